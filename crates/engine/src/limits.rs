@@ -1,0 +1,70 @@
+//! Every default limit of the service, with its unit and what happens when it
+//! is reached. The table in README.md is tested against this file.
+
+use std::time::Duration;
+
+/// One mebibyte.
+pub const MIB: u64 = 1 << 20;
+
+/// What one run may use. The operator sets these; a language may override
+/// memory, output and processes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Wall clock of the run step. Reached: everything in the box is killed.
+    pub run_wall_time: Duration,
+    /// CPU time of all processes of the run step. Reached: the same.
+    pub run_cpu_time: Duration,
+    /// Wall clock and CPU time of the compile step. Reached: the same.
+    pub compile_wall_time: Duration,
+    /// Memory of all processes and the tmpfs of a box, in bytes. Reached:
+    /// everything in the box is killed.
+    pub memory_bytes: u64,
+    /// Processes and threads of a box. Reached: fork fails with EAGAIN.
+    pub processes: u32,
+    /// Size of one file in bytes. Reached: writes fail with EFBIG.
+    pub file_bytes: u64,
+    /// All files written, in bytes. Reached: writes fail with ENOSPC.
+    pub disk_bytes: u64,
+    /// Number of files and folders. Reached: creating one fails with ENOSPC.
+    pub inodes: u64,
+    /// Open files of one process. Reached: open fails with EMFILE.
+    pub open_files: u64,
+    /// stdout and stderr, each, in bytes. Reached: everything in the box is
+    /// killed and the first bytes are kept.
+    pub output_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            run_wall_time: Duration::from_secs(10),
+            run_cpu_time: Duration::from_secs(10),
+            compile_wall_time: Duration::from_secs(20),
+            memory_bytes: 512 * MIB,
+            processes: 128,
+            file_bytes: 64 * MIB,
+            disk_bytes: 128 * MIB,
+            inodes: 16_384,
+            open_files: 1_024,
+            output_bytes: MIB,
+        }
+    }
+}
+
+/// Compile requests of one client in a minute. Reached: 429 with Retry-After.
+pub const COMPILE_REQUESTS_PER_MINUTE: u32 = 20;
+/// Body of a compile request in bytes. Reached: 413.
+pub const COMPILE_BODY_BYTES: u64 = 2 * MIB;
+/// Files in one compile request. Reached: 413.
+pub const COMPILE_FILES: usize = 200;
+/// Body of a products request in bytes. Reached: 413.
+pub const PRODUCT_BODY_BYTES: u64 = MIB;
+/// All products together, in bytes. Reached: 507.
+pub const PRODUCTS_BYTES: u64 = 256 * MIB;
+/// Runs waiting for a box. Reached: 503 with Retry-After.
+pub const QUEUE_LENGTH: usize = 64;
+/// Time a run may wait for a box. Reached: 503 with Retry-After.
+pub const QUEUE_WAIT: Duration = Duration::from_secs(15);
+/// Boxes running at once are one per CPU core, but at least this many.
+/// Reached: further runs wait.
+pub const LEAST_BOXES: usize = 2;

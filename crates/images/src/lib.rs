@@ -1,0 +1,2 @@
+//! Toolchain root filesystems: recipe to content-addressed read-only folder.
+#![forbid(unsafe_code)]

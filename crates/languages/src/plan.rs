@@ -1,0 +1,47 @@
+//! The plan of a run: the image, the files and the steps, ready for the engine.
+
+use crate::SourceFile;
+
+/// Which part of a run a step is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Turns the submitted files into something that runs. Its output is
+    /// shown only when it fails.
+    Compile,
+    /// Runs the program; its output is the answer.
+    Run,
+}
+
+/// One command of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Which part of the run this is.
+    pub stage: Stage,
+    /// The program (an absolute path in the image) and its arguments; never
+    /// seen by a shell.
+    pub command: Vec<String>,
+    /// The whole environment, in order; nothing is inherited.
+    pub environment: Vec<(String, String)>,
+}
+
+/// What the engine has to do for one submission.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The language's id, such as `cpp`.
+    pub language: String,
+    /// The name of the image that holds the toolchain.
+    pub image: String,
+    /// The submitted files, written into the working directory.
+    pub files: Vec<SourceFile>,
+    /// Standard input of the run step; empty when the language takes none.
+    pub stdin: String,
+    /// The steps, in order; a step that fails ends the run.
+    pub steps: Vec<Step>,
+    /// Memory of the box in bytes, where the language needs another limit than
+    /// the operator's default.
+    pub memory_bytes: Option<u64>,
+    /// Output cap per stream in bytes, where the language needs another.
+    pub output_bytes: Option<u64>,
+    /// Processes and threads, where the language needs another limit.
+    pub processes: Option<u32>,
+}

@@ -1,0 +1,1 @@
+//! One untrusted command in a Linux box.

@@ -1,0 +1,4 @@
+//! The `sandpiper` binary: serve, run, images, doctor.
+#![forbid(unsafe_code)]
+
+fn main() {}

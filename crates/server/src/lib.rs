@@ -1,0 +1,2 @@
+//! HTTP: products, compile, embed, health.
+#![forbid(unsafe_code)]
