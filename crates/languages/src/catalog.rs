@@ -1,19 +1,199 @@
 //! The catalogue of languages: loads definitions, looks languages up.
 
-/// The languages this service knows.
-#[derive(Clone, Debug)]
-pub struct Catalog {}
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-/// One language.
+use crate::definition::Definition;
+use crate::{Language, Plan, SourceFile, Submission};
+
+/// The languages of the service, in the order in which they are listed. They
+/// are also the values that the embed page takes.
+pub const SERVICE_LANGUAGES: [&str; 11] = [
+    "python", "c", "cpp", "java", "php", "csharp", "mysql", "mongodb", "web",
+    "react", "vue",
+];
+
+/// The languages this service knows. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Language {}
+pub struct Catalog {
+    entries: Arc<[Entry]>,
+}
+
+/// A language's folder, as bytes.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The folder's name, which is the language's id.
+    pub id: String,
+    /// Every file of the folder, by its path relative to it.
+    pub files: BTreeMap<String, Vec<u8>>,
+}
+
+/// A language's sample program: what the editor opens with, and how the
+/// service tests itself.
+#[derive(Clone, Debug)]
+pub struct Starter {
+    /// The program.
+    pub submission: Submission,
+    /// What it prints, to the byte.
+    pub expected_stdout: String,
+}
 
 /// Why a definition could not be loaded; for the one who wrote it.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {reason}")]
 pub struct LoadError {
-    /// The definition's path.
+    /// The file at fault.
     pub path: String,
     /// What is wrong with it.
     pub reason: String,
+}
+
+#[derive(Debug)]
+struct Entry {
+    language: Arc<Language>,
+    starter: Starter,
+}
+
+impl Catalog {
+    /// Loads every definition and checks them against each other.
+    ///
+    /// # Errors
+    /// The first definition that is wrong, and what is wrong with it.
+    pub fn load(
+        sources: impl IntoIterator<Item = Source>,
+    ) -> Result<Self, LoadError> {
+        let mut entries = sources
+            .into_iter()
+            .map(|source| load_entry(&source))
+            .collect::<Result<Vec<_>, _>>()?;
+        entries.sort_by_key(|entry| rank(entry.language.id()));
+        check_unique("name", &entries, |language| {
+            language.names().map(str::to_ascii_lowercase).collect()
+        })?;
+        check_unique("extension", &entries, |language| {
+            let extensions = language.extensions().iter();
+            extensions.map(|text| text.to_ascii_lowercase()).collect()
+        })?;
+        Ok(Self { entries: entries.into() })
+    }
+
+    /// Every language: those of the service in its order, then others by id.
+    pub fn languages(&self) -> impl Iterator<Item = &Language> {
+        self.entries.iter().map(|entry| &*entry.language)
+    }
+
+    /// The language with this id or alias, in any letter case.
+    pub fn find(&self, value: &str) -> Option<&Language> {
+        self.languages().find(|language| language.is_called(value))
+    }
+
+    /// The language of files with this extension (no dot), in any letter case.
+    pub fn by_extension(&self, extension: &str) -> Option<&Language> {
+        self.languages().find(|language| {
+            let mut extensions = language.extensions().iter();
+            extensions.any(|own| own.eq_ignore_ascii_case(extension))
+        })
+    }
+
+    /// The language whose id or alias is the fewest edits away from `value`;
+    /// `None` where the catalogue is empty.
+    pub fn nearest(&self, value: &str) -> Option<&Language> {
+        // No name is longer than this, and comparing takes quadratic time.
+        let value: String = value.chars().take(32).collect();
+        let value = value.to_lowercase();
+        self.languages().min_by_key(|language| {
+            let distances =
+                language.names().map(|name| strsim::osa_distance(name, &value));
+            distances.min()
+        })
+    }
+
+    /// What the engine has to do for `submission`.
+    pub fn plan(&self, submission: &Submission) -> Plan {
+        submission.language().plan(submission)
+    }
+
+    /// The sample program of the language with this id or alias.
+    pub fn starter(&self, value: &str) -> Option<&Starter> {
+        let mut entries = self.entries.iter();
+        let entry = entries.find(|entry| entry.language.is_called(value))?;
+        Some(&entry.starter)
+    }
+
+    /// As [`Self::find`], to keep.
+    pub(crate) fn find_shared(&self, value: &str) -> Option<Arc<Language>> {
+        let mut entries = self.entries.iter();
+        let entry = entries.find(|entry| entry.language.is_called(value))?;
+        Some(Arc::clone(&entry.language))
+    }
+}
+
+/// Sorts the service's own languages first, in their order.
+fn rank(id: &str) -> (usize, String) {
+    let position = SERVICE_LANGUAGES.iter().position(|own| *own == id);
+    (position.unwrap_or(SERVICE_LANGUAGES.len()), id.to_owned())
+}
+
+fn load_entry(source: &Source) -> Result<Entry, LoadError> {
+    let definition: Definition = toml::from_str(text(source, "language.toml")?)
+        .map_err(|error| {
+            fault(source, "language.toml", error.to_string().trim_end())
+        })?;
+    let language = Language::check(&source.id, &definition)
+        .map_err(|reason| fault(source, "language.toml", reason))?;
+    let language = Arc::new(language);
+
+    let mut files = Vec::new();
+    for path in source.files.keys() {
+        if let Some(name) = path.strip_prefix("starter/") {
+            let content = text(source, path)?.to_owned();
+            files.push(SourceFile { path: name.to_owned(), content });
+        }
+    }
+    let submission = Submission::in_language(
+        Arc::clone(&language),
+        definition.starter.entry,
+        files,
+        definition.starter.stdin,
+    )
+    .map_err(|error| fault(source, "starter", error.to_string()))?;
+    let expected_stdout = text(source, "starter-expected.txt")?.to_owned();
+    Ok(Entry { language, starter: Starter { submission, expected_stdout } })
+}
+
+fn text<'a>(source: &'a Source, path: &str) -> Result<&'a str, LoadError> {
+    let bytes = source
+        .files
+        .get(path)
+        .ok_or_else(|| fault(source, path, "there is no such file"))?;
+    std::str::from_utf8(bytes)
+        .map_err(|error| fault(source, path, error.to_string()))
+}
+
+fn fault(source: &Source, path: &str, reason: impl Into<String>) -> LoadError {
+    let path = format!("languages/{}/{path}", source.id);
+    LoadError { path, reason: reason.into() }
+}
+
+/// Refuses the second language that claims one of `keys`.
+fn check_unique(
+    what: &str,
+    entries: &[Entry],
+    keys: impl Fn(&Language) -> Vec<String>,
+) -> Result<(), LoadError> {
+    let mut owners: BTreeMap<String, &str> = BTreeMap::new();
+    for Entry { language, .. } in entries {
+        for key in keys(language) {
+            let reason = match owners.get(&key) {
+                Some(owner) => format!("{what} {key:?} is that of {owner} too"),
+                None => {
+                    owners.insert(key, language.id());
+                    continue;
+                }
+            };
+            let path = format!("languages/{}/language.toml", language.id());
+            return Err(LoadError { path, reason });
+        }
+    }
+    Ok(())
 }

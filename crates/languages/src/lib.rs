@@ -5,15 +5,19 @@
 //! Submission::check(parts)  ->  Submission  ->  Catalog::plan  ->  Plan
 //! ```
 //!
-//! Everything here is pure once [`Catalog::load`] has read its definitions:
-//! no file, clock or process is touched.
+//! Everything here is pure: definitions are handed in as bytes, and no file,
+//! clock, process or environment is touched.
 
 #![forbid(unsafe_code)]
 
 mod catalog;
+mod definition;
+mod language;
+mod path;
 mod plan;
 mod submission;
 
-pub use catalog::{Catalog, Language, LoadError};
+pub use catalog::{Catalog, LoadError, SERVICE_LANGUAGES, Source, Starter};
+pub use language::Language;
 pub use plan::{Plan, Stage, Step};
 pub use submission::{SourceFile, Submission, SubmissionError};

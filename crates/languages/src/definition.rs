@@ -1,0 +1,69 @@
+//! The shape of `language.toml`.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use serde::Deserialize;
+
+/// The whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Definition {
+    /// The name that people read, such as `C++`.
+    pub(crate) name: String,
+    /// Other values of `language` that mean this one.
+    #[serde(default)]
+    pub(crate) aliases: Vec<String>,
+    /// Endings of this language's files, without the dot.
+    #[serde(default)]
+    pub(crate) extensions: Vec<String>,
+    /// The image that holds the toolchain.
+    pub(crate) image: String,
+    /// Whether the program gets the submission's standard input.
+    #[serde(default = "yes")]
+    pub(crate) stdin: bool,
+    #[serde(default)]
+    pub(crate) limits: LimitOverrides,
+    /// Added to the base environment; the same key replaces.
+    #[serde(default)]
+    pub(crate) environment: BTreeMap<String, String>,
+    /// Missing where nothing is compiled ahead of the run.
+    pub(crate) compile: Option<Command>,
+    pub(crate) run: Command,
+    pub(crate) starter: StarterDefinition,
+}
+
+/// `[limits]`: where the language needs another limit than the operator's.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LimitOverrides {
+    /// Memory of a box.
+    pub(crate) memory_mib: Option<NonZeroU32>,
+    /// stdout and stderr, each.
+    pub(crate) output_mib: Option<NonZeroU32>,
+    /// Processes and threads of a box.
+    pub(crate) processes: Option<NonZeroU32>,
+}
+
+/// `[compile]` and `[run]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Command {
+    /// An absolute path in the image, then the arguments; the argument
+    /// `{entry}` stands for the entry file's path.
+    pub(crate) command: Vec<String>,
+}
+
+/// `[starter]`: the editor's sample. Its files stand in the folder `starter`,
+/// its expected standard output in `starter-expected.txt`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StarterDefinition {
+    pub(crate) entry: String,
+    #[serde(default)]
+    pub(crate) stdin: String,
+}
+
+fn yes() -> bool {
+    true
+}

@@ -1,0 +1,213 @@
+//! One language: its definition, checked.
+
+use std::num::NonZeroU32;
+
+use crate::definition::{Command, Definition};
+use crate::{Plan, Stage, Step, Submission};
+
+/// The argument that stands for the entry file's path.
+const ENTRY: &str = "{entry}";
+
+/// What every step's environment starts with.
+const BASE_ENVIRONMENT: [(&str, &str); 4] = [
+    ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+    ("HOME", "/box"),
+    ("LANG", "C.UTF-8"),
+    ("TZ", "UTC"),
+];
+
+/// One language.
+#[derive(Debug)]
+pub struct Language {
+    id: String,
+    name: String,
+    aliases: Vec<String>,
+    extensions: Vec<String>,
+    image: String,
+    takes_stdin: bool,
+    memory_bytes: Option<u64>,
+    output_bytes: Option<u64>,
+    processes: Option<u32>,
+    /// The steps of every plan, with [`ENTRY`] still in their commands.
+    steps: Vec<Step>,
+}
+
+impl Language {
+    /// The value of `language` in a request, such as `cpp`.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The name that people read, such as `C++`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Other values of `language` that mean this one.
+    pub fn aliases(&self) -> &[String] {
+        &self.aliases
+    }
+
+    /// Endings of this language's files, without the dot.
+    pub fn extensions(&self) -> &[String] {
+        &self.extensions
+    }
+
+    /// The name of the image that holds the toolchain.
+    pub fn image(&self) -> &str {
+        &self.image
+    }
+
+    /// Whether the program gets the submission's standard input.
+    pub fn takes_stdin(&self) -> bool {
+        self.takes_stdin
+    }
+
+    /// Whether a request's `language` means this one, in any letter case.
+    pub(crate) fn is_called(&self, value: &str) -> bool {
+        self.names().any(|name| name.eq_ignore_ascii_case(value))
+    }
+
+    /// The id, then the aliases.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.id).chain(&self.aliases).map(String::as_str)
+    }
+
+    /// Checks a definition; the error says what is wrong with it.
+    pub(crate) fn check(
+        id: &str,
+        definition: &Definition,
+    ) -> Result<Self, String> {
+        check_word("id", id)?;
+        check_word("image", &definition.image)?;
+        if definition.name.trim().is_empty() {
+            return Err("name is empty".to_owned());
+        }
+        for alias in &definition.aliases {
+            check_value("alias", alias)?;
+        }
+        for extension in &definition.extensions {
+            check_value("extension", extension)?;
+        }
+        let environment = environment(definition)?;
+        let mut steps = Vec::new();
+        if let Some(command) = &definition.compile {
+            steps.push(step(Stage::Compile, command, &environment)?);
+        }
+        steps.push(step(Stage::Run, &definition.run, &environment)?);
+        Ok(Self {
+            id: id.to_owned(),
+            name: definition.name.clone(),
+            aliases: definition.aliases.clone(),
+            extensions: definition.extensions.clone(),
+            image: definition.image.clone(),
+            takes_stdin: definition.stdin,
+            memory_bytes: definition.limits.memory_mib.map(bytes),
+            output_bytes: definition.limits.output_mib.map(bytes),
+            processes: definition.limits.processes.map(NonZeroU32::get),
+            steps,
+        })
+    }
+
+    /// The plan of a submission in this language.
+    pub(crate) fn plan(&self, submission: &Submission) -> Plan {
+        let stdin = if self.takes_stdin { submission.stdin() } else { "" };
+        let mut steps = self.steps.clone();
+        for argument in steps.iter_mut().flat_map(|step| &mut step.command) {
+            if argument == ENTRY {
+                submission.entry_file().clone_into(argument);
+            }
+        }
+        Plan {
+            language: self.id.clone(),
+            image: self.image.clone(),
+            files: submission.files().to_vec(),
+            stdin: stdin.to_owned(),
+            steps,
+            memory_bytes: self.memory_bytes,
+            output_bytes: self.output_bytes,
+            processes: self.processes,
+        }
+    }
+}
+
+fn bytes(mebibytes: NonZeroU32) -> u64 {
+    u64::from(mebibytes.get()) << 20
+}
+
+/// Ids and images become parts of paths and of URLs.
+fn check_word(what: &str, word: &str) -> Result<(), String> {
+    let plain = |byte: u8| {
+        byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'
+    };
+    if word.is_empty() || !word.bytes().all(plain) {
+        return Err(format!(
+            "{what} {word:?} must be lower case letters, digits and dashes"
+        ));
+    }
+    Ok(())
+}
+
+/// Aliases and extensions are compared with what people type.
+fn check_value(what: &str, value: &str) -> Result<(), String> {
+    let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'.';
+    if value.is_empty() || !value.bytes().all(plain) {
+        return Err(format!(
+            "{what} {value:?} must be printable ASCII without space or dot"
+        ));
+    }
+    Ok(())
+}
+
+fn environment(
+    definition: &Definition,
+) -> Result<Vec<(String, String)>, String> {
+    let mut environment: Vec<(String, String)> = BASE_ENVIRONMENT
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .to_vec();
+    for (key, value) in &definition.environment {
+        if key.is_empty() || key.contains(['=', '\0']) {
+            return Err(format!("{key:?} is no name of a variable"));
+        }
+        if value.contains('\0') {
+            return Err(format!("the value of {key} holds a NUL"));
+        }
+        match environment.iter_mut().find(|(base, _)| base == key) {
+            Some((_, base)) => base.clone_from(value),
+            None => environment.push((key.clone(), value.clone())),
+        }
+    }
+    Ok(environment)
+}
+
+fn step(
+    stage: Stage,
+    Command { command }: &Command,
+    environment: &[(String, String)],
+) -> Result<Step, String> {
+    let table = match stage {
+        Stage::Compile => "compile",
+        Stage::Run => "run",
+    };
+    if !command.first().is_some_and(|program| program.starts_with('/')) {
+        return Err(format!(
+            "[{table}] command must begin with an absolute path"
+        ));
+    }
+    for argument in command {
+        if argument.contains('\0') {
+            return Err(format!("[{table}] command holds a NUL"));
+        }
+        if argument.contains(ENTRY) && argument != ENTRY {
+            return Err(format!(
+                "[{table}] {ENTRY} must be a whole argument, not a part of \
+                 {argument:?}"
+            ));
+        }
+    }
+    Ok(Step {
+        stage,
+        command: command.clone(),
+        environment: environment.to_vec(),
+    })
+}

@@ -1,0 +1,65 @@
+//! The rules for paths of submitted files.
+
+use std::collections::HashSet;
+
+use crate::{SourceFile, SubmissionError};
+
+/// Bytes of a path. Far below the kernel's 4,096, which includes the folder.
+const LONGEST_PATH: usize = 1_024;
+/// Bytes of a segment: the kernel's `NAME_MAX`.
+const LONGEST_SEGMENT: usize = 255;
+
+/// Checks every path, alone and against the others.
+pub(crate) fn check_all(files: &[SourceFile]) -> Result<(), SubmissionError> {
+    let mut paths = HashSet::new();
+    for SourceFile { path, .. } in files {
+        check(path).map_err(|fault| SubmissionError::path(path, fault))?;
+        if !paths.insert(path.as_str()) {
+            return Err(SubmissionError::path(path, "is given twice"));
+        }
+    }
+    for SourceFile { path, .. } in files {
+        let ends = path.match_indices('/').map(|(end, _)| end);
+        for folder in ends.map(|end| &path[..end]) {
+            if paths.contains(folder) {
+                let fault = "is a file, and also the folder of another file";
+                return Err(SubmissionError::path(folder, fault));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with a path, as the end of a sentence that begins with it.
+fn check(path: &str) -> Result<(), &'static str> {
+    if path.is_empty() {
+        return Err("is empty");
+    }
+    if path.contains('\0') {
+        return Err("holds a NUL character");
+    }
+    if path.contains(char::is_control) {
+        return Err("holds a control character");
+    }
+    if path.contains('\\') {
+        return Err("holds a backslash: put / between folders");
+    }
+    if path.starts_with('/') {
+        return Err("is absolute: drop the leading slash");
+    }
+    for segment in path.split('/') {
+        match segment {
+            "" => return Err("has an empty segment"),
+            "." => return Err("has a \".\" segment"),
+            ".." => return Err("has a \"..\" segment"),
+            _ if segment.len() > LONGEST_SEGMENT => {
+                return Err("has a segment of more than 255 bytes");
+            }
+            _ => {}
+        }
+    }
+    if path.len() > LONGEST_PATH {
+        return Err("has more than 1024 bytes");
+    }
+    Ok(())
+}
