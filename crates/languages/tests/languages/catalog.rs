@@ -1,0 +1,146 @@
+//! Loading definitions and looking languages up.
+
+use sandpiper_languages::Language;
+
+use crate::{DEFINITION, catalog, load, minimal, source};
+
+#[test]
+fn the_services_languages_come_first() {
+    let catalog = catalog();
+    let ids: Vec<&str> = catalog.languages().map(Language::id).collect();
+    assert_eq!(ids, ["python", "c", "cpp", "ada", "zig"]);
+}
+
+#[test]
+fn finds_by_id_and_alias_in_any_letter_case() {
+    let catalog = catalog();
+    let check = |value: &str, expected: Option<&str>| {
+        let found = catalog.find(value).map(Language::id);
+        assert_eq!(found, expected, "{value:?}");
+    };
+    check("python", Some("python"));
+    check("PyThOn", Some("python"));
+    check("py", Some("python"));
+    check("PYTHON3", Some("python"));
+    check("C", Some("c"));
+    check("C++", Some("cpp"));
+    check("", None);
+    check(" python", None);
+    check("python ", None);
+    check("pyth", None);
+    check("\u{ff50}ython", None);
+}
+
+#[test]
+fn finds_by_extension() {
+    let catalog = catalog();
+    let check = |extension: &str, expected: Option<&str>| {
+        let found = catalog.by_extension(extension).map(Language::id);
+        assert_eq!(found, expected, "{extension:?}");
+    };
+    check("py", Some("python"));
+    check("CC", Some("cpp"));
+    check("c", Some("c"));
+    check("", None);
+    check(".py", None);
+}
+
+#[test]
+fn names_the_nearest() {
+    let catalog = catalog();
+    let check = |value: &str, expected: &str| {
+        let nearest = catalog.nearest(value).map(Language::id);
+        assert_eq!(nearest, Some(expected), "{value:?}");
+    };
+    check("pyhton", "python");
+    check("PYTHN", "python");
+    check("python4", "python");
+    check("c+", "c");
+    check("c++11", "cpp");
+    check("zog", "zig");
+    check(&"python".repeat(1_000_000), "python");
+    assert!(load(vec![]).unwrap().nearest("python").is_none());
+}
+
+#[test]
+fn a_definition_is_read_whole() {
+    let catalog = catalog();
+    let python = catalog.find("python").unwrap();
+    assert_eq!(python.name(), "Python");
+    assert_eq!(python.aliases(), ["py", "python3"]);
+    assert_eq!(python.extensions(), ["py"]);
+    assert_eq!(python.image(), "python");
+    assert!(python.takes_stdin());
+    let starter = catalog.starter("py").unwrap();
+    assert_eq!(starter.submission.entry_file(), "main.py");
+    assert_eq!(starter.submission.files().len(), 1);
+    assert_eq!(starter.submission.files()[0].content, "print(1)\n");
+    assert_eq!(starter.expected_stdout, "1\n");
+    assert!(catalog.starter("perl").is_none());
+}
+
+#[test]
+fn a_wrong_definition_is_refused() {
+    let check = |from: &str, to: &str, reason: &str| {
+        let definition = DEFINITION.replace(from, to);
+        assert_ne!(definition, DEFINITION, "{from:?} is not there");
+        let error = load(vec![source("python", &definition)]).unwrap_err();
+        assert_eq!(error.path, "languages/python/language.toml", "{to}");
+        assert!(error.reason.contains(reason), "{to}: {error}");
+    };
+    check("name = \"Python\"", "", "missing field `name`");
+    check("name = \"Python\"", "name = \" \"", "name is empty");
+    check("name", "title", "unknown field `title`");
+    check("image = \"python\"", "image = \"../x\"", "image \"../x\" must");
+    check("\"py\", ", "\"\", ", "alias \"\" must");
+    check("\"py\", ", "\"p y\", ", "alias \"p y\" must");
+    check("[\"py\"]", "[\".py\"]", "extension \".py\" must");
+    check("\"py\", ", "\"Python3\", ", "name \"python3\" is that of python");
+    check("/opt/python", "python", "[run] command must begin");
+    check("[\"/opt/python\", \"{entry}\"]", "[]", "[run] command must begin");
+    check("\"{entry}\"", "\"--run={entry}\"", "must be a whole argument");
+    check("\"{entry}\"", "\"a\\u0000b\"", "[run] command holds a NUL");
+    check("[run]", "[compile]\ncommand = [\"cc\"]\n[run]", "[compile] command");
+    check("[run]", "[limits]\nmemory_mib = 0\n[run]", "memory_mib");
+    check("[run]", "[limits]\nmemory_mib = -1\n[run]", "memory_mib");
+    check("[run]", "[limits]\nmemory_gib = 1\n[run]", "unknown field");
+    check("[run]", "[environment]\n\"A=B\" = \"\"\n[run]", "no name");
+    check("[run]", "[environment]\nA = \"\\u0000\"\n[run]", "holds a NUL");
+    check("[starter]", "[run.shell]\n[starter]", "unknown field `shell`");
+}
+
+#[test]
+fn a_wrong_folder_is_refused() {
+    let check = |remove: &str, add: Option<(&str, &[u8])>, message: &str| {
+        let mut source = source("python", DEFINITION);
+        source.files.remove(remove);
+        if let Some((path, bytes)) = add {
+            source.files.insert(path.to_owned(), bytes.to_vec());
+        }
+        let error = load(vec![source]).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    };
+    check("language.toml", None, "language.toml: there is no such file");
+    check("starter-expected.txt", None, "expected.txt: there is no such file");
+    check("starter/main.py", None, "\"main.py\" is not one of the files");
+    check("", Some(("starter/a\\b", b"")), "starter: path \"a\\\\b\" holds");
+    check("", Some(("starter/a.py", b"\xff")), "starter/a.py: invalid utf-8");
+    check("", Some(("language.toml", b"\xff")), "language.toml: invalid utf-8");
+
+    let error = load(vec![source("Py", DEFINITION)]).unwrap_err();
+    assert!(error.to_string().contains("id \"Py\" must be"), "{error}");
+}
+
+#[test]
+fn two_languages_share_no_name() {
+    let check = |aliases: &str, extensions: &str, message: &str| {
+        let other = minimal("zig", aliases, extensions);
+        let python = source("python", DEFINITION);
+        let error = load(vec![other, python]).unwrap_err().to_string();
+        assert_eq!(error, format!("languages/zig/language.toml: {message}"));
+    };
+    check("\"python\"", "", "name \"python\" is that of python too");
+    check("\"PY\"", "", "name \"py\" is that of python too");
+    check("", "\"Py\"", "extension \"py\" is that of python too");
+    assert!(load(vec![minimal("a", "", ""), minimal("a", "", "")]).is_err());
+}

@@ -1,0 +1,127 @@
+//! What each definition becomes: one golden plan per language. To rewrite
+//! them after a change of a definition: `UPDATE_EXPECT=1 cargo test`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use expect_test::expect_file;
+use sandpiper_languages::{Catalog, Plan, Source, Stage, Step};
+
+use crate::{DEFINITION, load, source};
+
+#[test]
+fn the_whole_plan() {
+    let definition = DEFINITION
+        .replace("[run]", "[compile]\ncommand = [\"/cc\", \"{entry}\"]\n[run]")
+        .replace(
+            "[run]",
+            "[limits]\nmemory_mib = 1024\noutput_mib = 4\nprocesses = 9\n\
+             [environment]\nLANG = \"C\"\nA = \"b=c\"\n[run]",
+        );
+    let catalog = load(vec![source("python", &definition)]).unwrap();
+    let submission = &catalog.starter("python").unwrap().submission;
+    let environment: Vec<(String, String)> = [
+        ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+        ("HOME", "/box"),
+        ("LANG", "C"),
+        ("TZ", "UTC"),
+        ("A", "b=c"),
+    ]
+    .map(|(key, value)| (key.to_owned(), value.to_owned()))
+    .into();
+    let step = |stage, program: &str| Step {
+        stage,
+        command: vec![program.to_owned(), "main.py".to_owned()],
+        environment: environment.clone(),
+    };
+    let expected = Plan {
+        language: "python".to_owned(),
+        image: "python".to_owned(),
+        files: submission.files().to_vec(),
+        stdin: String::new(),
+        steps: vec![
+            step(Stage::Compile, "/cc"),
+            step(Stage::Run, "/opt/python"),
+        ],
+        memory_bytes: Some(1 << 30),
+        output_bytes: Some(4 << 20),
+        processes: Some(9),
+    };
+    assert_eq!(catalog.plan(submission), expected);
+}
+
+#[test]
+fn stdin_goes_only_where_it_is_read() {
+    let check = |line: &str, expected: &str| {
+        let definition = DEFINITION
+            .replace("image =", &format!("{line}\nimage ="))
+            .replace("entry =", "stdin = \"input\"\nentry =");
+        let catalog = load(vec![source("python", &definition)]).unwrap();
+        let submission = &catalog.starter("python").unwrap().submission;
+        assert_eq!(submission.stdin(), "input");
+        assert_eq!(catalog.plan(submission).stdin, expected, "{line}");
+    };
+    check("", "input");
+    check("stdin = true", "input");
+    check("stdin = false", "");
+}
+
+#[test]
+fn every_definition_has_its_golden_plan() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = here.join("../../languages");
+    let mut sources = Vec::new();
+    for entry in fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            let id = path.file_name().unwrap().to_str().unwrap().to_owned();
+            let mut files = BTreeMap::new();
+            read(&path, &path, &mut files);
+            sources.push(Source { id, files });
+        }
+    }
+    let catalog = Catalog::load(sources).unwrap();
+    for language in catalog.languages() {
+        let starter = catalog.starter(language.id()).unwrap();
+        let plan = summary(&catalog.plan(&starter.submission));
+        let golden = format!("tests/languages/plans/{}.txt", language.id());
+        expect_file![here.join(golden)].assert_eq(&plan);
+    }
+}
+
+/// Reads a folder and those in it.
+fn read(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            read(root, &path, files);
+        } else {
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap();
+            files.insert(name.to_owned(), fs::read(&path).unwrap());
+        }
+    }
+}
+
+/// A plan without its files: what a definition decides.
+fn summary(plan: &Plan) -> String {
+    let mut text = format!("{} in the image {}\n", plan.language, plan.image);
+    let limits = [
+        ("memory", plan.memory_bytes),
+        ("output", plan.output_bytes),
+        ("processes", plan.processes.map(u64::from)),
+    ];
+    for (name, limit) in limits {
+        if let Some(limit) = limit {
+            writeln!(text, "{name} limit {limit}").unwrap();
+        }
+    }
+    for step in &plan.steps {
+        writeln!(text, "{:?} {:?}", step.stage, step.command).unwrap();
+        for (key, value) in &step.environment {
+            writeln!(text, "  {key}={value}").unwrap();
+        }
+    }
+    text
+}
