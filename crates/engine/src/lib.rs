@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod admission;
 mod engine;
 pub mod limits;
 mod outcome;

@@ -1,0 +1,161 @@
+//! Who runs and who waits: the rules of admission, without time or tasks.
+
+use std::collections::{HashMap, VecDeque};
+use std::net::IpAddr;
+
+use super::Cause;
+
+/// The books of admission. `T` is what wakes the one who waits.
+///
+/// Between two calls no one waits who could run: a slot is free only while
+/// all who wait are clients that hold their share of the slots.
+#[derive(Debug)]
+pub(super) struct Queue<T> {
+    slots: usize,
+    places: usize,
+    running: usize,
+    waiting: usize,
+    /// Those who run or wait; nobody else is remembered.
+    clients: HashMap<IpAddr, Client<T>>,
+    /// Clients that wait, each once, the next to be served in front.
+    turns: VecDeque<IpAddr>,
+    next_number: u64,
+}
+
+#[derive(Debug)]
+struct Client<T> {
+    running: usize,
+    waiting: VecDeque<(u64, T)>,
+}
+
+impl<T> Queue<T> {
+    /// `slots` run at once, `places` can wait.
+    pub(super) fn new(slots: usize, places: usize) -> Self {
+        Self {
+            slots,
+            places,
+            running: 0,
+            waiting: 0,
+            clients: HashMap::new(),
+            turns: VecDeque::new(),
+            next_number: 0,
+        }
+    }
+
+    /// Takes a slot if `client` may have one now.
+    pub(super) fn start(&mut self, client: IpAddr) -> bool {
+        let may = self.running < self.slots && self.is_below_share(client);
+        if may {
+            self.running += 1;
+            self.client(client).running += 1;
+        }
+        may
+    }
+
+    /// Takes a place in the queue; the number is for [`Self::leave`].
+    pub(super) fn wait(
+        &mut self,
+        client: IpAddr,
+        waker: T,
+    ) -> Result<u64, Cause> {
+        let own = self.clients.get(&client).map_or(0, |own| own.waiting.len());
+        if self.waiting >= self.places {
+            return Err(Cause::Queue);
+        }
+        if own >= self.places.div_ceil(2) {
+            return Err(Cause::Share);
+        }
+        let number = self.next_number;
+        self.next_number += 1;
+        self.waiting += 1;
+        self.client(client).waiting.push_back((number, waker));
+        if own == 0 {
+            self.turns.push_back(client);
+        }
+        Ok(number)
+    }
+
+    /// Gives up a place; nothing happens when its run has started.
+    pub(super) fn leave(&mut self, client: IpAddr, number: u64) {
+        let Some(own) = self.clients.get_mut(&client) else { return };
+        let Some(place) =
+            own.waiting.iter().position(|(waiting, _)| *waiting == number)
+        else {
+            return;
+        };
+        own.waiting.remove(place);
+        self.waiting -= 1;
+        if own.waiting.is_empty() {
+            self.turns.retain(|turn| *turn != client);
+        }
+        self.forget(client);
+    }
+
+    /// Gives a slot back, and to the next who may have it.
+    pub(super) fn end(&mut self, client: IpAddr) -> Option<(IpAddr, T)> {
+        self.running -= 1;
+        self.client(client).running -= 1;
+        let next = self.next();
+        self.forget(client);
+        next
+    }
+
+    /// How many times a run has to end before a newcomer starts, the slots
+    /// working side by side.
+    pub(super) fn rounds_ahead(&self) -> u32 {
+        let rounds = (self.waiting + 1).div_ceil(self.slots);
+        u32::try_from(rounds).unwrap_or(u32::MAX)
+    }
+
+    /// Slots taken.
+    pub(super) fn running(&self) -> usize {
+        self.running
+    }
+
+    /// Places taken.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// Whether nobody is remembered.
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.clients.is_empty() && self.turns.is_empty()
+    }
+
+    /// Starts the run whose turn it is, if any may start.
+    fn next(&mut self) -> Option<(IpAddr, T)> {
+        // Clients that hold their share keep their turn.
+        let turn = self.turns.iter().position(|turn| {
+            self.running < self.slots && self.is_below_share(*turn)
+        })?;
+        let client = self.turns.remove(turn)?;
+        let own = self.client(client);
+        let (_, waker) = own.waiting.pop_front()?;
+        own.running += 1;
+        let more = !own.waiting.is_empty();
+        if more {
+            self.turns.push_back(client);
+        }
+        self.waiting -= 1;
+        self.running += 1;
+        Some((client, waker))
+    }
+
+    fn is_below_share(&self, client: IpAddr) -> bool {
+        let own = self.clients.get(&client).map_or(0, |own| own.running);
+        own < self.slots.div_ceil(2)
+    }
+
+    fn client(&mut self, client: IpAddr) -> &mut Client<T> {
+        let nobody = || Client { running: 0, waiting: VecDeque::new() };
+        self.clients.entry(client).or_insert_with(nobody)
+    }
+
+    fn forget(&mut self, client: IpAddr) {
+        let gone = |own: &Client<T>| own.running == 0 && own.waiting.is_empty();
+        if self.clients.get(&client).is_some_and(gone) {
+            self.clients.remove(&client);
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Admission under a paused clock: shares, turns, deadlines, lost waiters.
+
+use std::future::Future;
+use std::net::{IpAddr, Ipv4Addr};
+use std::pin::Pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::{Admission, Cause, Full, Slot};
+
+const WAIT: Duration = Duration::from_secs(15);
+
+type Entering = Pin<Box<dyn Future<Output = Result<Slot, Full>> + Send>>;
+
+fn client(number: u8) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::new(192, 0, 2, number))
+}
+
+/// A run of a client that asks for a slot; it has been polled once.
+async fn enter(admission: &Admission, number: u8) -> Entering {
+    let admission = admission.clone();
+    let mut entering: Entering =
+        Box::pin(async move { admission.enter(client(number)).await });
+    assert!(poll(&mut entering).await.is_none(), "must wait");
+    entering
+}
+
+async fn poll(entering: &mut Entering) -> Option<Result<Slot, Full>> {
+    std::future::poll_fn(|context| {
+        Poll::Ready(match entering.as_mut().poll(context) {
+            Poll::Ready(answer) => Some(answer),
+            Poll::Pending => None,
+        })
+    })
+    .await
+}
+
+/// Takes a slot that must be free.
+async fn take(admission: &Admission, number: u8) -> Slot {
+    let start = Instant::now();
+    let slot = admission.enter(client(number)).await.unwrap();
+    assert_eq!(start.elapsed(), Duration::ZERO, "must not wait");
+    slot
+}
+
+async fn refused(admission: &Admission, number: u8) -> Full {
+    let start = Instant::now();
+    let full = admission.enter(client(number)).await.unwrap_err();
+    assert_eq!(start.elapsed(), Duration::ZERO, "must not wait");
+    full
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_holds_at_most_half_of_the_slots_rounded_up() {
+    let check = async |slots: usize, share: usize| {
+        let admission = Admission::new(slots, 64, WAIT);
+        let mut held = Vec::new();
+        for _ in 0..share {
+            held.push(take(&admission, 1).await);
+        }
+        drop(enter(&admission, 1).await);
+        for other in 0..slots - share {
+            held.push(take(&admission, 2 + u8::try_from(other).unwrap()).await);
+        }
+        assert_eq!((admission.running(), admission.waiting()), (slots, 0));
+        drop(enter(&admission, 100).await);
+        drop(held);
+        assert_eq!((admission.running(), admission.waiting()), (0, 0));
+    };
+    check(1, 1).await;
+    check(2, 1).await;
+    check(3, 2).await;
+    check(4, 2).await;
+    check(16, 8).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_slots_means_one() {
+    let admission = Admission::new(0, 0, WAIT);
+    let _slot = take(&admission, 1).await;
+    assert_eq!(refused(&admission, 2).await.cause, Cause::Queue);
+}
+
+#[tokio::test(start_paused = true)]
+async fn clients_take_turns_and_each_keeps_its_order() {
+    let admission = Admission::new(1, 64, WAIT);
+    let mut slot = Some(take(&admission, 9).await);
+    let mut waiting = Vec::new();
+    for (number, run) in
+        [(1, "a"), (1, "b"), (1, "c"), (2, "d"), (2, "e"), (3, "f")]
+    {
+        waiting.push((run, enter(&admission, number).await));
+    }
+    let mut order = String::new();
+    while !waiting.is_empty() {
+        drop(slot.take());
+        let mut granted = None;
+        for (index, (run, entering)) in waiting.iter_mut().enumerate() {
+            if let Some(answer) = poll(entering).await {
+                assert!(granted.is_none(), "one slot, two runs");
+                slot = Some(answer.unwrap());
+                order.push_str(run);
+                granted = Some(index);
+            }
+        }
+        drop(waiting.remove(granted.expect("someone must start")));
+        assert_eq!(admission.waiting(), waiting.len());
+    }
+    assert_eq!(order, "adfbec");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_at_its_share_keeps_its_turn() {
+    let admission = Admission::new(4, 64, WAIT);
+    let own = [take(&admission, 1).await, take(&admission, 1).await];
+    let other = [take(&admission, 2).await, take(&admission, 2).await];
+    let mut first = enter(&admission, 1).await;
+    let mut second = enter(&admission, 3).await;
+    let [released, _other] = other;
+    drop(released);
+    assert!(poll(&mut first).await.is_none(), "holds its share");
+    assert!(poll(&mut second).await.is_some());
+    let [released, _own] = own;
+    drop(released);
+    assert!(poll(&mut first).await.is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_free_slot_is_not_kept_for_clients_at_their_share() {
+    let admission = Admission::new(2, 64, WAIT);
+    let _own = take(&admission, 1).await;
+    let _waits = enter(&admission, 1).await;
+    let _other = take(&admission, 2).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_queue_refuses_at_once() {
+    let admission = Admission::new(1, 3, WAIT);
+    let _slot = take(&admission, 1).await;
+    let mut waiting =
+        vec![enter(&admission, 1).await, enter(&admission, 1).await];
+    assert_eq!(refused(&admission, 1).await.cause, Cause::Share);
+    waiting.push(enter(&admission, 2).await);
+    assert_eq!(refused(&admission, 1).await.cause, Cause::Queue);
+    assert_eq!(refused(&admission, 3).await.cause, Cause::Queue);
+    drop(waiting.remove(0));
+    drop(enter(&admission, 1).await);
+    assert_eq!(admission.waiting(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_wait_is_bounded() {
+    let admission = Admission::new(1, 64, WAIT);
+    let slot = take(&admission, 1).await;
+    let start = Instant::now();
+    let full = admission.enter(client(2)).await.unwrap_err();
+    assert_eq!(full.cause, Cause::Wait(WAIT));
+    assert_eq!(full.to_string(), "no box became free within 15 s");
+    let waited = start.elapsed();
+    // The clock of the runtime counts whole milliseconds.
+    assert!(waited >= WAIT && waited - WAIT <= Duration::from_millis(1));
+    assert_eq!((admission.running(), admission.waiting()), (1, 0));
+    drop(slot);
+    take(&admission, 2).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn retry_after_follows_what_runs_last() {
+    let check = async |run: u64, waiting: u8, expected: u64| {
+        let admission = Admission::new(2, 2 * usize::from(waiting), WAIT);
+        // The average forgets its first guess.
+        for _ in 0..100 {
+            let _slot = take(&admission, 1).await;
+            tokio::time::sleep(Duration::from_secs(run)).await;
+        }
+        let _slots = [take(&admission, 1).await, take(&admission, 2).await];
+        let mut places = Vec::new();
+        for _ in 0..waiting {
+            places.push(enter(&admission, 3).await);
+        }
+        let full = refused(&admission, 3).await;
+        let seconds = full.retry_after.as_secs_f64().round();
+        assert_eq!(seconds.to_string(), expected.to_string(), "{run} s");
+    };
+    check(0, 5, 1).await;
+    check(2, 1, 2).await;
+    check(2, 3, 4).await;
+    check(2, 5, 6).await;
+    check(10, 5, 15).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_waiter_leaves_the_queue() {
+    let admission = Admission::new(1, 64, WAIT);
+    let slot = take(&admission, 1).await;
+    let gone = enter(&admission, 2).await;
+    let mut next = enter(&admission, 3).await;
+    drop(gone);
+    assert_eq!(admission.waiting(), 1);
+    drop(slot);
+    assert!(poll(&mut next).await.is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slot_granted_to_one_who_goes_is_not_lost() {
+    let admission = Admission::new(1, 64, WAIT);
+    let slot = take(&admission, 1).await;
+    let going = enter(&admission, 2).await;
+    let mut next = enter(&admission, 3).await;
+    drop(slot);
+    assert_eq!((admission.running(), admission.waiting()), (1, 1));
+    drop(going);
+    let slot = poll(&mut next).await.expect("the slot comes").unwrap();
+    assert_eq!((admission.running(), admission.waiting()), (1, 0));
+    drop(slot);
+    assert_eq!(admission.running(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_storm_keeps_the_rules_and_leaves_nothing() {
+    let admission = Admission::new(5, 1_000, Duration::from_secs(3));
+    let mut tasks = tokio::task::JoinSet::new();
+    for run in 0_u64..2_000 {
+        let admission = admission.clone();
+        tasks.spawn(async move {
+            // Some give up while they wait, at every moment of a run.
+            let patience = Duration::from_millis(run * 37 % 5_000);
+            tokio::time::sleep(Duration::from_millis(run * 13 % 7_000)).await;
+            let number = u8::try_from(run % 7).unwrap();
+            let entered =
+                tokio::time::timeout(patience, admission.enter(client(number)));
+            let Ok(Ok(_slot)) = entered.await else { return 0 };
+            assert!(admission.running() <= 5 && admission.waiting() <= 1_000);
+            let lasts = Duration::from_millis(run * 7 % 50);
+            tokio::time::sleep(lasts).await;
+            1
+        });
+    }
+    let ran: u32 = tasks.join_all().await.into_iter().sum();
+    assert!((500..2_000).contains(&ran), "{ran} ran");
+    assert_eq!((admission.running(), admission.waiting()), (0, 0));
+    let queue = &admission.shared.lock().queue;
+    assert!(queue.is_empty(), "{queue:?}");
+}
