@@ -1,2 +1,35 @@
-//! Toolchain root filesystems: recipe to content-addressed read-only folder.
+//! Toolchain root filesystems: a recipe is built once into a folder that is
+//! named after the recipe's hash, and never written again.
+//!
+//! ```text
+//! image.toml + the files it names -> Recipe -> Store::build -> rootfs folder
+//! ```
+//!
+//! The data folder holds, under `images/`:
+//!
+//! - `<name>-<hash>/rootfs` and `<name>-<hash>/manifest.json`: a complete
+//!   image. It gets this name only when it is whole and on the disk.
+//! - `<name>-<hash>.lock`: held by the process that is building; its text is
+//!   how far that build is.
+//! - `<name>-<hash>.log` and `<name>-<hash>.failed`: what the last build said,
+//!   and why it failed.
+//! - `.build-…`: work in progress; whatever a killed build left is swept by
+//!   the next one.
+
 #![forbid(unsafe_code)]
+
+mod build;
+mod error;
+mod manifest;
+mod mirror;
+mod mmdebstrap;
+mod progress;
+mod recipe;
+mod rootfs;
+mod store;
+
+pub use error::ImageError;
+pub use manifest::Package;
+pub use progress::{Progress, Stage};
+pub use recipe::Recipe;
+pub use store::{Listing, State, Store};

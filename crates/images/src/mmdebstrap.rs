@@ -1,0 +1,237 @@
+//! One run of mmdebstrap, its output unpacked as it comes.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use crate::mirror;
+use crate::progress::{Progress, Tracker};
+use crate::recipe::Recipe;
+
+/// What no run reads. Copyright files stay: licences ask for them.
+const PATH_OPTIONS: &[&str] = &[
+    "path-exclude=/usr/share/man/*",
+    "path-exclude=/usr/share/doc/*",
+    "path-include=/usr/share/doc/*/copyright",
+    "path-exclude=/usr/share/locale/*",
+    "path-exclude=/usr/share/info/*",
+    "path-exclude=/usr/share/lintian/*",
+    "path-exclude=/usr/share/bug/*",
+];
+
+/// Clean environment for what runs inside the image.
+const IN_IMAGE: &str = "chroot \"$1\" /usr/bin/env -i LC_ALL=C.UTF-8 \
+     PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive ";
+
+/// Lines of the log that an error shows.
+const TAIL_LINES: usize = 20;
+
+/// How a build is run.
+#[derive(Debug)]
+pub(crate) struct Invocation<'a> {
+    pub(crate) recipe: &'a Recipe,
+    /// Lines of `sources.list`; none for mmdebstrap's default.
+    pub(crate) sources: &'a [String],
+    pub(crate) as_root: bool,
+    /// Holds [`FILES`]; as root, mmdebstrap works in there too.
+    pub(crate) scratch: &'a Path,
+    /// Where the root filesystem goes: an empty folder.
+    pub(crate) rootfs: &'a Path,
+}
+
+/// The archive of the recipe's files, in the scratch folder.
+pub(crate) const FILES: &str = "files.tar";
+
+/// Why a run failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) reason: String,
+    /// The last lines of the log.
+    pub(crate) tail: String,
+}
+
+/// Runs mmdebstrap to its end. Everything it prints goes to `log`.
+pub(crate) fn run(
+    invocation: &Invocation<'_>,
+    log: &mut File,
+    report: &mut dyn FnMut(Progress),
+) -> Result<(), Failure> {
+    let mut tail = VecDeque::new();
+    let result = pipeline(invocation, log, &mut tail, report);
+    let reason = match result {
+        Ok(Ends { mmdebstrap, tar }) if mmdebstrap.success() => {
+            if tar.success() {
+                return Ok(());
+            }
+            format!("tar could not unpack the image: {tar}")
+        }
+        Ok(Ends { mmdebstrap, .. }) => hint(&tail).map_or_else(
+            || format!("mmdebstrap failed: {mmdebstrap}"),
+            str::to_owned,
+        ),
+        Err(error) => format!("cannot run mmdebstrap: {error}"),
+    };
+    Err(Failure { reason, tail: Vec::from(tail).join("\n") })
+}
+
+struct Ends {
+    mmdebstrap: ExitStatus,
+    tar: ExitStatus,
+}
+
+fn pipeline(
+    invocation: &Invocation<'_>,
+    log: &mut File,
+    tail: &mut VecDeque<String>,
+    report: &mut dyn FnMut(Progress),
+) -> io::Result<Ends> {
+    let mut mmdebstrap = Reaped(command(invocation).spawn()?);
+    let archive = mmdebstrap.0.stdout.take();
+    let messages = mmdebstrap.0.stderr.take();
+    let mut tar = Reaped(
+        tar_command(invocation)
+            .stdin(archive.map_or_else(Stdio::null, Stdio::from))
+            .stderr(log.try_clone()?)
+            .spawn()?,
+    );
+    let mut tracker = Tracker::new();
+    for line in
+        messages.into_iter().flat_map(|pipe| BufReader::new(pipe).split(b'\n'))
+    {
+        let line = String::from_utf8_lossy(&line?).trim_end().to_owned();
+        writeln!(log, "{line}")?;
+        if let Some(progress) = tracker.line(&line) {
+            report(progress);
+        }
+        if tail.len() == TAIL_LINES {
+            tail.pop_front();
+        }
+        tail.push_back(line);
+    }
+    Ok(Ends { mmdebstrap: mmdebstrap.0.wait()?, tar: tar.0.wait()? })
+}
+
+/// A child that does not outlive an error of its parent.
+struct Reaped(Child);
+
+impl Drop for Reaped {
+    fn drop(&mut self) {
+        // Both fail harmlessly when it has been waited for.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn command(invocation: &Invocation<'_>) -> Command {
+    let recipe = invocation.recipe;
+    let definition = &recipe.definition;
+    // The builder may be killed: mmdebstrap then unmounts and goes too.
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "TERM", "mmdebstrap", "--verbose"]);
+    command.args(["--variant=minbase", "--format=tar", "--skip=output/dev"]);
+    if invocation.as_root {
+        command.arg("--mode=root").env("TMPDIR", invocation.scratch);
+    } else {
+        command.arg("--mode=unshare");
+    }
+    let apt =
+        ["Apt::Install-Recommends \"false\";", "Acquire::Languages \"none\";"];
+    for option in mirror::apt_options().iter().map(String::as_str).chain(apt) {
+        command.arg(format!("--aptopt={option}"));
+    }
+    let excluded = definition.exclude.iter();
+    let excluded = excluded.map(|pattern| format!("path-exclude={pattern}"));
+    for option in PATH_OPTIONS.iter().map(ToString::to_string).chain(excluded) {
+        command.arg(format!("--dpkgopt={option}"));
+    }
+    let packages =
+        [&definition.packages[..], &definition.build_packages[..]].concat();
+    command.arg(format!("--include={}", packages.join(",")));
+    // Without it, update-alternatives fails on pages that are left out.
+    command.arg("--setup-hook=mkdir -p \"$1/usr/share/man/man1\"");
+    command.arg(format!("--customize-hook=tar-in {FILES} /"));
+    if recipe.build_script.is_some() {
+        command.arg(format!(
+            "--customize-hook={IN_IMAGE} \
+             sh -c 'cd /build && exec sh -eu ./build.sh'"
+        ));
+    }
+    if !definition.build_packages.is_empty() {
+        command.arg(format!(
+            "--customize-hook={IN_IMAGE} apt-get --yes \
+             -oAPT::AutoRemove::RecommendsImportant=false \
+             purge --auto-remove {}",
+            definition.build_packages.join(" ")
+        ));
+    }
+    command.args([&definition.suite, "-"]).args(invocation.sources);
+    command.current_dir(invocation.scratch);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn tar_command(invocation: &Invocation<'_>) -> Command {
+    let mut command = Command::new("tar");
+    command.args(["--extract", "--file=-", "--numeric-owner", "--directory"]);
+    command.arg(invocation.rootfs);
+    command.args(if invocation.as_root {
+        ["--same-owner", "--same-permissions"]
+    } else {
+        ["--no-same-owner", "--same-permissions"]
+    });
+    command.stdout(Stdio::null());
+    command
+}
+
+/// What the operator can do, where the log shows a cause that is known.
+fn hint(tail: &VecDeque<String>) -> Option<&'static str> {
+    let known = [
+        (
+            "NO_PUBKEY",
+            "the host's archive keyring is too old for this suite; mend it \
+             with `apt-get install debian-archive-keyring`",
+        ),
+        ("No space left on device", "the disk is full"),
+        (
+            "Temporary failure resolving",
+            "the mirror's name cannot be resolved; is there a network?",
+        ),
+        (
+            "Failed to fetch",
+            "a file could not be fetched from the mirror; another one can be \
+             named with --mirror",
+        ),
+        (
+            "invalid idmap",
+            "this user has no range in /etc/subuid and /etc/subgid; an \
+             administrator adds one with `usermod --add-subuids 100000-165535 \
+             --add-subgids 100000-165535 USER`",
+        ),
+    ];
+    known.into_iter().find_map(|(sign, hint)| {
+        tail.iter().any(|line| line.contains(sign)).then_some(hint)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knows_common_causes() {
+        let check = |line: &str, part: Option<&str>| {
+            let found = hint(&VecDeque::from([line.to_owned()]));
+            assert_eq!(found.is_some(), part.is_some(), "{line}");
+            assert!(found.unwrap_or("").contains(part.unwrap_or("")));
+        };
+        check(
+            "W: GPG error: … the public key is not available: NO_PUBKEY 6ED",
+            Some("debian-archive-keyring"),
+        );
+        check("tar: ./usr: No space left on device", Some("disk is full"));
+        check("E: Failed to fetch http://a/b  404", Some("--mirror"));
+        check("E: something else", None);
+    }
+}

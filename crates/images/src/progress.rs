@@ -1,0 +1,159 @@
+//! How far a build is, told from what mmdebstrap prints.
+
+use std::fmt;
+
+/// The part of a build that is going on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Another process builds the same image.
+    Waiting,
+    /// Choosing the mirror and reading its package lists.
+    Preparing,
+    /// Downloading and installing what every Debian system has.
+    BaseSystem,
+    /// Downloading and installing the recipe's packages.
+    Packages,
+    /// Running the recipe's build script and removing what only it needed.
+    Launchers,
+    /// Writing the files into the store.
+    Writing,
+    /// Removing the host's traces, and waiting for the disk.
+    Finishing,
+}
+
+/// How far a build is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The part that is going on.
+    pub stage: Stage,
+    /// Steps of it that are done.
+    pub done: u32,
+    /// Steps of it in all; 0 where nobody knows.
+    pub total: u32,
+}
+
+impl Progress {
+    pub(crate) fn start(stage: Stage) -> Self {
+        Self { stage, done: 0, total: 0 }
+    }
+}
+
+impl fmt::Display for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.stage {
+            Stage::Waiting => "waiting for another build of it",
+            Stage::Preparing => "reading package lists",
+            Stage::BaseSystem => "installing the base system",
+            Stage::Packages => "installing packages",
+            Stage::Launchers => "compiling launchers",
+            Stage::Writing => "writing files",
+            Stage::Finishing => "finishing",
+        })?;
+        match self.total {
+            0 => Ok(()),
+            total => write!(f, ", {} %", self.done * 100 / total),
+        }
+    }
+}
+
+/// Reads mmdebstrap's verbose output, line by line.
+#[derive(Debug)]
+pub(crate) struct Tracker {
+    progress: Progress,
+}
+
+impl Tracker {
+    pub(crate) fn new() -> Self {
+        Self { progress: Progress::start(Stage::Preparing) }
+    }
+
+    /// Takes one line, and returns the new progress where it changed.
+    pub(crate) fn line(&mut self, line: &str) -> Option<Progress> {
+        let before = self.progress;
+        if let Some(message) = line.strip_prefix("I: ") {
+            self.stage(message);
+        } else if let Some(packages) = newly_installed(line) {
+            // Each package is downloaded, unpacked and set up.
+            self.progress.done = 0;
+            self.progress.total = packages * 3;
+        } else if ["Get:", "Unpacking ", "Setting up "]
+            .iter()
+            .any(|step| line.starts_with(step))
+        {
+            let Progress { done, total, .. } = self.progress;
+            self.progress.done = total.min(done + 1);
+        }
+        (self.progress != before).then_some(self.progress)
+    }
+
+    fn stage(&mut self, message: &str) {
+        let begins = |prefix: &str| message.starts_with(prefix);
+        let stage = if begins("downloading packages with apt") {
+            Stage::BaseSystem
+        } else if begins("installing remaining packages") {
+            Stage::Packages
+        } else if begins("running special hook: tar-in")
+            || begins("running --customize-hook")
+        {
+            Stage::Launchers
+        } else if begins("creating tarball") {
+            Stage::Writing
+        } else {
+            return;
+        };
+        if stage != self.progress.stage {
+            self.progress = Progress::start(stage);
+        }
+    }
+}
+
+/// The second number of apt's `0 upgraded, 59 newly installed, …`.
+fn newly_installed(line: &str) -> Option<u32> {
+    let (before, _) = line.split_once(" newly installed, ")?;
+    before.rsplit(' ').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn follows_a_build() {
+        let mut tracker = Tracker::new();
+        let mut check = |line: &str, expected: Option<&str>| {
+            let text = tracker.line(line).map(|now| now.to_string());
+            assert_eq!(text.as_deref(), expected, "{line}");
+        };
+        check("I: running apt-get update...", None);
+        check("Get:1 http://host/debian trixie InRelease [140 kB]", None);
+        check(
+            "I: downloading packages with apt...",
+            Some("installing the base system"),
+        );
+        check(
+            "0 upgraded, 2 newly installed, 0 to remove and 0 not upgraded.",
+            Some("installing the base system, 0 %"),
+        );
+        check("Get:1 http://host/x", Some("installing the base system, 16 %"));
+        check("Reading package lists...", None);
+        check(
+            "Unpacking libc6:amd64 (2.41-12) ...",
+            Some("installing the base system, 33 %"),
+        );
+        check(
+            "I: installing remaining packages inside the chroot...",
+            Some("installing packages"),
+        );
+        check(
+            "0 upgraded, 1 newly installed, 0 to remove and 0 not upgraded.",
+            Some("installing packages, 0 %"),
+        );
+        check("Setting up gcc (4:14) ...", Some("installing packages, 33 %"));
+        check(
+            "I: running --customize-hook in shell: sh -c 'x' exec /tmp/y",
+            Some("compiling launchers"),
+        );
+        check("I: running --customize-hook in shell: again", None);
+        check("I: creating tarball...", Some("writing files"));
+    }
+}

@@ -1,0 +1,245 @@
+//! What goes into an image: the recipe's file, read and checked, and the hash
+//! that names the result.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use crate::ImageError;
+
+/// Changes whenever the builder makes another image of the same recipe.
+const FORMAT: &str = "sandpiper image 1";
+
+/// What goes into one image.
+#[derive(Clone, Debug)]
+pub struct Recipe {
+    pub(crate) name: String,
+    pub(crate) hash: String,
+    pub(crate) definition: Definition,
+    /// Absolute path in the image and contents of every added file.
+    pub(crate) files: Vec<(String, Vec<u8>)>,
+    /// The script that runs in the image when its packages are installed.
+    pub(crate) build_script: Option<Vec<u8>>,
+}
+
+/// The shape of `image.toml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Definition {
+    /// The Debian release, by its code name.
+    pub(crate) suite: String,
+    /// The architectures that the packages exist for, by Debian's names.
+    architectures: Vec<String>,
+    /// Installed, and part of the image.
+    pub(crate) packages: Vec<String>,
+    /// Installed while the build script runs, then removed with whatever
+    /// nothing else needs.
+    #[serde(default)]
+    pub(crate) build_packages: Vec<String>,
+    /// Patterns of paths that dpkg leaves out, beside the builder's own.
+    #[serde(default)]
+    pub(crate) exclude: Vec<String>,
+    /// Path in the project of a shell script that is run in the image, in
+    /// `/build`. What it installs goes to `/opt/sandpiper`.
+    build: Option<String>,
+    /// Files that are added before the script runs: absolute path in the
+    /// image, path in the project. `/build` is removed in the end.
+    #[serde(default)]
+    files: BTreeMap<String, String>,
+}
+
+impl Recipe {
+    /// Reads the recipe of the image `name` from the text of its `image.toml`.
+    /// `read` returns the contents of a file of the project by its path from
+    /// the project's root, such as `images/python/build.sh`.
+    ///
+    /// # Errors
+    /// The text is no recipe, or names a file that is not there.
+    pub fn parse(
+        name: &str,
+        text: &str,
+        read: impl Fn(&str) -> Option<Vec<u8>>,
+    ) -> Result<Self, ImageError> {
+        let wrong = |reason: String| ImageError::Recipe {
+            image: name.to_owned(),
+            reason,
+        };
+        let definition: Definition =
+            toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        definition.check(name).map_err(wrong)?;
+        let open = |path: &String| {
+            read(path).ok_or_else(|| wrong(format!("there is no file {path}")))
+        };
+        let files = definition
+            .files
+            .iter()
+            .map(|(target, source)| Ok((target.clone(), open(source)?)))
+            .collect::<Result<Vec<_>, ImageError>>()?;
+        let build_script = definition.build.as_ref().map(open).transpose()?;
+        let hash = hash(text, &files, build_script.as_deref());
+        Ok(Self {
+            name: name.to_owned(),
+            hash,
+            definition,
+            files,
+            build_script,
+        })
+    }
+
+    /// The image's name, as languages name it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the built image is known by: twelve hexadecimal digits of the hash
+    /// over the recipe, its files, the architecture and the builder's format.
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    /// The name of the image's folder in the store.
+    pub(crate) fn folder(&self) -> String {
+        format!("{}-{}", self.name, self.hash)
+    }
+
+    /// Whether the packages exist for this machine.
+    pub(crate) fn serves(&self, architecture: &str) -> bool {
+        self.definition.architectures.iter().any(|name| name == architecture)
+    }
+}
+
+impl Definition {
+    fn check(&self, image: &str) -> Result<(), String> {
+        let plain = |text: &str| {
+            !text.is_empty()
+                && text.bytes().all(|byte| {
+                    byte.is_ascii_alphanumeric() || b"+-.:".contains(&byte)
+                })
+                && !text.starts_with(['-', '.'])
+        };
+        if !plain(image) || image.contains(':') {
+            return Err("its name is not a plain word".to_owned());
+        }
+        let names = [&self.packages, &self.build_packages, &self.architectures]
+            .into_iter()
+            .flatten()
+            .chain([&self.suite]);
+        for name in names {
+            if !plain(name) {
+                return Err(format!("{name:?} is not a plain word"));
+            }
+        }
+        for target in self.files.keys() {
+            let mut segments = target.split('/');
+            if segments.next() != Some("")
+                || segments.any(|part| matches!(part, "" | "." | ".."))
+            {
+                return Err(format!("{target:?} is not an absolute path"));
+            }
+        }
+        for pattern in &self.exclude {
+            if !pattern.starts_with('/') || pattern.contains('\n') {
+                return Err(format!("{pattern:?} is not a path pattern"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Debian's name of this machine's architecture.
+pub(crate) fn architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        "x86" => "i386",
+        "powerpc64" => "ppc64el",
+        other => other,
+    }
+}
+
+/// Hashes every part behind its length, so that no two recipes can be read as
+/// the same bytes.
+fn hash(
+    text: &str,
+    files: &[(String, Vec<u8>)],
+    build_script: Option<&[u8]>,
+) -> String {
+    let mut parts: Vec<&[u8]> =
+        vec![FORMAT.as_bytes(), architecture().as_bytes(), text.as_bytes()];
+    for (target, content) in files {
+        parts.push(target.as_bytes());
+        parts.push(content);
+    }
+    parts.extend(build_script);
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(part.len().to_le_bytes());
+        hasher.update(part);
+    }
+    let digest = hasher.finalize();
+    digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+        suite = "trixie"
+        architectures = ["amd64", "arm64"]
+        packages = ["gcc", "libstdc++-14-dev"]
+        build = "build.sh"
+        [files]
+        "/build/cc.c" = "cc.c"
+    "#;
+
+    fn read(path: &str) -> Option<Vec<u8>> {
+        matches!(path, "build.sh" | "cc.c").then(|| path.as_bytes().to_vec())
+    }
+
+    fn refused(name: &str, text: &str, reason: &str) {
+        let message = Recipe::parse(name, text, read).unwrap_err().to_string();
+        assert!(message.contains(reason), "{message:?} lacks {reason:?}");
+    }
+
+    #[test]
+    fn reads_files_and_script() {
+        let recipe = Recipe::parse("native", GOOD, read).unwrap();
+        assert_eq!(recipe.folder(), format!("native-{}", recipe.hash()));
+        assert_eq!(recipe.hash().len(), 12);
+        assert_eq!(recipe.files[0].0, "/build/cc.c");
+        assert_eq!(recipe.build_script.as_deref(), Some(&b"build.sh"[..]));
+        assert!(recipe.serves("arm64") && !recipe.serves("riscv64"));
+    }
+
+    #[test]
+    fn every_input_changes_the_hash() {
+        let hash = |text: &str, suffix: &str| {
+            let read = |path: &str| {
+                Some([path.as_bytes(), suffix.as_bytes()].concat())
+            };
+            Recipe::parse("native", text, read).unwrap().hash
+        };
+        let base = hash(GOOD, "");
+        assert_eq!(base, hash(GOOD, ""));
+        assert_ne!(base, hash(GOOD, "x"), "contents");
+        assert_ne!(base, hash(&GOOD.replace("gcc", "clang"), ""), "text");
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        refused("native", "", "missing field");
+        refused("native", &format!("extra = 1\n{GOOD}"), "unknown field");
+        refused("../native", GOOD, "not a plain word");
+        refused("native", &GOOD.replace("trixie", "a b"), "\"a b\" is not");
+        refused("native", &GOOD.replace("gcc", "--hook"), "not a plain");
+        refused("native", &GOOD.replace("gcc", "a,b"), "not a plain");
+        refused("native", &GOOD.replace("\"cc.c\"", "\"x.c\""), "no file x.c");
+        refused("native", &GOOD.replace("build.sh", "b.sh"), "no file b.sh");
+        refused("native", &GOOD.replace("/build/cc", "build/cc"), "absolute");
+        refused("native", &GOOD.replace("/build/cc", "/b/../cc"), "absolute");
+        let pattern = format!("exclude = [\"usr/*\"]\n{GOOD}");
+        refused("native", &pattern, "not a path pattern");
+    }
+}
