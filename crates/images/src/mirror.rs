@@ -68,10 +68,12 @@ pub(crate) fn origins(sources_list: &str) -> Vec<String> {
     sources_list
         .lines()
         .filter_map(|line| {
-            let fields = line.strip_prefix("deb ")?.split(' ');
-            let mut fields = fields.skip_while(|field| {
-                field.starts_with('[') || field.ends_with(']')
-            });
+            let rest = line.strip_prefix("deb ")?;
+            let options = rest.strip_prefix('[');
+            let rest = options.map_or(Some(rest), |options| {
+                Some(options.split_once(']')?.1)
+            })?;
+            let mut fields = rest.split_whitespace();
             let (url, suite) = (fields.next()?, fields.next()?);
             Some(format!("{} {suite}", without_password(url)))
         })
