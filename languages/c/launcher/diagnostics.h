@@ -1,0 +1,13 @@
+// What the compiler and the linker say, told in the submission's own names.
+#pragma once
+
+#include <stdbool.h>
+
+#include "sources.h"
+
+// Prints the messages in the file to stderr. Paths of the box and of objects
+// become the paths that were submitted.
+void print_diagnostics(int messages, const struct sources *sources);
+
+// Whether the messages are the linker's.
+bool mentions_linker(int messages);
