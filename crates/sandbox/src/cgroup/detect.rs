@@ -1,0 +1,122 @@
+//! Finds the control group hierarchies and the process's own groups in them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::{During, Result};
+
+/// A mounted hierarchy and the process's own group in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Hierarchy {
+    /// Version 1 controllers of this mount; empty for version 2.
+    pub(super) controllers: Vec<String>,
+    pub(super) mount: PathBuf,
+    /// The folder of the process's own group.
+    pub(super) own: PathBuf,
+}
+
+/// Every hierarchy mounted here, version 2 first.
+pub(super) fn hierarchies() -> Result<Vec<Hierarchy>> {
+    let read = |path: &str| fs::read_to_string(path).during(path);
+    Ok(parse(&read("/proc/self/mountinfo")?, &read("/proc/self/cgroup")?))
+}
+
+/// From the texts of `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`) and
+/// `/proc/self/cgroup` (cgroups(7)).
+fn parse(mountinfo: &str, own_groups: &str) -> Vec<Hierarchy> {
+    let mut found: Vec<_> = mountinfo
+        .lines()
+        .filter_map(|line| hierarchy(line, own_groups))
+        .collect();
+    found.sort_by_key(|hierarchy| !hierarchy.controllers.is_empty());
+    found
+}
+
+fn hierarchy(line: &str, own_groups: &str) -> Option<Hierarchy> {
+    let (mount_fields, fs_fields) = line.split_once(" - ")?;
+    let mut fields = mount_fields.split(' ').skip(3);
+    let (root, mount) = (fields.next()?, Path::new(fields.next()?));
+    let mut fields = fs_fields.split(' ');
+    let (kind, options) = (fields.next()?, fields.nth(1)?);
+    let known = ["memory", "pids", "cpu", "cpuacct"];
+    let controllers: Vec<String> = match kind {
+        "cgroup2" => Vec::new(),
+        "cgroup" => options
+            .split(',')
+            .filter(|option| known.contains(option))
+            .map(str::to_owned)
+            .collect(),
+        _ => return None,
+    };
+    if kind == "cgroup" && controllers.is_empty() {
+        return None;
+    }
+    let path = own_groups.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (names, path) = (fields.next()?, fields.next()?);
+        let same = match controllers.first() {
+            None => names.is_empty(),
+            Some(first) => names.split(',').any(|name| name == first),
+        };
+        same.then_some(path)
+    })?;
+    // In a container the mount shows a part of the hierarchy only.
+    let below = Path::new(path).strip_prefix(root).unwrap_or(Path::new(""));
+    let own = mount.join(below.strip_prefix("/").unwrap_or(below));
+    // Joining an empty path leaves a slash at the end.
+    let own = own.components().collect();
+    Some(Hierarchy { controllers, mount: mount.to_owned(), own })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(mountinfo: &str, own: &str, expected: &[(&str, &str)]) {
+        let found: Vec<_> = parse(mountinfo, own)
+            .into_iter()
+            .map(|h| (h.controllers.join(","), h.own.display().to_string()))
+            .collect();
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|(c, o)| ((*c).to_owned(), (*o).to_owned()))
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn version_2() {
+        check(
+            "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw",
+            "0::/user.slice/user-1000.slice\n",
+            &[("", "/sys/fs/cgroup/user.slice/user-1000.slice")],
+        );
+    }
+
+    #[test]
+    fn version_1_and_hybrid() {
+        let mounts = "\
+            35 31 0:32 / /cg/memory rw,relatime - cgroup cgroup rw,memory\n\
+            36 31 0:33 / /cg/devices rw - cgroup cgroup rw,devices\n\
+            37 31 0:34 / /cg/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n\
+            41 31 0:38 / /cg/unified rw,relatime - cgroup2 cgroup2 rw";
+        check(
+            mounts,
+            "4:memory:/jobs/a\n2:cpu,cpuacct:/\n0::/\n",
+            &[
+                ("", "/cg/unified"),
+                ("memory", "/cg/memory/jobs/a"),
+                ("cpu,cpuacct", "/cg/cpu,cpuacct"),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_container_sees_its_part() {
+        check(
+            "35 31 0:32 /docker/ab /cg/memory rw - cgroup cgroup rw,memory",
+            "4:memory:/docker/ab/inner\n",
+            &[("memory", "/cg/memory/inner")],
+        );
+    }
+}

@@ -1,0 +1,251 @@
+//! The control group of one box: made with its limits, joined by the box's
+//! processes, asked what it counted, and removed.
+
+use std::fs::{self, File};
+use std::io::{Read, Seek, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::event::EventfdFlags;
+
+use crate::BoxSpec;
+use crate::error::{During, Result, SandboxError};
+
+/// Processes of a box that are ours: init's two halves.
+const OWN_PROCESSES: u32 = 2;
+
+/// The group of one box. Removing it is the owner's duty ([`Group::remove`]):
+/// it works only when every process of the box is gone.
+#[derive(Debug)]
+pub(crate) struct Group {
+    folders: Vec<PathBuf>,
+    joins: Vec<OwnedFd>,
+    out_of_memory: Option<OutOfMemory>,
+    cpu_time: Option<CpuTime>,
+}
+
+/// How the kernel tells of a box that is out of memory.
+#[derive(Debug)]
+pub(crate) enum OutOfMemory {
+    /// An eventfd that becomes readable, and the file that counts kills.
+    V1(OwnedFd, File),
+    /// `memory.events`, which raises an exceptional condition when it changes.
+    V2(File),
+}
+
+#[derive(Debug)]
+enum CpuTime {
+    /// `cpuacct.usage`: nanoseconds.
+    V1(File),
+    /// `cpu.stat`: `usage_usec` microseconds.
+    V2(File),
+}
+
+impl Group {
+    /// A group that limits nothing, where the host has none.
+    pub(crate) fn none() -> Self {
+        Self {
+            folders: Vec::new(),
+            joins: Vec::new(),
+            out_of_memory: None,
+            cpu_time: None,
+        }
+    }
+
+    pub(super) fn make_v1(
+        tops: &[(Vec<String>, PathBuf)],
+        name: &str,
+        spec: &BoxSpec,
+    ) -> Result<Self> {
+        let mut group = Self::none();
+        for (controllers, top) in tops {
+            let folder = top.join(name);
+            let filled = group.add_v1(controllers, &folder, spec);
+            if let Err(error) = filled {
+                group.remove();
+                return Err(error);
+            }
+        }
+        Ok(group)
+    }
+
+    fn add_v1(
+        &mut self,
+        controllers: &[String],
+        folder: &Path,
+        spec: &BoxSpec,
+    ) -> Result<()> {
+        make(folder)?;
+        self.folders.push(folder.to_owned());
+        for controller in controllers {
+            match controller.as_str() {
+                "memory" => self.limit_memory_v1(folder, spec)?,
+                "pids" => limit_processes(folder, spec)?,
+                "cpuacct" => {
+                    let usage = open(&folder.join("cpuacct.usage"))?;
+                    self.cpu_time = Some(CpuTime::V1(usage));
+                }
+                // Equal weights are the default.
+                _ => {}
+            }
+        }
+        // `tasks` and not `cgroup.procs`: the one process that joins has one
+        // thread, and this file takes no lock over all processes.
+        self.joins.push(open_to_write(&folder.join("tasks"))?.into());
+        Ok(())
+    }
+
+    fn limit_memory_v1(&mut self, folder: &Path, spec: &BoxSpec) -> Result<()> {
+        let bytes = spec.memory_bytes.to_string();
+        write(&folder.join("memory.limit_in_bytes"), &bytes)?;
+        // Memory and swap together; absent where the kernel counts no swap.
+        let with_swap = folder.join("memory.memsw.limit_in_bytes");
+        if with_swap.exists() {
+            write(&with_swap, &bytes)?;
+        } else {
+            write(&folder.join("memory.swappiness"), "0")?;
+        }
+        let control = open(&folder.join("memory.oom_control"))?;
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        let event = rustix::event::eventfd(0, flags).during("make eventfd")?;
+        let registration =
+            format!("{} {}", event.as_raw_fd(), control.as_raw_fd());
+        write(&folder.join("cgroup.event_control"), &registration)?;
+        self.out_of_memory = Some(OutOfMemory::V1(event, control));
+        Ok(())
+    }
+
+    pub(super) fn make_v2(
+        folder: &Path,
+        controllers: &[String],
+        spec: &BoxSpec,
+    ) -> Result<Self> {
+        make(folder)?;
+        let mut group = Self::none();
+        group.folders.push(folder.to_owned());
+        match group.fill_v2(folder, controllers, spec) {
+            Ok(()) => Ok(group),
+            Err(error) => {
+                group.remove();
+                Err(error)
+            }
+        }
+    }
+
+    fn fill_v2(
+        &mut self,
+        folder: &Path,
+        controllers: &[String],
+        spec: &BoxSpec,
+    ) -> Result<()> {
+        if controllers.iter().any(|c| c == "memory") {
+            let bytes = spec.memory_bytes.to_string();
+            write(&folder.join("memory.max"), &bytes)?;
+            // Absent where the kernel has no swap.
+            let swap = folder.join("memory.swap.max");
+            if swap.exists() {
+                write(&swap, "0")?;
+            }
+            write(&folder.join("memory.oom.group"), "1")?;
+            let events = open(&folder.join("memory.events"))?;
+            self.out_of_memory = Some(OutOfMemory::V2(events));
+        }
+        if controllers.iter().any(|c| c == "pids") {
+            limit_processes(folder, spec)?;
+        }
+        // Version 2 counts CPU time without the controller.
+        self.cpu_time = Some(CpuTime::V2(open(&folder.join("cpu.stat"))?));
+        self.joins.push(open_to_write(&folder.join("cgroup.procs"))?.into());
+        Ok(())
+    }
+
+    /// Where a process writes `0` to move itself in.
+    pub(crate) fn joins(
+        &self,
+    ) -> impl ExactSizeIterator<Item = BorrowedFd<'_>> {
+        self.joins.iter().map(AsFd::as_fd)
+    }
+
+    /// Takes the descriptor that tells of the end of memory.
+    pub(crate) fn out_of_memory(&self) -> Option<&OutOfMemory> {
+        self.out_of_memory.as_ref()
+    }
+
+    /// Whether the kernel has killed in this group for want of memory.
+    pub(crate) fn killed_for_memory(&self) -> bool {
+        let text = match &self.out_of_memory {
+            Some(OutOfMemory::V1(_, file) | OutOfMemory::V2(file)) => {
+                read_again(file)
+            }
+            None => None,
+        };
+        text.as_deref()
+            .and_then(|text| counter(text, "oom_kill "))
+            .is_some_and(|kills| kills > 0)
+    }
+
+    /// CPU time of all processes that were ever in the group.
+    pub(crate) fn cpu_time(&self) -> Option<Duration> {
+        match self.cpu_time.as_ref()? {
+            CpuTime::V1(file) => {
+                read_again(file)?.trim().parse().ok().map(Duration::from_nanos)
+            }
+            CpuTime::V2(file) => counter(&read_again(file)?, "usage_usec ")
+                .map(Duration::from_micros),
+        }
+    }
+
+    /// Removes the group. Every process of it must be gone.
+    pub(crate) fn remove(&mut self) {
+        // An open eventfd registration keeps a version 1 group half alive.
+        self.out_of_memory = None;
+        self.joins.clear();
+        for folder in self.folders.drain(..) {
+            if let Err(error) = fs::remove_dir(&folder) {
+                let group = folder.display();
+                tracing::warn!(%group, %error, "cannot remove a box's group");
+            }
+        }
+    }
+}
+
+fn limit_processes(folder: &Path, spec: &BoxSpec) -> Result<()> {
+    let most = spec.processes.saturating_add(OWN_PROCESSES);
+    write(&folder.join("pids.max"), &most.to_string())
+}
+
+/// The number after `key` at the start of a line.
+fn counter(text: &str, key: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(key)?.parse().ok())
+}
+
+fn read_again(mut file: &File) -> Option<String> {
+    let mut text = String::new();
+    file.rewind().ok()?;
+    file.read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+fn make(folder: &Path) -> Result<()> {
+    fs::create_dir(folder)
+        .map_err(|error| SandboxError::new(named("make group", folder), error))
+}
+
+fn open(path: &Path) -> Result<File> {
+    File::open(path).during(&named("open", path))
+}
+
+fn open_to_write(path: &Path) -> Result<File> {
+    File::options().write(true).open(path).during(&named("open", path))
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    open_to_write(path)?
+        .write_all(text.as_bytes())
+        .during(&named("write", path))
+}
+
+fn named(what: &str, path: &Path) -> String {
+    format!("{what} {}", path.display())
+}

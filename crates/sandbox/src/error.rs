@@ -1,0 +1,43 @@
+//! Why the sandbox itself failed: which step, and what the kernel said.
+
+use std::io;
+
+/// A failure of the sandbox, for the operator's log. What the program does is
+/// never an error but an [`Outcome`](crate::Outcome).
+#[derive(Debug, thiserror::Error)]
+#[error("{step}: {source}")]
+pub struct SandboxError {
+    /// What was being done, such as `mount proc`.
+    pub step: String,
+    /// What the kernel said.
+    pub source: io::Error,
+}
+
+/// The crate's result.
+pub type Result<T> = std::result::Result<T, SandboxError>;
+
+impl SandboxError {
+    pub(crate) fn new(step: impl Into<String>, source: io::Error) -> Self {
+        Self { step: step.into(), source }
+    }
+
+    /// A failure that no system call reported.
+    pub(crate) fn other(
+        step: impl Into<String>,
+        reason: impl Into<String>,
+    ) -> Self {
+        Self::new(step, io::Error::other(reason.into()))
+    }
+}
+
+/// Names the step in which a call failed.
+pub(crate) trait During<T> {
+    /// Turns the failure into a [`SandboxError`] of this step.
+    fn during(self, step: &str) -> Result<T>;
+}
+
+impl<T, E: Into<io::Error>> During<T> for std::result::Result<T, E> {
+    fn during(self, step: &str) -> Result<T> {
+        self.map_err(|error| SandboxError::new(step, error.into()))
+    }
+}

@@ -1,0 +1,243 @@
+//! What a server prepares on its host before it serves: control groups, user
+//! namespaces, and, when it was started as root, another user to be.
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use libc::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, c_int};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::Signal;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::cgroup::{Controllers, Top};
+use crate::error::{During, Result, SandboxError};
+use crate::identity::{Identity, MOST_SLOTS, Source};
+use crate::instance::Instance;
+use crate::seccomp;
+use crate::spawner::Spawner;
+use crate::sys::{self, Fork};
+
+/// What the operator says about the host.
+#[derive(Clone, Debug)]
+pub struct HostSettings {
+    /// The program to start as a box's init: it must call
+    /// [`init_main`](crate::init_main). `/proc/self/exe` for a program that
+    /// does so itself.
+    pub init: PathBuf,
+    /// A folder for this user's locks; made when missing.
+    pub run_dir: PathBuf,
+    /// The control group to make ours in, below each hierarchy's mount;
+    /// the process's own group when `None`.
+    pub cgroup: Option<PathBuf>,
+    /// Boxes that may exist at once, 1 to 500.
+    pub boxes: usize,
+}
+
+/// A prepared host: boxes are made on it.
+#[derive(Debug)]
+pub struct Host {
+    pub(crate) top: Top,
+    pub(crate) source: Source,
+    pub(crate) spawner: Spawner,
+    /// The compiled seccomp policy, as init gets it.
+    pub(crate) seccomp: Vec<(u16, u8, u8, u32)>,
+    slots: Mutex<Vec<Arc<OwnedFd>>>,
+    free: Arc<Semaphore>,
+    boxes: u32,
+    next_box: AtomicU64,
+    /// Whether a parent that stayed root removes the top groups.
+    has_parent: bool,
+    _instance: Instance,
+}
+
+impl Host {
+    /// Prepares the host. Call it before any other thread exists.
+    ///
+    /// Started as root, this forks: the call returns in the child, which is no
+    /// longer root and never can be again; the parent waits for it, passes
+    /// SIGTERM, SIGINT and SIGHUP on, removes what only root can remove, and
+    /// ends as the child did.
+    ///
+    /// # Errors
+    ///
+    /// Where the walls cannot be built: no user namespaces, no ids, or the
+    /// fork has other threads. Missing control groups are no error: see
+    /// [`Host::controllers`].
+    pub fn prepare(settings: &HostSettings) -> Result<Self> {
+        let instance = Instance::take(&settings.run_dir)?;
+        let name = instance.group_name();
+        let top = Top::make(&name, settings.cgroup.as_deref())?;
+        let boxes = settings.boxes.clamp(1, MOST_SLOTS);
+        let prepared = Source::find(instance.number).and_then(|source| {
+            let slots = source.make_slots(boxes)?;
+            Ok((source, slots, seccomp::program()?))
+        });
+        let (source, slots, filter) = match prepared {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                top.remove();
+                return Err(error);
+            }
+        };
+        let has_parent = if let Source::Root { first } = source {
+            top.give_to(first)?;
+            leave_root(&top, first)?;
+            true
+        } else {
+            false
+        };
+        rustix::thread::set_no_new_privs(true).during("set no_new_privs")?;
+        let seccomp =
+            filter.iter().map(|f| (f.code, f.jt, f.jf, f.k)).collect();
+        Ok(Self {
+            top,
+            source,
+            spawner: Spawner::start(settings.init.clone())?,
+            seccomp,
+            slots: Mutex::new(slots.into_iter().map(Arc::new).collect()),
+            free: Arc::new(Semaphore::new(boxes)),
+            boxes: u32::try_from(boxes).unwrap_or(u32::MAX),
+            next_box: AtomicU64::new(0),
+            has_parent,
+            _instance: instance,
+        })
+    }
+
+    /// What control groups can enforce here.
+    pub fn controllers(&self) -> Controllers {
+        self.top.controllers()
+    }
+
+    /// Which control groups these are, or why there are none.
+    pub fn describe_groups(&self) -> String {
+        self.top.describe()
+    }
+
+    /// Whether boxes have host ids of their own.
+    pub fn identity(&self) -> Identity {
+        self.source.identity()
+    }
+
+    /// Waits until every box is gone, then removes the control groups.
+    pub async fn close(&self) {
+        // Fails only when the semaphore is closed, which nothing does.
+        if self.free.acquire_many(self.boxes).await.is_ok() && !self.has_parent
+        {
+            self.top.remove();
+        }
+    }
+
+    /// A place for one box; waits while all are taken.
+    pub(crate) async fn take_slot(self: &Arc<Self>) -> Result<Slot> {
+        let permit =
+            Arc::clone(&self.free).acquire_owned().await.map_err(|_| {
+                SandboxError::other("take a slot", "the host is closed")
+            })?;
+        let user_namespace = self.lock_slots().pop();
+        Ok(Slot { host: Arc::clone(self), user_namespace, _permit: permit })
+    }
+
+    /// A name that no other box of this server has.
+    pub(crate) fn next_box_name(&self) -> String {
+        format!("box-{}", self.next_box.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn lock_slots(&self) -> std::sync::MutexGuard<'_, Vec<Arc<OwnedFd>>> {
+        // A poisoned list is still a list.
+        self.slots.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// A place for one box, given back on drop: then no process may be left in its
+/// user namespace.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    pub(crate) host: Arc<Host>,
+    /// `None` where boxes share the server's id.
+    pub(crate) user_namespace: Option<Arc<OwnedFd>>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if let Some(namespace) = self.user_namespace.take() {
+            self.host.lock_slots().push(namespace);
+        }
+    }
+}
+
+/// Forks; returns in a child that is `uid` for good. The parent stays root,
+/// reads nothing from the child, and only waits.
+fn leave_root(top: &Top, uid: u32) -> Result<()> {
+    let parent = rustix::process::getpid();
+    match sys::fork().during("fork the server")? {
+        Fork::Parent(child) => {
+            let code = wait_as_root(child);
+            top.remove();
+            sys::exit_now(code)
+        }
+        Fork::Child => {
+            // Out of the terminal's group: its Ctrl-C reaches the parent, who
+            // passes it on once.
+            rustix::process::setpgid(None, None).during("leave the group")?;
+            let step = "become the server's user";
+            sys::clear_groups().during(step)?;
+            sys::set_group(uid).during(step)?;
+            sys::set_user(uid).during(step)?;
+            if rustix::process::geteuid().is_root() {
+                return Err(SandboxError::other(step, "still root"));
+            }
+            // After the ids: changing them clears it.
+            rustix::process::set_parent_process_death_signal(Some(
+                Signal::TERM,
+            ))
+            .during("follow the parent")?;
+            if rustix::process::getppid() != Some(parent) {
+                return Err(SandboxError::other(step, "the parent is gone"));
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Waits for the server and passes signals on to it. The code to end with.
+fn wait_as_root(child: i32) -> c_int {
+    const PASSED_ON: [c_int; 3] = [SIGTERM, SIGINT, SIGHUP];
+    let watched = [SIGTERM, SIGINT, SIGHUP, SIGCHLD];
+    let signals =
+        sys::block_signals(&watched).and_then(|()| sys::signal_fd(&watched));
+    let Ok(signals) = signals else {
+        return sys::wait_for(child).map_or(1, exit_code);
+    };
+    loop {
+        let mut ready = [PollFd::new(&signals, PollFlags::IN)];
+        // An interrupted poll is tried again.
+        let _ = poll(&mut ready, None);
+        // struct signalfd_siginfo is 128 bytes and starts with the number.
+        let mut info = [0_u8; 128];
+        while let Ok(128) = rustix::io::read(&signals, &mut info) {
+            let number =
+                c_int::from_ne_bytes([info[0], info[1], info[2], info[3]]);
+            if PASSED_ON.contains(&number) {
+                // The child may have ended: the wait below tells.
+                let _ = sys::kill(child, number);
+            }
+        }
+        match sys::wait_any(false) {
+            Ok(Some(reaped)) if reaped.pid == child => {
+                return exit_code(reaped.status);
+            }
+            Ok(_) => {}
+            Err(_) => return 1,
+        }
+    }
+}
+
+/// As a shell words it: 128 and the signal.
+fn exit_code(status: ExitStatus) -> c_int {
+    use std::os::unix::process::ExitStatusExt;
+    status.code().or_else(|| status.signal().map(|s| 128 + s)).unwrap_or(1)
+}

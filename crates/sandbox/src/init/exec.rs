@@ -1,0 +1,165 @@
+//! From a fresh fork of init to the program: everything is given up, in
+//! order, and then the program takes the process over.
+
+use std::ffi::CString;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use libc::sock_filter;
+use rustix::process::{DumpableBehavior, Resource, Rlimit};
+use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
+
+use super::PROGRAM_ID;
+use crate::error::{During, Result, SandboxError};
+use crate::protocol::{Command, UserNamespace};
+use crate::sys;
+
+/// A stack as everywhere, which a program may raise to this.
+const STACK_BYTES: u64 = 8 << 20;
+const LARGEST_STACK_BYTES: u64 = 64 << 20;
+
+/// Becomes the program; returns only when that fails. `streams` become its
+/// stdin, stdout and stderr.
+pub(super) fn become_program(
+    command: &Command,
+    streams: &[OwnedFd],
+    user_namespace: UserNamespace,
+    seccomp: &[sock_filter],
+) -> SandboxError {
+    let steps = || -> Result<SandboxError> {
+        let [program, arguments @ ..] = command.command.as_slice() else {
+            return Err(SandboxError::other("execve", "the command is empty"));
+        };
+        let program = c_string(program)?;
+        let arguments = c_strings(arguments.iter().map(String::as_str))?;
+        let variables =
+            command.environment.iter().map(|(key, value)| [key, "=", value]);
+        let environment = c_strings(variables.map(|parts| parts.concat()))?;
+        rustix::process::setsid().during("make session")?;
+        connect(streams)?;
+        prefer_as_oom_victim()?;
+        set_limits(command)?;
+        reset_signals().during("reset signals")?;
+        drop_privileges(user_namespace)?;
+        rustix::process::chdir("/box").during("enter /box")?;
+        sys::close_on_exec_from(3).during("close descriptors")?;
+        // Last: the steps above need calls that the filter refuses.
+        sys::install_seccomp(seccomp).during("install seccomp filter")?;
+        let mut argv = vec![program.clone()];
+        argv.extend(arguments);
+        let error = sys::execve(&program, &argv, &environment);
+        Ok(SandboxError::new(format!("execve {program:?}"), error))
+    };
+    steps().unwrap_or_else(|error| error)
+}
+
+fn connect(streams: &[OwnedFd]) -> Result<()> {
+    let [stdin, stdout, stderr] = streams else {
+        return Err(SandboxError::other("connect streams", "three are needed"));
+    };
+    rustix::stdio::dup2_stdin(stdin.as_fd()).during("connect stdin")?;
+    rustix::stdio::dup2_stdout(stdout.as_fd()).during("connect stdout")?;
+    rustix::stdio::dup2_stderr(stderr.as_fd()).during("connect stderr")
+}
+
+/// When the box is out of memory, the program goes before init.
+fn prefer_as_oom_victim() -> Result<()> {
+    // The files of an undumpable process in /proc are those of the host's
+    // root; this flag is this fork's own and ends with execve.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable)
+        .during("become dumpable")?;
+    fs::write("/proc/self/oom_score_adj", "1000").during("set oom score")
+}
+
+fn set_limits(command: &Command) -> Result<()> {
+    let same = |limit: u64| (limit, limit);
+    let limits = [
+        // 1 and not 0: the kernel pipes a core to a handler at 0 as well, and
+        // does neither that nor a file at 1 (core(5)).
+        (Resource::Core, same(1)),
+        // A backstop for hosts that cannot account a box's CPU time; a second
+        // more at the hard end, so that SIGXCPU comes first.
+        (Resource::Cpu, (command.cpu_seconds, command.cpu_seconds + 1)),
+        (Resource::Fsize, same(command.file_bytes)),
+        (Resource::Memlock, same(0)),
+        (Resource::Nice, same(0)),
+        (Resource::Nofile, same(command.open_files)),
+        (Resource::Nproc, same(command.processes)),
+        (Resource::Rtprio, same(0)),
+        (Resource::Sigpending, same(1_024)),
+        (Resource::Stack, (STACK_BYTES, LARGEST_STACK_BYTES)),
+    ];
+    for (resource, (soft, hard)) in limits {
+        // An operator's own, lower hard limit stays: raising is not ours.
+        let highest = rustix::process::getrlimit(resource).maximum;
+        let most = highest.unwrap_or(u64::MAX);
+        let limit = Rlimit {
+            current: Some(soft.min(most)),
+            maximum: Some(hard.min(most)),
+        };
+        rustix::process::setrlimit(resource, limit)
+            .during(&format!("set limit {resource:?}"))?;
+    }
+    Ok(())
+}
+
+fn reset_signals() -> io::Result<()> {
+    // Rust ignores SIGPIPE, and an ignored signal stays so over execve.
+    sys::set_signal(libc::SIGPIPE, false)?;
+    // A file over its limit is a failed write (EFBIG), not a death.
+    sys::set_signal(libc::SIGXFSZ, true)?;
+    sys::block_signals(&[])
+}
+
+fn drop_privileges(user_namespace: UserNamespace) -> Result<()> {
+    let step = "drop capabilities";
+    for capability in CapabilitySet::all().iter() {
+        match rustix::thread::remove_capability_from_bounding_set(capability) {
+            // Newer than this kernel.
+            Ok(()) | Err(rustix::io::Errno::INVAL) => {}
+            Err(error) => return Err(SandboxError::new(step, error.into())),
+        }
+    }
+    rustix::thread::set_capabilities_secure_bits(locked_bits())
+        .during("lock secure bits")?;
+    match user_namespace {
+        UserNamespace::Join => {
+            sys::clear_groups().during("drop groups")?;
+            sys::set_group(PROGRAM_ID).during("set group")?;
+            sys::set_user(PROGRAM_ID).during("set user")?;
+        }
+        // The one id of this namespace is already the program's.
+        UserNamespace::Make => {}
+    }
+    // The secure bits above keep set_user from doing this by itself.
+    let none = CapabilitySets {
+        effective: CapabilitySet::empty(),
+        permitted: CapabilitySet::empty(),
+        inheritable: CapabilitySet::empty(),
+    };
+    rustix::thread::clear_ambient_capability_set().during(step)?;
+    rustix::thread::set_capabilities(None, none).during(step)?;
+    rustix::thread::set_no_new_privs(true).during("set no_new_privs")
+}
+
+/// No identity gives capabilities, and none of this can be taken back.
+fn locked_bits() -> CapabilitiesSecureBits {
+    CapabilitiesSecureBits::NO_ROOT
+        | CapabilitiesSecureBits::NO_ROOT_LOCKED
+        | CapabilitiesSecureBits::NO_SETUID_FIXUP
+        | CapabilitiesSecureBits::NO_SETUID_FIXUP_LOCKED
+        | CapabilitiesSecureBits::KEEP_CAPS_LOCKED
+        | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE
+        | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE_LOCKED
+}
+
+fn c_strings<S: AsRef<str>>(
+    strings: impl Iterator<Item = S>,
+) -> Result<Vec<CString>> {
+    strings.map(|string| c_string(string.as_ref())).collect()
+}
+
+fn c_string(string: &str) -> Result<CString> {
+    CString::new(string).during("execve: a NUL in the command")
+}

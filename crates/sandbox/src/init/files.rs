@@ -1,0 +1,83 @@
+//! Writes the submitted files into the working directory, as the program.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+
+use super::{INIT_ID, PROGRAM_ID};
+use crate::BoxFile;
+use crate::error::{During, Result, SandboxError};
+use crate::protocol::UserNamespace;
+use crate::sys;
+
+/// Writes every file below /box. Paths were checked when the submission was;
+/// here each segment is opened alone and below the last, so that no link could
+/// lead out even if one were there.
+pub(super) fn write(
+    files: &[BoxFile],
+    user_namespace: UserNamespace,
+) -> Result<()> {
+    match user_namespace {
+        // Init shares the program's id.
+        UserNamespace::Make => write_all(files),
+        UserNamespace::Join => {
+            sys::set_effective_ids(PROGRAM_ID, PROGRAM_ID)
+                .during("become the program")?;
+            let written = write_all(files);
+            sys::set_effective_ids(INIT_ID, INIT_ID)
+                .during("become init again")?;
+            written
+        }
+    }
+}
+
+fn write_all(files: &[BoxFile]) -> Result<()> {
+    let root = open_folder(CWD, "/box", ResolveFlags::NO_SYMLINKS)?;
+    files.iter().try_for_each(|file| write_one(root.as_fd(), file))
+}
+
+fn write_one(root: BorrowedFd<'_>, file: &BoxFile) -> Result<()> {
+    let mut folder = root.try_clone_to_owned().during("open /box")?;
+    let (parents, name) =
+        file.path.rsplit_once('/').unwrap_or(("", &file.path));
+    for segment in parents.split('/').filter(|segment| !segment.is_empty()) {
+        match rustix::fs::mkdirat(&folder, segment, folder_mode()) {
+            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            Err(error) => {
+                let step = format!("make folder {segment:?}");
+                return Err(SandboxError::new(step, error.into()));
+            }
+        }
+        folder = open_folder(folder.as_fd(), segment, below())?;
+    }
+    let step = format!("write {:?}", file.path);
+    let flags =
+        OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let mode = Mode::from_raw_mode(0o644);
+    let target = rustix::fs::openat2(&folder, name, flags, mode, below())
+        .during(&step)?;
+    File::from(target).write_all(file.content.as_bytes()).during(&step)
+}
+
+fn open_folder(
+    parent: BorrowedFd<'_>,
+    path: &str,
+    resolve: ResolveFlags,
+) -> Result<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC;
+    rustix::fs::openat2(parent, path, flags, Mode::empty(), resolve)
+        .during(&format!("open folder {path:?}"))
+}
+
+fn below() -> ResolveFlags {
+    ResolveFlags::BENEATH
+        | ResolveFlags::NO_SYMLINKS
+        | ResolveFlags::NO_MAGICLINKS
+        | ResolveFlags::NO_XDEV
+}
+
+fn folder_mode() -> Mode {
+    Mode::from_raw_mode(0o755)
+}

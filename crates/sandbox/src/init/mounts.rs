@@ -1,0 +1,223 @@
+//! The file tree of a box: a read-only image, one tmpfs for what a program
+//! may write, a minimal /dev and a /proc of its own pids.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid};
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags,
+    MoveMountFlags, OpenTreeFlags, UnmountFlags,
+};
+
+use super::PROGRAM_ID;
+use crate::error::{During, Result, SandboxError};
+use crate::sys;
+
+// mount_setattr(2); the numbers are those of linux/mount.h.
+const READ_ONLY: u64 = 0x1;
+const NO_SETUID: u64 = 0x2;
+const NO_DEVICES: u64 = 0x4;
+const NO_EXEC: u64 = 0x8;
+
+/// The device nodes of a box and their numbers (null(4), full(4), random(4)).
+const DEVICES: [(&str, u32, u32); 5] = [
+    ("null", 1, 3),
+    ("zero", 1, 5),
+    ("full", 1, 7),
+    ("random", 1, 8),
+    ("urandom", 1, 9),
+];
+
+/// Links of /dev that programs expect.
+const DEVICE_LINKS: [(&str, &str); 4] = [
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+];
+
+/// Builds the tree and makes it the root, with the working directory of the
+/// process (the image's folder) as its base. Returns the mount of /artifacts.
+pub(super) fn build(disk_bytes: u64, inodes: u64) -> Result<OwnedFd> {
+    rustix::mount::mount_change(
+        "/",
+        MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
+    )
+    .during("make mounts private")?;
+    mount_image()?;
+    // The tmpfs is mounted whole on /tmp, its folders are bound where they
+    // belong, and at last its own tmp folder covers it.
+    let tmpfs = new_tmpfs(disk_bytes, inodes)?;
+    attach(&tmpfs, "tmp")?;
+    let artifacts = bind_new_folder("artifacts", "artifacts", 0o755)?;
+    bind_new_folder("box", "box", 0o755)?;
+    devices()?;
+    mount_proc()?;
+    bind_new_folder("tmp", "tmp", 0o1777)?;
+    change_root()?;
+    Ok(artifacts)
+}
+
+/// Mounts the image over its own folder, read-only, and enters it.
+fn mount_image() -> Result<()> {
+    let image = clone_mount(".")?;
+    sys::set_mount_attributes(
+        image.as_fd(),
+        READ_ONLY | NO_SETUID | NO_DEVICES,
+        0,
+    )
+    .during("make image read-only")?;
+    attach(&image, ".")?;
+    rustix::process::fchdir(&image).during("enter image")
+}
+
+fn new_tmpfs(disk_bytes: u64, inodes: u64) -> Result<OwnedFd> {
+    let step = "make tmpfs";
+    let context = rustix::mount::fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)
+        .during(step)?;
+    let options = [
+        ("size", disk_bytes.to_string()),
+        ("nr_inodes", inodes.to_string()),
+        ("mode", "0755".to_owned()),
+    ];
+    for (key, value) in options {
+        rustix::mount::fsconfig_set_string(context.as_fd(), key, value)
+            .during(step)?;
+    }
+    rustix::mount::fsconfig_create(context.as_fd()).during(step)?;
+    rustix::mount::fsmount(
+        context.as_fd(),
+        FsMountFlags::FSMOUNT_CLOEXEC,
+        MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV,
+    )
+    .during(step)
+}
+
+/// Makes a folder of the program's in the tmpfs and binds it to `target`.
+fn bind_new_folder(
+    name: &str,
+    target: &str,
+    permissions: u32,
+) -> Result<OwnedFd> {
+    let step = format!("make /{target}");
+    let path = format!("tmp/{name}");
+    let mode = Mode::from_raw_mode(permissions);
+    rustix::fs::mkdirat(CWD, &path, mode).during(&step)?;
+    // The umask took bits from the mode above.
+    rustix::fs::chmodat(CWD, &path, mode, AtFlags::empty()).during(&step)?;
+    let owner = (Uid::from_raw(PROGRAM_ID), Gid::from_raw(PROGRAM_ID));
+    rustix::fs::chownat(
+        CWD,
+        &path,
+        Some(owner.0),
+        Some(owner.1),
+        AtFlags::SYMLINK_NOFOLLOW,
+    )
+    .during(&step)?;
+    let folder = clone_mount(&path)?;
+    attach(&folder, target)?;
+    Ok(folder)
+}
+
+/// Fills /dev and makes it read-only; /dev/shm in it is writable.
+fn devices() -> Result<()> {
+    rustix::fs::mkdirat(CWD, "tmp/dev", Mode::from_raw_mode(0o755))
+        .during("make /dev")?;
+    let dev = clone_mount("tmp/dev")?;
+    attach(&dev, "dev")?;
+    for (name, major, minor) in DEVICES {
+        device(name, rustix::fs::makedev(major, minor))?;
+    }
+    for (name, target) in DEVICE_LINKS {
+        rustix::fs::symlinkat(target, CWD, format!("dev/{name}"))
+            .during("link in /dev")?;
+    }
+    rustix::fs::mkdirat(CWD, "dev/shm", Mode::from_raw_mode(0o755))
+        .during("make /dev/shm")?;
+    bind_new_folder("shm", "dev/shm", 0o1777)?;
+    sys::set_mount_attributes(dev.as_fd(), READ_ONLY | NO_EXEC, 0)
+        .during("make /dev read-only")
+}
+
+/// Binds one of the host's device nodes, after a look that it is that device:
+/// a user namespace cannot make its own.
+fn device(name: &str, number: u64) -> Result<()> {
+    let step = format!("bind /dev/{name}");
+    let node = clone_mount(&format!("/dev/{name}"))?;
+    let found = rustix::fs::fstat(&node).during(&step)?;
+    let is_character_device =
+        rustix::fs::FileType::from_raw_mode(found.st_mode)
+            == rustix::fs::FileType::CharacterDevice;
+    if !is_character_device || found.st_rdev != number {
+        return Err(SandboxError::other(
+            step,
+            "the host's node is another device",
+        ));
+    }
+    let path = format!("dev/{name}");
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    rustix::fs::openat(CWD, &path, flags, Mode::from_raw_mode(0o666))
+        .during(&step)?;
+    sys::set_mount_attributes(node.as_fd(), NO_SETUID | NO_EXEC, 0)
+        .during(&step)?;
+    attach(&node, &path)
+}
+
+fn mount_proc() -> Result<()> {
+    let step = "mount proc";
+    let context = rustix::mount::fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC)
+        .during(step)?;
+    // Only processes, none of the machine's files; and of the processes only
+    // those that the asking one could trace: not init.
+    for (key, value) in [("subset", "pid"), ("hidepid", "ptraceable")] {
+        rustix::mount::fsconfig_set_string(context.as_fd(), key, value)
+            .during(step)?;
+    }
+    rustix::mount::fsconfig_create(context.as_fd()).during(step)?;
+    let proc = rustix::mount::fsmount(
+        context.as_fd(),
+        FsMountFlags::FSMOUNT_CLOEXEC,
+        MountAttrFlags::MOUNT_ATTR_NOSUID
+            | MountAttrFlags::MOUNT_ATTR_NODEV
+            | MountAttrFlags::MOUNT_ATTR_NOEXEC,
+    )
+    .during(step)?;
+    attach(&proc, "proc")
+}
+
+/// Makes the working directory the root and lets go of the old one.
+fn change_root() -> Result<()> {
+    // With the same folder for both, the old root ends up on top of the new
+    // one, and is detached from there (pivot_root(2)).
+    rustix::process::pivot_root(".", ".").during("pivot root")?;
+    rustix::mount::unmount(".", UnmountFlags::DETACH)
+        .during("detach the host's tree")?;
+    rustix::process::chdir("/").during("enter the new root")
+}
+
+fn clone_mount(path: &str) -> Result<OwnedFd> {
+    rustix::mount::open_tree(
+        CWD,
+        path,
+        OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC,
+    )
+    .during(&format!("clone the mount of {path}"))
+}
+
+fn attach(mount: &OwnedFd, target: &str) -> Result<()> {
+    rustix::mount::move_mount(
+        mount.as_fd(),
+        "",
+        CWD,
+        target,
+        MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
+    )
+    .during(&format!("mount on {target}"))
+}
+
+/// Lets /artifacts be written, or not.
+pub(super) fn set_writable(mount: &OwnedFd, writable: bool) -> Result<()> {
+    let (set, clear) = if writable { (0, READ_ONLY) } else { (READ_ONLY, 0) };
+    sys::set_mount_attributes(mount.as_fd(), set, clear)
+        .during("set whether /artifacts can be written")
+}

@@ -1,0 +1,36 @@
+//! How a step ended and what it left.
+
+use std::time::Duration;
+
+/// How a step ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The main process exited with this code.
+    Exited(i32),
+    /// The main process died of this signal.
+    Signaled(i32),
+    /// The wall clock ran out.
+    WallTime,
+    /// The CPU time of all processes ran out.
+    CpuTime,
+    /// The memory ran out and the kernel killed.
+    Memory,
+    /// stdout or stderr went over its cap.
+    Output,
+}
+
+/// What happened in one step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// How it ended.
+    pub stop: Stop,
+    /// What was written to stdout, up to the cap.
+    pub stdout: Vec<u8>,
+    /// What was written to stderr, up to the cap.
+    pub stderr: Vec<u8>,
+    /// From the start of the command to its end.
+    pub wall_time: Duration,
+    /// CPU time of all processes of the step; `None` where the host cannot
+    /// account for it.
+    pub cpu_time: Option<Duration>,
+}

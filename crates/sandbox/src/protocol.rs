@@ -1,0 +1,194 @@
+//! What the server and a box's init say to each other over their socket.
+//!
+//! A frame is a length (u32, little endian) and that many bytes of postcard.
+//! Descriptors travel with the length. The server asks, init answers each
+//! request once; init trusts the server, the server trusts init with no more
+//! than this box: a frame that is too long or does not parse ends the box.
+
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::BoxFile;
+
+/// The longest frame that init takes: all files of a submission and room.
+pub(crate) const LONGEST_REQUEST: usize = 64 << 20;
+/// The longest frame that the server takes from a box.
+pub(crate) const LONGEST_REPLY: usize = 64 << 10;
+/// Most descriptors that travel with one frame.
+const MOST_DESCRIPTORS: usize = 16;
+
+/// What the server asks of a box's init.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Request {
+    /// Build the box. Descriptors: the groups to join, then the user
+    /// namespace where [`Setup::user_namespace`] says so.
+    Setup(Setup),
+    /// Write these files into the working directory.
+    Files(Vec<BoxFile>),
+    /// Run a command. Descriptors: its stdin, stdout and stderr.
+    Run(Command),
+}
+
+/// How init gets its user namespace.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) enum UserNamespace {
+    /// It joins one that was made ahead: 0 is init, 1000 the program.
+    Join,
+    /// It makes one, in which its own id is 1000: init and program share it.
+    Make,
+}
+
+/// What init needs to build the box.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Setup {
+    pub(crate) rootfs: std::path::PathBuf,
+    pub(crate) groups: usize,
+    pub(crate) user_namespace: UserNamespace,
+    pub(crate) disk_bytes: u64,
+    pub(crate) inodes: u64,
+    /// The seccomp program of every step: code, jt, jf, k.
+    pub(crate) seccomp: Vec<(u16, u8, u8, u32)>,
+}
+
+/// One command, as init runs it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Command {
+    pub(crate) command: Vec<String>,
+    pub(crate) environment: Vec<(String, String)>,
+    pub(crate) artifacts_writable: bool,
+    pub(crate) cpu_seconds: u64,
+    pub(crate) processes: u64,
+    pub(crate) file_bytes: u64,
+    pub(crate) open_files: u64,
+}
+
+/// What a box's init answers.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Reply {
+    /// Init's outer half made pid 1. Descriptor: a pidfd of it.
+    Born,
+    /// The box stands.
+    Ready,
+    /// The files are written.
+    Written,
+    /// The command ended, and nothing it started is left.
+    Ended(Ended),
+    /// The box could not do it: the step, and the error's number and words.
+    Failed { step: String, errno: Option<i32>, reason: String },
+}
+
+/// How a command's main process ended.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Ended {
+    /// The raw wait status (wait(2)).
+    pub(crate) status: i32,
+    pub(crate) wall_micros: u64,
+}
+
+/// The bytes of one frame.
+pub(crate) fn encode(message: &impl Serialize) -> io::Result<Vec<u8>> {
+    let frame = postcard::to_extend(message, vec![0; 4]).map_err(invalid)?;
+    let length = u32::try_from(frame.len() - 4).map_err(invalid)?;
+    let mut frame = frame;
+    frame[..4].copy_from_slice(&length.to_le_bytes());
+    Ok(frame)
+}
+
+/// The message in the bytes after a frame's length.
+pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<T> {
+    let (message, rest) = postcard::take_from_bytes(bytes).map_err(invalid)?;
+    if rest.is_empty() {
+        Ok(message)
+    } else {
+        Err(invalid("bytes after the message"))
+    }
+}
+
+/// Sends the first bytes of a frame and its descriptors; how many were sent.
+pub(crate) fn send_with(
+    socket: impl AsFd,
+    frame: &[u8],
+    descriptors: &[BorrowedFd<'_>],
+) -> io::Result<usize> {
+    let mut space = [MaybeUninit::uninit();
+        rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !descriptors.is_empty()
+        && !control.push(SendAncillaryMessage::ScmRights(descriptors))
+    {
+        return Err(invalid("too many descriptors"));
+    }
+    let iov = [IoSlice::new(frame)];
+    Ok(sendmsg(socket, &iov, &mut control, SendFlags::NOSIGNAL)?)
+}
+
+/// Receives up to `buffer` bytes and the descriptors that came with them.
+pub(crate) fn receive_with(
+    socket: impl AsFd,
+    buffer: &mut [u8],
+    descriptors: &mut Vec<OwnedFd>,
+) -> io::Result<usize> {
+    let mut space = [MaybeUninit::uninit();
+        rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut iov = [IoSliceMut::new(buffer)];
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    let received = recvmsg(socket, &mut iov, &mut control, flags)?;
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(rights) = message {
+            descriptors.extend(rights);
+        }
+    }
+    Ok(received.bytes)
+}
+
+/// Sends one message over a blocking socket: init's side.
+pub(crate) fn send(
+    socket: &UnixStream,
+    message: &impl Serialize,
+    descriptors: &[BorrowedFd<'_>],
+) -> io::Result<()> {
+    let frame = encode(message)?;
+    let sent = send_with(socket, &frame, descriptors)?;
+    let mut socket = socket;
+    socket.write_all(&frame[sent..])
+}
+
+/// Receives one message over a blocking socket: init's side. `None`: the
+/// server closed it, or is gone.
+pub(crate) fn receive<T: DeserializeOwned>(
+    socket: &UnixStream,
+) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
+    let mut descriptors = Vec::new();
+    let mut length = [0; 4];
+    let first = receive_with(socket, &mut length, &mut descriptors)?;
+    if first == 0 {
+        return Ok(None);
+    }
+    let mut reader = socket;
+    reader.read_exact(&mut length[first..])?;
+    let length =
+        usize::try_from(u32::from_le_bytes(length)).map_err(invalid)?;
+    if length > LONGEST_REQUEST {
+        return Err(invalid("frame too long"));
+    }
+    let mut bytes = vec![0; length];
+    reader.read_exact(&mut bytes)?;
+    Ok(Some((decode(&bytes)?, descriptors)))
+}
+
+fn invalid<E>(error: E) -> io::Error
+where
+    E: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}

@@ -1,0 +1,245 @@
+//! The seccomp policy (`seccomp.toml`, data) compiled to the kernel's filter
+//! program.
+
+use std::collections::BTreeMap;
+
+use libc::sock_filter;
+use serde::Deserialize;
+use syscalls::Sysno;
+use syscalls::aarch64::Sysno as ArmCall;
+use syscalls::riscv64::Sysno as RiscvCall;
+use syscalls::x86_64::Sysno as IntelCall;
+
+use crate::error::{Result, SandboxError};
+
+const POLICY: &str = include_str!("seccomp.toml");
+
+/// The filter of every step, for this machine's architecture.
+pub(crate) fn program() -> Result<Vec<sock_filter>> {
+    let policy: Policy = toml::from_str(POLICY).map_err(|error| {
+        SandboxError::other("seccomp policy", error.to_string())
+    })?;
+    compile(&policy)
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Policy {
+    rule: Vec<Rule>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rule {
+    /// The reason, for whoever reads the policy.
+    #[serde(rename = "why")]
+    _why: String,
+    calls: Vec<String>,
+    #[serde(default)]
+    when: Vec<Condition>,
+    action: Action,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Condition {
+    arg: u32,
+    #[serde(default = "all_bits")]
+    mask: u32,
+    is: Vec<u32>,
+}
+
+fn all_bits() -> u32 {
+    u32::MAX
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+enum Action {
+    #[serde(rename = "allow")]
+    Allow,
+    #[serde(rename = "ignore")]
+    Ignore,
+    #[serde(rename = "EPERM")]
+    NotPermitted,
+    #[serde(rename = "ENOSYS")]
+    NoSuchCall,
+    #[serde(rename = "EAFNOSUPPORT")]
+    NoSuchFamily,
+}
+
+impl Action {
+    fn verdict(self) -> u32 {
+        let errno = |number: i32| {
+            libc::SECCOMP_RET_ERRNO | u32::try_from(number).unwrap_or(0)
+        };
+        match self {
+            Self::Allow => libc::SECCOMP_RET_ALLOW,
+            Self::Ignore => errno(0),
+            Self::NotPermitted => errno(libc::EPERM),
+            Self::NoSuchCall => errno(libc::ENOSYS),
+            Self::NoSuchFamily => errno(libc::EAFNOSUPPORT),
+        }
+    }
+}
+
+// Where the fields of struct seccomp_data are (linux/seccomp.h).
+const NUMBER: u32 = 0;
+const ARCHITECTURE: u32 = 4;
+const ARGUMENTS: u32 = 16;
+
+#[cfg(target_arch = "x86_64")]
+const NATIVE: u32 = 0xC000_003E;
+#[cfg(target_arch = "aarch64")]
+const NATIVE: u32 = 0xC000_00B7;
+
+/// The bit that marks a call of the x32 ABI, which shares x86-64's number.
+#[cfg(target_arch = "x86_64")]
+const X32: u32 = 0x4000_0000;
+
+/// The program: architecture, then one block per call that is decided by more
+/// than its number, then the rest in runs of consecutive numbers. The kernel
+/// caches the calls that are allowed by number alone (since 5.11).
+fn compile(policy: &Policy) -> Result<Vec<sock_filter>> {
+    let mut by_call: BTreeMap<u32, Vec<&Rule>> = BTreeMap::new();
+    for rule in &policy.rule {
+        for name in &rule.calls {
+            if let Some(number) = number(name)? {
+                by_call.entry(number).or_default().push(rule);
+            }
+        }
+    }
+    let mut program = vec![
+        load(ARCHITECTURE),
+        jump(libc::BPF_JEQ, NATIVE, 1, 0),
+        answer(libc::SECCOMP_RET_KILL_PROCESS),
+        load(NUMBER),
+    ];
+    #[cfg(target_arch = "x86_64")]
+    program.extend([
+        jump(libc::BPF_JGE, X32, 0, 1),
+        answer(Action::NoSuchCall.verdict()),
+    ]);
+    let (simple, conditional): (Vec<_>, Vec<_>) =
+        by_call.into_iter().partition(|(_, rules)| rules[0].when.is_empty());
+    for (number, rules) in conditional {
+        program.extend(block(number, &rules)?);
+    }
+    let simple =
+        simple.into_iter().map(|(number, rules)| (number, rules[0].action));
+    program.extend(ranges(simple));
+    program.push(answer(Action::NoSuchCall.verdict()));
+    Ok(program)
+}
+
+/// The block of one call: skipped when the number is another.
+fn block(number: u32, rules: &[&Rule]) -> Result<Vec<sock_filter>> {
+    let mut body = Vec::new();
+    for rule in rules {
+        body.extend(rule_code(&rule.when, rule.action)?);
+    }
+    body.push(answer(Action::NoSuchCall.verdict()));
+    let mut block = vec![jump(libc::BPF_JEQ, number, 0, skip(body.len())?)];
+    block.append(&mut body);
+    Ok(block)
+}
+
+/// One rule: each condition falls through when it holds and else leaves the
+/// rule, whose last instruction is its verdict.
+fn rule_code(
+    conditions: &[Condition],
+    action: Action,
+) -> Result<Vec<sock_filter>> {
+    let mut code = vec![answer(action.verdict())];
+    for condition in conditions.iter().rev() {
+        let values = condition.is.len();
+        let mut test = vec![
+            load(ARGUMENTS + 8 * condition.arg + LOW_HALF),
+            statement(
+                libc::BPF_ALU | libc::BPF_AND | libc::BPF_K,
+                condition.mask,
+            ),
+        ];
+        for (index, &value) in condition.is.iter().enumerate() {
+            let left = values - 1 - index;
+            // The last value that does not match leaves the rule.
+            let miss = if left == 0 { skip(code.len())? } else { 0 };
+            test.push(jump(libc::BPF_JEQ, value, skip(left)?, miss));
+        }
+        test.append(&mut code);
+        code = test;
+    }
+    Ok(code)
+}
+
+/// The calls decided by number alone, as runs of consecutive numbers with one
+/// action.
+fn ranges(calls: impl Iterator<Item = (u32, Action)>) -> Vec<sock_filter> {
+    let mut runs: Vec<(u32, u32, Action)> = Vec::new();
+    for (number, action) in calls {
+        match runs.last_mut() {
+            Some((_, last, same)) if *same == action && *last + 1 == number => {
+                *last = number;
+            }
+            _ => runs.push((number, number, action)),
+        }
+    }
+    runs.into_iter()
+        .flat_map(|(first, last, action)| {
+            [
+                jump(libc::BPF_JGE, first, 0, 2),
+                jump(libc::BPF_JGT, last, 1, 0),
+                answer(action.verdict()),
+            ]
+        })
+        .collect()
+}
+
+#[cfg(target_endian = "little")]
+const LOW_HALF: u32 = 0;
+#[cfg(target_endian = "big")]
+const LOW_HALF: u32 = 4;
+
+/// The number of a call here; `None` where only other architectures have it.
+fn number(name: &str) -> Result<Option<u32>> {
+    if let Ok(call) = name.parse::<Sysno>() {
+        return Ok(u32::try_from(call.id()).ok());
+    }
+    let elsewhere = name.parse::<IntelCall>().is_ok()
+        || name.parse::<ArmCall>().is_ok()
+        || name.parse::<RiscvCall>().is_ok();
+    if elsewhere {
+        return Ok(None);
+    }
+    let reason = format!("no architecture has a call named {name:?}");
+    Err(SandboxError::other("seccomp policy", reason))
+}
+
+fn skip(instructions: usize) -> Result<u8> {
+    u8::try_from(instructions).map_err(|_| {
+        SandboxError::other("seccomp policy", "a rule is too long")
+    })
+}
+
+fn load(offset: u32) -> sock_filter {
+    statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset)
+}
+
+fn answer(verdict: u32) -> sock_filter {
+    statement(libc::BPF_RET | libc::BPF_K, verdict)
+}
+
+fn statement(code: u32, k: u32) -> sock_filter {
+    sock_filter { code: code_bits(code), jt: 0, jf: 0, k }
+}
+
+fn jump(test: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
+    let code = code_bits(libc::BPF_JMP | test | libc::BPF_K);
+    sock_filter { code, jt, jf, k }
+}
+
+fn code_bits(code: u32) -> u16 {
+    u16::try_from(code).unwrap_or(u16::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,56 @@
+//! What a box is made of and what is run in it, in plain values.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// A box: its root filesystem and the limits of everything in it together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoxSpec {
+    /// The root filesystem: a folder of the operator's that holds `dev`,
+    /// `proc`, `tmp`, `box` and `artifacts`. Mounted read-only.
+    pub rootfs: PathBuf,
+    /// Memory of all processes and the tmpfs, in bytes. Reached: the kernel
+    /// kills, and the box ends with [`Stop::Memory`](crate::Stop::Memory).
+    pub memory_bytes: u64,
+    /// Processes and threads. Reached: fork fails with EAGAIN.
+    pub processes: u32,
+    /// Bytes in /box, /tmp and /dev/shm together. Reached: ENOSPC.
+    pub disk_bytes: u64,
+    /// Files and folders in them. Reached: ENOSPC.
+    pub inodes: u64,
+}
+
+/// A file to write into the working directory before the first step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoxFile {
+    /// Relative path below the working directory; parents are made.
+    pub path: String,
+    /// The whole text.
+    pub content: String,
+}
+
+/// One command to run in a box.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepSpec {
+    /// Program (absolute path in the box) and arguments.
+    pub command: Vec<String>,
+    /// The whole environment.
+    pub environment: Vec<(String, String)>,
+    /// Bytes for standard input, which then ends.
+    pub stdin: Vec<u8>,
+    /// Whether /artifacts can be written.
+    pub artifacts_writable: bool,
+    /// Wall clock. Reached: everything in the box is killed.
+    pub wall_time: Duration,
+    /// CPU time of all processes of the step. Reached: the same.
+    pub cpu_time: Duration,
+    /// Cap of stdout and of stderr, each, in bytes. Reached: the same, and the
+    /// first bytes are kept.
+    pub output_bytes: u64,
+    /// Size of one file in bytes. Reached: EFBIG.
+    pub file_bytes: u64,
+    /// Open files of one process. Reached: EMFILE.
+    pub open_files: u64,
+}

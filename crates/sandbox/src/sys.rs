@@ -1,0 +1,342 @@
+//! The system calls that no maintained crate offers safely: one small function
+//! each. The only file of the project that may use `unsafe`.
+
+use std::ffi::CString;
+use std::io;
+use std::mem;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::ptr;
+
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+use libc::{c_int, c_long, pid_t};
+
+/// Which side of a fork this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fork {
+    /// The new process.
+    Child,
+    /// The old process; the child's id.
+    Parent(pid_t),
+}
+
+/// Forks the calling process, which must have a single thread: then the child
+/// may go on in ordinary Rust. A process with more threads gets an error.
+pub(crate) fn fork() -> io::Result<Fork> {
+    if thread_count()? != 1 {
+        return Err(io::Error::other("fork needs a process of one thread"));
+    }
+    // SAFETY: the process has one thread, so no lock (of the allocator or of
+    // libc) can be held by a thread that does not exist in the child.
+    let pid = check(unsafe { libc::fork() })?;
+    Ok(if pid == 0 { Fork::Child } else { Fork::Parent(pid) })
+}
+
+/// A child that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reaped {
+    pub(crate) pid: pid_t,
+    pub(crate) status: ExitStatus,
+}
+
+/// Waits for any child. `Ok(None)`: none has ended yet (only without `block`).
+/// An error of ECHILD says that there is no child.
+pub(crate) fn wait_any(block: bool) -> io::Result<Option<Reaped>> {
+    wait(-1, block)
+}
+
+/// Waits for one child to end.
+pub(crate) fn wait_for(pid: pid_t) -> io::Result<ExitStatus> {
+    loop {
+        match wait(pid, true) {
+            Ok(Some(reaped)) => return Ok(reaped.status),
+            Ok(None) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn wait(pid: pid_t, block: bool) -> io::Result<Option<Reaped>> {
+    let mut status: c_int = 0;
+    let flags = if block { 0 } else { libc::WNOHANG };
+    // SAFETY: the pointer is to a live, writable local.
+    let pid = check(unsafe { libc::waitpid(pid, &raw mut status, flags) })?;
+    if pid == 0 {
+        return Ok(None);
+    }
+    Ok(Some(Reaped { pid, status: ExitStatus::from_raw(status) }))
+}
+
+/// Sends SIGKILL to every process that this one may signal, but itself. Called
+/// by pid 1 of a box, where that is every process of the box.
+pub(crate) fn kill_all() -> io::Result<()> {
+    if std::process::id() != 1 {
+        return Err(io::Error::other("only pid 1 of a box kills all"));
+    }
+    // SAFETY: kill takes integers only. The check above keeps a mistaken call
+    // from reaching the processes of the host.
+    match check(unsafe { libc::kill(-1, libc::SIGKILL) }) {
+        Ok(_) => Ok(()),
+        // Nobody is left.
+        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Sends `signal` to one process.
+pub(crate) fn kill(pid: pid_t, signal: c_int) -> io::Result<()> {
+    if pid <= 0 {
+        return Err(io::Error::other("kill names one process"));
+    }
+    // SAFETY: kill takes integers only.
+    check(unsafe { libc::kill(pid, signal) }).map(drop)
+}
+
+/// Replaces the calling process; returns only when that fails.
+pub(crate) fn execve(
+    program: &CString,
+    arguments: &[CString],
+    environment: &[CString],
+) -> io::Error {
+    let pointers = |strings: &[CString]| {
+        let mut list: Vec<_> = strings.iter().map(|s| s.as_ptr()).collect();
+        list.push(ptr::null());
+        list
+    };
+    let arguments = pointers(arguments);
+    let environment = pointers(environment);
+    // SAFETY: both arrays end with a null pointer, and every other element
+    // points to a CString that outlives the call.
+    unsafe {
+        libc::execve(program.as_ptr(), arguments.as_ptr(), environment.as_ptr())
+    };
+    io::Error::last_os_error()
+}
+
+/// Gives up every namespace named in `flags` for a fresh one. Not for
+/// `CLONE_FILES` or `CLONE_FS`.
+pub(crate) fn unshare(flags: c_int) -> io::Result<()> {
+    // SAFETY: unshare takes integers only; namespace flags do not touch memory
+    // or descriptor tables that Rust code relies on.
+    check(unsafe { libc::unshare(flags) }).map(drop)
+}
+
+/// Sets what a signal does: ignored or the default.
+pub(crate) fn set_signal(signal: c_int, ignored: bool) -> io::Result<()> {
+    let action = if ignored { libc::SIG_IGN } else { libc::SIG_DFL };
+    // SAFETY: neither action is a pointer to code of ours.
+    let previous = unsafe { libc::signal(signal, action) };
+    if previous == libc::SIG_ERR {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// Blocks exactly `signals` in the calling thread; an empty list blocks none.
+pub(crate) fn block_signals(signals: &[c_int]) -> io::Result<()> {
+    let set = signal_set(signals);
+    // SAFETY: the set is initialised, and the old mask is not asked for.
+    check(unsafe {
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const set, ptr::null_mut())
+    })
+    .map(drop)
+}
+
+/// A descriptor that becomes readable when one of `signals` is pending.
+pub(crate) fn signal_fd(signals: &[c_int]) -> io::Result<OwnedFd> {
+    let set = signal_set(signals);
+    let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
+    // SAFETY: the set is initialised; -1 asks for a new descriptor.
+    let raw = check(unsafe { libc::signalfd(-1, &raw const set, flags) })?;
+    own(raw)
+}
+
+fn signal_set(signals: &[c_int]) -> libc::sigset_t {
+    // SAFETY: sigset_t is a plain array of integers.
+    let mut set: libc::sigset_t = unsafe { mem::zeroed() };
+    // SAFETY: the pointer is to a live local.
+    unsafe { libc::sigemptyset(&raw mut set) };
+    for &signal in signals {
+        // SAFETY: the set was initialised above.
+        unsafe { libc::sigaddset(&raw mut set, signal) };
+    }
+    set
+}
+
+/// Marks every descriptor from `first` on as closed by the next execve.
+pub(crate) fn close_on_exec_from(first: u32) -> io::Result<()> {
+    let flags: libc::c_uint = libc::CLOSE_RANGE_CLOEXEC;
+    // SAFETY: the call takes integers only, and with CLOSE_RANGE_CLOEXEC it
+    // closes nothing now, so no owned descriptor is invalidated.
+    check_long(unsafe {
+        libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, flags)
+    })
+    .map(drop)
+}
+
+/// Joins a fresh, anonymous session keyring, so that no key of the server is
+/// reachable.
+pub(crate) fn join_new_session_keyring() -> io::Result<()> {
+    // From linux/keyctl.h; the libc crate does not name it.
+    const KEYCTL_JOIN_SESSION_KEYRING: c_long = 1;
+    // SAFETY: with this operation and a null name no memory is touched.
+    check_long(unsafe {
+        libc::syscall(
+            libc::SYS_keyctl,
+            KEYCTL_JOIN_SESSION_KEYRING,
+            ptr::null::<libc::c_char>(),
+        )
+    })
+    .map(drop)
+}
+
+/// `struct mount_attr` of linux/mount.h, which the libc crate does not have.
+#[repr(C)]
+struct MountAttributes {
+    set: u64,
+    clear: u64,
+    propagation: u64,
+    user_namespace: u64,
+}
+
+/// Sets mount attributes (`MOUNT_ATTR_*`) on the mount that `mount` is.
+pub(crate) fn set_mount_attributes(
+    mount: BorrowedFd<'_>,
+    set: u64,
+    clear: u64,
+) -> io::Result<()> {
+    let attributes =
+        MountAttributes { set, clear, propagation: 0, user_namespace: 0 };
+    // SAFETY: the path is an empty C string, the struct is live and its true
+    // size is passed.
+    check_long(unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            mount.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH,
+            &raw const attributes,
+            size_of::<MountAttributes>(),
+        )
+    })
+    .map(drop)
+}
+
+/// Brings the loopback interface of the current network namespace up.
+pub(crate) fn loopback_up(socket: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: ifreq is a plain C struct; all zeroes is a value.
+    let mut request: libc::ifreq = unsafe { mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(c"lo".to_bytes()) {
+        *to = libc::c_char::from_ne_bytes([*from]);
+    }
+    let up = libc::IFF_UP | libc::IFF_RUNNING;
+    request.ifr_ifru.ifru_flags = i16::try_from(up).unwrap_or(i16::MAX);
+    // SAFETY: SIOCSIFFLAGS reads an ifreq, which the pointer is to.
+    check(unsafe {
+        libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request)
+    })
+    .map(drop)
+}
+
+/// Installs a seccomp filter on the calling thread.
+pub(crate) fn install_seccomp(program: &[libc::sock_filter]) -> io::Result<()> {
+    let length = u16::try_from(program.len())
+        .map_err(|_| io::Error::other("seccomp program too long"))?;
+    let program =
+        libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut() };
+    let operation: c_long = c_long::from(libc::SECCOMP_SET_MODE_FILTER);
+    // SAFETY: the kernel reads `len` instructions from `filter`, which is what
+    // the slice holds, and writes nothing.
+    check_long(unsafe {
+        libc::syscall(libc::SYS_seccomp, operation, 0, &raw const program)
+    })
+    .map(drop)
+}
+
+/// Takes every supplementary group from the calling process.
+pub(crate) fn clear_groups() -> io::Result<()> {
+    // SAFETY: with a count of 0 the pointer is not read.
+    check(unsafe { libc::setgroups(0, ptr::null()) }).map(drop)
+}
+
+/// Sets real, effective and saved user id of the calling process.
+pub(crate) fn set_user(uid: u32) -> io::Result<()> {
+    // SAFETY: takes integers only.
+    check(unsafe { libc::setresuid(uid, uid, uid) }).map(drop)
+}
+
+/// Sets real, effective and saved group id of the calling process.
+pub(crate) fn set_group(gid: u32) -> io::Result<()> {
+    // SAFETY: takes integers only.
+    check(unsafe { libc::setresgid(gid, gid, gid) }).map(drop)
+}
+
+/// Sets the effective ids alone, so that the old ones can be taken back.
+pub(crate) fn set_effective_ids(uid: u32, gid: u32) -> io::Result<()> {
+    const KEEP: u32 = u32::MAX;
+    // The group first: an unprivileged effective user may not change it. On the
+    // way back the saved user id is what allows it.
+    // SAFETY: takes integers only.
+    check(unsafe { libc::setresgid(KEEP, gid, KEEP) })?;
+    // SAFETY: takes integers only.
+    check(unsafe { libc::setresuid(KEEP, uid, KEEP) }).map(drop)
+}
+
+/// Ends the calling process at once: no destructor, no exit handler.
+pub(crate) fn exit_now(code: c_int) -> ! {
+    // SAFETY: _exit takes an integer and does not return.
+    unsafe { libc::_exit(code) }
+}
+
+/// Waits for `descriptor` in the runtime.
+pub(crate) fn watch(
+    descriptor: OwnedFd,
+    interest: Interest,
+) -> io::Result<AsyncFd<OwnedFd>> {
+    // SAFETY: an OwnedFd names the same open descriptor until it is dropped,
+    // and the AsyncFd owns it and deregisters it first.
+    Ok(unsafe { AsyncFd::register_with_interest(descriptor, interest) }?)
+}
+
+/// The words of strsignal(3) for a signal number.
+pub fn signal_words(signal: i32) -> String {
+    // SAFETY: strsignal returns null or a C string that stays valid until the
+    // next call in this thread; it is copied before this function ends.
+    let words = unsafe { libc::strsignal(signal) };
+    if words.is_null() {
+        return format!("Unknown signal {signal}");
+    }
+    // SAFETY: not null, so it points to a C string, see above.
+    let words = unsafe { std::ffi::CStr::from_ptr(words) };
+    words.to_string_lossy().into_owned()
+}
+
+fn thread_count() -> io::Result<u64> {
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    // The command name may hold anything, so count fields after its `)`:
+    // num_threads is field 20 (proc_pid_stat(5)), the 18th after it.
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let count = fields.split_ascii_whitespace().nth(17);
+    count
+        .and_then(|field| field.parse().ok())
+        .ok_or_else(|| io::Error::other("/proc/self/stat has no thread count"))
+}
+
+fn own(raw: c_int) -> io::Result<OwnedFd> {
+    use std::os::fd::FromRawFd;
+    // SAFETY: the descriptor was just made by the kernel and is owned by
+    // nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(raw) })
+}
+
+fn check(result: c_int) -> io::Result<c_int> {
+    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+fn check_long(result: c_long) -> io::Result<c_long> {
+    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}

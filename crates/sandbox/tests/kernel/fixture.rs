@@ -1,0 +1,118 @@
+//! The prepared host and root filesystem that all kernel tests share.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
+use std::time::Duration;
+
+use sandpiper_sandbox::{
+    BoxFile, BoxSpec, Host, HostSettings, Outcome, Sandbox, StepSpec,
+};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+pub(crate) const MIB: u64 = 1 << 20;
+
+pub(crate) struct Fixture {
+    pub(crate) host: Arc<Host>,
+    pub(crate) runtime: Runtime,
+    rootfs: PathBuf,
+}
+
+/// The variable that tells the inner process where the root filesystem is.
+pub(crate) const ROOTFS: &str = "SANDPIPER_TEST_ROOTFS";
+
+/// Makes a root filesystem, runs this program again with it, and removes it:
+/// the inner process cannot, for it is not root any more.
+pub(crate) fn run_with_rootfs() -> ExitCode {
+    let rootfs = make_rootfs();
+    let status = Command::new("/proc/self/exe")
+        .args(std::env::args().skip(1))
+        .env(ROOTFS, rootfs.path())
+        .status()
+        .expect("this program runs");
+    ExitCode::from(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1))
+}
+
+impl Fixture {
+    pub(crate) fn prepare(rootfs: PathBuf) -> Self {
+        let settings = HostSettings {
+            init: PathBuf::from("/proc/self/exe"),
+            run_dir: std::env::temp_dir().join(format!(
+                "sandpiper-kernel-{}",
+                rustix::process::geteuid().as_raw()
+            )),
+            cgroup: std::env::var_os("SANDPIPER_CGROUP").map(PathBuf::from),
+            boxes: 4,
+        };
+        let host = Host::prepare(&settings).expect("a host that can sandbox");
+        let runtime = Runtime::new().expect("a runtime");
+        Self { host: Arc::new(host), runtime, rootfs }
+    }
+
+    pub(crate) fn box_spec(&self) -> BoxSpec {
+        BoxSpec {
+            rootfs: self.rootfs.clone(),
+            memory_bytes: 128 * MIB,
+            processes: 32,
+            disk_bytes: 32 * MIB,
+            inodes: 1_000,
+        }
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Outcome {
+        self.run_step(self.box_spec(), step(arguments), Vec::new())
+    }
+
+    pub(crate) fn run_step(
+        &self,
+        spec: BoxSpec,
+        step: StepSpec,
+        files: Vec<BoxFile>,
+    ) -> Outcome {
+        self.runtime.block_on(async {
+            let mut sandbox =
+                Sandbox::make(&self.host, &spec).await.expect("a box");
+            sandbox.write_files(files).await.expect("files");
+            let outcome = sandbox.run(&step).await.expect("an outcome");
+            sandbox.destroy().await;
+            outcome
+        })
+    }
+}
+
+pub(crate) fn step(arguments: &[&str]) -> StepSpec {
+    let mut command = vec!["/bin/probe".to_owned()];
+    command.extend(arguments.iter().map(|&a| a.to_owned()));
+    StepSpec {
+        command,
+        environment: vec![("KEY".to_owned(), "value".to_owned())],
+        stdin: Vec::new(),
+        artifacts_writable: false,
+        wall_time: Duration::from_secs(10),
+        cpu_time: Duration::from_secs(10),
+        output_bytes: MIB,
+        file_bytes: 8 * MIB,
+        open_files: 64,
+    }
+}
+
+fn make_rootfs() -> TempDir {
+    let rootfs = tempfile::tempdir().expect("a folder");
+    let path = rootfs.path();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    for folder in ["bin", "dev", "proc", "tmp", "box", "artifacts"] {
+        fs::create_dir(path.join(folder)).unwrap();
+    }
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernel/probe.c");
+    let built = Command::new("cc")
+        .args(["-static", "-O1", "-pthread", "-o"])
+        .arg(path.join("bin/probe"))
+        .arg(source)
+        .status()
+        .expect("cc");
+    assert!(built.success(), "cc cannot build probe.c");
+    rootfs
+}
