@@ -194,6 +194,6 @@ async fn ended(pidfd: OwnedFd) -> std::io::Result<()> {
     pidfd.readable().await.map(drop)
 }
 
-fn unexpected(what: &str) -> Error {
+fn unexpected(what: &str) -> SandboxError {
     SandboxError::other("hear from init", format!("expected {what}"))
 }
