@@ -1,2 +1,33 @@
-//! HTTP: products, compile, embed, health.
+//! HTTP only. The rooms:
+//!
+//! ```text
+//! http/        connections, routes, bodies, answers, who the client is
+//! products/    area A: the catalogue in memory
+//! compile/     area B: POST /api/compile, from wire shape to answer
+//! rate_limit   how often one client may compile
+//! embed/       area B: the editor page
+//! health       /healthz and /readyz
+//! metrics      what the admin listener shows
+//! routes       which path is whose
+//! server       listeners, and the end
+//! ```
+//!
+//! `products/` and `compile/` never import each other. No framework stands
+//! between hyper and the routes, so that every answer, failures included, is
+//! one that is written here.
+
 #![forbid(unsafe_code)]
+
+mod compile;
+mod embed;
+mod health;
+mod http;
+mod metrics;
+mod products;
+mod rate_limit;
+mod routes;
+mod server;
+mod settings;
+
+pub use server::Server;
+pub use settings::{FrameAncestors, InvalidFrameAncestors, Settings};

@@ -1,0 +1,218 @@
+//! Answers of the compile route: outcome or failure, and their headers.
+
+use std::time::Duration;
+
+use http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS,
+    ACCESS_CONTROL_MAX_AGE, ALLOW, RETRY_AFTER,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use sandpiper_engine::{Outcome, Refusal};
+use serde::Serialize;
+
+use crate::http::{Answer, BodyError, failure, json, no_content};
+use crate::rate_limit::{Quota, WINDOW};
+
+use super::Refused;
+use super::request::RequestError;
+
+const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
+const EXIT: HeaderName = HeaderName::from_static("sandpiper-exit");
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATE_LIMIT_POLICY: HeaderName =
+    HeaderName::from_static("ratelimit-policy");
+
+/// The headers that a page of another origin may read.
+const EXPOSED: HeaderValue = HeaderValue::from_static(
+    "Server-Timing, Sandpiper-Exit, RateLimit, RateLimit-Policy, Retry-After",
+);
+const ANY_ORIGIN: HeaderValue = HeaderValue::from_static("*");
+
+/// Why a request was not run, in the order in which failures are told.
+#[derive(Debug)]
+pub(super) enum Failure {
+    RateLimited(Quota),
+    NotJsonType,
+    Body(BodyError),
+    NotJson,
+    Request(RequestError),
+    Refused(Refused),
+    /// Nobody is there to be answered.
+    ClientGone,
+}
+
+#[derive(Serialize)]
+struct CompileResponse<'a> {
+    stdout: &'a str,
+    stderr: &'a str,
+}
+
+/// The answer to a run that was started, however it ended.
+pub(super) fn of(outcome: &Outcome) -> Answer {
+    let body =
+        CompileResponse { stdout: &outcome.stdout, stderr: &outcome.stderr };
+    let Ok(body) = serde_json::to_string(&body) else {
+        return internal_error();
+    };
+    let mut answer = json(StatusCode::OK, body);
+    insert(answer.headers_mut(), SERVER_TIMING, &server_timing(outcome));
+    insert(answer.headers_mut(), EXIT, &outcome.exit_summary());
+    answer
+}
+
+/// 204 to a preflight of any origin.
+pub(super) fn preflight() -> Answer {
+    let mut answer = no_content();
+    let headers = answer.headers_mut();
+    headers.insert(ALLOW, HeaderValue::from_static("POST, OPTIONS"));
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, ANY_ORIGIN);
+    headers
+        .insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST"));
+    headers.insert(
+        ACCESS_CONTROL_ALLOW_HEADERS,
+        HeaderValue::from_static("Content-Type"),
+    );
+    // A day, the longest that browsers keep it.
+    let day = HeaderValue::from_static("86400");
+    headers.insert(ACCESS_CONTROL_MAX_AGE, day);
+    answer
+}
+
+/// What every answer of the route carries.
+pub(super) fn add_headers(headers: &mut HeaderMap, quota: Option<Quota>) {
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, ANY_ORIGIN);
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+    let Some(Quota { limit, remaining, reset }) = quota else { return };
+    let policy = format!("\"compile\";q={limit};w={}", WINDOW.as_secs());
+    insert(headers, RATE_LIMIT_POLICY, &policy);
+    let left = format!("\"compile\";r={remaining};t={}", seconds(reset));
+    insert(headers, RATE_LIMIT, &left);
+}
+
+impl From<BodyError> for Failure {
+    fn from(error: BodyError) -> Self {
+        Self::Body(error)
+    }
+}
+
+impl From<RequestError> for Failure {
+    fn from(error: RequestError) -> Self {
+        Self::Request(error)
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+impl From<Failure> for Answer {
+    fn from(reason: Failure) -> Self {
+        match reason {
+            Failure::RateLimited(quota) => rate_limited(quota),
+            Failure::NotJsonType => failure(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "Content-Type must be application/json",
+            ),
+            Failure::Body(error) => error.into(),
+            Failure::NotJson => bad_request("invalid JSON body"),
+            Failure::Request(error) => {
+                let status = match error {
+                    RequestError::TooManyFiles => StatusCode::PAYLOAD_TOO_LARGE,
+                    _ => StatusCode::BAD_REQUEST,
+                };
+                failure(status, &error.to_string())
+            }
+            Failure::Refused(Refused::Submission(error)) => {
+                bad_request(&error.to_string())
+            }
+            Failure::Refused(Refused::Engine(refusal)) => refused(&refusal),
+            Failure::ClientGone => internal_error(),
+        }
+    }
+}
+
+fn bad_request(message: &str) -> Answer {
+    failure(StatusCode::BAD_REQUEST, message)
+}
+
+fn internal_error() -> Answer {
+    failure(StatusCode::INTERNAL_SERVER_ERROR, "internal error")
+}
+
+fn rate_limited(quota: Quota) -> Answer {
+    let message = format!(
+        "rate limit exceeded: {} requests in {} s; come back in {} s",
+        quota.limit,
+        WINDOW.as_secs(),
+        seconds(quota.reset)
+    );
+    let answer = failure(StatusCode::TOO_MANY_REQUESTS, &message);
+    come_back(answer, Some(quota.reset))
+}
+
+fn refused(refusal: &Refusal) -> Answer {
+    let retry_after = match refusal {
+        Refusal::Busy { retry_after, .. } => Some(*retry_after),
+        Refusal::Unavailable { retry_after, .. } => *retry_after,
+        Refusal::Failed => return internal_error(),
+    };
+    let message = refusal.to_string();
+    let answer = failure(StatusCode::SERVICE_UNAVAILABLE, &message);
+    come_back(answer, retry_after)
+}
+
+fn come_back(mut answer: Answer, retry_after: Option<Duration>) -> Answer {
+    if let Some(wait) = retry_after {
+        answer.headers_mut().insert(RETRY_AFTER, seconds(wait).into());
+    }
+    answer
+}
+
+/// Whole seconds, so that who waits as long has waited enough.
+fn seconds(wait: Duration) -> u64 {
+    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
+}
+
+fn server_timing(outcome: &Outcome) -> String {
+    let timing = &outcome.timing;
+    let stages = [
+        ("queue", Some(timing.queue)),
+        ("prepare", Some(timing.prepare)),
+        ("compile", timing.compile),
+        ("run", timing.run),
+    ];
+    let entries: Vec<String> = stages
+        .iter()
+        .filter_map(|(name, time)| {
+            let milliseconds = (*time)?.as_secs_f64() * 1e3;
+            Some(format!("{name};dur={milliseconds:.1}"))
+        })
+        .collect();
+    entries.join(", ")
+}
+
+/// Sets a header whose value is made of numbers and words of our own.
+fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+    match HeaderValue::from_str(value) {
+        Ok(value) => {
+            headers.insert(name, value);
+        }
+        Err(error) => tracing::error!("{name}: {value:?}: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_rounded_up() {
+        assert_eq!(seconds(Duration::ZERO), 0);
+        assert_eq!(seconds(Duration::from_millis(1)), 1);
+        assert_eq!(seconds(Duration::from_secs(1)), 1);
+        assert_eq!(seconds(Duration::from_millis(1_001)), 2);
+    }
+}

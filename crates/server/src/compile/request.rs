@@ -1,0 +1,184 @@
+//! The compile request as it stands on the wire, and nothing else.
+
+use std::fmt;
+
+use sandpiper_engine::languages::SourceFile;
+use sandpiper_engine::limits::COMPILE_FILES;
+use serde::de::{
+    DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor,
+};
+use serde_json::value::RawValue;
+
+/// What a client asks for: every field there and of its type, not yet checked
+/// for sense.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CompileRequest {
+    pub(crate) language: String,
+    pub(crate) entry_file: String,
+    pub(crate) files: Vec<SourceFile>,
+    pub(crate) stdin: String,
+}
+
+/// What is wrong with a request. The text is for the client.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum RequestError {
+    #[error("invalid JSON body")]
+    NotAnObject,
+    #[error("a submission must not have more than {COMPILE_FILES} files")]
+    TooManyFiles,
+    #[error("files must hold at least one file")]
+    NoFiles,
+    #[error("{field} is missing; it must be {expected}")]
+    Missing { field: String, expected: &'static str },
+    #[error("{field} must be {expected}")]
+    WrongType { field: String, expected: &'static str },
+}
+
+const STRING: &str = "a string";
+const FILES: &str = "an array of objects with path and content";
+const FILE: &str = "an object with path and content";
+
+/// The values of one key, in the order in which they came.
+type Occurrences<'a> = Vec<&'a RawValue>;
+
+impl CompileRequest {
+    /// Reads a body. A key that comes twice counts as it came last, but must
+    /// have the right type each time.
+    pub(crate) fn parse(text: &str) -> Result<Self, RequestError> {
+        let names = ["language", "entryFile", "files", "stdin"];
+        let [language, entry_file, files, stdin] =
+            fields(text, names).ok_or(RequestError::NotAnObject)?;
+        if files.iter().any(|raw| count(raw) > COMPILE_FILES) {
+            return Err(RequestError::TooManyFiles);
+        }
+        let language = required("language", STRING, &language, string)?;
+        let entry_file = required("entryFile", STRING, &entry_file, string)?;
+        let files = required("files", FILES, &files, source_files)?;
+        let stdin = last("stdin", &stdin, string)?.unwrap_or_default();
+        Ok(Self { language, entry_file, files, stdin })
+    }
+}
+
+/// The last of `occurrences`, when all of them can be read.
+fn last<T>(
+    field: &str,
+    occurrences: &Occurrences<'_>,
+    read: impl Fn(&str, &RawValue) -> Result<T, RequestError>,
+) -> Result<Option<T>, RequestError> {
+    let mut value = None;
+    for raw in occurrences {
+        value = Some(read(field, raw)?);
+    }
+    Ok(value)
+}
+
+fn required<T>(
+    field: &str,
+    expected: &'static str,
+    occurrences: &Occurrences<'_>,
+    read: impl Fn(&str, &RawValue) -> Result<T, RequestError>,
+) -> Result<T, RequestError> {
+    last(field, occurrences, read)?.ok_or_else(|| RequestError::Missing {
+        field: field.to_owned(),
+        expected,
+    })
+}
+
+fn string(field: &str, raw: &RawValue) -> Result<String, RequestError> {
+    serde_json::from_str(raw.get()).map_err(|_| wrong_type(field, STRING))
+}
+
+fn source_files(
+    field: &str,
+    raw: &RawValue,
+) -> Result<Vec<SourceFile>, RequestError> {
+    let files: Vec<&RawValue> = serde_json::from_str(raw.get())
+        .map_err(|_| wrong_type(field, FILES))?;
+    if files.is_empty() {
+        return Err(RequestError::NoFiles);
+    }
+    let files = files.iter().enumerate();
+    files
+        .map(|(index, raw)| source_file(&format!("{field}[{index}]"), raw))
+        .collect()
+}
+
+fn source_file(
+    field: &str,
+    raw: &RawValue,
+) -> Result<SourceFile, RequestError> {
+    let [path, content] = fields(raw.get(), ["path", "content"])
+        .ok_or_else(|| wrong_type(field, FILE))?;
+    let path = required(&format!("{field}.path"), STRING, &path, string)?;
+    let content =
+        required(&format!("{field}.content"), STRING, &content, string)?;
+    Ok(SourceFile { path, content })
+}
+
+fn wrong_type(field: &str, expected: &'static str) -> RequestError {
+    RequestError::WrongType { field: field.to_owned(), expected }
+}
+
+/// How many elements an array has; none where it is no array.
+fn count(raw: &RawValue) -> usize {
+    serde_json::from_str::<Vec<IgnoredAny>>(raw.get())
+        .map_or(0, |elements| elements.len())
+}
+
+/// The values of the keys `names` of a JSON object; `None` where the text is
+/// anything else. Other keys are passed over, however deep their values.
+fn fields<'a, const N: usize>(
+    text: &'a str,
+    names: [&'static str; N],
+) -> Option<[Occurrences<'a>; N]> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let fields = Fields { names }.deserialize(&mut deserializer).ok()?;
+    deserializer.end().ok()?;
+    Some(fields)
+}
+
+struct Fields<const N: usize> {
+    names: [&'static str; N],
+}
+
+impl<'de, const N: usize> DeserializeSeed<'de> for Fields<N> {
+    type Value = [Occurrences<'de>; N];
+
+    fn deserialize<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de, const N: usize> Visitor<'de> for Fields<N> {
+    type Value = [Occurrences<'de>; N];
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(
+        self,
+        mut map: A,
+    ) -> Result<Self::Value, A::Error> {
+        let mut found = [const { Vec::new() }; N];
+        while let Some(key) = map.next_key::<String>()? {
+            let position = self.names.iter().position(|name| *name == key);
+            match position.and_then(|position| found.get_mut(position)) {
+                Some(occurrences) => {
+                    occurrences.push(map.next_value()?);
+                }
+                None => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+#[path = "request_tests.rs"]
+mod tests;

@@ -1,0 +1,70 @@
+//! The seam between the wire and the engine.
+
+use std::net::IpAddr;
+
+use sandpiper_engine::languages::{Catalog, Submission, SubmissionError};
+use sandpiper_engine::{Engine, Outcome, Readiness, Refusal};
+
+use super::CompileRequest;
+
+/// What runs compile requests. The engine does; tests have their own.
+pub(crate) trait Runner: Send + Sync + 'static {
+    /// Checks and runs a request. Dropping the future kills the run.
+    fn run(
+        &self,
+        request: CompileRequest,
+        client: IpAddr,
+    ) -> impl Future<Output = Result<Finished, Refused>> + Send;
+
+    /// The languages that there are.
+    fn catalog(&self) -> &Catalog;
+
+    /// Each language's id, and whether it can run.
+    fn readiness(&self) -> Vec<(String, Readiness)>;
+}
+
+/// A run that ended, in whatever way.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    /// The language's id.
+    pub(crate) language: String,
+    pub(crate) outcome: Outcome,
+}
+
+/// A request that was not run.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// What was submitted is wrong.
+    Submission(SubmissionError),
+    /// The engine cannot run it now.
+    Engine(Refusal),
+}
+
+impl Runner for Engine {
+    async fn run(
+        &self,
+        request: CompileRequest,
+        client: IpAddr,
+    ) -> Result<Finished, Refused> {
+        let submission = Submission::check(
+            self.catalog(),
+            &request.language,
+            request.entry_file,
+            request.files,
+            request.stdin,
+        )
+        .map_err(Refused::Submission)?;
+        let language = submission.language().id().to_owned();
+        let outcome =
+            self.execute(submission, client).await.map_err(Refused::Engine)?;
+        Ok(Finished { language, outcome })
+    }
+
+    fn catalog(&self) -> &Catalog {
+        Self::catalog(self)
+    }
+
+    fn readiness(&self) -> Vec<(String, Readiness)> {
+        Self::readiness(self)
+    }
+}

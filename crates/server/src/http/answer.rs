@@ -1,0 +1,123 @@
+//! Answers: their one body type, and the shapes that all routes share.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::header::{ALLOW, CONTENT_TYPE};
+use http::{HeaderName, HeaderValue, Response, StatusCode};
+use http_body::{Frame, SizeHint};
+
+/// An answer to a request.
+pub(crate) type Answer = Response<Body>;
+
+/// A body that is in memory, in pieces; its length is known.
+#[derive(Debug, Default)]
+pub(crate) struct Body {
+    chunks: VecDeque<Bytes>,
+    remaining: u64,
+}
+
+/// What differs between the pages that a browser asks for.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) status: StatusCode,
+    pub(crate) content_type: &'static str,
+    pub(crate) text: Bytes,
+}
+
+/// `{"error": message}` with `status`.
+pub(crate) fn failure(status: StatusCode, message: &str) -> Answer {
+    let body = serde_json::json!({ "error": message });
+    json(status, body.to_string())
+}
+
+/// A JSON text with `status`.
+pub(crate) fn json(status: StatusCode, body: impl Into<Body>) -> Answer {
+    let mut answer = Response::new(body.into());
+    *answer.status_mut() = status;
+    let json = HeaderValue::from_static("application/json");
+    answer.headers_mut().insert(CONTENT_TYPE, json);
+    answer
+}
+
+/// 405 with the methods that there are.
+pub(crate) fn method_not_allowed(path: &str, allow: &'static str) -> Answer {
+    let message = format!("method not allowed on {path}");
+    let mut answer = failure(StatusCode::METHOD_NOT_ALLOWED, &message);
+    answer.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
+    answer
+}
+
+/// 204, which has neither body nor type.
+pub(crate) fn no_content() -> Answer {
+    let mut answer = Response::new(Body::default());
+    *answer.status_mut() = StatusCode::NO_CONTENT;
+    answer
+}
+
+/// A page or one of its assets.
+pub(crate) fn page(page: Page) -> Answer {
+    let mut answer = Response::new(page.text.into());
+    *answer.status_mut() = page.status;
+    let headers = answer.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(page.content_type));
+    headers.insert(
+        HeaderName::from_static("x-content-type-options"),
+        HeaderValue::from_static("nosniff"),
+    );
+    answer
+}
+
+impl Body {
+    /// How many bytes are still to be sent.
+    pub(crate) fn remaining(&self) -> u64 {
+        self.remaining
+    }
+}
+
+impl From<Vec<Bytes>> for Body {
+    fn from(chunks: Vec<Bytes>) -> Self {
+        let remaining = chunks.iter().map(|chunk| chunk.len() as u64).sum();
+        Self { chunks: chunks.into(), remaining }
+    }
+}
+
+impl From<Bytes> for Body {
+    fn from(chunk: Bytes) -> Self {
+        let remaining = chunk.len() as u64;
+        Self { chunks: VecDeque::from([chunk]), remaining }
+    }
+}
+
+impl From<String> for Body {
+    fn from(text: String) -> Self {
+        Bytes::from(text).into()
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let chunk = self.chunks.pop_front();
+        if let Some(chunk) = &chunk {
+            self.remaining -= chunk.len() as u64;
+        }
+        Poll::Ready(chunk.map(|chunk| Ok(Frame::data(chunk))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.remaining == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.remaining)
+    }
+}

@@ -1,0 +1,125 @@
+//! One connection, from its first byte to its last.
+
+use std::net::IpAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use http::header::CONNECTION;
+use http::{HeaderValue, Request, Response};
+use http_body_util::Either;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+
+use super::compression::Encoded;
+use super::socket::{Link, Socket};
+use super::{Answer, RequestBody, compressed};
+
+/// Time for the head of a request, the wait for it included: an idle
+/// connection is closed then.
+const HEAD_TIME: Duration = Duration::from_secs(30);
+/// Bytes of a request's head. Reached: 431.
+const HEAD_BYTES: usize = 64 * 1024;
+
+/// What answers requests.
+pub(crate) trait Routes: Send + Sync + 'static {
+    /// The most bytes that the body of a request to `path` may have.
+    fn body_limit(&self, path: &[u8]) -> u64;
+
+    /// Whether answers of `path` are compressed where the client takes it.
+    fn is_compressed(&self, path: &[u8]) -> bool;
+
+    /// The answer to one request, failures included.
+    fn answer(
+        &self,
+        request: Exchange<'_>,
+    ) -> impl Future<Output = Result<Answer, ClientGone>> + Send;
+}
+
+/// A request as the routes see it.
+#[derive(Debug)]
+pub(crate) struct Exchange<'a> {
+    pub(crate) head: &'a http::request::Parts,
+    /// The percent-decoded path.
+    pub(crate) path: &'a [u8],
+    pub(crate) body: &'a mut RequestBody,
+    /// The address that the connection comes from.
+    pub(crate) peer: IpAddr,
+    pub(crate) link: &'a Link,
+}
+
+/// The client went away before its answer was ready: there is none.
+#[derive(Debug, thiserror::Error)]
+#[error("the client went away")]
+pub(crate) struct ClientGone;
+
+/// Serves requests until the client or `stop` ends it.
+pub(crate) async fn serve<R: Routes>(
+    routes: Arc<R>,
+    stream: TcpStream,
+    peer: IpAddr,
+    mut stop: watch::Receiver<bool>,
+) {
+    // Answers are written whole: waiting for more only delays them.
+    let _ = stream.set_nodelay(true);
+    let link = Arc::new(Link::new(stream));
+    let unread = AtomicBool::new(false);
+    let service =
+        service_fn(|request| respond(&*routes, &link, peer, &unread, request));
+    let io = TokioIo::new(Socket::new(Arc::clone(&link)));
+    let mut connection = pin!(
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_TIME)
+            .max_buf_size(HEAD_BYTES)
+            // A client that closed its writing half still wants its answer;
+            // one that went away is found by Link::gone.
+            .half_close(true)
+            .serve_connection(io, service)
+    );
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        _ = stop.wait_for(|stop| *stop) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    // Closing over unread bytes resets the connection, and the client loses
+    // the answer that it has not read yet.
+    let unparsed = ended.is_err_and(|error| error.is_parse());
+    if unparsed || unread.load(Ordering::Relaxed) {
+        link.linger().await;
+    }
+}
+
+async fn respond<R: Routes>(
+    routes: &R,
+    link: &Link,
+    peer: IpAddr,
+    unread: &AtomicBool,
+    request: Request<Incoming>,
+) -> Result<Response<Encoded>, ClientGone> {
+    let (head, incoming) = request.into_parts();
+    let path = super::decoded_path(head.uri.path());
+    let limit = routes.body_limit(&path);
+    let mut body = RequestBody::new(incoming, &head.headers, limit);
+    let exchange =
+        Exchange { head: &head, path: &path, body: &mut body, peer, link };
+    let mut answer = routes.answer(exchange).await?;
+    if !body.discard().await {
+        let close = HeaderValue::from_static("close");
+        answer.headers_mut().insert(CONNECTION, close);
+        unread.store(true, Ordering::Relaxed);
+    }
+    link.begin_answer(answer.body().remaining());
+    if routes.is_compressed(&path) {
+        Ok(compressed(&head.headers, answer).await)
+    } else {
+        Ok(answer.map(Either::Left))
+    }
+}

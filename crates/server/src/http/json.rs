@@ -1,0 +1,121 @@
+//! What a body must be before it is read as JSON.
+
+use std::borrow::Cow;
+
+/// How an escape in a JSON text begins.
+const ESCAPE: &str = "\\u";
+/// Bytes of an escape such as `\ud83d`.
+const ESCAPE_BYTES: usize = 6;
+/// U+FFFD as an escape.
+const REPLACEMENT: &str = "\\ufffd";
+
+/// The body as text in which no escape is half of a surrogate pair: those
+/// become U+FFFD, where the JSON parser would refuse the whole text. `None`
+/// where the body is not UTF-8.
+pub(crate) fn text(body: &[u8]) -> Option<Cow<'_, str>> {
+    let text = std::str::from_utf8(body).ok()?;
+    if text.contains(ESCAPE) {
+        Some(without_lone_surrogates(text))
+    } else {
+        Some(Cow::Borrowed(text))
+    }
+}
+
+fn without_lone_surrogates(text: &str) -> Cow<'_, str> {
+    let mut mended = String::new();
+    let mut copied = 0;
+    let mut at = 0;
+    while let Some(found) = text[at..].find('\\') {
+        at += found;
+        let Some(unit) = code_unit(&text[at..]) else {
+            // The byte after a backslash belongs to it: in `\\u` the second
+            // backslash begins nothing. It may be half of a character.
+            at += 1;
+            at += text[at..].chars().next().map_or(0, char::len_utf8);
+            continue;
+        };
+        let next = at + ESCAPE_BYTES;
+        if is_high(unit) && code_unit(&text[next..]).is_some_and(is_low) {
+            at = next + ESCAPE_BYTES;
+        } else {
+            if is_high(unit) || is_low(unit) {
+                mended.push_str(&text[copied..at]);
+                mended.push_str(REPLACEMENT);
+                copied = next;
+            }
+            at = next;
+        }
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    mended.push_str(&text[copied..]);
+    Cow::Owned(mended)
+}
+
+/// The UTF-16 code unit of the escape that `text` begins with.
+fn code_unit(text: &str) -> Option<u16> {
+    let digits = text.strip_prefix(ESCAPE)?.get(..4)?;
+    // from_str_radix alone would take a sign.
+    let plain = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    plain.then(|| u16::from_str_radix(digits, 16).ok()).flatten()
+}
+
+fn is_high(unit: u16) -> bool {
+    (0xd800..0xdc00).contains(&unit)
+}
+
+fn is_low(unit: u16) -> bool {
+    (0xdc00..0xe000).contains(&unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(body: &str, expected: &str) {
+        let text = text(body.as_bytes());
+        assert_eq!(text.as_deref(), Some(expected), "{body}");
+    }
+
+    #[test]
+    fn lone_surrogates_are_replaced() {
+        check(r#""\ud800""#, r#""\ufffd""#);
+        check(r#""\uDFFF""#, r#""\ufffd""#);
+        check(r#""\ud83d\u0041""#, r#""\ufffd\u0041""#);
+        check(r#""\ud83d\ud83d\ude00""#, r#""\ufffd\ud83d\ude00""#);
+        check(r#""\ude00\ud83d""#, r#""\ufffd\ufffd""#);
+        check(r#""\ud83d\n\ude00""#, r#""\ufffd\n\ufffd""#);
+    }
+
+    #[test]
+    fn everything_else_stays() {
+        for body in [
+            "",
+            "{}",
+            r#""\ud83d\ude00""#,
+            r#""\\ud800""#,
+            r#""\\\\ud800""#,
+            r#""\u00e9\n\"""#,
+            r#""\ud80""#,
+            r#""\u+800""#,
+            r#""\uzzzz""#,
+            r#""\é\u0041""#,
+            "\\u",
+            "\\u0041\\",
+        ] {
+            check(body, body);
+        }
+    }
+
+    #[test]
+    fn escaped_backslashes_are_counted() {
+        check(r#""\\\ud800""#, r#""\\\ufffd""#);
+    }
+
+    #[test]
+    fn only_utf8_is_text() {
+        assert_eq!(text(b"\"\xff\""), None);
+        assert_eq!(text(b"\"\xed\xa0\x80\""), None);
+    }
+}

@@ -1,0 +1,22 @@
+//! What every route shares: connections, paths, bodies and answers.
+
+mod address;
+mod answer;
+mod body;
+mod compression;
+mod connection;
+mod failure;
+mod json;
+mod path;
+mod socket;
+
+pub(crate) use address::ClientAddresses;
+pub(crate) use answer::{
+    Answer, Body, Page, failure, json, method_not_allowed, no_content, page,
+};
+pub(crate) use body::{BodyError, RequestBody};
+pub(crate) use compression::compressed;
+pub(crate) use connection::{ClientGone, Exchange, Routes, serve};
+pub(crate) use json::text as json_text;
+pub(crate) use path::decoded as decoded_path;
+pub(crate) use socket::Link;

@@ -1,0 +1,263 @@
+//! The client's socket under hyper: finds out that a client went away, ends
+//! answers that nobody takes, and gives hyper's own failures a body.
+//!
+//! A client that closed its writing half and waits, and one that went away,
+//! look alike: reading gives end of file. Only writing tells them apart, since
+//! a host where nobody listens any more answers with a reset. So [`Link::gone`]
+//! sends the first bytes of the answer, which are always the same, and
+//! [`Socket`] leaves them out of what hyper writes next.
+
+use std::io::{self, IoSlice};
+use std::net::Shutdown;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::{Buf, Bytes};
+use socket2::SockRef;
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
+
+use super::failure::with_body;
+
+/// What every answer begins with.
+const PROBE: &[u8] = b"HTTP/1.";
+/// How soon to look again where the kernel cannot wake us: the client has
+/// closed behind bytes that nobody reads yet, or an answer is being sent.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
+/// Time for a client to take an answer, besides [`SLOWEST_RATE`].
+const ANSWER_TIME: Duration = Duration::from_secs(30);
+/// Bytes that a client takes in a second, at the least.
+const SLOWEST_RATE: u64 = 64 * 1024;
+/// What is read after the last answer of a connection, so that closing does
+/// not reset it under an answer that is still on its way.
+const LINGER_BYTES: usize = 4 << 20;
+const LINGER_TIME: Duration = Duration::from_secs(3);
+
+/// The socket as requests and the connection share it.
+#[derive(Debug)]
+pub(crate) struct Link {
+    stream: TcpStream,
+    /// Whether the kernel has everything that hyper wanted written so far.
+    flushed: AtomicBool,
+    /// Bytes of [`PROBE`] that were sent ahead of hyper's answer.
+    probed: AtomicUsize,
+    /// When the answer that is being written must have been taken.
+    deadline: Mutex<Instant>,
+}
+
+/// The socket as hyper sees it.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    link: Arc<Link>,
+    overdue: Option<Pin<Box<Sleep>>>,
+    /// What is being sent in place of hyper's own failure.
+    replacement: Bytes,
+}
+
+impl Link {
+    pub(crate) fn new(stream: TcpStream) -> Self {
+        Self {
+            stream,
+            flushed: AtomicBool::new(true),
+            probed: AtomicUsize::new(0),
+            deadline: Mutex::new(Instant::now() + ANSWER_TIME),
+        }
+    }
+
+    /// Resolves when the client has gone away. To be awaited only while a
+    /// request of this connection waits for its answer.
+    pub(crate) async fn gone(&self) {
+        if self.half_closed().await.is_err() {
+            return;
+        }
+        while !self.probe() {
+            sleep(LOOK_AGAIN).await;
+        }
+        // An error here is one of the runtime: as good as gone.
+        let _ = self.stream.ready(Interest::ERROR).await;
+    }
+
+    /// Starts the clock for an answer of this many bytes.
+    pub(crate) fn begin_answer(&self, bytes: u64) {
+        let time = ANSWER_TIME + Duration::from_secs(bytes / SLOWEST_RATE);
+        let mut deadline =
+            self.deadline.lock().unwrap_or_else(PoisonError::into_inner);
+        *deadline = Instant::now() + time;
+    }
+
+    /// Takes what the client still sends, for a moment, until it closes.
+    pub(crate) async fn linger(&self) {
+        let drained = async {
+            let mut left = LINGER_BYTES;
+            let mut buffer = vec![0; 16 * 1024];
+            while left > 0 && self.stream.readable().await.is_ok() {
+                match self.stream.try_read(&mut buffer) {
+                    Ok(0) => break,
+                    Ok(count) => left = left.saturating_sub(count),
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    }
+                    Err(_) => break,
+                }
+            }
+        };
+        let _ = tokio::time::timeout(LINGER_TIME, drained).await;
+    }
+
+    /// Resolves when the client has closed its writing half.
+    async fn half_closed(&self) -> io::Result<()> {
+        loop {
+            if self.stream.peek(&mut [0]).await? == 0 {
+                return Ok(());
+            }
+            // Bytes of a further request keep end of file from being read,
+            // but not from being seen.
+            let ready = self.stream.ready(Interest::READABLE).await?;
+            if ready.is_read_closed() {
+                return Ok(());
+            }
+            sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    /// Sends the first bytes of the answer. `false` where they cannot go out
+    /// now, since an earlier answer is still on its way.
+    fn probe(&self) -> bool {
+        if !self.flushed.load(Ordering::Relaxed) {
+            return false;
+        }
+        match self.stream.try_write(PROBE) {
+            Ok(count) => {
+                self.probed.store(count, Ordering::Relaxed);
+                true
+            }
+            // A failure shows as an error of the socket.
+            Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+        }
+    }
+
+    fn deadline(&self) -> Instant {
+        *self.deadline.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Socket {
+    pub(crate) fn new(link: Arc<Link>) -> Self {
+        Self { link, overdue: None, replacement: Bytes::new() }
+    }
+
+    fn poll_send(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffers: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            if self.link.stream.poll_write_ready(cx)?.is_pending() {
+                return self.poll_overdue(cx);
+            }
+            match self.link.stream.try_write_vectored(buffers) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                result => return Poll::Ready(result),
+            }
+        }
+    }
+
+    /// Fails when the answer should have been taken by now.
+    fn poll_overdue(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        let deadline = self.link.deadline();
+        let overdue =
+            self.overdue.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+        if overdue.deadline() != deadline {
+            overdue.as_mut().reset(deadline);
+        }
+        ready!(overdue.as_mut().poll(cx));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let stream = &self.link.stream;
+        loop {
+            ready!(stream.poll_read_ready(cx))?;
+            match stream.try_read(buffer.initialize_unfilled()) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                result => {
+                    buffer.advance(result?);
+                    return Poll::Ready(Ok(()));
+                }
+            }
+        }
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(cx, &[IoSlice::new(buffer)])
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffers: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = &mut *self;
+        this.link.flushed.store(false, Ordering::Relaxed);
+        let first = buffers.iter().find(|buffer| !buffer.is_empty());
+        let Some(first) = first else { return Poll::Ready(Ok(0)) };
+
+        let probed = this.link.probed.load(Ordering::Relaxed);
+        if probed > 0 {
+            let skipped = probed.min(first.len());
+            this.link.probed.store(probed - skipped, Ordering::Relaxed);
+            return Poll::Ready(Ok(skipped));
+        }
+        if this.replacement.is_empty() {
+            match with_body(first) {
+                Some(answer) => this.replacement = answer,
+                None => return this.poll_send(cx, buffers),
+            }
+        }
+        while !this.replacement.is_empty() {
+            let rest = this.replacement.clone();
+            let sent = ready!(this.poll_send(cx, &[IoSlice::new(&rest)]))?;
+            this.replacement.advance(sent);
+        }
+        Poll::Ready(Ok(first.len()))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    /// hyper calls this only when its own buffer is empty.
+    fn poll_flush(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.link.flushed.store(true, Ordering::Relaxed);
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        let socket = SockRef::from(&self.link.stream);
+        Poll::Ready(socket.shutdown(Shutdown::Write))
+    }
+}

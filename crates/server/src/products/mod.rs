@@ -1,0 +1,185 @@
+//! Area A: the product catalogue.
+
+mod page;
+mod price;
+mod store;
+mod wire;
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use http::{Method, StatusCode};
+
+use crate::http::{
+    Answer, BodyError, RequestBody, failure, json, json_text,
+    method_not_allowed, no_content,
+};
+
+use store::{ReplaceError, Store};
+use wire::ProductFields;
+
+/// The routes `/products` and `/products/{id}`.
+#[derive(Debug)]
+pub(crate) struct Products {
+    store: Store,
+}
+
+impl Products {
+    /// An empty catalogue that holds this many bytes.
+    pub(crate) fn new(capacity: u64) -> Self {
+        Self { store: Store::new(capacity) }
+    }
+
+    /// How many products there are, and the bytes that they use.
+    pub(crate) fn size(&self) -> (u64, u64) {
+        self.store.size()
+    }
+
+    /// `/products`.
+    pub(crate) async fn collection(
+        &self,
+        method: &Method,
+        body: &mut RequestBody,
+    ) -> Answer {
+        match *method {
+            Method::GET => json(StatusCode::OK, self.store.list()),
+            Method::POST => self.create(body).await.unwrap_or_else(Into::into),
+            _ => method_not_allowed("/products", "GET, POST"),
+        }
+    }
+
+    /// `/products/` followed by `segment`.
+    pub(crate) async fn single(
+        &self,
+        method: &Method,
+        segment: &[u8],
+        body: &mut RequestBody,
+    ) -> Answer {
+        let Some(id) = id(segment) else {
+            return failure(StatusCode::BAD_REQUEST, "invalid product id");
+        };
+        match *method {
+            Method::GET => {
+                let product = self.store.get(id);
+                product
+                    .map_or_else(not_found, |text| json(StatusCode::OK, text))
+            }
+            Method::PUT => {
+                self.replace(id, body).await.unwrap_or_else(Into::into)
+            }
+            Method::DELETE if self.store.remove(id) => no_content(),
+            Method::DELETE => not_found(),
+            _ => method_not_allowed("/products/{id}", "GET, PUT, DELETE"),
+        }
+    }
+
+    async fn create(&self, body: &mut RequestBody) -> Result<Answer, Failure> {
+        let product = fields(&body.read().await?)?;
+        if product.name.is_empty() || product.price < 0.0 {
+            return Err(Failure::NotAcceptable);
+        }
+        let text = self.store.create(&product).map_err(|_| Failure::Full)?;
+        Ok(json(StatusCode::CREATED, text))
+    }
+
+    async fn replace(
+        &self,
+        id: i64,
+        body: &mut RequestBody,
+    ) -> Result<Answer, Failure> {
+        let product = fields(&body.read().await?)?;
+        match self.store.replace(id, &product) {
+            Ok(text) => Ok(json(StatusCode::OK, text)),
+            Err(ReplaceError::NotFound) => Ok(not_found()),
+            Err(ReplaceError::Full) => Err(Failure::Full),
+        }
+    }
+}
+
+/// Why a product was not stored.
+#[derive(Debug)]
+enum Failure {
+    Body(BodyError),
+    NotJson,
+    NotAcceptable,
+    Full,
+}
+
+impl From<BodyError> for Failure {
+    fn from(error: BodyError) -> Self {
+        Self::Body(error)
+    }
+}
+
+impl From<Failure> for Answer {
+    fn from(reason: Failure) -> Self {
+        let (status, message) = match reason {
+            Failure::Body(error) => return error.into(),
+            Failure::NotJson => (StatusCode::BAD_REQUEST, "invalid JSON body"),
+            Failure::NotAcceptable => (
+                StatusCode::BAD_REQUEST,
+                "name is required and price must be non-negative",
+            ),
+            Failure::Full => {
+                (StatusCode::INSUFFICIENT_STORAGE, "product store is full")
+            }
+        };
+        failure(status, message)
+    }
+}
+
+fn not_found() -> Answer {
+    failure(StatusCode::NOT_FOUND, "product not found")
+}
+
+fn fields(body: &Bytes) -> Result<ProductFields, Failure> {
+    let text: Cow<'_, str> = json_text(body).ok_or(Failure::NotJson)?;
+    wire::parse(&text).ok_or(Failure::NotJson)
+}
+
+/// An optional sign and ASCII digits that fit 64 bits, which is what Rust
+/// takes.
+fn id(segment: &[u8]) -> Option<i64> {
+    std::str::from_utf8(segment).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_signed_64_bit_integers() {
+        let check = |segment: &str, expected: Option<i64>| {
+            assert_eq!(id(segment.as_bytes()), expected, "{segment}");
+        };
+        check("1", Some(1));
+        check("007", Some(7));
+        check("+1", Some(1));
+        check("-5", Some(-5));
+        check("-0", Some(0));
+        check("9223372036854775807", Some(i64::MAX));
+        check("-9223372036854775808", Some(i64::MIN));
+        for segment in [
+            "",
+            "+",
+            "-",
+            "+-1",
+            "1.0",
+            "1e3",
+            " 1",
+            "1 ",
+            "0x1",
+            "1/",
+            "/1",
+            "1/2",
+            "./1",
+            "1_0",
+            "١",
+            "abc",
+            "9223372036854775808",
+        ] {
+            check(segment, None);
+        }
+        assert_eq!(id(b"\xff"), None);
+    }
+}

@@ -1,0 +1,182 @@
+//! The store against a model, under concurrency, and at its bound.
+
+use std::sync::Barrier;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn product(name: &str, price: f64) -> ProductFields {
+    ProductFields { name: name.to_owned(), price }
+}
+
+fn text(id: i64, name: &str, price: f64) -> String {
+    serde_json::json!({ "id": id, "name": name, "price": price }).to_string()
+}
+
+fn listed(store: &Store) -> Vec<serde_json::Value> {
+    serde_json::from_slice(&store.list().concat()).unwrap()
+}
+
+#[test]
+fn a_product_is_created_read_replaced_and_removed() {
+    let store = Store::new(1 << 20);
+    assert_eq!(store.list().concat(), b"[]");
+    let json = store.create(&product("a \"b\"", 9.99)).unwrap();
+    assert_eq!(json, r#"{"id":1,"name":"a \"b\"","price":9.99}"#);
+    assert_eq!(store.get(1).unwrap(), json);
+    let json = store.replace(1, &product("", -0.0)).unwrap();
+    assert_eq!(json, r#"{"id":1,"name":"","price":0}"#);
+    assert_eq!(store.list().concat(), br#"[{"id":1,"name":"","price":0}]"#);
+    assert!(store.remove(1));
+    assert!(!store.remove(1));
+    assert_eq!(store.get(1), None);
+    let missing = store.replace(1, &product("a", 1.0));
+    assert_eq!(missing, Err(ReplaceError::NotFound));
+    assert_eq!(store.list().concat(), b"[]");
+    assert_eq!(store.read().used, 0);
+    assert!(
+        store.create(&product("b", 1.0)).unwrap().starts_with(b"{\"id\":2,")
+    );
+}
+
+#[test]
+fn a_full_store_changes_nothing_and_uses_no_id() {
+    let store = Store::new(2_000);
+    let mut stored = 0;
+    while store.create(&product("name", 1.0)).is_ok() {
+        stored += 1;
+    }
+    assert!(stored > 0);
+    let before = store.list().concat();
+    let long = product(&"x".repeat(5_000), 1.0);
+    assert_eq!(store.replace(1, &long), Err(ReplaceError::Full));
+    assert_eq!(store.list().concat(), before);
+    assert!(store.replace(1, &product("n", 2.0)).is_ok());
+    assert!(store.remove(1));
+    let next = store.create(&product("n", 1.0)).unwrap();
+    assert_eq!(next, text(stored + 1, "n", 1.0).replace("1.0", "1"));
+}
+
+#[test]
+fn large_products_are_listed_between_small_ones() {
+    let store = Store::new(1 << 20);
+    let long = "x".repeat(10_000);
+    let names = ["a", "b", &long, &long, "c"];
+    for name in names {
+        store.create(&product(name, 0.5)).unwrap();
+    }
+    let found: Vec<String> = listed(&store)
+        .iter()
+        .map(|product| product["name"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(found, names);
+}
+
+#[test]
+fn writers_at_once_get_every_id_once() {
+    const WRITERS: i64 = 64;
+    const EACH: i64 = 50;
+    let store = Store::new(64 << 20);
+    let start = Barrier::new(usize::try_from(WRITERS).unwrap());
+    let ids = std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|_| {
+                scope.spawn(|| {
+                    start.wait();
+                    let mut ids = Vec::new();
+                    for _ in 0..EACH {
+                        let json = store.create(&product("a", 1.0)).unwrap();
+                        let json: serde_json::Value =
+                            serde_json::from_slice(&json).unwrap();
+                        ids.push(json["id"].as_i64().unwrap());
+                        assert!(store.list().len() >= 3);
+                    }
+                    assert!(ids.is_sorted());
+                    ids
+                })
+            })
+            .collect();
+        writers.into_iter().flat_map(|one| one.join().unwrap()).collect()
+    });
+    let mut ids: Vec<i64> = ids;
+    ids.sort_unstable();
+    assert_eq!(ids, (1..=WRITERS * EACH).collect::<Vec<_>>());
+    let listed: Vec<i64> = listed(&store)
+        .iter()
+        .map(|product| product["id"].as_i64().unwrap())
+        .collect();
+    assert_eq!(listed, ids);
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Create(String, f64),
+    Replace(i64, String, f64),
+    Remove(i64),
+    List,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let name =
+        prop_oneof!["[a-z]{0,8}", Just("x".repeat(4_096)), "\\PC{0,20}",];
+    let price = prop_oneof![Just(0.0), -1e6..1e6];
+    let step = prop_oneof![
+        4 => (name.clone(), price.clone())
+            .prop_map(|(name, price)| Step::Create(name, price)),
+        2 => (-1..300_i64, name, price)
+            .prop_map(|(id, name, price)| Step::Replace(id, name, price)),
+        2 => (-1..300_i64).prop_map(Step::Remove),
+        1 => Just(Step::List),
+    ];
+    proptest::collection::vec(step, 0..600)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn the_store_does_what_a_map_does(steps in steps()) {
+        let store = Store::new(u64::MAX);
+        let mut model = BTreeMap::new();
+        let mut next_id = 1;
+        for step in steps {
+            match step {
+                Step::Create(name, price) => {
+                    store.create(&product(&name, price)).unwrap();
+                    model.insert(next_id, (name, price));
+                    next_id += 1;
+                }
+                Step::Replace(id, name, price) => {
+                    let replaced = store.replace(id, &product(&name, price));
+                    prop_assert_eq!(replaced.is_ok(), model.contains_key(&id));
+                    if replaced.is_ok() {
+                        model.insert(id, (name, price));
+                    }
+                }
+                Step::Remove(id) => {
+                    prop_assert_eq!(
+                        store.remove(id), model.remove(&id).is_some());
+                }
+                Step::List => {
+                    prop_assert_eq!(listed(&store).len(), model.len());
+                }
+            }
+        }
+        let found = listed(&store);
+        prop_assert_eq!(found.len(), model.len());
+        for (found, (id, (name, price))) in found.iter().zip(&model) {
+            prop_assert_eq!(found["id"].as_i64(), Some(*id));
+            prop_assert_eq!(found["name"].as_str(), Some(name.as_str()));
+            prop_assert_eq!(found["price"].as_f64(), Some(*price));
+            let one: serde_json::Value =
+                serde_json::from_slice(&store.get(*id).unwrap()).unwrap();
+            prop_assert_eq!(&one, found);
+        }
+        for id in model.into_keys() {
+            store.remove(id);
+        }
+        prop_assert_eq!(store.read().used, 0);
+        prop_assert!(store.read().pages.is_empty());
+    }
+}

@@ -1,0 +1,143 @@
+//! How often one client may compile: an exact log of the last 60 seconds.
+
+mod table;
+
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use ipnet::IpNet;
+
+use table::{Key, Table};
+
+/// The span in which requests are counted.
+pub(crate) const WINDOW: Duration = Duration::from_secs(60);
+/// What the clients of one IPv6 /64 have together, in limits of one client: a
+/// single subscriber has the whole /64.
+const CLIENTS_PER_PREFIX: u32 = 10;
+
+/// Counts admitted requests by client.
+#[derive(Debug)]
+pub(crate) struct RateLimiter {
+    /// Requests of one client in a [`WINDOW`]; 0 is no limit.
+    limit: u32,
+    /// Networks with another limit, the longest prefix first.
+    exceptions: Vec<(IpNet, u32)>,
+    /// Where the table's times begin.
+    start: Instant,
+    table: Mutex<Table>,
+}
+
+/// Where a client stands after its request was counted or refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Quota {
+    pub(crate) limit: u32,
+    /// Requests that would be admitted now.
+    pub(crate) remaining: u32,
+    /// Until one more is admitted than now. Zero where nothing is counted.
+    pub(crate) reset: Duration,
+}
+
+/// Whether a request may pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Admitted(Quota),
+    Refused(Quota),
+}
+
+impl Verdict {
+    pub(crate) fn quota(self) -> Quota {
+        match self {
+            Self::Admitted(quota) | Self::Refused(quota) => quota,
+        }
+    }
+}
+
+impl RateLimiter {
+    pub(crate) fn new(limit: u32, mut exceptions: Vec<(IpNet, u32)>) -> Self {
+        exceptions.sort_by_key(|(network, _)| {
+            std::cmp::Reverse(network.prefix_len())
+        });
+        let table = Mutex::new(Table::default());
+        Self { limit, exceptions, start: Instant::now(), table }
+    }
+
+    /// Counts a request of `client` where it may pass. `None` where the client
+    /// has no limit.
+    pub(crate) fn admit(
+        &self,
+        client: IpAddr,
+        now: Instant,
+    ) -> Option<Verdict> {
+        self.check(client, now, true)
+    }
+
+    /// Where `client` stands; counts nothing.
+    pub(crate) fn quota(&self, client: IpAddr, now: Instant) -> Option<Quota> {
+        self.check(client, now, false).map(Verdict::quota)
+    }
+
+    fn check(
+        &self,
+        client: IpAddr,
+        now: Instant,
+        counts: bool,
+    ) -> Option<Verdict> {
+        let limit = self.limit_of(client)?;
+        let now = now.saturating_duration_since(self.start);
+        let mut table =
+            self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        let keys = keys(client, limit);
+        let passes = keys
+            .iter()
+            .flatten()
+            .all(|(key, limit)| table.count(*key, now) < *limit);
+        if passes && counts {
+            for (key, _) in keys.iter().flatten() {
+                table.record(*key, now);
+            }
+        }
+        // What is left of the tighter of the client's and its prefix's.
+        let tightest = keys.iter().flatten().map(|(key, limit)| {
+            let left = limit.saturating_sub(table.count(*key, now));
+            (left, table.oldest(*key, now))
+        });
+        let (remaining, oldest) =
+            tightest.min_by_key(|(left, _)| *left).unwrap_or_default();
+        let reset = oldest.map_or(Duration::ZERO, |oldest| {
+            (oldest + WINDOW).saturating_sub(now)
+        });
+        let quota = Quota { limit, remaining, reset };
+        Some(if passes {
+            Verdict::Admitted(quota)
+        } else {
+            Verdict::Refused(quota)
+        })
+    }
+
+    /// The limit of one client; `None` where there is none.
+    fn limit_of(&self, client: IpAddr) -> Option<u32> {
+        let exception = self
+            .exceptions
+            .iter()
+            .find(|(network, _)| network.contains(&client));
+        let limit = exception.map_or(self.limit, |(_, limit)| *limit);
+        (limit > 0).then_some(limit)
+    }
+}
+
+/// What a request of `client` counts against, each with its limit.
+fn keys(client: IpAddr, limit: u32) -> [Option<(Key, u32)>; 2] {
+    let prefix = match client {
+        IpAddr::V4(_) => None,
+        IpAddr::V6(address) => {
+            let shared = limit.saturating_mul(CLIENTS_PER_PREFIX);
+            // The upper half of the address.
+            Some((Key::Prefix(address.to_bits() >> 64), shared))
+        }
+    };
+    [Some((Key::Address(client), limit)), prefix]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! The limiter on a clock of the test's own.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn client(text: &str) -> IpAddr {
+    text.parse().unwrap()
+}
+
+fn admitted(limiter: &RateLimiter, client: IpAddr, at: Duration) -> bool {
+    let verdict = limiter.admit(client, limiter.start + at);
+    matches!(verdict, None | Some(Verdict::Admitted(_)))
+}
+
+/// How many of `count` requests at once pass.
+fn burst(
+    limiter: &RateLimiter,
+    client: IpAddr,
+    at: Duration,
+    count: usize,
+) -> usize {
+    (0..count).filter(|_| admitted(limiter, client, at)).count()
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[test]
+fn a_client_has_its_limit_and_gets_it_back() {
+    let limiter = RateLimiter::new(20, Vec::new());
+    let one = client("192.0.2.1");
+    assert_eq!(burst(&limiter, one, Duration::ZERO, 25), 20);
+    assert_eq!(burst(&limiter, one, SECOND * 59, 5), 0);
+    assert_eq!(burst(&limiter, client("192.0.2.2"), SECOND, 25), 20);
+    assert_eq!(burst(&limiter, one, SECOND * 60, 25), 20);
+}
+
+#[test]
+fn refusals_do_not_extend_the_wait() {
+    let limiter = RateLimiter::new(2, Vec::new());
+    let one = client("192.0.2.1");
+    assert_eq!(burst(&limiter, one, Duration::ZERO, 2), 2);
+    for second in 1..60 {
+        assert!(!admitted(&limiter, one, SECOND * second));
+    }
+    assert_eq!(burst(&limiter, one, SECOND * 60, 3), 2);
+}
+
+#[test]
+fn the_quota_counts_down() {
+    let limiter = RateLimiter::new(2, Vec::new());
+    let one = client("192.0.2.1");
+    let at = |seconds: u64| limiter.start + Duration::from_secs(seconds);
+    let quota = |remaining, reset| Quota {
+        limit: 2,
+        remaining,
+        reset: Duration::from_secs(reset),
+    };
+    let admitted = |quota| Some(Verdict::Admitted(quota));
+    assert_eq!(limiter.quota(one, at(0)), Some(quota(2, 0)));
+    assert_eq!(limiter.admit(one, at(0)), admitted(quota(1, 60)));
+    assert_eq!(limiter.quota(one, at(7)), Some(quota(1, 53)));
+    assert_eq!(limiter.admit(one, at(10)), admitted(quota(0, 50)));
+    let refused = Some(Verdict::Refused(quota(0, 19)));
+    assert_eq!(limiter.admit(one, at(41)), refused);
+    assert_eq!(limiter.admit(one, at(60)), admitted(quota(0, 10)));
+}
+
+#[test]
+fn a_prefix_has_ten_times_a_clients_limit() {
+    let limiter = RateLimiter::new(20, Vec::new());
+    let passed: usize = (0..100)
+        .map(|host| {
+            let address = client(&format!("2001:db8:0:1::{host:x}"));
+            burst(&limiter, address, Duration::ZERO, 20)
+        })
+        .sum();
+    assert_eq!(passed, 200);
+    let other = client("2001:db8:0:2::1");
+    assert_eq!(burst(&limiter, other, Duration::ZERO, 25), 20);
+    let fresh = client("2001:db8:0:1::ffff");
+    let quota = limiter.quota(fresh, limiter.start + SECOND).unwrap();
+    assert_eq!((quota.remaining, quota.reset), (0, SECOND * 59));
+    assert_eq!(burst(&limiter, fresh, SECOND * 60, 25), 20);
+}
+
+#[test]
+fn networks_have_limits_of_their_own() {
+    let exceptions = vec![
+        ("10.0.0.0/8".parse().unwrap(), 3),
+        ("10.1.0.0/16".parse().unwrap(), 0),
+        ("10.1.1.0/24".parse().unwrap(), 5),
+    ];
+    let limiter = RateLimiter::new(1, exceptions);
+    let passed = |text| burst(&limiter, client(text), Duration::ZERO, 50);
+    assert_eq!(passed("192.0.2.1"), 1);
+    assert_eq!(passed("10.9.9.9"), 3);
+    assert_eq!(passed("10.1.2.3"), 50);
+    assert_eq!(passed("10.1.1.1"), 5);
+    let unlimited = limiter.admit(client("10.1.2.3"), limiter.start);
+    assert_eq!(unlimited, None);
+}
+
+#[test]
+fn zero_lifts_the_limit() {
+    let limiter = RateLimiter::new(0, vec![("10.0.0.0/8".parse().unwrap(), 2)]);
+    let passed = |text| burst(&limiter, client(text), Duration::ZERO, 50);
+    assert_eq!(passed("192.0.2.1"), 50);
+    assert_eq!(passed("10.0.0.1"), 2);
+}
+
+proptest! {
+    #[test]
+    fn no_span_holds_more_than_the_limit(
+        limit in 1..25_u32,
+        gaps in proptest::collection::vec(
+            prop_oneof![
+                Just(0), 0..100_u64, 0..10_000_u64, Just(59_999), Just(60_000)
+            ],
+            1..400,
+        ),
+    ) {
+        let limiter = RateLimiter::new(limit, Vec::new());
+        let one = client("192.0.2.1");
+        let mut now = Duration::ZERO;
+        let mut passed: Vec<Duration> = Vec::new();
+        for gap in gaps {
+            now += Duration::from_millis(gap);
+            let held = passed.iter().filter(|at| **at + WINDOW > now).count();
+            let has_room = held < limit as usize;
+            // Neither too many nor too few.
+            prop_assert_eq!(admitted(&limiter, one, now), has_room);
+            if has_room {
+                passed.push(now);
+            }
+        }
+    }
+}

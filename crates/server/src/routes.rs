@@ -1,0 +1,161 @@
+//! The one table of paths, and what answers each of them.
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use sandpiper_engine::{Readiness, limits};
+
+use crate::compile::{Compile, Runner};
+use crate::embed::{self, Embed};
+use crate::health;
+use crate::http::{
+    Answer, ClientAddresses, ClientGone, Exchange, Routes, failure,
+    method_not_allowed,
+};
+use crate::metrics::Metrics;
+use crate::products::Products;
+use crate::rate_limit::RateLimiter;
+use crate::settings::Settings;
+
+/// A path that means something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Route<'a> {
+    Products,
+    /// What stands behind `/products/`, whatever it is.
+    Product(&'a [u8]),
+    Compile,
+    Embed,
+    EmbedScript,
+    EmbedStyle,
+    Index,
+    Health,
+    Readiness,
+    Unknown,
+}
+
+/// Answers everything on the public listeners.
+#[derive(Debug)]
+pub(crate) struct App<R> {
+    products: Products,
+    compile: Compile<R>,
+    embed: Embed,
+    runner: Arc<R>,
+    metrics: Arc<Metrics>,
+}
+
+impl<'a> Route<'a> {
+    fn of(path: &'a [u8]) -> Self {
+        if let Some(segment) = path.strip_prefix(b"/products/") {
+            return Self::Product(segment);
+        }
+        match path {
+            b"/products" => Self::Products,
+            b"/api/compile" => Self::Compile,
+            b"/embed" => Self::Embed,
+            b"/embed/page.js" => Self::EmbedScript,
+            b"/embed/page.css" => Self::EmbedStyle,
+            b"/" => Self::Index,
+            b"/healthz" => Self::Health,
+            b"/readyz" => Self::Readiness,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// The path as messages and metrics have it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Products => "/products",
+            Self::Product(_) => "/products/{id}",
+            Self::Compile => "/api/compile",
+            Self::Embed => "/embed",
+            Self::EmbedScript => "/embed/page.js",
+            Self::EmbedStyle => "/embed/page.css",
+            Self::Index => "/",
+            Self::Health => "/healthz",
+            Self::Readiness => "/readyz",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl<R: Runner> App<R> {
+    pub(crate) fn new(runner: R, settings: Settings) -> Self {
+        let runner = Arc::new(runner);
+        let metrics = Arc::new(Metrics::default());
+        let limiter = RateLimiter::new(
+            settings.compile_rate_limit,
+            settings.rate_limit_for,
+        );
+        let addresses = ClientAddresses::new(settings.trusted_proxies);
+        Self {
+            products: Products::new(settings.products_bytes),
+            compile: Compile::new(
+                Arc::clone(&runner),
+                limiter,
+                addresses,
+                Arc::clone(&metrics),
+            ),
+            embed: Embed::new(&settings.frame_ancestors),
+            runner,
+            metrics,
+        }
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// The metrics as text.
+    pub(crate) fn metrics_text(&self) -> String {
+        let languages = self.runner.readiness().into_iter();
+        let languages =
+            languages.map(|(id, state)| (id, state == Readiness::Ready));
+        self.metrics.text(self.products.size(), languages)
+    }
+}
+
+impl<R: Runner> Routes for App<R> {
+    fn body_limit(&self, path: &[u8]) -> u64 {
+        match Route::of(path) {
+            Route::Products | Route::Product(_) => limits::PRODUCT_BODY_BYTES,
+            _ => limits::COMPILE_BODY_BYTES,
+        }
+    }
+
+    fn is_compressed(&self, path: &[u8]) -> bool {
+        // Products are written to be answered without a copy.
+        !matches!(Route::of(path), Route::Products | Route::Product(_))
+    }
+
+    async fn answer(
+        &self,
+        exchange: Exchange<'_>,
+    ) -> Result<Answer, ClientGone> {
+        let route = Route::of(exchange.path);
+        let method = &exchange.head.method;
+        let answer = match route {
+            Route::Products => {
+                self.products.collection(method, exchange.body).await
+            }
+            Route::Product(segment) => {
+                self.products.single(method, segment, exchange.body).await
+            }
+            Route::Compile => self.compile.answer(exchange).await?,
+            Route::Embed => {
+                let query = exchange.head.uri.query();
+                self.embed.editor(method, query, self.runner.catalog())
+            }
+            Route::Unknown => failure(StatusCode::NOT_FOUND, "not found"),
+            _ if !embed::is_read(method) => {
+                method_not_allowed(route.name(), "GET, HEAD")
+            }
+            Route::EmbedScript => embed::script(),
+            Route::EmbedStyle => embed::style(),
+            Route::Index => embed::index(),
+            Route::Health => health::alive(),
+            Route::Readiness => health::readiness(&self.runner.readiness()),
+        };
+        self.metrics.request(route.name(), answer.status().as_u16());
+        Ok(answer)
+    }
+}

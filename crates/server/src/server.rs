@@ -1,0 +1,199 @@
+//! Listeners: accepting connections, and ending them in order.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::StatusCode;
+use sandpiper_engine::Engine;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use crate::compile::Runner;
+use crate::http::{
+    Answer, ClientGone, Exchange, Page, Routes, failure, method_not_allowed,
+    page, serve,
+};
+use crate::routes::App;
+use crate::settings::Settings;
+
+/// What a client may send to the admin listener in one body, in bytes.
+const ADMIN_BODY_BYTES: u64 = 4 * 1024;
+/// How long to wait when no connection can be accepted, as when the process
+/// has no file descriptor left.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
+
+/// The service over HTTP. Cheap to clone; clones share products and limits.
+#[derive(Clone, Debug)]
+pub struct Server {
+    app: Arc<App<Engine>>,
+    connections: usize,
+}
+
+impl Server {
+    /// A server with no products yet.
+    pub fn new(engine: Engine, settings: Settings) -> Self {
+        let connections = settings.connections;
+        Self { app: Arc::new(App::new(engine, settings)), connections }
+    }
+
+    /// Serves until `shutdown` resolves, then stops accepting and lets running
+    /// requests end within `drain`.
+    pub async fn serve(
+        self,
+        listeners: Vec<TcpListener>,
+        shutdown: impl Future<Output = ()>,
+        drain: Duration,
+    ) {
+        let app = self.app;
+        accept(app, listeners, self.connections, shutdown, drain).await;
+    }
+
+    /// Serves `/metrics` to the operator, on a listener of its own, until
+    /// `shutdown` resolves.
+    pub async fn serve_admin(
+        self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()>,
+    ) {
+        const CONNECTIONS: usize = 16;
+        let admin = Arc::new(Admin { app: self.app });
+        let listeners = vec![listener];
+        accept(admin, listeners, CONNECTIONS, shutdown, Duration::ZERO).await;
+    }
+}
+
+/// Something that counts its connections.
+pub(crate) trait Counted {
+    /// What lives as long as a connection.
+    type Guard: Send + 'static;
+
+    /// A connection was accepted.
+    fn connection(&self) -> Self::Guard;
+}
+
+/// Accepts at most `connections` at once from all listeners together.
+pub(crate) async fn accept<R: Routes + Counted>(
+    routes: Arc<R>,
+    listeners: Vec<TcpListener>,
+    connections: usize,
+    shutdown: impl Future<Output = ()>,
+    drain: Duration,
+) {
+    let permits = Arc::new(Semaphore::new(connections));
+    let (stop, stopped) = watch::channel(false);
+    let mut accepting = JoinSet::new();
+    for listener in listeners {
+        accepting.spawn(accept_from(
+            listener,
+            Arc::clone(&routes),
+            Arc::clone(&permits),
+            stopped.clone(),
+            drain,
+        ));
+    }
+    shutdown.await;
+    // Nobody listens where there is no listener.
+    let _ = stop.send(true);
+    while accepting.join_next().await.is_some() {}
+}
+
+/// Accepts from one listener until `stop`, then waits for its connections.
+async fn accept_from<R: Routes + Counted>(
+    listener: TcpListener,
+    routes: Arc<R>,
+    permits: Arc<Semaphore>,
+    mut stop: watch::Receiver<bool>,
+    drain: Duration,
+) {
+    let mut open = JoinSet::new();
+    loop {
+        let stopped = stop.clone();
+        tokio::select! {
+            (permit, (stream, peer)) = next(&listener, &permits) => {
+                let routes = Arc::clone(&routes);
+                open.spawn(async move {
+                    let counted = routes.connection();
+                    serve(routes, stream, peer.ip(), stopped).await;
+                    drop((counted, permit));
+                });
+            }
+            Some(_) = open.join_next() => {}
+            _ = stop.wait_for(|stop| *stop) => break,
+        }
+    }
+    drop(listener);
+    let ended =
+        timeout(drain, async { while open.join_next().await.is_some() {} });
+    if ended.await.is_err() {
+        // Dropping a connection's future kills its run.
+        open.shutdown().await;
+    }
+}
+
+/// The next connection, when there is room for one.
+async fn next(
+    listener: &TcpListener,
+    permits: &Arc<Semaphore>,
+) -> (Option<OwnedSemaphorePermit>, (TcpStream, SocketAddr)) {
+    // The semaphore is never closed, so that there is always a permit.
+    let permit = Arc::clone(permits).acquire_owned().await.ok();
+    loop {
+        match listener.accept().await {
+            Ok(accepted) => return (permit, accepted),
+            Err(error) => {
+                tracing::warn!("a connection cannot be accepted: {error}");
+                sleep(ACCEPT_AGAIN).await;
+            }
+        }
+    }
+}
+
+/// The admin listener's routes.
+#[derive(Debug)]
+struct Admin {
+    app: Arc<App<Engine>>,
+}
+
+impl Routes for Admin {
+    fn body_limit(&self, _: &[u8]) -> u64 {
+        ADMIN_BODY_BYTES
+    }
+
+    fn is_compressed(&self, _: &[u8]) -> bool {
+        true
+    }
+
+    async fn answer(
+        &self,
+        exchange: Exchange<'_>,
+    ) -> Result<Answer, ClientGone> {
+        if exchange.path != b"/metrics" {
+            return Ok(failure(StatusCode::NOT_FOUND, "not found"));
+        }
+        if !crate::embed::is_read(&exchange.head.method) {
+            return Ok(method_not_allowed("/metrics", "GET, HEAD"));
+        }
+        Ok(page(Page {
+            status: StatusCode::OK,
+            content_type: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            text: self.app.metrics_text().into(),
+        }))
+    }
+}
+
+impl Counted for Admin {
+    type Guard = ();
+
+    fn connection(&self) -> Self::Guard {}
+}
+
+impl<R: Runner> Counted for App<R> {
+    type Guard = crate::metrics::ConnectionGuard;
+
+    fn connection(&self) -> Self::Guard {
+        self.metrics().connection()
+    }
+}
