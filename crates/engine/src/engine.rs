@@ -1,13 +1,25 @@
-//! The engine: takes a submission through admission, a box and its steps.
+//! The engine: takes a submission through admission, a box and its steps, and
+//! knows which languages can run.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
-use sandpiper_languages::{Catalog, Submission};
+use sandpiper_languages::{Catalog, Language, Plan, Submission};
+use sandpiper_sandbox::Host;
+use tokio::sync::watch;
+use tokio::time::sleep;
 
-use crate::{Limits, Outcome};
+use crate::admission::{Admission, Full};
+use crate::outcome::{End, Outcome, Timing};
+use crate::readiness::{Checks, ImageState, Images, Next, Readiness};
+use crate::{Limits, run};
+
+/// How often images are looked at: a new or a lost one is seen this late.
+const LOOK_AT_IMAGES: Duration = Duration::from_secs(1);
+/// When a client may come back for a language whose image is being built.
+const BUILDING_RETRY: Duration = Duration::from_secs(10);
 
 /// Settings of the engine, from the operator.
 #[derive(Clone, Debug)]
@@ -20,38 +32,8 @@ pub struct Settings {
     pub queue_length: usize,
     /// How long a run may wait.
     pub queue_wait: Duration,
-}
-
-/// Whether an image can be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ImageState {
-    /// The root filesystem is complete at this path.
-    Ready(PathBuf),
-    /// It is being built; the text says how far.
-    Building(String),
-    /// Nobody has built it.
-    Missing,
-    /// Its build failed, or what is there cannot be used; the text says why.
-    Broken(String),
-}
-
-/// Where the engine asks for images; the binary answers.
-pub trait Images: Send + Sync + std::fmt::Debug {
-    /// The state of the image of this name now. Called often: must be cheap.
-    fn state(&self, image: &str) -> ImageState;
-}
-
-/// Whether a language can run here.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Readiness {
-    /// It runs.
-    Ready,
-    /// Its image is being built or checked; the text says how far.
-    Building(String),
-    /// Its image has not been built; the text says what the operator can do.
-    Missing(String),
-    /// It cannot run; the text says why.
-    Broken(String),
+    /// Run also where the host cannot limit memory and processes.
+    pub allow_missing_limits: bool,
 }
 
 /// Why a submission was not run. The text is for the client.
@@ -78,30 +60,267 @@ pub enum Refusal {
     Failed,
 }
 
+/// How busy the engine is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Runs that have a box.
+    pub running: usize,
+    /// Runs that wait for one.
+    pub waiting: usize,
+}
+
 /// Runs submissions. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Engine {
-    catalog: Arc<Catalog>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    settings: Settings,
+    host: Arc<Host>,
+    catalog: Catalog,
+    images: Arc<dyn Images>,
+    admission: Admission,
+    readiness: watch::Sender<Vec<(String, Readiness)>>,
 }
 
 impl Engine {
+    /// An engine on a prepared host. Starts to look at the images and to check
+    /// each language by its starter program; call it in a runtime.
+    pub fn new(
+        settings: Settings,
+        host: Host,
+        catalog: Catalog,
+        images: Arc<dyn Images>,
+    ) -> Self {
+        let admission = Admission::new(
+            settings.boxes,
+            settings.queue_length,
+            settings.queue_wait,
+        );
+        let unchecked = catalog
+            .languages()
+            .map(|language| {
+                let text = "not looked at yet".to_owned();
+                (language.id().to_owned(), Readiness::Building(text))
+            })
+            .collect();
+        let shared = Arc::new(Shared {
+            settings,
+            host: Arc::new(host),
+            catalog,
+            images,
+            admission,
+            readiness: watch::Sender::new(unchecked),
+        });
+        tokio::spawn(watch_images(Arc::downgrade(&shared)));
+        Self { shared }
+    }
+
     /// The languages it knows.
     pub fn catalog(&self) -> &Catalog {
-        &self.catalog
+        &self.shared.catalog
     }
 
     /// Every language of the catalogue and whether it can run, in the
     /// catalogue's order.
     pub fn readiness(&self) -> Vec<(String, Readiness)> {
-        Vec::new()
+        self.shared.readiness.borrow().clone()
+    }
+
+    /// The same, to wait for changes of it.
+    pub fn watch_readiness(&self) -> watch::Receiver<Vec<(String, Readiness)>> {
+        self.shared.readiness.subscribe()
+    }
+
+    /// How busy it is now.
+    pub fn load(&self) -> Load {
+        let admission = &self.shared.admission;
+        Load { running: admission.running(), waiting: admission.waiting() }
     }
 
     /// Runs `submission` for `client`. Dropping the future kills the run.
+    ///
+    /// # Errors
+    ///
+    /// When it was not run: too much is waiting, its language cannot run here,
+    /// or the sandbox failed. What the program does is never an error.
     pub async fn execute(
         &self,
-        _submission: Submission,
-        _client: IpAddr,
+        submission: Submission,
+        client: IpAddr,
     ) -> Result<Outcome, Refusal> {
-        Err(Refusal::Failed)
+        let shared = &self.shared;
+        shared.check_ready(submission.language())?;
+        let plan = shared.catalog.plan(&submission);
+        shared.run(plan, client).await
     }
+
+    /// Waits until every box is gone, and removes the control groups.
+    pub async fn close(&self) {
+        self.shared.host.close().await;
+    }
+}
+
+impl Shared {
+    fn check_ready(&self, language: &Language) -> Result<(), Refusal> {
+        let readiness = self.readiness.borrow();
+        let found = readiness.iter().find(|(id, _)| id == language.id());
+        let (why, retry_after) = match found.map(|(_, readiness)| readiness) {
+            Some(Readiness::Ready) => return Ok(()),
+            Some(Readiness::Building(how_far)) => {
+                (format!("is being prepared: {how_far}"), Some(BUILDING_RETRY))
+            }
+            Some(Readiness::Missing(why) | Readiness::Broken(why)) => {
+                (format!("cannot run here: {why}"), None)
+            }
+            None => ("is not served here".to_owned(), None),
+        };
+        let message = format!("{} {why}", language.name());
+        Err(Refusal::Unavailable { message, retry_after })
+    }
+
+    async fn run(
+        &self,
+        plan: Plan,
+        client: IpAddr,
+    ) -> Result<Outcome, Refusal> {
+        let image = plan.image.clone();
+        let rootfs = self.rootfs(&image)?;
+        let arrived = Instant::now();
+        let slot = self.admission.enter(client).await.map_err(busy)?;
+        let timing = Timing { queue: arrived.elapsed(), ..Timing::default() };
+        let limits = &self.settings.limits;
+        let language = plan.language.clone();
+        let run = run::run(&self.host, limits, plan, rootfs, slot, timing);
+        run.await.map_err(|error| {
+            tracing::error!(%language, %error, "the sandbox failed");
+            // An image that is gone is told as what it is.
+            self.rootfs(&image).err().unwrap_or(Refusal::Failed)
+        })
+    }
+
+    fn rootfs(&self, image: &str) -> Result<PathBuf, Refusal> {
+        match self.images.state(image) {
+            ImageState::Ready(rootfs) => Ok(rootfs),
+            ImageState::Building(_)
+            | ImageState::Missing
+            | ImageState::Broken(_) => Err(Refusal::Unavailable {
+                message: format!("the image {image} is being replaced"),
+                retry_after: Some(BUILDING_RETRY),
+            }),
+        }
+    }
+
+    /// Why nothing may run here, if so: programs would be without limits.
+    fn missing_limits(&self) -> Option<String> {
+        let has = self.host.controllers();
+        if self.settings.allow_missing_limits || has.memory && has.processes {
+            return None;
+        }
+        let groups = self.host.describe_groups();
+        Some(format!(
+            "this host cannot limit memory and processes ({groups}); \
+             `sandpiper doctor` says how to mend it, \
+             --allow-missing-limits runs without"
+        ))
+    }
+
+    /// Looks at every language once; runs starter programs that are new.
+    async fn look(&self, checks: &mut Checks) {
+        let missing_limits = self.missing_limits();
+        for language in self.catalog.languages() {
+            let readiness = match &missing_limits {
+                Some(why) => Readiness::Broken(why.clone()),
+                None => self.look_at(language, checks).await,
+            };
+            self.publish(language.id(), readiness);
+        }
+    }
+
+    async fn look_at(
+        &self,
+        language: &Language,
+        checks: &mut Checks,
+    ) -> Readiness {
+        let (id, image) = (language.id(), language.image());
+        let rootfs = match checks.next(id, image, self.images.state(image)) {
+            Next::Known(readiness) => return readiness,
+            Next::Check(rootfs) => rootfs,
+        };
+        let checking = "its starter program is being run".to_owned();
+        self.publish(id, Readiness::Building(checking));
+        match self.check_starter(id).await {
+            // Too busy to check is no failure: at the next look.
+            Err(Refusal::Busy { message, .. }) => Readiness::Building(message),
+            Err(refusal) => {
+                let why = refusal.to_string();
+                checks.record(id, rootfs, Some(why.clone()));
+                Readiness::Broken(why)
+            }
+            Ok(failure) => {
+                checks.record(id, rootfs, failure.clone());
+                failure.map_or(Readiness::Ready, Readiness::Broken)
+            }
+        }
+    }
+
+    /// Runs a language's starter program; what went wrong, if anything.
+    async fn check_starter(
+        &self,
+        language: &str,
+    ) -> Result<Option<String>, Refusal> {
+        let Some(starter) = self.catalog.starter(language) else {
+            return Ok(Some("it has no starter program".to_owned()));
+        };
+        let plan = self.catalog.plan(&starter.submission);
+        let this_server = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        let outcome = self.run(plan, this_server).await?;
+        let is_right = outcome.end == End::Exited(0)
+            && outcome.stdout == starter.expected_stdout;
+        Ok((!is_right).then(|| {
+            format!(
+                "its starter program failed ({}): it printed {:?}, and {:?} \
+                 to stderr",
+                outcome.exit_summary(),
+                shortened(&outcome.stdout),
+                shortened(&outcome.stderr),
+            )
+        }))
+    }
+
+    fn publish(&self, language: &str, now: Readiness) {
+        self.readiness.send_if_modified(|all| {
+            match all.iter_mut().find(|(id, _)| id == language) {
+                Some((_, known)) if *known != now => {
+                    *known = now;
+                    true
+                }
+                _ => false,
+            }
+        });
+    }
+}
+
+/// Keeps the readiness true until the engine is dropped.
+async fn watch_images(shared: Weak<Shared>) {
+    let mut checks = Checks::default();
+    while let Some(shared) = shared.upgrade() {
+        shared.look(&mut checks).await;
+        drop(shared);
+        sleep(LOOK_AT_IMAGES).await;
+    }
+}
+
+fn busy(full: Full) -> Refusal {
+    Refusal::Busy { message: full.to_string(), retry_after: full.retry_after }
+}
+
+fn shortened(text: &str) -> &str {
+    let mut end = text.len().min(500);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
 }

@@ -1,5 +1,11 @@
 //! Submission to outcome: admission, boxes, and the steps of a plan one after
 //! another. Knows no HTTP.
+//!
+//! ```text
+//! Submission ── Catalog::plan ──> Plan ── Admission ──> slot
+//!                                   │                     │
+//!                                   └──────> run ─────────┴──> Outcome
+//! ```
 
 #![forbid(unsafe_code)]
 
@@ -7,8 +13,14 @@ mod admission;
 mod engine;
 pub mod limits;
 mod outcome;
+mod readiness;
+mod run;
 
-pub use engine::{Engine, Images, ImageState, Readiness, Refusal, Settings};
+pub use engine::{Engine, Load, Refusal, Settings};
 pub use limits::Limits;
-pub use outcome::{End, LimitReached, Outcome, Timing};
+pub use outcome::{End, LimitReached, Outcome, Stage, Timing};
+pub use readiness::{ImageState, Images, Readiness};
 pub use sandpiper_languages as languages;
+pub use sandpiper_sandbox::{
+    Controllers, Host, HostSettings, INIT_NAME, Identity, init_main,
+};

@@ -1,8 +1,11 @@
-//! How a run ended, and what it wrote.
+//! How a run ended, and what it wrote: the texts that a client reads.
 
 use std::time::Duration;
 
 pub use sandpiper_languages::Stage;
+use sandpiper_sandbox::{signal_name, signal_words};
+
+use crate::limits::MIB;
 
 /// A limit of the box that ended the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +61,119 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The value of the `Sandpiper-Exit` header, such as `stage=run; code=3`.
+    /// The texts of a step that was the last one, from the bytes it wrote. A
+    /// stream as long as `output_bytes` was cut there.
+    pub(crate) fn new(
+        stage: Stage,
+        end: End,
+        (stdout, stderr): (Vec<u8>, Vec<u8>),
+        output_bytes: u64,
+        timing: Timing,
+    ) -> Self {
+        let stdout = text(stdout, output_bytes);
+        let mut stderr = text(stderr, output_bytes);
+        if let Some(line) = closing_line(stage, end) {
+            if !stderr.is_empty() && !stderr.ends_with('\n') {
+                stderr.push('\n');
+            }
+            stderr.push_str(&line);
+            stderr.push('\n');
+        }
+        Self { stdout, stderr, stage, end, timing }
+    }
+
+    /// The value of the `Sandpiper-Exit` header, such as `stage=run; code=3`,
+    /// `stage=run; signal=SIGSEGV` or `stage=compile; limit=time`. The limits
+    /// are `time`, `cpu`, `memory` and `output`.
     pub fn exit_summary(&self) -> String {
-        String::new()
+        let stage = match self.stage {
+            Stage::Compile => "compile",
+            Stage::Run => "run",
+        };
+        let end = match self.end {
+            End::Exited(code) => format!("code={code}"),
+            End::Signaled(signal) => format!("signal={}", signal_name(signal)),
+            End::Limit(limit) => {
+                let limit = match limit {
+                    LimitReached::WallTime(_) => "time",
+                    LimitReached::CpuTime(_) => "cpu",
+                    LimitReached::Memory(_) => "memory",
+                    LimitReached::Output(_) => "output",
+                };
+                format!("limit={limit}")
+            }
+        };
+        format!("stage={stage}; {end}")
     }
 }
+
+/// What stderr ends with where the program did not end by itself.
+fn closing_line(stage: Stage, end: End) -> Option<String> {
+    let line = match end {
+        End::Exited(_) => return None,
+        End::Signaled(signal) => signal_words(signal),
+        End::Limit(LimitReached::WallTime(time)) => {
+            format!("Time limit exceeded: {}", seconds(time))
+        }
+        End::Limit(LimitReached::CpuTime(time)) => {
+            format!("CPU time limit exceeded: {}", seconds(time))
+        }
+        End::Limit(LimitReached::Memory(bytes)) => {
+            format!("Memory limit exceeded: {}", size(bytes))
+        }
+        End::Limit(LimitReached::Output(bytes)) => {
+            format!("Output limit exceeded: {}", size(bytes))
+        }
+    };
+    Some(match (stage, end) {
+        (Stage::Run, _) => line,
+        (Stage::Compile, End::Limit(LimitReached::CpuTime(_))) => {
+            format!("Compile {line}")
+        }
+        (Stage::Compile, End::Limit(_)) => {
+            let (first, rest) = line.split_at(1);
+            format!("Compile {}{rest}", first.to_lowercase())
+        }
+        (Stage::Compile, _) => format!("Compile step ended by: {line}"),
+    })
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{} s", time.as_secs_f64())
+}
+
+fn size(bytes: u64) -> String {
+    if bytes.is_multiple_of(MIB) {
+        format!("{} MiB", bytes / MIB)
+    } else if bytes.is_multiple_of(1024) {
+        format!("{} KiB", bytes / 1024)
+    } else {
+        format!("{bytes} bytes")
+    }
+}
+
+/// UTF-8 text of what a program wrote; what is none becomes U+FFFD, but half a
+/// character at a cut goes.
+fn text(mut bytes: Vec<u8>, cap: u64) -> String {
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) >= cap {
+        bytes.truncate(bytes.len() - half_character(&bytes));
+    }
+    String::from_utf8(bytes).unwrap_or_else(|error| {
+        String::from_utf8_lossy(error.as_bytes()).into_owned()
+    })
+}
+
+/// How many bytes at the end begin a character that does not end.
+fn half_character(bytes: &[u8]) -> usize {
+    (1..=3.min(bytes.len()))
+        .find(|&length| {
+            let tail = &bytes[bytes.len() - length..];
+            std::str::from_utf8(tail).is_err_and(|error| {
+                error.valid_up_to() == 0 && error.error_len().is_none()
+            })
+        })
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@ use super::*;
 
 /// What the compiled policy answers to a call.
 fn judge(architecture: u32, number: u32, arguments: &[u64]) -> u32 {
-    let mut data = vec![0_u8; 64];
+    let mut data = [0_u8; 64];
     data[0..4].copy_from_slice(&number.to_ne_bytes());
     data[4..8].copy_from_slice(&architecture.to_ne_bytes());
     for (index, argument) in arguments.iter().enumerate() {

@@ -1,0 +1,103 @@
+//! The texts of every kind of end.
+
+use super::*;
+
+fn check(stage: Stage, end: End, line: &str, summary: &str) {
+    let wrote = (b"out".to_vec(), b"err".to_vec());
+    let outcome = Outcome::new(stage, end, wrote, 1_000, Timing::default());
+    let expected = if line.is_empty() {
+        "err".to_owned()
+    } else {
+        format!("err\n{line}\n")
+    };
+    assert_eq!(outcome.stderr, expected);
+    assert_eq!(outcome.stdout, "out");
+    assert_eq!(outcome.exit_summary(), summary);
+}
+
+#[test]
+fn every_end_has_its_line_and_summary() {
+    use End::{Exited, Limit, Signaled};
+    use LimitReached::{CpuTime, Memory, Output, WallTime};
+    use Stage::{Compile, Run};
+    let ten = Duration::from_secs(10);
+    check(Run, Exited(0), "", "stage=run; code=0");
+    check(Run, Exited(3), "", "stage=run; code=3");
+    check(Run, Signaled(11), "Segmentation fault", "stage=run; signal=SIGSEGV");
+    check(
+        Run,
+        Limit(WallTime(ten)),
+        "Time limit exceeded: 10 s",
+        "stage=run; limit=time",
+    );
+    check(
+        Run,
+        Limit(CpuTime(Duration::from_millis(2_500))),
+        "CPU time limit exceeded: 2.5 s",
+        "stage=run; limit=cpu",
+    );
+    check(
+        Run,
+        Limit(Memory(512 * MIB)),
+        "Memory limit exceeded: 512 MiB",
+        "stage=run; limit=memory",
+    );
+    check(
+        Run,
+        Limit(Output(64 << 10)),
+        "Output limit exceeded: 64 KiB",
+        "stage=run; limit=output",
+    );
+    check(
+        Compile,
+        Limit(WallTime(ten * 2)),
+        "Compile time limit exceeded: 20 s",
+        "stage=compile; limit=time",
+    );
+    check(
+        Compile,
+        Limit(CpuTime(ten)),
+        "Compile CPU time limit exceeded: 10 s",
+        "stage=compile; limit=cpu",
+    );
+    check(
+        Compile,
+        Signaled(9),
+        "Compile step ended by: Killed",
+        "stage=compile; signal=SIGKILL",
+    );
+    check(Compile, Exited(1), "", "stage=compile; code=1");
+}
+
+#[test]
+fn the_closing_line_stands_alone() {
+    let end = End::Signaled(6);
+    for (wrote, expected) in
+        [("", "Aborted\n"), ("a\n", "a\nAborted\n"), ("a", "a\nAborted\n")]
+    {
+        let wrote = (Vec::new(), wrote.as_bytes().to_vec());
+        let outcome =
+            Outcome::new(Stage::Run, end, wrote, 1_000, Timing::default());
+        assert_eq!(outcome.stderr, expected);
+    }
+}
+
+#[test]
+fn bytes_become_text() {
+    let check = |bytes: &[u8], cap, expected: &str| {
+        assert_eq!(text(bytes.to_vec(), cap), expected, "{bytes:x?}");
+    };
+    check("añb".as_bytes(), 100, "añb");
+    check(b"a\xffb", 100, "a\u{FFFD}b");
+    // A cut in the middle of a character: two, three and four bytes long.
+    check(b"ab\xc3", 3, "ab");
+    check(b"ab\xe2\x82", 4, "ab");
+    check(b"ab\xf0\x9f\x98", 5, "ab");
+    check("ab😀".as_bytes(), 6, "ab😀");
+    // Not cut: the program itself wrote half a character.
+    check(b"ab\xc3", 100, "ab\u{FFFD}");
+    // At the cap, but no half character.
+    check(b"ab\xff", 3, "ab\u{FFFD}");
+    check(b"\x80\x80\x80", 3, "\u{FFFD}\u{FFFD}\u{FFFD}");
+    check(b"", 0, "");
+}

@@ -1,0 +1,148 @@
+//! A plan in a box: the box is made, the files written, the steps run one
+//! after another.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use sandpiper_languages::{Plan, Stage, Step};
+use sandpiper_sandbox::{
+    BoxFile, BoxSpec, Host, Outcome as StepOutcome, Sandbox, SandboxError,
+    StepSpec, Stop,
+};
+
+use crate::Limits;
+use crate::admission::Slot;
+use crate::outcome::{End, LimitReached, Outcome, Timing};
+
+/// Runs `plan` in a fresh box on `rootfs`. The slot is given back when the
+/// box is gone, also when the future is dropped. `timing` holds the time in
+/// the queue.
+pub(crate) async fn run(
+    host: &Arc<Host>,
+    limits: &Limits,
+    plan: Plan,
+    rootfs: PathBuf,
+    slot: Slot,
+    mut timing: Timing,
+) -> Result<Outcome, SandboxError> {
+    let limits = overridden(limits, &plan);
+    let started = Instant::now();
+    let sandbox = Sandbox::make(host, &box_spec(&limits, rootfs)).await?;
+    let mut occupied = Occupied { sandbox: Some(sandbox), slot: Some(slot) };
+    let sandbox = occupied.sandbox()?;
+    let files = plan
+        .files
+        .into_iter()
+        .map(|file| BoxFile { path: file.path, content: file.content });
+    sandbox.write_files(files.collect()).await?;
+    timing.prepare = started.elapsed();
+    let mut last = None;
+    for step in plan.steps {
+        let stage = step.stage;
+        let spec = step_spec(&limits, step, &plan.stdin);
+        let outcome = sandbox.run(&spec).await?;
+        match stage {
+            Stage::Compile => timing.compile = Some(outcome.wall_time),
+            Stage::Run => timing.run = Some(outcome.wall_time),
+        }
+        let failed = outcome.stop != Stop::Exited(0);
+        last = Some((stage, outcome));
+        if failed {
+            break;
+        }
+    }
+    let (stage, outcome) = last.ok_or_else(|| SandboxError {
+        step: "run a plan".to_owned(),
+        source: std::io::Error::other("the plan has no step"),
+    })?;
+    let end = end_of(&limits, stage, &outcome);
+    let wrote = (outcome.stdout, outcome.stderr);
+    Ok(Outcome::new(stage, end, wrote, limits.output_bytes, timing))
+}
+
+/// A box and the slot that it takes, until the box is gone.
+struct Occupied {
+    sandbox: Option<Sandbox>,
+    slot: Option<Slot>,
+}
+
+impl Occupied {
+    fn sandbox(&mut self) -> Result<&mut Sandbox, SandboxError> {
+        self.sandbox.as_mut().ok_or_else(|| SandboxError {
+            step: "run a plan".to_owned(),
+            source: std::io::Error::other("the box is gone"),
+        })
+    }
+}
+
+/// Nobody waits for the end of a box: the answer is out before it.
+impl Drop for Occupied {
+    fn drop(&mut self) {
+        let (sandbox, slot) = (self.sandbox.take(), self.slot.take());
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                if let Some(sandbox) = sandbox {
+                    sandbox.destroy().await;
+                }
+                drop(slot);
+            });
+        }
+    }
+}
+
+/// The operator's limits with what the language overrides.
+fn overridden(limits: &Limits, plan: &Plan) -> Limits {
+    Limits {
+        memory_bytes: plan.memory_bytes.unwrap_or(limits.memory_bytes),
+        output_bytes: plan.output_bytes.unwrap_or(limits.output_bytes),
+        processes: plan.processes.unwrap_or(limits.processes),
+        ..limits.clone()
+    }
+}
+
+fn box_spec(limits: &Limits, rootfs: PathBuf) -> BoxSpec {
+    BoxSpec {
+        rootfs,
+        memory_bytes: limits.memory_bytes,
+        processes: limits.processes,
+        disk_bytes: limits.disk_bytes,
+        inodes: limits.inodes,
+    }
+}
+
+fn step_spec(limits: &Limits, step: Step, stdin: &str) -> StepSpec {
+    let (wall_time, cpu_time) = match step.stage {
+        Stage::Compile => (limits.compile_wall_time, limits.compile_wall_time),
+        Stage::Run => (limits.run_wall_time, limits.run_cpu_time),
+    };
+    let is_run = step.stage == Stage::Run;
+    StepSpec {
+        command: step.command,
+        environment: step.environment,
+        stdin: if is_run { stdin.as_bytes().to_vec() } else { Vec::new() },
+        artifacts_writable: !is_run,
+        wall_time,
+        cpu_time,
+        output_bytes: limits.output_bytes,
+        file_bytes: limits.file_bytes,
+        open_files: limits.open_files,
+    }
+}
+
+fn end_of(limits: &Limits, stage: Stage, outcome: &StepOutcome) -> End {
+    let is_run = stage == Stage::Run;
+    let time = |run| if is_run { run } else { limits.compile_wall_time };
+    match outcome.stop {
+        Stop::Exited(code) => End::Exited(code),
+        Stop::Signaled(signal) => End::Signaled(signal),
+        Stop::WallTime => {
+            End::Limit(LimitReached::WallTime(time(limits.run_wall_time)))
+        }
+        Stop::CpuTime => {
+            End::Limit(LimitReached::CpuTime(time(limits.run_cpu_time)))
+        }
+        Stop::Memory => End::Limit(LimitReached::Memory(limits.memory_bytes)),
+        Stop::Output => End::Limit(LimitReached::Output(limits.output_bytes)),
+    }
+}
