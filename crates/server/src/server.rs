@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 use crate::compile::Runner;
 use crate::http::{
     Answer, ClientGone, Exchange, Page, Routes, failure, method_not_allowed,
-    page, serve,
+    page, serve, stopped,
 };
 use crate::routes::App;
 use crate::settings::Settings;
@@ -110,18 +110,18 @@ async fn accept_from<R: Routes + Counted>(
 ) {
     let mut open = JoinSet::new();
     loop {
-        let stopped = stop.clone();
+        let end = stop.clone();
         tokio::select! {
             (permit, (stream, peer)) = next(&listener, &permits) => {
                 let routes = Arc::clone(&routes);
                 open.spawn(async move {
                     let counted = routes.connection();
-                    serve(routes, stream, peer.ip(), stopped).await;
+                    serve(routes, stream, peer.ip(), end).await;
                     drop((counted, permit));
                 });
             }
             Some(_) = open.join_next() => {}
-            _ = stop.wait_for(|stop| *stop) => break,
+            () = stopped(&mut stop) => break,
         }
     }
     drop(listener);

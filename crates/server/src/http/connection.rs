@@ -84,7 +84,7 @@ pub(crate) async fn serve<R: Routes>(
     );
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
-        _ = stop.wait_for(|stop| *stop) => {
+        () = stopped(&mut stop) => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
@@ -95,6 +95,12 @@ pub(crate) async fn serve<R: Routes>(
     if unparsed || unread.load(Ordering::Relaxed) {
         link.linger().await;
     }
+}
+
+/// Resolves when the connection is to end.
+pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
+    // A sender that is gone can tell nothing more: that is a stop too.
+    let _ = stop.wait_for(|stop| *stop).await;
 }
 
 async fn respond<R: Routes>(

@@ -16,7 +16,7 @@ pub(crate) use answer::{
 };
 pub(crate) use body::{BodyError, RequestBody};
 pub(crate) use compression::compressed;
-pub(crate) use connection::{ClientGone, Exchange, Routes, serve};
+pub(crate) use connection::{ClientGone, Exchange, Routes, serve, stopped};
 pub(crate) use json::text as json_text;
 pub(crate) use path::decoded as decoded_path;
 pub(crate) use socket::Link;
