@@ -1,0 +1,181 @@
+// Runs a Python submission as `python3 ENTRY` would, but for two things:
+// tracebacks name the files as they were submitted, and stdout is
+// line-buffered, so that complete lines are there when the run is ended.
+//
+// usage: python ENTRY
+//
+// Runs in the folder of the submission. prepare() brings the interpreter to
+// the point where only the submission is missing; submit() runs it.
+
+#include <Python.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "bootstrap.h"
+
+#define EXECUTABLE L"/usr/bin/python3"
+// CPython leaves frames of this file out of the tracebacks of failed imports.
+#define HIDDEN_FILE "<frozen importlib._bootstrap_external>"
+// The exit status of an interpreter that could not flush its output.
+#define EXIT_NOT_FLUSHED 120
+
+static void fail(PyStatus status) {
+    if (PyStatus_Exception(status))
+        Py_ExitStatusException(status);
+}
+
+// Ends the process with the pending exception, which is no fault of the
+// submission.
+static void fail_python(void) {
+    PyErr_Print();
+    exit(EXIT_FAILURE);
+}
+
+static PyObject *checked(PyObject *object) {
+    if (object == NULL)
+        fail_python();
+    return object;
+}
+
+static void set(PyObject *dictionary, const char *name, PyObject *value) {
+    if (PyDict_SetItemString(dictionary, name, checked(value)) != 0)
+        fail_python();
+    Py_DECREF(value);
+}
+
+// Runs our own Python code in a namespace that looks like importlib's.
+static void bootstrap(void) {
+    PyObject *code = checked(
+        Py_CompileString(bootstrap_source, HIDDEN_FILE, Py_file_input));
+    PyObject *names = checked(PyDict_New());
+    set(names, "__name__", PyUnicode_FromString("_frozen_importlib_external"));
+    set(names, "__builtins__", Py_NewRef(PyEval_GetBuiltins()));
+    Py_DECREF(checked(PyEval_EvalCode(code, names, names)));
+    Py_DECREF(code);
+    Py_DECREF(names);
+}
+
+static void prepare(void) {
+    PyConfig config;
+    PyConfig_InitPythonConfig(&config);
+    config.parse_argv = 0;
+    // Subprocesses and multiprocessing start the real interpreter.
+    fail(PyConfig_SetString(&config, &config.program_name, EXECUTABLE));
+    fail(PyConfig_SetString(&config, &config.executable, EXECUTABLE));
+    fail(Py_InitializeFromConfig(&config));
+    PyConfig_Clear(&config);
+    bootstrap();
+}
+
+static PyObject *strings(const char *first, const char *second) {
+    return checked(second == NULL ? Py_BuildValue("[s]", first)
+                                  : Py_BuildValue("[ss]", first, second));
+}
+
+// sys.argv, sys.orig_argv and sys.path[0] as the command line sets them.
+static void set_arguments(const char *entry, const char *folder) {
+    if (PySys_SetObject("argv", strings(entry, NULL)) != 0
+        || PySys_SetObject("orig_argv", strings("python3", entry)) != 0
+        || PyList_Insert(PySys_GetObject("path"), 0,
+                         checked(PyUnicode_DecodeFSDefault(folder)))
+               != 0)
+        fail_python();
+}
+
+// What `python3 ENTRY` puts into the main module.
+static PyObject *main_names(const char *path) {
+    PyObject *names = PyModule_GetDict(checked(PyImport_AddModule("__main__")));
+    PyObject *importlib =
+        checked(PyImport_ImportModule("_frozen_importlib_external"));
+    PyObject *loader = PyObject_CallMethod(importlib, "SourceFileLoader", "ss",
+                                           "__main__", path);
+    Py_DECREF(importlib);
+    set(names, "__loader__", loader);
+    set(names, "__file__", PyUnicode_DecodeFSDefault(path));
+    set(names, "__cached__", Py_NewRef(Py_None));
+    return names;
+}
+
+// The code of the entry file, under its submitted name; NULL with an
+// exception set when it does not compile.
+static PyObject *compile(const char *entry, const char *path) {
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        PyErr_SetFromErrnoWithFilename(PyExc_OSError, entry);
+        return NULL;
+    }
+    PyObject *source = NULL;
+    if (fseek(file, 0, SEEK_END) == 0) {
+        source = checked(PyBytes_FromStringAndSize(NULL, ftell(file)));
+        rewind(file);
+        size_t size = (size_t)PyBytes_GET_SIZE(source);
+        if (fread(PyBytes_AS_STRING(source), 1, size, file) != size)
+            Py_CLEAR(source);
+    }
+    fclose(file);
+    if (source == NULL) {
+        PyErr_SetFromErrnoWithFilename(PyExc_OSError, entry);
+        return NULL;
+    }
+    // The built-in function: unlike Py_CompileString it takes any bytes.
+    PyObject *function =
+        checked(PyDict_GetItemString(PyEval_GetBuiltins(), "compile"));
+    PyObject *code = PyObject_CallFunction(function, "Oss", source, entry,
+                                           "exec");
+    Py_DECREF(source);
+    return code;
+}
+
+// Ends as the interpreter does after an interrupt that nobody caught: its
+// parent sees the signal.
+static void end_by_interrupt(void) {
+    signal(SIGINT, SIG_DFL);
+    kill(getpid(), SIGINT);
+}
+
+static int submit(const char *entry) {
+    char folder[PATH_MAX], path[PATH_MAX * 2];
+    if (getcwd(folder, sizeof folder) == NULL) {
+        perror("cannot tell the working directory");
+        return EXIT_FAILURE;
+    }
+    snprintf(path, sizeof path, "%s/%s", folder, entry);
+    PyObject *names = main_names(path);
+    // A script's own folder is where its imports are looked for.
+    char *slash = strrchr(path, '/');
+    *slash = '\0';
+    set_arguments(entry, path);
+    *slash = '/';
+
+    int status = EXIT_SUCCESS;
+    bool interrupted = false;
+    PyObject *code = compile(entry, path);
+    PyObject *result =
+        code == NULL ? NULL : PyEval_EvalCode(code, names, names);
+    Py_XDECREF(code);
+    if (result == NULL) {
+        status = EXIT_FAILURE;
+        interrupted = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
+        // Ends the process on SystemExit.
+        PyErr_Print();
+    }
+    Py_XDECREF(result);
+    if (Py_FinalizeEx() < 0)
+        status = EXIT_NOT_FLUSHED;
+    if (interrupted)
+        end_by_interrupt();
+    return status;
+}
+
+int main(int argc, char **argv) {
+    if (argc != 2) {
+        fputs("usage: python ENTRY\n", stderr);
+        return 2;
+    }
+    prepare();
+    return submit(argv[1]);
+}
