@@ -1,0 +1,87 @@
+//! The flags for what one run may use.
+
+use std::time::Duration;
+
+use clap::Args;
+use clap::builder::RangedU64ValueParser;
+use sandpiper_engine::Limits;
+
+use super::{mebibytes, seconds, values};
+
+/// Each flag's default is that of [`Limits`].
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Limits of one run")]
+pub(crate) struct LimitArgs {
+    /// Wall clock of a run; then everything in its box is killed
+    #[arg(long, value_name = "TIME", value_parser = values::positive_duration,
+        default_value = seconds(Limits::default().run_wall_time))]
+    run_wall_time: Duration,
+
+    /// CPU time of all processes of a run; then the same
+    #[arg(long, value_name = "TIME", value_parser = values::positive_duration,
+        default_value = seconds(Limits::default().run_cpu_time))]
+    run_cpu_time: Duration,
+
+    /// Wall clock of the compile step; then the same
+    #[arg(long, value_name = "TIME", value_parser = values::positive_duration,
+        default_value = seconds(Limits::default().compile_wall_time))]
+    compile_wall_time: Duration,
+
+    /// Memory of a box, its files included; then the same. A language may
+    /// need more and say so
+    #[arg(long, value_name = "SIZE", value_parser = values::memory,
+        default_value = mebibytes(Limits::default().memory_bytes))]
+    memory: u64,
+
+    /// Processes and threads of a box; then fork fails
+    #[arg(long, value_name = "N",
+        value_parser = RangedU64ValueParser::<u32>::new().range(4..=32_768),
+        default_value_t = Limits::default().processes)]
+    processes: u32,
+
+    /// Size of one file; then writing to it fails
+    #[arg(long, value_name = "SIZE", value_parser = values::size,
+        default_value = mebibytes(Limits::default().file_bytes))]
+    file_size: u64,
+
+    /// All files written in a box; then writing fails
+    #[arg(long, value_name = "SIZE", value_parser = values::size,
+        default_value = mebibytes(Limits::default().disk_bytes))]
+    disk_size: u64,
+
+    /// Files and folders in a box; then creating one fails
+    #[arg(long, value_name = "N",
+        value_parser = RangedU64ValueParser::<u64>::new().range(64..),
+        default_value_t = Limits::default().inodes)]
+    inodes: u64,
+
+    /// Open files of one process; then opening one fails
+    #[arg(long, value_name = "N",
+        value_parser = RangedU64ValueParser::<u64>::new().range(16..),
+        default_value_t = Limits::default().open_files)]
+    open_files: u64,
+
+    /// stdout and stderr, each; then everything in the box is killed and the
+    /// first bytes are kept
+    #[arg(long, value_name = "SIZE", value_parser = values::size,
+        default_value = mebibytes(Limits::default().output_bytes))]
+    output_size: u64,
+}
+
+impl LimitArgs {
+    /// The limits as the engine takes them.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            run_wall_time: self.run_wall_time,
+            run_cpu_time: self.run_cpu_time,
+            compile_wall_time: self.compile_wall_time,
+            memory_bytes: self.memory,
+            processes: self.processes,
+            file_bytes: self.file_size,
+            disk_bytes: self.disk_size,
+            inodes: self.inodes,
+            open_files: self.open_files,
+            output_bytes: self.output_size,
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! How values of flags are written: times, sizes, addresses, networks.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use bytesize::ByteSize;
+use ipnet::IpNet;
+
+/// Longest time that a flag takes.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A time such as `10s`, `500ms` or `2m`; a bare number counts seconds.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    let parsed = match text.parse() {
+        Ok(seconds) => Some(Duration::from_secs(seconds)),
+        Err(_) => humantime::parse_duration(text).ok(),
+    };
+    parsed.filter(|time| *time <= LONGEST).ok_or_else(|| {
+        "write a time of at most a day, such as 10s, 500ms or 2m".to_owned()
+    })
+}
+
+/// A time that is not zero.
+pub(super) fn positive_duration(text: &str) -> Result<Duration, String> {
+    let time = duration(text)?;
+    if time < Duration::from_millis(1) {
+        return Err("write at least 1ms".to_owned());
+    }
+    Ok(time)
+}
+
+/// A size such as `512MiB`, `64kB` or `1GiB`; a bare number counts bytes.
+pub(super) fn size(text: &str) -> Result<u64, String> {
+    let size = text
+        .parse::<ByteSize>()
+        .map_err(|_| "write a size such as 512MiB or 1GiB".to_owned())?;
+    if size.as_u64() < 4096 {
+        return Err(format!(
+            "{size} is too little: write at least 4KiB; a bare number \
+             counts bytes, so 512 MiB is 512MiB"
+        ));
+    }
+    Ok(size.as_u64())
+}
+
+/// Memory of a box: less than 16 MiB starts nothing.
+pub(super) fn memory(text: &str) -> Result<u64, String> {
+    let bytes = size(text)?;
+    if bytes < 16 << 20 {
+        return Err("write at least 16MiB".to_owned());
+    }
+    Ok(bytes)
+}
+
+/// `HOST:PORT`, the host an address or `localhost`. Names are not looked up,
+/// so that what is bound does not depend on a resolver.
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
+    if let Some(port) = text.strip_prefix("localhost:")
+        && let Ok(port) = port.parse()
+    {
+        return Ok((Ipv4Addr::LOCALHOST, port).into());
+    }
+    text.parse().map_err(|_| {
+        "write HOST:PORT with an address as host, such as 127.0.0.1:8080, \
+         0.0.0.0:8080 or [::]:8080"
+            .to_owned()
+    })
+}
+
+/// An address, or `off`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AddressOrOff(pub(super) Option<SocketAddr>);
+
+/// `HOST:PORT`, or `off`.
+pub(super) fn address_or_off(text: &str) -> Result<AddressOrOff, String> {
+    if text.eq_ignore_ascii_case("off") {
+        return Ok(AddressOrOff(None));
+    }
+    let address = address(text);
+    address
+        .map(|address| AddressOrOff(Some(address)))
+        .map_err(|error| format!("{error}, or off"))
+}
+
+/// A network such as `10.0.0.0/8`; a bare address is a network of one.
+pub(super) fn network(text: &str) -> Result<IpNet, String> {
+    let address = text.parse::<IpAddr>().map(IpNet::from);
+    address.or_else(|_| text.parse::<IpNet>()).map_err(|_| {
+        "write a network such as 10.0.0.0/8, 2001:db8::/32 or 192.0.2.7"
+            .to_owned()
+    })
+}
+
+/// A network and its own rate limit.
+pub(super) fn rate_limit_for(text: &str) -> Result<(IpNet, u32), String> {
+    let parts = text.split_once('=').and_then(|(cidr, limit)| {
+        Some((network(cidr).ok()?, limit.parse().ok()?))
+    });
+    parts.ok_or_else(|| {
+        "write CIDR=N, such as 192.0.2.0/24=600 (0 lifts the limit)".to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        let check = |text: &str, milliseconds: Option<u64>| {
+            let expected = milliseconds.map(Duration::from_millis);
+            assert_eq!(duration(text).ok(), expected, "{text:?}");
+        };
+        check("10", Some(10_000));
+        check("0", Some(0));
+        check("10s", Some(10_000));
+        check("500ms", Some(500));
+        check("2m", Some(120_000));
+        check("1m 30s", Some(90_000));
+        check("24h", Some(86_400_000));
+        check("25h", None);
+        check("", None);
+        check("-1", None);
+        check("1.5", None);
+        check("ten", None);
+        assert!(positive_duration("0").is_err());
+        assert!(positive_duration("1ms").is_ok());
+    }
+
+    #[test]
+    fn sizes() {
+        let check = |text: &str, bytes: Option<u64>| {
+            assert_eq!(size(text).ok(), bytes, "{text:?}");
+        };
+        check("512MiB", Some(512 << 20));
+        check("512 MiB", Some(512 << 20));
+        check("1GiB", Some(1 << 30));
+        check("64kB", Some(64_000));
+        check("65536", Some(65_536));
+        check("512", None);
+        check("0", None);
+        check("-5MiB", None);
+        check("lots", None);
+        assert!(memory("16MiB").is_ok());
+        assert!(memory("15MiB").is_err());
+    }
+
+    #[test]
+    fn addresses() {
+        let check = |text: &str, expected: Option<&str>| {
+            let shown = address(text).ok().map(|found| found.to_string());
+            assert_eq!(shown.as_deref(), expected, "{text:?}");
+        };
+        check("127.0.0.1:8080", Some("127.0.0.1:8080"));
+        check("localhost:0", Some("127.0.0.1:0"));
+        check("[::]:80", Some("[::]:80"));
+        check("8080", None);
+        check(":8080", None);
+        check("example.org:80", None);
+        check("127.0.0.1:99999", None);
+        assert_eq!(address_or_off("OFF"), Ok(AddressOrOff(None)));
+        assert!(address_or_off("127.0.0.1:1").is_ok_and(|on| on.0.is_some()));
+        assert!(address_or_off("no").is_err());
+    }
+
+    #[test]
+    fn networks() {
+        let check = |text: &str, expected: Option<(&str, u32)>| {
+            let shown = rate_limit_for(text).ok();
+            let shown = shown.map(|(cidr, limit)| (cidr.to_string(), limit));
+            let expected = expected.map(|(cidr, n)| (cidr.to_owned(), n));
+            assert_eq!(shown, expected, "{text:?}");
+        };
+        check("10.0.0.0/8=600", Some(("10.0.0.0/8", 600)));
+        check("192.0.2.7=0", Some(("192.0.2.7/32", 0)));
+        check("2001:db8::/32=5", Some(("2001:db8::/32", 5)));
+        check("10.0.0.0/33=5", None);
+        check("10.0.0.0/8", None);
+        check("10.0.0.0/8=-1", None);
+        check("=5", None);
+    }
+}

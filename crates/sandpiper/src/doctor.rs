@@ -1,0 +1,116 @@
+//! `sandpiper doctor`: what this host offers, line by line, and how to mend
+//! what is missing.
+
+mod checks;
+
+use std::fmt;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use sandpiper_engine::{Host, Images};
+use tokio::runtime;
+use tracing::Level;
+
+use crate::config::{self, CommonArgs, DoctorArgs};
+use crate::data::{self, ImageSource};
+use crate::logging::{self, Target};
+use crate::machine::Machine;
+
+pub(crate) use checks::boxes_fit;
+
+/// Prints the report. Fails when something is missing without which no
+/// program runs.
+pub(crate) fn doctor(
+    common: &CommonArgs,
+    args: &DoctorArgs,
+) -> anyhow::Result<ExitCode> {
+    logging::start(common, Target::Stderr, Level::ERROR)?;
+    let machine = Machine::read();
+    let binary = std::env::current_exe()?;
+    let mut findings = checks::machine(&machine, &binary.to_string_lossy());
+    let images = ImageSource::open(&common.data_dir()?)?;
+    for recipe in data::recipes()? {
+        let state = images.state(recipe.name());
+        findings.push(checks::image(recipe.name(), &state));
+    }
+    let boxes = args.boxes();
+    findings.push(boxes_fit(boxes, args.memory, machine.memory_bytes));
+    // Last, since it leaves root.
+    let host = Host::prepare(&config::host_settings(args.cgroup.clone(), 1));
+    findings.extend(checks::host(host.as_ref()));
+    if let Ok(host) = host {
+        let runtime = runtime::Builder::new_current_thread().build()?;
+        runtime.block_on(host.close());
+    }
+
+    let report: String = findings.iter().map(ToString::to_string).collect();
+    io::stdout().write_all(report.as_bytes())?;
+    let worst = findings.iter().map(|finding| finding.grade).max();
+    Ok(match worst {
+        Some(Grade::Missing) => ExitCode::FAILURE,
+        _ => ExitCode::SUCCESS,
+    })
+}
+
+/// How good a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Grade {
+    /// As it should be.
+    Good,
+    /// Programs run, but something is weaker than it could be.
+    Weak,
+    /// Programs do not run.
+    Missing,
+}
+
+/// One line of the report, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Finding {
+    pub(crate) grade: Grade,
+    /// What it is about, such as `control groups`.
+    pub(crate) subject: String,
+    /// What was found.
+    pub(crate) found: String,
+    /// What to do, in one or more lines; empty where all is well.
+    pub(crate) mend: String,
+}
+
+impl Finding {
+    fn new(grade: Grade, subject: &str, found: impl Into<String>) -> Self {
+        let (subject, found) = (subject.to_owned(), found.into());
+        Self { grade, subject, found, mend: String::new() }
+    }
+
+    pub(crate) fn good(subject: &str, found: impl Into<String>) -> Self {
+        Self::new(Grade::Good, subject, found)
+    }
+
+    pub(crate) fn weak(subject: &str, found: impl Into<String>) -> Self {
+        Self::new(Grade::Weak, subject, found)
+    }
+
+    pub(crate) fn missing(subject: &str, found: impl Into<String>) -> Self {
+        Self::new(Grade::Missing, subject, found)
+    }
+
+    /// Adds what to do.
+    pub(crate) fn mend(mut self, mend: impl Into<String>) -> Self {
+        self.mend = mend.into();
+        self
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let grade = match self.grade {
+            Grade::Good => "ok     ",
+            Grade::Weak => "weak   ",
+            Grade::Missing => "MISSING",
+        };
+        writeln!(f, "{grade}  {}: {}", self.subject, self.found)?;
+        for line in self.mend.lines() {
+            writeln!(f, "           {line}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,84 @@
+//! Listening sockets: both IP versions by one, where the host has both.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+
+use anyhow::Context;
+use socket2::{Domain, Protocol, Socket, Type};
+
+/// Connections that the kernel keeps until they are accepted.
+const BACKLOG: i32 = 1_024;
+
+/// Listens on `address`. The unspecified IPv6 address takes IPv4 as well, and
+/// stands for IPv4 alone where IPv6 is off.
+///
+/// # Errors
+/// The address cannot be had, in words for the operator.
+pub(crate) fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    let every = address.is_ipv6() && address.ip().is_unspecified();
+    bind(address)
+        .or_else(|error| {
+            if every && is_off(&error) {
+                return bind((Ipv4Addr::UNSPECIFIED, address.port()).into());
+            }
+            Err(error)
+        })
+        .with_context(|| {
+            format!("cannot listen on {address} (choose with --listen)")
+        })
+}
+
+fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let domain = Domain::for_address(address);
+    let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
+    if address.is_ipv6() {
+        // The host's default may be otherwise.
+        socket.set_only_v6(!address.ip().is_unspecified())?;
+    }
+    // Connections of an earlier server that are still closing are no reason
+    // not to start.
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}
+
+/// Whether IPv6 as a whole is missing: no protocol, or no address of it.
+fn is_off(error: &io::Error) -> bool {
+    let no_protocol = rustix::io::Errno::AFNOSUPPORT.raw_os_error();
+    error.kind() == io::ErrorKind::AddrNotAvailable
+        || error.raw_os_error() == Some(no_protocol)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ipv4_client_reaches_the_ipv6_default() {
+        let listener = listen("[::]:0".parse().unwrap()).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        std::net::TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+    }
+
+    #[test]
+    fn a_taken_port_is_told() {
+        let taken = listen("127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = taken.local_addr().unwrap();
+        let error = format!("{:#}", listen(address).unwrap_err());
+        assert!(error.contains(&address.to_string()), "{error}");
+        assert!(error.contains("in use"), "{error}");
+    }
+
+    #[test]
+    fn what_is_off() {
+        let check = |error: io::Error, expected| {
+            assert_eq!(is_off(&error), expected, "{error}");
+        };
+        check(rustix::io::Errno::AFNOSUPPORT.into(), true);
+        check(rustix::io::Errno::ADDRNOTAVAIL.into(), true);
+        check(rustix::io::Errno::ADDRINUSE.into(), false);
+        check(rustix::io::Errno::ACCESS.into(), false);
+    }
+}

@@ -1,0 +1,62 @@
+//! The log: where it goes, and in which shape.
+
+use std::io::{self, IsTerminal};
+
+use tracing::Level;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::config::{CommonArgs, LogFormat};
+
+/// Where the log goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Target {
+    /// Standard output: the log is what a server has to say.
+    Stdout,
+    /// Standard error: standard output belongs to the command's result.
+    Stderr,
+}
+
+/// Starts the log; it says what is at least as grave as `usual`, unless the
+/// operator asks for another level.
+pub(crate) fn start(
+    args: &CommonArgs,
+    target: Target,
+    usual: Level,
+) -> anyhow::Result<()> {
+    let level = args.log_level.unwrap_or(usual);
+    match target {
+        Target::Stdout => {
+            let terminal = io::stdout().is_terminal();
+            write_to(io::stdout, terminal, level, args.log_format)
+        }
+        Target::Stderr => {
+            let terminal = io::stderr().is_terminal();
+            write_to(io::stderr, terminal, level, args.log_format)
+        }
+    }
+}
+
+fn write_to<W>(
+    writer: W,
+    is_terminal: bool,
+    level: Level,
+    format: LogFormat,
+) -> anyhow::Result<()>
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let log = tracing_subscriber::fmt()
+        .with_max_level(LevelFilter::from_level(level))
+        .with_writer(writer)
+        .with_ansi(is_terminal)
+        .with_target(false);
+    match format {
+        LogFormat::Text => log.finish().try_init()?,
+        LogFormat::Json => {
+            log.json().flatten_event(true).finish().try_init()?
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,193 @@
+//! What this machine says about itself in /proc, /sys and /etc.
+
+use std::fs;
+use std::path::Path;
+
+/// Facts that decide whether boxes can be made here. Where a file is missing,
+/// its fact is `None`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Machine {
+    /// Whether this process is root.
+    pub(crate) is_root: bool,
+    /// The name of the user, or its number.
+    pub(crate) user: String,
+    /// The kernel's release, such as `6.12.48`.
+    pub(crate) kernel: String,
+    /// `user.max_user_namespaces`.
+    pub(crate) max_user_namespaces: Option<u64>,
+    /// Debian's `kernel.unprivileged_userns_clone`.
+    pub(crate) unprivileged_userns_clone: Option<u64>,
+    /// Ubuntu's `kernel.apparmor_restrict_unprivileged_userns`.
+    pub(crate) apparmor_restricts_userns: Option<u64>,
+    /// The AppArmor profile that this process runs under, if any.
+    pub(crate) apparmor_profile: Option<String>,
+    /// What a seccomp filter may do.
+    pub(crate) seccomp_actions: Option<String>,
+    /// Whether something is mounted over parts of /proc.
+    pub(crate) proc_is_masked: bool,
+    /// Ids that the user may map, from /etc/subuid and /etc/subgid.
+    pub(crate) has_subordinate_ids: bool,
+    /// Whether newuidmap and newgidmap are installed.
+    pub(crate) has_newuidmap: bool,
+    /// Whether mmdebstrap is installed.
+    pub(crate) has_mmdebstrap: bool,
+    /// Whether the keys of the Debian archive are installed.
+    pub(crate) has_debian_keyring: bool,
+    /// Memory that this process can have, in bytes.
+    pub(crate) memory_bytes: Option<u64>,
+}
+
+impl Machine {
+    /// Reads the facts.
+    pub(crate) fn read() -> Self {
+        let uid = rustix::process::geteuid();
+        let user = user_name(&text("/etc/passwd"), uid.as_raw());
+        let kernel = |name: &str| number(&format!("/proc/sys/kernel/{name}"));
+        let subordinate =
+            |path| has_subordinate_ids(&text(path), &user, uid.as_raw());
+        Self {
+            is_root: uid.is_root(),
+            kernel: text("/proc/sys/kernel/osrelease").trim().to_owned(),
+            max_user_namespaces: number("/proc/sys/user/max_user_namespaces"),
+            unprivileged_userns_clone: kernel("unprivileged_userns_clone"),
+            apparmor_restricts_userns: kernel(
+                "apparmor_restrict_unprivileged_userns",
+            ),
+            apparmor_profile: filled(text("/proc/self/attr/apparmor/current")),
+            seccomp_actions: filled(text(
+                "/proc/sys/kernel/seccomp/actions_avail",
+            )),
+            proc_is_masked: is_masked(&text("/proc/self/mountinfo")),
+            has_subordinate_ids: subordinate("/etc/subuid")
+                && subordinate("/etc/subgid"),
+            has_newuidmap: is_installed("newuidmap")
+                && is_installed("newgidmap"),
+            has_mmdebstrap: is_installed("mmdebstrap"),
+            has_debian_keyring: Path::new(
+                "/usr/share/keyrings/debian-archive-keyring.gpg",
+            )
+            .exists(),
+            memory_bytes: memory_bytes(),
+            user,
+        }
+    }
+}
+
+/// Memory that this process can have, in bytes: the machine's, or what a
+/// container leaves of it.
+pub(crate) fn memory_bytes() -> Option<u64> {
+    let machine = memory_total(&text("/proc/meminfo"));
+    let limits = ["memory.max", "memory/memory.limit_in_bytes"]
+        .map(|name| number(&format!("/sys/fs/cgroup/{name}")));
+    [machine].into_iter().chain(limits).flatten().min()
+}
+
+fn text(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+fn filled(text: String) -> Option<String> {
+    // AppArmor ends its answer with a newline, or with a NUL.
+    let text = text.trim_matches(['\n', '\0', ' ']);
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn number(path: &str) -> Option<u64> {
+    text(path).trim().parse().ok()
+}
+
+fn memory_total(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find(|line| line.starts_with("MemTotal:"))?;
+    let kibibytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+/// The name of the user `uid` in the text of passwd(5), else its number.
+fn user_name(passwd: &str, uid: u32) -> String {
+    let uid = uid.to_string();
+    let line = passwd.lines().find(|line| line.split(':').nth(2) == Some(&uid));
+    let name = line.and_then(|line| line.split(':').next());
+    name.map_or_else(|| uid.clone(), str::to_owned)
+}
+
+/// Whether the text of subuid(5) gives the user ids enough for a box's range.
+fn has_subordinate_ids(subuid: &str, user: &str, uid: u32) -> bool {
+    let uid = uid.to_string();
+    subuid.lines().any(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        let [owner, _, count] = fields[..] else { return false };
+        let enough = count.parse().is_ok_and(|count: u64| count >= 65_536);
+        (owner == user || owner == uid) && enough
+    })
+}
+
+/// Whether a mount lies over a part of /proc, as containers have it; the
+/// kernel then refuses a new proc in a user namespace.
+fn is_masked(mountinfo: &str) -> bool {
+    mountinfo.lines().any(|line| {
+        let point = line.split(' ').nth(4).unwrap_or_default();
+        // systemd's automount is no mask.
+        point.starts_with("/proc/") && point != "/proc/sys/fs/binfmt_misc"
+    })
+}
+
+/// Whether a program is in one of the folders where Debian's packages put it.
+fn is_installed(program: &str) -> bool {
+    let folders = ["/usr/bin", "/bin", "/usr/local/bin"];
+    folders.iter().any(|folder| Path::new(folder).join(program).exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_this_machine() {
+        let machine = Machine::read();
+        assert!(machine.kernel.starts_with(|first: char| first.is_numeric()));
+        assert!(machine.memory_bytes.is_some_and(|bytes| bytes > 1 << 20));
+        assert!(!machine.user.is_empty());
+    }
+
+    #[test]
+    fn memory_is_counted_in_kibibytes() {
+        let meminfo = "MemFree: 1 kB\nMemTotal:        2048 kB\n";
+        assert_eq!(memory_total(meminfo), Some(2 << 20));
+        assert_eq!(memory_total(""), None);
+    }
+
+    #[test]
+    fn users_have_names() {
+        let passwd = "root:x:0:0::/root:/bin/sh\nada:x:1000:1000::/:/bin/sh\n";
+        assert_eq!(user_name(passwd, 1000), "ada");
+        assert_eq!(user_name(passwd, 0), "root");
+        assert_eq!(user_name(passwd, 7), "7");
+    }
+
+    #[test]
+    fn subordinate_ids() {
+        let check = |subuid: &str, expected: bool| {
+            let found = has_subordinate_ids(subuid, "ada", 1000);
+            assert_eq!(found, expected, "{subuid:?}");
+        };
+        check("ada:100000:65536\n", true);
+        check("bob:100000:65536\n1000:165536:65536\n", true);
+        check("bob:100000:65536\n", false);
+        check("ada:100000:1000\n", false);
+        check("ada:100000\n", false);
+        check("", false);
+    }
+
+    #[test]
+    fn masks_of_proc() {
+        let check = |point: &str, expected: bool| {
+            let line = format!("22 1 0:21 / {point} rw - proc proc rw\n");
+            assert_eq!(is_masked(&line), expected, "{point}");
+        };
+        check("/proc", false);
+        check("/proc/kcore", true);
+        check("/proc/sys", true);
+        check("/proc/sys/fs/binfmt_misc", false);
+        check("/process", false);
+    }
+}

@@ -1,0 +1,222 @@
+//! `sandpiper run`: local files through the engine, without HTTP.
+
+use std::fs;
+use std::io::{self, IsTerminal, Read, Write};
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Component, Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use sandpiper_engine::languages::{Catalog, Language, SourceFile, Submission};
+use sandpiper_engine::{End, ImageState, Images, LimitReached, Readiness};
+use tracing::Level;
+
+use crate::config::{CommonArgs, RunArgs};
+use crate::data::{self, ImageSource};
+use crate::logging::{self, Target};
+use crate::service::Service;
+
+/// Exit code for a program whose time was up, as timeout(1) has it.
+const TIME_IS_UP: u8 = 124;
+/// Exit code where the program could not be run, as timeout(1) has it.
+const NOT_RUN: u8 = 125;
+/// How long the engine may take to check the language.
+const CHECK: Duration = Duration::from_secs(30);
+/// The client that local runs belong to.
+const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+/// What is added to the number of a signal, as shells have it.
+const SIGNALED: i32 = 128;
+/// SIGKILL, with which the sandbox ends what reached a limit.
+const KILLED: u8 = 137;
+
+/// Runs the files; the exit code tells how the program ended.
+pub(crate) fn run(
+    common: &CommonArgs,
+    args: &RunArgs,
+) -> anyhow::Result<ExitCode> {
+    logging::start(common, Target::Stderr, Level::WARN)?;
+    Ok(ExitCode::from(try_run(common, args).unwrap_or_else(|error| {
+        // Nobody may be reading, and there is nobody else to tell.
+        let _ = writeln!(io::stderr(), "sandpiper: {error:#}");
+        NOT_RUN
+    })))
+}
+
+fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
+    let submission = submission(args, &data::catalog(None)?)?;
+    let images = ImageSource::open(&common.data_dir()?)?;
+    let image = submission.language().image();
+    if images.state(image) == ImageState::Missing {
+        bail!(
+            "its image has not been built: run `sandpiper images build {image}`"
+        );
+    }
+    // The engine checks each language that it knows: let it know one only.
+    let id = submission.language().id().to_owned();
+    let catalog = data::catalog(Some(std::slice::from_ref(&id)))?;
+    let settings = args.sandbox.engine_settings();
+    let images = Arc::new(images);
+    let service = Service::prepare(&args.sandbox, settings, catalog, images)?;
+    let outcome = service.block_on(async |engine| {
+        let mut readiness = engine.watch_readiness();
+        let checked = readiness.wait_for(|all| {
+            let building = |(_, state): &(String, Readiness)| {
+                matches!(state, Readiness::Building(_))
+            };
+            !all.iter().any(building)
+        });
+        // What is not ready by then is told by the engine.
+        let _ = tokio::time::timeout(CHECK, checked).await;
+        engine.execute(submission, CLIENT).await
+    })?;
+    // A reader that has gone, as in `run | head`, is no failure.
+    let _ = io::stdout().write_all(outcome.stdout.as_bytes());
+    let _ = io::stderr().write_all(outcome.stderr.as_bytes());
+    Ok(exit_code(outcome.end))
+}
+
+/// The submission that the command line describes.
+fn submission(args: &RunArgs, catalog: &Catalog) -> anyhow::Result<Submission> {
+    let entry = args.entry.as_ref().unwrap_or(&args.files[0]);
+    let mut paths: Vec<&PathBuf> = vec![entry];
+    paths.extend(args.files.iter().filter(|path| *path != entry));
+    let names = names(&paths)?;
+    let files = paths
+        .iter()
+        .zip(&names)
+        .map(|(path, name)| {
+            let shown = path.display();
+            let content = fs::read_to_string(path)
+                .with_context(|| format!("cannot read {shown}"))?;
+            Ok(SourceFile { path: name.clone(), content })
+        })
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    let language = match &args.language {
+        Some(language) => language.clone(),
+        None => language_of(entry, catalog)?,
+    };
+    let [entry_file, ..] = &names[..] else { bail!("no file to run") };
+    let entry_file = entry_file.clone();
+    let stdin = standard_input()?;
+    Ok(Submission::check(catalog, &language, entry_file, files, stdin)?)
+}
+
+fn exit_code(end: End) -> u8 {
+    match end {
+        End::Exited(code) => u8::try_from(code).unwrap_or(u8::MAX),
+        End::Signaled(signal) => {
+            u8::try_from(SIGNALED + signal).unwrap_or(u8::MAX)
+        }
+        End::Limit(LimitReached::WallTime(_) | LimitReached::CpuTime(_)) => {
+            TIME_IS_UP
+        }
+        End::Limit(LimitReached::Memory(_) | LimitReached::Output(_)) => KILLED,
+    }
+}
+
+/// The paths in the box: those typed, where they all lie below the current
+/// folder, else what they are below the first one's folder.
+fn names(paths: &[&PathBuf]) -> anyhow::Result<Vec<String>> {
+    let typed: Option<Vec<String>> =
+        paths.iter().map(|path| plain(path)).collect();
+    if let Some(names) = typed {
+        return Ok(names);
+    }
+    let folder = paths[0].parent().unwrap_or(Path::new(""));
+    let below = |path: &&PathBuf| {
+        let name = path.strip_prefix(folder).ok().and_then(plain);
+        name.with_context(|| {
+            format!(
+                "{} does not lie below {}: run this in a folder that holds \
+                 all the files, and give their paths from there",
+                path.display(),
+                folder.display()
+            )
+        })
+    };
+    paths.iter().map(below).collect()
+}
+
+/// A relative path that leaves no folder, with `.` left out.
+fn plain(path: &Path) -> Option<String> {
+    let mut segments = Vec::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::Normal(segment) => segments.push(segment.to_str()?),
+            Component::Prefix(_)
+            | Component::RootDir
+            | Component::ParentDir => {
+                return None;
+            }
+        }
+    }
+    Some(segments.join("/"))
+}
+
+fn language_of(entry: &Path, catalog: &Catalog) -> anyhow::Result<String> {
+    let ending = entry.extension().and_then(|ending| ending.to_str());
+    let found = ending.and_then(|ending| catalog.by_extension(ending));
+    let Some(language) = found else {
+        let known: Vec<&str> = catalog.languages().map(Language::id).collect();
+        bail!(
+            "the ending of {} tells no language: say --language with one of {}",
+            entry.display(),
+            known.join(", ")
+        );
+    };
+    Ok(language.id().to_owned())
+}
+
+fn standard_input() -> anyhow::Result<String> {
+    let mut text = String::new();
+    if !io::stdin().is_terminal() {
+        io::stdin()
+            .read_to_string(&mut text)
+            .context("cannot read standard input")?;
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_the_box() {
+        let check = |paths: &[&str], expected: Option<&[&str]>| {
+            let typed: Vec<PathBuf> = paths.iter().map(Into::into).collect();
+            let found = names(&typed.iter().collect::<Vec<_>>()).ok();
+            let expected = expected
+                .map(|names| names.iter().map(ToString::to_string).collect());
+            assert_eq!(found, expected, "{paths:?}");
+        };
+        check(&["main.py"], Some(&["main.py"]));
+        check(&["./main.py", "a//b.py"], Some(&["main.py", "a/b.py"]));
+        check(&["src/main.py", "lib.py"], Some(&["src/main.py", "lib.py"]));
+        check(&["/home/x/main.py"], Some(&["main.py"]));
+        check(&["/x/main.py", "/x/a/b.py"], Some(&["main.py", "a/b.py"]));
+        check(&["../x/main.py", "../x/b.py"], Some(&["main.py", "b.py"]));
+        check(&["/x/main.py", "/y/b.py"], None);
+        check(&["../x/main.py", "b.py"], None);
+        check(&["/x/main.py", "/x/../b.py"], None);
+    }
+
+    #[test]
+    fn exit_codes() {
+        let second = Duration::from_secs(1);
+        let check = |end: End, expected: u8| {
+            assert_eq!(exit_code(end), expected, "{end:?}");
+        };
+        check(End::Exited(0), 0);
+        check(End::Exited(3), 3);
+        check(End::Exited(255), 255);
+        check(End::Signaled(11), 139);
+        check(End::Limit(LimitReached::WallTime(second)), 124);
+        check(End::Limit(LimitReached::CpuTime(second)), 124);
+        check(End::Limit(LimitReached::Memory(1)), 137);
+        check(End::Limit(LimitReached::Output(1)), 137);
+    }
+}

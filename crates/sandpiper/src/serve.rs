@@ -1,0 +1,201 @@
+//! `sandpiper serve`: binds, prepares the host, serves, and ends in order.
+
+use std::mem::discriminant;
+use std::net::{SocketAddr, TcpListener};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sandpiper_engine::{Engine, Readiness};
+use sandpiper_server::{Server, Settings};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+use tracing::{Level, info, warn};
+
+use crate::config::{CommonArgs, ServeArgs};
+use crate::data::{self, ImageSource};
+use crate::doctor::{Grade, boxes_fit};
+use crate::listen::listen;
+use crate::logging::{self, Target};
+use crate::machine;
+use crate::service::Service;
+
+/// Serves until a signal ends it.
+pub(crate) fn serve(
+    common: &CommonArgs,
+    args: &ServeArgs,
+) -> anyhow::Result<ExitCode> {
+    logging::start(common, Target::Stdout, Level::INFO)?;
+    let catalog = data::catalog(args.languages.as_deref())?;
+    let settings = args.engine_settings();
+    let boxes = settings.boxes;
+    let box_bytes = settings.limits.memory_bytes;
+    // Before root is dropped: ports below 1,024 are root's.
+    let listener = listen(args.listen()?)?;
+    let admin = admin_listener(args)?;
+    let images = Arc::new(ImageSource::open(&common.data_dir()?)?);
+    let service = Service::prepare(&args.sandbox, settings, catalog, images)?;
+    let offer = service.offer().to_owned();
+    let announce = move |address| {
+        info!("listening on {}", url(address));
+        info!("{offer}");
+        let fit = boxes_fit(boxes, box_bytes, machine::memory_bytes());
+        if fit.grade != Grade::Good {
+            warn!("{}: {}", fit.found, fit.mend);
+        }
+    };
+    let server = args.server_settings();
+    let drain = args.drain_time;
+    service.block_on(async |engine| {
+        serve_with(engine, server, listener, admin, drain, announce).await
+    })?;
+    info!("stopped");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The listener of the metrics. Where the operator has not chosen its port, a
+/// port that is taken costs the metrics only.
+fn admin_listener(args: &ServeArgs) -> anyhow::Result<Option<TcpListener>> {
+    let (address, chosen) = args.admin_listen();
+    let Some(address) = address else { return Ok(None) };
+    match listen(address) {
+        Ok(listener) => Ok(Some(listener)),
+        Err(error) if chosen => Err(error.context("--admin-listen")),
+        Err(error) => {
+            warn!("no /metrics: {error:#}; choose with --admin-listen");
+            Ok(None)
+        }
+    }
+}
+
+/// What a reader can open: every interface is reached at this one, too.
+fn url(address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        let port = address.port();
+        return format!("http://localhost:{port} (every interface)");
+    }
+    format!("http://{address}")
+}
+
+async fn serve_with(
+    engine: &Engine,
+    settings: Settings,
+    listener: TcpListener,
+    admin: Option<TcpListener>,
+    drain: Duration,
+    announce: impl FnOnce(SocketAddr),
+) -> anyhow::Result<()> {
+    let mut signals = Signals::new()?;
+    let address = listener.local_addr()?;
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let admin = admin.map(tokio::net::TcpListener::from_std).transpose()?;
+    let (stop, stopped) = watch::channel(false);
+    let server = Server::new(engine.clone(), settings);
+
+    announce(address);
+    if let Some(admin) = &admin {
+        info!("metrics on http://{}/metrics", admin.local_addr()?);
+    }
+    let serving =
+        server.clone().serve(vec![listener], until(stopped.clone()), drain);
+    let serving_admin = async {
+        if let Some(admin) = admin {
+            server.serve_admin(admin, until(stopped)).await;
+        }
+    };
+    let ending = async {
+        signals.next().await;
+        info!(
+            "stopping: requests that are running have {} s; another signal \
+             ends them at once",
+            drain.as_secs_f64()
+        );
+        stop.send_replace(true);
+        signals.next().await;
+        warn!("stopping at once");
+    };
+    let both = async { tokio::join!(serving, serving_admin) };
+    tokio::select! {
+        _ = both => {}
+        () = ending => {}
+        // Goes on for as long as the engine.
+        () = report_readiness(engine) => {}
+    }
+    Ok(())
+}
+
+/// The signals that end the server.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// Resolves when the value is `true`, or can no longer become so.
+async fn until(mut stopped: watch::Receiver<bool>) {
+    let _ = stopped.wait_for(|stopped| *stopped).await;
+}
+
+/// Logs each language when it becomes ready, or ceases to be.
+async fn report_readiness(engine: &Engine) {
+    let mut readiness = engine.watch_readiness();
+    let mut known: Vec<(String, Readiness)> = Vec::new();
+    loop {
+        let now = readiness.borrow_and_update().clone();
+        for (id, readiness) in &now {
+            let before = known.iter().find(|(known, _)| known == id);
+            let same = |before: &Readiness| {
+                discriminant(before) == discriminant(readiness)
+            };
+            if !before.is_some_and(|(_, before)| same(before)) {
+                report(id, readiness);
+            }
+        }
+        known = now;
+        if readiness.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+fn report(id: &str, readiness: &Readiness) {
+    match readiness {
+        Readiness::Ready => info!("language {id}: ready"),
+        Readiness::Building(progress) => {
+            info!("language {id}: being prepared: {progress}");
+        }
+        Readiness::Missing(what) => warn!("language {id}: missing: {what}"),
+        Readiness::Broken(why) => warn!("language {id}: broken: {why}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_can_be_opened() {
+        let check = |address: &str, expected: &str| {
+            assert_eq!(url(address.parse().unwrap()), expected);
+        };
+        check("127.0.0.1:80", "http://127.0.0.1:80");
+        check("[::1]:80", "http://[::1]:80");
+        check("[::]:80", "http://localhost:80 (every interface)");
+        check("0.0.0.0:80", "http://localhost:80 (every interface)");
+    }
+}

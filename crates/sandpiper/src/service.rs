@@ -1,0 +1,104 @@
+//! An engine on a prepared host, and the runtime it lives in.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use sandpiper_engine::languages::Catalog;
+use sandpiper_engine::{Controllers, Engine, Host, Identity, Images, Settings};
+use tokio::runtime::{self, Runtime};
+
+use crate::config::{self, SandboxArgs};
+
+/// How long boxes that were killed may take to vanish.
+const LAST_BOXES: Duration = Duration::from_secs(5);
+
+/// An engine, ready to run submissions.
+#[derive(Debug)]
+pub(crate) struct Service {
+    runtime: Runtime,
+    engine: Engine,
+    offer: String,
+}
+
+impl Service {
+    /// Prepares the host and starts the engine. No thread may exist yet, and
+    /// what needs root must be done: this gives root up.
+    ///
+    /// # Errors
+    /// The host cannot make boxes.
+    pub(crate) fn prepare(
+        args: &SandboxArgs,
+        settings: Settings,
+        catalog: Catalog,
+        images: Arc<dyn Images>,
+    ) -> anyhow::Result<Self> {
+        let cgroup = args.cgroup.clone();
+        let host = config::host_settings(cgroup, settings.boxes);
+        let host = Host::prepare(&host).context(
+            "this host makes no sandboxes (`sandpiper doctor` says more)",
+        )?;
+        let offer = offer(&host);
+        let runtime = runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .context("cannot start the runtime")?;
+        let engine = {
+            let _inside = runtime.enter();
+            Engine::new(settings, host, catalog, images)
+        };
+        Ok(Self { runtime, engine, offer })
+    }
+
+    /// Which limits the host enforces, and what keeps boxes apart.
+    pub(crate) fn offer(&self) -> &str {
+        &self.offer
+    }
+
+    /// Does the work, then waits for the last boxes and removes what the
+    /// host was prepared with.
+    pub(crate) fn block_on<T>(self, work: impl AsyncFnOnce(&Engine) -> T) -> T {
+        let Self { runtime, engine, .. } = self;
+        let result = runtime.block_on(async {
+            let result = work(&engine).await;
+            let closed = tokio::time::timeout(LAST_BOXES, engine.close());
+            if closed.await.is_err() {
+                tracing::warn!(
+                    "boxes are still there after {} s: the next start \
+                     removes them",
+                    LAST_BOXES.as_secs()
+                );
+            }
+            result
+        });
+        // Nothing that still runs in it may keep the process.
+        runtime.shutdown_background();
+        result
+    }
+}
+
+fn offer(host: &Host) -> String {
+    let Controllers { memory, processes, cpu_share, cpu_time } =
+        host.controllers();
+    let parts = [
+        ("memory", memory),
+        ("processes", processes),
+        ("CPU shares", cpu_share),
+        ("CPU time", cpu_time),
+    ];
+    let with = |wanted: bool| {
+        let names = parts.iter().filter(|(_, there)| *there == wanted);
+        names.map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+    };
+    let mut text = format!("limits on {}", with(true));
+    if with(true).is_empty() {
+        text = "no limits on what a box uses together".to_owned();
+    } else if !with(false).is_empty() {
+        text = format!("{text}; none on {}", with(false));
+    }
+    let identity = match host.identity() {
+        Identity::Range => "each box has user ids of its own",
+        Identity::Single => "boxes share the server's user id (weaker)",
+    };
+    format!("{}: {text}; {identity}", host.describe_groups())
+}
