@@ -28,6 +28,8 @@ mod rate_limit;
 mod routes;
 mod server;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 pub use server::Server;
 pub use settings::{FrameAncestors, InvalidFrameAncestors, Settings};

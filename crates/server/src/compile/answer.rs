@@ -14,8 +14,8 @@ use serde::Serialize;
 use crate::http::{Answer, BodyError, failure, json, no_content};
 use crate::rate_limit::{Quota, WINDOW};
 
-use super::Refused;
 use super::request::RequestError;
+use super::runner::Refused;
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const EXIT: HeaderName = HeaderName::from_static("sandpiper-exit");

@@ -2,7 +2,7 @@
 
 mod answer;
 mod request;
-mod runner;
+pub(crate) mod runner;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::rate_limit::{RateLimiter, Verdict};
 
 use answer::Failure;
 pub(crate) use request::CompileRequest;
-pub(crate) use runner::{Refused, Runner};
+pub(crate) use runner::Runner;
 
 /// The route `/api/compile`.
 #[derive(Debug)]

@@ -4,12 +4,12 @@
 //! A client that closed its writing half and waits, and one that went away,
 //! look alike: reading gives end of file. Only writing tells them apart, since
 //! a host where nobody listens any more answers with a reset. So [`Link::gone`]
-//! sends the first bytes of the answer, which are always the same, and
-//! [`Socket`] leaves them out of what hyper writes next.
+//! sends the first bytes of the answer, which are always the same, one by one
+//! as time goes on, and [`Socket`] leaves them out of what hyper writes next.
 
 use std::io::{self, IoSlice};
 use std::net::Shutdown;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
@@ -19,12 +19,15 @@ use bytes::{Buf, Bytes};
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::time::{Instant, Sleep, sleep, sleep_until};
+use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 
 use super::failure::with_body;
 
 /// What every answer begins with.
 const PROBE: &[u8] = b"HTTP/1.";
+/// Time between the first two bytes of [`PROBE`]; it doubles, so that the last
+/// one comes after half a minute.
+const PROBE_AGAIN: Duration = Duration::from_millis(500);
 /// How soon to look again where the kernel cannot wake us: the client has
 /// closed behind bytes that nobody reads yet, or an answer is being sent.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
@@ -74,11 +77,20 @@ impl Link {
         if self.half_closed().await.is_err() {
             return;
         }
-        while !self.probe() {
-            sleep(LOOK_AGAIN).await;
+        // An error of waiting is one of the runtime: as good as gone.
+        let reset = self.stream.ready(Interest::ERROR);
+        let mut reset = pin!(reset);
+        let mut pause = PROBE_AGAIN;
+        for byte in PROBE {
+            while !self.probe(*byte) {
+                sleep(LOOK_AGAIN).await;
+            }
+            if timeout(pause, reset.as_mut()).await.is_ok() {
+                return;
+            }
+            pause *= 2;
         }
-        // An error here is one of the runtime: as good as gone.
-        let _ = self.stream.ready(Interest::ERROR).await;
+        let _ = reset.await;
     }
 
     /// Starts the clock for an answer of this many bytes.
@@ -104,7 +116,7 @@ impl Link {
                 }
             }
         };
-        let _ = tokio::time::timeout(LINGER_TIME, drained).await;
+        let _ = timeout(LINGER_TIME, drained).await;
     }
 
     /// Resolves when the client has closed its writing half.
@@ -123,15 +135,15 @@ impl Link {
         }
     }
 
-    /// Sends the first bytes of the answer. `false` where they cannot go out
-    /// now, since an earlier answer is still on its way.
-    fn probe(&self) -> bool {
+    /// Sends the next byte of the answer. `false` where it cannot go out now,
+    /// since an earlier answer is still on its way.
+    fn probe(&self, byte: u8) -> bool {
         if !self.flushed.load(Ordering::Relaxed) {
             return false;
         }
-        match self.stream.try_write(PROBE) {
+        match self.stream.try_write(&[byte]) {
             Ok(count) => {
-                self.probed.store(count, Ordering::Relaxed);
+                self.probed.fetch_add(count, Ordering::Relaxed);
                 true
             }
             // A failure shows as an error of the socket.

@@ -1,0 +1,76 @@
+//! Answers to runs, and their headers.
+
+use super::*;
+
+#[tokio::test]
+async fn a_run_is_answered_with_its_output() {
+    let server = TestServer::start().await;
+    let reply = server.compile("echo").await;
+    assert_eq!(reply.status, 200);
+    assert_eq!(reply.text(), r#"{"stdout":"é","stderr":""}"#);
+    let check = |name: &str, value: &str| {
+        assert_eq!(reply.header(name), Some(value), "{}", reply.head);
+    };
+    check("content-type", "application/json");
+    check("server-timing", "queue;dur=1.2, prepare;dur=2.0, run;dur=30.0");
+    check("ratelimit-policy", "\"compile\";q=20;w=60");
+    check("ratelimit", "\"compile\";r=19;t=60");
+    check("access-control-allow-origin", "*");
+    check(
+        "access-control-expose-headers",
+        "Server-Timing, Sandpiper-Exit, RateLimit, RateLimit-Policy, \
+         Retry-After",
+    );
+    assert!(reply.header("sandpiper-exit").is_some());
+    assert_eq!(reply.header("access-control-allow-credentials"), None);
+}
+
+#[tokio::test]
+async fn refusals_say_why_and_when_to_come_back() {
+    let server = TestServer::start().await;
+    let check = async |word: &str, retry_after: Option<&str>| {
+        let reply = server.compile(word).await;
+        reply.assert_failure(503, word);
+        assert_eq!(reply.header("retry-after"), retry_after);
+        assert_eq!(reply.header("access-control-allow-origin"), Some("*"));
+        assert!(reply.header("ratelimit").is_some());
+        assert_eq!(reply.header("server-timing"), None);
+    };
+    check("busy", Some("2")).await;
+    check("building", Some("60")).await;
+    check("unavailable", None).await;
+    let reply = server.compile("fail").await;
+    reply.assert_failure(500, "internal error");
+}
+
+#[tokio::test]
+async fn answers_are_compressed_where_the_client_takes_it() {
+    let server = TestServer::start().await;
+    let check = async |accepted: &str, encoding: Option<&str>| {
+        let headers = format!("{CLOSE}Accept-Encoding: {accepted}\r\n");
+        let reply = server.ask(compile("big", &headers)).await;
+        assert_eq!(reply.header("content-encoding"), encoding, "{accepted}");
+        assert_eq!(reply.header("content-type"), Some("application/json"));
+        assert_eq!(reply.header("vary"), Some("accept-encoding"));
+        assert_eq!(encoding.is_some(), reply.body.len() < 1 << 20);
+    };
+    check("gzip", Some("gzip")).await;
+    check("br", Some("br")).await;
+    check("gzip, deflate, br, zstd", Some("br")).await;
+    check("gzip;q=0", None).await;
+    check("identity", None).await;
+}
+
+#[tokio::test]
+async fn readiness_names_every_language() {
+    let server = TestServer::start().await;
+    let request = format!("GET /readyz HTTP/1.1\r\nHost: x\r\n{CLOSE}\r\n");
+    let reply = server.ask(request).await;
+    assert_eq!(reply.status, 200);
+    let expected = serde_json::json!({ "languages": [
+        { "id": "python", "state": "ready" },
+        { "id": "c", "state": "missing", "reason": "build it" },
+    ]});
+    let body: serde_json::Value = serde_json::from_slice(&reply.body).unwrap();
+    assert_eq!(body, expected);
+}

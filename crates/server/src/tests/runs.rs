@@ -1,0 +1,150 @@
+//! Runs that do what the language of their request says.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sandpiper_engine::languages::Catalog;
+use sandpiper_engine::{End, Outcome, Readiness, Refusal, Timing};
+use tokio::sync::{Notify, mpsc};
+
+use super::PATIENCE;
+use crate::compile::CompileRequest;
+use crate::compile::runner::{Finished, Refused, Runner};
+
+/// Runs a request as its language says: `echo` ends at once, `hang` when the
+/// test releases it, the others are refused.
+pub(super) struct TestRunner {
+    catalog: Catalog,
+    events: mpsc::UnboundedSender<Event>,
+    release: Arc<Notify>,
+}
+
+/// What happens to runs.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    Started(IpAddr),
+    /// Dropped before it ended.
+    Killed,
+}
+
+/// The test's side of the runs.
+pub(super) struct Runs {
+    events: mpsc::UnboundedReceiver<Event>,
+    release: Arc<Notify>,
+}
+
+impl Runs {
+    pub(super) async fn next(&mut self) -> Event {
+        let event = tokio::time::timeout(PATIENCE, self.events.recv()).await;
+        event.expect("an event in time").expect("a running server")
+    }
+
+    pub(super) async fn started(&mut self) {
+        assert!(matches!(self.next().await, Event::Started(_)));
+    }
+
+    /// Lets one hanging run end.
+    pub(super) fn release(&self) {
+        self.release.notify_one();
+    }
+
+    /// Whether nothing more has happened.
+    pub(super) fn is_quiet(&mut self) -> bool {
+        self.events.try_recv().is_err()
+    }
+}
+
+impl TestRunner {
+    pub(super) fn new() -> (Self, Runs) {
+        let (sender, events) = mpsc::unbounded_channel();
+        let release = Arc::new(Notify::new());
+        let runner = Self {
+            catalog: Catalog::load([]).unwrap(),
+            events: sender,
+            release: Arc::clone(&release),
+        };
+        (runner, Runs { events, release })
+    }
+}
+
+impl Runner for TestRunner {
+    async fn run(
+        &self,
+        request: CompileRequest,
+        client: IpAddr,
+    ) -> Result<Finished, Refused> {
+        let _ = self.events.send(Event::Started(client));
+        match request.language.as_str() {
+            "hang" => {
+                let killed = KilledOnDrop(Some(self.events.clone()));
+                self.release.notified().await;
+                killed.disarm();
+            }
+            "echo" | "big" => {}
+            other => return Err(Refused::Engine(refusal(other))),
+        }
+        let outcome = outcome(&request);
+        Ok(Finished { language: request.language, outcome })
+    }
+
+    fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    fn readiness(&self) -> Vec<(String, Readiness)> {
+        vec![
+            ("python".to_owned(), Readiness::Ready),
+            ("c".to_owned(), Readiness::Missing("build it".to_owned())),
+        ]
+    }
+}
+
+fn refusal(word: &str) -> Refusal {
+    let message = word.to_owned();
+    match word {
+        "busy" => {
+            let retry_after = Duration::from_millis(1_500);
+            Refusal::Busy { message, retry_after }
+        }
+        "unavailable" => Refusal::Unavailable { message, retry_after: None },
+        "building" => {
+            let retry_after = Some(Duration::from_secs(60));
+            Refusal::Unavailable { message, retry_after }
+        }
+        _ => Refusal::Failed,
+    }
+}
+
+fn outcome(request: &CompileRequest) -> Outcome {
+    let content = &request.files[0].content;
+    let copies = if request.language == "big" { 4 << 20 } else { 1 };
+    Outcome {
+        stdout: content.repeat(copies),
+        stderr: request.stdin.clone(),
+        stage: sandpiper_engine::languages::Stage::Run,
+        end: End::Exited(3),
+        timing: Timing {
+            queue: Duration::from_micros(1_250),
+            prepare: Duration::from_millis(2),
+            compile: None,
+            run: Some(Duration::from_millis(30)),
+        },
+    }
+}
+
+struct KilledOnDrop(Option<mpsc::UnboundedSender<Event>>);
+
+impl KilledOnDrop {
+    fn disarm(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for KilledOnDrop {
+    fn drop(&mut self) {
+        if let Some(events) = &self.0 {
+            let _ = events.send(Event::Killed);
+        }
+    }
+}
