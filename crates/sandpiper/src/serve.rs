@@ -1,6 +1,6 @@
 //! `sandpiper serve`: binds, prepares the host, serves, and ends in order.
 
-use std::mem::discriminant;
+use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -151,25 +151,35 @@ async fn until(mut stopped: watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
-/// Logs each language when it becomes ready, or ceases to be.
+/// Logs what each language comes to: ready or not, and each part of its
+/// image's build.
 async fn report_readiness(engine: &Engine) {
     let mut readiness = engine.watch_readiness();
-    let mut known: Vec<(String, Readiness)> = Vec::new();
+    let mut known: BTreeMap<String, Readiness> = BTreeMap::new();
     loop {
-        let now = readiness.borrow_and_update().clone();
-        for (id, readiness) in &now {
-            let before = known.iter().find(|(known, _)| known == id);
-            let same = |before: &Readiness| {
-                discriminant(before) == discriminant(readiness)
-            };
-            if !before.is_some_and(|(_, before)| same(before)) {
-                report(id, readiness);
+        for (id, now) in readiness.borrow_and_update().iter() {
+            let before = known.insert(id.clone(), now.clone());
+            if is_news(before.as_ref(), now) {
+                report(id, now);
             }
         }
-        known = now;
         if readiness.changed().await.is_err() {
             return;
         }
+    }
+}
+
+/// Whether a line is due: not for every per cent of a build, nor for what
+/// nobody has looked at yet.
+fn is_news(before: Option<&Readiness>, now: &Readiness) -> bool {
+    use Readiness::Building;
+    let part = |progress: &str| {
+        progress.split(',').next().unwrap_or_default().to_owned()
+    };
+    match (before, now) {
+        (None, Building(_)) => false,
+        (Some(Building(before)), Building(now)) => part(before) != part(now),
+        (before, now) => before != Some(now),
     }
 }
 
@@ -187,6 +197,24 @@ fn report(id: &str, readiness: &Readiness) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn news() {
+        use Readiness::{Broken, Building, Missing, Ready};
+        let building = |progress: &str| Building(progress.to_owned());
+        let check = |before: Option<Readiness>, now: Readiness, expected| {
+            let found = is_news(before.as_ref(), &now);
+            assert_eq!(found, expected, "{before:?} {now:?}");
+        };
+        check(None, building("not looked at yet"), false);
+        check(None, Ready, true);
+        check(None, Missing(String::new()), true);
+        check(Some(Ready), Ready, false);
+        check(Some(Ready), Broken(String::new()), true);
+        check(Some(building("a")), Ready, true);
+        check(Some(building("a, 1 %")), building("a, 2 %"), false);
+        check(Some(building("a, 9 %")), building("b"), true);
+    }
 
     #[test]
     fn urls_can_be_opened() {

@@ -83,6 +83,10 @@ fn every_definition_has_its_golden_plan() {
         }
     }
     let catalog = Catalog::load(sources).unwrap();
+    assert!(
+        catalog.find("python").is_some(),
+        "the folder is not the right one"
+    );
     for language in catalog.languages() {
         let starter = catalog.starter(language.id()).unwrap();
         let plan = summary(&catalog.plan(&starter.submission));

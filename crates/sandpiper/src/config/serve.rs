@@ -1,0 +1,140 @@
+//! The flags of `serve`, and what the rooms take of them.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Args;
+use ipnet::IpNet;
+use sandpiper_engine::{self as engine, limits as default};
+use sandpiper_server as server;
+
+use super::values::{self, AddressOrOff};
+use super::{SandboxArgs, default_boxes, mebibytes, seconds, variable};
+
+/// The port where neither `--listen` nor `PORT` is given.
+const PORT: u16 = 8080;
+/// Where metrics are shown, unless the operator says otherwise.
+const ADMIN: SocketAddr =
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9464);
+
+/// Flags of `serve`.
+#[derive(Args, Debug)]
+pub(crate) struct ServeArgs {
+    /// Address and port to serve on [default: [::]:8080, or the port that
+    /// the variable PORT names; IPv4 alone where IPv6 is off]
+    #[arg(long, value_name = "HOST:PORT", value_parser = values::address)]
+    listen: Option<SocketAddr>,
+
+    /// Address and port of /metrics, or off [default: 127.0.0.1:9464]
+    #[arg(long, value_name = "HOST:PORT",
+        value_parser = values::address_or_off)]
+    admin_listen: Option<AddressOrOff>,
+
+    /// Compile requests of one client in a minute; 0 lifts the limit
+    #[arg(long, value_name = "N",
+        default_value_t = default::COMPILE_REQUESTS_PER_MINUTE)]
+    compile_rate_limit: u32,
+
+    /// Another limit for a network, such as a class behind one address
+    /// (repeatable)
+    #[arg(long, value_name = "CIDR=N", value_delimiter = ',',
+        value_parser = values::rate_limit_for)]
+    rate_limit_for: Vec<(IpNet, u32)>,
+
+    /// Proxy whose X-Forwarded-For and Forwarded are believed (repeatable)
+    #[arg(long, value_name = "CIDR", value_delimiter = ',',
+        value_parser = values::network)]
+    trusted_proxy: Vec<IpNet>,
+
+    /// Sites that may frame the editor page, as in a Content-Security-Policy
+    #[arg(long, value_name = "SOURCES", default_value = "*")]
+    frame_ancestors: server::FrameAncestors,
+
+    /// Memory of all products; then creating one fails
+    #[arg(long, value_name = "SIZE", value_parser = values::size,
+        default_value = mebibytes(default::PRODUCTS_BYTES))]
+    products_memory: u64,
+
+    /// Languages to serve, separated by commas [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) languages: Option<Vec<String>>,
+
+    /// Runs that may wait for a box
+    #[arg(long, value_name = "N", default_value_t = default::QUEUE_LENGTH)]
+    queue: usize,
+
+    /// How long a run may wait for a box
+    #[arg(long, value_name = "TIME", value_parser = values::duration,
+        default_value = seconds(default::QUEUE_WAIT))]
+    queue_wait: Duration,
+
+    /// Boxes running at once [default: one per CPU core, at least two]
+    #[arg(long, value_name = "N")]
+    boxes: Option<NonZeroUsize>,
+
+    /// How long running requests may go on after SIGTERM or SIGINT
+    #[arg(long, value_name = "TIME", value_parser = values::duration,
+        default_value = "30s")]
+    pub(crate) drain_time: Duration,
+
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxArgs,
+}
+
+impl ServeArgs {
+    /// Where to serve.
+    ///
+    /// # Errors
+    /// `PORT` holds no port.
+    pub(crate) fn listen(&self) -> anyhow::Result<SocketAddr> {
+        if let Some(address) = self.listen {
+            return Ok(address);
+        }
+        let port = match variable("PORT") {
+            None => PORT,
+            Some(text) => text
+                .to_str()
+                .and_then(|text| text.parse().ok())
+                .with_context(|| {
+                    format!(
+                        "the variable PORT holds {text:?}: it must be a \
+                             number from 0 to 65535"
+                    )
+                })?,
+        };
+        Ok((Ipv6Addr::UNSPECIFIED, port).into())
+    }
+
+    /// Where metrics are shown, and whether the operator chose that.
+    pub(crate) fn admin_listen(&self) -> (Option<SocketAddr>, bool) {
+        match self.admin_listen {
+            Some(AddressOrOff(choice)) => (choice, true),
+            None => (Some(ADMIN), false),
+        }
+    }
+
+    /// Settings of the HTTP room.
+    pub(crate) fn server_settings(&self) -> server::Settings {
+        server::Settings {
+            compile_rate_limit: self.compile_rate_limit,
+            rate_limit_for: self.rate_limit_for.clone(),
+            trusted_proxies: self.trusted_proxy.clone(),
+            products_bytes: self.products_memory,
+            frame_ancestors: self.frame_ancestors.clone(),
+            ..server::Settings::default()
+        }
+    }
+
+    /// Settings of the engine.
+    pub(crate) fn engine_settings(&self) -> engine::Settings {
+        engine::Settings {
+            limits: self.sandbox.limits.limits(),
+            boxes: self.boxes.map_or_else(default_boxes, NonZeroUsize::get),
+            queue_length: self.queue,
+            queue_wait: self.queue_wait,
+            allow_missing_limits: self.sandbox.allow_missing_limits,
+        }
+    }
+}

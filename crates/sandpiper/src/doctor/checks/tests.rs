@@ -1,0 +1,134 @@
+//! Findings, from machines that lack one thing each.
+
+use std::path::PathBuf;
+
+use super::*;
+use crate::doctor::Grade;
+
+/// An ordinary user's machine on which everything is right.
+fn good() -> Machine {
+    Machine {
+        is_root: false,
+        user: "ada".to_owned(),
+        kernel: "6.12.48".to_owned(),
+        max_user_namespaces: Some(15_000),
+        unprivileged_userns_clone: None,
+        apparmor_restricts_userns: None,
+        apparmor_profile: None,
+        seccomp_actions: Some("kill_process trap errno".to_owned()),
+        proc_is_masked: false,
+        has_subordinate_ids: true,
+        has_newuidmap: true,
+        has_mmdebstrap: true,
+        has_debian_keyring: true,
+        memory_bytes: Some(4 << 30),
+    }
+}
+
+#[test]
+fn nothing_is_said_against_a_good_machine() {
+    let root = Machine { is_root: true, has_newuidmap: false, ..good() };
+    for facts in [good(), root] {
+        for finding in machine(&facts, "/usr/bin/sandpiper") {
+            assert_eq!(finding.grade, Grade::Good, "{finding}");
+            assert!(finding.mend.is_empty(), "{finding}");
+        }
+    }
+}
+
+#[test]
+fn each_fault_is_told_once_with_its_cure() {
+    let check = |spoil: &dyn Fn(&mut Machine), grade: Grade, cure: &str| {
+        let mut facts = good();
+        spoil(&mut facts);
+        let mut bad = machine(&facts, "/srv/sandpiper");
+        bad.retain(|finding| finding.grade != Grade::Good);
+        assert_eq!(bad.len(), 1, "{bad:?}");
+        assert_eq!(bad[0].grade, grade, "{}", bad[0]);
+        assert!(bad[0].mend.contains(cure), "{}", bad[0]);
+    };
+    use Grade::{Missing, Weak};
+    check(&|m| m.max_user_namespaces = None, Missing, "CONFIG_USER_NS");
+    let cure = "sysctl -w user.max_user_namespaces=15000";
+    check(&|m| m.max_user_namespaces = Some(0), Missing, cure);
+    let cure = "sysctl -w kernel.unprivileged_userns_clone=1";
+    check(&|m| m.unprivileged_userns_clone = Some(0), Missing, cure);
+    let cure = "profile sandpiper /srv/sandpiper flags=(unconfined) {";
+    check(&|m| m.apparmor_restricts_userns = Some(1), Missing, cure);
+    let docker = |m: &mut Machine| {
+        m.apparmor_profile = Some("docker-default (enforce)".to_owned());
+    };
+    check(&docker, Missing, "apparmor=unconfined");
+    check(&|m| m.proc_is_masked = true, Missing, "systempaths=unconfined");
+    check(&|m| m.seccomp_actions = None, Missing, "SECCOMP_FILTER");
+    check(&|m| m.has_subordinate_ids = false, Weak, "--add-subuids");
+    check(&|m| m.has_mmdebstrap = false, Weak, "install mmdebstrap");
+    check(&|m| m.has_debian_keyring = false, Weak, "debian-archive-keyring");
+}
+
+#[test]
+fn a_profile_of_our_own_lifts_the_restriction() {
+    let facts = Machine {
+        apparmor_restricts_userns: Some(1),
+        apparmor_profile: Some("sandpiper (unconfined)".to_owned()),
+        ..good()
+    };
+    assert_eq!(apparmor(&facts, "").grade, Grade::Good);
+}
+
+#[test]
+fn boxes_must_fit() {
+    let check = |boxes, mib: u64, has: Option<u64>, grade: Grade| {
+        let has = has.map(|mib| mib << 20);
+        let finding = boxes_fit(boxes, mib << 20, has);
+        assert_eq!(finding.grade, grade, "{finding}");
+    };
+    check(2, 512, Some(1_024), Grade::Good);
+    check(2, 512, Some(1_023), Grade::Weak);
+    check(2, 512, None, Grade::Weak);
+    check(usize::MAX, 512, Some(1_024), Grade::Weak);
+    let finding = boxes_fit(8, 512 << 20, Some(2 << 30));
+    assert!(finding.mend.contains("(4 fit)"), "{finding}");
+}
+
+#[test]
+fn control_groups_limit_what_counts() {
+    let check = |lacking: &str, grade: Grade| {
+        let has = |name| !lacking.split(' ').any(|other| other == name);
+        let controllers = Controllers {
+            memory: has("memory"),
+            processes: has("processes"),
+            cpu_share: has("cpu_share"),
+            cpu_time: has("cpu_time"),
+        };
+        let finding = control_groups(controllers, "version 2");
+        assert_eq!(finding.grade, grade, "{finding}");
+        assert!(finding.found.starts_with("version 2"), "{finding}");
+        let mends = finding.mend.contains("Delegate=yes");
+        assert_eq!(mends, grade != Grade::Good, "{finding}");
+    };
+    check("", Grade::Good);
+    check("cpu_share", Grade::Weak);
+    check("cpu_share cpu_time", Grade::Weak);
+    check("memory", Grade::Missing);
+    check("processes", Grade::Missing);
+    check("memory processes cpu_share cpu_time", Grade::Missing);
+}
+
+#[test]
+fn images_have_states() {
+    let check = |state: ImageState, grade: Grade, line: &str| {
+        let finding = image("native", &state);
+        assert_eq!(finding.grade, grade);
+        assert!(finding.to_string().contains(line), "{finding}");
+    };
+    let rootfs = PathBuf::from("/data/rootfs");
+    check(ImageState::Ready(rootfs), Grade::Good, "native: /data/rootfs");
+    let progress = "unpacking".to_owned();
+    let line = "being built: unpacking";
+    check(ImageState::Building(progress), Grade::Weak, line);
+    let line = "sandpiper images build native";
+    check(ImageState::Missing, Grade::Missing, line);
+    let why = "no space\n".to_owned();
+    check(ImageState::Broken(why), Grade::Missing, "broken: no space\n");
+}
