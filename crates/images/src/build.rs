@@ -122,6 +122,12 @@ fn check_host(
 /// whoever builds.
 fn pack_files(recipe: &Recipe, path: &Path) -> io::Result<()> {
     let mut archive = tar::Builder::new(File::create(path)?);
+    let mut header = tar::Header::new_gnu();
+    header.set_entry_type(tar::EntryType::Directory);
+    header.set_mode(0o755);
+    header.set_size(0);
+    // Where the script installs to.
+    archive.append_data(&mut header, "opt/sandpiper", io::empty())?;
     let script = recipe.build_script.as_ref();
     let script = script.map(|text| ("/build/build.sh", &text[..]));
     let files = recipe.files.iter();

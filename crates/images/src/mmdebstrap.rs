@@ -23,7 +23,7 @@ const PATH_OPTIONS: &[&str] = &[
 
 /// Clean environment for what runs inside the image.
 const IN_IMAGE: &str = "chroot \"$1\" /usr/bin/env -i LC_ALL=C.UTF-8 \
-     PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive ";
+     PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive";
 
 /// Lines of the log that an error shows.
 const TAIL_LINES: usize = 20;
@@ -162,6 +162,7 @@ fn command(invocation: &Invocation<'_>) -> Command {
         command.arg(format!(
             "--customize-hook={IN_IMAGE} apt-get --yes \
              -oAPT::AutoRemove::RecommendsImportant=false \
+             -oAPT::AutoRemove::SuggestsImportant=false \
              purge --auto-remove {}",
             definition.build_packages.join(" ")
         ));

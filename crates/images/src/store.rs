@@ -125,7 +125,10 @@ impl Store {
         match result {
             Ok(()) => Ok(image.join("rootfs")),
             Err(error) => {
-                fs::write(&failed, error.to_string())
+                // The lines of the log are not for whoever asks for a state.
+                let text = error.to_string();
+                let reason = text.lines().next().unwrap_or_default();
+                fs::write(&failed, reason)
                     .map_err(io_error("write", &failed))?;
                 Err(error)
             }
