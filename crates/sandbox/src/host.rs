@@ -27,8 +27,6 @@ pub struct HostSettings {
     /// [`init_main`](crate::init_main). `/proc/self/exe` for a program that
     /// does so itself.
     pub init: PathBuf,
-    /// A folder for this user's locks; made when missing.
-    pub run_dir: PathBuf,
     /// The control group to make ours in, below each hierarchy's mount;
     /// the process's own group when `None`.
     pub cgroup: Option<PathBuf>,
@@ -67,7 +65,7 @@ impl Host {
     /// fork has other threads. Missing control groups are no error: see
     /// [`Host::controllers`].
     pub fn prepare(settings: &HostSettings) -> Result<Self> {
-        let instance = Instance::take(&settings.run_dir)?;
+        let instance = Instance::take()?;
         let name = instance.group_name();
         let top = Top::make(&name, settings.cgroup.as_deref())?;
         let boxes = settings.boxes.clamp(1, MOST_SLOTS);

@@ -3,7 +3,7 @@
 
 use std::fs::{DirBuilder, File};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::path::Path;
+use std::path::PathBuf;
 
 use rustix::fs::{FlockOperation, flock};
 
@@ -21,14 +21,15 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
-    /// Takes the lowest free number, by a lock in `run_dir`, which is made
-    /// when it is missing.
-    pub(crate) fn take(run_dir: &Path) -> Result<Self> {
+    /// Takes the lowest free number, by a lock in a folder that all servers
+    /// of this user share: control groups and host ids follow from the number.
+    pub(crate) fn take() -> Result<Self> {
+        let run_dir = run_dir();
         let step = format!("use run folder {}", run_dir.display());
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
-            .create(run_dir)
+            .create(&run_dir)
             .during(&step)?;
         let owner = run_dir.symlink_metadata().during(&step)?;
         if owner.uid() != rustix::process::geteuid().as_raw() {
@@ -61,4 +62,21 @@ impl Instance {
         let uid = rustix::process::geteuid().as_raw();
         format!("sandpiper-{uid}-{}", self.number)
     }
+}
+
+/// Where this user's locks are; made when missing.
+fn run_dir() -> PathBuf {
+    let uid = rustix::process::geteuid();
+    if uid.is_root() {
+        return PathBuf::from("/run/sandpiper");
+    }
+    // The folder that systemd makes for a user's session.
+    let session = PathBuf::from(format!("/run/user/{}", uid.as_raw()));
+    let is_own = session
+        .symlink_metadata()
+        .is_ok_and(|found| found.is_dir() && found.uid() == uid.as_raw());
+    if is_own {
+        return session.join("sandpiper");
+    }
+    PathBuf::from(format!("/tmp/sandpiper-{}", uid.as_raw()))
 }

@@ -125,11 +125,35 @@ pub(crate) fn unshare(flags: c_int) -> io::Result<()> {
     check(unsafe { libc::unshare(flags) }).map(drop)
 }
 
-/// Sets what a signal does: ignored or the default.
-pub(crate) fn set_signal(signal: c_int, ignored: bool) -> io::Result<()> {
-    let action = if ignored { libc::SIG_IGN } else { libc::SIG_DFL };
-    // SAFETY: neither action is a pointer to code of ours.
-    let previous = unsafe { libc::signal(signal, action) };
+/// Lets every signal do what it does by default, those included that libc
+/// keeps to itself: an ignored signal stays ignored over execve.
+pub(crate) fn reset_signals() -> io::Result<()> {
+    /// `struct sigaction` of the kernel: handler, flags, restorer, mask. All
+    /// zeroes is `SIG_DFL`; no architecture's is longer.
+    const DEFAULT: [u64; 4] = [0; 4];
+    let others = (1..=64_i64)
+        .filter(|n| ![libc::SIGKILL, libc::SIGSTOP].map(i64::from).contains(n));
+    for signal in others {
+        // SAFETY: the kernel reads a sigaction from the first pointer, which
+        // the array is large enough for, and writes nothing: the second is
+        // null. The mask's size, 8, is what every architecture here has.
+        check_long(unsafe {
+            libc::syscall(
+                libc::SYS_rt_sigaction,
+                signal,
+                DEFAULT.as_ptr(),
+                ptr::null_mut::<u64>(),
+                size_of::<u64>(),
+            )
+        })?;
+    }
+    Ok(())
+}
+
+/// Ignores a signal, also over execve.
+pub(crate) fn ignore_signal(signal: c_int) -> io::Result<()> {
+    // SAFETY: SIG_IGN is no pointer to code of ours.
+    let previous = unsafe { libc::signal(signal, libc::SIG_IGN) };
     if previous == libc::SIG_ERR {
         return Err(io::Error::last_os_error());
     }

@@ -39,7 +39,7 @@ pub(super) fn become_program(
         rustix::process::setsid().during("make session")?;
         connect(streams)?;
         prefer_as_oom_victim()?;
-        set_limits(command)?;
+        set_limits(command, user_namespace)?;
         reset_signals().during("reset signals")?;
         drop_privileges(user_namespace)?;
         rustix::process::chdir("/box").during("enter /box")?;
@@ -72,7 +72,12 @@ fn prefer_as_oom_victim() -> Result<()> {
     fs::write("/proc/self/oom_score_adj", "1000").during("set oom score")
 }
 
-fn set_limits(command: &Command) -> Result<()> {
+fn set_limits(command: &Command, user_namespace: UserNamespace) -> Result<()> {
+    // Init's two halves count where they share the program's id.
+    let own = match user_namespace {
+        UserNamespace::Join => 0,
+        UserNamespace::Make => 2,
+    };
     let same = |limit: u64| (limit, limit);
     let limits = [
         // 1 and not 0: the kernel pipes a core to a handler at 0 as well, and
@@ -85,7 +90,7 @@ fn set_limits(command: &Command) -> Result<()> {
         (Resource::Memlock, same(0)),
         (Resource::Nice, same(0)),
         (Resource::Nofile, same(command.open_files)),
-        (Resource::Nproc, same(command.processes)),
+        (Resource::Nproc, same(command.processes + own)),
         (Resource::Rtprio, same(0)),
         (Resource::Sigpending, same(1_024)),
         (Resource::Stack, (STACK_BYTES, LARGEST_STACK_BYTES)),
@@ -105,10 +110,9 @@ fn set_limits(command: &Command) -> Result<()> {
 }
 
 fn reset_signals() -> io::Result<()> {
-    // Rust ignores SIGPIPE, and an ignored signal stays so over execve.
-    sys::set_signal(libc::SIGPIPE, false)?;
+    sys::reset_signals()?;
     // A file over its limit is a failed write (EFBIG), not a death.
-    sys::set_signal(libc::SIGXFSZ, true)?;
+    sys::ignore_signal(libc::SIGXFSZ)?;
     sys::block_signals(&[])
 }
 

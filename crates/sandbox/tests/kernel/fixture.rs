@@ -40,16 +40,41 @@ impl Fixture {
     pub(crate) fn prepare(rootfs: PathBuf) -> Self {
         let settings = HostSettings {
             init: PathBuf::from("/proc/self/exe"),
-            run_dir: std::env::temp_dir().join(format!(
-                "sandpiper-kernel-{}",
-                rustix::process::geteuid().as_raw()
-            )),
             cgroup: std::env::var_os("SANDPIPER_CGROUP").map(PathBuf::from),
             boxes: 4,
         };
         let host = Host::prepare(&settings).expect("a host that can sandbox");
         let runtime = Runtime::new().expect("a runtime");
         Self { host: Arc::new(host), runtime, rootfs }
+    }
+
+    /// As whom and with what the tests run.
+    pub(crate) fn describe(&self) -> String {
+        let has = self.host.controllers();
+        format!(
+            "kernel tests as uid {}, ids {:?}, {}: memory {}, processes {}, \
+             cpu time {}",
+            rustix::process::geteuid().as_raw(),
+            self.host.identity(),
+            self.host.describe_groups(),
+            has.memory,
+            has.processes,
+            has.cpu_time,
+        )
+    }
+
+    /// Says that a test shows less here, and why.
+    pub(crate) fn cannot(&self, what: &str) {
+        println!("NOT SHOWN: without control groups nothing can {what} here");
+        assert!(
+            std::env::var_os("SANDPIPER_NEEDS_LIMITS").is_none(),
+            "this run was promised control groups, and cannot {what}"
+        );
+    }
+
+    /// Waits until every box is gone.
+    pub(crate) fn close(&self) {
+        self.runtime.block_on(self.host.close());
     }
 
     pub(crate) fn box_spec(&self) -> BoxSpec {

@@ -2,33 +2,61 @@
 //! hostile program (`probe.c`) in a root filesystem that holds nothing else.
 //!
 //! As root the tests run like the service: root is left first. As an ordinary
-//! user they show what holds without it. `--cgroup` comes by the variable
-//! `SANDPIPER_CGROUP`, as for the service.
+//! user they show what holds without it. `SANDPIPER_CGROUP` names the control
+//! group to use, as for the service. Needs `cc` and a static libc.
 
 #![expect(
     clippy::disallowed_methods,
     reason = "a test is told by variables where it runs"
 )]
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+#![expect(clippy::print_stdout, reason = "the run says as whom it ran")]
 
 mod fixture;
+mod life;
+mod limits;
+mod walls;
 
 use std::process::ExitCode;
+use std::sync::Arc;
+
+use libtest_mimic::{Arguments, Trial};
 
 use fixture::Fixture;
 
+/// One test: its name and what it does.
+type Test = (&'static str, fn(&Fixture));
+
 fn main() -> ExitCode {
-    if std::env::args().next().as_deref() == Some(sandpiper_sandbox::INIT_NAME)
-    {
+    let name = std::env::args().next();
+    if name.as_deref() == Some(sandpiper_sandbox::INIT_NAME) {
         sandpiper_sandbox::init_main();
     }
+    let arguments = Arguments::from_args();
     let Some(rootfs) = std::env::var_os(fixture::ROOTFS) else {
         return fixture::run_with_rootfs();
     };
-    let fixture = Fixture::prepare(rootfs.into());
-    let outcome = fixture.run(&["hello"]);
-    println!("{outcome:?}");
-    let outcome = fixture.run(&["hello"]);
-    println!("{outcome:?}");
-    ExitCode::SUCCESS
+    let fixture = Arc::new(Fixture::prepare(rootfs.into()));
+    println!("{}", fixture.describe());
+    let groups = [
+        ("walls", walls::TESTS),
+        ("limits", limits::TESTS),
+        ("life", life::TESTS),
+    ];
+    let trials = groups
+        .into_iter()
+        .flat_map(|(group, tests)| {
+            let fixture = &fixture;
+            tests.iter().map(move |&(name, test)| {
+                let fixture = Arc::clone(fixture);
+                Trial::test(format!("{group}::{name}"), move || {
+                    test(&fixture);
+                    Ok(())
+                })
+            })
+        })
+        .collect();
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    fixture.close();
+    conclusion.exit_code()
 }

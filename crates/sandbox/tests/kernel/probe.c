@@ -1,11 +1,437 @@
-// The hostile program of the kernel tests: its first argument says what to try.
+// The hostile program of the kernel tests: its first argument says what to
+// try, and it prints what came of it.
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <mqueue.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static int tell(long result) {
+    if (result < 0)
+        printf("%s\n", strerrorname_np(errno));
+    else
+        printf("ok\n");
+    return 0;
+}
+
+static int show_file(const char *path) {
+    int file = open(path, O_RDONLY);
+    if (file < 0)
+        return tell(-1);
+    char buffer[4096];
+    ssize_t length;
+    while ((length = read(file, buffer, sizeof buffer)) > 0)
+        fwrite(buffer, 1, (size_t)length, stdout);
+    return 0;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int list(const char *path) {
+    DIR *folder = opendir(path);
+    if (!folder)
+        return tell(-1);
+    char *names[4096];
+    size_t count = 0;
+    struct dirent *entry;
+    while ((entry = readdir(folder)) && count < 4096)
+        if (entry->d_name[0] != '.')
+            names[count++] = strdup(entry->d_name);
+    qsort(names, count, sizeof *names, by_name);
+    for (size_t i = 0; i < count; i++)
+        printf("%s%s", i ? " " : "", names[i]);
+    printf("\n");
+    return 0;
+}
+
+static int identity(void) {
+    gid_t groups[64];
+    int count = getgroups(64, groups);
+    char host[65], cwd[256];
+    gethostname(host, sizeof host);
+    getcwd(cwd, sizeof cwd);
+    printf("%d %d %d %s %s %d\n", getuid(), getgid(), count, host, cwd,
+           getsid(0) == getpid());
+    return 0;
+}
+
+static int environment(void) {
+    for (char **variable = environ; *variable; variable++)
+        printf("%s\n", *variable);
+    return 0;
+}
+
+static int descriptors(void) {
+    for (int fd = 0; fd < 1024; fd++)
+        if (fcntl(fd, F_GETFD) >= 0)
+            printf("%d ", fd);
+    printf("\n");
+    return 0;
+}
+
+static int status(const char *key) {
+    FILE *file = fopen("/proc/self/status", "r");
+    char line[512];
+    while (file && fgets(line, sizeof line, file))
+        if (!strncmp(line, key, strlen(key)))
+            printf("%s", line);
+    return 0;
+}
+
+static int create(const char *path) {
+    return tell(open(path, O_WRONLY | O_CREAT, 0644));
+}
+
+static int connect_to(const char *address, int port) {
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    inet_pton(AF_INET, address, &to.sin_addr);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    return tell(connect(fd, (struct sockaddr *)&to, sizeof to));
+}
+
+static int connect_abstract(const char *name) {
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    strncpy(to.sun_path + 1, name, sizeof to.sun_path - 2);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
+    return tell(connect(fd, (struct sockaddr *)&to, length));
+}
+
+static int own_loopback(void) {
+    struct sockaddr_in at = {.sin_family = AF_INET};
+    socklen_t length = sizeof at;
+    inet_pton(AF_INET, "127.0.0.1", &at.sin_addr);
+    int server = socket(AF_INET, SOCK_STREAM, 0);
+    if (bind(server, (struct sockaddr *)&at, sizeof at) || listen(server, 1) ||
+        getsockname(server, (struct sockaddr *)&at, &length))
+        return tell(-1);
+    int client = socket(AF_INET, SOCK_STREAM, 0);
+    return tell(connect(client, (struct sockaddr *)&at, sizeof at));
+}
+
+static int shared_memory(void) {
+    int id = shmget(4711, 4096, IPC_CREAT | IPC_EXCL | 0666);
+    if (id < 0)
+        return tell(-1);
+    int file = shm_open("/sandpiper", O_CREAT | O_EXCL | O_RDWR, 0666);
+    if (file < 0)
+        return tell(-1);
+    mqd_t queue = mq_open("/sandpiper", O_CREAT | O_EXCL | O_RDWR, 0666, NULL);
+    return tell(queue);
+}
+
+// Touches memory until it is stopped.
+static int hog(void) {
+    for (;;) {
+        char *block = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (block == MAP_FAILED)
+            return tell(-1);
+        memset(block, 1, 1 << 20);
+    }
+}
+
+static int hog_memfd(void) {
+    int file = memfd_create("hog", 0);
+    char block[1 << 16];
+    memset(block, 1, sizeof block);
+    while (write(file, block, sizeof block) > 0) {
+        struct rlimit limit;
+        getrlimit(RLIMIT_FSIZE, &limit);
+        if (lseek(file, 0, SEEK_CUR) + (off_t)sizeof block > (off_t)limit.rlim_cur)
+            file = memfd_create("hog", 0);
+    }
+    return tell(-1);
+}
+
+static int fork_until_refused(void) {
+    int count = 0;
+    for (; count < 10000; count++) {
+        pid_t child = fork();
+        if (child == 0)
+            pause();
+        if (child < 0)
+            break;
+    }
+    printf("%d %s\n", count, strerrorname_np(errno));
+    return 0;
+}
+
+static void *wait_forever(void *nothing) {
+    pause();
+    return nothing;
+}
+
+static int threads_until_refused(void) {
+    int count = 0, error = 0;
+    pthread_t thread;
+    while (count < 10000 && !(error = pthread_create(&thread, NULL, wait_forever, NULL)))
+        count++;
+    printf("%d %s\n", count, strerrorname_np(error));
+    return 0;
+}
+
+static int fork_bomb(void) {
+    printf("boom\n");
+    fflush(stdout);
+    for (;;)
+        fork();
+}
+
+static int spin(int processes) {
+    for (int i = 1; i < processes; i++)
+        if (fork() == 0)
+            break;
+    for (;;)
+        ;
+}
+
+static int stubborn(void) {
+    for (int number = 1; number < 65; number++)
+        signal(number, SIG_IGN);
+    printf("still here\n");
+    fflush(stdout);
+    for (;;)
+        pause();
+}
+
+static int flood(int fd) {
+    char block[4096];
+    memset(block, 'x', sizeof block);
+    while (write(fd, block, sizeof block) > 0)
+        ;
+    return 0;
+}
+
+// Leaves a process that keeps every stream open, in a session of its own.
+static int daemonise(void) {
+    if (fork() == 0) {
+        setsid();
+        if (fork() == 0)
+            for (;;)
+                pause();
+        exit(0);
+    }
+    printf("left\n");
+    return 0;
+}
+
+static int fill(const char *path, int files) {
+    char block[1 << 16] = {0}, name[256];
+    for (int i = 0; i < files; i++) {
+        snprintf(name, sizeof name, "%s%d", path, i);
+        int file = open(name, O_WRONLY | O_CREAT, 0644);
+        if (file < 0)
+            return tell(-1);
+        ssize_t wrote;
+        while ((wrote = write(file, block, files > 100 ? 1 : sizeof block)) > 0 && files <= 100)
+            ;
+        if (files > 100)
+            close(file);
+        else if (errno != EFBIG)
+            return tell(-1);
+    }
+    return tell(0);
+}
+
+static int big_file(void) {
+    int file = open("/box/big", O_WRONLY | O_CREAT, 0644);
+    char block[1 << 16] = {0};
+    while (write(file, block, sizeof block) > 0)
+        ;
+    return tell(-1);
+}
+
+static int open_many(void) {
+    int count = 0;
+    while (dup(0) >= 0)
+        count++;
+    printf("%d %s\n", count, strerrorname_np(errno));
+    return 0;
+}
+
+static int clock_seconds(void) {
+    struct timespec monotonic, boot;
+    clock_gettime(CLOCK_MONOTONIC, &monotonic);
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    printf("%d\n", monotonic.tv_sec < 60 && boot.tv_sec < 60);
+    return 0;
+}
+
+static int new_namespaces(void) {
+    int flags[] = {CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,    CLONE_NEWNET,
+                   CLONE_NEWIPC,  CLONE_NEWUTS, CLONE_NEWCGROUP, 0x80};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        tell(unshare(flags[i]));
+    return tell(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL));
+}
+
+static int refused_calls(void) {
+    tell(ptrace(PTRACE_ATTACH, 1, NULL, NULL));
+    tell(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
+    tell(mount("none", "/tmp", "tmpfs", 0, NULL));
+    tell(umount2("/box", MNT_DETACH));
+    tell(chroot("/tmp"));
+    tell(setuid(0));
+    tell(sethostname("x", 1));
+    tell(mknod("/tmp/sda", S_IFBLK | 0600, makedev(8, 0)));
+    tell(syscall(SYS_keyctl, 0, -3, 0));
+    tell(syscall(SYS_io_uring_setup, 1, NULL));
+    tell(syscall(SYS_clone3, NULL, 0));
+    tell(syscall(SYS_bpf, 0, NULL, 0));
+    tell(syscall(SYS_userfaultfd, 0));
+    tell(syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0));
+    tell(syscall(SYS_process_vm_readv, 1, NULL, 0, NULL, 0, 0));
+    tell(syscall(SYS_open_by_handle_at, -1, NULL, 0));
+    tell(syscall(SYS_pivot_root, ".", "."));
+    tell(syscall(SYS_inotify_init1, 0));
+    return tell(ioctl(0, TIOCSTI, "x"));
+}
+
+static int sockets(void) {
+    tell(socket(AF_INET, SOCK_STREAM, 0));
+    tell(socket(AF_INET6, SOCK_DGRAM, 0));
+    tell(socket(AF_UNIX, SOCK_STREAM, 0));
+    tell(socket(AF_INET, SOCK_RAW, IPPROTO_ICMP));
+    tell(socket(AF_PACKET, SOCK_RAW, 0));
+    tell(socket(38, SOCK_SEQPACKET, 0)); // AF_ALG
+    return tell(socket(40, SOCK_STREAM, 0)); // AF_VSOCK
+}
+
+static int devices(void) {
+    char byte = 1;
+    tell(read(open("/dev/null", O_RDWR), &byte, 1));
+    tell(read(open("/dev/zero", O_RDONLY), &byte, 1));
+    tell(read(open("/dev/urandom", O_RDONLY), &byte, 1));
+    tell(write(open("/dev/full", O_WRONLY), &byte, 1));
+    tell(open("/dev/tty", O_RDWR));
+    return tell(open("/dev/new", O_WRONLY | O_CREAT, 0600));
+}
+
+static int kill_init(void) {
+    tell(kill(1, SIGKILL));
+    tell(kill(-1, SIGCONT));
+    return tell(syscall(SYS_pidfd_open, 1, 0));
+}
+
+#if defined(__x86_64__)
+static int other_abi(int x32) {
+    printf("trying\n");
+    fflush(stdout);
+    if (x32)
+        return tell(syscall(0x40000000 + SYS_getpid));
+    long result;
+    __asm__ volatile("int $0x80" : "=a"(result) : "a"(20) : "memory");
+    printf("%ld\n", result);
+    return 0;
+}
+#else
+static int other_abi(int x32) {
+    printf("trying\n");
+    fflush(stdout);
+    if (x32)
+        printf("ENOSYS\n");
+    else
+        kill(getpid(), SIGSYS);
+    return 0;
+}
+#endif
+
+static int echo(void) {
+    char buffer[1 << 16];
+    ssize_t length;
+    while ((length = read(0, buffer, sizeof buffer)) > 0)
+        if (write(1, buffer, (size_t)length) != length)
+            return 1;
+    return 0;
+}
+
+static int crash(void) {
+    printf("before");
+    fflush(stdout);
+    raise(SIGSEGV);
+    return 0;
+}
+
+// In a child: the main process lives on, were it not for the box.
+static int hog_in_child(void) {
+    if (fork() == 0)
+        return hog();
+    pause();
+    return 0;
+}
 
 int main(int argc, char **argv) {
-    if (argc > 1 && !strcmp(argv[1], "hello")) {
-        puts("hello");
-        return 0;
-    }
+    const char *what = argc > 1 ? argv[1] : "";
+    const char *argument = argc > 2 ? argv[2] : "";
+#define ON(name, code) \
+    if (!strcmp(what, name)) \
+        return code
+    ON("hello", puts("hello") < 0);
+    ON("exit", atoi(argument));
+    ON("crash", crash());
+    ON("echo", echo());
+    ON("identity", identity());
+    ON("environment", environment());
+    ON("descriptors", descriptors());
+    ON("status", status(argument));
+    ON("show", show_file(argument));
+    ON("list", list(argument));
+    ON("create", create(argument));
+    ON("link", tell(symlink(argument, argv[3])));
+    ON("connect", connect_to(argument, atoi(argv[3])));
+    ON("connect-abstract", connect_abstract(argument));
+    ON("own-loopback", own_loopback());
+    ON("shared-memory", shared_memory());
+    ON("hog", hog());
+    ON("hog-memfd", hog_memfd());
+    ON("hog-in-child", hog_in_child());
+    ON("forks", fork_until_refused());
+    ON("threads", threads_until_refused());
+    ON("fork-bomb", fork_bomb());
+    ON("spin", spin(atoi(argument)));
+    ON("stubborn", stubborn());
+    ON("stop", kill(getpid(), SIGSTOP));
+    ON("flood", flood(atoi(argument)));
+    ON("daemon", daemonise());
+    ON("fill", fill("/box/f", atoi(argument)));
+    ON("big-file", big_file());
+    ON("open-many", open_many());
+    ON("clocks", clock_seconds());
+    ON("namespaces", new_namespaces());
+    ON("refused", refused_calls());
+    ON("sockets", sockets());
+    ON("devices", devices());
+    ON("kill-init", kill_init());
+    ON("other-abi", other_abi(!strcmp(argument, "x32")));
     return 99;
 }

@@ -1,0 +1,150 @@
+//! The life of a box: its files, its steps, its end, and that nothing stays.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use sandpiper_sandbox::{BoxFile, Sandbox, Stop};
+
+use crate::Test;
+use crate::fixture::{Fixture, step};
+
+pub(crate) const TESTS: &[Test] = &[
+    ("files_are_written", files_are_written),
+    ("files_do_not_follow_links", files_do_not_follow_links),
+    ("a_step_leaves_no_process", a_step_leaves_no_process),
+    ("artifacts_are_kept_for_the_run", artifacts_are_kept_for_the_run),
+    ("a_command_that_is_not_there", a_command_that_is_not_there),
+    ("a_box_that_is_dropped_is_gone", a_box_that_is_dropped_is_gone),
+    ("an_image_that_is_not_there", an_image_that_is_not_there),
+    ("many_boxes_one_after_another", many_boxes_one_after_another),
+];
+
+fn file(path: &str, content: &str) -> BoxFile {
+    BoxFile { path: path.to_owned(), content: content.to_owned() }
+}
+
+fn files_are_written(fixture: &Fixture) {
+    let files = || {
+        vec![
+            file("a.txt", "one"),
+            file("deep/er/b.txt", "two"),
+            file("deep/c d.txt", "three"),
+        ]
+    };
+    for (path, content) in [
+        ("a.txt", "one"),
+        ("/box/deep/er/b.txt", "two"),
+        ("deep/c d.txt", "three"),
+    ] {
+        let outcome = fixture.run_step(
+            fixture.box_spec(),
+            step(&["show", path]),
+            files(),
+        );
+        assert_eq!(outcome.stdout, content.as_bytes(), "{path}");
+    }
+    // They are the program's own: it may write beside them.
+    let create = step(&["create", "/box/deep/new"]);
+    let outcome = fixture.run_step(fixture.box_spec(), create, files());
+    assert_eq!(outcome.stdout, b"ok\n");
+}
+
+fn files_do_not_follow_links(fixture: &Fixture) {
+    let spec = fixture.box_spec();
+    for (link, path) in [("/box/out", "out/x"), ("/box/file", "file")] {
+        fixture.runtime.block_on(async {
+            let mut sandbox =
+                Sandbox::make(&fixture.host, &spec).await.unwrap();
+            let plant = step(&["link", "/tmp", link]);
+            assert_eq!(sandbox.run(&plant).await.unwrap().stdout, b"ok\n");
+            let written = sandbox.write_files(vec![file(path, "x")]).await;
+            assert!(written.is_err(), "{path} was written through a link");
+            sandbox.destroy().await;
+        });
+    }
+}
+
+fn a_step_leaves_no_process(fixture: &Fixture) {
+    let spec = fixture.box_spec();
+    fixture.runtime.block_on(async {
+        let mut sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
+        let left = sandbox.run(&step(&["daemon"])).await.unwrap();
+        assert_eq!(left.stop, Stop::Exited(0));
+        assert_eq!(left.stdout, b"left\n");
+        let seen = sandbox.run(&step(&["list", "/proc"])).await.unwrap();
+        let seen = String::from_utf8(seen.stdout).unwrap();
+        assert_eq!(seen.split_whitespace().count(), 3, "{seen}");
+        sandbox.destroy().await;
+    });
+}
+
+fn artifacts_are_kept_for_the_run(fixture: &Fixture) {
+    let spec = fixture.box_spec();
+    fixture.runtime.block_on(async {
+        let mut sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
+        let mut make = step(&["create", "/artifacts/main"]);
+        make.artifacts_writable = true;
+        assert_eq!(sandbox.run(&make).await.unwrap().stdout, b"ok\n");
+        let show = step(&["list", "/artifacts"]);
+        assert_eq!(sandbox.run(&show).await.unwrap().stdout, b"main\n");
+        let change = step(&["create", "/artifacts/other"]);
+        assert_eq!(sandbox.run(&change).await.unwrap().stdout, b"EROFS\n");
+        sandbox.destroy().await;
+    });
+}
+
+fn a_command_that_is_not_there(fixture: &Fixture) {
+    let spec = fixture.box_spec();
+    fixture.runtime.block_on(async {
+        let mut sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
+        let mut missing = step(&[]);
+        missing.command = vec!["/bin/missing".to_owned()];
+        let error = sandbox.run(&missing).await.unwrap_err().to_string();
+        assert!(error.contains("/bin/missing"), "{error}");
+        assert!(error.contains("No such file"), "{error}");
+        sandbox.destroy().await;
+    });
+}
+
+fn a_box_that_is_dropped_is_gone(fixture: &Fixture) {
+    let spec = fixture.box_spec();
+    // More often than there are slots: each must come back.
+    for _ in 0..12 {
+        fixture.runtime.block_on(async {
+            let mut sandbox =
+                Sandbox::make(&fixture.host, &spec).await.unwrap();
+            let forever = step(&["stubborn"]);
+            let short = Duration::from_millis(20);
+            let run = tokio::time::timeout(short, sandbox.run(&forever));
+            assert!(run.await.is_err(), "it cannot have ended");
+            drop(sandbox);
+        });
+    }
+    assert_eq!(fixture.run(&["hello"]).stdout, b"hello\n");
+}
+
+fn an_image_that_is_not_there(fixture: &Fixture) {
+    let mut spec = fixture.box_spec();
+    spec.rootfs = "/nowhere/at/all".into();
+    let made = fixture.runtime.block_on(Sandbox::make(&fixture.host, &spec));
+    let error = made.unwrap_err().to_string();
+    assert!(error.contains("/nowhere/at/all"), "{error}");
+}
+
+fn many_boxes_one_after_another(fixture: &Fixture) {
+    let descriptors = || fs::read_dir("/proc/self/fd").unwrap().count();
+    fixture.run(&["hello"]);
+    let before = descriptors();
+    for _ in 0..50 {
+        assert_eq!(fixture.run(&["hello"]).stdout, b"hello\n");
+    }
+    // Other tests run beside this one, each with some descriptors; a leak of
+    // one per box would be more. Wait for theirs to go.
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while descriptors() > before + 40 && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(descriptors() <= before + 40, "descriptors leak");
+    assert!(Path::new("/proc/self").exists());
+}

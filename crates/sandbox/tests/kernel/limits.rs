@@ -1,0 +1,161 @@
+//! What a program in a box may use, and what happens when it wants more.
+
+use std::time::Duration;
+
+use sandpiper_sandbox::{BoxSpec, Outcome, StepSpec, Stop};
+
+use crate::Test;
+use crate::fixture::{Fixture, MIB, step};
+
+pub(crate) const TESTS: &[Test] = &[
+    ("exits_and_signals", exits_and_signals),
+    ("memory", memory),
+    ("processes_and_threads", processes_and_threads),
+    ("fork_bomb", fork_bomb),
+    ("wall_time", wall_time),
+    ("cpu_time", cpu_time),
+    ("output", output),
+    ("one_file", one_file),
+    ("all_files", all_files),
+    ("inodes", inodes),
+    ("open_files", open_files),
+    ("stdin", stdin),
+];
+
+/// Runs the probe with a step that `change` changed.
+fn run_with(
+    fixture: &Fixture,
+    arguments: &[&str],
+    change: impl FnOnce(&mut StepSpec),
+) -> Outcome {
+    let mut step = step(arguments);
+    change(&mut step);
+    fixture.run_step(fixture.box_spec(), step, Vec::new())
+}
+
+fn exits_and_signals(fixture: &Fixture) {
+    let check = |arguments: &[&str], expected| {
+        assert_eq!(fixture.run(arguments).stop, expected, "{arguments:?}");
+    };
+    check(&["hello"], Stop::Exited(0));
+    check(&["exit", "3"], Stop::Exited(3));
+    check(&["exit", "255"], Stop::Exited(255));
+    check(&["crash"], Stop::Signaled(libc::SIGSEGV));
+    assert_eq!(fixture.run(&["crash"]).stdout, b"before");
+}
+
+fn memory(fixture: &Fixture) {
+    if !fixture.host.controllers().memory {
+        fixture.cannot("limit memory");
+        return;
+    }
+    for hog in ["hog", "hog-memfd", "hog-in-child"] {
+        assert_eq!(fixture.run(&[hog]).stop, Stop::Memory, "{hog}");
+    }
+    // Files are memory too.
+    let spec = BoxSpec {
+        memory_bytes: 16 * MIB,
+        disk_bytes: 256 * MIB,
+        ..fixture.box_spec()
+    };
+    let outcome = fixture.run_step(spec, step(&["fill", "100"]), Vec::new());
+    assert_eq!(outcome.stop, Stop::Memory);
+}
+
+fn processes_and_threads(fixture: &Fixture) {
+    for what in ["forks", "threads"] {
+        let outcome = fixture.run(&[what]);
+        let said = String::from_utf8(outcome.stdout).unwrap();
+        // 32 in all, of which the program itself is one.
+        assert_eq!(said, "31 EAGAIN\n", "{what}");
+    }
+}
+
+fn fork_bomb(fixture: &Fixture) {
+    let outcome = run_with(fixture, &["fork-bomb"], |step| {
+        step.wall_time = Duration::from_millis(500);
+    });
+    assert!(
+        matches!(outcome.stop, Stop::WallTime | Stop::CpuTime),
+        "{:?}",
+        outcome.stop
+    );
+    assert!(outcome.stdout.starts_with(b"boom\n"));
+    assert_eq!(fixture.run(&["hello"]).stdout, b"hello\n");
+}
+
+fn wall_time(fixture: &Fixture) {
+    let limit = Duration::from_millis(300);
+    for program in [["stubborn", ""], ["stop", ""], ["spin", "1"]] {
+        let outcome =
+            run_with(fixture, &program, |step| step.wall_time = limit);
+        assert_eq!(outcome.stop, Stop::WallTime, "{program:?}");
+        assert!(outcome.wall_time >= limit);
+    }
+    let outcome =
+        run_with(fixture, &["stubborn"], |step| step.wall_time = limit);
+    assert_eq!(outcome.stdout, b"still here\n");
+}
+
+fn cpu_time(fixture: &Fixture) {
+    let limit = Duration::from_millis(300);
+    // Four processes that use less than the limit each.
+    let outcome =
+        run_with(fixture, &["spin", "4"], |step| step.cpu_time = limit);
+    if fixture.host.controllers().cpu_time {
+        assert_eq!(outcome.stop, Stop::CpuTime);
+        assert!(outcome.cpu_time.unwrap() >= limit);
+    } else {
+        fixture.cannot("account CPU time");
+    }
+}
+
+fn output(fixture: &Fixture) {
+    let cap = 100_000;
+    let outcome =
+        run_with(fixture, &["flood", "1"], |step| step.output_bytes = cap);
+    assert_eq!(outcome.stop, Stop::Output);
+    assert_eq!(outcome.stdout.len() as u64, cap);
+    assert!(outcome.stderr.is_empty());
+    let outcome =
+        run_with(fixture, &["flood", "2"], |step| step.output_bytes = cap);
+    assert_eq!(outcome.stop, Stop::Output);
+    assert_eq!(outcome.stderr.len() as u64, cap);
+    // Exactly the cap is within it.
+    let outcome = run_with(fixture, &["hello"], |step| step.output_bytes = 6);
+    assert_eq!(outcome.stop, Stop::Exited(0));
+    // One more is not, though the program has ended by then.
+    let outcome = run_with(fixture, &["hello"], |step| step.output_bytes = 5);
+    assert_eq!(outcome.stop, Stop::Output);
+    assert_eq!(outcome.stdout, b"hello");
+}
+
+fn one_file(fixture: &Fixture) {
+    let outcome = fixture.run(&["big-file"]);
+    assert_eq!(outcome.stdout, b"EFBIG\n");
+    assert_eq!(outcome.stop, Stop::Exited(0));
+}
+
+fn all_files(fixture: &Fixture) {
+    assert_eq!(fixture.run(&["fill", "100"]).stdout, b"ENOSPC\n");
+}
+
+fn inodes(fixture: &Fixture) {
+    assert_eq!(fixture.run(&["fill", "5000"]).stdout, b"ENOSPC\n");
+}
+
+fn open_files(fixture: &Fixture) {
+    assert_eq!(fixture.run(&["open-many"]).stdout, b"61 EMFILE\n");
+}
+
+fn stdin(fixture: &Fixture) {
+    // More than a pipe holds, both ways at once.
+    let bytes: Vec<u8> = (0..900_000_u32).map(|i| (i % 251) as u8).collect();
+    let outcome =
+        run_with(fixture, &["echo"], |step| step.stdin.clone_from(&bytes));
+    assert_eq!(outcome.stdout, bytes);
+    // A program that does not read it.
+    let outcome = run_with(fixture, &["hello"], |step| step.stdin = bytes);
+    assert_eq!(outcome.stdout, b"hello\n");
+    assert_eq!(outcome.stop, Stop::Exited(0));
+}

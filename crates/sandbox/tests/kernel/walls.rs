@@ -1,0 +1,197 @@
+//! What a program in a box can see and reach: nothing of the host.
+
+use std::net::TcpListener;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+
+use sandpiper_sandbox::{Identity, Stop};
+
+use crate::Test;
+use crate::fixture::{Fixture, step};
+
+pub(crate) const TESTS: &[Test] = &[
+    ("identity", identity),
+    ("environment_and_descriptors", environment_and_descriptors),
+    ("privileges", privileges),
+    ("files", files),
+    ("devices", devices),
+    ("processes", processes),
+    ("network", network),
+    ("sockets", sockets),
+    ("ipc_is_its_own", ipc_is_its_own),
+    ("namespaces", namespaces),
+    ("refused_calls", refused_calls),
+    ("other_calling_conventions", other_calling_conventions),
+    ("clocks", clocks),
+];
+
+fn check(fixture: &Fixture, arguments: &[&str], expected: &str) {
+    let outcome = fixture.run(arguments);
+    let stdout = String::from_utf8(outcome.stdout).unwrap();
+    assert_eq!(stdout, expected, "{arguments:?}");
+    assert_eq!(outcome.stop, Stop::Exited(0), "{arguments:?}");
+    assert!(outcome.stderr.is_empty(), "{arguments:?}");
+}
+
+fn identity(fixture: &Fixture) {
+    let outcome = fixture.run(&["identity"]);
+    let shown = String::from_utf8(outcome.stdout).unwrap();
+    let fields: Vec<_> = shown.split_whitespace().collect();
+    assert_eq!(fields[..2], ["1000", "1000"]);
+    // An unprivileged user without a range of ids cannot drop its groups.
+    if fixture.host.identity() == Identity::Range {
+        assert_eq!(fields[2], "0", "supplementary groups");
+    }
+    assert_eq!(fields[3..], ["sandbox", "/box", "1"]);
+}
+
+fn environment_and_descriptors(fixture: &Fixture) {
+    check(fixture, &["environment"], "KEY=value\n");
+    check(fixture, &["descriptors"], "0 1 2 \n");
+}
+
+fn privileges(fixture: &Fixture) {
+    for set in ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"] {
+        let expected = format!("{set}:\t0000000000000000\n");
+        check(fixture, &["status", set], &expected);
+    }
+    check(fixture, &["status", "NoNewPrivs"], "NoNewPrivs:\t1\n");
+    check(fixture, &["status", "Seccomp:"], "Seccomp:\t2\n");
+    check(fixture, &["status", "SigBlk"], "SigBlk:\t0000000000000000\n");
+    // SIGXFSZ alone is ignored.
+    check(fixture, &["status", "SigIgn"], "SigIgn:\t0000000001000000\n");
+}
+
+fn files(fixture: &Fixture) {
+    check(fixture, &["list", "/"], "artifacts bin box dev proc tmp\n");
+    for path in ["/x", "/bin/x", "/artifacts/x", "/dev/x", "/proc/x"] {
+        let outcome = fixture.run(&["create", path]);
+        let said = String::from_utf8(outcome.stdout).unwrap();
+        assert!(["EROFS\n", "ENOENT\n"].contains(&&*said), "{path}: {said}");
+    }
+    for path in ["/box/x", "/tmp/x", "/dev/shm/x"] {
+        check(fixture, &["create", path], "ok\n");
+    }
+    for path in ["/box", "/tmp", "/dev/shm", "/artifacts"] {
+        check(fixture, &["list", path], "\n");
+    }
+    check(fixture, &["show", "/etc/passwd"], "ENOENT\n");
+    check(fixture, &["show", "/sys/kernel/notes"], "ENOENT\n");
+}
+
+fn devices(fixture: &Fixture) {
+    check(
+        fixture,
+        &["list", "/dev"],
+        "fd full null random shm stderr stdin stdout urandom zero\n",
+    );
+    check(fixture, &["devices"], "ok\nok\nok\nENOSPC\nENOENT\nEROFS\n");
+}
+
+fn processes(fixture: &Fixture) {
+    // Init is pid 1 and not to be seen; the program is the second.
+    let outcome = fixture.run(&["list", "/proc"]);
+    let listed = String::from_utf8(outcome.stdout).unwrap();
+    let names: Vec<_> = listed.split_whitespace().collect();
+    assert_eq!(names.len(), 3, "{names:?}");
+    assert_eq!(names[1..], ["self", "thread-self"]);
+    assert_ne!(names[0], "1");
+    for file in ["environ", "maps", "root/box", "fd", "cmdline"] {
+        let outcome = fixture.run(&["show", &format!("/proc/1/{file}")]);
+        let said = String::from_utf8(outcome.stdout).unwrap();
+        assert!(
+            ["ENOENT\n", "EACCES\n", "EPERM\n"].contains(&&*said),
+            "{file}: {said}"
+        );
+    }
+    // Whatever kill says, init does not die of it.
+    let outcome = fixture.run(&["kill-init"]);
+    assert_eq!(outcome.stop, Stop::Exited(0));
+}
+
+fn network(fixture: &Fixture) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    check(fixture, &["connect", "127.0.0.1", &port], "ECONNREFUSED\n");
+    check(fixture, &["connect", "192.0.2.1", "80"], "ENETUNREACH\n");
+    check(fixture, &["own-loopback"], "ok\n");
+    let name = format!("sandpiper-test-{}", std::process::id());
+    let address = SocketAddr::from_abstract_name(&name).unwrap();
+    let _listener = UnixListener::bind_addr(&address).unwrap();
+    // The control: outside the box the name is there.
+    std::os::unix::net::UnixStream::connect_addr(&address).unwrap();
+    check(fixture, &["connect-abstract", &name], "ECONNREFUSED\n");
+}
+
+fn sockets(fixture: &Fixture) {
+    check(
+        fixture,
+        &["sockets"],
+        "ok\nok\nok\nEPERM\nEAFNOSUPPORT\nEAFNOSUPPORT\nEAFNOSUPPORT\n",
+    );
+}
+
+fn ipc_is_its_own(fixture: &Fixture) {
+    // Exclusive creation of fixed names succeeds in every box, also while
+    // another box holds them.
+    let spec = fixture.box_spec();
+    fixture.runtime.block_on(async {
+        let make = || async {
+            let made = sandpiper_sandbox::Sandbox::make(&fixture.host, &spec);
+            made.await.unwrap()
+        };
+        let (mut first, mut second) = (make().await, make().await);
+        for sandbox in [&mut first, &mut second] {
+            let outcome = sandbox.run(&step(&["shared-memory"])).await.unwrap();
+            assert_eq!(outcome.stdout, b"ok\n");
+        }
+        first.destroy().await;
+        second.destroy().await;
+    });
+}
+
+fn namespaces(fixture: &Fixture) {
+    check(fixture, &["namespaces"], &"EPERM\n".repeat(9));
+}
+
+fn refused_calls(fixture: &Fixture) {
+    let expected = [
+        "EPERM",  // ptrace attach
+        "EPERM",  // ptrace traceme
+        "EPERM",  // mount
+        "EPERM",  // umount2
+        "EPERM",  // chroot
+        "EINVAL", // setuid: 0 may not even exist in the box
+        "EPERM",  // sethostname
+        "EPERM",  // mknod
+        "ENOSYS", // keyctl
+        "ENOSYS", // io_uring_setup
+        "ENOSYS", // clone3
+        "ENOSYS", // bpf
+        "ENOSYS", // userfaultfd
+        "EPERM",  // perf_event_open
+        "EPERM",  // process_vm_readv
+        "EPERM",  // open_by_handle_at
+        "EPERM",  // pivot_root
+        "ENOSYS", // inotify_init1
+        "EPERM",  // TIOCSTI
+    ];
+    let outcome = fixture.run(&["refused"]);
+    let shown = String::from_utf8(outcome.stdout).unwrap();
+    for (index, (said, &expected)) in shown.lines().zip(&expected).enumerate() {
+        let either = expected == "EINVAL" && said == "EPERM";
+        assert!(said == expected || either, "call {index}: {said}");
+    }
+    assert_eq!(shown.lines().count(), expected.len());
+}
+
+fn other_calling_conventions(fixture: &Fixture) {
+    let outcome = fixture.run(&["other-abi", "i386"]);
+    assert_eq!(outcome.stop, Stop::Signaled(libc::SIGSYS));
+    assert_eq!(outcome.stdout, b"trying\n");
+    check(fixture, &["other-abi", "x32"], "trying\nENOSYS\n");
+}
+
+fn clocks(fixture: &Fixture) {
+    check(fixture, &["clocks"], "1\n");
+}
