@@ -77,7 +77,7 @@ impl Recipe {
             .map(|(target, source)| Ok((target.clone(), open(source)?)))
             .collect::<Result<Vec<_>, ImageError>>()?;
         let build_script = definition.build.as_ref().map(open).transpose()?;
-        let hash = hash(text, &files, build_script.as_deref());
+        let hash = hash(name, text, &files, build_script.as_deref());
         Ok(Self {
             name: name.to_owned(),
             hash,
@@ -93,7 +93,8 @@ impl Recipe {
     }
 
     /// What the built image is known by: twelve hexadecimal digits of the hash
-    /// over the recipe, its files, the architecture and the builder's format.
+    /// over the name, the recipe, its files, the architecture and the builder's
+    /// format.
     pub fn hash(&self) -> &str {
         &self.hash
     }
@@ -161,12 +162,13 @@ pub(crate) fn architecture() -> &'static str {
 /// Hashes every part behind its length, so that no two recipes can be read as
 /// the same bytes.
 fn hash(
+    name: &str,
     text: &str,
     files: &[(String, Vec<u8>)],
     build_script: Option<&[u8]>,
 ) -> String {
-    let mut parts: Vec<&[u8]> =
-        vec![FORMAT.as_bytes(), architecture().as_bytes(), text.as_bytes()];
+    let head = [FORMAT, architecture(), name, text];
+    let mut parts: Vec<&[u8]> = head.map(str::as_bytes).to_vec();
     for (target, content) in files {
         parts.push(target.as_bytes());
         parts.push(content);

@@ -1,0 +1,159 @@
+//! The store through its public surface, with recipes that no machine can
+//! build: what it says and keeps around a build. `make images` builds for
+//! real.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use sandpiper_images::{ImageError, Progress, Recipe, Stage, State, Store};
+
+fn recipe(name: &str) -> Recipe {
+    let text = "suite = \"trixie\"\narchitectures = [\"pdp11\"]\npackages = []";
+    Recipe::parse(name, text, |_| None).unwrap()
+}
+
+fn path(data: &Path, recipe: &Recipe, ending: &str) -> PathBuf {
+    let folder = format!("{}-{}", recipe.name(), recipe.hash());
+    data.join("images").join(folder + ending)
+}
+
+/// Puts a complete image there, as a builder leaves it.
+fn complete(data: &Path, recipe: &Recipe, built_at: u64) {
+    let image = path(data, recipe, "");
+    fs::create_dir_all(image.join("rootfs/bin")).unwrap();
+    let manifest = format!(
+        r#"{{"name": "{}", "hash": "{}", "origin": ["http://a trixie"],
+            "packages": [{{"name": "gcc", "version": "4:14"}}],
+            "bytes": 4096, "built_at": {built_at}}}"#,
+        recipe.name(),
+        recipe.hash()
+    );
+    fs::write(image.join("manifest.json"), manifest).unwrap();
+}
+
+fn no_progress(progress: Progress) {
+    panic!("unexpected: {progress}");
+}
+
+#[test]
+fn an_image_is_missing_then_broken_then_ready_then_missing() {
+    let data = tempfile::tempdir().unwrap();
+    let store = Store::open(data.path()).unwrap();
+    let recipe = recipe("one");
+    assert_eq!(store.state(&recipe), State::Missing);
+
+    let error = store.build(&recipe, None, &mut no_progress).unwrap_err();
+    assert!(matches!(error, ImageError::Architecture { .. }), "{error}");
+    let why = error.to_string();
+    assert_eq!(store.state(&recipe), State::Broken { why });
+
+    complete(data.path(), &recipe, 1);
+    let rootfs = path(data.path(), &recipe, "/rootfs");
+    assert_eq!(store.state(&recipe), State::Ready { rootfs: rootfs.clone() });
+    let built = store.build(&recipe, None, &mut no_progress).unwrap();
+    assert_eq!(built, rootfs);
+
+    let removed = store.remove("one").unwrap();
+    assert_eq!(removed[0].hash, recipe.hash());
+    assert_eq!(store.state(&recipe), State::Missing);
+    let error = store.remove("one").unwrap_err();
+    assert_eq!(error.to_string(), "there is no image one");
+}
+
+#[test]
+fn a_builder_is_seen_and_waited_for() {
+    let data = tempfile::tempdir().unwrap();
+    let store = Store::open(data.path()).unwrap();
+    let recipe = recipe("two");
+    let lock_path = path(data.path(), &recipe, ".lock");
+    fs::write(&lock_path, "installing packages, 40 %").unwrap();
+    assert_eq!(store.state(&recipe), State::Missing, "nobody holds the lock");
+
+    let lock = File::open(&lock_path).unwrap();
+    lock.lock().unwrap();
+    let progress = "installing packages, 40 %".to_owned();
+    assert_eq!(store.state(&recipe), State::Building { progress });
+
+    let mut stages = Vec::new();
+    let mut other_builder = Some(lock);
+    let built = store.build(&recipe, None, &mut |now| {
+        stages.push(now.stage);
+        // The first builder ends while the second one waits.
+        complete(data.path(), &recipe, 1);
+        let lock = other_builder.take();
+        thread::spawn(move || drop(lock)).join().unwrap();
+    });
+    assert_eq!(built.unwrap(), path(data.path(), &recipe, "/rootfs"));
+    assert_eq!(stages, [Stage::Waiting]);
+}
+
+#[test]
+fn what_a_killed_build_left_is_swept() {
+    let data = tempfile::tempdir().unwrap();
+    let store = Store::open(data.path()).unwrap();
+    let recipe = recipe("three");
+    let images = data.path().join("images");
+    let folder = format!("{}-{}", recipe.name(), recipe.hash());
+    let left = images.join(format!(".build-{folder}-abc"));
+    let other = images.join(".build-other-0-abc");
+    // A folder that lost its manifest is no image.
+    let half = path(data.path(), &recipe, "");
+    for folder in [&left, &other, &half] {
+        fs::create_dir_all(folder.join("image/rootfs/usr")).unwrap();
+    }
+    assert_eq!(store.state(&recipe), State::Missing);
+    assert!(store.list().unwrap().is_empty());
+
+    store.build(&recipe, None, &mut no_progress).unwrap_err();
+
+    assert!(!left.exists() && !half.exists());
+    assert!(other.exists(), "belongs to another build");
+}
+
+#[test]
+fn lists_by_name_and_removes_by_hash_but_never_a_build() {
+    let data = tempfile::tempdir().unwrap();
+    let store = Store::open(data.path()).unwrap();
+    let (a, b) = (recipe("a"), recipe("b"));
+    complete(data.path(), &b, 2);
+    complete(data.path(), &a, 1);
+    let names = |store: &Store| -> Vec<String> {
+        store.list().unwrap().into_iter().map(|image| image.name).collect()
+    };
+    assert_eq!(names(&store), ["a", "b"]);
+    let first = &store.list().unwrap()[0];
+    assert_eq!((first.bytes, first.built_at), (4096, 1));
+    assert_eq!(first.packages[0].name, "gcc");
+    assert_eq!(first.origin, ["http://a trixie"]);
+
+    let lock = File::create(path(data.path(), &b, ".lock")).unwrap();
+    lock.lock().unwrap();
+    let error = store.remove(b.hash()).unwrap_err();
+    assert!(error.to_string().contains("is being built"), "{error}");
+    drop(lock);
+    store.remove(b.hash()).unwrap();
+    assert_eq!(names(&store), ["a"]);
+}
+
+#[test]
+fn a_mirror_must_be_a_url() {
+    let data = tempfile::tempdir().unwrap();
+    let store = Store::open(data.path()).unwrap();
+    let text = format!(
+        "suite = \"trixie\"\npackages = []\narchitectures = [{}]",
+        "\"amd64\", \"arm64\", \"i386\", \"ppc64el\", \"riscv64\", \"s390x\""
+    );
+    let recipe = Recipe::parse("four", &text, |_| None).unwrap();
+    for mirror in ["deb http://a b main", "mirror", "http://a b"] {
+        let built = store.build(&recipe, Some(mirror), &mut no_progress);
+        let message = built.unwrap_err().to_string();
+        assert!(message.contains("no URL of a mirror"), "{message}");
+    }
+}
