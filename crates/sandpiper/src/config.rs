@@ -152,8 +152,8 @@ pub(crate) struct DoctorArgs {
     pub(crate) cgroup: Option<PathBuf>,
 
     /// As for serve
-    #[arg(long, value_name = "N")]
-    boxes: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = values::boxes())]
+    boxes: Option<usize>,
 
     /// As for serve
     #[arg(long, value_name = "SIZE", value_parser = values::memory,
@@ -199,31 +199,13 @@ pub(crate) fn host_settings(
     cgroup: Option<PathBuf>,
     boxes: usize,
 ) -> engine::HostSettings {
-    engine::HostSettings {
-        init: "/proc/self/exe".into(),
-        run_dir: run_dir(),
-        cgroup,
-        boxes,
-    }
-}
-
-/// The folder for the locks of this user's instances: one for all of them,
-/// whatever their data folders, so that they see each other.
-fn run_dir() -> PathBuf {
-    let uid = rustix::process::geteuid();
-    if uid.is_root() {
-        return "/run/sandpiper".into();
-    }
-    match variable("XDG_RUNTIME_DIR").map(PathBuf::from) {
-        Some(folder) if folder.is_absolute() => folder.join("sandpiper"),
-        _ => format!("/tmp/sandpiper-{}", uid.as_raw()).into(),
-    }
+    engine::HostSettings { init: "/proc/self/exe".into(), cgroup, boxes }
 }
 
 impl DoctorArgs {
     /// Boxes running at once.
     pub(crate) fn boxes(&self) -> usize {
-        self.boxes.map_or_else(default_boxes, NonZeroUsize::get)
+        self.boxes.unwrap_or_else(default_boxes)
     }
 }
 
