@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, bail};
-use sandpiper_images::{Listing, Progress, Recipe, Store};
+use sandpiper_images::{Listing, Progress, Recipe, State, Store};
 use tracing::Level;
 
 use crate::config::{CommonArgs, ImagesCommand};
@@ -80,12 +80,19 @@ fn list(store: &Store) -> anyhow::Result<ExitCode> {
         describe(&mut text, listing, in_use)?;
     }
     for recipe in &recipes {
-        if !listings.iter().any(|listing| listing.hash == recipe.hash()) {
-            let name = recipe.name();
-            writeln!(
+        let name = recipe.name();
+        match store.state(recipe) {
+            State::Ready { .. } => {}
+            State::Building { progress } => {
+                writeln!(text, "{name}: being built: {progress}")?;
+            }
+            State::Missing => writeln!(
                 text,
                 "{name}: not built; `sandpiper images build {name}` builds it"
-            )?;
+            )?,
+            State::Broken { why } => {
+                writeln!(text, "{name}: broken: {}", why.trim_end())?;
+            }
         }
     }
     io::stdout().write_all(text.as_bytes())?;

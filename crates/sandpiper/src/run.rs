@@ -50,7 +50,9 @@ fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
     let image = submission.language().image();
     if images.state(image) == ImageState::Missing {
         bail!(
-            "its image has not been built: run `sandpiper images build {image}`"
+            "the image of {} has not been built: \
+             run `sandpiper images build {image}`",
+            submission.language().name()
         );
     }
     // The engine checks each language that it knows: let it know one only.

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use clap::Args;
-use clap::builder::RangedU64ValueParser;
 use sandpiper_engine::Limits;
 
 use super::{mebibytes, seconds, values};
@@ -35,7 +34,7 @@ pub(crate) struct LimitArgs {
 
     /// Processes and threads of a box; then fork fails
     #[arg(long, value_name = "N",
-        value_parser = RangedU64ValueParser::<u32>::new().range(4..=32_768),
+        value_parser = values::count(4_u32, 32_768),
         default_value_t = Limits::default().processes)]
     processes: u32,
 
@@ -51,13 +50,13 @@ pub(crate) struct LimitArgs {
 
     /// Files and folders in a box; then creating one fails
     #[arg(long, value_name = "N",
-        value_parser = RangedU64ValueParser::<u64>::new().range(64..),
+        value_parser = values::count(64_u64, 1 << 32),
         default_value_t = Limits::default().inodes)]
     inodes: u64,
 
     /// Open files of one process; then opening one fails
     #[arg(long, value_name = "N",
-        value_parser = RangedU64ValueParser::<u64>::new().range(16..),
+        value_parser = values::count(16_u64, 1 << 20),
         default_value_t = Limits::default().open_files)]
     open_files: u64,
 

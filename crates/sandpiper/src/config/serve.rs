@@ -1,7 +1,6 @@
 //! The flags of `serve`, and what the rooms take of them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -33,7 +32,7 @@ pub(crate) struct ServeArgs {
     admin_listen: Option<AddressOrOff>,
 
     /// Compile requests of one client in a minute; 0 lifts the limit
-    #[arg(long, value_name = "N",
+    #[arg(long, value_name = "N", value_parser = values::count(0_u32, u32::MAX),
         default_value_t = default::COMPILE_REQUESTS_PER_MINUTE)]
     compile_rate_limit: u32,
 
@@ -62,7 +61,8 @@ pub(crate) struct ServeArgs {
     pub(crate) languages: Option<Vec<String>>,
 
     /// Runs that may wait for a box
-    #[arg(long, value_name = "N", default_value_t = default::QUEUE_LENGTH)]
+    #[arg(long, value_name = "N", value_parser = values::count(0_usize, 100_000),
+        default_value_t = default::QUEUE_LENGTH)]
     queue: usize,
 
     /// How long a run may wait for a box
@@ -71,8 +71,8 @@ pub(crate) struct ServeArgs {
     queue_wait: Duration,
 
     /// Boxes running at once [default: one per CPU core, at least two]
-    #[arg(long, value_name = "N")]
-    boxes: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = values::boxes())]
+    boxes: Option<usize>,
 
     /// How long running requests may go on after SIGTERM or SIGINT
     #[arg(long, value_name = "TIME", value_parser = values::duration,
@@ -131,7 +131,7 @@ impl ServeArgs {
     pub(crate) fn engine_settings(&self) -> engine::Settings {
         engine::Settings {
             limits: self.sandbox.limits.limits(),
-            boxes: self.boxes.map_or_else(default_boxes, NonZeroUsize::get),
+            boxes: self.boxes.unwrap_or_else(default_boxes),
             queue_length: self.queue,
             queue_wait: self.queue_wait,
             allow_missing_limits: self.sandbox.allow_missing_limits,

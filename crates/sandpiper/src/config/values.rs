@@ -1,6 +1,8 @@
 //! How values of flags are written: times, sizes, addresses, networks.
 
+use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::str::FromStr;
 use std::time::Duration;
 
 use bytesize::ByteSize;
@@ -50,6 +52,28 @@ pub(super) fn memory(text: &str) -> Result<u64, String> {
         return Err("write at least 16MiB".to_owned());
     }
     Ok(bytes)
+}
+
+/// A whole number from `least` to `most`.
+pub(super) fn count<T>(
+    least: T,
+    most: T,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
+where
+    T: FromStr + PartialOrd + Display + Copy + Send + Sync + 'static,
+{
+    move |text| {
+        let number = text.parse().ok();
+        number.filter(|number| (least..=most).contains(number)).ok_or_else(
+            || format!("write a whole number from {least} to {most}"),
+        )
+    }
+}
+
+/// Boxes at once: as many as a host prepares at most.
+pub(super) fn boxes()
+-> impl Fn(&str) -> Result<usize, String> + Clone + Send + Sync + 'static {
+    count(1, 500)
 }
 
 /// `HOST:PORT`, the host an address or `localhost`. Names are not looked up,
@@ -143,6 +167,22 @@ mod tests {
         check("lots", None);
         assert!(memory("16MiB").is_ok());
         assert!(memory("15MiB").is_err());
+    }
+
+    #[test]
+    fn counts() {
+        let check = |text: &str, expected: Option<u32>| {
+            assert_eq!(count(4, 100)(text).ok(), expected, "{text:?}");
+        };
+        check("4", Some(4));
+        check("100", Some(100));
+        check("3", None);
+        check("101", None);
+        check("-4", None);
+        check("99999999999", None);
+        check("", None);
+        let error = count(4, 100)("many").unwrap_err();
+        assert_eq!(error, "write a whole number from 4 to 100");
     }
 
     #[test]

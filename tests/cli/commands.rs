@@ -1,0 +1,75 @@
+//! `run`, `images` and `doctor`, where no image has been built.
+
+use std::fs;
+use std::process::Output;
+
+use crate::{Sandpiper, text};
+
+fn check(output: &Output, code: i32, stderr: &str) {
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    assert!(said.contains(stderr), "{said}");
+}
+
+#[test]
+fn run_says_why_it_cannot() {
+    let files = tempfile::tempdir().unwrap();
+    let file = |name: &str, content: &[u8]| {
+        let path = files.path().join(name);
+        fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let python = file("main.py", b"print(1)\n");
+    let odd = file("main.odd", b"");
+    let binary = file("main.c", b"\xff");
+    let module = file("util.py", b"");
+    let missing = files.path().join("none.py").to_str().unwrap().to_owned();
+
+    let run = |args: &[&str], stderr: &str| {
+        let args: Vec<&str> = ["run"].iter().chain(args).copied().collect();
+        check(&Sandpiper::new(&args).output(), 125, stderr);
+    };
+    run(&[&missing], "cannot read");
+    run(&[&binary], "UTF-8");
+    run(&[&odd], "--language with one of python, c, cpp");
+    run(&[&odd, "--language", "pyhton"], "the nearest is \"python\"");
+    run(&[&python, "/none.py"], "does not lie below");
+    run(&[&python, &module, &module], "is given twice");
+    run(&[&python], "sandpiper images build python");
+    run(&[&odd, "--entry", &python], "sandpiper images build python");
+}
+
+#[test]
+fn images_are_listed_and_removed_by_name() {
+    let listed = Sandpiper::new(&["images", "list"]).output();
+    assert!(listed.status.success());
+    assert!(text(&listed.stdout).contains("python: not built"));
+
+    let none = Sandpiper::new(&["images", "remove", "python"]).output();
+    check(&none, 1, "there is no image python");
+    let unknown = Sandpiper::new(&["images", "build", "cobol"]).output();
+    check(&unknown, 1, "the images are native, python");
+}
+
+#[test]
+fn doctor_tells_each_thing_and_its_cure() {
+    let output = Sandpiper::new(&["doctor"]).output();
+    let report = text(&output.stdout);
+    for subject in [
+        "kernel: Linux ",
+        "user ids: ",
+        "user namespaces: ",
+        "AppArmor: ",
+        "/proc: ",
+        "seccomp: ",
+        "image builder: ",
+        "MISSING  image python: not built\n",
+        "           sandpiper images build python\n",
+        "memory: ",
+        "boxes: ",
+    ] {
+        assert!(report.contains(subject), "{subject:?}: {report}");
+    }
+    // Something is missing: the images.
+    assert_eq!(output.status.code(), Some(1));
+}

@@ -1,0 +1,130 @@
+//! The command line: flags, variables, signals, exit codes. Starts the real
+//! program with an environment of the test's own.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failed test stops here"
+)]
+
+mod commands;
+mod flags;
+mod serve;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// The program, with nothing in its environment and a data folder that goes
+/// with the test.
+struct Sandpiper {
+    data: TempDir,
+    command: Command,
+}
+
+impl Sandpiper {
+    fn new(args: &[&str]) -> Self {
+        let data = tempfile::tempdir().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sandpiper"));
+        command
+            .env_clear()
+            .env("SANDPIPER_DATA_DIR", data.path())
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Self { data, command }
+    }
+
+    fn env(mut self, name: &str, value: &str) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Runs the program to its end.
+    fn output(mut self) -> Output {
+        self.command.output().unwrap()
+    }
+
+    /// Starts the program and waits for its line about listening.
+    fn serve(mut self) -> Server {
+        let mut child = self.command.spawn().unwrap();
+        let mut log = BufReader::new(child.stdout.take().unwrap());
+        let mut seen = String::new();
+        while !seen.contains("listening on http://") {
+            if log.read_line(&mut seen).unwrap() == 0 {
+                let mut error = String::new();
+                let stderr = child.stderr.as_mut().unwrap();
+                stderr.read_to_string(&mut error).unwrap();
+                panic!("it ended: {seen}{error}");
+            }
+        }
+        let (_, url) = seen.split_once("listening on http://").unwrap();
+        let end = url.find(|c: char| c.is_whitespace() || c == '"').unwrap();
+        let address = url[..end].replace("localhost", "127.0.0.1");
+        let address = address.parse().unwrap();
+        Server { child, log, seen, address, _data: self.data }
+    }
+}
+
+/// A server that ends with the test.
+struct Server {
+    child: Child,
+    log: BufReader<ChildStdout>,
+    /// What the log has said so far.
+    seen: String,
+    address: SocketAddr,
+    _data: TempDir,
+}
+
+impl Server {
+    /// The whole answer to a GET.
+    fn get(&self, path: &str) -> String {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, signal).unwrap();
+    }
+
+    /// Reads the log until it says `text`.
+    fn wait_for(&mut self, text: &str) {
+        while !self.seen.contains(text) {
+            let read = self.log.read_line(&mut self.seen).unwrap();
+            assert_ne!(read, 0, "it ended without {text:?}: {}", self.seen);
+        }
+    }
+
+    /// Waits for the end; the exit status and the whole log.
+    fn end(mut self) -> (ExitStatus, String) {
+        self.log.read_to_string(&mut self.seen).unwrap();
+        (self.child.wait().unwrap(), std::mem::take(&mut self.seen))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            // Not SIGKILL: a server removes what it made.
+            self.signal(Signal::TERM);
+            self.signal(Signal::TERM);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Text of an output stream.
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}

@@ -1,0 +1,169 @@
+//! Where the server listens, and how it ends.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+
+use rustix::process::Signal;
+
+use crate::Sandpiper;
+
+const ANYWHERE: &str = "127.0.0.1:0";
+
+/// `serve` with no metrics, so that tests can run side by side.
+fn sandpiper(args: &[&str]) -> Sandpiper {
+    let args: Vec<&str> = ["serve"].iter().chain(args).copied().collect();
+    Sandpiper::new(&args).env("SANDPIPER_ADMIN_LISTEN", "off")
+}
+
+/// A port that was free a moment ago.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind(ANYWHERE).unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+#[test]
+fn the_address_comes_from_the_flag_then_the_variable_then_port() {
+    let check = |sandpiper: Sandpiper, expected: Option<u16>| {
+        let server = sandpiper.serve();
+        let port = server.address.port();
+        assert!(server.get("/healthz").starts_with("HTTP/1.1 200 OK\r\n"));
+        match expected {
+            Some(expected) => assert_eq!(port, expected),
+            None => assert_ne!(port, 0),
+        }
+    };
+    check(sandpiper(&["--listen", ANYWHERE]), None);
+    check(sandpiper(&[]).env("SANDPIPER_LISTEN", ANYWHERE), None);
+    let port = free_port();
+    check(sandpiper(&[]).env("PORT", &port.to_string()), Some(port));
+    let port = free_port();
+    let empty = sandpiper(&[]).env("SANDPIPER_LISTEN", "");
+    check(empty.env("PORT", &port.to_string()), Some(port));
+    let port = free_port();
+    let address = format!("127.0.0.1:{port}");
+    let both = sandpiper(&["--listen", &address]);
+    check(both.env("SANDPIPER_LISTEN", ANYWHERE).env("PORT", "1"), Some(port));
+}
+
+#[test]
+fn a_taken_port_is_told() {
+    let taken = TcpListener::bind(ANYWHERE).unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let listen = sandpiper(&["--listen", &address]);
+    let admin = sandpiper(&["--listen", ANYWHERE])
+        .env("SANDPIPER_ADMIN_LISTEN", &address);
+    for sandpiper in [listen, admin] {
+        let output = sandpiper.output();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        assert!(stderr.contains(&format!("listen on {address}")), "{stderr}");
+    }
+}
+
+#[test]
+fn variables_set_what_flags_set() {
+    let server = sandpiper(&["--listen", ANYWHERE])
+        .env("SANDPIPER_LANGUAGES", "c,python")
+        .env("SANDPIPER_COMPILE_RATE_LIMIT", "7")
+        .serve();
+    let ready = server.get("/readyz");
+    assert!(ready.contains("\"python\"") && ready.contains("\"c\""));
+    assert!(!ready.contains("\"cpp\""), "{ready}");
+
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    let request = "POST /api/compile HTTP/1.1\r\nHost: test\r\n\
+                   Connection: close\r\nContent-Length: 0\r\n\r\n";
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("\"compile\";q=7;w=60"), "{answer}");
+}
+
+#[test]
+fn it_says_what_the_host_limits_and_which_languages_are_ready() {
+    let mut server = sandpiper(&["--listen", ANYWHERE])
+        .env("SANDPIPER_MEMORY", "1000TiB")
+        .serve();
+    server.wait_for("control groups");
+    server.wait_for("lower --boxes");
+    server.wait_for("language python: missing");
+    server.wait_for("sandpiper images build python");
+}
+
+#[test]
+fn the_log_can_be_json() {
+    let server = sandpiper(&["--listen", ANYWHERE, "--log-format", "json"]);
+    let mut server = server.serve();
+    server.wait_for("language python");
+    server.signal(Signal::TERM);
+    let (_, log) = server.end();
+    for line in log.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert!(line["message"].is_string(), "{line}");
+        assert!(line["timestamp"].is_string(), "{line}");
+    }
+}
+
+#[test]
+fn a_signal_ends_it_in_order() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let server = sandpiper(&["--listen", ANYWHERE]).serve();
+        let address = server.address;
+        server.signal(signal);
+        let (status, log) = server.end();
+        assert_eq!(status.code(), Some(0), "{log}");
+        assert!(log.ends_with("stopped\n"), "{log}");
+        assert!(TcpStream::connect(address).is_err());
+    }
+}
+
+/// A request of which the body is still to come.
+fn begin_request(server: &crate::Server) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    let request = "POST /products HTTP/1.1\r\nHost: test\r\n\
+                   Connection: close\r\nContent-Length: 24\r\n\
+                   Expect: 100-continue\r\n\r\n";
+    stream.write_all(request.as_bytes()).unwrap();
+    // The server asks for the body: it is at work on this request.
+    let mut answer = [0; 25];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 100 Continue\r\n\r\n");
+    stream
+}
+
+#[test]
+fn a_running_request_is_still_answered() {
+    let mut server = sandpiper(&["--listen", ANYWHERE]).serve();
+    let mut stream = begin_request(&server);
+    server.signal(Signal::TERM);
+    server.wait_for("stopping");
+    stream.write_all(br#"{"name":"tea","price":1}"#).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 201 Created\r\n"), "{answer}");
+    let (status, log) = server.end();
+    assert_eq!(status.code(), Some(0), "{log}");
+}
+
+#[test]
+fn running_requests_have_a_bounded_time() {
+    let server = sandpiper(&["--listen", ANYWHERE, "--drain-time", "10ms"]);
+    let server = server.serve();
+    let _stream = begin_request(&server);
+    server.signal(Signal::TERM);
+    let (status, log) = server.end();
+    assert_eq!(status.code(), Some(0), "{log}");
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let server = sandpiper(&["--listen", ANYWHERE, "--drain-time", "24h"]);
+    let mut server = server.serve();
+    let _stream = begin_request(&server);
+    server.signal(Signal::TERM);
+    server.wait_for("stopping");
+    server.signal(Signal::TERM);
+    server.wait_for("stopping at once");
+    let (status, log) = server.end();
+    assert_eq!(status.code(), Some(0), "{log}");
+}
