@@ -49,9 +49,10 @@ pub(super) fn failure(message: &str) -> String {
     filled(FAILURE, &[("message", &escaped(message))])
 }
 
-/// A template with each `{{name}}` replaced, in one pass: what is put in is
-/// never a template itself.
+/// A template without its first line, which says what it is for, and with each
+/// `{{name}}` replaced, in one pass: what is put in is never a template itself.
 fn filled(template: &str, values: &[(&str, &str)]) -> String {
+    let template = template.split_once('\n').map_or("", |(_, rest)| rest);
     let mut text = String::new();
     let mut parts = template.split("{{");
     text += parts.next().unwrap_or_default();
@@ -101,6 +102,7 @@ mod tests {
                     spellcheck=\"false\" autocapitalize=\"off\" \
                     rows=\"16\">\n\nif (a &lt; &quot;{{title}}&quot;) {}\n\
                     &lt;/textarea&gt;</textarea>";
+        assert!(page.starts_with("<!DOCTYPE html>\n<html "), "{page}");
         assert!(page.contains(area), "{page}");
         assert!(page.contains("data-language=\"c\""), "{page}");
     }

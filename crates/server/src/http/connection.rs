@@ -76,6 +76,7 @@ pub(crate) async fn serve<R: Routes>(
         http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIME)
+            .max_header_size(HEAD_BYTES)
             .max_buf_size(HEAD_BYTES)
             // A client that closed its writing half still wants its answer;
             // one that went away is found by Link::gone.

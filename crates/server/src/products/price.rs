@@ -2,19 +2,23 @@
 
 use std::io::Write as _;
 
-/// Whole numbers from here on are written with an exponent.
-const LARGEST_PLAIN: f64 = 1e21;
+/// Numbers from here on are written with an exponent.
+const LARGE: f64 = 1e21;
+/// Fractions below this are written with an exponent.
+const SMALL: f64 = 1e-6;
 
 /// Appends the shortest number that reads back as `price`, which is finite;
 /// whole numbers without fraction, minus zero as `0`.
 pub(super) fn write(price: f64, text: &mut Vec<u8>) {
-    let whole = price.trunc() == price && price.abs() < LARGEST_PLAIN;
-    // Writing to a Vec cannot fail.
-    let _ = if whole {
+    let size = price.abs();
+    let plain = size == 0.0 || (SMALL..LARGE).contains(&size);
+    // Writing to a Vec cannot fail. Rust writes the fewest digits that read
+    // back the same.
+    let _ = if plain {
         // Adding zero makes minus zero zero.
         write!(text, "{}", price + 0.0)
     } else {
-        serde_json::to_writer(text, &price).map_err(Into::into)
+        write!(text, "{price:e}")
     };
 }
 
@@ -47,16 +51,18 @@ mod tests {
         check(123_456_789_012_345_680_000.0, "123456789012345680000");
         check(9_007_199_254_740_993.0, "9007199254740992");
         check(-1e20, "-100000000000000000000");
-        check(5e-324, "5e-324");
         check(0.5, "0.5");
     }
 
     #[test]
-    fn huge_prices_have_an_exponent() {
-        for price in [1e21, 1.5e300, f64::MAX] {
-            assert!(written(price).contains('e'), "{price:e}");
-            assert_eq!(written(price).parse(), Ok(price));
-        }
+    fn huge_and_tiny_prices_have_an_exponent() {
+        check(1e21, "1e21");
+        check(-1.5e300, "-1.5e300");
+        check(f64::MAX, "1.7976931348623157e308");
+        check(5e-324, "5e-324");
+        check(1.25e-7, "1.25e-7");
+        check(1e-6, "0.000001");
+        check(1.5e-6, "0.0000015");
     }
 
     proptest! {

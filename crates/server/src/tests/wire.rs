@@ -97,8 +97,13 @@ async fn unreadable_requests_are_failures_like_others() {
     let head = format!("A: {}\r\n", "x".repeat(1_000)).repeat(500);
     let request = format!("GET / HTTP/1.1\r\n{head}\r\n");
     check(request, 431, "the request head is too large").await;
+    let head = format!("A: {}\r\n", "x".repeat(70_000));
+    let request = format!("GET / HTTP/1.1\r\n{head}\r\n");
+    check(request, 431, "the request head is too large").await;
+    // Which of the two limits is met first depends on how the bytes arrive.
     let request = format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(70_000));
-    check(request, 414, "the request target is too long").await;
+    let status = server.ask(request).await.status;
+    assert!(matches!(status, 414 | 431), "{status}");
     let head = "A: x\r\n".repeat(200);
     let request = format!("GET / HTTP/1.1\r\n{head}\r\n");
     check(request, 431, "the request head is too large").await;

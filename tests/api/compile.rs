@@ -1,0 +1,277 @@
+//! `POST /api/compile` up to the point where a program would run: there is no
+//! image here, so that a request which is right ends in 503.
+
+use super::reply::Reply;
+use super::server::Server;
+
+const JSON: &str = "Content-Type: application/json";
+const RIGHT: &str = r#"{"language":"python","entryFile":"main.py","files":[{"path":"main.py","content":"print(1)"}]}"#;
+
+/// A server on which requests are not counted.
+fn unlimited() -> Server {
+    Server::with(&["--compile-rate-limit", "0"])
+}
+
+fn compile(server: &Server, body: impl AsRef<[u8]>) -> Reply {
+    server.send("POST", "/api/compile", &[JSON], body)
+}
+
+/// A right request but for the paths of its files; the first is run.
+fn with_paths(paths: &[&str]) -> String {
+    let files: Vec<_> = paths
+        .iter()
+        .map(|path| serde_json::json!({ "path": path, "content": "" }))
+        .collect();
+    let request = serde_json::json!({
+        "language": "python", "entryFile": paths[0], "files": files,
+    });
+    request.to_string()
+}
+
+#[test]
+fn a_language_that_cannot_run_says_why() {
+    let server = unlimited();
+    let hint = "sandpiper images build";
+    compile(&server, RIGHT).assert_failure_about(503, &["Python", hint]);
+    for alias in ["PYTHON", "py", "Python3"] {
+        let body = RIGHT.replace("python", alias);
+        compile(&server, body).assert_failure_about(503, &[hint]);
+    }
+}
+
+#[test]
+fn failures_are_told_in_order() {
+    let server = unlimited();
+    let reply = server.ask("GET", "/api/compile");
+    reply.assert_failure(405, "method not allowed on /api/compile");
+    assert_eq!(reply.header("allow"), Some("POST, OPTIONS"));
+    assert_eq!(server.ask("HEAD", "/api/compile").status, 405);
+
+    let oversized = vec![b'['; (2 << 20) + 1];
+    let reply = server.send("POST", "/api/compile", &[], &oversized);
+    reply.assert_failure(415, "Content-Type must be application/json");
+    let message = "the request body must not be larger than 2 MiB";
+    compile(&server, &oversized).assert_failure(413, message);
+
+    let many = vec![r#"{"path":"a","content":""}"#; 201].join(",");
+    let many = format!(r#"{{"language":5,"files":[{many}]}}"#);
+    compile(&server, many.clone() + "x")
+        .assert_failure(400, "invalid JSON body");
+    let message = "a submission must not have more than 200 files";
+    compile(&server, many).assert_failure(413, message);
+
+    let body = r#"{"language":"nope","entryFile":5,"files":[]}"#;
+    compile(&server, body).assert_failure(400, "entryFile must be a string");
+    let body = r#"{"language":"nope","entryFile":"a","files":[]}"#;
+    let message = "files must hold at least one file";
+    compile(&server, body).assert_failure(400, message);
+    let body = r#"{"language":"pyton","entryFile":"a","files":[{"path":"/b","content":""}]}"#;
+    let parts = ["pyton", "python", "cpp"];
+    compile(&server, body).assert_failure_about(400, &parts);
+    let body = body.replace("pyton", "python");
+    compile(&server, body).assert_failure_about(400, &["/b", "slash"]);
+    let body = RIGHT.replace(r#""entryFile":"main.py""#, r#""entryFile":"x""#);
+    let message = r#"entryFile "x" is not one of the files"#;
+    compile(&server, body).assert_failure(400, message);
+}
+
+#[test]
+fn the_content_type_must_be_json() {
+    let server = unlimited();
+    let check = |headers: &[&str], status: u16| {
+        let reply = server.send("POST", "/api/compile", headers, RIGHT);
+        assert_eq!(reply.status, status, "{headers:?}: {reply:?}");
+    };
+    check(&["Content-Type: application/json"], 503);
+    check(&["content-type: Application/JSON; Charset=UTF-8"], 503);
+    check(&["Content-Type: application/vnd.api+json"], 503);
+    check(&["Content-Type: text/plain"], 415);
+    check(&["Content-Type: application/x-www-form-urlencoded"], 415);
+    check(&["Content-Type: text/json"], 415);
+    check(&["Content-Type:"], 415);
+    check(&[], 415);
+}
+
+#[test]
+fn fields_are_checked_by_name() {
+    let server = unlimited();
+    let check = |body: &str, parts: &[&str]| {
+        compile(&server, body).assert_failure_about(400, parts);
+    };
+    for body in ["", "{", "[]", "null", "1", "\"a\"", "\u{feff}{}"] {
+        check(body, &["invalid JSON body"]);
+    }
+    compile(&server, b"{\"language\":\"\xff\"}")
+        .assert_failure(400, "invalid JSON body");
+    check("{}", &["language", "missing", "a string"]);
+    check(r#"{"language":null}"#, &["language must be a string"]);
+    check(&RIGHT.replace("\"main.py\",\"files", "7,\"files"), &["entryFile"]);
+    check(&RIGHT.replace("entryFile", "entryfile"), &["entryFile"]);
+    check(&RIGHT.replace("\"content\"", "\"text\""), &["files[0].content"]);
+    check(&RIGHT.replace("\"print(1)\"", "[1]"), &["files[0].content"]);
+    check(&RIGHT.replace('}', ",\"stdin\":1}"), &["stdin must be a string"]);
+}
+
+#[test]
+fn what_does_not_matter_is_ignored() {
+    let server = unlimited();
+    let check = |extra: &str| {
+        let body = format!("{},{extra}}}", RIGHT.strip_suffix('}').unwrap());
+        compile(&server, body).assert_failure_about(503, &["Python"]);
+    };
+    check(r#""stdin":"""#);
+    check(r#""stdin":"\ud800""#);
+    check(r#""other":{"language":5},"x":1e999"#);
+    check(r#""language":"python""#);
+    check(&format!(r#""x":{}{}"#, "[".repeat(100_000), "]".repeat(100_000)));
+}
+
+#[test]
+fn bad_paths_are_named() {
+    let server = unlimited();
+    let long_segment = "x".repeat(256);
+    let long_path = "x/".repeat(512) + "x";
+    for path in [
+        "",
+        "/a.py",
+        ".",
+        "..",
+        "./a",
+        "a/.",
+        "../a",
+        "a/../b",
+        "a//b",
+        "a/",
+        "a\0b",
+        "a\nb",
+        "a\u{7f}b",
+        "a\\b",
+        &long_segment,
+        &long_path,
+    ] {
+        let reply = compile(&server, with_paths(&[path]));
+        reply.assert_failure_about(400, &["path"]);
+    }
+    for paths in [["a", "a"], ["a", "a/b"], ["a/b", "a"]] {
+        let reply = compile(&server, with_paths(&paths));
+        reply.assert_failure_about(400, &["path"]);
+    }
+    let most = "x".repeat(255);
+    for path in ["a.py", "a b", "ä/é.py", "-x", "a/b/c/d", "...", &most] {
+        let reply = compile(&server, with_paths(&[path]));
+        reply.assert_failure_about(503, &[]);
+    }
+}
+
+#[test]
+fn two_hundred_files_are_not_too_many() {
+    let server = unlimited();
+    let paths: Vec<String> =
+        (0..200).map(|index| format!("f{index}.py")).collect();
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    compile(&server, with_paths(&paths)).assert_failure_about(503, &[]);
+}
+
+#[test]
+fn any_origin_may_ask() {
+    let server = unlimited();
+    let preflight = server.send(
+        "OPTIONS",
+        "/api/compile",
+        &[
+            "Origin: https://school.example",
+            "Access-Control-Request-Method: POST",
+            "Access-Control-Request-Headers: content-type",
+        ],
+        "",
+    );
+    assert_eq!((preflight.status, preflight.text()), (204, ""));
+    let check = |name: &str, value: Option<&str>| {
+        assert_eq!(preflight.header(name), value, "{}", preflight.head);
+    };
+    check("access-control-allow-origin", Some("*"));
+    check("access-control-allow-methods", Some("POST"));
+    check("access-control-allow-headers", Some("Content-Type"));
+    check("access-control-allow-credentials", None);
+    check("ratelimit", None);
+    for reply in [
+        compile(&server, RIGHT),
+        compile(&server, "{"),
+        server.send("POST", "/api/compile", &[], RIGHT),
+        server.ask("GET", "/api/compile"),
+    ] {
+        assert_eq!(reply.header("access-control-allow-origin"), Some("*"));
+        let exposed = reply.header("access-control-expose-headers").unwrap();
+        for name in [
+            "Server-Timing",
+            "Sandpiper-Exit",
+            "RateLimit",
+            "RateLimit-Policy",
+            "Retry-After",
+        ] {
+            assert!(exposed.split(", ").any(|own| own == name), "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_21st_request_within_a_minute_is_refused() {
+    let server = Server::start();
+    let policy = Some("\"compile\";q=20;w=60");
+    for count in 1..=20 {
+        // Every POST counts, whatever becomes of it.
+        let headers: &[&str] = if count % 2 == 0 { &[JSON] } else { &[] };
+        let reply = server.send("POST", "/api/compile", headers, "{");
+        assert!(matches!(reply.status, 400 | 415), "{reply:?}");
+        assert_eq!(reply.header("ratelimit-policy"), policy);
+        let left = format!("\"compile\";r={};t=", 20 - count);
+        let state = reply.header("ratelimit").unwrap();
+        assert!(state.starts_with(&left), "{count}: {state}");
+    }
+    for _ in 0..2 {
+        let reply = compile(&server, RIGHT);
+        reply.assert_failure_about(429, &["20 requests"]);
+        assert_eq!(reply.header("ratelimit-policy"), policy);
+        let wait = reply.header("retry-after").unwrap();
+        let state = format!("\"compile\";r=0;t={wait}");
+        assert_eq!(reply.header("ratelimit"), Some(state.as_str()));
+        assert!((1..=60).contains(&wait.parse::<u32>().unwrap()));
+    }
+    // The method comes first; a preflight is free; other routes have no limit.
+    assert_eq!(server.ask("GET", "/api/compile").status, 405);
+    assert_eq!(server.ask("OPTIONS", "/api/compile").status, 204);
+    server.ask("GET", "/products").assert_json(200, "[]");
+}
+
+#[test]
+fn clients_behind_a_named_proxy_are_told_apart() {
+    let ask = |server: &Server, header: &str| {
+        let reply = server.send("POST", "/api/compile", &[header], "");
+        reply
+            .header("ratelimit")
+            .map(|state| state.split([';', '=']).nth(2).unwrap().to_owned())
+    };
+    let left = |count: &str| Some(count.to_owned());
+    let server = Server::with(&[
+        "--trusted-proxy",
+        "127.0.0.0/8",
+        "--compile-rate-limit",
+        "5",
+        "--rate-limit-for",
+        "198.51.100.0/24=50",
+        "--rate-limit-for",
+        "203.0.113.0/24=0",
+    ]);
+    let forwarded = "X-Forwarded-For: 6.6.6.6, 192.0.2.1";
+    assert_eq!(ask(&server, forwarded), left("4"));
+    assert_eq!(ask(&server, "Forwarded: for=192.0.2.1"), left("3"));
+    assert_eq!(ask(&server, "X-Forwarded-For: ::ffff:192.0.2.1"), left("2"));
+    assert_eq!(ask(&server, "X-Forwarded-For: 192.0.2.2"), left("4"));
+    assert_eq!(ask(&server, "X-Forwarded-For: 198.51.100.9"), left("49"));
+    assert_eq!(ask(&server, "X-Forwarded-For: 203.0.113.9"), None);
+    assert_eq!(ask(&server, "X-None: 1"), left("4"));
+
+    let server = Server::start();
+    assert_eq!(ask(&server, "X-Forwarded-For: 192.0.2.1"), left("19"));
+    assert_eq!(ask(&server, "X-Forwarded-For: 192.0.2.2"), left("18"));
+}

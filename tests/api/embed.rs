@@ -1,0 +1,127 @@
+//! The editor page.
+
+use super::server::Server;
+
+const LANGUAGES: [&str; 11] = [
+    "python", "c", "cpp", "java", "php", "csharp", "mysql", "mongodb", "web",
+    "react", "vue",
+];
+
+fn language_of(page: &str) -> &str {
+    let (_, rest) = page.split_once("data-language=\"").expect("a language");
+    rest.split_once('"').expect("a quote").0
+}
+
+#[test]
+fn the_page_has_the_language_that_was_asked_for() {
+    let server = Server::start();
+    let check = |target: &str, language: &str| {
+        let reply = server.ask("GET", target);
+        assert_eq!(reply.status, 200, "{target}");
+        let html = Some("text/html; charset=utf-8");
+        assert_eq!(reply.header("content-type"), html);
+        assert_eq!(language_of(reply.text()), language, "{target}");
+        assert_eq!(reply.text().matches("data-language").count(), 1);
+    };
+    for language in LANGUAGES {
+        check(&format!("/embed?lang={language}"), language);
+    }
+    check("/embed", "java");
+    check("/embed?", "java");
+    check("/embed?lang=", "java");
+    check("/embed?lang", "java");
+    check("/embed?theme=dark", "java");
+    check("/embed?theme=dark&lang=vue", "vue");
+    check("/embed?lang=%63", "c");
+    check("/%65mbed?lang=c", "c");
+}
+
+#[test]
+fn unknown_languages_are_refused_with_a_page() {
+    let server = Server::start();
+    for value in [
+        "Python", "PYTHON", "py", "c%2B%2B", "cs", "html", "rust", "%20c",
+        "%ff",
+    ] {
+        let reply = server.ask("GET", &format!("/embed?lang={value}"));
+        assert_eq!(reply.status, 400, "{value}");
+        let html = Some("text/html; charset=utf-8");
+        assert_eq!(reply.header("content-type"), html);
+        for language in LANGUAGES {
+            assert!(reply.text().contains(language), "{value}: {language}");
+        }
+    }
+    let reply = server.ask("GET", "/embed?lang=%3Cscript%3Ealert(1)");
+    assert!(!reply.text().contains("<script>alert"), "{}", reply.text());
+}
+
+#[test]
+fn any_site_may_frame_it_unless_the_operator_says_otherwise() {
+    let frame_ancestors = |server: &Server| {
+        let reply = server.ask("GET", "/embed");
+        assert_eq!(reply.header("x-frame-options"), None);
+        let policy = reply.header("content-security-policy").unwrap();
+        let directive = policy
+            .split("; ")
+            .find_map(|part| part.strip_prefix("frame-ancestors "));
+        directive.unwrap().to_owned()
+    };
+    assert_eq!(frame_ancestors(&Server::start()), "*");
+    let own = "'self' https://school.example";
+    let server = Server::with(&["--frame-ancestors", own]);
+    assert_eq!(frame_ancestors(&server), own);
+}
+
+#[test]
+fn other_methods_are_refused() {
+    let server = Server::start();
+    for method in ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"] {
+        let reply = server.send(method, "/embed?lang=c", &[], "{}");
+        assert_eq!(reply.status, 405);
+        assert_eq!(reply.header("allow"), Some("GET, HEAD"));
+        let html = Some("text/html; charset=utf-8");
+        assert_eq!(reply.header("content-type"), html);
+    }
+}
+
+#[test]
+fn head_is_get_without_the_body() {
+    let server = Server::start();
+    for target in ["/embed", "/embed?lang=x", "/", "/healthz", "/embed/page.js"]
+    {
+        let get = server.ask("GET", target);
+        let head = server.ask("HEAD", target);
+        assert_eq!((head.status, head.text()), (get.status, ""), "{target}");
+        for name in ["content-type", "content-length"] {
+            assert_eq!(head.header(name), get.header(name), "{target} {name}");
+        }
+    }
+}
+
+/// Every `src` and `href` of a page.
+fn links(page: &str) -> Vec<&str> {
+    ["src=\"", "href=\""]
+        .iter()
+        .flat_map(|attribute| page.split(attribute).skip(1))
+        .map(|rest| rest.split_once('"').expect("a quote").0)
+        .collect()
+}
+
+#[test]
+fn pages_work_under_any_prefix() {
+    let server = Server::start();
+    for (page, at_least) in [("/embed", 2), ("/", 11)] {
+        let text = server.ask("GET", page).text().to_owned();
+        let links = links(&text);
+        assert!(links.len() >= at_least, "{page}: {links:?}");
+        for link in links {
+            let relative = !link.starts_with('/') && !link.contains("://");
+            assert!(relative, "{page}: {link}");
+            let status = server.ask("GET", &format!("/{link}")).status;
+            let reached = status == 200 || link == "readyz";
+            assert!(reached, "{page}: {link}: {status}");
+        }
+    }
+    let script = server.ask("GET", "/embed/page.js");
+    assert!(script.text().contains("fetch(\"api/compile\""));
+}

@@ -1,0 +1,12 @@
+//! Black-box tests of the HTTP interface: they start the real program and
+//! speak HTTP to it. No image is needed, and no root.
+
+mod compile;
+mod concurrency;
+mod embed;
+mod json;
+mod odd;
+mod other;
+mod products;
+mod reply;
+mod server;

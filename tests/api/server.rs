@@ -1,0 +1,128 @@
+//! The program under test, on a port of the system's choice.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use super::reply::Reply;
+
+/// Longer than any answer takes; reached only by a failure.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running server; it ends with the test.
+pub struct Server {
+    pub address: SocketAddr,
+    pub admin: SocketAddr,
+    process: Child,
+    _data: TempDir,
+}
+
+impl Server {
+    /// Starts with the defaults of the service.
+    pub fn start() -> Self {
+        Self::with(&[])
+    }
+
+    /// Starts with further flags. There is no image, so that no program runs.
+    pub fn with(flags: &[&str]) -> Self {
+        let data = tempfile::tempdir().expect("a temporary folder");
+        let mut process = Command::new(env!("CARGO_BIN_EXE_sandpiper"))
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(["--admin-listen", "127.0.0.1:0", "--data-dir"])
+            .arg(data.path())
+            .args(flags)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let output = process.stdout.take().expect("a pipe");
+        let mut output = BufReader::new(output);
+        let address = announced(&mut output, "listening on http://");
+        let admin = announced(&mut output, "metrics on http://");
+        // A log that nobody reads would block the server when it is long.
+        std::thread::spawn(move || {
+            std::io::copy(&mut output, &mut std::io::sink())
+        });
+        Self { address, admin, process, _data: data }
+    }
+
+    pub fn connect(&self) -> TcpStream {
+        connect(self.address)
+    }
+
+    /// Sends `bytes` on a connection of their own and reads until it ends.
+    pub fn raw(&self, bytes: impl AsRef<[u8]>) -> Reply {
+        let mut stream = self.connect();
+        stream.write_all(bytes.as_ref()).expect("the server reads");
+        Reply::read(&mut stream)
+    }
+
+    /// A request without body.
+    pub fn ask(&self, method: &str, target: &str) -> Reply {
+        self.raw(format!(
+            "{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        ))
+    }
+
+    /// A request with a body and these headers, each `name: value`.
+    pub fn send(
+        &self,
+        method: &str,
+        target: &str,
+        headers: &[&str],
+        body: impl AsRef<[u8]>,
+    ) -> Reply {
+        let body = body.as_ref();
+        let mut request = format!(
+            "{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+             Content-Length: {}\r\n",
+            body.len()
+        );
+        for header in headers {
+            request += &format!("{header}\r\n");
+        }
+        let mut request = (request + "\r\n").into_bytes();
+        request.extend_from_slice(body);
+        self.raw(request)
+    }
+}
+
+/// Connects with a bound on every read and write.
+pub fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).expect("the server listens");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    stream.set_write_timeout(Some(PATIENCE)).expect("a timeout");
+    stream
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Ok(pid) = i32::try_from(self.process.id()) {
+            let pid = Pid::from_raw(pid).expect("a process");
+            // The server removes what it made, given the time.
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        let _ = self.process.wait();
+    }
+}
+
+/// The address behind `words` in the server's log.
+fn announced(log: &mut impl BufRead, words: &str) -> SocketAddr {
+    let mut seen = String::new();
+    loop {
+        let before = seen.len();
+        let count = log.by_ref().take(4096).read_line(&mut seen);
+        assert!(count.is_ok_and(|count| count > 0), "no {words:?} in {seen}");
+        let Some((_, rest)) = seen[before..].split_once(words) else {
+            continue;
+        };
+        let end = rest.find(|character: char| {
+            !matches!(character, '0'..='9' | '.' | ':')
+        });
+        let address = &rest[..end.unwrap_or(rest.len())];
+        return address.parse().expect("an address");
+    }
+}
