@@ -1,0 +1,220 @@
+//! The house rules that no compiler checks: over every file that git tracks.
+
+#![expect(clippy::unwrap_used, reason = "a failed test stops here")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use sandpiper_engine::{Limits, limits};
+
+/// Longest file, in lines.
+const LINES: usize = 400;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Every tracked text file that is there: its path and its text.
+fn files() -> Vec<(String, String)> {
+    let git = Command::new("git")
+        .args(["ls-files", "-z"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(git.status.success(), "{}", String::from_utf8_lossy(&git.stderr));
+    let paths = String::from_utf8(git.stdout).unwrap();
+    let paths = paths.split_terminator('\0').map(str::to_owned);
+    let read = |path: String| {
+        let text = fs::read_to_string(root().join(&path)).ok()?;
+        Some((path, text))
+    };
+    let files: Vec<(String, String)> = paths.filter_map(read).collect();
+    assert!(files.len() > 50, "this is not the whole project");
+    files
+}
+
+/// Those whose names end so.
+fn code(endings: &[&str]) -> Vec<(String, String)> {
+    let is_code = |path: &str| {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let ending = name.rsplit('.').next().unwrap_or_default();
+        endings.contains(&ending) && !path.contains("/starter/")
+    };
+    files().into_iter().filter(|(path, _)| is_code(path)).collect()
+}
+
+/// Fails with every fault, so that one run tells them all.
+fn refuse(faults: &[String]) {
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+#[test]
+fn a_file_says_first_what_it_is_for() {
+    let opening = |path: &str| match path.rsplit('.').next() {
+        Some("rs") => vec!["//! "],
+        Some("c" | "h" | "ts" | "js") => vec!["// ", "/* "],
+        Some("css") => vec!["/* "],
+        Some("html") => vec!["<!-- "],
+        _ => vec!["# "],
+    };
+    let mut faults = Vec::new();
+    let endings =
+        ["rs", "c", "h", "ts", "js", "css", "html", "toml", "sh", "py"];
+    for (path, text) in code(&endings) {
+        if path.ends_with("Cargo.toml") && path != "Cargo.toml" {
+            // Its `description` is that line.
+            continue;
+        }
+        // What the system must find on the first line comes before.
+        let first = text.lines().find(|line| {
+            !line.starts_with("#!/") && !line.starts_with("<!doctype")
+        });
+        let first = first.unwrap_or_default();
+        if !opening(&path).iter().any(|start| first.starts_with(start)) {
+            faults.push(format!("{path}: begins with {first:?}"));
+        }
+    }
+    refuse(&faults);
+}
+
+#[test]
+fn files_are_short() {
+    let mut faults = Vec::new();
+    let endings = ["rs", "c", "h", "ts", "js", "css", "html", "sh", "py"];
+    for (path, text) in code(&endings) {
+        let lines = text.lines().count();
+        if lines >= LINES {
+            faults.push(format!("{path}: {lines} lines"));
+        }
+    }
+    refuse(&faults);
+}
+
+#[test]
+fn the_two_areas_do_not_know_each_other() {
+    let mut faults = Vec::new();
+    for (path, text) in code(&["rs"]) {
+        for (area, other) in [("products", "compile"), ("compile", "products")]
+        {
+            let rooms = format!("crates/server/src/{area}");
+            for import in ["crate::", "super::super::", "super::"] {
+                let import = format!("{import}{other}");
+                if path.starts_with(&rooms) && text.contains(&import) {
+                    faults.push(format!("{path}: names {import}"));
+                }
+            }
+        }
+    }
+    refuse(&faults);
+}
+
+#[test]
+fn crates_depend_one_way() {
+    let check = |name: &str, allowed: &[&str]| {
+        let path = root().join(format!("crates/{name}/Cargo.toml"));
+        let text = fs::read_to_string(path).unwrap();
+        let own = |line: &str| {
+            let dependency = line.split(['.', ' ', '=']).next()?;
+            dependency.strip_prefix("sandpiper-").map(str::to_owned)
+        };
+        let found: Vec<String> = text
+            .lines()
+            .filter(|line| !line.starts_with("name"))
+            .filter_map(own)
+            .collect();
+        for dependency in found {
+            let known = allowed.contains(&dependency.as_str());
+            assert!(known, "{name} must not depend on {dependency}");
+        }
+    };
+    check("sandbox", &[]);
+    check("languages", &[]);
+    check("images", &[]);
+    check("engine", &["languages", "sandbox"]);
+    check("server", &["engine"]);
+    check("sandpiper", &["server", "engine", "images"]);
+}
+
+#[test]
+fn nothing_of_one_machine_is_tracked() {
+    // Written in halves, since this file is tracked as well.
+    let forbidden = [
+        ["/wo", "rk/"],
+        ["/ro", "ot/"],
+        ["crates", ".io"],
+        ["npm", "js"],
+        ["pypi", ".org"],
+        ["farm-", "bench"],
+        ["TO", "DO"],
+        ["FIX", "ME"],
+    ]
+    .map(|halves| halves.concat());
+    let mut faults = Vec::new();
+    for (path, text) in files() {
+        if path == "Cargo.lock" || path.ends_with("package-lock.json") {
+            // These name where packages come from.
+            continue;
+        }
+        for (number, line) in (1..).zip(text.lines()) {
+            let found = forbidden.iter().find(|word| line.contains(*word));
+            if let Some(word) = found {
+                faults.push(format!("{path}:{number}: holds {word:?}"));
+            }
+        }
+    }
+    refuse(&faults);
+}
+
+#[test]
+fn the_readme_has_the_limits_as_they_are() {
+    let text = fs::read_to_string(root().join("README.md")).unwrap();
+    let table = text.split("## Limits").nth(1).unwrap();
+    let table = table.split("##").next().unwrap();
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .filter(|line| line.starts_with("| "))
+        .skip(1)
+        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+        .collect();
+    let seconds = |time: std::time::Duration| format!("{} s", time.as_secs());
+    let mebibytes = |bytes: u64| format!("{} MiB", bytes / limits::MIB);
+    let of_run = Limits::default();
+    let boxes = format!("one per CPU core, at least {}", limits::LEAST_BOXES);
+    let expected = [
+        ("--run-wall-time", seconds(of_run.run_wall_time)),
+        ("--run-cpu-time", seconds(of_run.run_cpu_time)),
+        ("--compile-wall-time", seconds(of_run.compile_wall_time)),
+        ("--memory", mebibytes(of_run.memory_bytes)),
+        ("--processes", of_run.processes.to_string()),
+        ("--file-size", mebibytes(of_run.file_bytes)),
+        ("--disk-size", mebibytes(of_run.disk_bytes)),
+        ("--inodes", of_run.inodes.to_string()),
+        ("--open-files", of_run.open_files.to_string()),
+        ("--output-size", mebibytes(of_run.output_bytes)),
+        ("body of a compile request", mebibytes(limits::COMPILE_BODY_BYTES)),
+        ("files in it", limits::COMPILE_FILES.to_string()),
+        ("--boxes", boxes),
+        ("--queue", limits::QUEUE_LENGTH.to_string()),
+        ("--queue-wait", seconds(limits::QUEUE_WAIT)),
+        (
+            "--compile-rate-limit",
+            limits::COMPILE_REQUESTS_PER_MINUTE.to_string(),
+        ),
+        ("body of a products request", mebibytes(limits::PRODUCT_BODY_BYTES)),
+        ("--products-memory", mebibytes(limits::PRODUCTS_BYTES)),
+    ];
+    assert_eq!(rows.len(), expected.len(), "a row more, or one missing");
+    for (row, (name, default)) in rows.iter().zip(expected) {
+        let [limit, shown, reached, flag] = row[..] else {
+            panic!("a row has four columns: {row:?}");
+        };
+        let flag = flag.trim_matches('`');
+        assert_eq!(if flag.is_empty() { limit } else { flag }, name);
+        assert_eq!(shown, default, "{name}");
+        // What the client reads names the limit as well.
+        if let Some((_, message)) = reached.split_once("exceeded: ") {
+            assert_eq!(message.trim_end_matches('`'), default, "{name}");
+        }
+    }
+}
