@@ -14,21 +14,21 @@ use super::reply::Reply;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running server; it ends with the test.
-pub struct Server {
-    pub address: SocketAddr,
-    pub admin: SocketAddr,
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) admin: SocketAddr,
     process: Child,
     _data: TempDir,
 }
 
 impl Server {
     /// Starts with the defaults of the service.
-    pub fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self::with(&[])
     }
 
     /// Starts with further flags. There is no image, so that no program runs.
-    pub fn with(flags: &[&str]) -> Self {
+    pub(crate) fn with(flags: &[&str]) -> Self {
         let data = tempfile::tempdir().expect("a temporary folder");
         let mut process = Command::new(env!("CARGO_BIN_EXE_sandpiper"))
             .args(["serve", "--listen", "127.0.0.1:0"])
@@ -49,26 +49,26 @@ impl Server {
         Self { address, admin, process, _data: data }
     }
 
-    pub fn connect(&self) -> TcpStream {
+    pub(crate) fn connect(&self) -> TcpStream {
         connect(self.address)
     }
 
     /// Sends `bytes` on a connection of their own and reads until it ends.
-    pub fn raw(&self, bytes: impl AsRef<[u8]>) -> Reply {
+    pub(crate) fn raw(&self, bytes: impl AsRef<[u8]>) -> Reply {
         let mut stream = self.connect();
         stream.write_all(bytes.as_ref()).expect("the server reads");
         Reply::read(&mut stream)
     }
 
     /// A request without body.
-    pub fn ask(&self, method: &str, target: &str) -> Reply {
+    pub(crate) fn ask(&self, method: &str, target: &str) -> Reply {
         self.raw(format!(
             "{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
         ))
     }
 
     /// A request with a body and these headers, each `name: value`.
-    pub fn send(
+    pub(crate) fn send(
         &self,
         method: &str,
         target: &str,
@@ -91,7 +91,7 @@ impl Server {
 }
 
 /// Connects with a bound on every read and write.
-pub fn connect(address: SocketAddr) -> TcpStream {
+pub(crate) fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).expect("the server listens");
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     stream.set_write_timeout(Some(PATIENCE)).expect("a timeout");
