@@ -102,6 +102,7 @@ fn check_host(
         ("/usr/bin/mmdebstrap", "mmdebstrap"),
         ("/usr/bin/tar", "tar"),
         ("/usr/bin/setpriv", "util-linux"),
+        ("/usr/bin/unshare", "util-linux"),
         (KEYRING, "debian-archive-keyring"),
     ];
     if !as_root {

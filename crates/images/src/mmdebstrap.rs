@@ -127,15 +127,20 @@ impl Drop for Reaped {
 fn command(invocation: &Invocation<'_>) -> Command {
     let recipe = invocation.recipe;
     let definition = &recipe.definition;
-    // The builder may be killed: mmdebstrap then unmounts and goes too.
     let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "TERM", "mmdebstrap", "--verbose"]);
-    command.args(["--variant=minbase", "--format=tar", "--skip=output/dev"]);
     if invocation.as_root {
+        // In namespaces of its own: when the builder is killed, every process
+        // and every mount in the unfinished image goes at once, before the
+        // next build sweeps the folder.
+        command.args(["--pdeathsig", "KILL", "unshare", "--mount-proc"]);
+        command.args(["--pid", "--fork", "--kill-child", "mmdebstrap"]);
         command.arg("--mode=root").env("TMPDIR", invocation.scratch);
     } else {
-        command.arg("--mode=unshare");
+        // This mode makes such namespaces by itself.
+        command.args(["--pdeathsig", "TERM", "mmdebstrap", "--mode=unshare"]);
     }
+    command.args(["--verbose", "--variant=minbase"]);
+    command.args(["--format=tar", "--skip=output/dev"]);
     let apt =
         ["Apt::Install-Recommends \"false\";", "Acquire::Languages \"none\";"];
     for option in mirror::apt_options().iter().map(String::as_str).chain(apt) {
@@ -174,7 +179,8 @@ fn command(invocation: &Invocation<'_>) -> Command {
 }
 
 fn tar_command(invocation: &Invocation<'_>) -> Command {
-    let mut command = Command::new("tar");
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "tar"]);
     command.args(["--extract", "--file=-", "--numeric-owner", "--directory"]);
     command.arg(invocation.rootfs);
     command.args(if invocation.as_root {
