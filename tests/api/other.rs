@@ -1,8 +1,11 @@
 //! The other paths, and what holds for all of them.
 
+use std::io::Write;
+
+use serde_json::Value;
+
 use super::reply::Reply;
 use super::server::{Server, connect};
-use std::io::Write;
 
 #[test]
 fn unknown_paths_are_not_found_for_every_method() {
@@ -49,9 +52,14 @@ fn nothing_redirects() {
 #[test]
 fn the_other_pages_take_get_and_head_only() {
     let server = Server::start();
-    for target in
-        ["/", "/healthz", "/readyz", "/embed/page.js", "/embed/page.css"]
-    {
+    for target in [
+        "/",
+        "/healthz",
+        "/readyz",
+        "/openapi.json",
+        "/embed/page.js",
+        "/embed/page.css",
+    ] {
         for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
             let reply = server.send(method, target, &[], "{}");
             let message = format!("method not allowed on {target}");
@@ -109,4 +117,60 @@ fn metrics_are_on_the_admin_listener_alone() {
     admin("GET", "/products").assert_failure(404, "not found");
     admin("POST", "/metrics")
         .assert_failure(405, "method not allowed on /metrics");
+}
+
+/// Follows a `$ref` within the document.
+fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
+    match value["$ref"].as_str() {
+        Some(pointer) => document.pointer(&pointer[1..]).expect(pointer),
+        None => value,
+    }
+}
+
+#[test]
+fn the_description_is_that_of_the_server() {
+    let server = Server::start();
+    let reply = server.ask("GET", "/openapi.json");
+    assert_eq!(reply.header("content-type"), Some("application/json"));
+    let document = reply.json();
+    assert_eq!(document["info"]["version"], env!("CARGO_PKG_VERSION"));
+    let check = |path: &str, method: &str, reply: &Reply| {
+        let operation = &document["paths"][path][method];
+        let responses = operation["responses"].as_object().expect(path);
+        let status = reply.status.to_string();
+        let response = responses.get(&status).expect(&status);
+        let response = resolved(&document, response);
+        let found = reply.header("content-type");
+        let described = response["content"].as_object();
+        let described = described.and_then(|types| types.keys().next());
+        if described.is_some() || status == "204" {
+            assert_eq!(found, described.map(String::as_str), "{method} {path}");
+        }
+        let content = &response["content"]["application/json"]["schema"];
+        let schema = resolved(&document, content);
+        for name in schema["required"].as_array().into_iter().flatten() {
+            let name = name.as_str().expect("a name");
+            assert!(reply.json().get(name).is_some(), "{path}: no {name}");
+        }
+    };
+    let tea = r#"{"name":"tea"}"#;
+    let post = |body| server.send("POST", "/products", &[], body);
+    check("/products", "post", &post(tea));
+    check("/products", "post", &post("{}"));
+    check("/products", "get", &server.ask("GET", "/products"));
+    for id in ["1", "2", "x"] {
+        let target = format!("/products/{id}");
+        let one = "/products/{id}";
+        check(one, "get", &server.ask("GET", &target));
+        check(one, "put", &server.send("PUT", &target, &[], tea));
+        check(one, "delete", &server.ask("DELETE", &target));
+    }
+    let compile = "/api/compile";
+    check(compile, "post", &server.send("POST", compile, &[], "{}"));
+    let json = ["Content-Type: application/json"];
+    check(compile, "post", &server.send("POST", compile, &json, "{}"));
+    for path in ["/healthz", "/readyz", "/embed"] {
+        check(path, "get", &server.ask("GET", path));
+    }
+    check("/embed", "get", &server.ask("GET", "/embed?lang=x"));
 }

@@ -18,7 +18,7 @@ pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) admin: SocketAddr,
     process: Child,
-    _data: TempDir,
+    _data: Option<TempDir>,
 }
 
 impl Server {
@@ -30,10 +30,18 @@ impl Server {
     /// Starts with further flags. There is no image, so that no program runs.
     pub(crate) fn with(flags: &[&str]) -> Self {
         let data = tempfile::tempdir().expect("a temporary folder");
+        let folder = data.path().to_str().expect("a path in UTF-8").to_owned();
+        let mut flags = flags.to_vec();
+        flags.extend(["--data-dir", &folder]);
+        Self::spawn(&flags, Some(data))
+    }
+
+    /// Starts with these flags and the operator's data folder, or another
+    /// that goes with the server.
+    pub(crate) fn spawn(flags: &[&str], data: Option<TempDir>) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_sandpiper"))
             .args(["serve", "--listen", "127.0.0.1:0"])
-            .args(["--admin-listen", "127.0.0.1:0", "--data-dir"])
-            .arg(data.path())
+            .args(["--admin-listen", "127.0.0.1:0"])
             .args(flags)
             .stdout(Stdio::piped())
             .spawn()

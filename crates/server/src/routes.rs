@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::StatusCode;
 use sandpiper_engine::{Readiness, limits};
 
@@ -9,13 +10,16 @@ use crate::compile::{Compile, Runner};
 use crate::embed::{self, Embed};
 use crate::health;
 use crate::http::{
-    Answer, ClientAddresses, ClientGone, Exchange, Routes, failure,
+    Answer, ClientAddresses, ClientGone, Exchange, Routes, failure, json,
     method_not_allowed,
 };
 use crate::metrics::Metrics;
 use crate::products::Products;
 use crate::rate_limit::RateLimiter;
 use crate::settings::Settings;
+
+/// The interface, described for programs.
+const OPENAPI: &[u8] = include_bytes!("openapi.json");
 
 /// A path that means something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +32,7 @@ enum Route<'a> {
     EmbedScript,
     EmbedStyle,
     Index,
+    Description,
     Health,
     Readiness,
     Unknown,
@@ -55,6 +60,7 @@ impl<'a> Route<'a> {
             b"/embed/page.js" => Self::EmbedScript,
             b"/embed/page.css" => Self::EmbedStyle,
             b"/" => Self::Index,
+            b"/openapi.json" => Self::Description,
             b"/healthz" => Self::Health,
             b"/readyz" => Self::Readiness,
             _ => Self::Unknown,
@@ -71,6 +77,7 @@ impl<'a> Route<'a> {
             Self::EmbedScript => "/embed/page.js",
             Self::EmbedStyle => "/embed/page.css",
             Self::Index => "/",
+            Self::Description => "/openapi.json",
             Self::Health => "/healthz",
             Self::Readiness => "/readyz",
             Self::Unknown => "unknown",
@@ -152,6 +159,9 @@ impl<R: Runner> Routes for App<R> {
             Route::EmbedScript => embed::script(),
             Route::EmbedStyle => embed::style(),
             Route::Index => embed::index(),
+            Route::Description => {
+                json(StatusCode::OK, Bytes::from_static(OPENAPI))
+            }
             Route::Health => health::alive(),
             Route::Readiness => health::readiness(&self.runner.readiness()),
         };

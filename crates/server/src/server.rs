@@ -13,8 +13,8 @@ use tokio::time::{sleep, timeout};
 
 use crate::compile::Runner;
 use crate::http::{
-    Answer, ClientGone, Exchange, Page, Routes, failure, method_not_allowed,
-    page, serve, stopped,
+    Answer, BodyMemory, ClientGone, Exchange, Page, Routes, failure,
+    method_not_allowed, page, serve, stopped,
 };
 use crate::routes::App;
 use crate::settings::Settings;
@@ -83,6 +83,7 @@ pub(crate) async fn accept<R: Routes + Counted>(
     drain: Duration,
 ) {
     let permits = Arc::new(Semaphore::new(connections));
+    let memory = BodyMemory::default();
     let (stop, stopped) = watch::channel(false);
     let mut accepting = JoinSet::new();
     for listener in listeners {
@@ -90,6 +91,7 @@ pub(crate) async fn accept<R: Routes + Counted>(
             listener,
             Arc::clone(&routes),
             Arc::clone(&permits),
+            memory.clone(),
             stopped.clone(),
             drain,
         ));
@@ -105,18 +107,19 @@ async fn accept_from<R: Routes + Counted>(
     listener: TcpListener,
     routes: Arc<R>,
     permits: Arc<Semaphore>,
+    memory: BodyMemory,
     mut stop: watch::Receiver<bool>,
     drain: Duration,
 ) {
     let mut open = JoinSet::new();
     loop {
-        let end = stop.clone();
+        let (end, memory) = (stop.clone(), memory.clone());
         tokio::select! {
             (permit, (stream, peer)) = next(&listener, &permits) => {
                 let routes = Arc::clone(&routes);
                 open.spawn(async move {
                     let counted = routes.connection();
-                    serve(routes, stream, peer.ip(), end).await;
+                    serve(routes, stream, peer.ip(), memory, end).await;
                     drop((counted, permit));
                 });
             }
@@ -140,11 +143,14 @@ async fn next(
 ) -> (Option<OwnedSemaphorePermit>, (TcpStream, SocketAddr)) {
     // The semaphore is never closed, so that there is always a permit.
     let permit = Arc::clone(permits).acquire_owned().await.ok();
+    let mut told = false;
     loop {
         match listener.accept().await {
             Ok(accepted) => return (permit, accepted),
             Err(error) => {
-                tracing::warn!("a connection cannot be accepted: {error}");
+                if !std::mem::replace(&mut told, true) {
+                    tracing::warn!("no connection can be accepted: {error}");
+                }
                 sleep(ACCEPT_AGAIN).await;
             }
         }

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONTENT_TYPE};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 
@@ -64,6 +64,8 @@ pub(crate) fn page(page: Page) -> Answer {
     *answer.status_mut() = page.status;
     let headers = answer.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(page.content_type));
+    // Small, and another after the next start.
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert(
         HeaderName::from_static("x-content-type-options"),
         HeaderValue::from_static("nosniff"),

@@ -1,14 +1,16 @@
 //! Reading a request's body: bounded in size and in total time.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::header::EXPECT;
+use http::header::{EXPECT, RETRY_AFTER};
 use http::{HeaderMap, StatusCode};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use sandpiper_engine::limits::MIB;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use super::{Answer, failure};
@@ -19,10 +21,26 @@ const BODY_TIME: Duration = Duration::from_secs(30);
 /// and reads later gets to its answer.
 const DISCARD_TIME: Duration = Duration::from_secs(10);
 
+/// A body up to this size is read without asking for memory.
+const SMALL_BODY_BYTES: u64 = 64 * 1024;
+/// Memory for all larger bodies at once. Reached: they wait, and are 503 when
+/// their time is up.
+const MEMORY_BYTES: u64 = 256 * MIB;
+/// What memory is counted in, since a semaphore counts to 32 bits.
+const UNIT_BYTES: u64 = 1024;
+
+/// The memory that the bodies of all connections share.
+#[derive(Clone, Debug)]
+pub(crate) struct BodyMemory(Arc<Semaphore>);
+
 /// The body of one request.
 #[derive(Debug)]
 pub(crate) struct RequestBody {
     incoming: Incoming,
+    memory: BodyMemory,
+    /// What was taken of `memory`, until the request is answered: the content
+    /// lives on in what is made of it.
+    held: Option<OwnedSemaphorePermit>,
     /// Most bytes that are taken, read or discarded.
     limit: u64,
     taken: u64,
@@ -38,19 +56,30 @@ pub(crate) enum BodyError {
     TooLarge { limit: u64 },
     #[error("the request body took longer than {} s", BODY_TIME.as_secs())]
     TooSlow,
+    #[error("too many large requests at once")]
+    Busy,
     #[error("the request body is cut short or malformed")]
     Broken,
+}
+
+impl Default for BodyMemory {
+    fn default() -> Self {
+        let units = usize::try_from(MEMORY_BYTES / UNIT_BYTES);
+        Self(Arc::new(Semaphore::new(units.unwrap_or(usize::MAX))))
+    }
 }
 
 impl RequestBody {
     pub(crate) fn new(
         incoming: Incoming,
+        memory: BodyMemory,
         headers: &HeaderMap,
         limit: u64,
     ) -> Self {
         let waits = headers.contains_key(EXPECT);
         let deadline = Instant::now() + BODY_TIME;
-        Self { incoming, limit, taken: 0, deadline, waits }
+        let held = None;
+        Self { incoming, memory, held, limit, taken: 0, deadline, waits }
     }
 
     /// The whole body.
@@ -59,6 +88,7 @@ impl RequestBody {
         if self.incoming.size_hint().lower() > self.limit {
             return Err(BodyError::TooLarge { limit: self.limit });
         }
+        self.hold_memory().await?;
         self.waits = false;
         let mut whole = BytesMut::new();
         while let Some(chunk) = self.chunk(self.deadline).await? {
@@ -87,6 +117,21 @@ impl RequestBody {
         true
     }
 
+    /// Takes memory for the whole body at once: who took it piece by piece
+    /// could wait for others that wait for it.
+    async fn hold_memory(&mut self) -> Result<(), BodyError> {
+        let most = self.incoming.size_hint().upper().unwrap_or(self.limit);
+        if most <= SMALL_BODY_BYTES {
+            return Ok(());
+        }
+        let units = u32::try_from(most.div_ceil(UNIT_BYTES));
+        let semaphore = Arc::clone(&self.memory.0);
+        let permit = semaphore.acquire_many_owned(units.unwrap_or(u32::MAX));
+        let permit = timeout_at(self.deadline, permit).await;
+        self.held = permit.map_err(|_| BodyError::Busy)?.ok();
+        Ok(())
+    }
+
     /// The next piece; trailers are passed over.
     async fn chunk(
         &mut self,
@@ -111,8 +156,15 @@ impl From<BodyError> for Answer {
         let status = match error {
             BodyError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             BodyError::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            BodyError::Busy => StatusCode::SERVICE_UNAVAILABLE,
             BodyError::Broken => StatusCode::BAD_REQUEST,
         };
-        failure(status, &error.to_string())
+        let mut answer = failure(status, &error.to_string());
+        if error == BodyError::Busy {
+            // By then each of those that are being read has ended.
+            let wait = BODY_TIME.as_secs().into();
+            answer.headers_mut().insert(RETRY_AFTER, wait);
+        }
+        answer
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use http::header::CONNECTION;
+use http::request::Parts;
 use http::{HeaderValue, Request, Response};
 use http_body_util::Either;
 use hyper::body::Incoming;
@@ -18,7 +19,7 @@ use tokio::sync::watch;
 
 use super::compression::Encoded;
 use super::socket::{Link, Socket};
-use super::{Answer, RequestBody, compressed};
+use super::{Answer, BodyMemory, RequestBody, compressed, decoded_path};
 
 /// Time for the head of a request, the wait for it included: an idle
 /// connection is closed then.
@@ -44,7 +45,7 @@ pub(crate) trait Routes: Send + Sync + 'static {
 /// A request as the routes see it.
 #[derive(Debug)]
 pub(crate) struct Exchange<'a> {
-    pub(crate) head: &'a http::request::Parts,
+    pub(crate) head: &'a Parts,
     /// The percent-decoded path.
     pub(crate) path: &'a [u8],
     pub(crate) body: &'a mut RequestBody,
@@ -63,14 +64,20 @@ pub(crate) async fn serve<R: Routes>(
     routes: Arc<R>,
     stream: TcpStream,
     peer: IpAddr,
+    memory: BodyMemory,
     mut stop: watch::Receiver<bool>,
 ) {
     // Answers are written whole: waiting for more only delays them.
     let _ = stream.set_nodelay(true);
     let link = Arc::new(Link::new(stream));
     let unread = AtomicBool::new(false);
-    let service =
-        service_fn(|request| respond(&*routes, &link, peer, &unread, request));
+    let service = service_fn(|request: Request<Incoming>| {
+        let (head, incoming) = request.into_parts();
+        let limit = routes.body_limit(&decoded_path(head.uri.path()));
+        let memory = memory.clone();
+        let body = RequestBody::new(incoming, memory, &head.headers, limit);
+        respond(&*routes, &link, peer, &unread, head, body)
+    });
     let io = TokioIo::new(Socket::new(Arc::clone(&link)));
     let mut connection = pin!(
         http1::Builder::new()
@@ -109,12 +116,10 @@ async fn respond<R: Routes>(
     link: &Link,
     peer: IpAddr,
     unread: &AtomicBool,
-    request: Request<Incoming>,
+    head: Parts,
+    mut body: RequestBody,
 ) -> Result<Response<Encoded>, ClientGone> {
-    let (head, incoming) = request.into_parts();
-    let path = super::decoded_path(head.uri.path());
-    let limit = routes.body_limit(&path);
-    let mut body = RequestBody::new(incoming, &head.headers, limit);
+    let path = decoded_path(head.uri.path());
     let exchange =
         Exchange { head: &head, path: &path, body: &mut body, peer, link };
     let mut answer = routes.answer(exchange).await?;

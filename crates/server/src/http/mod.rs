@@ -14,7 +14,7 @@ pub(crate) use address::ClientAddresses;
 pub(crate) use answer::{
     Answer, Body, Page, failure, json, method_not_allowed, no_content, page,
 };
-pub(crate) use body::{BodyError, RequestBody};
+pub(crate) use body::{BodyError, BodyMemory, RequestBody};
 pub(crate) use compression::compressed;
 pub(crate) use connection::{ClientGone, Exchange, Routes, serve, stopped};
 pub(crate) use json::text as json_text;

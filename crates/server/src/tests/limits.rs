@@ -83,3 +83,33 @@ async fn connections_are_bounded() {
     assert_eq!(Reply::read(&mut first).await.status, 200);
     assert_eq!(Reply::read(&mut second).await.status, 200);
 }
+
+#[tokio::test(start_paused = true)]
+async fn large_bodies_share_their_memory() {
+    let server = TestServer::start().await;
+    let begin = async |length: u32| {
+        let mut stream = server.connect().await;
+        let request = format!(
+            "POST /products HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        stream
+    };
+    // As many as the memory holds; none of them ends.
+    let mut slow = Vec::new();
+    for _ in 0..256 {
+        slow.push(begin(1 << 20).await);
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let small = server.ask(post("/products", CLOSE, r#"{"name":"a"}"#)).await;
+    assert_eq!(small.status, 201);
+    let body = format!(r#"{{"name":"{}"}}"#, "x".repeat(100_000));
+    let begun = tokio::time::Instant::now();
+    let large = server.ask(post("/products", CLOSE, &body)).await;
+    assert_eq!(large.status, 201);
+    // Not before the slow ones were refused, which made room.
+    assert!(begun.elapsed() > Duration::from_secs(20));
+    Reply::read(&mut slow.remove(0))
+        .await
+        .assert_failure(408, "the request body took longer than 30 s");
+}
