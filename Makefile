@@ -1,0 +1,40 @@
+# What people type. Builds are cached outside of the checkout, by content.
+
+XDG_CACHE_HOME ?= $(HOME)/.cache
+CARGO_TARGET_DIR ?= $(XDG_CACHE_HOME)/sandpiper/target
+export CARGO_TARGET_DIR
+
+# The explicit target is that of .cargo/config.toml.
+binary = $(CARGO_TARGET_DIR)/$(shell rustc -vV | sed -n 's/^host: //p')/release/sandpiper
+
+.PHONY: help run test check build images lint bench clean setup
+
+help: ## say what there is
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+run: build ## install what is missing, build, and serve on port 8080
+	@scripts/run $(binary)
+
+test: setup ## everything: lints, images, and every test there is
+	@scripts/test
+
+check: setup ## the quick loop: no images, no root
+	@scripts/check
+
+build: setup ## the release binary
+	cargo build --release --package sandpiper
+
+images: build ## the images that are missing
+	$(binary) images build
+
+lint: setup ## format, lints and licences
+	@scripts/lint
+
+bench: build images ## measurements against other ways to do the same
+	bench/run $(binary)
+
+clean: ## remove what was built; images stay (sandpiper images remove)
+	cargo clean
+
+setup:
+	@scripts/setup
