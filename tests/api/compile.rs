@@ -275,3 +275,26 @@ fn clients_behind_a_named_proxy_are_told_apart() {
     assert_eq!(ask(&server, "X-Forwarded-For: 192.0.2.1"), left("19"));
     assert_eq!(ask(&server, "X-Forwarded-For: 192.0.2.2"), left("18"));
 }
+
+#[test]
+fn an_unnamed_proxy_is_told_once() {
+    let warnings = |flags: &[&str], headers: &[&str]| {
+        let server = Server::with(flags);
+        for _ in 0..3 {
+            server.send("POST", "/api/compile", headers, "");
+        }
+        let log = server.into_log();
+        assert!(log.contains("stopped"), "{log}");
+        log.lines()
+            .filter(|line| line.contains("WARN"))
+            .filter(|line| line.contains("--trusted-proxy 127.0.0.1"))
+            .count()
+    };
+    assert_eq!(warnings(&[], &["X-Forwarded-For: 192.0.2.1"]), 1);
+    assert_eq!(warnings(&[], &["Forwarded: for=192.0.2.1"]), 1);
+    assert_eq!(warnings(&[], &["X-None: 1"]), 0);
+    let named = ["--trusted-proxy", "127.0.0.0/8"];
+    assert_eq!(warnings(&named, &["X-Forwarded-For: 192.0.2.1"]), 0);
+    let other = ["--trusted-proxy", "10.0.0.0/8"];
+    assert_eq!(warnings(&other, &["X-Forwarded-For: 192.0.2.1"]), 0);
+}

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -18,6 +19,8 @@ pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) admin: SocketAddr,
     process: Child,
+    /// What it logged since it listens.
+    log: Arc<Mutex<String>>,
     _data: Option<TempDir>,
 }
 
@@ -50,11 +53,36 @@ impl Server {
         let mut output = BufReader::new(output);
         let address = announced(&mut output, "listening on http://");
         let admin = announced(&mut output, "metrics on http://");
-        // A log that nobody reads would block the server when it is long.
+        let log = Arc::new(Mutex::new(String::new()));
+        let kept = Arc::clone(&log);
+        // Ends with the server.
         std::thread::spawn(move || {
-            std::io::copy(&mut output, &mut std::io::sink())
+            for line in output.lines().map_while(Result::ok) {
+                let mut log = kept.lock().expect("no panic under the lock");
+                *log += &line;
+                log.push('\n');
+            }
         });
-        Self { address, admin, process, _data: data }
+        Self { address, admin, process, log, _data: data }
+    }
+
+    /// Lets the server end, and gives what it logged since it listens.
+    pub(crate) fn into_log(mut self) -> String {
+        self.end();
+        // The reader needs a moment to come to the end.
+        while Arc::strong_count(&self.log) > 1 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.log.lock().expect("no panic under the lock").clone()
+    }
+
+    fn end(&mut self) {
+        if let Ok(pid) = i32::try_from(self.process.id()) {
+            let pid = Pid::from_raw(pid).expect("a process");
+            // The server removes what it made, given the time.
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        let _ = self.process.wait();
     }
 
     pub(crate) fn connect(&self) -> TcpStream {
@@ -108,12 +136,9 @@ pub(crate) fn connect(address: SocketAddr) -> TcpStream {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if let Ok(pid) = i32::try_from(self.process.id()) {
-            let pid = Pid::from_raw(pid).expect("a process");
-            // The server removes what it made, given the time.
-            let _ = kill_process(pid, Signal::TERM);
+        if matches!(self.process.try_wait(), Ok(None)) {
+            self.end();
         }
-        let _ = self.process.wait();
     }
 }
 
