@@ -36,6 +36,8 @@ impl Server {
         let folder = data.path().to_str().expect("a path in UTF-8").to_owned();
         let mut flags = flags.to_vec();
         flags.extend(["--data-dir", &folder]);
+        // Else a host without control groups is the reason for every 503.
+        flags.push("--allow-missing-limits");
         Self::spawn(&flags, Some(data))
     }
 

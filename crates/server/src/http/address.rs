@@ -71,8 +71,8 @@ impl ClientAddresses {
             self.warned.call_once(|| {
                 tracing::warn!(
                     "{peer} sends X-Forwarded-For or Forwarded but is no named \
-                     proxy, so that all clients behind it share one rate limit; \
-                     name it with --trusted-proxy {peer}"
+                     proxy, so that all clients behind it share one rate \
+                     limit; name it with --trusted-proxy {peer}"
                 );
             });
         }

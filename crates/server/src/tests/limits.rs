@@ -90,7 +90,8 @@ async fn large_bodies_share_their_memory() {
     let begin = async |length: u32| {
         let mut stream = server.connect().await;
         let request = format!(
-            "POST /products HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n"
+            "POST /products HTTP/1.1\r\nHost: x\r\n\
+             Content-Length: {length}\r\n\r\n"
         );
         stream.write_all(request.as_bytes()).await.unwrap();
         stream
