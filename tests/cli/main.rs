@@ -13,10 +13,16 @@ mod serve;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
+
+/// How long a test waits for what must come, before it fails.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The program, with nothing in its environment and a data folder that goes
 /// with the test.
@@ -51,29 +57,36 @@ impl Sandpiper {
 
     /// Starts the program and waits for its line about listening.
     fn serve(mut self) -> Server {
-        let mut child = self.command.spawn().unwrap();
-        let mut log = BufReader::new(child.stdout.take().unwrap());
-        let mut seen = String::new();
-        while !seen.contains("listening on http://") {
-            if log.read_line(&mut seen).unwrap() == 0 {
-                let mut error = String::new();
-                let stderr = child.stderr.as_mut().unwrap();
-                stderr.read_to_string(&mut error).unwrap();
-                panic!("it ended: {seen}{error}");
+        let mut child = self.command.stderr(Stdio::inherit()).spawn().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let (sender, log) = mpsc::channel();
+        thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                // The test may have seen enough.
+                let _ = sender.send(line + "\n");
             }
-        }
-        let (_, url) = seen.split_once("listening on http://").unwrap();
+        });
+        let mut server = Server {
+            child,
+            log,
+            seen: String::new(),
+            address: ([0, 0, 0, 0], 0).into(),
+            _data: self.data,
+        };
+        server.wait_for("listening on http://");
+        let (_, url) = server.seen.split_once("listening on http://").unwrap();
         let end = url.find(|c: char| c.is_whitespace() || c == '"').unwrap();
         let address = url[..end].replace("localhost", "127.0.0.1");
-        let address = address.parse().unwrap();
-        Server { child, log, seen, address, _data: self.data }
+        server.address = address.parse().unwrap();
+        server
     }
 }
 
 /// A server that ends with the test.
 struct Server {
     child: Child,
-    log: BufReader<ChildStdout>,
+    /// Lines of the log.
+    log: Receiver<String>,
     /// What the log has said so far.
     seen: String,
     address: SocketAddr,
@@ -101,14 +114,26 @@ impl Server {
     /// Reads the log until it says `text`.
     fn wait_for(&mut self, text: &str) {
         while !self.seen.contains(text) {
-            let read = self.log.read_line(&mut self.seen).unwrap();
-            assert_ne!(read, 0, "it ended without {text:?}: {}", self.seen);
+            match self.log.recv_timeout(PATIENCE) {
+                Ok(line) => self.seen.push_str(&line),
+                Err(error) => {
+                    panic!("no {text:?} ({error}): {}", self.seen)
+                }
+            }
         }
     }
 
     /// Waits for the end; the exit status and the whole log.
     fn end(mut self) -> (ExitStatus, String) {
-        self.log.read_to_string(&mut self.seen).unwrap();
+        loop {
+            match self.log.recv_timeout(PATIENCE) {
+                Ok(line) => self.seen.push_str(&line),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    panic!("it does not end: {}", self.seen)
+                }
+            }
+        }
         (self.child.wait().unwrap(), std::mem::take(&mut self.seen))
     }
 }
