@@ -58,14 +58,19 @@ pub(crate) fn recipes() -> anyhow::Result<Vec<Recipe>> {
 /// The images of a data folder, as the engine asks for them.
 #[derive(Debug)]
 pub(crate) struct ImageSource {
-    store: Store,
+    /// Or why there is none.
+    store: Result<Store, String>,
     recipes: Vec<Recipe>,
 }
 
 impl ImageSource {
-    /// Opens the store in `data_dir`.
+    /// Opens the store in `data_dir`. Where that fails, every image is broken:
+    /// what needs no image goes on.
+    ///
+    /// # Errors
+    /// An embedded recipe is wrong.
     pub(crate) fn open(data_dir: &Path) -> anyhow::Result<Self> {
-        let store = Store::open(data_dir)?;
+        let store = Store::open(data_dir).map_err(|error| error.to_string());
         Ok(Self { store, recipes: recipes()? })
     }
 }
@@ -76,7 +81,11 @@ impl Images for ImageSource {
         let Some(recipe) = recipes.find(|recipe| recipe.name() == image) else {
             return ImageState::Broken("there is no recipe for it".to_owned());
         };
-        match self.store.state(recipe) {
+        let store = match &self.store {
+            Ok(store) => store,
+            Err(why) => return ImageState::Broken(why.clone()),
+        };
+        match store.state(recipe) {
             State::Ready { rootfs } => ImageState::Ready(rootfs),
             State::Building { progress } => ImageState::Building(progress),
             State::Missing => ImageState::Missing,
@@ -123,6 +132,15 @@ mod tests {
             let found = recipes.any(|recipe| recipe.name() == language.image());
             assert!(found, "{} has no image", language.id());
         }
+    }
+
+    #[test]
+    fn without_a_data_folder_every_image_is_broken() {
+        let images = ImageSource::open(Path::new("/proc/none")).unwrap();
+        let state = images.state("python");
+        let ImageState::Broken(why) = &state else { panic!("{state:?}") };
+        assert!(why.contains("/proc/none"), "{why}");
+        assert!(matches!(images.state("cobol"), ImageState::Broken(_)));
     }
 
     #[test]

@@ -10,11 +10,14 @@ use socket2::{Domain, Protocol, Socket, Type};
 const BACKLOG: i32 = 1_024;
 
 /// Listens on `address`. The unspecified IPv6 address takes IPv4 as well, and
-/// stands for IPv4 alone where IPv6 is off.
+/// stands for IPv4 alone where IPv6 is off. `flag` chooses the address.
 ///
 /// # Errors
 /// The address cannot be had, in words for the operator.
-pub(crate) fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
+pub(crate) fn listen(
+    address: SocketAddr,
+    flag: &str,
+) -> anyhow::Result<TcpListener> {
     let every = address.is_ipv6() && address.ip().is_unspecified();
     bind(address)
         .or_else(|error| {
@@ -24,7 +27,7 @@ pub(crate) fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
             Err(error)
         })
         .with_context(|| {
-            format!("cannot listen on {address} (choose with --listen)")
+            format!("cannot listen on {address} ({flag} takes another)")
         })
 }
 
@@ -57,17 +60,18 @@ mod tests {
 
     #[test]
     fn an_ipv4_client_reaches_the_ipv6_default() {
-        let listener = listen("[::]:0".parse().unwrap()).unwrap();
+        let listener = listen("[::]:0".parse().unwrap(), "").unwrap();
         let port = listener.local_addr().unwrap().port();
         std::net::TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
     }
 
     #[test]
     fn a_taken_port_is_told() {
-        let taken = listen("127.0.0.1:0".parse().unwrap()).unwrap();
+        let taken = listen("127.0.0.1:0".parse().unwrap(), "").unwrap();
         let address = taken.local_addr().unwrap();
-        let error = format!("{:#}", listen(address).unwrap_err());
+        let error = format!("{:#}", listen(address, "--flag").unwrap_err());
         assert!(error.contains(&address.to_string()), "{error}");
+        assert!(error.contains("(--flag takes another)"), "{error}");
         assert!(error.contains("in use"), "{error}");
     }
 

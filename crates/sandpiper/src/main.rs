@@ -34,7 +34,36 @@ fn main() -> ExitCode {
     };
     result.unwrap_or_else(|error| {
         // Nobody may be reading, and there is nobody else to tell.
-        let _ = writeln!(io::stderr(), "sandpiper: {error:#}");
+        let _ = writeln!(io::stderr(), "sandpiper: {}", in_words(&error));
         ExitCode::FAILURE
     })
+}
+
+/// An error and its causes, each told once: some tell their cause themselves.
+fn in_words(error: &anyhow::Error) -> String {
+    let mut words = String::new();
+    for cause in error.chain() {
+        let cause = cause.to_string();
+        if words.is_empty() {
+            words = cause;
+        } else if !words.ends_with(&cause) {
+            words = format!("{words}: {cause}");
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    #[test]
+    fn causes_are_told_once() {
+        let plain = anyhow!("no disk").context("no file").context("no image");
+        assert_eq!(in_words(&plain), "no image: no file: no disk");
+        let twice = anyhow!("no disk").context("no file: no disk");
+        assert_eq!(in_words(&twice), "no file: no disk");
+    }
 }

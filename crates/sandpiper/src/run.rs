@@ -39,7 +39,8 @@ pub(crate) fn run(
     logging::start(common, Target::Stderr, Level::WARN)?;
     Ok(ExitCode::from(try_run(common, args).unwrap_or_else(|error| {
         // Nobody may be reading, and there is nobody else to tell.
-        let _ = writeln!(io::stderr(), "sandpiper: {error:#}");
+        let _ =
+            writeln!(io::stderr(), "sandpiper: {}", crate::in_words(&error));
         NOT_RUN
     })))
 }

@@ -31,14 +31,18 @@ pub(crate) fn serve(
     let boxes = settings.boxes;
     let box_bytes = settings.limits.memory_bytes;
     // Before root is dropped: ports below 1,024 are root's.
-    let listener = listen(args.listen()?)?;
+    let listener = listen(args.listen()?, "--listen")?;
     let admin = admin_listener(args)?;
     let images = Arc::new(ImageSource::open(&common.data_dir()?)?);
     let service = Service::prepare(&args.sandbox, settings, catalog, images)?;
-    let offer = service.offer().to_owned();
+    let offer = service.offer().clone();
     let announce = move |address| {
         info!("listening on {}", url(address));
-        info!("{offer}");
+        if offer.is_whole {
+            info!("{}", offer.text);
+        } else {
+            warn!("{}", offer.text);
+        }
         let fit = boxes_fit(boxes, box_bytes, machine::memory_bytes());
         if fit.grade != Grade::Good {
             warn!("{}: {}", fit.found, fit.mend);
@@ -58,11 +62,12 @@ pub(crate) fn serve(
 fn admin_listener(args: &ServeArgs) -> anyhow::Result<Option<TcpListener>> {
     let (address, chosen) = args.admin_listen();
     let Some(address) = address else { return Ok(None) };
-    match listen(address) {
+    match listen(address, "--admin-listen") {
         Ok(listener) => Ok(Some(listener)),
-        Err(error) if chosen => Err(error.context("--admin-listen")),
+        Err(error) if chosen => Err(error),
         Err(error) => {
-            warn!("no /metrics: {error:#}; choose with --admin-listen");
+            let error = crate::in_words(&error);
+            warn!("no /metrics: {error}");
             Ok(None)
         }
     }

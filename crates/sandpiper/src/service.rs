@@ -18,7 +18,16 @@ const LAST_BOXES: Duration = Duration::from_secs(5);
 pub(crate) struct Service {
     runtime: Runtime,
     engine: Engine,
-    offer: String,
+    offer: Offer,
+}
+
+/// What the host offers.
+#[derive(Clone, Debug)]
+pub(crate) struct Offer {
+    /// Which limits it enforces, and what keeps boxes apart.
+    pub(crate) text: String,
+    /// Whether nothing is weaker than it could be.
+    pub(crate) is_whole: bool,
 }
 
 impl Service {
@@ -50,8 +59,8 @@ impl Service {
         Ok(Self { runtime, engine, offer })
     }
 
-    /// Which limits the host enforces, and what keeps boxes apart.
-    pub(crate) fn offer(&self) -> &str {
+    /// What the host offers.
+    pub(crate) fn offer(&self) -> &Offer {
         &self.offer
     }
 
@@ -77,7 +86,7 @@ impl Service {
     }
 }
 
-fn offer(host: &Host) -> String {
+fn offer(host: &Host) -> Offer {
     let Controllers { memory, processes, cpu_share, cpu_time } =
         host.controllers();
     let parts = [
@@ -86,19 +95,23 @@ fn offer(host: &Host) -> String {
         ("CPU shares", cpu_share),
         ("CPU time", cpu_time),
     ];
-    let with = |wanted: bool| {
+    let names = |wanted: bool| {
         let names = parts.iter().filter(|(_, there)| *there == wanted);
         names.map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
     };
-    let mut text = format!("limits on {}", with(true));
-    if with(true).is_empty() {
-        text = "no limits on what a box uses together".to_owned();
-    } else if !with(false).is_empty() {
-        text = format!("{text}; none on {}", with(false));
-    }
+    let limits = match (names(true), names(false)) {
+        (there, lacking) if lacking.is_empty() => format!("limits on {there}"),
+        (there, lacking) if there.is_empty() => {
+            format!("no limit on {lacking}")
+        }
+        (there, lacking) => format!("limits on {there}, but not on {lacking}"),
+    };
     let identity = match host.identity() {
         Identity::Range => "each box has user ids of its own",
         Identity::Single => "boxes share the server's user id (weaker)",
     };
-    format!("{}: {text}; {identity}", host.describe_groups())
+    Offer {
+        text: format!("{limits}; {identity}; {}", host.describe_groups()),
+        is_whole: names(false).is_empty() && host.identity() == Identity::Range,
+    }
 }
