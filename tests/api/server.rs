@@ -44,7 +44,10 @@ impl Server {
     /// Starts with these flags and the operator's data folder, or another
     /// that goes with the server.
     pub(crate) fn spawn(flags: &[&str], data: Option<TempDir>) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_sandpiper"))
+        // The kernel ends the server with the thread that started it, so that
+        // it cannot outlive a test process that has no chance to end it.
+        let mut process = Command::new("setpriv")
+            .args(["--pdeathsig", "TERM", env!("CARGO_BIN_EXE_sandpiper")])
             .args(["serve", "--listen", "127.0.0.1:0"])
             .args(["--admin-listen", "127.0.0.1:0"])
             .args(flags)

@@ -1,0 +1,13 @@
+//! Programs of every language, sent to the running service over HTTP: what
+//! they print, how they end, and what they cannot do. Needs the images.
+
+#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+
+mod c;
+mod case;
+mod cpp;
+mod python;
+mod service;
+mod together;
+
+use case::{Case, run};

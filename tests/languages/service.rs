@@ -1,0 +1,81 @@
+//! The service that all tests of this target share, with every language ready.
+
+use std::sync::OnceLock;
+use std::sync::mpsc::channel;
+use std::thread::{park, sleep, spawn};
+use std::time::Duration;
+
+use crate::case::Answer;
+
+#[path = "../api/reply.rs"]
+#[allow(dead_code, reason = "shared with the api tests, which use more")]
+mod reply;
+#[path = "../api/server.rs"]
+#[allow(dead_code, reason = "shared with the api tests, which use more")]
+mod server;
+
+pub(crate) use server::Server;
+
+/// A server with the operator's images and no rate limit. Tests may wait for
+/// each other's runs, so the queue is long.
+pub(crate) fn start(flags: &[&str]) -> Server {
+    let flags = [&["--compile-rate-limit=0"], flags].concat();
+    let server = Server::spawn(&flags, None);
+    wait_until_ready(&server);
+    server
+}
+
+/// Waits for every language; an image that is missing fails the test at once.
+fn wait_until_ready(server: &Server) {
+    loop {
+        let answer = server.ask("GET", "/readyz").json();
+        let languages = answer["languages"].as_array().unwrap();
+        if languages.iter().all(|language| language["state"] == "ready") {
+            return;
+        }
+        for language in languages {
+            let lost = ["missing", "broken"].map(|state| state.into());
+            assert!(
+                !lost.contains(&language["state"]),
+                "{language}; the tests need the images: `make images`"
+            );
+        }
+        sleep(Duration::from_millis(100));
+    }
+}
+
+/// The shared server, with places for all tests at once.
+pub(crate) fn shared() -> &'static Server {
+    static SHARED: OnceLock<Server> = OnceLock::new();
+    SHARED.get_or_init(|| {
+        let (tell, started) = channel();
+        // It ends with the thread that started it: this one stays until the
+        // test process ends.
+        spawn(move || {
+            let flags = ["--boxes=4", "--queue=1000", "--queue-wait=600s"];
+            tell.send(start(&flags)).unwrap();
+            loop {
+                park();
+            }
+        });
+        started.recv().unwrap()
+    })
+}
+
+/// Sends a compile request and reads the answer, which must be a 200.
+pub(crate) fn compile(server: &Server, request: &serde_json::Value) -> Answer {
+    let body = request.to_string();
+    let json = ["Content-Type: application/json"];
+    let reply = server.send("POST", "/api/compile", &json, body);
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    let fields = reply.json();
+    let fields = fields.as_object().unwrap();
+    assert_eq!(fields.len(), 2, "{fields:?}");
+    let text = |name: &str| fields[name].as_str().unwrap().to_owned();
+    Answer {
+        stdout: text("stdout"),
+        stderr: text("stderr"),
+        exit: reply.header("sandpiper-exit").unwrap().to_owned(),
+        timing: reply.header("server-timing").unwrap().to_owned(),
+    }
+}
