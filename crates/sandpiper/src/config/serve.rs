@@ -21,8 +21,9 @@ const ADMIN: SocketAddr =
 /// Flags of `serve`.
 #[derive(Args, Debug)]
 pub(crate) struct ServeArgs {
-    /// Address and port to serve on [default: [::]:8080, or the port that
-    /// the variable PORT names; IPv4 alone where IPv6 is off]
+    /// Address and port to serve on [default: port 8080, or that of the
+    /// variable PORT, on every interface: IPv6 and IPv4, or IPv4 alone where
+    /// IPv6 is off]
     #[arg(long, value_name = "HOST:PORT", value_parser = values::address)]
     listen: Option<SocketAddr>,
 
