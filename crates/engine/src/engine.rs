@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use sandpiper_languages::{Catalog, Language, Plan, Submission};
-use sandpiper_sandbox::Host;
+use sandpiper_sandbox::{Host, SandboxError};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
@@ -20,6 +20,10 @@ use crate::{Limits, run};
 const LOOK_AT_IMAGES: Duration = Duration::from_secs(1);
 /// When a client may come back for a language whose image is being built.
 const BUILDING_RETRY: Duration = Duration::from_secs(10);
+
+/// What a client reads where no box can be made; the reason is in the log.
+const NO_HOST: &str = "this host has no safe sandbox: the operator's log says \
+                       why, and `sandpiper doctor` how to mend it";
 
 /// Settings of the engine, from the operator.
 #[derive(Clone, Debug)]
@@ -78,7 +82,8 @@ pub struct Engine {
 #[derive(Debug)]
 struct Shared {
     settings: Settings,
-    host: Arc<Host>,
+    /// Why there is none, where boxes cannot be made here.
+    host: Result<Arc<Host>, String>,
     catalog: Catalog,
     images: Arc<dyn Images>,
     admission: Admission,
@@ -86,14 +91,24 @@ struct Shared {
 }
 
 impl Engine {
-    /// An engine on a prepared host. Starts to look at the images and to check
+    /// An engine on a prepared host; without one it refuses every submission
+    /// and tells the client to ask the operator. Starts to look at the images and to check
     /// each language by its starter program; call it in a runtime.
     pub fn new(
         settings: Settings,
-        host: Host,
+        host: Result<Host, SandboxError>,
         catalog: Catalog,
         images: Arc<dyn Images>,
     ) -> Self {
+        let host = match host {
+            Ok(host) => why_unsafe(&host, &settings).map_or(Ok(host), Err),
+            Err(error) => Err(error.to_string()),
+        };
+        let host = host.map(Arc::new).inspect_err(|why| {
+            tracing::error!(
+                "nothing can run: {why}; `sandpiper doctor` says how to mend it"
+            );
+        });
         let admission = Admission::new(
             settings.boxes,
             settings.queue_length,
@@ -108,7 +123,7 @@ impl Engine {
             .collect();
         let shared = Arc::new(Shared {
             settings,
-            host: Arc::new(host),
+            host,
             catalog,
             images,
             admission,
@@ -159,7 +174,9 @@ impl Engine {
 
     /// Waits until every box is gone, and removes the control groups.
     pub async fn close(&self) {
-        self.shared.host.close().await;
+        if let Ok(host) = &self.shared.host {
+            host.close().await;
+        }
     }
 }
 
@@ -186,6 +203,7 @@ impl Shared {
         plan: Plan,
         client: IpAddr,
     ) -> Result<Outcome, Refusal> {
+        let host = self.host.as_ref().map_err(|_| Refusal::Failed)?;
         let image = plan.image.clone();
         let rootfs = self.rootfs(&image)?;
         let arrived = Instant::now();
@@ -193,7 +211,7 @@ impl Shared {
         let timing = Timing { queue: arrived.elapsed(), ..Timing::default() };
         let limits = &self.settings.limits;
         let language = plan.language.clone();
-        let run = run::run(&self.host, limits, plan, rootfs, slot, timing);
+        let run = run::run(host, limits, plan, rootfs, slot, timing);
         run.await.map_err(|error| {
             tracing::error!(%language, %error, "the sandbox failed");
             // An image that is gone is told as what it is.
@@ -213,27 +231,12 @@ impl Shared {
         }
     }
 
-    /// Why nothing may run here, if so: programs would be without limits.
-    fn missing_limits(&self) -> Option<String> {
-        let has = self.host.controllers();
-        if self.settings.allow_missing_limits || has.memory && has.processes {
-            return None;
-        }
-        let groups = self.host.describe_groups();
-        Some(format!(
-            "this host cannot limit memory and processes ({groups}); \
-             `sandpiper doctor` says how to mend it, \
-             --allow-missing-limits runs without"
-        ))
-    }
-
     /// Looks at every language once; runs starter programs that are new.
     async fn look(&self, checks: &mut Checks) {
-        let missing_limits = self.missing_limits();
         for language in self.catalog.languages() {
-            let readiness = match &missing_limits {
-                Some(why) => Readiness::Broken(why.clone()),
-                None => self.look_at(language, checks).await,
+            let readiness = match &self.host {
+                Ok(_) => self.look_at(language, checks).await,
+                Err(_) => Readiness::Broken(NO_HOST.to_owned()),
             };
             self.publish(language.id(), readiness);
         }
@@ -301,6 +304,19 @@ impl Shared {
             }
         });
     }
+}
+
+/// Why nothing may run on this host, if so: programs would be without limits.
+fn why_unsafe(host: &Host, settings: &Settings) -> Option<String> {
+    let has = host.controllers();
+    if settings.allow_missing_limits || has.memory && has.processes {
+        return None;
+    }
+    Some(format!(
+        "this host cannot limit memory and processes ({}), and \
+         --allow-missing-limits was not given",
+        host.describe_groups()
+    ))
 }
 
 /// Keeps the readiness true until the engine is dropped.

@@ -22,5 +22,6 @@ pub use outcome::{End, LimitReached, Outcome, Stage, Timing};
 pub use readiness::{ImageState, Images, Readiness};
 pub use sandpiper_languages as languages;
 pub use sandpiper_sandbox::{
-    Controllers, Host, HostSettings, INIT_NAME, Identity, init_main,
+    Controllers, Host, HostSettings, INIT_NAME, Identity, SandboxError,
+    init_main,
 };

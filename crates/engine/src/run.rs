@@ -54,7 +54,7 @@ pub(crate) async fn run(
     }
     let (stage, outcome) = last.ok_or_else(|| SandboxError {
         step: "run a plan".to_owned(),
-        source: std::io::Error::other("the plan has no step"),
+        cause: std::io::Error::other("the plan has no step"),
     })?;
     let end = end_of(&limits, stage, &outcome);
     let wrote = (outcome.stdout, outcome.stderr);
@@ -71,7 +71,7 @@ impl Occupied {
     fn sandbox(&mut self) -> Result<&mut Sandbox, SandboxError> {
         self.sandbox.as_mut().ok_or_else(|| SandboxError {
             step: "run a plan".to_owned(),
-            source: std::io::Error::other("the box is gone"),
+            cause: std::io::Error::other("the box is gone"),
         })
     }
 }

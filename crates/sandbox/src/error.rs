@@ -5,20 +5,20 @@ use std::io;
 /// A failure of the sandbox, for the operator's log. What the program does is
 /// never an error but an [`Outcome`](crate::Outcome).
 #[derive(Debug, thiserror::Error)]
-#[error("{step}: {source}")]
+#[error("{step}: {cause}")]
 pub struct SandboxError {
     /// What was being done, such as `mount proc`.
     pub step: String,
     /// What the kernel said.
-    pub source: io::Error,
+    pub cause: io::Error,
 }
 
 /// The crate's result.
 pub type Result<T> = std::result::Result<T, SandboxError>;
 
 impl SandboxError {
-    pub(crate) fn new(step: impl Into<String>, source: io::Error) -> Self {
-        Self { step: step.into(), source }
+    pub(crate) fn new(step: impl Into<String>, cause: io::Error) -> Self {
+        Self { step: step.into(), cause }
     }
 
     /// A failure that no system call reported.

@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex};
 
 use libc::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, c_int};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::Signal;
+use rustix::process::{Resource, Rlimit, Signal};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::cgroup::{Controllers, Top};
 use crate::error::{During, Result, SandboxError};
-use crate::identity::{Identity, MOST_SLOTS, Source};
+use crate::identity::{Identity, MOST_SLOTS, ROOT_RANGE, Source};
 use crate::instance::Instance;
 use crate::seccomp;
 use crate::spawner::Spawner;
@@ -62,9 +62,19 @@ impl Host {
     /// # Errors
     ///
     /// Where the walls cannot be built: no user namespaces, no ids, or the
-    /// fork has other threads. Missing control groups are no error: see
-    /// [`Host::controllers`].
+    /// process has other threads. Missing control groups are no error: see
+    /// [`Host::controllers`]. The process has then given up root as well; it
+    /// may serve what needs no box, but only when it is not root any more.
     pub fn prepare(settings: &HostSettings) -> Result<Self> {
+        let prepared = Self::build(settings);
+        if prepared.is_err() && rustix::process::geteuid().is_root() {
+            give_up_root()?;
+        }
+        prepared
+    }
+
+    fn build(settings: &HostSettings) -> Result<Self> {
+        raise_open_files().during("raise the open files limit")?;
         let instance = Instance::take()?;
         let name = instance.group_name();
         let top = Top::make(&name, settings.cgroup.as_deref())?;
@@ -165,6 +175,28 @@ impl Drop for Slot {
             self.host.lock_slots().push(namespace);
         }
     }
+}
+
+/// A server has a dozen descriptors for each box and one for each connection;
+/// the usual soft limit of 1,024 is for programs that use select(2).
+fn raise_open_files() -> rustix::io::Result<()> {
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, ..limit };
+    rustix::process::setrlimit(Resource::Nofile, raised)
+}
+
+/// Becomes a user that owns nothing, where there are no boxes to prepare for.
+fn give_up_root() -> Result<()> {
+    let step = "give up root";
+    sys::clear_groups().during(step)?;
+    // The second is there in every user namespace that has a range at all.
+    let given_up = [ROOT_RANGE, 65_534]
+        .into_iter()
+        .any(|id| sys::set_group(id).and_then(|()| sys::set_user(id)).is_ok());
+    if !given_up {
+        return Err(SandboxError::other(step, "there is no other user to be"));
+    }
+    rustix::thread::set_no_new_privs(true).during(step)
 }
 
 /// Forks; returns in a child that is `uid` for good. The parent stays root,

@@ -25,7 +25,7 @@ pub(crate) const MOST_SLOTS: usize = 500;
 
 /// The first host id of the range that root takes: above what systemd gives to
 /// its containers (up to `0x6FFF_FFFF`), below what it reserves.
-const ROOT_RANGE: u32 = 0x7000_0000;
+pub(crate) const ROOT_RANGE: u32 = 0x7000_0000;
 
 /// How boxes are told apart by id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

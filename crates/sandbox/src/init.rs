@@ -43,11 +43,11 @@ pub fn init_main() -> ! {
 
 /// Tells the server of a failure, then passes it on.
 fn report(socket: &UnixStream, error: SandboxError) -> io::Error {
-    let SandboxError { step, source } = error;
-    let errno = source.raw_os_error();
-    let reason = source.to_string();
+    let SandboxError { step, cause } = error;
+    let errno = cause.raw_os_error();
+    let reason = cause.to_string();
     let reply = Reply::Failed { step, errno, reason };
-    protocol::send(socket, &reply, &[]).err().unwrap_or(source)
+    protocol::send(socket, &reply, &[]).err().unwrap_or(cause)
 }
 
 /// The outer half. It stays as the parent of pid 1 and ends with it.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use sandpiper_engine::languages::Catalog;
 use sandpiper_engine::{Controllers, Engine, Host, Identity, Images, Settings};
 use tokio::runtime::{self, Runtime};
@@ -35,7 +35,8 @@ impl Service {
     /// what needs root must be done: this gives root up.
     ///
     /// # Errors
-    /// The host cannot make boxes.
+    /// The process is still root. A host that cannot make boxes is no error:
+    /// its engine runs nothing, and says so.
     pub(crate) fn prepare(
         args: &SandboxArgs,
         settings: Settings,
@@ -44,10 +45,14 @@ impl Service {
     ) -> anyhow::Result<Self> {
         let cgroup = args.cgroup.clone();
         let host = config::host_settings(cgroup, settings.boxes);
-        let host = Host::prepare(&host).context(
-            "this host makes no sandboxes (`sandpiper doctor` says more)",
-        )?;
-        let offer = offer(&host);
+        let host = Host::prepare(&host);
+        if host.is_err() && rustix::process::geteuid().is_root() {
+            bail!("root cannot be given up here: start as another user");
+        }
+        let offer = host.as_ref().map_or_else(
+            |error| Offer { text: error.to_string(), is_whole: false },
+            offer,
+        );
         let runtime = runtime::Builder::new_multi_thread()
             .enable_all()
             .build()

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::Duration;
@@ -135,7 +135,7 @@ fn make_rootfs() -> TempDir {
     let built = Command::new("cc")
         .args(["-static", "-O1", "-pthread", "-o"])
         .arg(path.join("bin/probe"))
-        .arg(source)
+        .args(sources)
         .status()
         .expect("cc");
     assert!(built.success(), "cc cannot build probe.c");

@@ -1,0 +1,153 @@
+// Programs that want more than they may have: memory, processes, CPU, output,
+// files.
+#define _GNU_SOURCE
+#include "probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+// Touches memory until it is stopped.
+static int hog(void) {
+    for (;;) {
+        char *block = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (block == MAP_FAILED)
+            return tell(-1);
+        memset(block, 1, 1 << 20);
+    }
+}
+
+static int hog_memfd(void) {
+    int file = memfd_create("hog", 0);
+    char block[1 << 16];
+    memset(block, 1, sizeof block);
+    while (write(file, block, sizeof block) > 0) {
+        struct rlimit limit;
+        getrlimit(RLIMIT_FSIZE, &limit);
+        if (lseek(file, 0, SEEK_CUR) + (off_t)sizeof block > (off_t)limit.rlim_cur)
+            file = memfd_create("hog", 0);
+    }
+    return tell(-1);
+}
+
+static int fork_until_refused(void) {
+    int count = 0;
+    for (; count < 10000; count++) {
+        pid_t child = fork();
+        if (child == 0)
+            pause();
+        if (child < 0)
+            break;
+    }
+    printf("%d %s\n", count, strerrorname_np(errno));
+    return 0;
+}
+
+static void *wait_forever(void *nothing) {
+    pause();
+    return nothing;
+}
+
+static int threads_until_refused(void) {
+    int count = 0, error = 0;
+    pthread_t thread;
+    while (count < 10000 && !(error = pthread_create(&thread, NULL, wait_forever, NULL)))
+        count++;
+    printf("%d %s\n", count, strerrorname_np(error));
+    return 0;
+}
+
+static int fork_bomb(void) {
+    printf("boom\n");
+    fflush(stdout);
+    for (;;)
+        fork();
+}
+
+static int spin(int processes) {
+    for (int i = 1; i < processes; i++)
+        if (fork() == 0)
+            break;
+    for (;;)
+        ;
+}
+
+static int stubborn(void) {
+    for (int number = 1; number < 65; number++)
+        signal(number, SIG_IGN);
+    printf("still here\n");
+    fflush(stdout);
+    for (;;)
+        pause();
+}
+
+static int flood(int fd) {
+    char block[4096];
+    memset(block, 'x', sizeof block);
+    while (write(fd, block, sizeof block) > 0)
+        ;
+    return 0;
+}
+
+// Leaves a process that keeps every stream open, in a session of its own.
+static int daemonise(void) {
+    if (fork() == 0) {
+        setsid();
+        if (fork() == 0)
+            for (;;)
+                pause();
+        exit(0);
+    }
+    printf("left\n");
+    return 0;
+}
+
+static int fill(const char *path, int files) {
+    char block[1 << 16] = {0}, name[256];
+    for (int i = 0; i < files; i++) {
+        snprintf(name, sizeof name, "%s%d", path, i);
+        int file = open(name, O_WRONLY | O_CREAT, 0644);
+        if (file < 0)
+            return tell(-1);
+        ssize_t wrote;
+        while ((wrote = write(file, block, files > 100 ? 1 : sizeof block)) > 0 && files <= 100)
+            ;
+        if (files > 100)
+            close(file);
+        else if (errno != EFBIG)
+            return tell(-1);
+    }
+    return tell(0);
+}
+
+static int big_file(void) {
+    int file = open("/box/big", O_WRONLY | O_CREAT, 0644);
+    char block[1 << 16] = {0};
+    while (write(file, block, sizeof block) > 0)
+        ;
+    return tell(-1);
+}
+
+static int open_many(void) {
+    int count = 0;
+    while (dup(0) >= 0)
+        count++;
+    printf("%d %s\n", count, strerrorname_np(errno));
+    return 0;
+}
+
+// In a child: the main process lives on, were it not for the box.
+static int hog_in_child(void) {
+    if (fork() == 0)
+        return hog();
+    pause();
+    return 0;
+}
