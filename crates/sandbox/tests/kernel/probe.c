@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <grp.h>
 #include <mqueue.h>
 #include <netinet/in.h>

@@ -6,3 +6,16 @@ int tell(long result);
 
 // probe_limits.c: programs that want more than they may have.
 
+int hog(void);
+int hog_memfd(void);
+int fork_until_refused(void);
+int threads_until_refused(void);
+int fork_bomb(void);
+int spin(int processes);
+int stubborn(void);
+int flood(int fd);
+int daemonise(void);
+int fill(const char *path, int files);
+int big_file(void);
+int open_many(void);
+int hog_in_child(void);

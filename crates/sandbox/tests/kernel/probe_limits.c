@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 // Touches memory until it is stopped.
-static int hog(void) {
+int hog(void) {
     for (;;) {
         char *block = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -25,7 +25,7 @@ static int hog(void) {
     }
 }
 
-static int hog_memfd(void) {
+int hog_memfd(void) {
     int file = memfd_create("hog", 0);
     char block[1 << 16];
     memset(block, 1, sizeof block);
@@ -38,7 +38,7 @@ static int hog_memfd(void) {
     return tell(-1);
 }
 
-static int fork_until_refused(void) {
+int fork_until_refused(void) {
     int count = 0;
     for (; count < 10000; count++) {
         pid_t child = fork();
@@ -56,7 +56,7 @@ static void *wait_forever(void *nothing) {
     return nothing;
 }
 
-static int threads_until_refused(void) {
+int threads_until_refused(void) {
     int count = 0, error = 0;
     pthread_t thread;
     while (count < 10000 && !(error = pthread_create(&thread, NULL, wait_forever, NULL)))
@@ -65,14 +65,14 @@ static int threads_until_refused(void) {
     return 0;
 }
 
-static int fork_bomb(void) {
+int fork_bomb(void) {
     printf("boom\n");
     fflush(stdout);
     for (;;)
         fork();
 }
 
-static int spin(int processes) {
+int spin(int processes) {
     for (int i = 1; i < processes; i++)
         if (fork() == 0)
             break;
@@ -80,7 +80,7 @@ static int spin(int processes) {
         ;
 }
 
-static int stubborn(void) {
+int stubborn(void) {
     for (int number = 1; number < 65; number++)
         signal(number, SIG_IGN);
     printf("still here\n");
@@ -89,7 +89,7 @@ static int stubborn(void) {
         pause();
 }
 
-static int flood(int fd) {
+int flood(int fd) {
     char block[4096];
     memset(block, 'x', sizeof block);
     while (write(fd, block, sizeof block) > 0)
@@ -98,7 +98,7 @@ static int flood(int fd) {
 }
 
 // Leaves a process that keeps every stream open, in a session of its own.
-static int daemonise(void) {
+int daemonise(void) {
     if (fork() == 0) {
         setsid();
         if (fork() == 0)
@@ -110,7 +110,7 @@ static int daemonise(void) {
     return 0;
 }
 
-static int fill(const char *path, int files) {
+int fill(const char *path, int files) {
     char block[1 << 16] = {0}, name[256];
     for (int i = 0; i < files; i++) {
         snprintf(name, sizeof name, "%s%d", path, i);
@@ -128,7 +128,7 @@ static int fill(const char *path, int files) {
     return tell(0);
 }
 
-static int big_file(void) {
+int big_file(void) {
     int file = open("/box/big", O_WRONLY | O_CREAT, 0644);
     char block[1 << 16] = {0};
     while (write(file, block, sizeof block) > 0)
@@ -136,7 +136,7 @@ static int big_file(void) {
     return tell(-1);
 }
 
-static int open_many(void) {
+int open_many(void) {
     int count = 0;
     while (dup(0) >= 0)
         count++;
@@ -145,7 +145,7 @@ static int open_many(void) {
 }
 
 // In a child: the main process lives on, were it not for the box.
-static int hog_in_child(void) {
+int hog_in_child(void) {
     if (fork() == 0)
         return hog();
     pause();
