@@ -131,7 +131,9 @@ fn make_rootfs() -> TempDir {
     for folder in ["bin", "dev", "proc", "tmp", "box", "artifacts"] {
         fs::create_dir(path.join(folder)).unwrap();
     }
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernel/probe.c");
+    let sources = ["probe.c", "probe_limits.c"].map(|name| {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernel").join(name)
+    });
     let built = Command::new("cc")
         .args(["-static", "-O1", "-pthread", "-o"])
         .arg(path.join("bin/probe"))
