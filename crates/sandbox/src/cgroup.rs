@@ -10,7 +10,7 @@ mod group;
 mod top;
 
 pub(crate) use group::{Group, OutOfMemory};
-pub(crate) use top::Top;
+pub(crate) use top::{Top, sweep};
 
 /// What the groups of this host can enforce.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

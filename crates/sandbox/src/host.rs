@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Resource, Rlimit, Signal};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::cgroup::{Controllers, Top};
+use crate::cgroup::{Controllers, Top, sweep};
 use crate::error::{During, Result, SandboxError};
 use crate::identity::{Identity, MOST_SLOTS, ROOT_RANGE, Source};
 use crate::instance::Instance;
@@ -75,9 +75,10 @@ impl Host {
 
     fn build(settings: &HostSettings) -> Result<Self> {
         raise_open_files().during("raise the open files limit")?;
-        let instance = Instance::take()?;
+        let mut instance = Instance::take(sweep)?;
         let name = instance.group_name();
         let top = Top::make(&name, settings.cgroup.as_deref())?;
+        instance.record(&top.folders())?;
         let boxes = settings.boxes.clamp(1, MOST_SLOTS);
         let prepared = Source::find(instance.number).and_then(|source| {
             let slots = source.make_slots(boxes)?;

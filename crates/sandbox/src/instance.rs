@@ -2,8 +2,9 @@
 //! it lives.
 
 use std::fs::{DirBuilder, File};
+use std::io::{Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
@@ -17,44 +18,43 @@ const MOST: u32 = 60;
 #[derive(Debug)]
 pub(crate) struct Instance {
     pub(crate) number: u32,
-    _lock: File,
+    /// Locked; holds the folders of the server's control groups.
+    lock: File,
 }
 
 impl Instance {
     /// Takes the lowest free number, by a lock in a folder that all servers
     /// of this user share: control groups and host ids follow from the number.
-    pub(crate) fn take() -> Result<Self> {
-        let run_dir = run_dir();
-        let step = format!("use run folder {}", run_dir.display());
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&run_dir)
-            .during(&step)?;
-        let owner = run_dir.symlink_metadata().during(&step)?;
-        if owner.uid() != rustix::process::geteuid().as_raw() {
-            return Err(SandboxError::other(
-                step,
-                "it belongs to another user",
-            ));
-        }
+    ///
+    /// Also calls `sweep` with every control group of servers that are dead:
+    /// whoever holds no lock is. Their locks are held meanwhile, so that none
+    /// of them can come to life again.
+    pub(crate) fn take(sweep: impl Fn(&Path)) -> Result<Self> {
+        let run_dir = open_run_dir()?;
+        let mut taken = None;
         for number in 0..MOST {
             let path = run_dir.join(format!("instance-{number}.lock"));
-            let lock = File::options()
-                .create(true)
-                .truncate(false)
-                .write(true)
-                .open(path)
-                .during(&step)?;
-            match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Self { number, _lock: lock }),
-                Err(rustix::io::Errno::WOULDBLOCK) => {}
-                Err(error) => {
-                    return Err(SandboxError::new(step, error.into()));
-                }
+            // Above the number taken, only servers that have been are looked
+            // at: no file is made for one that has not.
+            if taken.is_some() && !path.exists() {
+                continue;
+            }
+            let Some(mut lock) = try_lock(&path)? else { continue };
+            take_record(&mut lock)?.iter().for_each(|group| sweep(group));
+            if taken.is_none() {
+                taken = Some(Self { number, lock });
             }
         }
-        Err(SandboxError::other(step, format!("{MOST} servers already run")))
+        taken.ok_or_else(|| {
+            SandboxError::other(STEP, format!("{MOST} servers already run"))
+        })
+    }
+
+    /// Writes down which control groups are this server's.
+    pub(crate) fn record(&mut self, folders: &[PathBuf]) -> Result<()> {
+        let lines: Vec<_> =
+            folders.iter().map(|folder| folder.display().to_string()).collect();
+        self.lock.write_all(lines.join("\n").as_bytes()).during(STEP)
     }
 
     /// The name of this server's control groups.
@@ -64,7 +64,50 @@ impl Instance {
     }
 }
 
-/// Where this user's locks are; made when missing.
+const STEP: &str = "use the folder of locks";
+
+fn open_run_dir() -> Result<PathBuf> {
+    let run_dir = run_dir();
+    let step = format!("{STEP} {}", run_dir.display());
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&run_dir)
+        .during(&step)?;
+    let found = run_dir.symlink_metadata().during(&step)?;
+    let own = rustix::process::geteuid().as_raw();
+    if !found.is_dir() || found.uid() != own {
+        return Err(SandboxError::other(step, "it belongs to another user"));
+    }
+    Ok(run_dir)
+}
+
+/// The file, locked; `None` while a live server holds it.
+fn try_lock(path: &Path) -> Result<Option<File>> {
+    let lock = File::options()
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .open(path)
+        .during(STEP)?;
+    match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(lock)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(SandboxError::new(STEP, error.into())),
+    }
+}
+
+/// The folders that a dead server wrote down; the file is empty then.
+fn take_record(lock: &mut File) -> Result<Vec<PathBuf>> {
+    let mut text = String::new();
+    lock.read_to_string(&mut text).during(STEP)?;
+    lock.set_len(0).during(STEP)?;
+    lock.rewind().during(STEP)?;
+    Ok(text.lines().map(PathBuf::from).collect())
+}
+
+/// Where this user's locks are.
 fn run_dir() -> PathBuf {
     let uid = rustix::process::geteuid();
     if uid.is_root() {

@@ -94,6 +94,15 @@ impl Top {
         }
     }
 
+    /// The folders of the top groups, for whoever has to sweep them later.
+    pub(crate) fn folders(&self) -> Vec<PathBuf> {
+        match self {
+            Self::V1(tops) => tops.iter().map(|(_, top)| top.clone()).collect(),
+            Self::V2 { top, .. } => vec![top.clone()],
+            Self::None(_) => Vec::new(),
+        }
+    }
+
     /// Hands the groups to the user that the server becomes.
     pub(crate) fn give_to(&self, uid: u32) -> Result<()> {
         let give = |path: &Path| {
@@ -220,7 +229,7 @@ fn fill_v2(base: &Path, top: &Path, offered: &[&str]) -> Result<Top> {
 
 /// Kills every process in and below a group and removes it, as far as that
 /// goes. A group that is not there is no failure.
-fn sweep(top: &Path) {
+pub(crate) fn sweep(top: &Path) {
     // Ours alone: a link or a foreign folder of this name is left.
     let Ok(found) = fs::symlink_metadata(top) else { return };
     let me = rustix::process::geteuid();
