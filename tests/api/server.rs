@@ -90,6 +90,11 @@ impl Server {
         let _ = self.process.wait();
     }
 
+    /// The process that was started; as root, the one that stays root.
+    pub(crate) fn pid(&self) -> i32 {
+        i32::try_from(self.process.id()).expect("a process id")
+    }
+
     pub(crate) fn connect(&self) -> TcpStream {
         connect(self.address)
     }

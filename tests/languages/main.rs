@@ -6,6 +6,7 @@
 mod c;
 mod case;
 mod cpp;
+mod life;
 mod python;
 mod service;
 mod together;

@@ -1,0 +1,141 @@
+//! Servers that die and servers beside each other: nothing of a dead one
+//! stays, and nothing of a live one is touched.
+
+use std::fs;
+use std::io::Write;
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::Case;
+use crate::service::{self, Server, compile};
+
+/// A program that sleeps longer than any test, and the name of its file by
+/// which its processes are found.
+struct Sleeper {
+    name: String,
+    connection: TcpStream,
+}
+
+impl Sleeper {
+    /// Sends it and waits until it runs.
+    fn start(server: &Server, name: &str) -> Self {
+        let name = format!("{name}-{}.py", std::process::id());
+        let source = "import os, time\nos.fork()\ntime.sleep(1000)";
+        let request = serde_json::json!({
+            "language": "python",
+            "entryFile": name,
+            "files": [{"path": name, "content": source}],
+        })
+        .to_string();
+        let mut connection = server.connect();
+        write!(
+            connection,
+            "POST /api/compile HTTP/1.1\r\nHost: x\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{request}",
+            request.len()
+        )
+        .unwrap();
+        let sleeper = Self { name, connection };
+        eventually("the program runs", || sleeper.processes().len() == 2);
+        sleeper
+    }
+
+    /// Its processes, by what they were started with.
+    fn processes(&self) -> Vec<i32> {
+        let all = fs::read_dir("/proc").unwrap().flatten();
+        all.filter_map(|entry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            let arguments = fs::read(entry.path().join("cmdline")).ok()?;
+            let arguments = String::from_utf8_lossy(&arguments);
+            arguments.contains(&self.name).then_some(pid)
+        })
+        .collect()
+    }
+
+    /// The folders of its control groups.
+    fn groups(&self) -> Vec<PathBuf> {
+        let pid = self.processes()[0];
+        let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
+        let found = text.lines().filter_map(|line| {
+            let path = line.splitn(3, ':').nth(2)?;
+            path.contains("sandpiper-").then_some(path.trim_matches('/'))
+        });
+        let mounts = fs::read_to_string("/proc/mounts").unwrap();
+        let mounts: Vec<_> = mounts
+            .lines()
+            .filter_map(|line| line.split(' ').nth(1))
+            .filter(|mount| mount.starts_with("/sys/fs/cgroup"))
+            .collect();
+        found
+            .flat_map(|path| {
+                mounts.iter().map(move |m| Path::new(m).join(path))
+            })
+            .filter(|folder| folder.exists())
+            .collect()
+    }
+}
+
+/// Waits for something that happens soon, or fails.
+fn eventually(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "never: {what}");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+/// The children of a process: as root, the server proper.
+fn children(pid: i32) -> Vec<i32> {
+    let path = format!("/proc/{pid}/task/{pid}/children");
+    let text = fs::read_to_string(path).unwrap();
+    text.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
+}
+
+fn kill_now(pid: i32) {
+    kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+}
+
+#[test]
+fn nothing_is_left_of_a_server_that_was_killed() {
+    let beside = service::start(&["--run-wall-time=600s"]);
+    let other = Sleeper::start(&beside, "beside");
+    let server = service::start(&["--run-wall-time=600s"]);
+    let sleeper = Sleeper::start(&server, "killed");
+    let groups = sleeper.groups();
+    assert!(!groups.is_empty(), "the box is in no group");
+    // All of it: the parent that stayed root, and the server.
+    let first = server.pid();
+    for pid in children(first).into_iter().chain([first]) {
+        kill_now(pid);
+    }
+    eventually("its programs end", || sleeper.processes().is_empty());
+    drop(server);
+    // The next start removes the groups that nobody could, and not those of
+    // the server beside it.
+    let next = service::start(&[]);
+    for group in groups {
+        assert!(!group.exists(), "{} is left", group.display());
+    }
+    assert_eq!(other.processes().len(), 2, "the other server was touched");
+    compile(&next, &Case::new("python", &[("m.py", "print(1)")]).request())
+        .prints("1\n");
+    drop(other.connection);
+    drop(sleeper.connection);
+}
+
+#[test]
+fn a_server_that_ends_in_order_leaves_nothing() {
+    let server = service::start(&["--run-wall-time=600s", "--drain-time=1s"]);
+    let sleeper = Sleeper::start(&server, "drained");
+    let groups = sleeper.groups();
+    assert!(!groups.is_empty(), "the box is in no group");
+    drop(server);
+    assert!(sleeper.processes().is_empty(), "its program is left");
+    for group in groups {
+        assert!(!group.exists(), "{} is left", group.display());
+    }
+}
