@@ -30,8 +30,9 @@ images: build ## the images that are missing
 lint: setup ## format, lints and licences
 	@scripts/lint
 
-bench: build images ## measurements against other ways to do the same
-	bench/run $(binary)
+bench: images ## measurements against other ways to do the same
+	cargo bench --package sandpiper-sandbox --bench sandbox
+	cargo bench --package sandpiper --bench hello
 
 clean: ## remove what was built; images stay (sandpiper images remove)
 	cargo clean

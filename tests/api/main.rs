@@ -9,4 +9,5 @@ mod odd;
 mod other;
 mod products;
 mod reply;
+#[allow(dead_code, reason = "shared with tests/languages, which use more")]
 mod server;
