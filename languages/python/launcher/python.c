@@ -63,6 +63,8 @@ static void prepare(void) {
     PyConfig config;
     PyConfig_InitPythonConfig(&config);
     config.parse_argv = 0;
+    // The submission's folder stays as it was submitted.
+    config.write_bytecode = 0;
     // Subprocesses and multiprocessing start the real interpreter.
     fail(PyConfig_SetString(&config, &config.program_name, EXECUTABLE));
     fail(PyConfig_SetString(&config, &config.executable, EXECUTABLE));
