@@ -177,11 +177,30 @@ fn the_readme_has_the_limits_as_they_are() {
         .skip(1)
         .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
         .collect();
+    let expected = expected_limits();
+    assert_eq!(rows.len(), expected.len(), "a row more, or one missing");
+    for (row, (name, default)) in rows.iter().zip(expected) {
+        let [limit, shown, reached, flag] = row[..] else {
+            panic!("a row has four columns: {row:?}");
+        };
+        let flag = flag.trim_matches('`');
+        assert_eq!(if flag.is_empty() { limit } else { flag }, name);
+        assert_eq!(shown, default, "{name}");
+        // What the client reads names the limit as well.
+        if let Some((_, message)) = reached.split_once("exceeded: ") {
+            assert_eq!(message.trim_end_matches('`'), default, "{name}");
+        }
+    }
+}
+
+/// The limits of the README's table in its order: the flag, or else the name,
+/// and the default as the table writes it.
+fn expected_limits() -> Vec<(&'static str, String)> {
     let seconds = |time: std::time::Duration| format!("{} s", time.as_secs());
     let mebibytes = |bytes: u64| format!("{} MiB", bytes / limits::MIB);
     let of_run = Limits::default();
     let boxes = format!("one per CPU core, at least {}", limits::LEAST_BOXES);
-    let expected = [
+    vec![
         ("--run-wall-time", seconds(of_run.run_wall_time)),
         ("--run-cpu-time", seconds(of_run.run_cpu_time)),
         ("--compile-wall-time", seconds(of_run.compile_wall_time)),
@@ -203,18 +222,21 @@ fn the_readme_has_the_limits_as_they_are() {
         ),
         ("body of a products request", mebibytes(limits::PRODUCT_BODY_BYTES)),
         ("--products-memory", mebibytes(limits::PRODUCTS_BYTES)),
-    ];
-    assert_eq!(rows.len(), expected.len(), "a row more, or one missing");
-    for (row, (name, default)) in rows.iter().zip(expected) {
-        let [limit, shown, reached, flag] = row[..] else {
-            panic!("a row has four columns: {row:?}");
-        };
-        let flag = flag.trim_matches('`');
-        assert_eq!(if flag.is_empty() { limit } else { flag }, name);
-        assert_eq!(shown, default, "{name}");
-        // What the client reads names the limit as well.
-        if let Some((_, message)) = reached.split_once("exceeded: ") {
-            assert_eq!(message.trim_end_matches('`'), default, "{name}");
-        }
-    }
+        ("connections", limits::CONNECTIONS.to_string()),
+        ("head of a request", format!("{} KiB", limits::HEAD_BYTES >> 10)),
+        (
+            "time for a head, the wait for it included",
+            seconds(limits::HEAD_TIME),
+        ),
+        ("time for a body", seconds(limits::BODY_TIME)),
+        ("all larger bodies at once", mebibytes(limits::BODIES_BYTES)),
+        (
+            "time to take an answer, and 1 s for each 64 KiB",
+            seconds(limits::ANSWER_TIME),
+        ),
+        (
+            "clients that the rate limit knows",
+            limits::RATE_LIMIT_CLIENTS.to_string(),
+        ),
+    ]
 }

@@ -68,3 +68,21 @@ pub const QUEUE_WAIT: Duration = Duration::from_secs(15);
 /// Boxes running at once are one per CPU core, but at least this many.
 /// Reached: further runs wait.
 pub const LEAST_BOXES: usize = 2;
+
+/// Connections at once. Reached: further ones wait to be accepted.
+pub const CONNECTIONS: usize = 1_024;
+/// Head of a request in bytes. Reached: 431.
+pub const HEAD_BYTES: usize = 64 << 10;
+/// Time for the head of a request, the wait for it included. Reached: the
+/// connection is closed.
+pub const HEAD_TIME: Duration = Duration::from_secs(30);
+/// Time for a whole body, from the end of the head. Reached: 408.
+pub const BODY_TIME: Duration = Duration::from_secs(30);
+/// All bodies over 64 KiB that are in memory at once, in bytes. Reached: they
+/// wait, and are 503 when their time is up.
+pub const BODIES_BYTES: u64 = 256 * MIB;
+/// Time for a client to take an answer, besides a second for each 64 KiB.
+/// Reached: the connection is closed.
+pub const ANSWER_TIME: Duration = Duration::from_secs(30);
+/// Clients that the rate limit knows. Reached: the one idle longest goes.
+pub const RATE_LIMIT_CLIENTS: usize = 100_000;

@@ -34,7 +34,7 @@ impl Default for Settings {
             trusted_proxies: Vec::new(),
             products_bytes: limits::PRODUCTS_BYTES,
             frame_ancestors: FrameAncestors::default(),
-            connections: 1_024,
+            connections: limits::CONNECTIONS,
         }
     }
 }

@@ -9,23 +9,18 @@ use http::{HeaderMap, StatusCode};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use sandpiper_engine::limits::MIB;
+use sandpiper_engine::limits::{BODIES_BYTES, BODY_TIME, MIB};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use super::{Answer, failure};
 
-/// Time for the whole body, from the end of the headers.
-const BODY_TIME: Duration = Duration::from_secs(30);
 /// Time for a body that nobody needs, so that a client which writes it first
 /// and reads later gets to its answer.
 const DISCARD_TIME: Duration = Duration::from_secs(10);
 
 /// A body up to this size is read without asking for memory.
 const SMALL_BODY_BYTES: u64 = 64 * 1024;
-/// Memory for all larger bodies at once. Reached: they wait, and are 503 when
-/// their time is up.
-const MEMORY_BYTES: u64 = 256 * MIB;
 /// What memory is counted in, since a semaphore counts to 32 bits.
 const UNIT_BYTES: u64 = 1024;
 
@@ -64,7 +59,7 @@ pub(crate) enum BodyError {
 
 impl Default for BodyMemory {
     fn default() -> Self {
-        let units = usize::try_from(MEMORY_BYTES / UNIT_BYTES);
+        let units = usize::try_from(BODIES_BYTES / UNIT_BYTES);
         Self(Arc::new(Semaphore::new(units.unwrap_or(usize::MAX))))
     }
 }

@@ -4,7 +4,6 @@ use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use http::header::CONNECTION;
 use http::request::Parts;
@@ -14,18 +13,13 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use sandpiper_engine::limits::{HEAD_BYTES, HEAD_TIME};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use super::compression::Encoded;
 use super::socket::{Link, Socket};
 use super::{Answer, BodyMemory, RequestBody, compressed, decoded_path};
-
-/// Time for the head of a request, the wait for it included: an idle
-/// connection is closed then.
-const HEAD_TIME: Duration = Duration::from_secs(30);
-/// Bytes of a request's head. Reached: 431.
-const HEAD_BYTES: usize = 64 * 1024;
 
 /// What answers requests.
 pub(crate) trait Routes: Send + Sync + 'static {

@@ -16,6 +16,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
+use sandpiper_engine::limits::ANSWER_TIME;
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
@@ -31,8 +32,6 @@ const PROBE_AGAIN: Duration = Duration::from_millis(500);
 /// How soon to look again where the kernel cannot wake us: the client has
 /// closed behind bytes that nobody reads yet, or an answer is being sent.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
-/// Time for a client to take an answer, besides [`SLOWEST_RATE`].
-const ANSWER_TIME: Duration = Duration::from_secs(30);
 /// Bytes that a client takes in a second, at the least.
 const SLOWEST_RATE: u64 = 64 * 1024;
 /// What is read after the last answer of a connection, so that closing does

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use lru::LruCache;
 
+use sandpiper_engine::limits::RATE_LIMIT_CLIENTS;
+
 use super::WINDOW;
 
-/// Most clients. Beyond it the one that is idle longest goes.
-const MOST_CLIENTS: usize = 100_000;
 /// Most admitted requests of all clients; they too are bounded, for a limit
 /// may be in the thousands. Beyond it the client that is idle longest goes.
 const MOST_REQUESTS: usize = 2_000_000;
@@ -67,7 +67,9 @@ impl Table {
         let now = log.back().map_or(now, |last| now.max(*last));
         log.push_back(now);
         self.requests += 1;
-        while self.logs.len() > MOST_CLIENTS || self.requests > MOST_REQUESTS {
+        while self.logs.len() > RATE_LIMIT_CLIENTS
+            || self.requests > MOST_REQUESTS
+        {
             let Some((_, log)) = self.logs.pop_lru() else { break };
             self.requests -= log.len();
         }
@@ -91,7 +93,7 @@ mod tests {
         for index in 0..1_000_000 {
             table.record(key(index), Duration::from_nanos(index.into()));
         }
-        assert_eq!(table.size(), (MOST_CLIENTS, MOST_CLIENTS));
+        assert_eq!(table.size(), (RATE_LIMIT_CLIENTS, RATE_LIMIT_CLIENTS));
         let now = Duration::from_secs(1);
         assert_eq!(table.count(key(0), now), 0);
         assert_eq!(table.count(key(999_999), now), 1);
