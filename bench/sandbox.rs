@@ -61,12 +61,15 @@ fn measure(rootfs: &Path) {
     let mut bare = Vec::new();
     let mut bubblewrap = Vec::new();
     let mut ours = Vec::new();
+    let mut phases = Vec::new();
     for _ in 0..ROUNDS {
         bare.push(time(|| start_bare(rootfs)));
         if has_bubblewrap {
             bubblewrap.push(time(|| start_in_bubblewrap(rootfs)));
         }
-        ours.push(time(|| runtime.block_on(start_in_box(&host, rootfs))));
+        ours.push(time(|| {
+            phases.push(runtime.block_on(start_in_box(&host, rootfs)));
+        }));
     }
     let bare = report("bare fork and exec", &mut bare, None);
     let bubblewrap = if has_bubblewrap {
@@ -76,6 +79,12 @@ fn measure(rootfs: &Path) {
         None
     };
     let ours = report("a box of ours", &mut ours, Some(bare));
+    let phase = |name, of: fn(&Phases) -> Duration| {
+        report(name, &mut phases.iter().map(of).collect::<Vec<_>>(), None);
+    };
+    phase("  making it", |phases| phases.make);
+    phase("  running in it", |phases| phases.run);
+    phase("  removing it", |phases| phases.destroy);
     println!("a box costs {:.2} ms more than bare", ours - bare);
     if let Some(bubblewrap) = bubblewrap {
         println!("a box takes {:.2} of bubblewrap's time", ours / bubblewrap);
@@ -87,6 +96,13 @@ fn time(what: impl FnOnce()) -> Duration {
     let started = Instant::now();
     what();
     started.elapsed()
+}
+
+/// Where the time of one box went.
+struct Phases {
+    make: Duration,
+    run: Duration,
+    destroy: Duration,
 }
 
 /// Prints the median and quartiles; the median in milliseconds.
@@ -123,7 +139,7 @@ fn start_in_bubblewrap(rootfs: &Path) {
     assert!(status.unwrap().success());
 }
 
-async fn start_in_box(host: &Arc<Host>, rootfs: &Path) {
+async fn start_in_box(host: &Arc<Host>, rootfs: &Path) -> Phases {
     let spec = BoxSpec {
         rootfs: rootfs.to_owned(),
         memory_bytes: 512 << 20,
@@ -142,11 +158,15 @@ async fn start_in_box(host: &Arc<Host>, rootfs: &Path) {
         file_bytes: 64 << 20,
         open_files: 1_024,
     };
+    let started = Instant::now();
     let mut sandbox = Sandbox::make(host, &spec).await.unwrap();
+    let made = started.elapsed();
     let outcome = sandbox.run(&step).await.unwrap();
     assert_eq!(outcome.stop, Stop::Exited(0));
+    let ran = started.elapsed();
     // The whole life of a box, its removal included.
     sandbox.destroy().await;
+    Phases { make: made, run: ran - made, destroy: started.elapsed() - ran }
 }
 
 fn make_rootfs() -> tempfile::TempDir {
