@@ -94,3 +94,42 @@ fn a_template_bomb_is_bounded() {
     ));
     assert!(answer.exit.starts_with("stage=compile"), "{answer:?}");
 }
+
+#[test]
+fn what_was_printed_survives_the_end() {
+    run(&cpp("#include <iostream>\nint main() {\n    \
+              std::cout << \"one\\ntwo\\n\";\n    for (volatile int i = 0;;) i++;\n}"))
+    .stdout("one\ntwo\n")
+    .ends("stage=run; limit=time");
+}
+
+#[test]
+fn an_included_source_is_not_compiled_again() {
+    run(&Case::new(
+        "cpp",
+        &[
+            (
+                "main.cpp",
+                "#include \"util.cpp\"\n#include <iostream>\n\
+                 int main() { std::cout << twice(4) << '\\n'; }",
+            ),
+            ("util.cpp", "int twice(int a) { return 2 * a; }\n"),
+        ],
+    ))
+    .prints("8\n");
+}
+
+#[test]
+fn memory_and_recursion_end_as_they_should() {
+    run(&cpp(
+        "#include <vector>\nint main() {\n    std::vector<long> v;\n    \
+              for (;;) v.push_back(1);\n}",
+    ))
+    .stderr("Memory limit exceeded: 512 MiB\n");
+    run(&cpp(
+        "int f(int n) { return 1 + f(n + 1); }\nint main() { return f(0); }",
+    ))
+    .stderr("Segmentation fault\n")
+    .ends("stage=run; signal=SIGSEGV");
+    run(&cpp("int main() { return 9; }")).ends("stage=run; code=9");
+}

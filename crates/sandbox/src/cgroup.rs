@@ -6,11 +6,14 @@
 //! only makes, reads and removes groups.
 
 mod detect;
+mod folder;
 mod group;
 mod top;
+mod v2;
 
+pub(crate) use folder::sweep;
 pub(crate) use group::{Group, OutOfMemory};
-pub(crate) use top::{Top, sweep};
+pub(crate) use top::Top;
 
 /// What the groups of this host can enforce.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

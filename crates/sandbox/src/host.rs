@@ -78,9 +78,9 @@ impl Host {
         let mut instance = Instance::take(sweep)?;
         let name = instance.group_name();
         let top = Top::make(&name, settings.cgroup.as_deref())?;
-        instance.record(&top.folders())?;
         let boxes = settings.boxes.clamp(1, MOST_SLOTS);
-        let prepared = Source::find(instance.number).and_then(|source| {
+        let prepared = instance.record(&top.folders()).and_then(|()| {
+            let source = Source::find(instance.number)?;
             let slots = source.make_slots(boxes)?;
             Ok((source, slots, seccomp::program()?))
         });
