@@ -222,6 +222,7 @@ fn expected_limits() -> Vec<(&'static str, String)> {
         ),
         ("body of a products request", mebibytes(limits::PRODUCT_BODY_BYTES)),
         ("--products-memory", mebibytes(limits::PRODUCTS_BYTES)),
+        ("making a box", seconds(limits::PREPARE_TIME)),
         ("connections", limits::CONNECTIONS.to_string()),
         ("head of a request", format!("{} KiB", limits::HEAD_BYTES >> 10)),
         (

@@ -69,6 +69,10 @@ pub const QUEUE_WAIT: Duration = Duration::from_secs(15);
 /// Reached: further runs wait.
 pub const LEAST_BOXES: usize = 2;
 
+/// Time to make a box and write the files into it. Reached: 500, and the log
+/// says so: the host is stuck.
+pub const PREPARE_TIME: Duration = Duration::from_secs(30);
+
 /// Connections at once. Reached: further ones wait to be accepted.
 pub const CONNECTIONS: usize = 1_024;
 /// Head of a request in bytes. Reached: 431.

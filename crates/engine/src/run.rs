@@ -12,6 +12,9 @@ use sandpiper_sandbox::{
 };
 
 use crate::Limits;
+use crate::limits::PREPARE_TIME;
+use tokio::time::timeout;
+
 use crate::admission::Slot;
 use crate::outcome::{End, LimitReached, Outcome, Timing};
 
@@ -28,14 +31,20 @@ pub(crate) async fn run(
 ) -> Result<Outcome, SandboxError> {
     let limits = overridden(limits, &plan);
     let started = Instant::now();
-    let sandbox = Sandbox::make(host, &box_spec(&limits, rootfs)).await?;
-    let mut occupied = Occupied { sandbox: Some(sandbox), slot: Some(slot) };
-    let sandbox = occupied.sandbox()?;
+    let mut occupied = Occupied { sandbox: None, slot: Some(slot) };
     let files = plan
         .files
         .into_iter()
         .map(|file| BoxFile { path: file.path, content: file.content });
-    sandbox.write_files(files.collect()).await?;
+    let prepare = async {
+        let sandbox = Sandbox::make(host, &box_spec(&limits, rootfs)).await?;
+        let sandbox = occupied.sandbox.insert(sandbox);
+        sandbox.write_files(files.collect()).await?;
+        Ok(sandbox)
+    };
+    let sandbox = timeout(PREPARE_TIME, prepare)
+        .await
+        .unwrap_or_else(|_| Err(failed("it took too long to make a box")))?;
     timing.prepare = started.elapsed();
     let mut last = None;
     for step in plan.steps {
@@ -52,10 +61,8 @@ pub(crate) async fn run(
             break;
         }
     }
-    let (stage, outcome) = last.ok_or_else(|| SandboxError {
-        step: "run a plan".to_owned(),
-        cause: std::io::Error::other("the plan has no step"),
-    })?;
+    let (stage, outcome) =
+        last.ok_or_else(|| failed("the plan has no step"))?;
     let end = end_of(&limits, stage, &outcome);
     let wrote = (outcome.stdout, outcome.stderr);
     Ok(Outcome::new(stage, end, wrote, limits.output_bytes, timing))
@@ -65,15 +72,6 @@ pub(crate) async fn run(
 struct Occupied {
     sandbox: Option<Sandbox>,
     slot: Option<Slot>,
-}
-
-impl Occupied {
-    fn sandbox(&mut self) -> Result<&mut Sandbox, SandboxError> {
-        self.sandbox.as_mut().ok_or_else(|| SandboxError {
-            step: "run a plan".to_owned(),
-            cause: std::io::Error::other("the box is gone"),
-        })
-    }
 }
 
 /// Nobody waits for the end of a box: the answer is out before it.
@@ -89,6 +87,11 @@ impl Drop for Occupied {
             });
         }
     }
+}
+
+fn failed(reason: &str) -> SandboxError {
+    let cause = std::io::Error::other(reason.to_owned());
+    SandboxError { step: "run a plan".to_owned(), cause }
 }
 
 /// The operator's limits with what the language overrides.

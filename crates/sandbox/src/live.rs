@@ -58,7 +58,14 @@ impl Sandbox {
             }
         };
         let remains = Remains { outer: spawned.child, init: None, group, slot };
-        let control = Control::new(spawned.socket)?;
+        let control = match Control::new(spawned.socket) {
+            Ok(control) => control,
+            Err(error) => {
+                // Its socket is closed: it ends by itself.
+                tokio::spawn(remains.clear());
+                return Err(error);
+            }
+        };
         let live = Some(Live { control, remains });
         let mut made = Self { live, processes: spec.processes };
         made.live()?.set_up(host, spec).await?;
