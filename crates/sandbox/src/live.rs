@@ -3,9 +3,11 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::Child;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, Signal};
 use tokio::io::Interest;
+use tokio::time::sleep;
 
 use crate::cgroup::Group;
 use crate::control::Control;
@@ -14,6 +16,9 @@ use crate::host::{Host, Slot};
 use crate::identity::Identity;
 use crate::protocol::{Reply, Request, Setup, UserNamespace};
 use crate::{BoxFile, BoxSpec, Outcome, StepSpec, step, sys};
+
+/// When to try again to clear a box away, as when no descriptor was free.
+const CLEAR_AGAIN: Duration = Duration::from_secs(1);
 
 /// One box. Dropping it kills everything in it; [`Sandbox::destroy`] does so
 /// and waits until it is gone.
@@ -49,25 +54,13 @@ impl Sandbox {
     /// When a wall could not be built. Nothing is left of the box then.
     pub async fn make(host: &Arc<Host>, spec: &BoxSpec) -> Result<Self> {
         let slot = host.take_slot().await?;
-        let mut group = host.top.make_box(&host.next_box_name(), spec)?;
-        let spawned = match host.spawner.spawn().await {
-            Ok(spawned) => spawned,
-            Err(error) => {
-                group.remove();
-                return Err(error);
-            }
-        };
-        let remains = Remains { outer: spawned.child, init: None, group, slot };
-        let control = match Control::new(spawned.socket) {
-            Ok(control) => control,
-            Err(error) => {
-                // Its socket is closed: it ends by itself.
-                tokio::spawn(remains.clear());
-                return Err(error);
-            }
-        };
-        let live = Some(Live { control, remains });
-        let mut made = Self { live, processes: spec.processes };
+        let (own, spec_of_task) = (Arc::clone(host), spec.clone());
+        // A task of its own goes on when the caller's future is dropped: cut
+        // short, it would leave a group and an init that nobody clears away.
+        // What it made then clears itself away.
+        let start =
+            tokio::spawn(async move { start(&own, &spec_of_task, slot).await });
+        let mut made = start.await.during("start a box")??;
         made.live()?.set_up(host, spec).await?;
         Ok(made)
     }
@@ -109,6 +102,30 @@ impl Sandbox {
 
     fn live(&mut self) -> Result<&mut Live> {
         self.live.as_mut().ok_or_else(|| unexpected("a live box"))
+    }
+}
+
+/// Takes a group and starts an init; together they are the box's beginning.
+async fn start(host: &Host, spec: &BoxSpec, slot: Slot) -> Result<Sandbox> {
+    let mut group = host.top.make_box(&host.next_box_name(), spec)?;
+    let spawned = match host.spawner.spawn().await {
+        Ok(spawned) => spawned,
+        Err(error) => {
+            group.remove();
+            return Err(error);
+        }
+    };
+    let remains = Remains { outer: spawned.child, init: None, group, slot };
+    match Control::new(spawned.socket) {
+        Ok(control) => Ok(Sandbox {
+            live: Some(Live { control, remains }),
+            processes: spec.processes,
+        }),
+        Err(error) => {
+            // Its socket is closed: it ends by itself.
+            tokio::spawn(remains.clear());
+            Err(error)
+        }
     }
 }
 
@@ -154,9 +171,17 @@ impl Live {
     }
 
     async fn clear(self) {
-        // An init that has not told its pid yet ends with the socket.
-        drop(self.control);
-        self.remains.clear().await;
+        let Self { control, remains } = self;
+        if remains.init.is_none() {
+            // An init that has not told its pid yet ends with the socket.
+            drop(control);
+            remains.clear().await;
+        } else {
+            // The socket last: when one is closed the kernel collects what
+            // programs left in messages to themselves, memory and all.
+            remains.clear().await;
+            drop(control);
+        }
     }
 }
 
@@ -169,27 +194,32 @@ impl Remains {
         }
     }
 
+    /// The same, and waits until every process of the box has ended.
+    pub(crate) async fn kill_and_wait(&self) -> Result<()> {
+        let step = "wait for the end of a box";
+        self.kill();
+        let Some(init) = &self.init else { return Ok(()) };
+        ended(init.try_clone().during(step)?).await.during(step)
+    }
+
     /// Waits until the box is dead, then gives back all it had.
     async fn clear(mut self) {
-        self.kill();
-        if let Err(error) = self.wait().await {
-            // The group and the ids stay taken: something may still run.
+        // Until then the group and the ids stay taken: something may run.
+        while let Err(error) = self.wait().await {
             tracing::error!(%error, "cannot clear a box away");
-            return;
+            sleep(CLEAR_AGAIN).await;
         }
         self.group.remove();
         drop(self.slot);
     }
 
     async fn wait(&mut self) -> Result<()> {
+        self.kill_and_wait().await?;
         let step = "wait for the end of a box";
         let id = i32::try_from(self.outer.id()).ok().and_then(Pid::from_raw);
         let id = id.ok_or_else(|| unexpected("a process id"))?;
         let outer = rustix::process::pidfd_open(id, PidfdFlags::empty())
             .during(step)?;
-        if let Some(init) = self.init.take() {
-            ended(init).await.during(step)?;
-        }
         ended(outer).await.during(step)?;
         self.outer.wait().map(drop).during(step)
     }

@@ -37,26 +37,81 @@ fn nonblocking(descriptor: &OwnedFd) -> Result<()> {
 
 /// Reads to the end of the stream. Keeps the first `cap` bytes; what comes
 /// after is read and dropped, and `over` is told.
+///
+/// `dead` tells that no process is left that could write: then what the pipe
+/// holds is all, whether or not it ends. A program can leave its own end in
+/// a message that nobody will ever receive, where it stays open until the
+/// kernel happens to collect such sockets.
 pub(crate) async fn capture(
     mut stream: pipe::Receiver,
     cap: u64,
     over: watch::Sender<bool>,
+    mut dead: watch::Receiver<bool>,
 ) -> Vec<u8> {
-    let cap = usize::try_from(cap).unwrap_or(usize::MAX);
-    let mut kept = Vec::new();
+    let mut kept = Kept { bytes: Vec::new(), cap, over };
     let mut chunk = vec![0; CHUNK];
     loop {
-        let read = match stream.read(&mut chunk).await {
-            Ok(0) => return kept,
-            Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
-            // A pipe has no other errors to read; it ends here.
-            Err(_) => return kept,
+        let read = tokio::select! {
+            read = stream.read(&mut chunk) => read,
+            // An error says that the one who tells is gone: nobody waits.
+            _ = dead.wait_for(|&dead| dead) => break,
         };
-        let room = cap - kept.len();
-        kept.extend_from_slice(&chunk[..read.min(room)]);
-        if read > room {
-            over.send_replace(true);
+        match read {
+            Ok(0) => return kept.bytes,
+            Ok(read) => kept.add(&chunk[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // A pipe has no other errors to read; it ends here.
+            Err(_) => return kept.bytes,
+        }
+    }
+    // The runtime may not have heard yet of what came last: ask the kernel.
+    loop {
+        match rustix::io::read(&stream, &mut chunk) {
+            Ok(0) => return kept.bytes,
+            Ok(read) => kept.add(&chunk[..read]),
+            Err(rustix::io::Errno::INTR) => {}
+            // Empty (EAGAIN).
+            Err(_) => return kept.bytes,
+        }
+    }
+}
+
+/// The first bytes of a stream.
+struct Kept {
+    bytes: Vec<u8>,
+    cap: u64,
+    over: watch::Sender<bool>,
+}
+
+impl Kept {
+    fn add(&mut self, read: &[u8]) {
+        let cap = usize::try_from(self.cap).unwrap_or(usize::MAX);
+        let room = cap - self.bytes.len();
+        self.bytes.extend_from_slice(&read[..read.len().min(room)]);
+        if read.len() > room {
+            self.over.send_replace(true);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_stream_ends_with_its_writers() {
+        for (written, cap) in [(0, 10), (5, 10), (30_000, 60_000), (9, 4)] {
+            let (near, far) = outgoing().unwrap();
+            let (over, _overflow) = watch::channel(false);
+            let (tell, dead) = watch::channel(false);
+            let capture = tokio::spawn(capture(near, cap, over, dead));
+            assert_eq!(rustix::io::write(&far, &vec![7; written]), Ok(written));
+            tell.send_replace(true);
+            // The far end is still open.
+            let kept = capture.await.unwrap();
+            let expected = written.min(usize::try_from(cap).unwrap());
+            assert_eq!(kept, vec![7; expected], "{written} {cap}");
+            drop(far);
         }
     }
 }

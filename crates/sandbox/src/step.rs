@@ -49,7 +49,7 @@ pub(crate) async fn run(
     let killed_for_memory = || remains.group.killed_for_memory();
     let stop = match first {
         First::Limit(stop) => {
-            remains.kill();
+            remains.kill_and_wait().await?;
             stop
         }
         First::Ended(Ok(ended)) => {
@@ -58,7 +58,7 @@ pub(crate) async fn run(
         }
         // The kernel may have chosen init, or the whole group.
         First::Ended(Err(_)) if killed_for_memory() => {
-            remains.kill();
+            remains.kill_and_wait().await?;
             Stop::Memory
         }
         First::Ended(Err(error)) => {
@@ -66,8 +66,7 @@ pub(crate) async fn run(
             return Err(error);
         }
     };
-    // Every process that held a stream's far end is dead or dying, so both
-    // streams end.
+    // Every process that could write to them is dead.
     let (stdout, stderr) = streams.finish().await?;
     let over = *overflow.borrow();
     let stop = match stop {
@@ -106,11 +105,15 @@ struct Streams {
     stdin: JoinHandle<()>,
     stdout: JoinHandle<Vec<u8>>,
     stderr: JoinHandle<Vec<u8>>,
+    /// Tells the two above that nobody is left who could write.
+    dead: watch::Sender<bool>,
 }
 
 impl Streams {
+    /// What was written. To be called when no process of the command is left.
     async fn finish(mut self) -> Result<(Vec<u8>, Vec<u8>)> {
         let step = "collect the output";
+        self.dead.send_replace(true);
         let stdout = (&mut self.stdout).await.during(step)?;
         let stderr = (&mut self.stderr).await.during(step)?;
         Ok((stdout, stderr))
@@ -146,13 +149,16 @@ async fn start(
     };
     let far = [far_stdin.as_fd(), far_stdout.as_fd(), far_stderr.as_fd()];
     control.send(&Request::Run(command), &far).await?;
+    let (tell_dead, dead) = watch::channel(false);
     let capture = |stream, over| {
-        tokio::spawn(output::capture(stream, spec.output_bytes, over))
+        let cap = spec.output_bytes;
+        tokio::spawn(output::capture(stream, cap, over, dead.clone()))
     };
     Ok(Streams {
         stdin: tokio::spawn(feed(stdin, spec.stdin.clone())),
         stdout: capture(stdout, over.clone()),
         stderr: capture(stderr, over),
+        dead: tell_dead,
     })
 }
 

@@ -1,6 +1,7 @@
 //! The life of a box: its files, its steps, its end, and that nothing stays.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,8 @@ pub(crate) const TESTS: &[Test] = &[
     ("artifacts_are_kept_for_the_run", artifacts_are_kept_for_the_run),
     ("a_command_that_is_not_there", a_command_that_is_not_there),
     ("a_box_that_is_dropped_is_gone", a_box_that_is_dropped_is_gone),
+    ("a_box_given_up_while_it_is_made", a_box_given_up_while_it_is_made),
+    ("streams_end_with_the_program", streams_end_with_the_program),
     ("an_image_that_is_not_there", an_image_that_is_not_there),
     ("many_boxes_one_after_another", many_boxes_one_after_another),
 ];
@@ -122,6 +125,67 @@ fn a_box_that_is_dropped_is_gone(fixture: &Fixture) {
         });
     }
     assert_eq!(fixture.run(&["hello"]).stdout, b"hello\n");
+}
+
+fn a_box_given_up_while_it_is_made(fixture: &Fixture) {
+    let spec = fixture.box_spec();
+    fixture.runtime.block_on(async {
+        // Given up at the first step that waits, and a little later each time.
+        for patience in 0..100 {
+            let making = Sandbox::make(&fixture.host, &spec);
+            let patience = Duration::from_micros(patience * 40);
+            let _ = tokio::time::timeout(patience, making).await;
+        }
+    });
+    // The fixture has four boxes, which other tests use meanwhile.
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while most_groups(Path::new("/sys/fs/cgroup")) > 4 {
+        assert!(Instant::now() < deadline, "groups were left");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    while let Some(dead) = unreaped_child() {
+        assert!(Instant::now() < deadline, "process {dead} was left");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The most groups of boxes, made by this process's user, that one folder in
+/// or below `folder` holds.
+fn most_groups(folder: &Path) -> usize {
+    let me = rustix::process::geteuid().as_raw();
+    let (mut own, mut below) = (0, 0);
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let Ok(found) = entry.metadata() else { continue };
+        let is_box = entry.file_name().to_string_lossy().starts_with("box-");
+        if is_box && found.uid() == me {
+            own += 1;
+        } else if found.is_dir() {
+            below = below.max(most_groups(&entry.path()));
+        }
+    }
+    own.max(below)
+}
+
+/// A child of this process that ended and was not waited for.
+fn unreaped_child() -> Option<String> {
+    let children = fs::read_dir("/proc/self/task").unwrap().flatten();
+    let children = children.filter_map(|thread| {
+        fs::read_to_string(thread.path().join("children")).ok()
+    });
+    let children: String = children.collect();
+    children.split_whitespace().find_map(|child| {
+        let status =
+            fs::read_to_string(format!("/proc/{child}/status")).ok()?;
+        status.contains("State:\tZ").then(|| child.to_owned())
+    })
+}
+
+fn streams_end_with_the_program(fixture: &Fixture) {
+    for _ in 0..20 {
+        let outcome = fixture.run(&["hide-streams"]);
+        assert_eq!(outcome.stdout, b"ok\n");
+        assert_eq!(outcome.stop, Stop::Exited(0));
+    }
 }
 
 fn an_image_that_is_not_there(fixture: &Fixture) {

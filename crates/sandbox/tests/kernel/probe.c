@@ -293,6 +293,7 @@ int main(int argc, char **argv) {
     ON("sockets", sockets());
     ON("devices", devices());
     ON("kill-init", kill_init());
+    ON("hide-streams", hide_streams());
     ON("other-abi", other_abi(!strcmp(argument, "x32")));
     return 99;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 // Touches memory until it is stopped.
@@ -150,4 +151,25 @@ int hog_in_child(void) {
         return hog();
     pause();
     return 0;
+}
+
+// Leaves stdout and stderr in a message that nobody can receive: the socket
+// that holds it is itself in the message.
+int hide_streams(void) {
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+        return tell(-1);
+    int hidden[] = {pair[0], pair[1], STDOUT_FILENO, STDERR_FILENO};
+    char control[CMSG_SPACE(sizeof hidden)] = {0};
+    struct iovec byte = {"x", 1};
+    struct msghdr message = {.msg_iov = &byte,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
+                             .msg_controllen = sizeof control};
+    struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof hidden);
+    memcpy(CMSG_DATA(rights), hidden, sizeof hidden);
+    return tell(sendmsg(pair[1], &message, 0) == 1 ? 0 : -1);
 }
