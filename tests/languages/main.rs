@@ -5,6 +5,7 @@
 
 mod c;
 mod case;
+mod command;
 mod cpp;
 mod life;
 mod python;
