@@ -169,6 +169,10 @@ fn reset_clocks() -> io::Result<()> {
 
 /// The inner half: pid 1 of the box.
 fn inner(socket: &UnixStream, setup: &Setup) -> io::Result<()> {
+    // The kernel keeps every signal from pid 1 that it has no handler for.
+    // Rust's runtime has set some, and where programs have init's own id a
+    // program could use them to interrupt it.
+    sys::reset_signals()?;
     let prepared = prepare(setup).map_err(|error| report(socket, error));
     let own = rustix::process::pidfd_open(
         rustix::process::getpid(),
@@ -182,8 +186,7 @@ fn inner(socket: &UnixStream, setup: &Setup) -> io::Result<()> {
 
 /// Builds the box around pid 1; returns the mount of /artifacts.
 fn prepare(setup: &Setup) -> Result<OwnedFd> {
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
-        .during("follow the parent")?;
+    follow_parent()?;
     join_own_keyring()?;
     rustix::system::sethostname(b"sandbox").during("set host name")?;
     rustix::system::setdomainname(b"").during("set domain name")?;
@@ -193,6 +196,12 @@ fn prepare(setup: &Setup) -> Result<OwnedFd> {
         .during("become undumpable")?;
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     Ok(artifacts)
+}
+
+/// Lets the kernel end pid 1, and with it the box, when the outer half ends.
+fn follow_parent() -> Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+        .during("follow the parent")
 }
 
 fn join_own_keyring() -> Result<()> {

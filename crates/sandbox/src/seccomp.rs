@@ -65,6 +65,8 @@ enum Action {
     NoSuchCall,
     #[serde(rename = "EAFNOSUPPORT")]
     NoSuchFamily,
+    #[serde(rename = "EPROTONOSUPPORT")]
+    NoSuchProtocol,
 }
 
 impl Action {
@@ -78,6 +80,7 @@ impl Action {
             Self::NotPermitted => errno(libc::EPERM),
             Self::NoSuchCall => errno(libc::ENOSYS),
             Self::NoSuchFamily => errno(libc::EAFNOSUPPORT),
+            Self::NoSuchProtocol => errno(libc::EPROTONOSUPPORT),
         }
     }
 }

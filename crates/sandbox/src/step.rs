@@ -47,6 +47,10 @@ pub(crate) async fn run(
     };
     let mut wall_time = started.elapsed();
     let killed_for_memory = || remains.group.killed_for_memory();
+    let cpu_time = || {
+        let now = remains.group.cpu_time();
+        now.zip(before).map(|(now, before)| now.saturating_sub(before))
+    };
     let stop = match first {
         First::Limit(stop) => {
             remains.kill_and_wait().await?;
@@ -54,7 +58,9 @@ pub(crate) async fn run(
         }
         First::Ended(Ok(ended)) => {
             wall_time = Duration::from_micros(ended.wall_micros);
-            stop_of(&ended, killed_for_memory())
+            // Where nothing accounts for it, SIGXCPU is taken at its word.
+            let spent = cpu_time().is_none_or(|used| used >= spec.cpu_time);
+            stop_of(&ended, killed_for_memory(), spent)
         }
         // The kernel may have chosen init, or the whole group.
         First::Ended(Err(_)) if killed_for_memory() => {
@@ -73,12 +79,7 @@ pub(crate) async fn run(
         Stop::Exited(_) | Stop::Signaled(_) if over => Stop::Output,
         stop => stop,
     };
-    let cpu_time = remains
-        .group
-        .cpu_time()
-        .zip(before)
-        .map(|(now, before)| now.saturating_sub(before));
-    Ok(Outcome { stop, stdout, stderr, wall_time, cpu_time })
+    Ok(Outcome { stop, stdout, stderr, wall_time, cpu_time: cpu_time() })
 }
 
 /// What happened first.
@@ -87,15 +88,20 @@ enum First {
     Limit(Stop),
 }
 
-fn stop_of(ended: &Ended, killed_for_memory: bool) -> Stop {
+fn stop_of(
+    ended: &Ended,
+    killed_for_memory: bool,
+    cpu_time_spent: bool,
+) -> Stop {
     if killed_for_memory {
         return Stop::Memory;
     }
     let status = ExitStatus::from_raw(ended.status);
     match (status.code(), status.signal()) {
         (Some(code), _) => Stop::Exited(code),
-        // The rlimit behind the group's accounting.
-        (None, Some(libc::SIGXCPU)) => Stop::CpuTime,
+        // The rlimit behind the group's accounting; a program can send itself
+        // the signal too.
+        (None, Some(libc::SIGXCPU)) if cpu_time_spent => Stop::CpuTime,
         (None, signal) => Stop::Signaled(signal.unwrap_or(0)),
     }
 }

@@ -28,6 +28,8 @@ pub(super) fn write(
             let written = write_all(files);
             sys::set_effective_ids(INIT_ID, INIT_ID)
                 .during("become init again")?;
+            // The kernel dropped it with the first change of ids.
+            super::follow_parent()?;
             written
         }
     }

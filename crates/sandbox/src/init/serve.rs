@@ -133,7 +133,8 @@ impl Inside<'_> {
                 PollFd::new(self.children, PollFlags::IN),
                 PollFd::new(self.socket, PollFlags::IN),
             ];
-            poll(&mut ready, None).during(step)?;
+            rustix::io::retry_on_intr(|| poll(&mut ready, None))
+                .during(step)?;
             // The server says nothing while a command runs: this is its end.
             if !ready[1].revents().is_empty() {
                 return Err(SandboxError::other(step, "the server is gone"));

@@ -58,6 +58,7 @@ fn calls_by_number() {
     check("mount", &[], Action::NotPermitted);
     check("setns", &[], Action::NotPermitted);
     check("sync", &[], Action::Ignore);
+    check("fadvise64", &[], Action::Ignore);
     check("clone3", &[], Action::NoSuchCall);
     check("vmsplice", &[], Action::NoSuchCall);
 }
@@ -84,6 +85,18 @@ fn socket_families() {
         check("socket", &[family, 2 | 0o2_000_000, 0], Action::Allow);
         check("socket", &[family, 3, 0], Action::NotPermitted);
     }
+    check("socket", &[1, 5, 0], Action::Allow);
+    for family in [2, 10] {
+        for protocol in [6, 17] {
+            check("socket", &[family, 1, protocol], Action::Allow);
+        }
+        // ICMP, DCCP, SCTP, UDP-Lite, SMC and MPTCP.
+        for protocol in [1, 33, 132, 136, 256, 262] {
+            let call = [family, 1, protocol];
+            check("socket", &call, Action::NoSuchProtocol);
+        }
+        check("socket", &[family, 5, 0], Action::NoSuchProtocol);
+    }
     check("socket", &[16, 3, 0], Action::Allow);
     check("socket", &[16, 3, 15], Action::NoSuchFamily);
     for family in (0..64).filter(|f| ![1, 2, 10, 16].contains(f)) {
@@ -102,6 +115,10 @@ fn arguments_of_the_rest() {
     check("ioctl", &[0, 0x5401], Action::Allow);
     check("fcntl", &[0, 1024], Action::NotPermitted);
     check("fcntl", &[0, 6], Action::Allow);
+    check("prlimit64", &[0, 7], Action::Allow);
+    check("prlimit64", &[2, 7], Action::Allow);
+    check("prlimit64", &[1, 7], Action::NotPermitted);
+    check("prlimit64", &[1 | 1 << 32, 7], Action::NotPermitted);
     check("personality", &[0], Action::Allow);
     check("personality", &[0xFFFF_FFFF], Action::Allow);
     check("personality", &[0x0004_0000], Action::NotPermitted);

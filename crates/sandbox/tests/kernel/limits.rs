@@ -41,6 +41,11 @@ fn exits_and_signals(fixture: &Fixture) {
     check(&["exit", "3"], Stop::Exited(3));
     check(&["exit", "255"], Stop::Exited(255));
     check(&["crash"], Stop::Signaled(libc::SIGSEGV));
+    if fixture.host.controllers().cpu_time {
+        // No limit was reached, whatever the program makes of itself.
+        let itself = libc::SIGXCPU.to_string();
+        check(&["raise", &itself], Stop::Signaled(libc::SIGXCPU));
+    }
     assert_eq!(fixture.run(&["crash"]).stdout, b"before");
 }
 

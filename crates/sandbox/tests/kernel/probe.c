@@ -21,6 +21,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -193,6 +194,7 @@ static int sockets(void) {
     tell(socket(AF_INET, SOCK_RAW, IPPROTO_ICMP));
     tell(socket(AF_PACKET, SOCK_RAW, 0));
     tell(socket(38, SOCK_SEQPACKET, 0)); // AF_ALG
+    tell(socket(AF_INET, SOCK_STREAM, IPPROTO_MPTCP));
     return tell(socket(40, SOCK_STREAM, 0)); // AF_VSOCK
 }
 
@@ -208,6 +210,13 @@ static int devices(void) {
 
 static int kill_init(void) {
     tell(kill(1, SIGKILL));
+    // Init reads SIGCHLD, and what a program says with it harms nobody.
+    for (int signal = 1; signal <= SIGRTMAX; signal++)
+        kill(1, signal);
+    struct rlimit none = {0, 0};
+    tell(prlimit(1, RLIMIT_CPU, &none, NULL));
+    // What would reach init reaches it now, while it waits.
+    usleep(50000);
     tell(kill(-1, SIGCONT));
     return tell(syscall(SYS_pidfd_open, 1, 0));
 }
@@ -280,6 +289,7 @@ int main(int argc, char **argv) {
     ON("threads", threads_until_refused());
     ON("fork-bomb", fork_bomb());
     ON("spin", spin(atoi(argument)));
+    ON("raise", raise(atoi(argument)));
     ON("stubborn", stubborn());
     ON("stop", kill(getpid(), SIGSTOP));
     ON("flood", flood(atoi(argument)));

@@ -127,7 +127,8 @@ fn sockets(fixture: &Fixture) {
     check(
         fixture,
         &["sockets"],
-        "ok\nok\nok\nEPERM\nEAFNOSUPPORT\nEAFNOSUPPORT\nEAFNOSUPPORT\n",
+        "ok\nok\nok\nEPERM\nEAFNOSUPPORT\nEAFNOSUPPORT\nEPROTONOSUPPORT\n\
+         EAFNOSUPPORT\n",
     );
 }
 
