@@ -179,23 +179,23 @@ fn inner(socket: &UnixStream, setup: &Setup) -> io::Result<()> {
         rustix::process::PidfdFlags::empty(),
     )?;
     protocol::send(socket, &Reply::Born, &[own.as_fd()])?;
-    let artifacts = prepared?;
+    prepared?;
     protocol::send(socket, &Reply::Ready, &[])?;
-    serve::serve(socket, setup, &artifacts)
+    serve::serve(socket, setup)
 }
 
-/// Builds the box around pid 1; returns the mount of /artifacts.
-fn prepare(setup: &Setup) -> Result<OwnedFd> {
+/// Builds the box around pid 1.
+fn prepare(setup: &Setup) -> Result<()> {
     follow_parent()?;
     join_own_keyring()?;
     rustix::system::sethostname(b"sandbox").during("set host name")?;
     rustix::system::setdomainname(b"").during("set domain name")?;
     bring_loopback_up().during("bring loopback up")?;
-    let artifacts = mounts::build(setup.disk_bytes, setup.inodes)?;
+    mounts::build(setup.disk_bytes, setup.inodes)?;
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .during("become undumpable")?;
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
-    Ok(artifacts)
+    Ok(())
 }
 
 /// Lets the kernel end pid 1, and with it the box, when the outer half ends.

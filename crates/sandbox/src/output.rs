@@ -2,6 +2,7 @@
 
 use std::io;
 
+use rustix::fs::Mode;
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::os::fd::OwnedFd;
 use tokio::io::AsyncReadExt;
@@ -16,7 +17,7 @@ const CHUNK: usize = 64 << 10;
 /// A pipe whose far end goes to a program: what it writes.
 pub(crate) fn outgoing() -> Result<(pipe::Receiver, OwnedFd)> {
     let (near, far) = pipe_with(PipeFlags::CLOEXEC).during("make pipe")?;
-    nonblocking(&near)?;
+    prepare(&near)?;
     let near = pipe::Receiver::from_owned_fd(near).during("make pipe")?;
     Ok((near, far))
 }
@@ -24,15 +25,20 @@ pub(crate) fn outgoing() -> Result<(pipe::Receiver, OwnedFd)> {
 /// A pipe whose far end goes to a program: what it reads.
 pub(crate) fn incoming() -> Result<(pipe::Sender, OwnedFd)> {
     let (far, near) = pipe_with(PipeFlags::CLOEXEC).during("make pipe")?;
-    nonblocking(&near)?;
+    prepare(&near)?;
     let near = pipe::Sender::from_owned_fd(near).during("make pipe")?;
     Ok((near, far))
 }
 
-/// Only our end: the flag belongs to an open end, and a program's own end must
-/// block as programs expect.
-fn nonblocking(descriptor: &OwnedFd) -> Result<()> {
-    rustix::io::ioctl_fionbio(descriptor, true).during("make pipe")
+/// Makes a pipe ready for a program, by our end of it.
+fn prepare(near: &OwnedFd) -> Result<()> {
+    let step = "make pipe";
+    // A pipe has an owner and a mode like a file, and belongs to the server:
+    // the program may open it anew too, as /dev/stdin or /dev/stdout.
+    rustix::fs::fchmod(near, Mode::from_raw_mode(0o666)).during(step)?;
+    // Only our end: the flag belongs to an open end, and a program's own end
+    // must block as programs expect.
+    rustix::io::ioctl_fionbio(near, true).during(step)
 }
 
 /// Reads to the end of the stream. Keeps the first `cap` bytes; what comes

@@ -19,6 +19,8 @@ const NO_SETUID: u64 = 0x2;
 const NO_DEVICES: u64 = 0x4;
 const NO_EXEC: u64 = 0x8;
 
+const ARTIFACTS: &str = "/artifacts";
+
 /// The device nodes of a box and their numbers (null(4), full(4), random(4)).
 const DEVICES: [(&str, u32, u32); 5] = [
     ("null", 1, 3),
@@ -37,8 +39,8 @@ const DEVICE_LINKS: [(&str, &str); 4] = [
 ];
 
 /// Builds the tree and makes it the root, with the working directory of the
-/// process (the image's folder) as its base. Returns the mount of /artifacts.
-pub(super) fn build(disk_bytes: u64, inodes: u64) -> Result<OwnedFd> {
+/// process (the image's folder) as its base.
+pub(super) fn build(disk_bytes: u64, inodes: u64) -> Result<()> {
     rustix::mount::mount_change(
         "/",
         MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
@@ -50,12 +52,13 @@ pub(super) fn build(disk_bytes: u64, inodes: u64) -> Result<OwnedFd> {
     let tmpfs = new_tmpfs(disk_bytes, inodes)?;
     attach(&tmpfs, "tmp")?;
     let artifacts = bind_new_folder("artifacts", "artifacts", 0o755)?;
+    sys::set_mount_attributes(artifacts.as_fd(), READ_ONLY, 0)
+        .during("make /artifacts read-only")?;
     bind_new_folder("box", "box", 0o755)?;
     devices()?;
     mount_proc()?;
     bind_new_folder("tmp", "tmp", 0o1777)?;
-    change_root()?;
-    Ok(artifacts)
+    change_root()
 }
 
 /// Mounts the image over its own folder, read-only, and enters it.
@@ -215,9 +218,18 @@ fn attach(mount: &OwnedFd, target: &str) -> Result<()> {
     .during(&format!("mount on {target}"))
 }
 
-/// Lets /artifacts be written, or not.
-pub(super) fn set_writable(mount: &OwnedFd, writable: bool) -> Result<()> {
-    let (set, clear) = if writable { (0, READ_ONLY) } else { (READ_ONLY, 0) };
-    sys::set_mount_attributes(mount.as_fd(), set, clear)
-        .during("set whether /artifacts can be written")
+/// Covers /artifacts with a mount of it that can be written.
+pub(super) fn cover_artifacts() -> Result<()> {
+    let cover = clone_mount(ARTIFACTS)?;
+    sys::set_mount_attributes(cover.as_fd(), 0, READ_ONLY)
+        .during("make /artifacts writable")?;
+    attach(&cover, ARTIFACTS)
+}
+
+/// Takes that mount away. It could not be made read-only instead while a file
+/// on it is open for writing, as it can be with no process left: in a message
+/// to a socket that is closed.
+pub(super) fn uncover_artifacts() -> Result<()> {
+    rustix::mount::unmount(ARTIFACTS, UnmountFlags::DETACH)
+        .during("uncover /artifacts")
 }

@@ -19,11 +19,7 @@ use crate::sys::{self, Fork};
 
 /// Serves until the server closes the socket or is gone. The caller then ends,
 /// and with pid 1 the kernel ends the whole box.
-pub(super) fn serve(
-    socket: &UnixStream,
-    setup: &Setup,
-    artifacts: &OwnedFd,
-) -> io::Result<()> {
+pub(super) fn serve(socket: &UnixStream, setup: &Setup) -> io::Result<()> {
     let seccomp: Vec<_> = setup
         .seccomp
         .iter()
@@ -39,8 +35,7 @@ pub(super) fn serve(
             Request::Files(list) => files::write(&list, setup.user_namespace)
                 .map(|()| Reply::Written),
             Request::Run(command) => {
-                let inside =
-                    Inside { socket, setup, artifacts, children: &children };
+                let inside = Inside { socket, setup, children: &children };
                 inside.run(&command, descriptors, &seccomp).map(Reply::Ended)
             }
         };
@@ -56,7 +51,6 @@ pub(super) fn serve(
 struct Inside<'a> {
     socket: &'a UnixStream,
     setup: &'a Setup,
-    artifacts: &'a OwnedFd,
     /// Readable when a child has ended.
     children: &'a OwnedFd,
 }
@@ -68,12 +62,17 @@ impl Inside<'_> {
         streams: Vec<OwnedFd>,
         seccomp: &[sock_filter],
     ) -> Result<Ended> {
-        mounts::set_writable(self.artifacts, command.artifacts_writable)?;
+        if command.artifacts_writable {
+            mounts::cover_artifacts()?;
+        }
         let started = Instant::now();
         let child = self.start(command, streams, seccomp)?;
         let status = self.wait_for(child)?;
         let wall_micros = started.elapsed().as_micros();
         leave_nothing()?;
+        if command.artifacts_writable {
+            mounts::uncover_artifacts()?;
+        }
         Ok(Ended {
             status: status.into_raw(),
             wall_micros: u64::try_from(wall_micros).unwrap_or(u64::MAX),

@@ -93,6 +93,11 @@ fn artifacts_are_kept_for_the_run(fixture: &Fixture) {
         assert_eq!(sandbox.run(&show).await.unwrap().stdout, b"main\n");
         let change = step(&["create", "/artifacts/other"]);
         assert_eq!(sandbox.run(&change).await.unwrap().stdout, b"EROFS\n");
+        // Nor where something holds a file in it open for writing still.
+        let mut hide = step(&["hide", "/artifacts/hidden"]);
+        hide.artifacts_writable = true;
+        assert_eq!(sandbox.run(&hide).await.unwrap().stdout, b"ok\n");
+        assert_eq!(sandbox.run(&change).await.unwrap().stdout, b"EROFS\n");
         sandbox.destroy().await;
     });
 }
@@ -182,7 +187,7 @@ fn unreaped_child() -> Option<String> {
 
 fn streams_end_with_the_program(fixture: &Fixture) {
     for _ in 0..20 {
-        let outcome = fixture.run(&["hide-streams"]);
+        let outcome = fixture.run(&["hide", "/box/file"]);
         assert_eq!(outcome.stdout, b"ok\n");
         assert_eq!(outcome.stop, Stop::Exited(0));
     }

@@ -159,6 +159,10 @@ fn stdin(fixture: &Fixture) {
     let outcome =
         run_with(fixture, &["echo"], |step| step.stdin.clone_from(&bytes));
     assert_eq!(outcome.stdout, bytes);
+    let by_name = |step: &mut StepSpec| step.stdin = b"a\n".to_vec();
+    let outcome = run_with(fixture, &["streams-by-name"], by_name);
+    assert_eq!(outcome.stdout, b"a\nok\nok\n");
+    assert_eq!(outcome.stderr, b"a\n");
     // A program that does not read it.
     let outcome = run_with(fixture, &["hello"], |step| step.stdin = bytes);
     assert_eq!(outcome.stdout, b"hello\n");

@@ -19,4 +19,4 @@ int fill(const char *path, int files);
 int big_file(void);
 int open_many(void);
 int hog_in_child(void);
-int hide_streams(void);
+int hide(const char *path);

@@ -153,13 +153,14 @@ int hog_in_child(void) {
     return 0;
 }
 
-// Leaves stdout and stderr in a message that nobody can receive: the socket
-// that holds it is itself in the message.
-int hide_streams(void) {
+// Leaves stdout, stderr and a new file, open for writing, in a message that
+// nobody can receive: the socket that holds it is itself in the message.
+int hide(const char *path) {
     int pair[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+    int file = open(path, O_WRONLY | O_CREAT, 0644);
+    if (file < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
         return tell(-1);
-    int hidden[] = {pair[0], pair[1], STDOUT_FILENO, STDERR_FILENO};
+    int hidden[] = {pair[0], pair[1], file, STDOUT_FILENO, STDERR_FILENO};
     char control[CMSG_SPACE(sizeof hidden)] = {0};
     struct iovec byte = {"x", 1};
     struct msghdr message = {.msg_iov = &byte,
