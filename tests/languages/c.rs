@@ -156,3 +156,15 @@ fn a_compiler_cannot_read_the_host() {
     run(&c("__asm__(\".incbin \\\"/etc/hostname\\\"\");\nint main(void) {}"))
         .ends("stage=compile; code=1");
 }
+
+#[test]
+fn an_object_file_of_any_make_is_linked_or_refused() {
+    // A section that says it is a symbol table, and names far outside of it.
+    let odd = "__asm__(\".section .odd,\\\"\\\",@0x2\\n\"\n\
+               \".long 0xfffffff0\\n.byte 0x10,0\\n.short 1\\n.quad 0,0\\n.text\");";
+    let answer = run(&Case::new(
+        "c",
+        &[("main.c", "int main(void) { return 3; }"), ("odd.c", odd)],
+    ));
+    assert!(!answer.exit.contains("signal"), "{answer:?}");
+}

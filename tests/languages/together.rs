@@ -16,6 +16,28 @@ fn c(source: &str) -> Case {
 }
 
 #[test]
+fn every_path_that_is_allowed_fits() {
+    // Many more folders than a program may make.
+    let deep = |name: usize| format!("{name}/{}x.py", "d/".repeat(500));
+    let deep: Vec<_> = (0..60).map(deep).collect();
+    let mut files = vec![("main.py", "print('all there')")];
+    files.extend(deep.iter().map(|path| (path.as_str(), "")));
+    run(&Case::new("python", &files)).prints("all there\n");
+}
+
+#[test]
+fn signals_that_look_like_limits_are_none() {
+    let itself = "import os, signal\nos.kill(os.getpid(), signal.SIGXCPU)";
+    run(&python(itself)).ends("stage=run; signal=SIGXCPU");
+}
+
+#[test]
+fn streams_can_be_opened_by_name() {
+    let copy = "open('/dev/stdout', 'w').write(open('/dev/stdin').read())";
+    run(&python(copy).stdin("a line\n")).prints("a line\n");
+}
+
+#[test]
 fn output_over_the_limit_is_cut_and_kept() {
     let flood = "while True:\n    print('å' * 999)";
     let answer = run(&python(flood));

@@ -1,11 +1,12 @@
 //! A plan in a box: the box is made, the files written, the steps run one
 //! after another.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use sandpiper_languages::{Plan, Stage, Step};
+use sandpiper_languages::{Plan, SourceFile, Stage, Step};
 use sandpiper_sandbox::{
     BoxFile, BoxSpec, Host, Outcome as StepOutcome, Sandbox, SandboxError,
     StepSpec, Stop,
@@ -32,12 +33,13 @@ pub(crate) async fn run(
     let limits = overridden(limits, &plan);
     let started = Instant::now();
     let mut occupied = Occupied { sandbox: None, slot: Some(slot) };
+    let spec = box_spec(&limits, rootfs, &plan.files);
     let files = plan
         .files
         .into_iter()
         .map(|file| BoxFile { path: file.path, content: file.content });
     let prepare = async {
-        let sandbox = Sandbox::make(host, &box_spec(&limits, rootfs)).await?;
+        let sandbox = Sandbox::make(host, &spec).await?;
         let sandbox = occupied.sandbox.insert(sandbox);
         sandbox.write_files(files.collect()).await?;
         Ok(sandbox)
@@ -104,14 +106,27 @@ fn overridden(limits: &Limits, plan: &Plan) -> Limits {
     }
 }
 
-fn box_spec(limits: &Limits, rootfs: PathBuf) -> BoxSpec {
+fn box_spec(limits: &Limits, rootfs: PathBuf, files: &[SourceFile]) -> BoxSpec {
     BoxSpec {
         rootfs,
         memory_bytes: limits.memory_bytes,
         processes: limits.processes,
         disk_bytes: limits.disk_bytes,
-        inodes: limits.inodes,
+        // The limit is on what the program makes; what was submitted is
+        // bounded by the request, and must fit.
+        inodes: limits.inodes + files_and_folders(files),
     }
+}
+
+/// How many inodes the submitted files need, those of their folders included.
+fn files_and_folders(files: &[SourceFile]) -> u64 {
+    let folders: HashSet<&str> = files
+        .iter()
+        .flat_map(|SourceFile { path, .. }| {
+            path.match_indices('/').map(|(end, _)| &path[..end])
+        })
+        .collect();
+    (files.len() + folders.len()) as u64
 }
 
 fn step_spec(limits: &Limits, step: Step, stdin: &str) -> StepSpec {
@@ -147,5 +162,25 @@ fn end_of(limits: &Limits, stage: Stage, outcome: &StepOutcome) -> End {
         }
         Stop::Memory => End::Limit(LimitReached::Memory(limits.memory_bytes)),
         Stop::Output => End::Limit(LimitReached::Output(limits.output_bytes)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_their_folders_are_counted() {
+        let check = |paths: &[&str], expected| {
+            let file = |path: &&str| SourceFile {
+                path: (*path).to_owned(),
+                content: String::new(),
+            };
+            let files: Vec<_> = paths.iter().map(file).collect();
+            assert_eq!(files_and_folders(&files), expected, "{paths:?}");
+        };
+        check(&["a"], 1);
+        check(&["a", "b/c"], 3);
+        check(&["a/b/c", "a/b/d", "a/c/d"], 6);
     }
 }
