@@ -32,4 +32,4 @@ pub use error::ImageError;
 pub use manifest::Package;
 pub use progress::{Progress, Stage};
 pub use recipe::Recipe;
-pub use store::{Listing, State, Store};
+pub use store::{Listing, Queued, State, Store};

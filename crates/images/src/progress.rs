@@ -5,6 +5,8 @@ use std::fmt;
 /// The part of a build that is going on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
+    /// Other images of the same builder come first.
+    Queued,
     /// Another process builds the same image.
     Waiting,
     /// Choosing the mirror and reading its package lists.
@@ -41,6 +43,7 @@ impl Progress {
 impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.stage {
+            Stage::Queued => "waiting for its turn",
             Stage::Waiting => "waiting for another build of it",
             Stage::Preparing => "reading package lists",
             Stage::BaseSystem => "installing the base system",

@@ -94,45 +94,48 @@ impl Store {
         }
     }
 
-    /// Builds the image of `recipe` unless it is there, and returns its root
-    /// filesystem. `mirror` is the URL of a Debian archive to take instead of
-    /// the host's own. When another process is building the same image, waits
-    /// for its result. Takes minutes; runs on the calling thread.
+    /// Builds the image of `recipe`: [`Store::queue`] and [`Queued::build`] in
+    /// one.
     ///
     /// # Errors
-    /// The build failed; the reason is also what [`Store::state`] tells until
-    /// the next try.
+    /// Those of the two.
     pub fn build(
         &self,
         recipe: &Recipe,
         mirror: Option<&str>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<PathBuf, ImageError> {
-        if let State::Ready { rootfs } = self.state(recipe) {
-            return Ok(rootfs);
+        self.queue(recipe)?.build(mirror, progress)
+    }
+
+    /// Announces a build: from now on other processes are told that the image
+    /// of `recipe` is being built. Who queues several must build them in the
+    /// order of their names, else two who do so may wait for each other.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn queue<'a>(
+        &'a self,
+        recipe: &'a Recipe,
+    ) -> Result<Queued<'a>, ImageError> {
+        let mut queued = Queued { store: self, recipe, lock: None };
+        if matches!(self.state(recipe), State::Ready { .. }) {
+            return Ok(queued);
         }
-        let mut lock = self.lock(recipe, progress)?;
-        if let State::Ready { rootfs } = self.state(recipe) {
-            return Ok(rootfs);
-        }
-        let image = self.folder.join(recipe.folder());
-        let mut report = |now: Progress| {
-            lock.report(now);
-            progress(now);
-        };
-        let result = self.build_locked(recipe, mirror, &mut report);
-        let failed = self.beside(recipe, "failed");
-        match result {
-            Ok(()) => Ok(image.join("rootfs")),
-            Err(error) => {
-                // The lines of the log are not for whoever asks for a state.
-                let text = error.to_string();
-                let reason = text.lines().next().unwrap_or_default();
-                fs::write(&failed, reason)
-                    .map_err(io_error("write", &failed))?;
-                Err(error)
+        let file = self.lock_file(&recipe.folder())?;
+        match file.try_lock() {
+            Ok(()) => {
+                let mut lock = BuildLock { file };
+                lock.report(Progress::start(Stage::Queued));
+                queued.lock = Some(lock);
+            }
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(error)) => {
+                let path = self.beside(recipe, "lock");
+                return Err(io_error("lock", &path)(error));
             }
         }
+        Ok(queued)
     }
 
     /// The complete images, by name, the newest first.
@@ -284,6 +287,61 @@ impl Store {
             return None;
         };
         fs::read_to_string(path).ok()
+    }
+}
+
+/// A build that was announced and has not begun.
+#[derive(Debug)]
+pub struct Queued<'a> {
+    store: &'a Store,
+    recipe: &'a Recipe,
+    /// None where the image is there, or another process builds it.
+    lock: Option<BuildLock>,
+}
+
+impl Queued<'_> {
+    /// Builds the image unless it is there, and returns its root filesystem.
+    /// `mirror` is the URL of a Debian archive to take instead of the host's
+    /// own. When another process is building the same image, waits for its
+    /// result. Takes minutes; runs on the calling thread.
+    ///
+    /// # Errors
+    /// The build failed; the reason is also what [`Store::state`] tells until
+    /// the next try.
+    pub fn build(
+        self,
+        mirror: Option<&str>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<PathBuf, ImageError> {
+        let Self { store, recipe, lock } = self;
+        if let State::Ready { rootfs } = store.state(recipe) {
+            return Ok(rootfs);
+        }
+        let mut lock = match lock {
+            Some(lock) => lock,
+            None => store.lock(recipe, progress)?,
+        };
+        if let State::Ready { rootfs } = store.state(recipe) {
+            return Ok(rootfs);
+        }
+        let image = store.folder.join(recipe.folder());
+        let mut report = |now: Progress| {
+            lock.report(now);
+            progress(now);
+        };
+        let result = store.build_locked(recipe, mirror, &mut report);
+        let failed = store.beside(recipe, "failed");
+        match result {
+            Ok(()) => Ok(image.join("rootfs")),
+            Err(error) => {
+                // The lines of the log are not for whoever asks for a state.
+                let text = error.to_string();
+                let reason = text.lines().next().unwrap_or_default();
+                fs::write(&failed, reason)
+                    .map_err(io_error("write", &failed))?;
+                Err(error)
+            }
+        }
     }
 }
 

@@ -95,6 +95,23 @@ fn a_builder_is_seen_and_waited_for() {
 }
 
 #[test]
+fn a_queued_build_is_seen_and_goes_on() {
+    let data = tempfile::tempdir().unwrap();
+    let store = Store::open(data.path()).unwrap();
+    let (first, second) = (recipe("a"), recipe("b"));
+    let queued = store.queue(&second).unwrap();
+    assert_eq!(store.state(&first), State::Missing);
+    let progress = "waiting for its turn".to_owned();
+    assert_eq!(store.state(&second), State::Building { progress });
+
+    queued.build(None, &mut no_progress).unwrap_err();
+    assert!(matches!(store.state(&second), State::Broken { .. }));
+
+    drop(store.queue(&first).unwrap());
+    assert_eq!(store.state(&first), State::Missing, "given up");
+}
+
+#[test]
 fn what_a_killed_build_left_is_swept() {
     let data = tempfile::tempdir().unwrap();
     let store = Store::open(data.path()).unwrap();

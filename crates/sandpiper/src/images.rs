@@ -36,15 +36,21 @@ fn build(
     names: &[String],
     mirror: Option<&str>,
 ) -> anyhow::Result<ExitCode> {
+    let recipes = chosen(names)?;
+    // All at once, so that whoever waits for the last one is told so from the
+    // start.
+    let mut queue = Vec::new();
+    for recipe in &recipes {
+        queue.push((recipe.name(), store.queue(recipe)?));
+    }
     let mut failed = Vec::new();
-    for recipe in chosen(names)? {
-        let mut display = Display::new(recipe.name());
-        let built = store.build(&recipe, mirror, &mut |now| display.show(now));
-        match built {
+    for (name, queued) in queue {
+        let mut display = Display::new(name);
+        match queued.build(mirror, &mut |now| display.show(now)) {
             Ok(rootfs) => display.end(&format!("ready: {}", rootfs.display())),
             Err(error) => {
                 display.end(&format!("failed: {error}"));
-                failed.push(recipe.name().to_owned());
+                failed.push(name);
             }
         }
     }
@@ -173,7 +179,8 @@ impl<'a> Display<'a> {
 
     fn print(&self, text: &str, end: &str) {
         let start = if self.on_terminal { "\r\x1b[K" } else { "" };
+        let line = format!("{start}{}: {text}{end}", self.image);
         // Progress that nobody can read is no reason to stop building.
-        let _ = write!(io::stderr(), "{start}{}: {text}{end}", self.image);
+        let _ = io::stderr().write_all(line.as_bytes());
     }
 }

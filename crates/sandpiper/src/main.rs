@@ -33,8 +33,10 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor::doctor(&common, &args),
     };
     result.unwrap_or_else(|error| {
-        // Nobody may be reading, and there is nobody else to tell.
-        let _ = writeln!(io::stderr(), "sandpiper: {}", in_words(&error));
+        // In one piece, since others may write there too. Nobody may be
+        // reading, and there is nobody else to tell.
+        let line = format!("sandpiper: {}\n", in_words(&error));
+        let _ = io::stderr().write_all(line.as_bytes());
         ExitCode::FAILURE
     })
 }

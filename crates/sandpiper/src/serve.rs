@@ -31,7 +31,7 @@ pub(crate) fn serve(
     let boxes = settings.boxes;
     let box_bytes = settings.limits.memory_bytes;
     // Before root is dropped: ports below 1,024 are root's.
-    let listener = listen(args.listen()?, "--listen")?;
+    let listener = listen(args.listen()?, "--listen or PORT")?;
     let admin = admin_listener(args)?;
     let images = Arc::new(ImageSource::open(&common.data_dir()?)?);
     let service = Service::prepare(&args.sandbox, settings, catalog, images)?;
@@ -156,16 +156,19 @@ async fn until(mut stopped: watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
-/// Logs what each language comes to: ready or not, and each part of its
-/// image's build.
+/// Logs what each language comes to.
 async fn report_readiness(engine: &Engine) {
     let mut readiness = engine.watch_readiness();
-    let mut known: BTreeMap<String, Readiness> = BTreeMap::new();
+    // Nothing where nobody had looked yet.
+    let mut reported: BTreeMap<String, Option<Readiness>> = BTreeMap::new();
     loop {
         for (id, now) in readiness.borrow_and_update().iter() {
-            let before = known.insert(id.clone(), now.clone());
-            if is_news(before.as_ref(), now) {
+            let last = reported.get(id).map(Option::as_ref);
+            if is_news(last, now) {
                 report(id, now);
+                reported.insert(id.clone(), Some(now.clone()));
+            } else {
+                reported.entry(id.clone()).or_default();
             }
         }
         if readiness.changed().await.is_err() {
@@ -174,17 +177,13 @@ async fn report_readiness(engine: &Engine) {
     }
 }
 
-/// Whether a line is due: not for every per cent of a build, nor for what
-/// nobody has looked at yet.
-fn is_news(before: Option<&Readiness>, now: &Readiness) -> bool {
+/// Whether a line is due: not for what nobody has looked at yet, nor for each
+/// step of a build, which `/readyz` and the builder tell.
+fn is_news(last: Option<Option<&Readiness>>, now: &Readiness) -> bool {
     use Readiness::Building;
-    let part = |progress: &str| {
-        progress.split(',').next().unwrap_or_default().to_owned()
-    };
-    match (before, now) {
-        (None, Building(_)) => false,
-        (Some(Building(before)), Building(now)) => part(before) != part(now),
-        (before, now) => before != Some(now),
+    match (last, now) {
+        (None | Some(Some(Building(_))), Building(_)) => false,
+        (last, now) => last.flatten() != Some(now),
     }
 }
 
@@ -207,18 +206,19 @@ mod tests {
     fn news() {
         use Readiness::{Broken, Building, Missing, Ready};
         let building = |progress: &str| Building(progress.to_owned());
-        let check = |before: Option<Readiness>, now: Readiness, expected| {
-            let found = is_news(before.as_ref(), &now);
-            assert_eq!(found, expected, "{before:?} {now:?}");
+        let check = |last: Option<Option<Readiness>>, now, expected| {
+            let found = is_news(last.as_ref().map(Option::as_ref), &now);
+            assert_eq!(found, expected, "{last:?} {now:?}");
         };
         check(None, building("not looked at yet"), false);
         check(None, Ready, true);
         check(None, Missing(String::new()), true);
-        check(Some(Ready), Ready, false);
-        check(Some(Ready), Broken(String::new()), true);
-        check(Some(building("a")), Ready, true);
-        check(Some(building("a, 1 %")), building("a, 2 %"), false);
-        check(Some(building("a, 9 %")), building("b"), true);
+        check(Some(None), building("a"), true);
+        check(Some(Some(Ready)), Ready, false);
+        check(Some(Some(Ready)), Broken(String::new()), true);
+        check(Some(Some(Ready)), building("a"), true);
+        check(Some(Some(building("a"))), Ready, true);
+        check(Some(Some(building("a"))), building("b"), false);
     }
 
     #[test]
