@@ -4,7 +4,8 @@
 //! them, rounded up. Runs that find no slot wait in a bounded queue: clients
 //! take turns, and each client's runs keep their order. One client takes at
 //! most half of the queue's places, rounded up, so that nobody can keep the
-//! others out of it.
+//! others out of it. The addresses of one IPv6 /64 have a client's share
+//! together, and take turns in it.
 
 mod queue;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Who runs and who waits: the rules of admission, without time or tasks.
 
 use std::collections::{HashMap, VecDeque};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use super::Cause;
 
@@ -17,6 +17,8 @@ pub(super) struct Queue<T> {
     waiting: usize,
     /// Those who run or wait; nobody else is remembered.
     clients: HashMap<IpAddr, Client<T>>,
+    /// What the clients of one subscriber have together.
+    subscribers: HashMap<IpAddr, Held>,
     /// Clients that wait, each once, the next to be served in front.
     turns: VecDeque<IpAddr>,
     next_number: u64,
@@ -28,6 +30,24 @@ struct Client<T> {
     waiting: VecDeque<(u64, T)>,
 }
 
+/// Slots and places taken.
+#[derive(Clone, Copy, Debug, Default)]
+struct Held {
+    running: usize,
+    waiting: usize,
+}
+
+/// Whose share a client uses: a subscriber to IPv6 has a whole /64, and could
+/// come from ever another address of it.
+fn subscriber(client: IpAddr) -> IpAddr {
+    match client {
+        IpAddr::V4(_) => client,
+        IpAddr::V6(address) => {
+            Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into()
+        }
+    }
+}
+
 impl<T> Queue<T> {
     /// `slots` run at once, `places` can wait.
     pub(super) fn new(slots: usize, places: usize) -> Self {
@@ -37,6 +57,7 @@ impl<T> Queue<T> {
             running: 0,
             waiting: 0,
             clients: HashMap::new(),
+            subscribers: HashMap::new(),
             turns: VecDeque::new(),
             next_number: 0,
         }
@@ -48,6 +69,7 @@ impl<T> Queue<T> {
         if may {
             self.running += 1;
             self.client(client).running += 1;
+            self.held(client).running += 1;
         }
         may
     }
@@ -62,13 +84,15 @@ impl<T> Queue<T> {
         if self.waiting >= self.places {
             return Err(Cause::Queue);
         }
-        if own >= self.places.div_ceil(2) {
+        let shared = self.subscribers.get(&subscriber(client));
+        if shared.is_some_and(|held| held.waiting >= self.places.div_ceil(2)) {
             return Err(Cause::Share);
         }
         let number = self.next_number;
         self.next_number += 1;
         self.waiting += 1;
         self.client(client).waiting.push_back((number, waker));
+        self.held(client).waiting += 1;
         if own == 0 {
             self.turns.push_back(client);
         }
@@ -88,6 +112,7 @@ impl<T> Queue<T> {
         if own.waiting.is_empty() {
             self.turns.retain(|turn| *turn != client);
         }
+        self.held(client).waiting -= 1;
         self.forget(client);
     }
 
@@ -95,6 +120,7 @@ impl<T> Queue<T> {
     pub(super) fn end(&mut self, client: IpAddr) -> Option<(IpAddr, T)> {
         self.running -= 1;
         self.client(client).running -= 1;
+        self.held(client).running -= 1;
         let next = self.next();
         self.forget(client);
         next
@@ -120,7 +146,9 @@ impl<T> Queue<T> {
     /// Whether nobody is remembered.
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
-        self.clients.is_empty() && self.turns.is_empty()
+        self.clients.is_empty()
+            && self.turns.is_empty()
+            && self.subscribers.is_empty()
     }
 
     /// Starts the run whose turn it is, if any may start.
@@ -139,12 +167,15 @@ impl<T> Queue<T> {
         }
         self.waiting -= 1;
         self.running += 1;
+        let held = self.held(client);
+        held.waiting -= 1;
+        held.running += 1;
         Some((client, waker))
     }
 
     fn is_below_share(&self, client: IpAddr) -> bool {
-        let own = self.clients.get(&client).map_or(0, |own| own.running);
-        own < self.slots.div_ceil(2)
+        let held = self.subscribers.get(&subscriber(client));
+        held.map_or(0, |held| held.running) < self.slots.div_ceil(2)
     }
 
     fn client(&mut self, client: IpAddr) -> &mut Client<T> {
@@ -152,10 +183,19 @@ impl<T> Queue<T> {
         self.clients.entry(client).or_insert_with(nobody)
     }
 
+    fn held(&mut self, client: IpAddr) -> &mut Held {
+        self.subscribers.entry(subscriber(client)).or_default()
+    }
+
     fn forget(&mut self, client: IpAddr) {
         let gone = |own: &Client<T>| own.running == 0 && own.waiting.is_empty();
         if self.clients.get(&client).is_some_and(gone) {
             self.clients.remove(&client);
+        }
+        let subscriber = subscriber(client);
+        let gone = |held: &Held| held.running == 0 && held.waiting == 0;
+        if self.subscribers.get(&subscriber).is_some_and(gone) {
+            self.subscribers.remove(&subscriber);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::{Admission, Cause, Full, Slot};
 
@@ -20,9 +20,13 @@ fn client(number: u8) -> IpAddr {
 
 /// A run of a client that asks for a slot; it has been polled once.
 async fn enter(admission: &Admission, number: u8) -> Entering {
+    enter_as(admission, client(number)).await
+}
+
+async fn enter_as(admission: &Admission, client: IpAddr) -> Entering {
     let admission = admission.clone();
     let mut entering: Entering =
-        Box::pin(async move { admission.enter(client(number)).await });
+        Box::pin(async move { admission.enter(client).await });
     assert!(poll(&mut entering).await.is_none(), "must wait");
     entering
 }
@@ -74,6 +78,33 @@ async fn a_client_holds_at_most_half_of_the_slots_rounded_up() {
     check(3, 2).await;
     check(4, 2).await;
     check(16, 8).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_addresses_of_a_subscriber_have_one_share() {
+    let admission = Admission::new(4, 4, WAIT);
+    let from = async |address: &str| {
+        let client: IpAddr = address.parse().unwrap();
+        timeout(Duration::from_secs(1), admission.enter(client)).await
+    };
+    let mut held = Vec::new();
+    for address in ["2001:db8::1", "2001:db8::ffff:0:0:2"] {
+        held.push(from(address).await.unwrap().unwrap());
+    }
+    assert!(from("2001:db8::3").await.is_err(), "must wait");
+    // Their places in the queue are shared too.
+    let third = enter_as(&admission, "2001:db8::3".parse().unwrap());
+    let fourth = enter_as(&admission, "2001:db8::4".parse().unwrap());
+    let mut waiting = [third.await, fourth.await];
+    let full = from("2001:db8::5").await.unwrap().unwrap_err();
+    assert_eq!(full.cause, Cause::Share);
+    // A neighbour's network is another.
+    for address in ["2001:db8:0:1::1", "192.0.2.1"] {
+        held.push(from(address).await.unwrap().unwrap());
+    }
+    held.remove(0);
+    held.push(poll(&mut waiting[0]).await.unwrap().unwrap());
+    assert!(poll(&mut waiting[1]).await.is_none(), "must wait");
 }
 
 #[tokio::test(start_paused = true)]
@@ -229,8 +260,7 @@ async fn a_storm_keeps_the_rules_and_leaves_nothing() {
             let patience = Duration::from_millis(run * 37 % 5_000);
             tokio::time::sleep(Duration::from_millis(run * 13 % 7_000)).await;
             let number = u8::try_from(run % 7).unwrap();
-            let entered =
-                tokio::time::timeout(patience, admission.enter(client(number)));
+            let entered = timeout(patience, admission.enter(client(number)));
             let Ok(Ok(_slot)) = entered.await else { return 0 };
             assert!(admission.running() <= 5 && admission.waiting() <= 1_000);
             let lasts = Duration::from_millis(run * 7 % 50);
