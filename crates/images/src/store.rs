@@ -220,14 +220,23 @@ impl Store {
         sync.map_err(io_error("write out", &self.folder))
     }
 
-    /// Removes what an interrupted build of `recipe` left, and what the last
-    /// one said. Only the holder of the lock may.
+    /// Removes what interrupted builds left, and what the last one of
+    /// `recipe` said. Only the holder of its lock may.
     fn sweep(&self, recipe: &Recipe) -> Result<(), ImageError> {
         let folder = recipe.folder();
-        let unfinished = format!("{UNFINISHED}{folder}-");
         for name in self.entries()? {
+            let builds = name
+                .strip_prefix(UNFINISHED)
+                .and_then(|rest| Some(rest.rsplit_once('-')?.0));
+            // Held until the folder is gone.
+            let mut lock = None;
+            if let Some(other) = builds.filter(|builds| *builds != folder) {
+                lock = Some(self.lock_file(other)?);
+            }
+            let is_free =
+                lock.as_ref().is_none_or(|lock| lock.try_lock().is_ok());
             // An image without a manifest is none: someone has been at it.
-            if name == folder || name.starts_with(&unfinished) {
+            if name == folder || (builds.is_some() && is_free) {
                 let path = self.folder.join(name);
                 fs::remove_dir_all(&path).map_err(io_error("remove", &path))?;
             }

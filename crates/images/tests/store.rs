@@ -119,18 +119,22 @@ fn what_a_killed_build_left_is_swept() {
     let images = data.path().join("images");
     let folder = format!("{}-{}", recipe.name(), recipe.hash());
     let left = images.join(format!(".build-{folder}-abc"));
-    let other = images.join(".build-other-0-abc");
+    let older = images.join(".build-other-0-abc");
+    let other = images.join(".build-other-1-abc");
     // A folder that lost its manifest is no image.
     let half = path(data.path(), &recipe, "");
-    for folder in [&left, &other, &half] {
+    for folder in [&left, &older, &other, &half] {
         fs::create_dir_all(folder.join("image/rootfs/usr")).unwrap();
     }
+    let builder = File::create(images.join("other-1.lock")).unwrap();
+    builder.lock().unwrap();
     assert_eq!(store.state(&recipe), State::Missing);
     assert!(store.list().unwrap().is_empty());
 
     store.build(&recipe, None, &mut no_progress).unwrap_err();
 
     assert!(!left.exists() && !half.exists());
+    assert!(!older.exists(), "a recipe that nobody has any more");
     assert!(other.exists(), "belongs to another build");
 }
 
