@@ -67,12 +67,16 @@ impl Store {
     /// The folder cannot be created.
     pub fn open(data_dir: &Path) -> Result<Self, ImageError> {
         let folder = data_dir.join("images");
+        // Root's server reads them as another user, whatever root's umask is.
         let create = || {
-            if folder.is_dir() {
-                return Ok(());
+            for folder in [data_dir, &folder] {
+                if !folder.is_dir() {
+                    fs::create_dir_all(folder)?;
+                    let mode = Permissions::from_mode(0o755);
+                    fs::set_permissions(folder, mode)?;
+                }
             }
-            fs::create_dir_all(&folder)?;
-            fs::set_permissions(&folder, Permissions::from_mode(0o755))
+            Ok(())
         };
         create().map_err(io_error("create", &folder))?;
         Ok(Self { folder })
@@ -82,8 +86,17 @@ impl Store {
     /// when it can.
     pub fn state(&self, recipe: &Recipe) -> State {
         let image = self.folder.join(recipe.folder());
-        if image.join(Manifest::FILE).exists() {
-            return State::Ready { rootfs: image.join("rootfs") };
+        match image.join(Manifest::FILE).try_exists() {
+            Ok(true) => return State::Ready { rootfs: image.join("rootfs") },
+            Ok(false) => {}
+            Err(error) => {
+                let error = io_error("look into", &image)(error);
+                let why = format!(
+                    "{error}; the server's user must be able to read it, and \
+                     to enter every folder above it"
+                );
+                return State::Broken { why };
+            }
         }
         if let Some(progress) = self.progress_of_builder(recipe) {
             return State::Building { progress };

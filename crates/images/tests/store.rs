@@ -139,6 +139,20 @@ fn what_a_killed_build_left_is_swept() {
 }
 
 #[test]
+fn an_image_that_cannot_be_looked_into_is_not_called_missing() {
+    let data = tempfile::tempdir().unwrap();
+    let store = Store::open(data.path()).unwrap();
+    let recipe = recipe("five");
+    // Unlike a mode, a link to itself keeps root out, too.
+    let image = path(data.path(), &recipe, "");
+    std::os::unix::fs::symlink(&image, &image).unwrap();
+    let state = store.state(&recipe);
+    let State::Broken { why } = &state else { panic!("{state:?}") };
+    assert!(why.contains("cannot look into"), "{why}");
+    assert!(why.contains(&*image.to_string_lossy()), "{why}");
+}
+
+#[test]
 fn lists_by_name_and_removes_by_hash_but_never_a_build() {
     let data = tempfile::tempdir().unwrap();
     let store = Store::open(data.path()).unwrap();
