@@ -155,8 +155,8 @@ fn write_proc(path: &str, text: &str) -> Result<()> {
     fs::write(path, text).during(&format!("write {path}"))
 }
 
-/// Lets the box's monotonic and boot clocks start near zero, so that they do
-/// not tell how long the host has been up.
+/// Lets the box's monotonic and boot clocks start near zero, as on a machine
+/// of its own. The offsets themselves can be read in the box.
 fn reset_clocks() -> io::Result<()> {
     let back = |clock| -clock_gettime(clock).tv_sec;
     let offsets = format!(
