@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use sandpiper_languages::{Catalog, Language, Plan, Submission};
 use sandpiper_sandbox::{Host, SandboxError};
 use tokio::sync::watch;
+use tokio::task::AbortHandle;
 use tokio::time::sleep;
 
 use crate::admission::{Admission, Full};
@@ -77,6 +78,8 @@ pub struct Load {
 #[derive(Clone, Debug)]
 pub struct Engine {
     shared: Arc<Shared>,
+    /// Looks at images and runs starter programs.
+    watcher: AbortHandle,
 }
 
 #[derive(Debug)]
@@ -129,8 +132,8 @@ impl Engine {
             admission,
             readiness: watch::Sender::new(unchecked),
         });
-        tokio::spawn(watch_images(Arc::downgrade(&shared)));
-        Self { shared }
+        let watcher = tokio::spawn(watch_images(Arc::downgrade(&shared)));
+        Self { shared, watcher: watcher.abort_handle() }
     }
 
     /// The languages it knows.
@@ -172,8 +175,10 @@ impl Engine {
         shared.run(plan, client).await
     }
 
-    /// Waits until every box is gone, and removes the control groups.
+    /// Waits until every box is gone, and removes the control groups. A
+    /// starter program that is being run is killed; runs of clients are not.
     pub async fn close(&self) {
+        self.watcher.abort();
         if let Ok(host) = &self.shared.host {
             host.close().await;
         }

@@ -204,13 +204,20 @@ fn give_up_root() -> Result<()> {
 /// reads nothing from the child, and only waits.
 fn leave_root(top: &Top, uid: u32) -> Result<()> {
     let parent = rustix::process::getpid();
+    // Before the fork: a child that ends at once, or a signal that comes at
+    // once, would else be lost to the parent.
+    let signals = sys::block_signals(&WATCHED)
+        .and_then(|()| sys::signal_fd(&WATCHED))
+        .during("watch signals")?;
     match sys::fork().during("fork the server")? {
         Fork::Parent(child) => {
-            let code = wait_as_root(child);
+            let code = wait_as_root(child, &signals);
             top.remove();
             sys::exit_now(code)
         }
         Fork::Child => {
+            drop(signals);
+            sys::block_signals(&[]).during("unblock signals")?;
             // Out of the terminal's group: its Ctrl-C reaches the parent, who
             // passes it on once.
             rustix::process::setpgid(None, None).during("leave the group")?;
@@ -234,25 +241,22 @@ fn leave_root(top: &Top, uid: u32) -> Result<()> {
     }
 }
 
+/// What the parent that stays root is told: its child's end, and the signals
+/// that it passes on.
+const WATCHED: [c_int; 4] = [SIGCHLD, SIGTERM, SIGINT, SIGHUP];
+
 /// Waits for the server and passes signals on to it. The code to end with.
-fn wait_as_root(child: i32) -> c_int {
-    const PASSED_ON: [c_int; 3] = [SIGTERM, SIGINT, SIGHUP];
-    let watched = [SIGTERM, SIGINT, SIGHUP, SIGCHLD];
-    let signals =
-        sys::block_signals(&watched).and_then(|()| sys::signal_fd(&watched));
-    let Ok(signals) = signals else {
-        return sys::wait_for(child).map_or(1, exit_code);
-    };
+fn wait_as_root(child: i32, signals: &OwnedFd) -> c_int {
     loop {
-        let mut ready = [PollFd::new(&signals, PollFlags::IN)];
+        let mut ready = [PollFd::new(signals, PollFlags::IN)];
         // An interrupted poll is tried again.
         let _ = poll(&mut ready, None);
         // struct signalfd_siginfo is 128 bytes and starts with the number.
         let mut info = [0_u8; 128];
-        while let Ok(128) = rustix::io::read(&signals, &mut info) {
+        while let Ok(128) = rustix::io::read(signals, &mut info) {
             let number =
                 c_int::from_ne_bytes([info[0], info[1], info[2], info[3]]);
-            if PASSED_ON.contains(&number) {
+            if number != SIGCHLD {
                 // The child may have ended: the wait below tells.
                 let _ = sys::kill(child, number);
             }

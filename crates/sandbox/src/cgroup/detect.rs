@@ -60,6 +60,11 @@ fn hierarchy(line: &str, own_groups: &str) -> Option<Hierarchy> {
         };
         same.then_some(path)
     })?;
+    // The group lies outside of this cgroup namespace (cgroup_namespaces(7)):
+    // nothing of it is to be seen here.
+    if path.starts_with("/..") {
+        return None;
+    }
     // In a container the mount shows a part of the hierarchy only.
     let below = Path::new(path).strip_prefix(root).unwrap_or(Path::new(""));
     let own = mount.join(below.strip_prefix("/").unwrap_or(below));
@@ -108,6 +113,15 @@ mod tests {
                 ("memory", "/cg/memory/jobs/a"),
                 ("cpu,cpuacct", "/cg/cpu,cpuacct"),
             ],
+        );
+    }
+
+    #[test]
+    fn a_group_outside_of_the_namespace_is_none() {
+        check(
+            "35 31 0:32 / /cg/memory rw - cgroup cgroup rw,memory",
+            "4:memory:/../../elsewhere\n",
+            &[],
         );
     }
 
