@@ -114,7 +114,7 @@ fn main() {
     }
     let flags = ["--compile-rate-limit=0", "--output-size=64MiB"];
     let server = Server::spawn(&flags, None);
-    wait_until_ready(&server);
+    server.wait_until_ready();
     // A mount namespace of its own, in which the stock commands get a /tmp
     // inside the image.
     let is_root = rustix::process::geteuid().is_root();
@@ -128,21 +128,6 @@ fn main() {
         .env(IMAGES, image_folder())
         .status();
     assert!(status.unwrap().success());
-}
-
-fn wait_until_ready(server: &Server) {
-    loop {
-        let answer = server.ask("GET", "/readyz").json();
-        let languages = answer["languages"].as_array().unwrap();
-        if languages.iter().all(|language| language["state"] == "ready") {
-            return;
-        }
-        let building = languages.iter().all(|language| {
-            ["ready", "building"].contains(&language["state"].as_str().unwrap())
-        });
-        assert!(building, "{answer}; build the images first: make images");
-        std::thread::sleep(Duration::from_millis(100));
-    }
 }
 
 /// Where the images are, as `sandpiper` itself decides it.

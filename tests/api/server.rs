@@ -95,6 +95,28 @@ impl Server {
         i32::try_from(self.process.id()).expect("a process id")
     }
 
+    /// Waits for every language; an image that is missing fails at once.
+    pub(crate) fn wait_until_ready(&self) {
+        loop {
+            let answer = self.ask("GET", "/readyz").json();
+            let languages = answer["languages"].as_array().expect("a list");
+            let all = |states: &[&str]| {
+                languages.iter().all(|language| {
+                    let state = language["state"].as_str().expect("a state");
+                    states.contains(&state)
+                })
+            };
+            if all(&["ready"]) {
+                return;
+            }
+            assert!(
+                all(&["ready", "building"]),
+                "{answer}; the images are needed: `make images`"
+            );
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
     pub(crate) fn connect(&self) -> TcpStream {
         connect(self.address)
     }

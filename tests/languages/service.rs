@@ -2,8 +2,7 @@
 
 use std::sync::OnceLock;
 use std::sync::mpsc::channel;
-use std::thread::{park, sleep, spawn};
-use std::time::Duration;
+use std::thread::{park, spawn};
 
 use crate::case::Answer;
 
@@ -21,27 +20,8 @@ pub(crate) use server::Server;
 pub(crate) fn start(flags: &[&str]) -> Server {
     let flags = [&["--compile-rate-limit=0"], flags].concat();
     let server = Server::spawn(&flags, None);
-    wait_until_ready(&server);
+    server.wait_until_ready();
     server
-}
-
-/// Waits for every language; an image that is missing fails the test at once.
-fn wait_until_ready(server: &Server) {
-    loop {
-        let answer = server.ask("GET", "/readyz").json();
-        let languages = answer["languages"].as_array().unwrap();
-        if languages.iter().all(|language| language["state"] == "ready") {
-            return;
-        }
-        for language in languages {
-            let lost = ["missing", "broken"].map(|state| state.into());
-            assert!(
-                !lost.contains(&language["state"]),
-                "{language}; the tests need the images: `make images`"
-            );
-        }
-        sleep(Duration::from_millis(100));
-    }
 }
 
 /// The shared server, with places for all tests at once.
