@@ -2,7 +2,6 @@
 //! stays, and nothing of a live one is touched.
 
 use std::fs;
-use std::io::Write;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -29,16 +28,8 @@ impl Sleeper {
             "language": "python",
             "entryFile": name,
             "files": [{"path": name, "content": source}],
-        })
-        .to_string();
-        let mut connection = server.connect();
-        write!(
-            connection,
-            "POST /api/compile HTTP/1.1\r\nHost: x\r\n\
-             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{request}",
-            request.len()
-        )
-        .unwrap();
+        });
+        let connection = service::send_and_leave(server, &request);
         let sleeper = Self { name, connection };
         eventually("the program runs", || sleeper.processes().len() == 2);
         sleeper
@@ -138,4 +129,47 @@ fn a_server_that_ends_in_order_leaves_nothing() {
     for group in groups {
         assert!(!group.exists(), "{} is left", group.display());
     }
+}
+
+/// Started as root or not: what parses HTTP has nothing to lose.
+#[test]
+fn the_server_has_no_privilege() {
+    let server = service::start(&[]);
+    // The parent, where there is one, is the one that stays root.
+    let started = server.pid();
+    let serving = children(started).first().copied().unwrap_or(started);
+    let path = format!("/proc/{serving}/status");
+    let status = fs::read_to_string(path).unwrap();
+    let field = |name: &str| {
+        let line = status.lines().find(|line| line.starts_with(name));
+        line.unwrap().split_whitespace().skip(1).collect::<Vec<_>>()
+    };
+    assert!(!field("Uid:").contains(&"0"), "{status}");
+    assert!(!field("Gid:").contains(&"0"), "{status}");
+    for set in ["CapInh:", "CapPrm:", "CapEff:", "CapAmb:"] {
+        assert_eq!(field(set), ["0000000000000000"], "{set}");
+    }
+    assert_eq!(field("NoNewPrivs:"), ["1"]);
+}
+
+/// A group that is not there: the server can limit nothing.
+#[test]
+fn nothing_runs_without_limits_unless_told() {
+    let flags = ["--compile-rate-limit=0", "--cgroup=no-such/group"];
+    let server = Server::spawn(&flags, None);
+    let program = Case::new("python", &[("m.py", "print(1)")]).request();
+    let json = ["Content-Type: application/json"];
+    eventually("the engine has looked", || {
+        server.ask("GET", "/readyz").text().contains("broken")
+    });
+    let refused =
+        server.send("POST", "/api/compile", &json, program.to_string());
+    refused.assert_failure_about(503, &["no safe sandbox", "doctor"]);
+    assert!(!refused.text().contains("no-such"), "{}", refused.text());
+    for path in ["/products", "/embed?lang=python", "/healthz"] {
+        assert_eq!(server.ask("GET", path).status, 200, "{path}");
+    }
+    let told =
+        service::start(&["--cgroup=no-such/group", "--allow-missing-limits"]);
+    compile(&told, &program).prints("1\n");
 }

@@ -1,5 +1,7 @@
 //! The service that all tests of this target share, with every language ready.
 
+use std::io::Write;
+use std::net::TcpStream;
 use std::sync::OnceLock;
 use std::sync::mpsc::channel;
 use std::thread::{park, spawn};
@@ -40,6 +42,23 @@ pub(crate) fn shared() -> &'static Server {
         });
         started.recv().unwrap()
     })
+}
+
+/// Sends a compile request and does not read the answer.
+pub(crate) fn send_and_leave(
+    server: &Server,
+    request: &serde_json::Value,
+) -> TcpStream {
+    let request = request.to_string();
+    let mut connection = server.connect();
+    write!(
+        connection,
+        "POST /api/compile HTTP/1.1\r\nHost: x\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{request}",
+        request.len()
+    )
+    .unwrap();
+    connection
 }
 
 /// Sends a compile request and reads the answer, which must be a 200.

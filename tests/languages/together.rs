@@ -222,16 +222,9 @@ fn a_client_that_goes_away_frees_its_box() {
         "--run-wall-time=120s",
         "--queue-wait=60s",
     ]);
-    let sleeper = python("import time\ntime.sleep(100)").request().to_string();
+    let sleeper = python("import time\ntime.sleep(100)").request();
     for _ in 0..2 {
-        let mut gone = server.connect();
-        write!(
-            gone,
-            "POST /api/compile HTTP/1.1\r\nHost: x\r\n\
-             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{sleeper}",
-            sleeper.len()
-        )
-        .unwrap();
+        let gone = service::send_and_leave(&server, &sleeper);
         std::thread::sleep(Duration::from_millis(300));
         drop(gone);
     }
