@@ -48,7 +48,7 @@ pub struct Host {
     next_box: AtomicU64,
     /// Whether a parent that stayed root removes the top groups.
     has_parent: bool,
-    _instance: Instance,
+    instance: Instance,
 }
 
 impl Host {
@@ -87,13 +87,13 @@ impl Host {
         let (source, slots, filter) = match prepared {
             Ok(prepared) => prepared,
             Err(error) => {
-                top.remove();
+                remove(&top, &instance);
                 return Err(error);
             }
         };
         let has_parent = if let Source::Root { first } = source {
             top.give_to(first)?;
-            leave_root(&top, first)?;
+            leave_root(&top, &instance, first)?;
             true
         } else {
             false
@@ -111,7 +111,7 @@ impl Host {
             boxes: u32::try_from(boxes).unwrap_or(u32::MAX),
             next_box: AtomicU64::new(0),
             has_parent,
-            _instance: instance,
+            instance,
         })
     }
 
@@ -135,7 +135,7 @@ impl Host {
         // Fails only when the semaphore is closed, which nothing does.
         if self.free.acquire_many(self.boxes).await.is_ok() && !self.has_parent
         {
-            self.top.remove();
+            remove(&self.top, &self.instance);
         }
     }
 
@@ -186,6 +186,12 @@ fn raise_open_files() -> rustix::io::Result<()> {
     rustix::process::setrlimit(Resource::Nofile, raised)
 }
 
+/// Removes what a server made on its host; every box must be gone.
+fn remove(top: &Top, instance: &Instance) {
+    top.remove();
+    instance.release(&top.folders());
+}
+
 /// Becomes a user that owns nothing, where there are no boxes to prepare for.
 fn give_up_root() -> Result<()> {
     let step = "give up root";
@@ -202,7 +208,7 @@ fn give_up_root() -> Result<()> {
 
 /// Forks; returns in a child that is `uid` for good. The parent stays root,
 /// reads nothing from the child, and only waits.
-fn leave_root(top: &Top, uid: u32) -> Result<()> {
+fn leave_root(top: &Top, instance: &Instance, uid: u32) -> Result<()> {
     let parent = rustix::process::getpid();
     // Before the fork: a child that ends at once, or a signal that comes at
     // once, would else be lost to the parent.
@@ -212,7 +218,7 @@ fn leave_root(top: &Top, uid: u32) -> Result<()> {
     match sys::fork().during("fork the server")? {
         Fork::Parent(child) => {
             let code = wait_as_root(child, &signals);
-            top.remove();
+            remove(top, instance);
             sys::exit_now(code)
         }
         Fork::Child => {

@@ -1,7 +1,7 @@
 //! One server among several on a machine: its number, and the lock that says
 //! it lives.
 
-use std::fs::{DirBuilder, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -18,6 +18,7 @@ const MOST: u32 = 60;
 #[derive(Debug)]
 pub(crate) struct Instance {
     pub(crate) number: u32,
+    path: PathBuf,
     /// Locked; holds the folders of the server's control groups.
     lock: File,
 }
@@ -42,7 +43,10 @@ impl Instance {
             let Some(mut lock) = try_lock(&path)? else { continue };
             take_record(&mut lock)?.iter().for_each(|group| sweep(group));
             if taken.is_none() {
-                taken = Some(Self { number, lock });
+                taken = Some(Self { number, path, lock });
+            } else {
+                // Of a dead server, and swept: nothing is left to tell.
+                let _ = fs::remove_file(&path);
             }
         }
         taken.ok_or_else(|| {
@@ -55,6 +59,16 @@ impl Instance {
         let lines: Vec<_> =
             folders.iter().map(|folder| folder.display().to_string()).collect();
         self.lock.write_all(lines.join("\n").as_bytes()).during(STEP)
+    }
+
+    /// Removes the lock's file, once the groups that it names are gone: else
+    /// the next start has to find them. A server that is not root any more
+    /// cannot, and leaves it to its parent.
+    pub(crate) fn release(&self, folders: &[PathBuf]) {
+        if folders.iter().all(|folder| !folder.exists()) {
+            // What is left is a file that says nothing.
+            let _ = fs::remove_file(&self.path);
+        }
     }
 
     /// The name of this server's control groups.
@@ -84,18 +98,30 @@ fn open_run_dir() -> Result<PathBuf> {
 
 /// The file, locked; `None` while a live server holds it.
 fn try_lock(path: &Path) -> Result<Option<File>> {
-    let lock = File::options()
-        .create(true)
-        .truncate(false)
-        .read(true)
-        .write(true)
-        .open(path)
-        .during(STEP)?;
-    match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(lock)),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-        Err(error) => Err(SandboxError::new(STEP, error.into())),
+    loop {
+        let lock = File::options()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .open(path)
+            .during(STEP)?;
+        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) if is_at(&lock, path)? => return Ok(Some(lock)),
+            // Its last owner removed it in between: a lock on nothing.
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
+            Err(error) => return Err(SandboxError::new(STEP, error.into())),
+        }
     }
+}
+
+/// Whether the file is still the one of this name.
+fn is_at(file: &File, path: &Path) -> Result<bool> {
+    let own = file.metadata().during(STEP)?;
+    Ok(path.symlink_metadata().is_ok_and(|named| {
+        (named.dev(), named.ino()) == (own.dev(), own.ino())
+    }))
 }
 
 /// The folders that a dead server wrote down; the file is empty then.
@@ -122,4 +148,37 @@ fn run_dir() -> PathBuf {
         return session.join("sandpiper");
     }
     PathBuf::from(format!("/tmp/sandpiper-{}", uid.as_raw()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_held_once_and_gone_when_released() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("instance-0.lock");
+        let lock = try_lock(&path).unwrap().expect("it is free");
+        let instance = Instance { number: 0, path: path.clone(), lock };
+        assert!(try_lock(&path).unwrap().is_none(), "it is held");
+        // A group is still there: the next start has to know of it.
+        instance.release(&[folder.path().to_owned()]);
+        assert!(path.exists());
+        instance.release(&[folder.path().join("gone")]);
+        assert!(!path.exists());
+        // The lock on the removed file keeps nobody out.
+        assert!(try_lock(&path).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_lock_on_a_removed_file_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("instance-0.lock");
+        let lock = try_lock(&path).unwrap().unwrap();
+        assert!(is_at(&lock, &path).unwrap());
+        fs::remove_file(&path).unwrap();
+        assert!(!is_at(&lock, &path).unwrap());
+        fs::write(&path, "").unwrap();
+        assert!(!is_at(&lock, &path).unwrap());
+    }
 }
