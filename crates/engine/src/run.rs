@@ -136,8 +136,8 @@ fn step_spec(limits: &Limits, step: Step, stdin: &str) -> StepSpec {
     };
     let is_run = step.stage == Stage::Run;
     StepSpec {
+        environment: step.environment_in(limits.memory_bytes),
         command: step.command,
-        environment: step.environment,
         stdin: if is_run { stdin.as_bytes().to_vec() } else { Vec::new() },
         artifacts_writable: !is_run,
         wall_time,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::definition::Definition;
+use crate::definition::{Definition, ExpectedDefinition};
 use crate::{Language, Plan, SourceFile, Submission};
 
 /// The languages of the service, in the order in which they are listed. They
@@ -34,8 +34,25 @@ pub struct Source {
 pub struct Starter {
     /// The program.
     pub submission: Submission,
-    /// What it prints, to the byte.
-    pub expected_stdout: String,
+    expected: Expected,
+}
+
+#[derive(Clone, Debug)]
+enum Expected {
+    Exactly(String),
+    EveryLineOf(String),
+}
+
+impl Starter {
+    /// Whether this is what the program should print.
+    pub fn expects(&self, stdout: &str) -> bool {
+        match &self.expected {
+            Expected::Exactly(text) => stdout == text,
+            Expected::EveryLineOf(text) => {
+                text.lines().all(|line| stdout.contains(line))
+            }
+        }
+    }
 }
 
 /// Why a definition could not be loaded; for the one who wrote it.
@@ -157,8 +174,16 @@ fn load_entry(source: &Source) -> Result<Entry, LoadError> {
         definition.starter.stdin,
     )
     .map_err(|error| fault(source, "starter", error.to_string()))?;
-    let expected_stdout = text(source, "starter-expected.txt")?.to_owned();
-    Ok(Entry { language, starter: Starter { submission, expected_stdout } })
+    let path = "starter-expected.txt";
+    let expected_text = text(source, path)?.to_owned();
+    if expected_text.trim().is_empty() {
+        return Err(fault(source, path, "it proves nothing: it is empty"));
+    }
+    let expected = match definition.starter.expected {
+        ExpectedDefinition::Exact => Expected::Exactly(expected_text),
+        ExpectedDefinition::Contains => Expected::EveryLineOf(expected_text),
+    };
+    Ok(Entry { language, starter: Starter { submission, expected } })
 }
 
 fn text<'a>(source: &'a Source, path: &str) -> Result<&'a str, LoadError> {

@@ -24,7 +24,8 @@ pub(crate) struct Definition {
     pub(crate) stdin: bool,
     #[serde(default)]
     pub(crate) limits: LimitOverrides,
-    /// Added to the base environment; the same key replaces.
+    /// Added to the base environment; the same key replaces. `{memory_mib}` in
+    /// a value stands for the memory of the box in MiB.
     #[serde(default)]
     pub(crate) environment: BTreeMap<String, String>,
     /// Missing where nothing is compiled ahead of the run.
@@ -62,6 +63,20 @@ pub(crate) struct StarterDefinition {
     pub(crate) entry: String,
     #[serde(default)]
     pub(crate) stdin: String,
+    /// How `starter-expected.txt` is compared.
+    #[serde(default)]
+    pub(crate) expected: ExpectedDefinition,
+}
+
+/// What `starter-expected.txt` is to standard output.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ExpectedDefinition {
+    /// All of it, to the byte.
+    #[default]
+    Exact,
+    /// Each of its lines is somewhere in it: for a document with a framework.
+    Contains,
 }
 
 fn yes() -> bool {

@@ -20,8 +20,24 @@ pub struct Step {
     /// The program (an absolute path in the image) and its arguments; never
     /// seen by a shell.
     pub command: Vec<String>,
-    /// The whole environment, in order; nothing is inherited.
+    /// The whole environment, in order; nothing is inherited. A value may
+    /// hold `{memory_mib}`; [`Step::environment_in`] resolves it.
     pub environment: Vec<(String, String)>,
+}
+
+/// What stands in a variable's value for the memory of the box in MiB, so that
+/// a launcher can size a heap: only the engine knows the operator's limit.
+pub(crate) const MEMORY_MIB: &str = "{memory_mib}";
+
+impl Step {
+    /// The environment in a box of this much memory.
+    pub fn environment_in(&self, memory_bytes: u64) -> Vec<(String, String)> {
+        let memory_mib = (memory_bytes >> 20).to_string();
+        let resolve = |(key, value): &(String, String)| {
+            (key.clone(), value.replace(MEMORY_MIB, &memory_mib))
+        };
+        self.environment.iter().map(resolve).collect()
+    }
 }
 
 /// What the engine has to do for one submission.
@@ -44,4 +60,24 @@ pub struct Plan {
     pub output_bytes: Option<u64>,
     /// Processes and threads, where the language needs another limit.
     pub processes: Option<u32>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_environment_knows_the_boxs_memory() {
+        let step = Step {
+            stage: Stage::Run,
+            command: vec!["/bin/true".to_owned()],
+            environment: vec![
+                ("HOME".to_owned(), "/box".to_owned()),
+                ("HEAP".to_owned(), "-Xmx{memory_mib}m".to_owned()),
+            ],
+        };
+        let resolved = step.environment_in(512 << 20);
+        assert_eq!(resolved[0], step.environment[0]);
+        assert_eq!(resolved[1].1, "-Xmx512m");
+    }
 }

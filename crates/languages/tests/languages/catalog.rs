@@ -75,8 +75,26 @@ fn a_definition_is_read_whole() {
     assert_eq!(starter.submission.entry_file(), "main.py");
     assert_eq!(starter.submission.files().len(), 1);
     assert_eq!(starter.submission.files()[0].content, "print(1)\n");
-    assert_eq!(starter.expected_stdout, "1\n");
     assert!(catalog.starter("perl").is_none());
+}
+
+#[test]
+fn a_starter_knows_what_it_should_print() {
+    let check = |definition: &str, expected: &[u8], stdout: &str, is: bool| {
+        let mut source = source("python", definition);
+        let path = "starter-expected.txt".to_owned();
+        source.files.insert(path, expected.to_vec());
+        let catalog = load(vec![source]).unwrap();
+        let starter = catalog.starter("python").unwrap();
+        assert_eq!(starter.expects(stdout), is, "{stdout:?}");
+    };
+    check(DEFINITION, b"1\n", "1\n", true);
+    check(DEFINITION, b"1\n", "1", false);
+    check(DEFINITION, b"1\n", "01\n", false);
+    let contains =
+        DEFINITION.replace("[starter]", "[starter]\nexpected = \"contains\"");
+    check(&contains, b"<h1>\nmain.js\n", "<p><h1>main.js", true);
+    check(&contains, b"<h1>\nmain.js\n", "<p><h1>", false);
 }
 
 #[test]
@@ -107,6 +125,7 @@ fn a_wrong_definition_is_refused() {
     check("[run]", "[environment]\n\"A=B\" = \"\"\n[run]", "no name");
     check("[run]", "[environment]\nA = \"\\u0000\"\n[run]", "holds a NUL");
     check("[starter]", "[run.shell]\n[starter]", "unknown field `shell`");
+    check("[starter]", "[starter]\nexpected = \"a\"", "unknown variant `a`");
 }
 
 #[test]
@@ -122,6 +141,7 @@ fn a_wrong_folder_is_refused() {
     };
     check("language.toml", None, "language.toml: there is no such file");
     check("starter-expected.txt", None, "expected.txt: there is no such file");
+    check("", Some(("starter-expected.txt", b"\n")), "it is empty");
     check("starter/main.py", None, "\"main.py\" is not one of the files");
     check("", Some(("starter/a\\b", b"")), "starter: path \"a\\\\b\" holds");
     check("", Some(("starter/a.py", b"\xff")), "starter/a.py: invalid utf-8");
