@@ -1,0 +1,83 @@
+//! Programs as data, sent to the running service over HTTP: one file a program,
+//! one folder a language. Needs the images.
+//!
+//! `UPDATE_EXPECT=1` writes what came back into the files; read it then.
+
+#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+
+mod program;
+mod servers;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use libtest_mimic::{Arguments, Trial};
+
+use program::Program;
+use servers::Servers;
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let programs: Vec<(String, PathBuf)> = programs()
+        .into_iter()
+        .filter(|(name, _)| is_chosen(&arguments, name))
+        .collect();
+    let languages = programs.iter().filter_map(|(name, _)| language_of(name));
+    // A listing starts nothing.
+    let servers = Arc::new(if arguments.list {
+        Servers::none()
+    } else {
+        Servers::start(languages)
+    });
+    let trials = programs
+        .into_iter()
+        .map(|(name, path)| {
+            let servers = Arc::clone(&servers);
+            let language = language_of(&name).unwrap_or_default().to_owned();
+            Trial::test(name, move || {
+                let program = Program::read(&path)?;
+                let server = servers.of(&language)?;
+                Ok(program.check(&language, server, &path)?)
+            })
+        })
+        .collect();
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    // Ends the servers; `exit` below would not.
+    drop(servers);
+    conclusion.exit();
+}
+
+/// Every program, by `<language>/<name>`.
+fn programs() -> Vec<(String, PathBuf)> {
+    let root =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs");
+    let entries = |folder: &Path| {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut paths: Vec<PathBuf> =
+            entries.map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        paths
+    };
+    let mut programs = Vec::new();
+    for folder in entries(&root).iter().filter(|path| path.is_dir()) {
+        for path in entries(folder) {
+            let name = path.strip_prefix(&root).unwrap().with_extension("");
+            programs.push((name.to_str().unwrap().to_owned(), path));
+        }
+    }
+    programs
+}
+
+/// What libtest-mimic will decide, known before servers are started.
+fn is_chosen(arguments: &Arguments, name: &str) -> bool {
+    let is_named = |part: &String| {
+        if arguments.exact { name == part } else { name.contains(part) }
+    };
+    arguments.filter.as_ref().is_none_or(is_named)
+        && !arguments.skip.iter().any(is_named)
+}
+
+fn language_of(name: &str) -> Option<&str> {
+    Some(name.split_once('/')?.0)
+}

@@ -1,0 +1,204 @@
+//! One program and what is expected of it, as a file of tests/programs.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::json;
+use toml_edit::{DocumentMut, Item, value};
+
+use crate::servers::Server;
+
+/// How a program ends that does nothing wrong.
+const EXITED: &str = "stage=run; code=0";
+
+/// No word of these may be in what a program's user reads.
+const OURS: [&str; 4] = ["/box/", "/artifacts", "/opt/sandpiper", "/tmp/"];
+
+/// The shape of a file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Program {
+    /// May be missing where there is one file.
+    entry: Option<String>,
+    files: BTreeMap<String, String>,
+    #[serde(default)]
+    stdin: String,
+    /// How often `stdin` is sent.
+    #[serde(default = "once")]
+    stdin_repeat: usize,
+    #[serde(default)]
+    stdout: String,
+    /// How often `stdout` is expected.
+    #[serde(default = "once")]
+    stdout_repeat: usize,
+    /// In place of `stdout`, where that cannot be exact.
+    stdout_has: Option<Vec<String>>,
+    #[serde(default)]
+    stderr: String,
+    /// In place of `stderr`, where that cannot be exact.
+    stderr_has: Option<Vec<String>>,
+    /// The `Sandpiper-Exit` header.
+    #[serde(default = "exited")]
+    exit: String,
+}
+
+/// What came back.
+struct Answer {
+    stdout: String,
+    stderr: String,
+    exit: String,
+}
+
+fn once() -> usize {
+    1
+}
+
+fn exited() -> String {
+    EXITED.to_owned()
+}
+
+impl Program {
+    pub(crate) fn read(path: &Path) -> Result<Self, String> {
+        let text = fs::read_to_string(path).map_err(|e| e.to_string())?;
+        if !text.starts_with("# ") {
+            return Err("the first line does not say what it shows".to_owned());
+        }
+        toml::from_str(&text).map_err(|error| error.to_string())
+    }
+
+    /// Runs the program and compares; or writes down what it did.
+    pub(crate) fn check(
+        &self,
+        language: &str,
+        server: &Server,
+        path: &Path,
+    ) -> Result<(), String> {
+        let answer = self.run(language, server)?;
+        #[expect(clippy::disallowed_methods, reason = "a switch of the tests")]
+        let is_update = env::var_os("UPDATE_EXPECT").is_some();
+        if is_update {
+            return self.update(&answer, path);
+        }
+        let stdout = self.stdout.repeat(self.stdout_repeat);
+        let has = (self.stdout_has.as_deref(), self.stderr_has.as_deref());
+        let faults = [
+            compare("stdout", has.0, &stdout, &answer.stdout),
+            compare("stderr", has.1, &self.stderr, &answer.stderr),
+            compare("exit", None, &self.exit, &answer.exit),
+        ];
+        let faults: Vec<String> = faults.into_iter().flatten().collect();
+        if faults.is_empty() {
+            return Ok(());
+        }
+        let Answer { stdout, stderr, exit } = answer;
+        Err(format!(
+            "{}\n--- stdout\n{}\n--- stderr\n{}\n--- {exit}",
+            faults.join("\n"),
+            shortened(&stdout),
+            shortened(&stderr),
+        ))
+    }
+
+    fn run(&self, language: &str, server: &Server) -> Result<Answer, String> {
+        let entry = match (&self.entry, self.files.keys().next()) {
+            (Some(entry), _) => entry,
+            (None, Some(only)) if self.files.len() == 1 => only,
+            _ => return Err("several files need an `entry`".to_owned()),
+        };
+        let files: Vec<_> = self
+            .files
+            .iter()
+            .map(|(path, content)| json!({"path": path, "content": content}))
+            .collect();
+        let request = json!({
+            "language": language,
+            "entryFile": entry,
+            "files": files,
+            "stdin": self.stdin.repeat(self.stdin_repeat),
+        });
+        let json = ["Content-Type: application/json"];
+        let path = "/api/compile";
+        let reply = server.send("POST", path, &json, request.to_string());
+        if reply.status != 200 {
+            return Err(format!("{}: {}", reply.status, reply.text()));
+        }
+        let body = reply.json();
+        let text = |name: &str| body[name].as_str().unwrap().to_owned();
+        let exit = reply.header("sandpiper-exit").unwrap().to_owned();
+        Ok(Answer { stdout: text("stdout"), stderr: text("stderr"), exit })
+    }
+
+    /// Writes what came back into the file, where it is to be exact.
+    fn update(&self, answer: &Answer, path: &Path) -> Result<(), String> {
+        let text = fs::read_to_string(path).map_err(|e| e.to_string())?;
+        let mut document: DocumentMut =
+            text.parse().map_err(|error| format!("{error}"))?;
+        let repeats = self.stdout_repeat > 1;
+        if self.stdout_has.is_none() && !repeats {
+            set(&mut document, "stdout", &answer.stdout, "");
+        }
+        if self.stderr_has.is_none() {
+            set(&mut document, "stderr", &answer.stderr, "");
+        }
+        set(&mut document, "exit", &answer.exit, EXITED);
+        fs::write(path, document.to_string()).map_err(|e| e.to_string())
+    }
+}
+
+/// What is wrong with a stream, if anything.
+fn compare(
+    what: &str,
+    parts: Option<&[String]>,
+    expected: &str,
+    found: &str,
+) -> Option<String> {
+    let Some(parts) = parts else {
+        return first_difference(expected, found)
+            .map(|difference| format!("{what}: {difference}"));
+    };
+    let missing = parts.iter().find(|part| !found.contains(*part));
+    let ours = OURS.iter().find(|ours| found.contains(*ours));
+    missing
+        .map(|part| format!("{what} lacks {part:?}"))
+        .or_else(|| ours.map(|ours| format!("{what} holds {ours:?}")))
+}
+
+fn first_difference(expected: &str, found: &str) -> Option<String> {
+    if expected == found {
+        return None;
+    }
+    let (mut ours, mut theirs) = (expected.lines(), found.lines());
+    for number in 1.. {
+        match (ours.next(), theirs.next()) {
+            (None, None) => break,
+            (expected, found) if expected == found => {}
+            (expected, found) => {
+                return Some(format!(
+                    "line {number} is {found:?}, not {expected:?}"
+                ));
+            }
+        }
+    }
+    Some("the newline at the end differs".to_owned())
+}
+
+/// Sets a key that is not at its default, and removes it else.
+fn set(document: &mut DocumentMut, key: &str, now: &str, default: &str) {
+    if now == default {
+        document.remove(key);
+    } else if document.get(key).and_then(Item::as_str) != Some(now) {
+        document[key] = value(now);
+    }
+}
+
+/// Enough of a text to see what it is.
+fn shortened(text: &str) -> String {
+    const LONGEST: usize = 4_000;
+    match text.char_indices().nth(LONGEST) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
+    }
+}
