@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::reply::Reply;
 
 /// Longer than any answer takes; reached only by a failure.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A running server; it ends with the test.
 pub(crate) struct Server {

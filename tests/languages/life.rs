@@ -49,29 +49,33 @@ impl Sleeper {
 
     /// The folders of its control groups.
     fn groups(&self) -> Vec<PathBuf> {
-        let pid = self.processes()[0];
-        let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
-        let found = text.lines().filter_map(|line| {
-            let path = line.splitn(3, ':').nth(2)?;
-            path.contains("sandpiper-").then_some(path.trim_matches('/'))
-        });
-        let mounts = fs::read_to_string("/proc/mounts").unwrap();
-        let mounts: Vec<_> = mounts
-            .lines()
-            .filter_map(|line| line.split(' ').nth(1))
-            .filter(|mount| mount.starts_with("/sys/fs/cgroup"))
-            .collect();
-        found
-            .flat_map(|path| {
-                mounts.iter().map(move |m| Path::new(m).join(path))
-            })
-            .filter(|folder| folder.exists())
-            .collect()
+        groups_of(self.processes()[0])
     }
 }
 
+/// The folders of ours among a process's control groups; none when it has
+/// ended.
+pub(crate) fn groups_of(pid: i32) -> Vec<PathBuf> {
+    let text =
+        fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+    let found = text.lines().filter_map(|line| {
+        let path = line.splitn(3, ':').nth(2)?;
+        path.contains("sandpiper-").then_some(path.trim_matches('/'))
+    });
+    let mounts = fs::read_to_string("/proc/mounts").unwrap();
+    let mounts: Vec<_> = mounts
+        .lines()
+        .filter_map(|line| line.split(' ').nth(1))
+        .filter(|mount| mount.starts_with("/sys/fs/cgroup"))
+        .collect();
+    found
+        .flat_map(|path| mounts.iter().map(move |m| Path::new(m).join(path)))
+        .filter(|folder| folder.exists())
+        .collect()
+}
+
 /// Waits for something that happens soon, or fails.
-fn eventually(what: &str, is_so: impl Fn() -> bool) {
+pub(crate) fn eventually(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !is_so() {
         assert!(Instant::now() < deadline, "never: {what}");
@@ -79,7 +83,7 @@ fn eventually(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// The children of a process: as root, the server proper.
+/// The children of a process's first thread: as root, the server proper.
 fn children(pid: i32) -> Vec<i32> {
     let path = format!("/proc/{pid}/task/{pid}/children");
     let text = fs::read_to_string(path).unwrap();

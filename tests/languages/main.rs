@@ -7,6 +7,9 @@ mod c;
 mod case;
 mod command;
 mod cpp;
+mod crowd;
+#[path = "../image_folder.rs"]
+mod image_folder;
 mod life;
 mod python;
 mod service;
