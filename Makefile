@@ -32,7 +32,7 @@ lint: setup ## format, lints and licences
 
 bench: images ## measurements against other ways to do the same
 	cargo bench --package sandpiper-sandbox --bench sandbox
-	cargo bench --package sandpiper --bench hello
+	cargo bench --package sandpiper --bench languages
 
 clean: ## remove what was built; images stay (sandpiper images remove)
 	cargo clean
