@@ -5,8 +5,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
+mod browser;
+mod console;
+mod harness;
+mod page;
 mod program;
 mod servers;
+mod source_map;
+mod visit;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,6 +20,7 @@ use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Trial};
 
+use browser::Chromium;
 use program::Program;
 use servers::Servers;
 
@@ -30,21 +37,22 @@ fn main() {
     } else {
         Servers::start(languages)
     });
-    let trials = programs
-        .into_iter()
-        .map(|(name, path)| {
-            let servers = Arc::clone(&servers);
-            let language = language_of(&name).unwrap_or_default().to_owned();
-            Trial::test(name, move || {
-                let program = Program::read(&path)?;
-                let server = servers.of(&language)?;
-                Ok(program.check(&language, server, &path)?)
-            })
+    let chromium = Arc::new(Chromium::default());
+    let mut trials = harness::trials(&chromium);
+    let programs = programs.into_iter().map(|(name, path)| {
+        let servers = Arc::clone(&servers);
+        let chromium = Arc::clone(&chromium);
+        let language = language_of(&name).unwrap_or_default().to_owned();
+        Trial::test(name, move || {
+            let program = Program::read(&path)?;
+            let server = servers.of(&language)?;
+            Ok(program.check(&language, server, &chromium, &path)?)
         })
-        .collect();
+    });
+    trials.extend(programs);
     let conclusion = libtest_mimic::run(&arguments, trials);
-    // Ends the servers; `exit` below would not.
-    drop(servers);
+    // Ends the servers and the browser; `exit` below would not.
+    drop((servers, chromium));
     conclusion.exit();
 }
 

@@ -1,6 +1,6 @@
 //! One program and what is expected of it, as a file of tests/programs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
 use std::path::Path;
@@ -9,6 +9,8 @@ use serde::Deserialize;
 use serde_json::json;
 use toml_edit::{DocumentMut, Item, value};
 
+use crate::browser::Chromium;
+use crate::page::Expected;
 use crate::servers::Server;
 
 /// How a program ends that does nothing wrong.
@@ -43,6 +45,8 @@ pub(crate) struct Program {
     /// The `Sandpiper-Exit` header.
     #[serde(default = "exited")]
     exit: String,
+    /// Where stdout is a document: what a browser shows of it.
+    page: Option<Expected>,
 }
 
 /// What came back.
@@ -74,22 +78,16 @@ impl Program {
         &self,
         language: &str,
         server: &Server,
+        chromium: &Chromium,
         path: &Path,
     ) -> Result<(), String> {
         let answer = self.run(language, server)?;
         #[expect(clippy::disallowed_methods, reason = "a switch of the tests")]
         let is_update = env::var_os("UPDATE_EXPECT").is_some();
         if is_update {
-            return self.update(&answer, path);
+            return self.update(&answer, chromium, path);
         }
-        let stdout = self.stdout.repeat(self.stdout_repeat);
-        let has = (self.stdout_has.as_deref(), self.stderr_has.as_deref());
-        let faults = [
-            compare("stdout", has.0, &stdout, &answer.stdout),
-            compare("stderr", has.1, &self.stderr, &answer.stderr),
-            compare("exit", None, &self.exit, &answer.exit),
-        ];
-        let faults: Vec<String> = faults.into_iter().flatten().collect();
+        let faults = self.faults(&answer, chromium)?;
         if faults.is_empty() {
             return Ok(());
         }
@@ -100,6 +98,36 @@ impl Program {
             shortened(&stdout),
             shortened(&stderr),
         ))
+    }
+
+    /// Everything that is not as it should be.
+    fn faults(
+        &self,
+        answer: &Answer,
+        chromium: &Chromium,
+    ) -> Result<Vec<String>, String> {
+        let stdout = self.stdout.repeat(self.stdout_repeat);
+        // A document is looked at in the browser.
+        let any: Option<&[String]> = self.page.is_some().then_some(&[]);
+        let has =
+            (self.stdout_has.as_deref().or(any), self.stderr_has.as_deref());
+        let faults = [
+            compare("stdout", has.0, &stdout, &answer.stdout),
+            compare("stderr", has.1, &self.stderr, &answer.stderr),
+            compare("exit", None, &self.exit, &answer.exit),
+        ];
+        let mut faults: Vec<String> = faults.into_iter().flatten().collect();
+        if let Some(page) = &self.page
+            && faults.is_empty()
+        {
+            let browser = chromium.get()?;
+            faults = page.faults(browser, &answer.stdout, &self.paths())?;
+        }
+        Ok(faults)
+    }
+
+    fn paths(&self) -> BTreeSet<&str> {
+        self.files.keys().map(String::as_str).collect()
     }
 
     fn run(&self, language: &str, server: &Server) -> Result<Answer, String> {
@@ -132,18 +160,30 @@ impl Program {
     }
 
     /// Writes what came back into the file, where it is to be exact.
-    fn update(&self, answer: &Answer, path: &Path) -> Result<(), String> {
+    fn update(
+        &self,
+        answer: &Answer,
+        chromium: &Chromium,
+        path: &Path,
+    ) -> Result<(), String> {
         let text = fs::read_to_string(path).map_err(|e| e.to_string())?;
         let mut document: DocumentMut =
             text.parse().map_err(|error| format!("{error}"))?;
         let repeats = self.stdout_repeat > 1;
-        if self.stdout_has.is_none() && !repeats {
+        let is_page = self.page.is_some();
+        if self.stdout_has.is_none() && !repeats && !is_page {
             set(&mut document, "stdout", &answer.stdout, "");
         }
         if self.stderr_has.is_none() {
             set(&mut document, "stderr", &answer.stderr, "");
         }
         set(&mut document, "exit", &answer.exit, EXITED);
+        if let (Some(page), Some(table)) =
+            (&self.page, document.get_mut("page").and_then(Item::as_table_mut))
+        {
+            let browser = chromium.get()?;
+            page.update(browser, &answer.stdout, &self.paths(), table)?;
+        }
         fs::write(path, document.to_string()).map_err(|e| e.to_string())
     }
 }
