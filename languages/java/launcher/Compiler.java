@@ -1,0 +1,89 @@
+// Compiles a submission with javac, in the JVM that the launcher has started.
+package sandpiper;
+
+import com.sun.source.util.JavacTask;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Stream;
+import javax.tools.JavaCompiler;
+import javax.tools.StandardJavaFileManager;
+import javax.tools.ToolProvider;
+
+/** Makes classes of the .java files in the working directory. */
+final class Compiler {
+    private static final Path CLASSES = Path.of("/artifacts");
+    /** Read by the launcher's other half. */
+    private static final Path MAIN_CLASS = CLASSES.resolve(".main-class");
+
+    private static final List<String> OPTIONS = List.of(
+        "-d", CLASSES.toString(),
+        "-proc:none",
+        // Names of variables are in the messages of NullPointerExceptions.
+        "-g",
+        // What javac itself takes where there is no JVM around it.
+        "-classpath", ".");
+
+    private static final JavaCompiler JAVAC =
+        ToolProvider.getSystemJavaCompiler();
+    private static final StandardJavaFileManager FILES =
+        JAVAC.getStandardFileManager(null, Locale.ROOT, StandardCharsets.UTF_8);
+
+    private Compiler() {}
+
+    /**
+     * Compiles the submission; {@code entry} is the path of its entry file, in
+     * UTF-8. Prints what javac says if the program cannot be run, and returns
+     * the exit status.
+     */
+    static int submit(byte[] entry) throws IOException {
+        String path = new String(entry, StandardCharsets.UTF_8);
+        if (!path.endsWith(".java")) {
+            System.err.println("error: the entry file " + path
+                + " is no Java source; its name must end in .java");
+            return 1;
+        }
+        StringWriter messages = new StringWriter();
+        String mainClass = compile(path, new PrintWriter(messages));
+        if (mainClass == null) {
+            System.err.print(messages);
+            return 1;
+        }
+        try (var file = new DataOutputStream(
+                Files.newOutputStream(MAIN_CLASS))) {
+            file.writeUTF(mainClass);
+        }
+        return 0;
+    }
+
+    /** Returns the binary name of the class to start, or null. */
+    private static String compile(String entry, PrintWriter messages)
+            throws IOException {
+        var sources = FILES.getJavaFileObjectsFromStrings(sources(entry));
+        var task = (JavacTask) JAVAC.getTask(
+            messages, FILES, null, OPTIONS, null, sources);
+        var search = new MainSearch(task, sources.iterator().next(), messages);
+        task.addTaskListener(search);
+        return task.call() ? search.mainClass() : null;
+    }
+
+    /** The submission's sources in the order of their messages. */
+    private static List<String> sources(String entry) throws IOException {
+        var sources = new ArrayList<String>();
+        sources.add(entry);
+        try (Stream<Path> paths = Files.walk(Path.of(""))) {
+            paths.map(Path::toString)
+                .filter(path -> path.endsWith(".java") && !path.equals(entry))
+                .sorted()
+                .forEach(sources::add);
+        }
+        return sources;
+    }
+}

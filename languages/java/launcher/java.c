@@ -1,0 +1,167 @@
+// Compiles a Java submission, or runs one that was compiled, as `javac` and
+// `java` would, with no frame or message of its own.
+//
+// usage: java compile ENTRY
+//        java run
+//
+// Runs in the folder of the submission. What is compiled, and the name of the
+// class to start, go to /artifacts.
+//
+// Each is a pair: prepare_*() brings its JVM to the point where only the
+// submission is missing; submit_*() compiles it, or runs it.
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jvm.h"
+
+#define COMPILER "sandpiper/Compiler"
+// What `java` itself finds and checks a main class with.
+#define HELPER "sun/launcher/LauncherHelper"
+#define HELPER_MODE_CLASS 1
+// Written by the compiler: a length of two bytes and the name in the JVM's own
+// form of UTF-8.
+#define MAIN_CLASS "/artifacts/.main-class"
+
+// Resources are found where they were submitted. Replaced by the image's build,
+// which makes the cache.
+#ifndef PROGRAM_CLASS_PATH
+#define PROGRAM_CLASS_PATH "/artifacts:."
+#endif
+
+// javac descends as deep as expressions nest.
+#define COMPILER_STACK (16 << 20)
+// What `java` gives its main thread.
+#define PROGRAM_STACK (1 << 20)
+
+static struct {
+    jclass class;
+    jmethodID submit;
+} compiler;
+
+static struct {
+    jclass helper;
+    jmethodID load;
+    jfieldID is_static, no_arguments;
+    jobjectArray arguments;
+} program;
+
+static bool prepare_compiler(JNIEnv *env) {
+    compiler.class = (*env)->FindClass(env, COMPILER);
+    if (compiler.class == NULL)
+        return false;
+    compiler.submit =
+        (*env)->GetStaticMethodID(env, compiler.class, "submit", "([B)I");
+    return compiler.submit != NULL;
+}
+
+static int submit_compiler(JNIEnv *env, const char *entry) {
+    jsize length = (jsize)strlen(entry);
+    jbyteArray bytes = (*env)->NewByteArray(env, length);
+    if (bytes == NULL)
+        return EXIT_FAILURE;
+    (*env)->SetByteArrayRegion(env, bytes, 0, length, (const jbyte *)entry);
+    return (*env)->CallStaticIntMethod(env, compiler.class, compiler.submit,
+                                       bytes);
+}
+
+static bool prepare_program(JNIEnv *env) {
+    program.helper = (*env)->FindClass(env, HELPER);
+    jclass string = (*env)->FindClass(env, "java/lang/String");
+    if (program.helper == NULL || string == NULL)
+        return false;
+    program.load = (*env)->GetStaticMethodID(
+        env, program.helper, "checkAndLoadMain",
+        "(ZILjava/lang/String;)Ljava/lang/Class;");
+    program.is_static =
+        (*env)->GetStaticFieldID(env, program.helper, "isStaticMain", "Z");
+    program.no_arguments =
+        (*env)->GetStaticFieldID(env, program.helper, "noArgMain", "Z");
+    program.arguments = (*env)->NewObjectArray(env, 0, string, NULL);
+    return !(*env)->ExceptionCheck(env);
+}
+
+static jstring main_class_name(JNIEnv *env) {
+    unsigned char length[2];
+    static char name[UINT16_MAX + 1];
+    FILE *file = fopen(MAIN_CLASS, "rb");
+    if (file == NULL || fread(length, 1, 2, file) != 2
+        || fread(name, 1, sizeof name - 1, file)
+               != length[0] * 256u + length[1]) {
+        fputs("cannot tell what to run\n", stderr);
+        exit(EXIT_FAILURE);
+    }
+    fclose(file);
+    return (*env)->NewStringUTF(env, name);
+}
+
+// Calls the main method that the helper has found, of the four kinds there
+// are. An exception stays pending.
+static void call_main(JNIEnv *env, jclass main_class) {
+    bool is_static = (*env)->GetStaticBooleanField(env, program.helper,
+                                                   program.is_static);
+    bool no_arguments = (*env)->GetStaticBooleanField(env, program.helper,
+                                                      program.no_arguments);
+    const char *type = no_arguments ? "()V" : "([Ljava/lang/String;)V";
+    jmethodID method =
+        is_static ? (*env)->GetStaticMethodID(env, main_class, "main", type)
+                  : (*env)->GetMethodID(env, main_class, "main", type);
+    if (method == NULL)
+        return;
+    if (is_static) {
+        (*env)->CallStaticVoidMethod(env, main_class, method,
+                                     program.arguments);
+        return;
+    }
+    jmethodID constructor =
+        (*env)->GetMethodID(env, main_class, "<init>", "()V");
+    if (constructor == NULL)
+        return;
+    jobject object = (*env)->NewObject(env, main_class, constructor);
+    if (object != NULL)
+        (*env)->CallVoidMethod(env, object, method, program.arguments);
+}
+
+static int submit_program(JNIEnv *env, const char *unused) {
+    (void)unused;
+    jstring name = main_class_name(env);
+    if (name == NULL)
+        return EXIT_FAILURE;
+    // Prints what is wrong with the class, and exits, if anything is.
+    jclass main_class = (*env)->CallStaticObjectMethod(
+        env, program.helper, program.load, JNI_TRUE, HELPER_MODE_CLASS, name);
+    if (main_class != NULL)
+        call_main(env, main_class);
+    return EXIT_SUCCESS;
+}
+
+static const struct jvm compiler_jvm = {
+    .class_path = "/opt/sandpiper/compiler.jar",
+    .cache = "/opt/sandpiper/compiler.aot",
+    .stack = COMPILER_STACK,
+    // It ends before the better compiler's code would pay.
+    .options = (const char *const[]){"-XX:TieredStopAtLevel=1", NULL},
+    .prepare = prepare_compiler,
+    .submit = submit_compiler,
+};
+
+static const struct jvm program_jvm = {
+    .class_path = PROGRAM_CLASS_PATH,
+    .cache = "/opt/sandpiper/program.aot",
+    .stack = PROGRAM_STACK,
+    .options = (const char *const[]){NULL},
+    .prepare = prepare_program,
+    .submit = submit_program,
+};
+
+int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "compile") == 0)
+        return run_jvm(&compiler_jvm, argv[2]);
+    if (argc == 2 && strcmp(argv[1], "run") == 0)
+        return run_jvm(&program_jvm, NULL);
+    fputs("usage: java compile ENTRY\n       java run\n", stderr);
+    return 2;
+}
