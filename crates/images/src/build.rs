@@ -1,15 +1,17 @@
 //! One build, from an empty folder to a complete image.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::downloads::{Downloads, Settings};
 use crate::error::{ImageError, io_error};
 use crate::manifest::{Manifest, installed_packages};
 use crate::mirror::{self, KEYRING};
-use crate::mmdebstrap::{self, Failure, Invocation};
+use crate::mmdebstrap::{self, Failure, Invocation, VERSIONS};
 use crate::progress::{Progress, Stage};
 use crate::recipe::{Recipe, architecture};
 use crate::rootfs;
@@ -18,12 +20,13 @@ use crate::rootfs;
 /// that holds the whole image, written to the disk.
 pub(crate) fn build(
     recipe: &Recipe,
-    mirror: Option<&str>,
+    downloads: &Downloads,
     scratch: &Path,
     log_path: &Path,
     report: &mut dyn FnMut(Progress),
 ) -> Result<PathBuf, ImageError> {
     let as_root = rustix::process::geteuid().is_root();
+    let mirror = downloads.mirror.as_deref();
     check_host(recipe, mirror, as_root)?;
     report(Progress::start(Stage::Preparing));
     let image = scratch.join("image");
@@ -34,13 +37,15 @@ pub(crate) fn build(
             .map_err(io_error("change the mode of", folder))?;
     }
     let files = scratch.join(mmdebstrap::FILES);
-    pack_files(recipe, &files).map_err(io_error("write", &files))?;
+    let settings = downloads.settings();
+    pack_files(recipe, &settings, &files).map_err(io_error("write", &files))?;
     let mut log =
         File::create(log_path).map_err(io_error("create", log_path))?;
     let sources = mirror::sources(&recipe.definition.suite, mirror, scratch);
     let invocation = Invocation {
         recipe,
         sources: &sources,
+        settings: &settings,
         as_root,
         scratch,
         rootfs: &root,
@@ -66,16 +71,42 @@ fn describe(recipe: &Recipe, root: &Path) -> Result<Manifest, ImageError> {
     };
     let packages = installed_packages(&read("var/lib/dpkg/status")?);
     let origin = mirror::origins(&read("etc/apt/sources.list")?);
+    let versions = versions(recipe, root)?;
     let bytes = rootfs::finish(root)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     Ok(Manifest {
         name: recipe.name.clone(),
         hash: recipe.hash.clone(),
         origin,
+        versions,
         packages,
         bytes,
         built_at: now.unwrap_or_default().as_secs(),
     })
+}
+
+/// What the recipe's version commands printed.
+fn versions(
+    recipe: &Recipe,
+    root: &Path,
+) -> Result<BTreeMap<String, String>, ImageError> {
+    let names = recipe.definition.versions.keys();
+    names
+        .enumerate()
+        .map(|(number, name)| {
+            let path = root.join(format!("{}/{number}.out", &VERSIONS[1..]));
+            let text =
+                fs::read_to_string(&path).map_err(io_error("read", &path))?;
+            let line = text.lines().next().unwrap_or_default().trim();
+            if line.is_empty() {
+                return Err(ImageError::Recipe {
+                    image: recipe.name.clone(),
+                    reason: format!("no version of {name} was printed"),
+                });
+            }
+            Ok((name.clone(), line.to_owned()))
+        })
+        .collect()
 }
 
 /// Says what to install before anything is tried.
@@ -120,9 +151,15 @@ fn check_host(
 }
 
 /// The recipe's files as an archive in which everything belongs to root,
-/// whoever builds.
-fn pack_files(recipe: &Recipe, path: &Path) -> io::Result<()> {
-    let mut archive = tar::Builder::new(File::create(path)?);
+/// whoever builds. Nobody else may read it: settings may hold passwords.
+fn pack_files(
+    recipe: &Recipe,
+    settings: &Settings,
+    path: &Path,
+) -> io::Result<()> {
+    let mut options = File::options();
+    let file = options.write(true).create_new(true).mode(0o600).open(path)?;
+    let mut archive = tar::Builder::new(file);
     let mut header = tar::Header::new_gnu();
     header.set_entry_type(tar::EntryType::Directory);
     header.set_mode(0o755);
@@ -133,12 +170,23 @@ fn pack_files(recipe: &Recipe, path: &Path) -> io::Result<()> {
     let script = script.map(|text| ("/build/build.sh", &text[..]));
     let files = recipe.files.iter();
     let files = files.map(|(target, content)| (target.as_str(), &content[..]));
-    for (target, content) in files.chain(script) {
+    let mut add = |target: &str, mode: u32, content: &[u8]| {
         let mut header = tar::Header::new_gnu();
         header.set_size(content.len() as u64);
-        header.set_mode(0o644);
+        header.set_mode(mode);
         let relative = target.trim_start_matches('/');
-        archive.append_data(&mut header, relative, content)?;
+        archive.append_data(&mut header, relative, content)
+    };
+    for (target, content) in files.chain(script) {
+        add(target, 0o644, content)?;
+    }
+    for (target, content) in &settings.files {
+        add(target, 0o600, content)?;
+    }
+    let commands = recipe.definition.versions.values();
+    for (number, command) in commands.enumerate() {
+        let target = format!("{VERSIONS}/{number}");
+        add(&target, 0o644, command.as_bytes())?;
     }
     archive.finish()
 }

@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod downloads;
 mod error;
 mod manifest;
 mod mirror;
@@ -28,6 +29,7 @@ mod recipe;
 mod rootfs;
 mod store;
 
+pub use downloads::Downloads;
 pub use error::ImageError;
 pub use manifest::Package;
 pub use progress::{Progress, Stage};

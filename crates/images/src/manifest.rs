@@ -1,5 +1,6 @@
 //! What is known about a complete image, kept beside its root filesystem.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -23,6 +24,9 @@ pub(crate) struct Manifest {
     pub(crate) name: String,
     pub(crate) hash: String,
     pub(crate) origin: Vec<String>,
+    /// Of each toolchain; empty in manifests of earlier builders.
+    #[serde(default)]
+    pub(crate) versions: BTreeMap<String, String>,
     pub(crate) packages: Vec<Package>,
     pub(crate) bytes: u64,
     pub(crate) built_at: u64,

@@ -6,9 +6,10 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
+use crate::downloads::{ENVIRONMENT, Settings};
 use crate::mirror;
 use crate::progress::{Progress, Tracker};
-use crate::recipe::Recipe;
+use crate::recipe::{Definition, Recipe};
 
 /// What no run reads. Copyright files stay: licences ask for them.
 const PATH_OPTIONS: &[&str] = &[
@@ -29,11 +30,12 @@ const IN_IMAGE: &str = "chroot \"$1\" /usr/bin/env -i LC_ALL=C.UTF-8 \
 const TAIL_LINES: usize = 20;
 
 /// How a build is run.
-#[derive(Debug)]
 pub(crate) struct Invocation<'a> {
     pub(crate) recipe: &'a Recipe,
     /// Lines of `sources.list`; none for mmdebstrap's default.
     pub(crate) sources: &'a [String],
+    /// What the script is given to download with.
+    pub(crate) settings: &'a Settings,
     pub(crate) as_root: bool,
     /// Holds [`FILES`]; as root, mmdebstrap works in there too.
     pub(crate) scratch: &'a Path,
@@ -43,6 +45,10 @@ pub(crate) struct Invocation<'a> {
 
 /// The archive of the recipe's files, in the scratch folder.
 pub(crate) const FILES: &str = "files.tar";
+
+/// Where the image has its recipe's version commands while it is built: each a
+/// script whose name is a number, and beside it what it printed.
+pub(crate) const VERSIONS: &str = "/build/versions";
 
 /// Why a run failed.
 #[derive(Debug)]
@@ -101,6 +107,7 @@ fn pipeline(
         messages.into_iter().flat_map(|pipe| BufReader::new(pipe).split(b'\n'))
     {
         let line = String::from_utf8_lossy(&line?).trim_end().to_owned();
+        let line = invocation.settings.conceal(line);
         writeln!(log, "{line}")?;
         if let Some(progress) = tracker.line(&line) {
             report(progress);
@@ -160,7 +167,7 @@ fn command(invocation: &Invocation<'_>) -> Command {
     if recipe.build_script.is_some() {
         command.arg(format!(
             "--customize-hook={IN_IMAGE} \
-             sh -c 'cd /build && exec sh -eu ./build.sh'"
+             sh -c '. {ENVIRONMENT} && cd /build && exec sh -eu ./build.sh'"
         ));
     }
     if !definition.build_packages.is_empty() {
@@ -172,10 +179,28 @@ fn command(invocation: &Invocation<'_>) -> Command {
             definition.build_packages.join(" ")
         ));
     }
+    if !definition.versions.is_empty() {
+        command.arg(format!("--customize-hook={}", ask_versions(definition)));
+    }
+    // Caches of the script's downloads are not worth writing out.
+    command.arg(
+        "--customize-hook=find \"$1/build\" -mindepth 1 -maxdepth 1 \
+         ! -name versions -exec rm -rf {} +",
+    );
     command.args([&definition.suite, "-"]).args(invocation.sources);
     command.current_dir(invocation.scratch);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
+}
+
+/// A hook that runs each command of [`VERSIONS`] and keeps what it prints.
+fn ask_versions(definition: &Definition) -> String {
+    let last = definition.versions.len() - 1;
+    format!(
+        "for n in $(seq 0 {last}); do \
+         {IN_IMAGE} sh -c \"sh -eu {VERSIONS}/$n >{VERSIONS}/$n.out\" || \
+         {{ echo \"this failed:\"; cat \"$1{VERSIONS}/$n\"; exit 1; }}; done"
+    )
 }
 
 fn tar_command(invocation: &Invocation<'_>) -> Command {

@@ -43,8 +43,13 @@ pub(crate) struct Definition {
     /// Path in the project of a shell script that is run in the image, in
     /// `/build`. What it installs goes to `/opt/sandpiper`.
     build: Option<String>,
+    /// Versions of the toolchains: name of each, and a shell command that is
+    /// run in the finished image and prints it in its first line.
+    #[serde(default)]
+    pub(crate) versions: BTreeMap<String, String>,
     /// Files that are added before the script runs: absolute path in the
-    /// image, path in the project. `/build` is removed in the end.
+    /// image, path in the project. `/build` is removed in the end; it is the
+    /// script's home, with the host's settings of pip and npm.
     #[serde(default)]
     files: BTreeMap<String, String>,
 }
@@ -137,6 +142,11 @@ impl Definition {
                 || segments.any(|part| matches!(part, "" | "." | ".."))
             {
                 return Err(format!("{target:?} is not an absolute path"));
+            }
+        }
+        for name in self.versions.keys() {
+            if name.is_empty() || name.contains(char::is_control) {
+                return Err(format!("{name:?} is no name of a toolchain"));
             }
         }
         for pattern in &self.exclude {

@@ -1,12 +1,14 @@
 //! The store of images: which are complete, which are being built, and why
 //! one is not there.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::build;
+use crate::downloads::Downloads;
 use crate::error::{ImageError, io_error};
 use crate::manifest::{Manifest, Package};
 use crate::progress::{Progress, Stage};
@@ -50,6 +52,8 @@ pub struct Listing {
     pub name: String,
     /// The hash of the recipe that it was built from.
     pub hash: String,
+    /// The versions of its toolchains, by their names.
+    pub versions: BTreeMap<String, String>,
     /// The Debian packages it holds.
     pub packages: Vec<Package>,
     /// The archives its packages came from, each with its suite.
@@ -115,10 +119,10 @@ impl Store {
     pub fn build(
         &self,
         recipe: &Recipe,
-        mirror: Option<&str>,
+        downloads: &Downloads,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<PathBuf, ImageError> {
-        self.queue(recipe)?.build(mirror, progress)
+        self.queue(recipe)?.build(downloads, progress)
     }
 
     /// Announces a build: from now on other processes are told that the image
@@ -166,6 +170,7 @@ impl Store {
             images.push(Listing {
                 name: manifest.name,
                 hash: manifest.hash,
+                versions: manifest.versions,
                 packages: manifest.packages,
                 origin: manifest.origin,
                 bytes: manifest.bytes,
@@ -214,7 +219,7 @@ impl Store {
     fn build_locked(
         &self,
         recipe: &Recipe,
-        mirror: Option<&str>,
+        downloads: &Downloads,
         report: &mut dyn FnMut(Progress),
     ) -> Result<(), ImageError> {
         self.sweep(recipe)?;
@@ -225,7 +230,8 @@ impl Store {
             .tempdir_in(&self.folder)
             .map_err(io_error("create a folder in", &self.folder))?;
         let log = self.beside(recipe, "log");
-        let built = build::build(recipe, mirror, scratch.path(), &log, report)?;
+        let built =
+            build::build(recipe, downloads, scratch.path(), &log, report)?;
         let image = self.folder.join(recipe.folder());
         fs::rename(built, &image).map_err(io_error("create", &image))?;
         // Makes the rename itself last.
@@ -323,8 +329,7 @@ pub struct Queued<'a> {
 
 impl Queued<'_> {
     /// Builds the image unless it is there, and returns its root filesystem.
-    /// `mirror` is the URL of a Debian archive to take instead of the host's
-    /// own. When another process is building the same image, waits for its
+    /// When another process is building the same image, waits for its
     /// result. Takes minutes; runs on the calling thread.
     ///
     /// # Errors
@@ -332,7 +337,7 @@ impl Queued<'_> {
     /// the next try.
     pub fn build(
         self,
-        mirror: Option<&str>,
+        downloads: &Downloads,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<PathBuf, ImageError> {
         let Self { store, recipe, lock } = self;
@@ -351,7 +356,7 @@ impl Queued<'_> {
             lock.report(now);
             progress(now);
         };
-        let result = store.build_locked(recipe, mirror, &mut report);
+        let result = store.build_locked(recipe, downloads, &mut report);
         let failed = store.beside(recipe, "failed");
         match result {
             Ok(()) => Ok(image.join("rootfs")),

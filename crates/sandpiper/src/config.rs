@@ -18,6 +18,7 @@ use anyhow::{Context, bail};
 use clap::builder::BoolishValueParser;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use sandpiper_engine::{self as engine, Limits, limits as default};
+use sandpiper_images::Downloads;
 
 use limits::LimitArgs;
 pub(crate) use serve::ServeArgs;
@@ -192,6 +193,12 @@ impl CommonArgs {
         };
         Ok(data.join("sandpiper"))
     }
+}
+
+/// How a build of images reaches what it downloads.
+#[expect(clippy::disallowed_methods, reason = "this is the one file")]
+pub(crate) fn downloads(mirror: Option<String>) -> Downloads {
+    Downloads { mirror, variables: std::env::vars_os().collect() }
 }
 
 /// What a host is prepared with, for `boxes` boxes at once.

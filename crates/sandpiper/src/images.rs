@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, bail};
-use sandpiper_images::{Listing, Progress, Recipe, State, Store};
+use sandpiper_images::{Downloads, Listing, Progress, Recipe, State, Store};
 use tracing::Level;
 
-use crate::config::{CommonArgs, ImagesCommand};
+use crate::config::{self, CommonArgs, ImagesCommand};
 use crate::data;
 use crate::logging::{self, Target};
 
@@ -22,7 +22,7 @@ pub(crate) fn images(
     let store = Store::open(&common.data_dir()?)?;
     match command {
         ImagesCommand::Build { names, mirror } => {
-            build(&store, names, mirror.as_deref())
+            build(&store, names, &config::downloads(mirror.clone()))
         }
         ImagesCommand::List => list(&store),
         ImagesCommand::Remove { names } => remove(&store, names),
@@ -34,7 +34,7 @@ pub(crate) fn images(
 fn build(
     store: &Store,
     names: &[String],
-    mirror: Option<&str>,
+    downloads: &Downloads,
 ) -> anyhow::Result<ExitCode> {
     let recipes = chosen(names)?;
     // All at once, so that whoever waits for the last one is told so from the
@@ -46,7 +46,7 @@ fn build(
     let mut failed = Vec::new();
     for (name, queued) in queue {
         let mut display = Display::new(name);
-        match queued.build(mirror, &mut |now| display.show(now)) {
+        match queued.build(downloads, &mut |now| display.show(now)) {
             Ok(rootfs) => display.end(&format!("ready: {}", rootfs.display())),
             Err(error) => {
                 display.end(&format!("failed: {error}"));
@@ -110,7 +110,8 @@ fn describe(
     listing: &Listing,
     in_use: bool,
 ) -> std::fmt::Result {
-    let Listing { name, hash, packages, origin, bytes, built_at } = listing;
+    let Listing { name, hash, versions, packages, origin, bytes, built_at } =
+        listing;
     let built = SystemTime::UNIX_EPOCH + Duration::from_secs(*built_at);
     let age = SystemTime::now().duration_since(built).unwrap_or_default();
     // Two units are precise enough for an age.
@@ -124,6 +125,9 @@ fn describe(
         bytes >> 20,
         age.join(" ")
     )?;
+    for (toolchain, version) in versions {
+        writeln!(text, "  {toolchain} {version}")?;
+    }
     for source in origin {
         writeln!(text, "  from {source}")?;
     }
