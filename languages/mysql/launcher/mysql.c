@@ -1,0 +1,140 @@
+// Runs SQL statements as `mysql --table < ENTRY` does, on a MySQL server that
+// is started for this run alone.
+//
+// usage: mysql ENTRY
+//
+// Runs in the folder of the submission. prepare() brings the server to the
+// point where it accepts connections; submit() runs the client.
+
+#define _GNU_SOURCE
+#include "confine.h"
+#include "template.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define INSTALLED "/opt/sandpiper/"
+#define SERVER "/usr/sbin/mysqld"
+#define CLIENT "/usr/bin/mysql"
+// Named in mysqld.cnf, too.
+#define FOLDER "/tmp/mysql"
+#define DATA FOLDER "/data"
+#define SOCKET FOLDER "/socket"
+#define READY FOLDER "/ready"
+
+static _Noreturn void fail(const char *what) {
+    fprintf(stderr, "The MySQL server did not start: %s: %s\n", what,
+            strerror(errno));
+    exit(EXIT_FAILURE);
+}
+
+// Where the server says how far its start is (sd_notify(3)).
+static int listen_for_ready(void) {
+    int ready = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = READY};
+    if (ready < 0 ||
+        bind(ready, (struct sockaddr *)&address, sizeof address) != 0)
+        fail("no socket");
+    return ready;
+}
+
+static _Noreturn void run_server(void) {
+    // What it logs is not part of the run, and nobody can read it.
+    int null = open("/dev/null", O_RDWR);
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
+        dup2(null, stream);
+    char *arguments[] = {"mysqld", "--defaults-file=" INSTALLED "mysqld.cnf",
+                         NULL};
+    char *environment[] = {"LC_ALL=C.UTF-8", "TZ=UTC", "NOTIFY_SOCKET=" READY,
+                           "LD_PRELOAD=" INSTALLED "startup.so", NULL};
+    execve(SERVER, arguments, environment);
+    _exit(EXIT_FAILURE);
+}
+
+static bool is_ready(int ready) {
+    char message[1024];
+    ssize_t length = recv(ready, message, sizeof message - 1, MSG_DONTWAIT);
+    message[length > 0 ? length : 0] = '\0';
+    return strstr(message, "READY=1") != NULL;
+}
+
+static void wait_until_ready(int ready, pid_t server) {
+    int ended = (int)syscall(SYS_pidfd_open, server, 0);
+    if (ended < 0)
+        fail("no descriptor of it");
+    struct pollfd events[] = {{ready, POLLIN, 0}, {ended, POLLIN, 0}};
+    while (!is_ready(ready)) {
+        if (poll(events, 2, -1) < 0)
+            fail("no word of it");
+        if (events[1].revents != 0) {
+            errno = ECHILD;
+            fail("it ended");
+        }
+    }
+    close(ended);
+}
+
+static void prepare(void) {
+    if (mkdir(FOLDER, S_IRWXU) != 0 || mkdir(DATA, S_IRWXU) != 0)
+        fail("no folder");
+    if (!template_unpack(INSTALLED "template", DATA))
+        fail("no data");
+    int ready = listen_for_ready();
+    pid_t server = fork();
+    if (server < 0)
+        fail("no process");
+    if (server == 0)
+        run_server();
+    wait_until_ready(ready, server);
+    close(ready);
+    unlink(READY);
+}
+
+static _Noreturn void run_client(int entry) {
+    dup2(entry, STDIN_FILENO);
+    char *arguments[] = {
+        "mysql", "--no-defaults", "--no-login-paths", "--protocol=socket",
+        "--socket=" SOCKET, "--user=sandbox", "--database=sandbox",
+        "--default-character-set=utf8mb4", "--ssl-mode=DISABLED",
+        "--skip-reconnect", "--no-auto-rehash",
+        // As at the prompt: bytes that are no text are written as 0x….
+        "--table", "--binary-as-hex",
+        // Results are there when a later statement never ends.
+        "--unbuffered",
+        // `source` and its like, but no program.
+        "--commands", "--system-command=OFF",
+        // LOAD DATA LOCAL reads the submission's files, and no others.
+        "--load-data-local-dir=.", NULL};
+    char *environment[] = {"LC_ALL=C.UTF-8", "TZ=UTC", NULL};
+    confine(CLIENT);
+    execve(CLIENT, arguments, environment);
+    perror("The MySQL client did not start");
+    exit(EXIT_FAILURE);
+}
+
+static _Noreturn void submit(const char *path) {
+    int entry = open(path, O_RDONLY | O_CLOEXEC);
+    if (entry < 0) {
+        perror(path);
+        exit(EXIT_FAILURE);
+    }
+    run_client(entry);
+}
+
+int main(int count, char **arguments) {
+    if (count != 2) {
+        fputs("usage: mysql ENTRY\n", stderr);
+        return EXIT_FAILURE;
+    }
+    prepare();
+    submit(arguments[1]);
+}
