@@ -88,11 +88,12 @@ static zend_op_array *compile_submitted(zend_file_handle *file, int type) {
     zend_string *opened = file->opened_path;
     if (opened == NULL || strncmp(ZSTR_VAL(opened), folder, folder_length) != 0)
         return compile_as_before(file, type);
-    file->opened_path = zend_string_init(ZSTR_VAL(opened) + folder_length,
-                                         ZSTR_LEN(opened) - folder_length,
-                                         false);
+    // Code holds no reference to its file's name: interned, it stays until the
+    // request ends.
+    file->opened_path = zend_new_interned_string(
+        zend_string_init(ZSTR_VAL(opened) + folder_length,
+                         ZSTR_LEN(opened) - folder_length, false));
     zend_op_array *code = compile_as_before(file, type);
-    zend_string_release(file->opened_path);
     // What include_once compares.
     file->opened_path = opened;
     return code;
