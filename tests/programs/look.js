@@ -5,7 +5,7 @@ async ({ wait_for, actions, select, styles }) => {
   const find = (selector) => {
     const found = document.querySelector(selector);
     if (found) return found;
-    throw new Error(`nothing is ${selector} in ${document.body.innerHTML}`);
+    throw new Error(`nothing is ${selector}`);
   };
   const settle = async () => {
     const pending = [...document.images].filter((image) => !image.complete);

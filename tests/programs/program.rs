@@ -91,7 +91,10 @@ impl Program {
         if faults.is_empty() {
             return Ok(());
         }
-        let Answer { stdout, stderr, exit } = answer;
+        let Answer { mut stdout, stderr, exit } = answer;
+        if self.page.is_some() {
+            stdout = format!("a document of {} bytes", stdout.len());
+        }
         Err(format!(
             "{}\n--- stdout\n{}\n--- stderr\n{}\n--- {exit}",
             faults.join("\n"),

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -26,7 +27,8 @@ struct Map {
     version: u8,
     #[serde(default)]
     source_root: String,
-    sources: Vec<String>,
+    /// Addresses, or nothing for code that has no source.
+    sources: Vec<Option<String>>,
     mappings: String,
 }
 
@@ -76,7 +78,7 @@ impl Scripts {
     /// Every source that a map names.
     pub(crate) fn sources(&self) -> impl Iterator<Item = &str> {
         let maps = self.0.iter().filter_map(|script| script.map.as_ref());
-        maps.flat_map(|map| map.sources.iter().map(String::as_str))
+        maps.flat_map(|map| map.sources.iter().flatten().map(String::as_str))
     }
 
     /// Where line and column, both from 1, of the document `url` come from.
@@ -107,8 +109,12 @@ impl Map {
             format!("the source map is not in the document: {url:.60}")
         })?;
         let json = base64(encoded).ok_or("a source map that is not base64")?;
-        let map: Self = serde_json::from_slice(&json)
+        let mut map: Self = serde_json::from_slice(&json)
             .map_err(|error| format!("source map: {error}"))?;
+        for source in map.sources.iter_mut().flatten() {
+            let path = format!("{}{source}", map.source_root);
+            *source = percent_decode_str(&path).decode_utf8_lossy().into();
+        }
         match map.version {
             3 => Ok(map),
             other => Err(format!("a source map of version {other}")),
@@ -138,8 +144,7 @@ impl Map {
         }
         let [_, source, line, column] =
             found?.map(|field| usize::try_from(field).unwrap_or_default());
-        let name = self.sources.get(source)?;
-        let name = format!("{}{name}", self.source_root);
+        let name = self.sources.get(source)?.clone()?;
         Some(Origin::Source(name, line + 1, column + 1))
     }
 }

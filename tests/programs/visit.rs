@@ -51,7 +51,7 @@ pub(crate) fn see(
     listen(&mut page)?;
     page.ask("Page.navigate", &json!({ "url": url }))?;
     page.wait_for("Page.loadEventFired")?;
-    let mut seen = look(&mut page, is_framed, wish)?;
+    let seen = look(&mut page, is_framed, wish);
     let shown = Shown {
         url: if is_framed { "about:srcdoc" } else { &url },
         folder: &format!("file://{}/", folder.path().display()),
@@ -59,7 +59,10 @@ pub(crate) fn see(
         files,
     };
     let scripts = Scripts::of(&page.events)?;
-    seen.console = shown.lines(&page.events, &scripts)?;
+    let console = shown.lines(&page.events, &scripts)?;
+    let mut seen = seen
+        .map_err(|failure| format!("{failure}; the console is {console:#?}"))?;
+    seen.console = console;
     let sources = scripts.sources().filter(|name| !files.contains(name));
     seen.strangers = sources.map(str::to_owned).collect();
     Ok(seen)
