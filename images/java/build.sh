@@ -1,5 +1,5 @@
 # Builds the launcher of Java inside the image, and the caches of loaded
-# classes and profiles that its two JVMs start from.
+# classes that its two JVMs start from.
 home=$(dirname "$(dirname "$(readlink -f /usr/bin/javac)")")
 launcher() {
     gcc -O2 -s -Wall -Wextra -Werror -D_GNU_SOURCE "$@" \
@@ -18,13 +18,16 @@ touch --date=2000-01-01 /opt/sandpiper/compiler.jar
 # The JVM then finds classes in the working directory.
 launcher -o record -DPROGRAM_CLASS_PATH='""' \
     -DCACHE_OPTION='"-XX:AOTCacheOutput=%s"'
+# Profiles stay out: compiling what they name ahead of its use costs short
+# programs more than it saves.
+export JAVA_TOOL_OPTIONS="-XX:+UnlockDiagnosticVMOptions -XX:-AOTRecordTraining"
 mkdir /artifacts
 (cd training && ../record compile Training.java)
 (cd /artifacts && echo line | /build/record run >/build/output 2>&1)
 rm /artifacts/*.class
 
 # A JVM that must use its cache fails where that does not fit.
-export JAVA_TOOL_OPTIONS=-XX:AOTMode=on
+JAVA_TOOL_OPTIONS=-XX:AOTMode=on
 (cd training && /opt/sandpiper/java compile Training.java)
 (cd training && echo line | /opt/sandpiper/java run >/build/output 2>&1)
 rm -r /artifacts
