@@ -43,12 +43,25 @@ fn run_says_why_it_cannot() {
 fn images_are_listed_and_removed_by_name() {
     let listed = Sandpiper::new(&["images", "list"]).output();
     assert!(listed.status.success());
-    assert!(text(&listed.stdout).contains("python: not built"));
+    let table = text(&listed.stdout);
+    assert!(table.starts_with("IMAGE "), "{table}");
+    let native = table.lines().find(|line| line.starts_with("native "));
+    let native = native.unwrap();
+    assert!(native.contains(" c, cpp "), "{native}");
+    assert!(native.contains("`sandpiper images build native`"), "{native}");
 
     let none = Sandpiper::new(&["images", "remove", "python"]).output();
     check(&none, 1, "there is no image python");
     let unknown = Sandpiper::new(&["images", "build", "cobol"]).output();
-    check(&unknown, 1, "the images are native, python");
+    check(&unknown, 1, "no image \"cobol\"; the images are ");
+    let missing = Sandpiper::new(&["images", "check", "native"]).output();
+    check(&missing, 1, "image native is not built");
+    let nothing = Sandpiper::new(&["images", "check"]).output();
+    check(&nothing, 0, "");
+    let none = Sandpiper::new(&["images", "remove", "--unused"]).output();
+    check(&none, 0, "");
+    let nothing = Sandpiper::new(&["images", "remove"]).output();
+    check(&nothing, 2, "<NAME>");
 }
 
 #[test]

@@ -57,10 +57,14 @@ fn help_lists_every_flag_and_its_variable() {
     check_flags(&["serve"], &[&serve[..], &SANDBOX, &COMMON].concat());
     let run = ["language", "entry"];
     check_flags(&["run"], &[&run[..], &SANDBOX, &COMMON].concat());
-    check_flags(&["images", "build"], &[&["mirror"][..], &COMMON].concat());
-    check_flags(&["images", "list"], &COMMON);
-    check_flags(&["images", "remove"], &COMMON);
-    let doctor = ["cgroup", "boxes", "memory"];
+    let images = |command, flags: &[&str]| {
+        check_flags(&["images", command], &[flags, &COMMON].concat());
+    };
+    images("build", &["mirror", "jobs", "skip-check"]);
+    images("list", &["verbose"]);
+    images("check", &["cgroup"]);
+    images("remove", &["unused"]);
+    let doctor = ["cgroup", "boxes", "memory", "programs"];
     check_flags(&["doctor"], &[&doctor[..], &COMMON].concat());
 }
 

@@ -17,7 +17,7 @@ use crate::recipe::{Recipe, architecture};
 use crate::rootfs;
 
 /// Builds `recipe` inside the empty folder `scratch` and returns the folder
-/// that holds the whole image, written to the disk.
+/// that holds the whole image.
 pub(crate) fn build(
     recipe: &Recipe,
     downloads: &Downloads,
@@ -59,7 +59,6 @@ pub(crate) fn build(
     )?;
     report(Progress::start(Stage::Finishing));
     describe(recipe, &root)?.save(&image)?;
-    sync(&image).map_err(io_error("write out", &image))?;
     Ok(image)
 }
 
@@ -189,10 +188,4 @@ fn pack_files(
         add(&target, 0o644, command.as_bytes())?;
     }
     archive.finish()
-}
-
-/// Waits until everything on the image's filesystem is on the disk: a rename
-/// must not survive a power cut that its files do not.
-fn sync(image: &Path) -> io::Result<()> {
-    Ok(rustix::fs::syncfs(File::open(image)?)?)
 }

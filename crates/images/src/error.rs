@@ -43,6 +43,14 @@ pub enum ImageError {
         /// The last lines of the log.
         tail: String,
     },
+    /// The image was built, and programs do not run in it.
+    #[error("image {image} was not installed: {why}")]
+    Check {
+        /// The image's name.
+        image: String,
+        /// What was tried, and what came of it.
+        why: String,
+    },
     /// No image has this name or hash.
     #[error("there is no image {0}")]
     Unknown(String),

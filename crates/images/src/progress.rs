@@ -16,15 +16,17 @@ pub enum Stage {
     /// Downloading and installing the recipe's packages.
     Packages,
     /// Running the recipe's build script and removing what only it needed.
-    Launchers,
+    Script,
     /// Writing the files into the store.
     Writing,
     /// Removing the host's traces, and waiting for the disk.
     Finishing,
+    /// Running the sample programs of the languages that use it.
+    Checking,
 }
 
 /// How far a build is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// The part that is going on.
     pub stage: Stage,
@@ -32,11 +34,13 @@ pub struct Progress {
     pub done: u32,
     /// Steps of it in all; 0 where nobody knows.
     pub total: u32,
+    /// What its script says it is doing; may be empty.
+    pub step: String,
 }
 
 impl Progress {
     pub(crate) fn start(stage: Stage) -> Self {
-        Self { stage, done: 0, total: 0 }
+        Self { stage, done: 0, total: 0, step: String::new() }
     }
 }
 
@@ -48,10 +52,14 @@ impl fmt::Display for Progress {
             Stage::Preparing => "reading package lists",
             Stage::BaseSystem => "installing the base system",
             Stage::Packages => "installing packages",
-            Stage::Launchers => "compiling launchers",
+            Stage::Script => "running its script",
             Stage::Writing => "writing files",
             Stage::Finishing => "finishing",
+            Stage::Checking => "running its languages' sample programs",
         })?;
+        if !self.step.is_empty() {
+            write!(f, ": {}", self.step)?;
+        }
         match self.total {
             0 => Ok(()),
             total => write!(f, ", {} %", self.done * 100 / total),
@@ -72,21 +80,25 @@ impl Tracker {
 
     /// Takes one line, and returns the new progress where it changed.
     pub(crate) fn line(&mut self, line: &str) -> Option<Progress> {
-        let before = self.progress;
+        let before = self.progress.clone();
         if let Some(message) = line.strip_prefix("I: ") {
             self.stage(message);
         } else if let Some(packages) = newly_installed(line) {
             // Each package is downloaded, unpacked and set up.
             self.progress.done = 0;
             self.progress.total = packages * 3;
+        } else if let Some(step) = line.strip_prefix("==> ")
+            && self.progress.stage == Stage::Script
+        {
+            step.clone_into(&mut self.progress.step);
         } else if ["Get:", "Unpacking ", "Setting up "]
             .iter()
             .any(|step| line.starts_with(step))
         {
-            let Progress { done, total, .. } = self.progress;
-            self.progress.done = total.min(done + 1);
+            let Progress { done, total, .. } = &mut self.progress;
+            *done = (*done + 1).min(*total);
         }
-        (self.progress != before).then_some(self.progress)
+        (self.progress != before).then(|| self.progress.clone())
     }
 
     fn stage(&mut self, message: &str) {
@@ -98,7 +110,7 @@ impl Tracker {
         } else if begins("running special hook: tar-in")
             || begins("running --customize-hook")
         {
-            Stage::Launchers
+            Stage::Script
         } else if begins("creating tarball") {
             Stage::Writing
         } else {
@@ -154,7 +166,12 @@ mod tests {
         check("Setting up gcc (4:14) ...", Some("installing packages, 33 %"));
         check(
             "I: running --customize-hook in shell: sh -c 'x' exec /tmp/y",
-            Some("compiling launchers"),
+            Some("running its script"),
+        );
+        check("I: running --customize-hook in shell: again", None);
+        check(
+            "==> fetching wheels",
+            Some("running its script: fetching wheels"),
         );
         check("I: running --customize-hook in shell: again", None);
         check("I: creating tarball...", Some("writing files"));

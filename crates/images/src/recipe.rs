@@ -41,7 +41,8 @@ pub(crate) struct Definition {
     #[serde(default)]
     pub(crate) exclude: Vec<String>,
     /// Path in the project of a shell script that is run in the image, in
-    /// `/build`. What it installs goes to `/opt/sandpiper`.
+    /// `/build`. What it installs goes to `/opt/sandpiper`. A line that it
+    /// prints after `==> ` is shown as what the build is doing.
     build: Option<String>,
     /// Versions of the toolchains: name of each, and a shell command that is
     /// run in the finished image and prints it in its first line.

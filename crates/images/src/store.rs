@@ -3,19 +3,16 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions, TryLockError};
-use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::build;
-use crate::downloads::Downloads;
 use crate::error::{ImageError, io_error};
 use crate::manifest::{Manifest, Package};
-use crate::progress::{Progress, Stage};
 use crate::recipe::Recipe;
 
 /// Prefix of folders that are no images, or not yet.
-const UNFINISHED: &str = ".build-";
+pub(crate) const UNFINISHED: &str = ".build-";
 
 /// The images of one data folder. Several processes may use the same one.
 #[derive(Clone, Debug)]
@@ -111,50 +108,6 @@ impl Store {
         }
     }
 
-    /// Builds the image of `recipe`: [`Store::queue`] and [`Queued::build`] in
-    /// one.
-    ///
-    /// # Errors
-    /// Those of the two.
-    pub fn build(
-        &self,
-        recipe: &Recipe,
-        downloads: &Downloads,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<PathBuf, ImageError> {
-        self.queue(recipe)?.build(downloads, progress)
-    }
-
-    /// Announces a build: from now on other processes are told that the image
-    /// of `recipe` is being built. Who queues several must build them in the
-    /// order of their names, else two who do so may wait for each other.
-    ///
-    /// # Errors
-    /// The store cannot be written.
-    pub fn queue<'a>(
-        &'a self,
-        recipe: &'a Recipe,
-    ) -> Result<Queued<'a>, ImageError> {
-        let mut queued = Queued { store: self, recipe, lock: None };
-        if matches!(self.state(recipe), State::Ready { .. }) {
-            return Ok(queued);
-        }
-        let file = self.lock_file(&recipe.folder())?;
-        match file.try_lock() {
-            Ok(()) => {
-                let mut lock = BuildLock { file };
-                lock.report(Progress::start(Stage::Queued));
-                queued.lock = Some(lock);
-            }
-            Err(TryLockError::WouldBlock) => {}
-            Err(TryLockError::Error(error)) => {
-                let path = self.beside(recipe, "lock");
-                return Err(io_error("lock", &path)(error));
-            }
-        }
-        Ok(queued)
-    }
-
     /// The complete images, by name, the newest first.
     ///
     /// # Errors
@@ -216,54 +169,12 @@ impl Store {
         Ok(images)
     }
 
-    fn build_locked(
-        &self,
-        recipe: &Recipe,
-        downloads: &Downloads,
-        report: &mut dyn FnMut(Progress),
-    ) -> Result<(), ImageError> {
-        self.sweep(recipe)?;
-        let scratch = tempfile::Builder::new()
-            .prefix(&format!("{UNFINISHED}{}-", recipe.folder()))
-            // apt's own unprivileged user downloads in here.
-            .permissions(Permissions::from_mode(0o755))
-            .tempdir_in(&self.folder)
-            .map_err(io_error("create a folder in", &self.folder))?;
-        let log = self.beside(recipe, "log");
-        let built =
-            build::build(recipe, downloads, scratch.path(), &log, report)?;
-        let image = self.folder.join(recipe.folder());
-        fs::rename(built, &image).map_err(io_error("create", &image))?;
-        // Makes the rename itself last.
-        let sync = File::open(&self.folder).and_then(|dir| dir.sync_all());
-        sync.map_err(io_error("write out", &self.folder))
+    /// Where the images are.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
-    /// Removes what interrupted builds left, and what the last one of
-    /// `recipe` said. Only the holder of its lock may.
-    fn sweep(&self, recipe: &Recipe) -> Result<(), ImageError> {
-        let folder = recipe.folder();
-        for name in self.entries()? {
-            let builds = name
-                .strip_prefix(UNFINISHED)
-                .and_then(|rest| Some(rest.rsplit_once('-')?.0));
-            // Held until the folder is gone.
-            let mut lock = None;
-            if let Some(other) = builds.filter(|builds| *builds != folder) {
-                lock = Some(self.lock_file(other)?);
-            }
-            let is_free =
-                lock.as_ref().is_none_or(|lock| lock.try_lock().is_ok());
-            // An image without a manifest is none: someone has been at it.
-            if name == folder || (builds.is_some() && is_free) {
-                let path = self.folder.join(name);
-                fs::remove_dir_all(&path).map_err(io_error("remove", &path))?;
-            }
-        }
-        remove_if_there(&self.beside(recipe, "failed"))
-    }
-
-    fn entries(&self) -> Result<Vec<String>, ImageError> {
+    pub(crate) fn entries(&self) -> Result<Vec<String>, ImageError> {
         let read = || {
             fs::read_dir(&self.folder)?
                 .map(|entry| Ok(entry?.file_name().to_string_lossy().into()))
@@ -272,11 +183,11 @@ impl Store {
         read().map_err(io_error("list", &self.folder))
     }
 
-    fn beside(&self, recipe: &Recipe, kind: &str) -> PathBuf {
+    pub(crate) fn beside(&self, recipe: &Recipe, kind: &str) -> PathBuf {
         self.folder.join(format!("{}.{kind}", recipe.folder()))
     }
 
-    fn lock_file(&self, folder: &str) -> Result<File, ImageError> {
+    pub(crate) fn lock_file(&self, folder: &str) -> Result<File, ImageError> {
         let path = self.folder.join(format!("{folder}.lock"));
         File::options()
             .read(true)
@@ -285,26 +196,6 @@ impl Store {
             .truncate(false)
             .open(&path)
             .map_err(io_error("open", &path))
-    }
-
-    /// The lock of the image's builder, waiting for one that holds it.
-    fn lock(
-        &self,
-        recipe: &Recipe,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<BuildLock, ImageError> {
-        let file = self.lock_file(&recipe.folder())?;
-        let wait = |error| match error {
-            TryLockError::WouldBlock => {
-                progress(Progress::start(Stage::Waiting));
-                file.lock()
-            }
-            TryLockError::Error(error) => Err(error),
-        };
-        file.try_lock()
-            .or_else(wait)
-            .map_err(io_error("lock", &self.beside(recipe, "lock")))?;
-        Ok(BuildLock { file })
     }
 
     /// What the process that builds `recipe` says, where there is one.
@@ -318,78 +209,7 @@ impl Store {
     }
 }
 
-/// A build that was announced and has not begun.
-#[derive(Debug)]
-pub struct Queued<'a> {
-    store: &'a Store,
-    recipe: &'a Recipe,
-    /// None where the image is there, or another process builds it.
-    lock: Option<BuildLock>,
-}
-
-impl Queued<'_> {
-    /// Builds the image unless it is there, and returns its root filesystem.
-    /// When another process is building the same image, waits for its
-    /// result. Takes minutes; runs on the calling thread.
-    ///
-    /// # Errors
-    /// The build failed; the reason is also what [`Store::state`] tells until
-    /// the next try.
-    pub fn build(
-        self,
-        downloads: &Downloads,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<PathBuf, ImageError> {
-        let Self { store, recipe, lock } = self;
-        if let State::Ready { rootfs } = store.state(recipe) {
-            return Ok(rootfs);
-        }
-        let mut lock = match lock {
-            Some(lock) => lock,
-            None => store.lock(recipe, progress)?,
-        };
-        if let State::Ready { rootfs } = store.state(recipe) {
-            return Ok(rootfs);
-        }
-        let image = store.folder.join(recipe.folder());
-        let mut report = |now: Progress| {
-            lock.report(now);
-            progress(now);
-        };
-        let result = store.build_locked(recipe, downloads, &mut report);
-        let failed = store.beside(recipe, "failed");
-        match result {
-            Ok(()) => Ok(image.join("rootfs")),
-            Err(error) => {
-                // The lines of the log are not for whoever asks for a state.
-                let text = error.to_string();
-                let reason = text.lines().next().unwrap_or_default();
-                fs::write(&failed, reason)
-                    .map_err(io_error("write", &failed))?;
-                Err(error)
-            }
-        }
-    }
-}
-
-/// The right to build one image; ends with the process that holds it.
-#[derive(Debug)]
-struct BuildLock {
-    file: File,
-}
-
-impl BuildLock {
-    /// Lets other processes know. They may read a line that is half written,
-    /// and a full disk is told by the build itself.
-    fn report(&mut self, progress: Progress) {
-        let text = progress.to_string();
-        let _ = self.file.set_len(0);
-        let _ = self.file.write_all_at(text.as_bytes(), 0);
-        let _ = self.file.flush();
-    }
-}
-
-fn remove_if_there(path: &Path) -> Result<(), ImageError> {
+pub(crate) fn remove_if_there(path: &Path) -> Result<(), ImageError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(io_error("remove", path)(error))

@@ -13,12 +13,16 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use sandpiper_images::{
-    Downloads, ImageError, Progress, Recipe, Stage, State, Store,
+    Downloads, ImageError, Making, Progress, Recipe, Stage, State, Store,
 };
 
 fn recipe(name: &str) -> Recipe {
     let text = "suite = \"trixie\"\narchitectures = [\"pdp11\"]\npackages = []";
     Recipe::parse(name, text, |_| None).unwrap()
+}
+
+fn making() -> Making<'static> {
+    Making { downloads: Downloads::default(), check: &|_, _| Ok(()) }
 }
 
 fn path(data: &Path, recipe: &Recipe, ending: &str) -> PathBuf {
@@ -51,9 +55,7 @@ fn an_image_is_missing_then_broken_then_ready_then_missing() {
     let recipe = recipe("one");
     assert_eq!(store.state(&recipe), State::Missing);
 
-    let error = store
-        .build(&recipe, &Downloads::default(), &mut no_progress)
-        .unwrap_err();
+    let error = store.build(&recipe, &making(), &mut no_progress).unwrap_err();
     assert!(matches!(error, ImageError::Architecture { .. }), "{error}");
     let why = error.to_string();
     assert_eq!(store.state(&recipe), State::Broken { why });
@@ -61,8 +63,7 @@ fn an_image_is_missing_then_broken_then_ready_then_missing() {
     complete(data.path(), &recipe, 1);
     let rootfs = path(data.path(), &recipe, "/rootfs");
     assert_eq!(store.state(&recipe), State::Ready { rootfs: rootfs.clone() });
-    let built =
-        store.build(&recipe, &Downloads::default(), &mut no_progress).unwrap();
+    let built = store.build(&recipe, &making(), &mut no_progress).unwrap();
     assert_eq!(built, rootfs);
 
     let removed = store.remove("one").unwrap();
@@ -88,7 +89,7 @@ fn a_builder_is_seen_and_waited_for() {
 
     let mut stages = Vec::new();
     let mut other_builder = Some(lock);
-    let built = store.build(&recipe, &Downloads::default(), &mut |now| {
+    let built = store.build(&recipe, &making(), &mut |now| {
         stages.push(now.stage);
         // The first builder ends while the second one waits.
         complete(data.path(), &recipe, 1);
@@ -109,7 +110,7 @@ fn a_queued_build_is_seen_and_goes_on() {
     let progress = "waiting for its turn".to_owned();
     assert_eq!(store.state(&second), State::Building { progress });
 
-    queued.build(&Downloads::default(), &mut no_progress).unwrap_err();
+    queued.build(&making(), &mut no_progress).unwrap_err();
     assert!(matches!(store.state(&second), State::Broken { .. }));
 
     drop(store.queue(&first).unwrap());
@@ -136,7 +137,7 @@ fn what_a_killed_build_left_is_swept() {
     assert_eq!(store.state(&recipe), State::Missing);
     assert!(store.list().unwrap().is_empty());
 
-    store.build(&recipe, &Downloads::default(), &mut no_progress).unwrap_err();
+    store.build(&recipe, &making(), &mut no_progress).unwrap_err();
 
     assert!(!left.exists() && !half.exists());
     assert!(!older.exists(), "a recipe that nobody has any more");
@@ -192,11 +193,9 @@ fn a_mirror_must_be_a_url() {
     );
     let recipe = Recipe::parse("four", &text, |_| None).unwrap();
     for mirror in ["deb http://a b main", "mirror", "http://a b"] {
-        let downloads = Downloads {
-            mirror: Some(mirror.to_owned()),
-            ..Downloads::default()
-        };
-        let built = store.build(&recipe, &downloads, &mut no_progress);
+        let mut making = making();
+        making.downloads.mirror = Some(mirror.to_owned());
+        let built = store.build(&recipe, &making, &mut no_progress);
         let message = built.unwrap_err().to_string();
         assert!(message.contains("no URL of a mirror"), "{message}");
     }

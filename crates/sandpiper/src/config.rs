@@ -5,6 +5,7 @@
 //! as well; lists are then separated by commas. A flag wins over its variable;
 //! an empty variable counts as not set.
 
+mod images;
 mod limits;
 mod serve;
 mod values;
@@ -20,6 +21,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use sandpiper_engine::{self as engine, Limits, limits as default};
 use sandpiper_images::Downloads;
 
+pub(crate) use images::{BuildArgs, CheckArgs, ImagesCommand, check_settings};
 use limits::LimitArgs;
 pub(crate) use serve::ServeArgs;
 
@@ -74,7 +76,7 @@ pub(crate) enum Command {
     Serve(Box<ServeArgs>),
     /// Run local files through the same engine, without HTTP
     Run(Box<RunArgs>),
-    /// Build, list and remove the images that programs run in
+    /// Build, list, check and remove the images that programs run in
     #[command(subcommand)]
     Images(ImagesCommand),
     /// Say what this host offers, and how to mend what is missing
@@ -122,29 +124,6 @@ pub(crate) struct RunArgs {
     pub(crate) sandbox: SandboxArgs,
 }
 
-/// What to do with images.
-#[derive(Subcommand, Debug)]
-pub(crate) enum ImagesCommand {
-    /// Build what is missing: the named images, or all
-    Build {
-        /// Images to build [default: all]
-        #[arg(value_name = "NAME")]
-        names: Vec<String>,
-        /// Debian archive to take packages from [default: the one that this
-        /// host's apt uses]
-        #[arg(long, value_name = "URL")]
-        mirror: Option<String>,
-    },
-    /// List the images that are there
-    List,
-    /// Remove images
-    Remove {
-        /// Names or hashes of images
-        #[arg(value_name = "NAME", required = true)]
-        names: Vec<String>,
-    },
-}
-
 /// Flags of `doctor`.
 #[derive(Args, Debug)]
 pub(crate) struct DoctorArgs {
@@ -160,6 +139,10 @@ pub(crate) struct DoctorArgs {
     #[arg(long, value_name = "SIZE", value_parser = values::memory,
         default_value = mebibytes(Limits::default().memory_bytes))]
     pub(crate) memory: u64,
+
+    /// Run the sample program of every language, too: takes some seconds
+    #[arg(long, value_parser = BoolishValueParser::new())]
+    pub(crate) programs: bool,
 }
 
 /// Reads the command line and the environment; leaves the process with a

@@ -4,8 +4,9 @@
 mod checks;
 
 use std::fmt;
-use std::io::{self, Write};
-use std::process::ExitCode;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{ExitCode, Stdio};
 
 use sandpiper_engine::{Host, Images};
 use tokio::runtime;
@@ -13,6 +14,7 @@ use tracing::Level;
 
 use crate::config::{self, CommonArgs, DoctorArgs};
 use crate::data::{self, ImageSource};
+use crate::images;
 use crate::logging::{self, Target};
 use crate::machine::Machine;
 
@@ -35,21 +37,63 @@ pub(crate) fn doctor(
     }
     let boxes = args.boxes();
     findings.push(boxes_fit(boxes, args.memory, machine.memory_bytes));
+    print(&findings)?;
+    if args.programs {
+        let cgroup = args.cgroup.as_deref();
+        samples(&common.data_dir()?, cgroup, |finding| {
+            print(std::slice::from_ref(&finding))?;
+            findings.push(finding);
+            Ok(())
+        })?;
+    }
     // Last, since it leaves root.
     let host = Host::prepare(&config::host_settings(args.cgroup.clone(), 1));
-    findings.extend(checks::host(host.as_ref()));
+    let of_host = checks::host(host.as_ref());
+    print(&of_host)?;
+    findings.extend(of_host);
     if let Ok(host) = host {
         let runtime = runtime::Builder::new_current_thread().build()?;
         runtime.block_on(host.close());
     }
 
-    let report: String = findings.iter().map(ToString::to_string).collect();
-    io::stdout().write_all(report.as_bytes())?;
     let worst = findings.iter().map(|finding| finding.grade).max();
     Ok(match worst {
         Some(Grade::Missing) => ExitCode::FAILURE,
         _ => ExitCode::SUCCESS,
     })
+}
+
+fn print(findings: &[Finding]) -> io::Result<()> {
+    let text: String = findings.iter().map(ToString::to_string).collect();
+    io::stdout().write_all(text.as_bytes())
+}
+
+/// Runs the sample programs of all languages whose images are there, and
+/// reports each as soon as it has ended.
+fn samples(
+    data_dir: &Path,
+    cgroup: Option<&Path>,
+    mut report: impl FnMut(Finding) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut command = images::this_program(data_dir);
+    command
+        .args(cgroup.map(|path| ["--cgroup".as_ref(), path]).iter().flatten());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    for line in child.stdout.take().into_iter().flat_map(|pipe| {
+        // Whatever the language's program printed is quoted: it has no lines.
+        BufReader::new(pipe).lines()
+    }) {
+        let line = line?;
+        let (id, found) = line.split_once(": ").unwrap_or(("", &line));
+        report(checks::language(id, found))?;
+    }
+    let output = child.wait_with_output()?;
+    if !matches!(output.status.code(), Some(0 | 1)) {
+        let why = String::from_utf8_lossy(&output.stderr);
+        report(Finding::missing("sample programs", why.trim()))?;
+    }
+    Ok(())
 }
 
 /// How good a finding is.

@@ -1,63 +1,133 @@
-//! `sandpiper images`: builds, lists and removes images.
+//! `sandpiper images`: builds, lists, checks and removes images.
+
+mod check;
+mod display;
+mod list;
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal, Write as _};
+use std::io::{self, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use anyhow::{Context, bail};
-use sandpiper_images::{Downloads, Listing, Progress, Recipe, State, Store};
+use sandpiper_images::{ImageError, Listing, Making, Queued, Recipe, Store};
 use tracing::Level;
 
-use crate::config::{self, CommonArgs, ImagesCommand};
+use crate::config::{self, BuildArgs, CommonArgs, ImagesCommand};
 use crate::data;
 use crate::logging::{self, Target};
+
+pub(crate) use check::this_program;
+use check::{Wrong, check_unfinished};
+use display::Display;
 
 /// Runs the command on the images of the data folder.
 pub(crate) fn images(
     common: &CommonArgs,
     command: &ImagesCommand,
 ) -> anyhow::Result<ExitCode> {
+    if let ImagesCommand::Check(args) = command {
+        return check::check(common, args);
+    }
     logging::start(common, Target::Stderr, Level::WARN)?;
-    let store = Store::open(&common.data_dir()?)?;
+    let data_dir = common.data_dir()?;
+    let store = Store::open(&data_dir)?;
     match command {
-        ImagesCommand::Build { names, mirror } => {
-            build(&store, names, &config::downloads(mirror.clone()))
-        }
-        ImagesCommand::List => list(&store),
-        ImagesCommand::Remove { names } => remove(&store, names),
+        ImagesCommand::Build(args) => build(&store, &data_dir, args),
+        ImagesCommand::List { verbose } => list::list(&store, *verbose),
+        ImagesCommand::Check(args) => check::check(common, args),
+        ImagesCommand::Remove { unused: true, .. } => remove_unused(&store),
+        ImagesCommand::Remove { names, .. } => remove(&store, names),
     }
 }
 
-/// Builds one image after the other; one that fails does not keep the others
-/// from being built.
+/// Builds as many images at once as is asked for; one that fails does not keep
+/// the others from being built.
 fn build(
     store: &Store,
-    names: &[String],
-    downloads: &Downloads,
+    data_dir: &Path,
+    args: &BuildArgs,
 ) -> anyhow::Result<ExitCode> {
-    let recipes = chosen(names)?;
+    let recipes = chosen(&args.names)?;
+    let check = |recipe: &Recipe, rootfs: &Path| {
+        if args.skip_check {
+            return Ok(());
+        }
+        checked(check_unfinished(data_dir, recipe.name(), rootfs))
+    };
+    let downloads = config::downloads(args.mirror.clone());
+    let making = Making { downloads, check: &check };
     // All at once, so that whoever waits for the last one is told so from the
     // start.
     let mut queue = Vec::new();
     for recipe in &recipes {
         queue.push((recipe.name(), store.queue(recipe)?));
     }
-    let mut failed = Vec::new();
-    for (name, queued) in queue {
-        let mut display = Display::new(name);
-        match queued.build(downloads, &mut |now| display.show(now)) {
-            Ok(rootfs) => display.end(&format!("ready: {}", rootfs.display())),
-            Err(error) => {
-                display.end(&format!("failed: {error}"));
-                failed.push(name);
-            }
-        }
-    }
+    let display = Display::new();
+    let failed = at_once(args.jobs(), queue, |name, queued: Queued<'_>| {
+        let built = queued.build(&making, &mut |now| display.show(name, &now));
+        let end = match &built {
+            Ok(rootfs) => format!("ready: {}", rootfs.display()),
+            Err(error) => format!("failed: {error}"),
+        };
+        display.end(name, &end);
+        built.is_ok()
+    });
     if !failed.is_empty() {
         bail!("not built: {}", failed.join(", "));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Does the work of every entry, `jobs` at once, and begins them in order: who
+/// builds the same images in another process relies on it. Returns the names
+/// for which it failed.
+fn at_once<'a, T: Send>(
+    jobs: usize,
+    queue: Vec<(&'a str, T)>,
+    work: impl Fn(&'a str, T) -> bool + Sync,
+) -> Vec<&'a str> {
+    let jobs = jobs.min(queue.len());
+    let queue = Mutex::new(queue.into_iter());
+    let failed = Mutex::new(Vec::new());
+    let worker = || {
+        let next = || {
+            let mut queue =
+                queue.lock().unwrap_or_else(PoisonError::into_inner);
+            queue.next()
+        };
+        while let Some((name, entry)) = next() {
+            if !work(name, entry) {
+                failed
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push(name);
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(worker);
+        }
+    });
+    let mut failed =
+        failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    failed.sort_unstable();
+    failed
+}
+
+/// What was wrong, as the end of `image python was not installed: `.
+fn checked(result: Result<(), Wrong>) -> Result<(), String> {
+    result.map_err(|wrong| match wrong {
+        Wrong::Programs(lines) => lines,
+        Wrong::NotRun(why) => format!(
+            "its languages' sample programs could not be run: {why} \
+             (`sandpiper doctor` tells how to mend this host; with \
+             --skip-check images are installed without)"
+        ),
+    })
 }
 
 /// The recipes with these names, or all where no name is given.
@@ -75,68 +145,6 @@ fn chosen(names: &[String]) -> anyhow::Result<Vec<Recipe>> {
     Ok(recipes.into_iter().filter(wanted).collect())
 }
 
-fn list(store: &Store) -> anyhow::Result<ExitCode> {
-    let recipes = data::recipes()?;
-    let listings = store.list()?;
-    let mut text = String::new();
-    for listing in &listings {
-        let in_use = recipes.iter().any(|recipe| {
-            (recipe.name(), recipe.hash()) == (&listing.name, &listing.hash)
-        });
-        describe(&mut text, listing, in_use)?;
-    }
-    for recipe in &recipes {
-        let name = recipe.name();
-        match store.state(recipe) {
-            State::Ready { .. } => {}
-            State::Building { progress } => {
-                writeln!(text, "{name}: being built: {progress}")?;
-            }
-            State::Missing => writeln!(
-                text,
-                "{name}: not built; `sandpiper images build {name}` builds it"
-            )?,
-            State::Broken { why } => {
-                writeln!(text, "{name}: broken: {}", why.trim_end())?;
-            }
-        }
-    }
-    io::stdout().write_all(text.as_bytes())?;
-    Ok(ExitCode::SUCCESS)
-}
-
-fn describe(
-    text: &mut String,
-    listing: &Listing,
-    in_use: bool,
-) -> std::fmt::Result {
-    let Listing { name, hash, versions, packages, origin, bytes, built_at } =
-        listing;
-    let built = SystemTime::UNIX_EPOCH + Duration::from_secs(*built_at);
-    let age = SystemTime::now().duration_since(built).unwrap_or_default();
-    // Two units are precise enough for an age.
-    let age = humantime::format_duration(Duration::from_secs(age.as_secs()))
-        .to_string();
-    let age: Vec<&str> = age.split(' ').take(2).collect();
-    let replaced = if in_use { "" } else { ", of another version's recipe" };
-    writeln!(
-        text,
-        "{name} {hash}: {} MiB, built {} ago{replaced}",
-        bytes >> 20,
-        age.join(" ")
-    )?;
-    for (toolchain, version) in versions {
-        writeln!(text, "  {toolchain} {version}")?;
-    }
-    for source in origin {
-        writeln!(text, "  from {source}")?;
-    }
-    for package in packages {
-        writeln!(text, "  {} {}", package.name, package.version)?;
-    }
-    Ok(())
-}
-
 fn remove(store: &Store, names: &[String]) -> anyhow::Result<ExitCode> {
     let mut text = String::new();
     for name in names {
@@ -151,40 +159,42 @@ fn remove(store: &Store, names: &[String]) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows how far a build is: on a terminal in one line that changes, else a
-/// line for every stage.
-struct Display<'a> {
-    image: &'a str,
-    on_terminal: bool,
-    shown: String,
-}
-
-impl<'a> Display<'a> {
-    fn new(image: &'a str) -> Self {
-        let on_terminal = io::stderr().is_terminal();
-        Self { image, on_terminal, shown: String::new() }
-    }
-
-    fn show(&mut self, progress: Progress) {
-        let text = if self.on_terminal {
-            progress.to_string()
-        } else {
-            Progress { done: 0, total: 0, ..progress }.to_string()
-        };
-        if text != self.shown {
-            self.print(&text, if self.on_terminal { "" } else { "\n" });
-            self.shown = text;
+/// Removes the images of recipes that this program does not have. One that
+/// another version is building stays.
+fn remove_unused(store: &Store) -> anyhow::Result<ExitCode> {
+    let recipes = data::recipes()?;
+    let mut text = String::new();
+    for listing in store.list()? {
+        if list::is_used(&listing, &recipes) {
+            continue;
+        }
+        let Listing { name, hash, .. } = listing;
+        match store.remove(&hash) {
+            Ok(_) => writeln!(text, "removed {name} {hash}")?,
+            Err(ImageError::Busy(_)) => {
+                writeln!(text, "kept {name} {hash}: it is being built")?;
+            }
+            Err(error) => return Err(error.into()),
         }
     }
+    io::stdout().write_all(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
 
-    fn end(&mut self, text: &str) {
-        self.print(text, "\n");
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    fn print(&self, text: &str, end: &str) {
-        let start = if self.on_terminal { "\r\x1b[K" } else { "" };
-        let line = format!("{start}{}: {text}{end}", self.image);
-        // Progress that nobody can read is no reason to stop building.
-        let _ = io::stderr().write_all(line.as_bytes());
+    #[test]
+    fn work_is_begun_in_order_and_failures_are_kept() {
+        let begun = Mutex::new(Vec::new());
+        let queue = vec![("a", true), ("b", false), ("c", true), ("d", false)];
+        let failed = at_once(1, queue.clone(), |name, right| {
+            begun.lock().unwrap().push(name);
+            right
+        });
+        assert_eq!(failed, ["b", "d"]);
+        assert_eq!(*begun.lock().unwrap(), ["a", "b", "c", "d"]);
+        assert_eq!(at_once(8, queue, |_, right| right), ["b", "d"]);
     }
 }

@@ -61,7 +61,12 @@ fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
     let catalog = data::catalog(Some(std::slice::from_ref(&id)))?;
     let settings = args.sandbox.engine_settings();
     let images = Arc::new(images);
-    let service = Service::prepare(&args.sandbox, settings, catalog, images)?;
+    let service = Service::prepare(
+        args.sandbox.cgroup.clone(),
+        settings,
+        catalog,
+        images,
+    )?;
     let outcome = service.block_on(async |engine| {
         let mut readiness = engine.watch_readiness();
         let checked = readiness.wait_for(|all| {

@@ -34,7 +34,12 @@ pub(crate) fn serve(
     let listener = listen(args.listen()?, "--listen or PORT")?;
     let admin = admin_listener(args)?;
     let images = Arc::new(ImageSource::open(&common.data_dir()?)?);
-    let service = Service::prepare(&args.sandbox, settings, catalog, images)?;
+    let service = Service::prepare(
+        args.sandbox.cgroup.clone(),
+        settings,
+        catalog,
+        images,
+    )?;
     let offer = service.offer().clone();
     let announce = move |address| {
         info!("listening on {}", url(address));

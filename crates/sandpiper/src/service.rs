@@ -1,5 +1,6 @@
 //! An engine on a prepared host, and the runtime it lives in.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use sandpiper_engine::languages::Catalog;
 use sandpiper_engine::{Controllers, Engine, Host, Identity, Images, Settings};
 use tokio::runtime::{self, Runtime};
 
-use crate::config::{self, SandboxArgs};
+use crate::config;
 
 /// How long boxes that were killed may take to vanish.
 const LAST_BOXES: Duration = Duration::from_secs(5);
@@ -28,6 +29,8 @@ pub(crate) struct Offer {
     pub(crate) text: String,
     /// Whether nothing is weaker than it could be.
     pub(crate) is_whole: bool,
+    /// Why no box can be made, if so.
+    pub(crate) nothing_runs: Option<String>,
 }
 
 impl Service {
@@ -38,19 +41,22 @@ impl Service {
     /// The process is still root. A host that cannot make boxes is no error:
     /// its engine runs nothing, and says so.
     pub(crate) fn prepare(
-        args: &SandboxArgs,
+        cgroup: Option<PathBuf>,
         settings: Settings,
         catalog: Catalog,
         images: Arc<dyn Images>,
     ) -> anyhow::Result<Self> {
-        let cgroup = args.cgroup.clone();
         let host = config::host_settings(cgroup, settings.boxes);
         let host = Host::prepare(&host);
         if host.is_err() && rustix::process::geteuid().is_root() {
             bail!("root cannot be given up here: start as another user");
         }
         let offer = host.as_ref().map_or_else(
-            |error| Offer { text: error.to_string(), is_whole: false },
+            |error| Offer {
+                text: error.to_string(),
+                is_whole: false,
+                nothing_runs: Some(error.to_string()),
+            },
             offer,
         );
         let runtime = runtime::Builder::new_multi_thread()
@@ -118,5 +124,6 @@ fn offer(host: &Host) -> Offer {
     Offer {
         text: format!("{limits}; {identity}; {}", host.describe_groups()),
         is_whole: names(false).is_empty() && host.identity() == Identity::Range,
+        nothing_runs: None,
     }
 }

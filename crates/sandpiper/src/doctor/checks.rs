@@ -78,6 +78,15 @@ pub(crate) fn image(name: &str, state: &ImageState) -> Finding {
     }
 }
 
+/// What came of a language's sample program, as `images check` says it.
+pub(crate) fn language(id: &str, found: &str) -> Finding {
+    let subject = format!("language {id}");
+    if found == "ok" {
+        return Finding::good(&subject, "its sample program runs");
+    }
+    Finding::missing(&subject, found)
+}
+
 /// What a prepared host offers, or why it could not be prepared.
 pub(crate) fn host(host: Result<&Host, &impl Display>) -> Vec<Finding> {
     const BOXES: &str = "boxes";

@@ -1,0 +1,177 @@
+//! `sandpiper images check`: the sample programs of the languages, run in
+//! their images. A process of its own, since making boxes gives root up.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Output, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::bail;
+use sandpiper_engine::languages::Language;
+use sandpiper_engine::{Engine, ImageState, Images, Readiness};
+use tracing::Level;
+
+use crate::config::{self, CheckArgs, CommonArgs};
+use crate::data::{self, ImageSource};
+use crate::logging::{self, Target};
+use crate::service::Service;
+
+/// Exit code where no program could be run, whatever the image.
+const NOT_RUN: u8 = 125;
+/// How long all of it may take.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Prints a line for each language; fails when one does not do what it should.
+pub(super) fn check(
+    common: &CommonArgs,
+    args: &CheckArgs,
+) -> anyhow::Result<ExitCode> {
+    logging::start(common, Target::Stderr, Level::WARN)?;
+    let images = images(common, args)?;
+    let chosen = chosen(&images, &args.names)?;
+    let all = data::catalog(None)?;
+    let languages = all.languages();
+    let languages = languages.filter(|it| chosen.contains(it.image()));
+    let ids: Vec<String> = languages.map(|it| it.id().to_owned()).collect();
+    let catalog = data::catalog(Some(&ids))?;
+    let settings = config::check_settings();
+    let cgroup = args.cgroup.clone();
+    let service = Service::prepare(cgroup, settings, catalog, images)?;
+    if let Some(why) = &service.offer().nothing_runs {
+        let line = format!("sandpiper: no box can be made: {why}\n");
+        let _ = io::stderr().write_all(line.as_bytes());
+        return Ok(ExitCode::from(NOT_RUN));
+    }
+    let right = service.block_on(async |engine| {
+        let told = tokio::time::timeout(PATIENCE, tell(engine));
+        told.await.unwrap_or(Ok(false))
+    })?;
+    Ok(if right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Why no sample was looked at, or what was wrong.
+#[derive(Debug)]
+pub(super) enum Wrong {
+    /// No box can be made here.
+    NotRun(String),
+    /// Programs do not do what they should: a line for each.
+    Programs(String),
+}
+
+/// Runs the command in a child: all the samples of one image that is being
+/// made at `rootfs`. Blocks until it is done.
+pub(super) fn check_unfinished(
+    data_dir: &Path,
+    image: &str,
+    rootfs: &Path,
+) -> Result<(), Wrong> {
+    let mut command = this_program(data_dir);
+    command.arg(image).arg("--rootfs").arg(rootfs);
+    let output = command.output();
+    let Output { status, stdout, stderr } =
+        output.map_err(|error| Wrong::NotRun(error.to_string()))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    match status.code() {
+        Some(0) => Ok(()),
+        Some(1) if !stdout.is_empty() => {
+            let lines = text(&stdout);
+            let wrong = lines.lines().filter(|line| !line.ends_with(": ok"));
+            Err(Wrong::Programs(wrong.collect::<Vec<_>>().join("\n")))
+        }
+        _ => Err(Wrong::NotRun(text(&stderr))),
+    }
+}
+
+/// `images check` of this very program, also where its file is gone.
+pub(crate) fn this_program(data_dir: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "TERM"]);
+    command.arg(format!("/proc/{}/exe", std::process::id()));
+    command.args(["images", "check", "--data-dir"]).arg(data_dir);
+    command.stdin(Stdio::null());
+    command
+}
+
+fn images(
+    common: &CommonArgs,
+    args: &CheckArgs,
+) -> anyhow::Result<Arc<dyn Images>> {
+    match (&args.rootfs, &args.names[..]) {
+        (Some(rootfs), [name]) => Ok(Arc::new(Unfinished {
+            name: name.clone(),
+            rootfs: rootfs.clone(),
+        })),
+        (Some(_), _) => bail!("--rootfs is for one image"),
+        (None, _) => Ok(Arc::new(ImageSource::open(&common.data_dir()?)?)),
+    }
+}
+
+/// The images with these names, or all that are there where no name is given.
+fn chosen(
+    images: &Arc<dyn Images>,
+    names: &[String],
+) -> anyhow::Result<BTreeSet<String>> {
+    let recipes = super::chosen(names)?;
+    let mut chosen = BTreeSet::new();
+    for name in recipes.iter().map(|recipe| recipe.name().to_owned()) {
+        match images.state(&name) {
+            ImageState::Ready(_) => {
+                chosen.insert(name);
+            }
+            _ if names.is_empty() => {}
+            ImageState::Building(_) => bail!("image {name} is being built"),
+            ImageState::Missing => bail!(
+                "image {name} is not built; `sandpiper images build {name}` \
+                 builds it"
+            ),
+            ImageState::Broken(why) => bail!("image {name} is broken: {why}"),
+        }
+    }
+    Ok(chosen)
+}
+
+/// Prints what comes of each language, as it comes; whether all are right.
+async fn tell(engine: &Engine) -> io::Result<bool> {
+    let languages = engine.catalog().languages();
+    let mut left: BTreeSet<&str> = languages.map(Language::id).collect();
+    let mut right = true;
+    let mut readiness = engine.watch_readiness();
+    while !left.is_empty() {
+        let all = readiness.borrow_and_update().clone();
+        for (id, now) in &all {
+            let found = match now {
+                Readiness::Building(_) => continue,
+                Readiness::Ready => "ok",
+                Readiness::Missing(why) | Readiness::Broken(why) => why,
+            };
+            if left.remove(id.as_str()) {
+                right &= *now == Readiness::Ready;
+                let line = format!("{id}: {found}\n");
+                io::stdout().write_all(line.as_bytes())?;
+            }
+        }
+        if !left.is_empty() && readiness.changed().await.is_err() {
+            return Ok(false);
+        }
+    }
+    Ok(right)
+}
+
+/// One image that is not in the store yet.
+#[derive(Debug)]
+struct Unfinished {
+    name: String,
+    rootfs: PathBuf,
+}
+
+impl Images for Unfinished {
+    fn state(&self, image: &str) -> ImageState {
+        if image == self.name {
+            ImageState::Ready(self.rootfs.clone())
+        } else {
+            ImageState::Missing
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! `sandpiper images list`: a table of the images, or all that is known.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
+
+use sandpiper_engine::languages::{Catalog, Language};
+use sandpiper_images::{Listing, Recipe, State, Store};
+
+use crate::data;
+
+/// What a cell without a value shows.
+const NONE: &str = "-";
+const HEAD: [&str; 6] =
+    ["IMAGE", "HASH", "LANGUAGES", "SIZE", "AGE", "TOOLCHAINS"];
+
+/// Prints the images that are there, and those that could be.
+pub(super) fn list(store: &Store, verbose: bool) -> anyhow::Result<ExitCode> {
+    let recipes = data::recipes()?;
+    let catalog = data::catalog(None)?;
+    let listings = store.list()?;
+    let text = if verbose {
+        let describe = |listing| describe(listing, is_used(listing, &recipes));
+        listings.iter().map(describe).collect()
+    } else {
+        table(&rows(store, &listings, &recipes, &catalog))
+    };
+    io::stdout().write_all(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether this version of the program runs anything in the image.
+pub(super) fn is_used(listing: &Listing, recipes: &[Recipe]) -> bool {
+    recipes.iter().any(|recipe| {
+        (recipe.name(), recipe.hash()) == (&listing.name, &listing.hash)
+    })
+}
+
+fn rows(
+    store: &Store,
+    listings: &[Listing],
+    recipes: &[Recipe],
+    catalog: &Catalog,
+) -> Vec<[String; 6]> {
+    let mut rows = Vec::new();
+    for recipe in recipes {
+        let (name, hash) = (recipe.name(), recipe.hash());
+        let why = match store.state(recipe) {
+            State::Ready { .. } => continue,
+            State::Building { progress } => format!("being built: {progress}"),
+            State::Missing => {
+                format!("not built; `sandpiper images build {name}` builds it")
+            }
+            State::Broken { why } => format!("broken: {}", why.trim_end()),
+        };
+        let none = NONE.to_owned();
+        rows.push([
+            name.to_owned(),
+            hash.to_owned(),
+            languages(catalog, name),
+            none.clone(),
+            none,
+            why,
+        ]);
+    }
+    for listing in listings {
+        let is_used = is_used(listing, recipes);
+        rows.push([
+            listing.name.clone(),
+            listing.hash.clone(),
+            if is_used {
+                languages(catalog, &listing.name)
+            } else {
+                NONE.to_owned()
+            },
+            size(listing.bytes),
+            age(listing.built_at),
+            toolchains(listing, is_used),
+        ]);
+    }
+    rows.sort_by(|a, b| a[0].cmp(&b[0]));
+    rows
+}
+
+/// Columns as wide as their widest cell; the last one ends where it ends.
+fn table(rows: &[[String; 6]]) -> String {
+    let head = HEAD.map(str::to_owned);
+    let lines = || [&head].into_iter().chain(rows);
+    let widths: [usize; 5] = std::array::from_fn(|column| {
+        lines().map(|row| row[column].chars().count()).max().unwrap_or(0)
+    });
+    lines().fold(String::new(), |mut text, row| {
+        for (cell, width) in row.iter().zip(widths) {
+            let _ = write!(text, "{cell:width$}  ");
+        }
+        let _ = writeln!(text, "{}", row[5]);
+        text
+    })
+}
+
+fn languages(catalog: &Catalog, image: &str) -> String {
+    let names = catalog.languages().filter(|it| it.image() == image);
+    let names: Vec<&str> = names.map(Language::id).collect();
+    if names.is_empty() { NONE.to_owned() } else { names.join(", ") }
+}
+
+fn toolchains(listing: &Listing, is_used: bool) -> String {
+    let versions = listing.versions.iter();
+    let versions: Vec<String> =
+        versions.map(|(name, version)| format!("{name} {version}")).collect();
+    let mut text = versions.join(", ");
+    if !is_used {
+        if !text.is_empty() {
+            text += "; ";
+        }
+        text += "unused: of another version's recipe";
+    } else if text.is_empty() {
+        text += NONE;
+    }
+    text
+}
+
+fn size(bytes: u64) -> String {
+    format!("{} MiB", bytes >> 20)
+}
+
+/// Two units are precise enough for an age.
+fn age(built_at: u64) -> String {
+    let built = SystemTime::UNIX_EPOCH + Duration::from_secs(built_at);
+    let age = SystemTime::now().duration_since(built).unwrap_or_default();
+    let age = humantime::format_duration(Duration::from_secs(age.as_secs()))
+        .to_string();
+    let units: Vec<&str> = age.split(' ').take(2).collect();
+    units.join(" ")
+}
+
+fn describe(listing: &Listing, is_used: bool) -> String {
+    let Listing { name, hash, bytes, built_at, .. } = listing;
+    let mut text = format!(
+        "{name} {hash}: {}, built {} ago\n",
+        size(*bytes),
+        age(*built_at)
+    );
+    let _ = writeln!(text, "  {}", toolchains(listing, is_used));
+    for source in &listing.origin {
+        let _ = writeln!(text, "  from {source}");
+    }
+    for package in &listing.packages {
+        let _ = writeln!(text, "  {} {}", package.name, package.version);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_their_cells() {
+        let row = |cells: [&str; 6]| cells.map(str::to_owned);
+        let rows = [
+            row(["native", "ab", "c, cpp", "9 MiB", "2days", "GCC 14.2.0"]),
+            row(["php", "cd", "php", "-", "-", "not built"]),
+        ];
+        assert_eq!(
+            table(&rows),
+            "IMAGE   HASH  LANGUAGES  SIZE   AGE    TOOLCHAINS\n\
+             native  ab    c, cpp     9 MiB  2days  GCC 14.2.0\n\
+             php     cd    php        -      -      not built\n"
+        );
+    }
+}
