@@ -105,6 +105,8 @@ fn sources() -> Vec<Source> {
             files.insert(name.to_owned(), file.data.into_owned());
         }
     }
+    // A folder that has no definition yet is not a language yet.
+    folders.retain(|_, files| files.contains_key("language.toml"));
     folders.into_iter().map(|(id, files)| Source { id, files }).collect()
 }
 
