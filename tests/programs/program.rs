@@ -26,6 +26,9 @@ pub(crate) struct Program {
     /// May be missing where there is one file.
     entry: Option<String>,
     files: BTreeMap<String, String>,
+    /// How often the text of a file is sent, where it is not once.
+    #[serde(default)]
+    files_repeat: BTreeMap<String, usize>,
     #[serde(default)]
     stdin: String,
     /// How often `stdin` is sent.
@@ -142,7 +145,11 @@ impl Program {
         let files: Vec<_> = self
             .files
             .iter()
-            .map(|(path, content)| json!({"path": path, "content": content}))
+            .map(|(path, content)| {
+                let times = self.files_repeat.get(path).copied();
+                let content = content.repeat(times.unwrap_or(1));
+                json!({"path": path, "content": content})
+            })
             .collect();
         let request = json!({
             "language": language,
