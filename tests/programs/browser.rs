@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 /// Longer than any page takes; reached only by a failure.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -35,7 +34,8 @@ pub(crate) struct Browser {
     commands: Mutex<Option<Commands>>,
     inboxes: Inboxes,
     own: Mutex<Receiver<Value>>,
-    folder: TempDir,
+    /// The script removes it, also when this process is killed.
+    folder: PathBuf,
 }
 
 #[derive(Debug)]
@@ -60,8 +60,10 @@ impl Browser {
     fn start() -> Result<Self, String> {
         let script = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../../tests/programs/browser.sh");
+        let folder = tempfile::tempdir().map_err(|e| e.to_string())?.keep();
         let mut process = Command::new("sh")
             .arg(script)
+            .arg(&folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -79,7 +81,7 @@ impl Browser {
             commands: Mutex::new(Some(Commands { pipe, last: 0 })),
             inboxes,
             own: Mutex::new(own),
-            folder: tempfile::tempdir().map_err(|e| e.to_string())?,
+            folder,
         };
         browser.ask("Browser.getVersion", &json!({})).map_err(|error| {
             format!("{error}; scripts/setup-tests installs Chromium")
@@ -89,7 +91,7 @@ impl Browser {
 
     /// A folder for the documents to be shown.
     pub(crate) fn folder(&self) -> &Path {
-        self.folder.path()
+        &self.folder
     }
 
     /// A page of its own profile: no cookie, no storage, no cache.
