@@ -23,6 +23,11 @@ static bool begins(struct text text, const char *prefix) {
            && memcmp(text.start, prefix, length) == 0;
 }
 
+static bool has(struct text text, const char *words) {
+    size_t length = (size_t)(text.end - text.start);
+    return memmem(text.start, length, words, strlen(words)) != NULL;
+}
+
 // Behind the working directory's name, in whichever way it is written.
 static struct text without_folder(struct text text) {
     for (;;) {
@@ -93,6 +98,18 @@ static size_t introduction(struct text text) {
     return 0;
 }
 
+// The linker tells of a missing `main` in two lines about a place in the C
+// library, which learners never saw. Prints a sentence instead.
+static bool is_missing_main(struct text line) {
+    if (begins(line, "(.text") && has(line, "undefined reference to `main'"))
+        fputs("No file defines main, the function that a program starts "
+              "with.\n",
+              stderr);
+    else if (!has(line, "crt1.o: in function `"))
+        return false;
+    return true;
+}
+
 static void print_line(struct text line, const struct sources *sources) {
     struct text rest = without_folder(line);
     while (rest.start < rest.end) {
@@ -138,17 +155,12 @@ void print_diagnostics(int messages, const struct sources *sources) {
                             newline == NULL ? all.end : newline + 1};
         if (is_quotation(line))
             fwrite(line.start, 1, (size_t)(line.end - line.start), stderr);
-        else
+        else if (!is_missing_main(line))
             print_line(line, sources);
         all.start = line.end;
     }
 }
 
 bool mentions_linker(int messages) {
-    struct text all = map(messages);
-    static const char sign[] = "\ncollect2: error: ";
-    return all.start != all.end
-           && memmem(all.start, (size_t)(all.end - all.start), sign,
-                     sizeof sign - 1)
-                  != NULL;
+    return has(map(messages), "\ncollect2: error: ");
 }
