@@ -11,7 +11,8 @@ public class Main {
 
         shapes.stream()
             .sorted(Comparator.comparingDouble(Shape::area).reversed())
-            .forEach(shape -> System.out.printf("%-28s area %6.2f%n", describe(shape), shape.area()));
+            .forEach(shape ->
+                System.out.printf("%-28s area %6.2f%n", describe(shape), shape.area()));
 
         var byKind = shapes.stream().collect(Collectors.groupingBy(
             shape -> shape.getClass().getSimpleName(), TreeMap::new, Collectors.counting()));
@@ -22,7 +23,8 @@ public class Main {
         return switch (shape) {
             case Circle(double radius) when radius < 1 -> "a small circle";
             case Circle(double radius) -> "a circle of radius " + radius;
-            case Rectangle(double width, double height) -> "a rectangle, " + width + " by " + height;
+            case Rectangle(double width, double height) ->
+                "a rectangle, " + width + " by " + height;
             case Square(double side) -> "a square of side " + side;
         };
     }
