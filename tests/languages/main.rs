@@ -3,15 +3,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
-mod c;
 mod case;
 mod command;
-mod cpp;
+mod compilers;
 mod crowd;
 #[path = "../image_folder.rs"]
 mod image_folder;
 mod life;
-mod python;
 mod service;
 mod together;
 
