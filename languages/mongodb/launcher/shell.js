@@ -1,0 +1,152 @@
+// The mongosh shell without a terminal, a log, a home folder or a network
+// beyond the server: its own evaluation and its own printing.
+'use strict';
+
+const { EventEmitter } = require('node:events');
+const { PassThrough } = require('node:stream');
+const { default: MongoshNodeRepl } = require('@mongosh/cli-repl/lib/mongosh-repl');
+const { NodeDriverServiceProvider } = require('@mongosh/service-provider-node-driver');
+const { CliUserConfig } = require('@mongosh/types');
+const { version } = require('@mongosh/cli-repl/package.json');
+
+// As `mongosh` without arguments connects.
+const ADDRESS = 'mongodb://127.0.0.1:27017/?directConnection=true'
+  + `&serverSelectionTimeoutMS=2000&appName=mongosh+${version}`;
+const PRODUCT = {
+  productName: 'MongoDB Shell',
+  productDocsLink: 'https://www.mongodb.com/docs/mongodb-shell/',
+  // Without it each connection looks for the cloud it might be in.
+  driverInfo: { name: 'mongosh', version },
+};
+
+/** What mongosh asks of the program around it; settings live in memory. */
+class Surroundings {
+  constructor() {
+    this.settings = { ...new CliUserConfig(), enableTelemetry: false };
+  }
+
+  getConfig(key) {
+    return this.settings[key];
+  }
+
+  setConfig(key, value) {
+    this.settings[key] = value;
+    return 'success';
+  }
+
+  listConfigOptions() {
+    return Object.keys(this.settings);
+  }
+
+  getHistoryFilePath() {
+    return '';
+  }
+
+  getLogPath() {
+    return undefined;
+  }
+
+  getCryptLibraryOptions() {
+    return {};
+  }
+
+  bugReportErrorMessageInfo() {
+    return undefined;
+  }
+
+  async readFileUTF8(name) {
+    const path = require('node:path').resolve(name);
+    const contents = await require('node:fs').promises.readFile(path, 'utf8');
+    return { contents, absolutePath: path };
+  }
+
+  exit(code) {
+    process.exit(code);
+  }
+}
+
+class Shell {
+  /** @param {import('./trace').Trace} trace */
+  constructor(trace) {
+    this.trace = trace;
+    this.count = 0;
+    this.options = { quiet: true, jsContext: 'plain-vm', deepInspect: true };
+    this.repl = new MongoshNodeRepl({
+      input: new PassThrough(),
+      output: process.stdout,
+      bus: new EventEmitter(),
+      ioProvider: new Surroundings(),
+      shellCliOptions: this.options,
+    });
+  }
+
+  /** Connects to a server that accepts connections. */
+  async connect() {
+    const { bus } = this.repl;
+    const provider = await NodeDriverServiceProvider.connect(
+      ADDRESS, PRODUCT, this.options, bus);
+    await this.repl.initialize(provider);
+    this.mapRewrittenCode();
+    // The rewriter and the evaluator do their first work now.
+    await this.evaluate({ text: 'db.getName()', line: 1, column: 0 }, 'warm');
+  }
+
+  isCommand(word) {
+    return !!this.state().instanceState.shellApi[word]?.isDirectShellCommand;
+  }
+
+  /** Evaluates one part of a file as if it had been entered at the prompt. */
+  evaluate({ text, line, column }, file) {
+    this.start = { startLine: line, startColumn: column };
+    this.count += 1;
+    const name = `${file}?${this.count}`;
+    this.files ??= new Map();
+    this.files.set(name, file);
+    return this.repl.loadExternalCode(text, name);
+  }
+
+  /** What the prompt would print for a value; nothing for undefined. */
+  printed(value) {
+    return value === undefined ? '' : this.repl.writer(value);
+  }
+
+  /** An error as mongosh words it, on lines of its own. */
+  worded(error) {
+    return this.repl.formatError(error).replace(/^\r/, '').trimEnd();
+  }
+
+  state() {
+    return this.repl.runtimeState();
+  }
+
+  /**
+   * Has the rewriter keep the lines and columns of what was submitted, and tell
+   * where each piece of its output comes from.
+   */
+  mapRewrittenCode() {
+    const { shellEvaluator } = this.state();
+    const rewriter = shellEvaluator.asyncWriter;
+    const { step } = Object.getPrototypeOf(rewriter);
+    let map = null;
+    rewriter.step = (ast, source, plugins, options = {}) => {
+      const more = { ...options };
+      if (!ast) more.parserOpts = this.start;
+      if (options.code) more.sourceMaps = true;
+      const result = step.call(rewriter, ast, source, plugins, more);
+      map = result.map ?? map;
+      return result;
+    };
+    const { customEval } = Object.getPrototypeOf(shellEvaluator);
+    shellEvaluator.customEval = (run, input, context, name) => {
+      const file = this.files.get(name) ?? this.trace.submitted(name);
+      const noted = (code, ...rest) => {
+        if (file) this.trace.add(name, file, map);
+        this.start = {};
+        return run(code, ...rest);
+      };
+      return customEval.call(shellEvaluator, noted, input, context, name);
+    };
+  }
+}
+
+module.exports = { Shell };
