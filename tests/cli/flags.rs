@@ -63,6 +63,8 @@ fn help_lists_every_flag_and_its_variable() {
     images("build", &["mirror", "jobs", "skip-check"]);
     images("list", &["verbose"]);
     images("check", &["cgroup"]);
+    images("export", &[]);
+    images("import", &["skip-check"]);
     images("remove", &["unused"]);
     let doctor = ["cgroup", "boxes", "memory", "programs"];
     check_flags(&["doctor"], &[&doctor[..], &COMMON].concat());

@@ -51,6 +51,9 @@ pub enum ImageError {
         /// What was tried, and what came of it.
         why: String,
     },
+    /// What was to be imported cannot be; as the end of `image x: `.
+    #[error("{0}")]
+    Archive(String),
     /// No image has this name or hash.
     #[error("there is no image {0}")]
     Unknown(String),

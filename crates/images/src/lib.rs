@@ -18,9 +18,12 @@
 
 #![forbid(unsafe_code)]
 
+mod archive;
 mod build;
 mod downloads;
 mod error;
+mod export;
+mod import;
 mod manifest;
 mod mirror;
 mod mmdebstrap;
@@ -29,9 +32,11 @@ mod queue;
 mod recipe;
 mod rootfs;
 mod store;
+mod unpack;
 
 pub use downloads::Downloads;
 pub use error::ImageError;
+pub use import::Imported;
 pub use manifest::Package;
 pub use progress::{Progress, Stage};
 pub use queue::{Check, Making, Queued};

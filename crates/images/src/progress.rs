@@ -19,6 +19,10 @@ pub enum Stage {
     Script,
     /// Writing the files into the store.
     Writing,
+    /// Compressing it for an export.
+    Packing,
+    /// Unpacking an archive of it.
+    Unpacking,
     /// Removing the host's traces, and waiting for the disk.
     Finishing,
     /// Running the sample programs of the languages that use it.
@@ -42,6 +46,13 @@ impl Progress {
     pub(crate) fn start(stage: Stage) -> Self {
         Self { stage, done: 0, total: 0, step: String::new() }
     }
+
+    /// `done` bytes of `total`, in percent.
+    pub(crate) fn part(stage: Stage, done: u64, total: u64) -> Self {
+        let percent = done.min(total) * 100 / total.max(1);
+        let done = u32::try_from(percent).unwrap_or(100);
+        Self { done, total: 100, ..Self::start(stage) }
+    }
 }
 
 impl fmt::Display for Progress {
@@ -54,6 +65,8 @@ impl fmt::Display for Progress {
             Stage::Packages => "installing packages",
             Stage::Script => "running its script",
             Stage::Writing => "writing files",
+            Stage::Packing => "packing",
+            Stage::Unpacking => "unpacking",
             Stage::Finishing => "finishing",
             Stage::Checking => "running its languages' sample programs",
         })?;

@@ -172,7 +172,7 @@ impl Queued<'_> {
     }
 
     /// Makes the image with `make` unless it is there.
-    fn make(
+    pub(crate) fn make(
         self,
         progress: &mut dyn FnMut(Progress),
         make: impl FnOnce(
@@ -212,7 +212,7 @@ impl Queued<'_> {
 }
 
 /// The image, when programs run in it.
-fn checked(
+pub(crate) fn checked(
     recipe: &Recipe,
     check: &Check<'_>,
     image: PathBuf,

@@ -12,7 +12,7 @@ use walkdir::WalkDir;
 use crate::error::{ImageError, io_error};
 
 /// What the sandbox mounts something on.
-const MOUNT_POINTS: &[&str] =
+pub(crate) const MOUNT_POINTS: &[&str] =
     &["dev", "proc", "tmp", "box", "artifacts", "opt/sandpiper"];
 
 /// Files that come from the host, from the build, or are of no use to a run.
@@ -108,7 +108,7 @@ pub(crate) fn finish(root: &Path) -> Result<u64, ImageError> {
 
 /// Readable by everyone, writable by the owner alone, and no set-id bit: a
 /// box's users own nothing here.
-fn image_mode(mode: u32, is_dir: bool) -> u32 {
+pub(crate) fn image_mode(mode: u32, is_dir: bool) -> u32 {
     let executable = is_dir || mode & 0o111 != 0;
     mode & 0o755 | 0o644 | if executable { 0o111 } else { 0 }
 }

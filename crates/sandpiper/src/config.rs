@@ -76,7 +76,7 @@ pub(crate) enum Command {
     Serve(Box<ServeArgs>),
     /// Run local files through the same engine, without HTTP
     Run(Box<RunArgs>),
-    /// Build, list, check and remove the images that programs run in
+    /// Build, list, check, move and remove the images that programs run in
     #[command(subcommand)]
     Images(ImagesCommand),
     /// Say what this host offers, and how to mend what is missing

@@ -1,8 +1,9 @@
-//! `sandpiper images`: builds, lists, checks and removes images.
+//! `sandpiper images`: builds, lists, checks, moves and removes images.
 
 mod check;
 mod display;
 mod list;
+mod transfer;
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -36,6 +37,13 @@ pub(crate) fn images(
     let store = Store::open(&data_dir)?;
     match command {
         ImagesCommand::Build(args) => build(&store, &data_dir, args),
+        ImagesCommand::Export { file, names } => {
+            transfer::export(&store, file, names)
+        }
+        ImagesCommand::Import { file, skip_check } => {
+            let check = check_in_child(&data_dir, *skip_check);
+            transfer::import(&store, file, &check)
+        }
         ImagesCommand::List { verbose } => list::list(&store, *verbose),
         ImagesCommand::Check(args) => check::check(common, args),
         ImagesCommand::Remove { unused: true, .. } => remove_unused(&store),
@@ -51,12 +59,7 @@ fn build(
     args: &BuildArgs,
 ) -> anyhow::Result<ExitCode> {
     let recipes = chosen(&args.names)?;
-    let check = |recipe: &Recipe, rootfs: &Path| {
-        if args.skip_check {
-            return Ok(());
-        }
-        checked(check_unfinished(data_dir, recipe.name(), rootfs))
-    };
+    let check = check_in_child(data_dir, args.skip_check);
     let downloads = config::downloads(args.mirror.clone());
     let making = Making { downloads, check: &check };
     // All at once, so that whoever waits for the last one is told so from the
@@ -116,6 +119,19 @@ fn at_once<'a, T: Send>(
         failed.into_inner().unwrap_or_else(PoisonError::into_inner);
     failed.sort_unstable();
     failed
+}
+
+/// What an image must pass before it is installed.
+fn check_in_child(
+    data_dir: &Path,
+    skip: bool,
+) -> impl Fn(&Recipe, &Path) -> Result<(), String> + Sync {
+    move |recipe, rootfs| {
+        if skip {
+            return Ok(());
+        }
+        checked(check_unfinished(data_dir, recipe.name(), rootfs))
+    }
 }
 
 /// What was wrong, as the end of `image python was not installed: `.

@@ -26,6 +26,24 @@ pub(crate) enum ImagesCommand {
     },
     /// Run the sample programs of the languages, in the named images or all
     Check(Box<CheckArgs>),
+    /// Write images to one file, for machines that cannot build
+    Export {
+        /// The file, or - for standard output
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// Images to export [default: all that are there]
+        #[arg(value_name = "NAME")]
+        names: Vec<String>,
+    },
+    /// Install the images of a file that `export` wrote
+    Import {
+        /// The file, or - for standard input
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// As for build
+        #[arg(long, value_parser = BoolishValueParser::new())]
+        skip_check: bool,
+    },
     /// Remove images
     Remove {
         /// Names or hashes of images

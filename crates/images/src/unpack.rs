@@ -1,0 +1,128 @@
+//! The archive of one image, unpacked. It may come from anyone: nothing is
+//! written outside of the folder, whatever its entries say, and what no image
+//! has is refused.
+
+use std::fs::{File, Permissions};
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, Timespec, Timestamps};
+use tar::{Entry, EntryType};
+
+use crate::manifest::Manifest;
+use crate::rootfs::{MOUNT_POINTS, image_mode};
+
+/// Opening a folder below one that is open, through no link.
+const BENEATH: ResolveFlags =
+    ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS);
+
+/// Unpacks `archive` into the empty folder `image`.
+///
+/// # Errors
+/// The archive is damaged, holds what no image has, or cannot be written.
+pub(crate) fn unpack(archive: impl Read, image: &Path) -> io::Result<()> {
+    let folder = rustix::fs::open(image, OFlags::DIRECTORY, Mode::empty())?;
+    for entry in tar::Archive::new(archive).entries()? {
+        let mut entry = entry?;
+        let path = entry.path()?.into_owned();
+        unpack_entry(&folder, &mut entry, &path).map_err(|error| {
+            let text = format!("{}: {error}", path.display());
+            io::Error::new(error.kind(), text)
+        })?;
+    }
+    for point in MOUNT_POINTS {
+        // The sandbox mounts on these: a link would lead it elsewhere.
+        let path = Path::new("rootfs").join(point);
+        open_folder(&folder, &path).map_err(|_| {
+            refused(&format!("it has no folder {}", path.display()))
+        })?;
+    }
+    Ok(())
+}
+
+fn unpack_entry(
+    image: &OwnedFd,
+    entry: &mut Entry<'_, impl Read>,
+    path: &Path,
+) -> io::Result<()> {
+    let path = checked(path)?;
+    let (parent, name) = parent_of(image, &path)?;
+    let mode = entry.header().mode()?;
+    if mode & 0o6000 != 0 {
+        return Err(refused("it has a set-id bit"));
+    }
+    match entry.header().entry_type() {
+        EntryType::Directory => {
+            rustix::fs::mkdirat(&parent, &name, Mode::RWXU)?;
+            let folder = open_folder(&parent, &name)?;
+            let mode = Mode::from_raw_mode(image_mode(mode, true));
+            Ok(rustix::fs::fchmod(folder, mode)?)
+        }
+        EntryType::Regular => {
+            let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
+            let file = rustix::fs::openat(&parent, &name, flags, Mode::RUSR)?;
+            let mut file = File::from(file);
+            io::copy(entry, &mut file)?;
+            let mode = image_mode(mode, false);
+            file.set_permissions(Permissions::from_mode(mode))?;
+            // Caches of compiled code are valid for the time of their source.
+            let time = Timespec {
+                tv_sec: entry.header().mtime()?.cast_signed(),
+                tv_nsec: 0,
+            };
+            let times =
+                Timestamps { last_access: time, last_modification: time };
+            Ok(rustix::fs::futimens(file, &times)?)
+        }
+        // Absolute ones lead to the image's own root when a program runs.
+        EntryType::Symlink => {
+            let target = link_name(entry)?;
+            Ok(rustix::fs::symlinkat(&target, &parent, &name)?)
+        }
+        EntryType::Link => {
+            let target = checked(&link_name(entry)?)?;
+            let (folder, file) = parent_of(image, &target)?;
+            let flags = AtFlags::empty();
+            Ok(rustix::fs::linkat(&folder, &file, &parent, &name, flags)?)
+        }
+        _ => Err(refused("it is neither a file, a folder nor a link")),
+    }
+}
+
+/// The path of the manifest, or one in the root filesystem.
+fn checked(path: &Path) -> io::Result<PathBuf> {
+    let is_plain = path
+        .components()
+        .all(|component| matches!(component, Component::Normal(_)));
+    if !is_plain {
+        return Err(refused("it leaves its folder"));
+    }
+    if path != Path::new(Manifest::FILE) && !path.starts_with("rootfs") {
+        return Err(refused("it is no part of an image"));
+    }
+    Ok(path.components().collect())
+}
+
+/// The folder that holds `path`, reached through no link, and the last name.
+fn parent_of(image: &OwnedFd, path: &Path) -> io::Result<(OwnedFd, PathBuf)> {
+    let name = path.file_name().ok_or_else(|| refused("it has no name"))?;
+    let parent = path.parent().filter(|path| path != &Path::new(""));
+    let parent = open_folder(image, parent.unwrap_or(Path::new(".")))?;
+    Ok((parent, name.into()))
+}
+
+fn open_folder(below: &OwnedFd, path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat2(below, path, flags, Mode::empty(), BENEATH)?)
+}
+
+fn link_name(entry: &Entry<'_, impl Read>) -> io::Result<PathBuf> {
+    let target = entry.link_name()?;
+    Ok(target.ok_or_else(|| refused("it links to nothing"))?.into_owned())
+}
+
+fn refused(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}

@@ -1,0 +1,110 @@
+//! `sandpiper images export` and `import`: built images for machines that
+//! cannot or should not build.
+
+use std::fs::{File, Permissions};
+use std::io::{self, BufWriter, IsTerminal, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use sandpiper_images::{Check, Imported, Progress, Recipe, State, Store};
+
+use super::display::Display;
+use crate::data;
+
+/// The file that is standard input or output.
+const STANDARD: &str = "-";
+
+/// Writes the named images, or all that are there, to `file`.
+pub(super) fn export(
+    store: &Store,
+    file: &Path,
+    names: &[String],
+) -> anyhow::Result<ExitCode> {
+    let mut recipes = super::chosen(names)?;
+    let is_there = |it: &Recipe| matches!(store.state(it), State::Ready { .. });
+    if names.is_empty() {
+        recipes.retain(is_there);
+    }
+    if let Some(missing) = recipes.iter().find(|it| !is_there(it)) {
+        let name = missing.name();
+        bail!("image {name} is not built: run `sandpiper images build {name}`");
+    }
+    if recipes.is_empty() {
+        bail!("no image is built: run `sandpiper images build`");
+    }
+    let display = Display::new();
+    let mut progress = |image: &str, now: Progress| display.show(image, &now);
+    if file == Path::new(STANDARD) {
+        if io::stdout().is_terminal() {
+            bail!("images are not for a terminal: name a file, or use a pipe");
+        }
+        store.export(&recipes, &mut io::stdout().lock(), &mut progress)?;
+    } else {
+        export_to_file(store, file, &recipes, &mut progress)
+            .with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    for recipe in &recipes {
+        display.end(recipe.name(), "exported");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The file has its name when it is whole.
+fn export_to_file(
+    store: &Store,
+    file: &Path,
+    recipes: &[Recipe],
+    progress: &mut dyn FnMut(&str, Progress),
+) -> anyhow::Result<()> {
+    let folder = file.parent().filter(|path| path != &Path::new(""));
+    let unfinished = tempfile::Builder::new()
+        .permissions(Permissions::from_mode(0o644))
+        .tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    let mut output = BufWriter::new(unfinished.as_file());
+    store.export(recipes, &mut output, progress)?;
+    drop(output);
+    unfinished.as_file().sync_all()?;
+    unfinished.persist(file)?;
+    Ok(())
+}
+
+/// Installs the images of `file`. One that is refused does not keep the others
+/// from being installed.
+pub(super) fn import(
+    store: &Store,
+    file: &Path,
+    check: &Check<'_>,
+) -> anyhow::Result<ExitCode> {
+    let input: Box<dyn Read> = if file == Path::new(STANDARD) {
+        Box::new(io::stdin().lock())
+    } else {
+        let opened = File::open(file);
+        Box::new(
+            opened
+                .with_context(|| format!("cannot read {}", file.display()))?,
+        )
+    };
+    let display = Display::new();
+    let mut refused = Vec::new();
+    let result =
+        store.import(&data::recipes()?, check, input, &mut |image, now| {
+            match now {
+                Imported::Underway(progress) => display.show(image, &progress),
+                Imported::Installed(rootfs) => {
+                    let text = format!("ready: {}", rootfs.display());
+                    display.end(image, &text);
+                }
+                Imported::Refused(error) => {
+                    display.end(image, &format!("not imported: {error}"));
+                    refused.push(image.to_owned());
+                }
+            }
+        });
+    result.with_context(|| format!("cannot import {}", file.display()))?;
+    if !refused.is_empty() {
+        bail!("not imported: {}", refused.join(", "));
+    }
+    Ok(ExitCode::SUCCESS)
+}
