@@ -1,0 +1,101 @@
+// Compiles a C# submission with Roslyn: every .cs file of its folder becomes
+// one program. The host, dotnet.c, calls Prepare, then Submit.
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Linq;
+using System.Runtime.InteropServices;
+using System.Text;
+using Microsoft.CodeAnalysis;
+using Microsoft.CodeAnalysis.CSharp;
+using Microsoft.CodeAnalysis.Emit;
+using Microsoft.CodeAnalysis.Text;
+
+namespace Sandpiper;
+
+public static class Compiler
+{
+    const string Program = "/artifacts/Program.dll";
+
+    static readonly Version Framework = Environment.Version;
+    static List<MetadataReference> references;
+    static CSharpParseOptions parsing;
+    static SyntaxTree implied;
+
+    // Brings the compiler to the point where only the sources are missing.
+    [UnmanagedCallersOnly]
+    public static void Prepare(IntPtr folder)
+    {
+        references = Directory.GetFiles(Marshal.PtrToStringUTF8(folder), "*.dll")
+            .Select(path => (MetadataReference)MetadataReference.CreateFromFile(path))
+            .ToList();
+        parsing = new CSharpParseOptions(LanguageVersion.Latest)
+            .WithPreprocessorSymbols(Symbols())
+            // A script's #:lines are dotnet's own, not the compiler's.
+            .WithFeatures([new("FileBasedProgram", "true")]);
+        implied = CSharpSyntaxTree.ParseText(Implied(), parsing);
+    }
+
+    // Writes the program, or else the errors to stderr. Gives the exit code.
+    [UnmanagedCallersOnly]
+    public static int Submit(IntPtr entry)
+    {
+        List<SyntaxTree> trees = Sources.Read(Marshal.PtrToStringUTF8(entry), parsing);
+        var options = new CSharpCompilationOptions(
+            OutputKind.ConsoleApplication,
+            mainTypeName: EntryPoint.Find(trees),
+            optimizationLevel: OptimizationLevel.Release,
+            allowUnsafe: true,
+            deterministic: true,
+            // Warnings are not shown; without them the analysis is not made.
+            nullableContextOptions: NullableContextOptions.Annotations,
+            warningLevel: 0);
+        var compilation = CSharpCompilation.Create(
+            Path.GetFileNameWithoutExtension(Program), [.. trees, implied], references, options);
+        var generated = Generators.Run(compilation, trees, parsing);
+        using var program = new MemoryStream();
+        EmitResult result = generated.Emit(program, options: new EmitOptions(
+            debugInformationFormat: DebugInformationFormat.Embedded));
+        if (result.Success)
+        {
+            File.WriteAllBytes(Program, program.ToArray());
+            return 0;
+        }
+        Report(result.Diagnostics, trees);
+        return 1;
+    }
+
+    static void Report(IEnumerable<Diagnostic> diagnostics, List<SyntaxTree> trees)
+    {
+        var text = new StringBuilder();
+        var errors = diagnostics
+            .Where(diagnostic => diagnostic.Severity == DiagnosticSeverity.Error)
+            .OrderBy(error => trees.IndexOf(error.Location.SourceTree))
+            .ThenBy(error => error.Location.SourceSpan.Start);
+        foreach (Diagnostic error in errors)
+            text.Append(CSharpDiagnosticFormatter.Instance.Format(error)).Append('\n');
+        using Stream stderr = Console.OpenStandardError();
+        stderr.Write(Encoding.UTF8.GetBytes(text.ToString()));
+    }
+
+    // The symbols that the SDK defines for a console program under `dotnet run`.
+    static IEnumerable<string> Symbols()
+    {
+        int major = Framework.Major;
+        return Enumerable.Range(5, major - 4).Select(version => $"NET{version}_0_OR_GREATER")
+            .Concat(["DEBUG", "TRACE", "NET", $"NET{major}_0", "NETCOREAPP"]);
+    }
+
+    // What the SDK adds to every console program.
+    static string Implied()
+    {
+        string[] namespaces =
+        [
+            "System", "System.Collections.Generic", "System.IO", "System.Linq",
+            "System.Net.Http", "System.Threading", "System.Threading.Tasks",
+        ];
+        string usings = string.Concat(namespaces.Select(name => $"global using {name};\n"));
+        return usings + "[assembly: System.Runtime.Versioning.TargetFramework("
+            + $"\".NETCoreApp,Version=v{Framework.Major}.0\")]\n";
+    }
+}

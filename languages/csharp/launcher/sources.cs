@@ -1,0 +1,68 @@
+// The source files of a submission, and where its program begins.
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Linq;
+using System.Text;
+using Microsoft.CodeAnalysis;
+using Microsoft.CodeAnalysis.CSharp;
+using Microsoft.CodeAnalysis.CSharp.Syntax;
+using Microsoft.CodeAnalysis.Text;
+
+namespace Sandpiper;
+
+static class Sources
+{
+    // The entry file, then every other .cs file by its path; each known by the
+    // path that it was submitted with.
+    public static List<SyntaxTree> Read(string entry, CSharpParseOptions parsing)
+    {
+        var others = Directory.GetFiles(".", "*.cs", SearchOption.AllDirectories)
+            .Select(path => path.Substring("./".Length))
+            .Where(path => path != entry)
+            .Order(StringComparer.Ordinal);
+        return others.Prepend(entry).Select(path => Parse(path, parsing)).ToList();
+    }
+
+    static SyntaxTree Parse(string path, CSharpParseOptions parsing)
+    {
+        using FileStream file = File.OpenRead(path);
+        var text = SourceText.From(file, Encoding.UTF8, SourceHashAlgorithm.Sha256);
+        return CSharpSyntaxTree.ParseText(text, parsing, path);
+    }
+}
+
+static class EntryPoint
+{
+    // The type whose Main is the program, where several files have one: the
+    // first of the entry file. Null leaves the choice to the compiler.
+    public static string Find(List<SyntaxTree> trees)
+    {
+        if (trees.Any(HasStatements))
+            return null;
+        List<string> mains = Mains(trees[0]);
+        bool others = trees.Skip(1).Any(tree => Mains(tree).Count > 0);
+        return mains.Count == 1 && others ? mains[0] : null;
+    }
+
+    static bool HasStatements(SyntaxTree tree) =>
+        tree.GetCompilationUnitRoot().Members.Any(member => member is GlobalStatementSyntax);
+
+    static List<string> Mains(SyntaxTree tree) =>
+        tree.GetRoot().DescendantNodes(node => node is not BlockSyntax)
+            .OfType<MethodDeclarationSyntax>()
+            .Where(method => method.Identifier.ValueText == "Main"
+                && method.Modifiers.Any(SyntaxKind.StaticKeyword)
+                && method.Parent is TypeDeclarationSyntax { TypeParameterList: null })
+            .Select(method => FullName(method.Parent))
+            .Distinct()
+            .ToList();
+
+    static string FullName(SyntaxNode node) =>
+        string.Join('.', node.AncestorsAndSelf().Reverse().Select(part => part switch
+        {
+            BaseNamespaceDeclarationSyntax space => space.Name.ToString(),
+            TypeDeclarationSyntax type => type.Identifier.ValueText,
+            _ => null,
+        }).Where(name => name != null));
+}

@@ -1,0 +1,13 @@
+// What was seen, and when.
+namespace Birds;
+
+public record Sighting(string Species, int Count, TimeOnly Time);
+
+public static class Log
+{
+    public static async Task<Sighting> EarliestAsync(IEnumerable<Sighting> sightings)
+    {
+        await Task.Delay(10);
+        return sightings.MinBy(sighting => sighting.Time)!;
+    }
+}
