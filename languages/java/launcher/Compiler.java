@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import javax.tools.JavaCompiler;
 import javax.tools.StandardJavaFileManager;
@@ -30,6 +31,10 @@ final class Compiler {
         "-g",
         // What javac itself takes where there is no JVM around it.
         "-classpath", ".");
+
+    /** javac shows where it was when it fails itself, as when its stack ends. */
+    private static final Pattern OWN_FRAME =
+        Pattern.compile("(?m)^\\tat [\\w.$/<>]+\\([^()]*\\)\\R");
 
     private static final JavaCompiler JAVAC =
         ToolProvider.getSystemJavaCompiler();
@@ -53,7 +58,8 @@ final class Compiler {
         StringWriter messages = new StringWriter();
         String mainClass = compile(path, new PrintWriter(messages));
         if (mainClass == null) {
-            System.err.print(messages);
+            System.err.print(
+                OWN_FRAME.matcher(messages.toString()).replaceAll(""));
             return 1;
         }
         try (var file = new DataOutputStream(

@@ -42,11 +42,11 @@ static const char *const common_options[] = {
     // A cache that is not moved is neither patched nor copied.
     "-XX:+UnlockDiagnosticVMOptions",
     "-XX:ArchiveRelocationMode=0",
-    // Warnings of the JVM would go to stdout.
+    // What the JVM itself says would go to stdout: its warnings, and a report
+    // of its own crash, for which the signal speaks.
     "-Xlog:disable",
     "-XX:-PrintWarnings",
-    "-XX:+DisplayVMOutputToStderr",
-    "-XX:-CreateCoredumpOnCrash",
+    "-XX:+SuppressFatalErrorMessage",
     "-XX:-UsePerfData",
     // The heap is sized here; the box shows no files of its control group.
     "-XX:-UseContainerSupport",
