@@ -15,7 +15,12 @@ server() {
 client() {
     mysql --no-defaults --socket=/tmp/mysql/socket "$@"
 }
-trap 'cat server.log' EXIT
+failed() {
+    cat server.log
+    # It would keep the builder waiting.
+    kill -KILL "$(cat /tmp/mysql/pid)"
+}
+trap failed EXIT
 mkdir /tmp/mysql
 server --initialize-insecure
 # To the end when it stops: a run then has nothing to purge or to recover.
@@ -35,4 +40,7 @@ rm -rf /tmp/mysql/data/'#innodb_redo'/*_tmp /tmp/mysql/data/'#innodb_temp' \
     /tmp/mysql/data/ibtmp1 /tmp/mysql/data/*.pem
 ./pack /tmp/mysql/data /opt/sandpiper/template
 rm -rf /tmp/mysql
+# No other code can be loaded, and nobody needs the tool any more.
+find /usr/lib/mysql/plugin -type f ! -name component_classic_hashing.so -delete
+rm /usr/bin/mysql_tzinfo_to_sql
 trap - EXIT

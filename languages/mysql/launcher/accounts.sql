@@ -1,6 +1,9 @@
 -- Makes what a run finds: a database and an account. Runs when the image is
 -- built, as root.
 
+-- MD5 and SHA1, which lessons use, are no longer part of the server itself.
+INSTALL COMPONENT 'file://component_classic_hashing';
+
 CREATE DATABASE sandbox;
 
 -- What a learner tries, with the right to pass it on.
