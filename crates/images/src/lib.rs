@@ -8,7 +8,8 @@
 //! The data folder holds, under `images/`:
 //!
 //! - `<name>-<hash>/rootfs` and `<name>-<hash>/manifest.json`: a complete
-//!   image. It gets this name only when it is whole and on the disk.
+//!   image. It gets this name only when it is whole and on the disk. Files
+//!   that several images have are links to one.
 //! - `<name>-<hash>.lock`: held by the process that is building; its text is
 //!   how far that build is.
 //! - `<name>-<hash>.log` and `<name>-<hash>.failed`: what the last build said,
@@ -31,6 +32,7 @@ mod progress;
 mod queue;
 mod recipe;
 mod rootfs;
+mod share;
 mod store;
 mod unpack;
 

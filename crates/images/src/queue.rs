@@ -11,6 +11,7 @@ use crate::downloads::Downloads;
 use crate::error::{ImageError, io_error};
 use crate::progress::{Progress, Stage};
 use crate::recipe::Recipe;
+use crate::share::share;
 use crate::store::{State, Store, UNFINISHED, remove_if_there};
 
 /// Says whether programs run in a root filesystem that is not an image yet,
@@ -95,12 +96,21 @@ impl Store {
             .tempdir_in(self.folder())
             .map_err(io_error("create a folder in", self.folder()))?;
         let made = make(scratch.path())?;
+        share(&made.join("rootfs"), &self.root_filesystems()?);
         sync(&made).map_err(io_error("write out", &made))?;
         let image = self.folder().join(recipe.folder());
         fs::rename(made, &image).map_err(io_error("create", &image))?;
         // Makes the rename itself last.
         let sync = File::open(self.folder()).and_then(|dir| dir.sync_all());
         sync.map_err(io_error("write out", self.folder()))
+    }
+
+    /// Those of all images.
+    fn root_filesystems(&self) -> Result<Vec<PathBuf>, ImageError> {
+        let folders = self.entries()?.into_iter();
+        let images = folders.filter(|name| !name.starts_with(UNFINISHED));
+        let paths = images.map(|name| self.folder().join(name).join("rootfs"));
+        Ok(paths.filter(|path| path.is_dir()).collect())
     }
 
     /// Removes what interrupted builds left, and what the last one of

@@ -55,7 +55,8 @@ pub struct Listing {
     pub packages: Vec<Package>,
     /// The archives its packages came from, each with its suite.
     pub origin: Vec<String>,
-    /// What it takes on the disk, in bytes.
+    /// What it takes on the disk, in bytes; files that it shares with others
+    /// are counted in each.
     pub bytes: u64,
     /// When it was built, in seconds since 1970.
     pub built_at: u64,
