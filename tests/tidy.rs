@@ -241,3 +241,26 @@ fn expected_limits() -> Vec<(&'static str, String)> {
         ),
     ]
 }
+
+#[test]
+fn every_toolchain_is_told_in_third_party() {
+    let told = fs::read_to_string(root().join("THIRD_PARTY.md")).unwrap();
+    let mut faults = Vec::new();
+    for (path, text) in code(&["toml"]) {
+        if !path.ends_with("/image.toml") {
+            continue;
+        }
+        let recipe: toml::Table = text.parse().unwrap();
+        let versions = recipe.get("versions").and_then(toml::Value::as_table);
+        match versions {
+            None => faults.push(format!("{path}: tells no [versions]")),
+            Some(versions) => faults.extend(
+                versions
+                    .keys()
+                    .filter(|name| !told.contains(name.as_str()))
+                    .map(|name| format!("THIRD_PARTY.md lacks {name}")),
+            ),
+        }
+    }
+    refuse(&faults);
+}

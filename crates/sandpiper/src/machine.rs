@@ -33,6 +33,8 @@ pub(crate) struct Machine {
     pub(crate) has_mmdebstrap: bool,
     /// Whether the keys of the Debian archive are installed.
     pub(crate) has_debian_keyring: bool,
+    /// Whether certificates of the hosts of the web are installed.
+    pub(crate) has_certificates: bool,
     /// Memory that this process can have, in bytes.
     pub(crate) memory_bytes: Option<u64>,
 }
@@ -67,6 +69,8 @@ impl Machine {
                 "/usr/share/keyrings/debian-archive-keyring.gpg",
             )
             .exists(),
+            has_certificates: Path::new("/etc/ssl/certs/ca-certificates.crt")
+                .exists(),
             memory_bytes: memory_bytes(),
             user,
         }

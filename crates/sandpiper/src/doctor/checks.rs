@@ -266,6 +266,10 @@ fn mmdebstrap(machine: &Machine) -> Finding {
     if !machine.has_debian_keyring {
         packages.push("debian-archive-keyring");
     }
+    // With which pip and npm check where they download from.
+    if !machine.has_certificates {
+        packages.push("ca-certificates");
+    }
     // mmdebstrap makes its own user namespace when it is not root.
     if !machine.is_root && !machine.has_newuidmap {
         packages.push("uidmap");
@@ -273,7 +277,7 @@ fn mmdebstrap(machine: &Machine) -> Finding {
     if packages.is_empty() {
         return Finding::good(
             SUBJECT,
-            "mmdebstrap and Debian's keys are there",
+            "mmdebstrap, Debian's keys and certificates are there",
         );
     }
     let packages = packages.join(" ");

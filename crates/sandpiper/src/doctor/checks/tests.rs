@@ -21,6 +21,7 @@ fn good() -> Machine {
         has_newuidmap: true,
         has_mmdebstrap: true,
         has_debian_keyring: true,
+        has_certificates: true,
         memory_bytes: Some(4 << 30),
     }
 }
@@ -64,6 +65,7 @@ fn each_fault_is_told_once_with_its_cure() {
     check(&|m| m.has_subordinate_ids = false, Weak, "--add-subuids");
     check(&|m| m.has_mmdebstrap = false, Weak, "install mmdebstrap");
     check(&|m| m.has_debian_keyring = false, Weak, "debian-archive-keyring");
+    check(&|m| m.has_certificates = false, Weak, "ca-certificates");
 }
 
 #[test]
