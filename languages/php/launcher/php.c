@@ -1,5 +1,6 @@
 // Runs a PHP submission as `php ENTRY` would, but for this: messages go to
-// stderr alone, and name the files as they were submitted.
+// stderr alone, and name the files as they were submitted; readline() shows its
+// prompt.
 //
 // usage: php ENTRY
 //
@@ -9,6 +10,7 @@
 #include <main/php.h>
 
 #include <main/SAPI.h>
+#include <main/php_ini.h>
 #include <main/php_main.h>
 #include <main/php_variables.h>
 #include <signal.h>
@@ -137,6 +139,57 @@ static const char *all_settings(void) {
     return text;
 }
 
+static ZEND_INI_MH((*set_display_as_before));
+
+// Many programs begin with ini_set('display_errors', 1), to see messages at
+// all. They see them where they are anyway, and not in their output as well.
+static ZEND_INI_MH(set_display) {
+    zend_result result = set_display_as_before(entry, new_value, mh_arg1,
+                                               mh_arg2, mh_arg3, stage);
+    if (PG(display_errors) == PHP_DISPLAY_ERRORS_STDOUT)
+        PG(display_errors) = PHP_DISPLAY_ERRORS_STDERR;
+    return result;
+}
+
+static void keep_messages_apart(void) {
+    zend_ini_entry *display = zend_hash_str_find_ptr(
+        EG(ini_directives), ZEND_STRL("display_errors"));
+    set_display_as_before = display->on_modify;
+    display->on_modify = set_display;
+}
+
+// readline() as at a terminal, where it shows its prompt. PHP's own one shows
+// none to a pipe, and reads past what fgets(STDIN) would read next.
+static PHP_FUNCTION(read_line) {
+    char *prompt = NULL;
+    size_t prompt_length = 0;
+    ZEND_PARSE_PARAMETERS_START(0, 1)
+        Z_PARAM_OPTIONAL
+        Z_PARAM_STRING_OR_NULL(prompt, prompt_length)
+    ZEND_PARSE_PARAMETERS_END();
+    write_output(prompt, prompt_length);
+    zval *constant = zend_get_constant_str(ZEND_STRL("STDIN"));
+    php_stream *stream = NULL;
+    if (constant != NULL)
+        php_stream_from_zval_no_verify(stream, constant);
+    size_t length = 0;
+    char *line = stream == NULL
+                     ? NULL
+                     : php_stream_get_line(stream, NULL, 0, &length);
+    if (line == NULL)
+        RETURN_FALSE;
+    if (length > 0 && line[length - 1] == '\n')
+        length--;
+    RETVAL_STRINGL(line, length);
+    efree(line);
+}
+
+static void replace_readline(void) {
+    zend_internal_function *function =
+        zend_hash_str_find_ptr(CG(function_table), ZEND_STRL("readline"));
+    function->handler = PHP_FN(read_line);
+}
+
 static void prepare(void) {
     // A closed pipe is an error of the write.
     signal(SIGPIPE, SIG_IGN);
@@ -146,6 +199,8 @@ static void prepare(void) {
     interface.ini_entries = all_settings();
     if (interface.startup(&interface) == FAILURE)
         exit(EXIT_FAILURE);
+    keep_messages_apart();
+    replace_readline();
     use_submitted_names();
 }
 
