@@ -38,7 +38,6 @@ struct task {
 static const char *const common_options[] = {
     // The collector with the fewest threads and the least memory of its own.
     "-XX:+UseSerialGC",
-    "-Xms48m",
     // A cache that is not moved is neither patched nor copied.
     "-XX:+UnlockDiagnosticVMOptions",
     "-XX:ArchiveRelocationMode=0",
@@ -83,6 +82,7 @@ static void add_memory(struct options *options) {
     // The rest holds the JVM itself, compiled code, stacks and files, so that
     // a full heap is an OutOfMemoryError rather than the end of the box.
     add(options, "-Xmx%ldm", box * 3 / 4);
+    add(options, "-Xms%ldm", box / 10);
     add(options, "-XX:MaxDirectMemorySize=%ldm", box / 8);
 }
 
