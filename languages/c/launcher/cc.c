@@ -169,8 +169,10 @@ static int compile_all(const struct language *language,
         reap(jobs, sources->count);
     int status = 0;
     for (size_t i = 0; i < sources->count; i++) {
+        // A temporary file that is named is of this source.
+        struct sources own = {.list = &sources->list[i], .count = 1};
         if (!debugging)
-            print_diagnostics(jobs[i].messages, sources);
+            print_diagnostics(jobs[i].messages, &own);
         close(jobs[i].messages);
         if (status == 0)
             status = jobs[i].status;

@@ -40,12 +40,14 @@ static struct text without_folder(struct text text) {
     }
 }
 
-// The length of a temporary object's name as the compiler makes them.
-static size_t temporary_object(struct text text) {
+// The length of the name of a temporary object or assembly file as the compiler
+// makes them.
+static size_t temporary_file(struct text text) {
     const size_t random = strlen("/tmp/cc"), length = random + 6;
     if (!begins(text, "/tmp/cc")
         || (size_t)(text.end - text.start) < length + 2
-        || memcmp(text.start + length, ".o", 2) != 0)
+        || text.start[length] != '.'
+        || strchr("os", text.start[length + 1]) == NULL)
         return 0;
     for (size_t i = random; i < length; i++)
         if (!isalnum((unsigned char)text.start[i]))
@@ -53,12 +55,12 @@ static size_t temporary_object(struct text text) {
     return length + 2;
 }
 
-// Finds the source whose object the text begins with; sets the length of the
-// object's name.
+// Finds the source whose object or assembly file the text begins with; sets the
+// length of the name.
 static const struct source *object_of(struct text text,
                                       const struct sources *sources,
                                       size_t *length) {
-    *length = temporary_object(text);
+    *length = temporary_file(text);
     if (*length > 0)
         return &sources->list[0];
     for (size_t i = 0; i < sources->count; i++) {
@@ -72,13 +74,13 @@ static const struct source *object_of(struct text text,
 }
 
 // Prints `src/main.o` for `src/main.c`.
-static void print_object(const struct source *source) {
+static void print_product(const struct source *source, char suffix) {
     const char *slash = strrchr(source->path, '/');
     const char *dot = strrchr(source->path, '.');
     size_t stem = dot == NULL || (slash != NULL && dot < slash)
                       ? strlen(source->path)
                       : (size_t)(dot - source->path);
-    fprintf(stderr, "%.*s.o", (int)stem, source->path);
+    fprintf(stderr, "%.*s.%c", (int)stem, source->path, suffix);
 }
 
 // Whether a line shows source code: `   12 | int main(void)`.
@@ -116,10 +118,11 @@ static void print_line(struct text line, const struct sources *sources) {
         size_t length;
         const struct source *source = object_of(rest, sources, &length);
         if (source != NULL) {
-            print_object(source);
+            char suffix = rest.start[length - 1];
+            print_product(source, suffix);
             rest.start += length;
             // The linker writes object:file:line.
-            length = begins(rest, ":") ? 1 : 0;
+            length = suffix == 'o' && begins(rest, ":") ? 1 : 0;
         } else {
             length = introduction(rest);
         }
