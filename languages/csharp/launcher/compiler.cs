@@ -44,7 +44,9 @@ public static class Compiler
         var options = new CSharpCompilationOptions(
             OutputKind.ConsoleApplication,
             mainTypeName: EntryPoint.Find(trees),
-            optimizationLevel: OptimizationLevel.Release,
+            // Optimised code tells other lines than those that failed.
+            optimizationLevel: Sources.WantSpeed(trees[0])
+                ? OptimizationLevel.Release : OptimizationLevel.Debug,
             allowUnsafe: true,
             deterministic: true,
             // Warnings are not shown; without them the analysis is not made.

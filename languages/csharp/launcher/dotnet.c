@@ -27,7 +27,7 @@
 #define MOST_CORES 8
 #define MOST_PROPERTIES 16
 
-// Read by the runtime while it starts, then removed: no debugger's socket in
+// What the runtime reads from the environment alone: no debugger's socket in
 // /tmp, and no second mapping of all code against attacks on the process.
 static const char *const settings[][2] = {
     {"DOTNET_EnableDiagnostics", "0"},
@@ -165,9 +165,6 @@ static void start(struct runtime *runtime, bool compiling) {
                      properties.keys, properties.values, &runtime->host,
                      &runtime->domain),
           "the runtime does not start");
-    for (size_t i = 0; i < count; i++)
-        unsetenv(settings[i][0]);
-    unsetenv("DOTNET_PROCESSOR_COUNT");
 }
 
 static void *method(const struct runtime *runtime, const char *name) {

@@ -24,6 +24,14 @@ static class Sources
         return others.Prepend(entry).Select(path => Parse(path, parsing)).ToList();
     }
 
+    // Whether the entry file says `#:property Configuration=Release`, as a
+    // script for `dotnet run` does, or the same of Optimize.
+    public static bool WantSpeed(SyntaxTree entry) =>
+        entry.GetRoot().DescendantTrivia(descendIntoTrivia: false)
+            .Where(trivia => trivia.IsKind(SyntaxKind.IgnoredDirectiveTrivia))
+            .Select(trivia => string.Concat(trivia.ToString().Where(c => !char.IsWhiteSpace(c))))
+            .Any(line => line is "#:propertyConfiguration=Release" or "#:propertyOptimize=true");
+
     static SyntaxTree Parse(string path, CSharpParseOptions parsing)
     {
         using FileStream file = File.OpenRead(path);
@@ -41,8 +49,7 @@ static class EntryPoint
         if (trees.Any(HasStatements))
             return null;
         List<string> mains = Mains(trees[0]);
-        bool others = trees.Skip(1).Any(tree => Mains(tree).Count > 0);
-        return mains.Count == 1 && others ? mains[0] : null;
+        return trees.Sum(tree => Mains(tree).Count) > 1 ? mains.FirstOrDefault() : null;
     }
 
     static bool HasStatements(SyntaxTree tree) =>
