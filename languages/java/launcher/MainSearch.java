@@ -95,7 +95,9 @@ final class MainSearch implements TaskListener {
 
     /** Null where the file declares none. */
     private Tree firstType() {
-        return unit == null ? null : unit.getTypeDecls().getFirst();
+        return unit == null || unit.getTypeDecls().isEmpty()
+            ? null
+            : unit.getTypeDecls().getFirst();
     }
 
     /** Looks through the entry file while its whole tree is there. */

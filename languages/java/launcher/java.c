@@ -53,6 +53,7 @@ static bool prepare_compiler(JNIEnv *env) {
     compiler.class = (*env)->FindClass(env, COMPILER);
     if (compiler.class == NULL)
         return false;
+    // Initialises the class, and with it javac and its file manager.
     compiler.submit =
         (*env)->GetStaticMethodID(env, compiler.class, "submit", "([B)I");
     return compiler.submit != NULL;
