@@ -178,6 +178,7 @@ export class Bundle {
     if (/\.module\.css$/i.test(path) && this.framework) return { contents: text, loader: "local-css" };
     const isJsx = this.framework?.name === "react" && LOADERS[ending] === "js";
     const loader = isJsx ? "jsx" : LOADERS[ending];
+    if (loader && isModule(text)) return { contents: `${text}\nexport {};`, loader };
     return loader ? { contents: text, loader } : { contents: dataUrl(path, text), loader: "text" };
   }
 
@@ -202,7 +203,7 @@ export class Bundle {
   }
 
   #fileOf(source) {
-    const files = [source, decodeURI(source)].map((name) => this.parts.get(name)?.file ?? name);
+    const files = [source, decodeURIComponent(source)].map((name) => this.parts.get(name)?.file ?? name);
     return files.find((file) => this.files.has(file)) ?? null;
   }
 
@@ -244,6 +245,10 @@ function hint(text, location) {
     ? "elements side by side need a parent, as in <>…</>; and what is opened before must be closed"
     : null;
 }
+
+/** What esbuild would take for CommonJS, because of its `this`. */
+const isModule = (text) =>
+  /^\s*import\b/m.test(text) && /\bthis\b/.test(text) && !/\bexport\b/.test(text);
 
 const noted = ({ text, location }) => text.replace(/ is here:$/, ` is in line ${location?.line}`);
 

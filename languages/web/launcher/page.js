@@ -51,7 +51,7 @@ class Page {
   #element(node) {
     const { tagName } = node;
     const name = tagName.toLowerCase();
-    if (tagName === "head" || tagName === "html") this[tagName] = node.sourceCodeLocation.startTag;
+    if (tagName === "head" || tagName === "html") this[tagName] = node.sourceCodeLocation;
     if (tagName === "meta") this.#meta(node);
     if (tagName === "script") return this.scripts.add(node);
     if (tagName === "style") return this.styles.add(node);
@@ -127,7 +127,7 @@ class Page {
   charset() {
     if (this.hasCharset) return;
     const doctype = /^\s*<!doctype[^>]*>/i.exec(this.text)?.[0].length ?? 0;
-    const at = this.head?.endOffset ?? this.html?.endOffset ?? doctype;
+    const at = this.head?.startTag?.endOffset ?? this.html?.startTag?.endOffset ?? doctype;
     this.edits.push({ start: at, end: at, text: '<meta charset="utf-8">' });
   }
 
@@ -146,7 +146,7 @@ class Page {
   edited() {
     let text = "";
     let at = 0;
-    for (const edit of this.edits.sort((a, b) => a.start - b.start)) {
+    for (const edit of this.edits.sort((a, b) => a.start - b.start || a.end - b.end)) {
       text += this.text.slice(at, edit.start) + edit.text;
       at = edit.end;
     }

@@ -151,7 +151,8 @@ export class Scripts {
       edits.push({ start, end: start, text: `<script>${framework.code}</script>\n` });
     }
     const css = outputs.get("modules.css");
-    const at = head && head.endOffset < start ? head.close ?? start : start;
+    const end = head?.endTag?.startOffset ?? Infinity;
+    const at = Math.min(end, start);
     if (css) edits.push({ start: at, end: at, text: `<style>\n${asStyle(css).trimEnd()}\n</style>\n` });
   }
 
