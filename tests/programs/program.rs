@@ -177,8 +177,10 @@ impl Program {
         path: &Path,
     ) -> Result<(), String> {
         let text = fs::read_to_string(path).map_err(|e| e.to_string())?;
+        // It would stay with the first table, below the keys set here.
+        let (comment, rest) = opening_comment(&text);
         let mut document: DocumentMut =
-            text.parse().map_err(|error| format!("{error}"))?;
+            rest.parse().map_err(|error| format!("{error}"))?;
         let repeats = self.stdout_repeat > 1;
         let is_page = self.page.is_some();
         if self.stdout_has.is_none() && !repeats && !is_page {
@@ -194,8 +196,16 @@ impl Program {
             let browser = chromium.get()?;
             page.update(browser, &answer.stdout, &self.paths(), table)?;
         }
-        fs::write(path, document.to_string()).map_err(|e| e.to_string())
+        let text = format!("{comment}{document}");
+        fs::write(path, text).map_err(|e| e.to_string())
     }
+}
+
+/// The comment that a file opens with, and what follows it.
+fn opening_comment(text: &str) -> (&str, &str) {
+    let lines = text.split_inclusive('\n');
+    let comment = lines.take_while(|line| line.starts_with('#'));
+    text.split_at(comment.map(str::len).sum())
 }
 
 /// What is wrong with a stream, if anything.
