@@ -5,6 +5,8 @@ import { Faults, fault, place } from "./faults.js";
 import { Scripts } from "./scripts.js";
 import { Styles } from "./styles.js";
 import { byAddress, missing } from "./resolve.js";
+import { served } from "./served.js";
+import { Bundle } from "./bundle.js";
 import { asAttribute, dataUrl, isElsewhere } from "./text.js";
 
 /** Attributes that name a file, by element. */
@@ -17,13 +19,14 @@ const SETS = { img: ["srcset"], source: ["srcset"], link: ["imagesrcset"] };
 const ICONS = /(^|\s)(icon|apple-touch-icon|manifest|preload|mask-icon)(\s|$)/i;
 
 /** The page `file` as a document that needs no other file. */
-export async function document(bundle, file, text, mount = null) {
-  const page = new Page(bundle, file, text);
+export async function document(bundle, file, text, mount = null, around = []) {
+  const page = new Page(bundle, file, text, around);
   page.scripts = new Scripts(page, mount);
   page.styles = new Styles(page);
   page.walk(parse(text, { sourceCodeLocationInfo: true }));
-  page.charset();
+  page.start();
   await page.scripts.check();
+  await page.takeFrames();
   const outputs = await page.built();
   page.scripts.insert(outputs);
   page.styles.insert(outputs);
@@ -35,7 +38,11 @@ class Page {
   faults = [];
   entries = [];
 
-  constructor(bundle, file, text) {
+  frames = [];
+
+  /** `around` are the pages in whose frames this one is. */
+  constructor(bundle, file, text, around) {
+    this.around = [...around, file];
     this.bundle = bundle;
     this.files = bundle.files;
     this.file = file;
@@ -59,6 +66,8 @@ class Page {
     if (tagName === "link" && isStylesheet(node)) return this.styles.addLink(node);
     if (tagName === "link" && ICONS.test(attribute(node, "rel") ?? "")) this.#reference(node, "href");
     if (tagName === "link" && attribute(node, "rel") === "modulepreload") this.#gone(node);
+    const frame = tagName === "iframe" && attribute(node, "srcdoc") == null && attribute(node, "src");
+    if (frame && !isElsewhere(frame)) this.frames.push(node);
     if (tagName === "input" && attribute(node, "type")?.toLowerCase() !== "image") return;
     for (const one of REFERENCES[name] ?? []) this.#reference(node, one);
     for (const one of SETS[name] ?? []) this.#set(node, one);
@@ -123,12 +132,32 @@ class Page {
     this.edits.push({ start: startOffset, end: endOffset, text });
   }
 
-  /** A page that is read from a file says that it is UTF-8. */
-  charset() {
-    if (this.hasCharset) return;
+  /** What comes first: a page that is read from a file says that it is UTF-8. */
+  start() {
     const doctype = /^\s*<!doctype[^>]*>/i.exec(this.text)?.[0].length ?? 0;
     const at = this.head?.startTag?.endOffset ?? this.html?.startTag?.endOffset ?? doctype;
-    this.edits.push({ start: at, end: at, text: '<meta charset="utf-8">' });
+    const charset = this.hasCharset ? "" : '<meta charset="utf-8">';
+    const text = charset + served(this.files, this.file);
+    if (text) this.edits.push({ start: at, end: at, text });
+  }
+
+  /** Pages in frames become parts of this one. */
+  async takeFrames() {
+    for (const node of this.frames) {
+      const found = this.located(node, "src", attribute(node, "src"));
+      if (!found || this.around.includes(found.path)) continue;
+      try {
+        const bundle = new Bundle(this.files, null);
+        const text = this.files.text(found.path);
+        const inner = await document(bundle, found.path, text, null, this.around);
+        const { startOffset, endOffset } = node.sourceCodeLocation.attrs.src;
+        const edit = `srcdoc="${asAttribute(inner)}"`;
+        this.edits.push({ start: startOffset, end: endOffset, text: edit });
+      } catch (error) {
+        if (!(error instanceof Faults)) throw error;
+        this.faults.push(...error.list);
+      }
+    }
   }
 
   async built() {
