@@ -48,7 +48,7 @@ async function mounting(bundle, entry) {
   const capital = names.filter((one) => /^\p{Lu}/u.test(one));
   const exported = names.includes("default") ? "default" : capital.length === 1 ? capital[0] : null;
   const imports = bundle.files.text(entry);
-  const mountsItself = !isComponent && /\b(createRoot|hydrateRoot|createApp|createSSRApp|render)\s*\(/.test(imports);
+  const mountsItself = !isComponent && /\b(createRoot|hydrateRoot|createApp|createSSRApp)\s*\(/.test(imports);
   if (mountsItself) return entry;
   if (exported == null) {
     if (name === "react" && !/^\s*import\b/m.test(imports) || capital.length > 1) {

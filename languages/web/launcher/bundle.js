@@ -60,7 +60,7 @@ export class Bundle {
       if (path.endsWith(".map")) continue;
       const name = this.#named(path);
       const map = outputs.find((other) => other.path === `${path}.map`);
-      texts.set(name, name.endsWith(".js") ? asScript(text) + this.#map(map.text) : text);
+      texts.set(name, name.endsWith(".js") ? asScript(asModules(text)) + this.#map(map.text) : text);
     }
     return texts;
   }
@@ -209,7 +209,7 @@ export class Bundle {
 
   #fault({ text, location, notes, detail }) {
     const message = text.replaceAll('"package:', '"');
-    const note = detail?.note ?? notes.map((one) => one.text.replaceAll('"package:', '"'))[0];
+    const note = detail?.note ?? hint(text, location) ?? notes.map(noted)[0];
     const name = location?.file ?? "";
     const at = location ? this.#place(name, location) : { file: "" };
     const size = location ? Buffer.from(location.lineText) : null;
@@ -245,6 +245,13 @@ function hint(text, location) {
     ? "elements side by side need a parent, as in <>…</>; and what is opened before must be closed"
     : null;
 }
+
+/** Namespaces say that they are modules, as the browser's do: Vue asks. */
+const asModules = (code) =>
+  code.replace(
+    "\nvar __export = (target, all) => {",
+    '$&__defProp(target, Symbol.toStringTag, { value: "Module" });',
+  );
 
 /** What esbuild would take for CommonJS, because of its `this`. */
 const isModule = (text) =>
