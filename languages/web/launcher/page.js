@@ -168,8 +168,7 @@ class Page {
       if (!(error instanceof Faults)) throw error;
       this.faults.push(...error.list);
     }
-    const order = (one) => (one.file === this.file ? (one.line ?? 0) : Infinity);
-    throw new Faults(this.faults.sort((a, b) => (order(a) < order(b) ? -1 : order(a) > order(b))));
+    throw new Faults(this.faults);
   }
 
   edited() {
