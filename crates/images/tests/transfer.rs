@@ -291,4 +291,8 @@ fn hostile_archives_are_refused() {
     );
     check(&[through(), entry("rootfs/etc", Regular, "", 0o644)], "rootfs/etc");
     check(&[entry("rootfs/tmp", Symlink, "/tmp", 0o777)], "no folder");
+    for kind in [Symlink, Link, Directory] {
+        let manifest = entry("manifest.json", kind, "rootfs/tmp", 0o644);
+        check(&[manifest], "manifest.json: it is no file");
+    }
 }
