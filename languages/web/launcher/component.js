@@ -141,7 +141,9 @@ class Component {
   #style(style, index) {
     const file = style.src ? this.#found(style.src) : this.path;
     if (!file) return [];
-    const source = style.src ? this.files.text(file) : this.#padded(style);
+    const text = style.src ? this.files.text(file) : this.#padded(style);
+    // PostCSS would look for the map.
+    const source = text.replace(/(\/\*\s*# sourceMappingURL)=/g, "$1 ");
     const result = compileStyle({
       source,
       filename: file,

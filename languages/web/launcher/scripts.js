@@ -100,7 +100,7 @@ export class Scripts {
   #importMap(node) {
     let imports = {};
     try {
-      imports = JSON.parse(this.#inner(node)).imports ?? {};
+      imports = JSON.parse(this.#inner(node))?.imports ?? {};
     } catch (error) {
       const at = place(this.page.file, this.page.text, node.sourceCodeLocation.startOffset);
       this.page.faults.push(fault(at, `the import map is not JSON: ${error.message}`));
