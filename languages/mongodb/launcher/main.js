@@ -41,6 +41,8 @@ function serverIsReady(log) {
 
 async function submit({ shell, trace }, entry) {
   trace.install();
+  // Node's own would print its stack and the shell's.
+  process.abort = () => process.kill(process.pid, 'SIGABRT');
   let part = null;
   const fail = (error) => end(shell, error, part && `${entry}:${part.line}`);
   process.on('uncaughtException', fail);

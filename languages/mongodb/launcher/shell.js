@@ -78,6 +78,8 @@ class Shell {
       ioProvider: new Surroundings(),
       shellCliOptions: this.options,
     });
+    // Nobody answers.
+    this.repl.onPrompt = undefined;
   }
 
   /** Connects to a server that accepts connections. */
@@ -150,9 +152,9 @@ class Shell {
       try {
         return await customEval.call(shellEvaluator, noted, input, context, name);
       } catch (error) {
-        if (error.code === 'BABEL_PARSE_ERROR' && !error.file) {
-          error.file = file;
-          error.message = `${file}: ${error.message}`;
+        if (error?.code === 'BABEL_PARSE_ERROR' && !error.file) {
+          error.file = file ?? name;
+          error.message = `${error.file}: ${error.message}`;
           error.stack = '';
         }
         throw error;
