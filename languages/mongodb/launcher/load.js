@@ -31,6 +31,8 @@ function load(isCompiling) {
 }
 
 async function main([log, entry, option]) {
+  // Else what waits in a pipe that is not read at once is lost at the end.
+  for (const { _handle } of [process.stdout, process.stderr]) _handle?.setBlocking?.(true);
   const { prepare, submit } = load(option === '--compile');
   // What a script sees that asks for its arguments.
   process.argv = [process.argv[0], entry];
