@@ -29,8 +29,8 @@ enum Route<'a> {
     Product(&'a [u8]),
     Compile,
     Embed,
-    EmbedScript,
-    EmbedStyle,
+    /// What stands behind `/embed/`.
+    EmbedAsset(&'a str),
     Index,
     Description,
     Health,
@@ -53,12 +53,14 @@ impl<'a> Route<'a> {
         if let Some(segment) = path.strip_prefix(b"/products/") {
             return Self::Product(segment);
         }
+        let asset = path.strip_prefix(b"/embed/");
+        if let Some(Ok(name)) = asset.map(std::str::from_utf8) {
+            return Self::EmbedAsset(name);
+        }
         match path {
             b"/products" => Self::Products,
             b"/api/compile" => Self::Compile,
             b"/embed" => Self::Embed,
-            b"/embed/page.js" => Self::EmbedScript,
-            b"/embed/page.css" => Self::EmbedStyle,
             b"/" => Self::Index,
             b"/openapi.json" => Self::Description,
             b"/healthz" => Self::Health,
@@ -74,8 +76,7 @@ impl<'a> Route<'a> {
             Self::Product(_) => "/products/{id}",
             Self::Compile => "/api/compile",
             Self::Embed => "/embed",
-            Self::EmbedScript => "/embed/page.js",
-            Self::EmbedStyle => "/embed/page.css",
+            Self::EmbedAsset(_) => "/embed/{asset}",
             Self::Index => "/",
             Self::Description => "/openapi.json",
             Self::Health => "/healthz",
@@ -156,8 +157,9 @@ impl<R: Runner> Routes for App<R> {
             _ if !embed::is_read(method) => {
                 method_not_allowed(route.name(), "GET, HEAD")
             }
-            Route::EmbedScript => embed::script(),
-            Route::EmbedStyle => embed::style(),
+            Route::EmbedAsset(name) => {
+                embed::asset(name, &exchange.head.headers)
+            }
             Route::Index => embed::index(),
             Route::Description => {
                 json(StatusCode::OK, Bytes::from_static(OPENAPI))
