@@ -39,7 +39,7 @@ export interface Parameters {
   tabSize: number;
   /** Tells pages of one language apart in what is kept; empty turns keeping off. */
   autosave: string;
-  /** The only origin that commands are taken from; where it is not told, that of no one but for theme and size. */
+  /** The only origin that commands are taken from; where it is not told, any origin of the embedding page. */
   parentOrigin: string | null;
 }
 

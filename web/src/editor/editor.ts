@@ -19,6 +19,7 @@ import {
 import type { Parameters } from "../config";
 import type { Workspace } from "../workspace";
 import { grammarOf } from "./languages";
+import { pointAt, pointedLines } from "./lines";
 import { theme } from "./theme";
 
 /** Something to say about a line of a file. */
@@ -81,6 +82,18 @@ export class Editor {
         this.states.set(path, state.update(setDiagnostics(state, diagnostics(state, own))).state);
       }
     }
+  }
+
+  /** Points at lines of a file; none takes the pointers away. */
+  point(path: string, lines: readonly number[]): void {
+    if (path === this.shown) return this.view.dispatch(pointAt(this.view.state, lines));
+    if (this.options.workspace.content(path) === undefined) return;
+    this.states.set(path, pointAt(this.stateOf(path), lines).state);
+  }
+
+  /** How high all of its code is, in CSS pixels. */
+  get contentHeight(): number {
+    return this.view.contentHeight;
   }
 
   /** Puts the cursor there and takes the focus: the person asked for it. */
@@ -150,6 +163,7 @@ export class Editor {
       EditorState.tabSize.of(parameters.tabSize),
       indentUnit.of(" ".repeat(parameters.tabSize)),
       lintGutter(),
+      pointedLines,
       highlightSpecialChars(),
       history(),
       drawSelection(),
