@@ -64,9 +64,11 @@ export class Edits {
   start(snapshot: Snapshot): void {
     this.saveNow();
     this.starter = structuredClone(snapshot);
-    this.autosave = null;
     this.options.notice.hide();
     this.replace(snapshot);
+    // The start itself is not kept: it would replace the edits that are offered.
+    clearTimeout(this.timer);
+    this.timer = undefined;
     this.autosave = this.autosaveOf(snapshot);
     const kept = this.autosave?.find() ?? null;
     if (kept !== null && !kept.isOfOlderStart) this.offer("You have edited this before.", kept.snapshot);
