@@ -29,6 +29,7 @@ enum Route<'a> {
     Product(&'a [u8]),
     Compile,
     Embed,
+    Preview,
     /// What stands behind `/embed/`.
     EmbedAsset(&'a str),
     Index,
@@ -53,6 +54,9 @@ impl<'a> Route<'a> {
         if let Some(segment) = path.strip_prefix(b"/products/") {
             return Self::Product(segment);
         }
+        if path == b"/embed/preview" {
+            return Self::Preview;
+        }
         let asset = path.strip_prefix(b"/embed/");
         if let Some(Ok(name)) = asset.map(std::str::from_utf8) {
             return Self::EmbedAsset(name);
@@ -76,6 +80,7 @@ impl<'a> Route<'a> {
             Self::Product(_) => "/products/{id}",
             Self::Compile => "/api/compile",
             Self::Embed => "/embed",
+            Self::Preview => "/embed/preview",
             Self::EmbedAsset(_) => "/embed/{asset}",
             Self::Index => "/",
             Self::Description => "/openapi.json",
@@ -103,7 +108,10 @@ impl<R: Runner> App<R> {
                 addresses,
                 Arc::clone(&metrics),
             ),
-            embed: Embed::new(&settings.frame_ancestors),
+            embed: Embed::new(
+                settings.frame_ancestors,
+                settings.preview_origin,
+            ),
             runner,
             metrics,
         }
@@ -157,6 +165,7 @@ impl<R: Runner> Routes for App<R> {
             _ if !embed::is_read(method) => {
                 method_not_allowed(route.name(), "GET, HEAD")
             }
+            Route::Preview => self.embed.preview(),
             Route::EmbedAsset(name) => {
                 embed::asset(name, &exchange.head.headers)
             }

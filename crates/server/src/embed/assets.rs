@@ -78,6 +78,12 @@ impl Assets {
     }
 }
 
+/// A script that was built to stand in a page.
+pub(super) fn text(path: &str) -> String {
+    let file = Files::get(path).map(|file| file.data.into_owned());
+    String::from_utf8(file.unwrap_or_default()).unwrap_or_default()
+}
+
 /// The file at this path below `/embed/`.
 pub(crate) fn asset(path: &str, headers: &HeaderMap) -> Answer {
     let content_type = match path.rsplit('.').next() {

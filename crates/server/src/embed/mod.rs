@@ -2,13 +2,14 @@
 
 mod assets;
 mod page;
+mod preview;
 
 use http::header::{ALLOW, CONTENT_SECURITY_POLICY, REFERRER_POLICY};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use sandpiper_engine::languages::{Catalog, Language, Output, SourceFile};
 
 use crate::http::{Answer, Page, page as answer};
-use crate::settings::FrameAncestors;
+use crate::settings::{FrameAncestors, PreviewOrigin};
 use assets::{Assets, PageFiles};
 
 pub(crate) use assets::asset;
@@ -49,6 +50,7 @@ const HTML: &str = "text/html; charset=utf-8";
 #[derive(Debug)]
 pub(crate) struct Embed {
     frame_ancestors: FrameAncestors,
+    preview_origin: Option<PreviewOrigin>,
     assets: Assets,
 }
 
@@ -66,6 +68,8 @@ struct EditorPage<'a> {
     page_files: PageFiles,
     /// Lets the styles through that the editor makes.
     nonce: &'a str,
+    /// Where documents are shown.
+    preview_url: &'a str,
 }
 
 const fn language(
@@ -78,9 +82,16 @@ const fn language(
 }
 
 impl Embed {
-    pub(crate) fn new(frame_ancestors: &FrameAncestors) -> Self {
-        let frame_ancestors = frame_ancestors.clone();
-        Self { frame_ancestors, assets: Assets::load() }
+    pub(crate) fn new(
+        frame_ancestors: FrameAncestors,
+        preview_origin: Option<PreviewOrigin>,
+    ) -> Self {
+        Self { frame_ancestors, preview_origin, assets: Assets::load() }
+    }
+
+    /// `/embed/preview`.
+    pub(crate) fn preview(&self) -> Answer {
+        preview::page(&self.frame_ancestors)
     }
 
     /// `/embed`, with the query of its URL.
@@ -116,7 +127,9 @@ impl Embed {
             "default-src 'none'; script-src 'self'; \
              style-src 'self' 'nonce-{nonce}'; img-src 'self' data:; \
              connect-src 'self'; base-uri 'none'; form-action 'none'; \
-             require-trusted-types-for 'script'; frame-ancestors {}",
+             require-trusted-types-for 'script'; frame-src {}; \
+             frame-ancestors {}",
+            preview::frame_source(self.preview_origin.as_ref()),
             self.frame_ancestors.as_str()
         );
         // FrameAncestors holds only what a header can.
@@ -160,6 +173,7 @@ impl Embed {
             output: definition.map(Language::output).unwrap_or_default(),
             page_files: self.assets.page_files(grammar),
             nonce,
+            preview_url: &preview::url(self.preview_origin.as_ref()),
         };
         (StatusCode::OK, page::editor(&page))
     }
@@ -204,7 +218,7 @@ mod tests {
     use super::*;
 
     fn check(query: &str, expected: Result<&str, &str>) {
-        let embed = Embed::new(&FrameAncestors::default());
+        let embed = Embed::new(FrameAncestors::default(), None);
         let catalog = Catalog::load([]).unwrap();
         let (status, text) = embed.page(query, &catalog, "0");
         match expected {

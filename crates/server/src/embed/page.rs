@@ -63,6 +63,7 @@ fn config(page: &EditorPage<'_>) -> String {
         "takesStdin": page.takes_stdin,
         "output": page.output,
         "nonce": page.nonce,
+        "previewUrl": page.preview_url,
     });
     config.to_string().replace('<', "\\u003c")
 }
@@ -142,6 +143,7 @@ mod tests {
                 preloads: BTreeSet::from(["assets/cpp-3.js".to_owned()]),
             },
             nonce: "abc",
+            preview_url: "embed/preview",
         });
         let shown = "<figcaption>a&amp;b.c</figcaption><pre>\n\nif (a &lt; \
                      &quot;{{title}}&quot;) {}\n&lt;/script&gt;</pre>";
