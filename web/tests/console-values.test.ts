@@ -91,7 +91,8 @@ describe("formats", () => {
 });
 
 describe("messages", () => {
-  const entry = { level: "log", values: formatted(["a", { b: [1] }, new Error("c")]), depth: 0, table: null, stack: "" };
+  const values = formatted(["a", { b: [1] }, new Error("c")]);
+  const entry = { level: "log", values, depth: 0, table: null, stack: "" };
 
   it("are taken as they are made", () => {
     expect(readMessage({ type: "entry", entry })).toEqual({ type: "entry", entry });

@@ -55,7 +55,8 @@ describe("a document's scripts", () => {
   });
 
   it("do no harm when their map cannot be read", () => {
-    const broken = new DocumentScripts("<script>a();\n//# sourceMappingURL=data:application/json;base64,%%%\n</script>");
+    const map = "//# sourceMappingURL=data:application/json;base64,%%%";
+    const broken = new DocumentScripts(`<script>a();\n${map}\n</script>`);
     expect(broken.origin(1, 9)).toBe("unmapped");
     const open = new DocumentScripts("<script>a();");
     expect(open.origin(1, 9)).toBe("unmapped");

@@ -38,7 +38,8 @@ export function tabled(data: unknown, wanted: unknown): Table | null {
   if (typeof data !== "object" || data === null) return null;
   const named = Array.isArray(wanted) ? wanted.map(String).slice(0, MOST_COLUMNS) : null;
   const rows = members(data);
-  const columns = named ?? [...new Set(rows.flatMap(([, row]) => (isObject(row) ? members(row) : []).map(([key]) => key)))];
+  const keys = rows.flatMap(([, row]) => (isObject(row) ? members(row).map(([key]) => key) : []));
+  const columns = named ?? [...new Set(keys)];
   const shown = columns.slice(0, MOST_COLUMNS);
   const hasPlain = named === null && rows.some(([, row]) => !isObject(row));
   const cells = rows.map(([index, row]) => {

@@ -50,7 +50,9 @@ let listeners: Readonly<Record<string, (event: Event) => void>> | null = null;
 function listen(patch: ConsolePatch): void {
   listeners ??= {
     error: (event) => failed(patch, event),
-    unhandledrejection: (event) => uncaught(patch, "Uncaught (in promise)", (event as PromiseRejectionEvent).reason, ""),
+    unhandledrejection: (event) => {
+      uncaught(patch, "Uncaught (in promise)", (event as PromiseRejectionEvent).reason, "");
+    },
     securitypolicyviolation: (event) => blocked(patch, event as SecurityPolicyViolationEvent),
   };
   for (const [name, listener] of Object.entries(listeners)) addEventListener.call(window, name, listener, true);
