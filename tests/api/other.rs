@@ -57,8 +57,7 @@ fn the_other_pages_take_get_and_head_only() {
         "/healthz",
         "/readyz",
         "/openapi.json",
-        "/embed/page.js",
-        "/embed/page.css",
+        "/embed.js",
     ] {
         for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
             let reply = server.send(method, target, &[], "{}");

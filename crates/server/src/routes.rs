@@ -30,6 +30,8 @@ enum Route<'a> {
     Compile,
     Embed,
     Preview,
+    /// What pages load to embed the editor.
+    EmbedScript,
     /// What stands behind `/embed/`.
     EmbedAsset(&'a str),
     Index,
@@ -65,6 +67,7 @@ impl<'a> Route<'a> {
             b"/products" => Self::Products,
             b"/api/compile" => Self::Compile,
             b"/embed" => Self::Embed,
+            b"/embed.js" => Self::EmbedScript,
             b"/" => Self::Index,
             b"/openapi.json" => Self::Description,
             b"/healthz" => Self::Health,
@@ -81,6 +84,7 @@ impl<'a> Route<'a> {
             Self::Compile => "/api/compile",
             Self::Embed => "/embed",
             Self::Preview => "/embed/preview",
+            Self::EmbedScript => "/embed.js",
             Self::EmbedAsset(_) => "/embed/{asset}",
             Self::Index => "/",
             Self::Description => "/openapi.json",
@@ -166,6 +170,7 @@ impl<R: Runner> Routes for App<R> {
                 method_not_allowed(route.name(), "GET, HEAD")
             }
             Route::Preview => self.embed.preview(),
+            Route::EmbedScript => embed::script(&exchange.head.headers),
             Route::EmbedAsset(name) => {
                 embed::asset(name, &exchange.head.headers)
             }

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, VARY,
+    ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL,
+    CONTENT_ENCODING, CONTENT_TYPE, VARY,
 };
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use rust_embed::{EmbeddedFile, RustEmbed};
@@ -84,8 +85,23 @@ pub(super) fn text(path: &str) -> String {
     String::from_utf8(file.unwrap_or_default()).unwrap_or_default()
 }
 
-/// The file at this path below `/embed/`.
+/// The file at this path below `/embed/`. Its name changes with its contents.
 pub(crate) fn asset(path: &str, headers: &HeaderMap) -> Answer {
+    if !path.starts_with("assets/") {
+        return failure(StatusCode::NOT_FOUND, "not found");
+    }
+    file(path, headers, "public, max-age=31536000, immutable")
+}
+
+/// `/embed.js`, which any page may load, and check the integrity of.
+pub(crate) fn script(headers: &HeaderMap) -> Answer {
+    let mut answer = file("embed.js", headers, "public, max-age=3600");
+    let any = HeaderValue::from_static("*");
+    answer.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, any);
+    answer
+}
+
+fn file(path: &str, headers: &HeaderMap, cache: &'static str) -> Answer {
     let content_type = match path.rsplit('.').next() {
         Some("js") => "text/javascript; charset=utf-8",
         Some("css") => "text/css; charset=utf-8",
@@ -108,9 +124,7 @@ pub(crate) fn asset(path: &str, headers: &HeaderMap) -> Answer {
         let brotli = HeaderValue::from_static("br");
         headers.insert(CONTENT_ENCODING, brotli);
     }
-    // Its name changes with its contents.
-    let forever = "public, max-age=31536000, immutable";
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static(forever));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
     super::add_frame_headers(headers);
     answer
 }

@@ -1,6 +1,7 @@
-//! Area B: the editor page, for one language, and the index page.
+//! Area B: the editor page, for one language, and what stands around it.
 
 mod assets;
+mod index;
 mod page;
 mod preview;
 
@@ -12,7 +13,8 @@ use crate::http::{Answer, Page, page as answer};
 use crate::settings::{FrameAncestors, PreviewOrigin};
 use assets::{Assets, PageFiles};
 
-pub(crate) use assets::asset;
+pub(crate) use assets::{asset, script};
+pub(crate) use index::index;
 
 /// A language of the page.
 struct PageLanguage {
@@ -177,12 +179,6 @@ impl Embed {
         };
         (StatusCode::OK, page::editor(&page))
     }
-}
-
-/// `/`.
-pub(crate) fn index() -> Answer {
-    let languages = LANGUAGES.map(|language| (language.id, language.title));
-    html(StatusCode::OK, page::index(&languages))
 }
 
 /// Whether a method only reads.

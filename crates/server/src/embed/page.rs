@@ -7,7 +7,6 @@ use super::EditorPage;
 use super::assets::PageFiles;
 
 const EDITOR: &str = include_str!("editor.html");
-const INDEX: &str = include_str!("index.html");
 const FAILURE: &str = include_str!("failure.html");
 
 /// The editor page, ready to run its files; they can be read without a script.
@@ -68,18 +67,6 @@ fn config(page: &EditorPage<'_>) -> String {
     config.to_string().replace('<', "\\u003c")
 }
 
-/// The index page, with a link for each language's id and title.
-pub(super) fn index(languages: &[(&str, &str)]) -> String {
-    let mut links = String::new();
-    for (id, title) in languages {
-        links += &format!(
-            "<li><a href=\"embed?lang={id}\">{}</a></li>\n",
-            escaped(title)
-        );
-    }
-    filled(INDEX, &[("languages", &links)])
-}
-
 /// A page that says what is wrong with the request.
 pub(super) fn failure(message: &str) -> String {
     filled(FAILURE, &[("message", &escaped(message))])
@@ -87,7 +74,7 @@ pub(super) fn failure(message: &str) -> String {
 
 /// A template without its first line, which says what it is for, and with each
 /// `{{name}}` replaced, in one pass: what is put in is never a template itself.
-fn filled(template: &str, values: &[(&str, &str)]) -> String {
+pub(super) fn filled(template: &str, values: &[(&str, &str)]) -> String {
     let template = template.split_once('\n').map_or("", |(_, rest)| rest);
     let mut text = String::new();
     let mut parts = template.split("{{");
@@ -101,7 +88,7 @@ fn filled(template: &str, values: &[(&str, &str)]) -> String {
     text
 }
 
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
