@@ -104,6 +104,7 @@ fn measure(sample: &Sample, address: SocketAddr) {
     let folder = rootfs.join("tmp");
     let mounts = [
         (&["-t", "tmpfs", "tmpfs"][..], "tmp"),
+        (&["-t", "tmpfs", "tmpfs"], "artifacts"),
         (&["--rbind", "/proc"], "proc"),
         (&["--rbind", "/dev"], "dev"),
     ];

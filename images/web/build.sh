@@ -25,6 +25,12 @@ npm ci --ignore-scripts --no-audit --no-fund --loglevel=error || {
 echo '==> building the frameworks'
 esbuild=$(ls node_modules/@esbuild/*/bin/esbuild)
 cp "$esbuild" /opt/sandpiper/esbuild
+for name in esbuild parse5 react vue; do
+    mkdir -p "/usr/share/doc/$name"
+    cp "node_modules/$name"/LICENSE* "/usr/share/doc/$name/copyright"
+done
+mkdir -p /usr/share/doc/nodejs
+cp "$(find wheels -name LICENSE -path '*dist-info*' | head -n 1)" /usr/share/doc/nodejs/copyright
 # The parts of the host's settings that name it stay out of the snapshot.
 export ESBUILD_BINARY_PATH=/opt/sandpiper/esbuild NODE_NO_WARNINGS=1
 NODE_ENV=development node launcher/framework.js

@@ -27,16 +27,23 @@ impl Shown<'_> {
         events: &[Value],
         scripts: &Scripts,
     ) -> Result<Vec<String>, String> {
-        let lines = events.iter().map(|event| self.line(event, scripts));
-        Ok(lines.collect::<Result<Vec<_>, _>>()?.concat())
+        let mut lines = Vec::new();
+        for event in events {
+            let line = self.line(event, scripts)?;
+            let is_refusal = event["method"] == "Log.entryAdded";
+            // What is refused may have been told as a request before.
+            lines.extend(
+                line.filter(|line| !is_refusal || !lines.contains(line)),
+            );
+        }
+        Ok(lines)
     }
 
-    /// None, or one.
     fn line(
         &self,
         event: &Value,
         scripts: &Scripts,
-    ) -> Result<Vec<String>, String> {
+    ) -> Result<Option<String>, String> {
         let params = &event["params"];
         let method = event["method"].as_str().ok_or("an event has a name")?;
         let line = match method {
@@ -60,7 +67,7 @@ impl Shown<'_> {
             "Log.entryAdded" => self.entry(&params["entry"]),
             _ => None,
         };
-        Ok(line.into_iter().collect())
+        Ok(line)
     }
 
     /// What the document asks for beyond itself.
@@ -118,13 +125,14 @@ impl Shown<'_> {
     }
 
     /// The innermost position in a submitted file; else in the document, where
-    /// the script there is as it was submitted.
+    /// nothing was built: then its scripts are as they were submitted.
     fn place(
         &self,
         frames: &[(&str, usize, usize)],
         scripts: &Scripts,
     ) -> String {
         let mut in_document = None;
+        let is_built = scripts.sources().next().is_some();
         for (url, line, column) in frames {
             match scripts.origin(url, *line, *column) {
                 Origin::Source(file, line, column)
@@ -132,7 +140,7 @@ impl Shown<'_> {
                 {
                     return format!(" ({file}:{line}:{column})");
                 }
-                Origin::Unmapped if *url == self.url => {
+                Origin::Unmapped if *url == self.url && !is_built => {
                     in_document = in_document.or(Some((line, column)));
                 }
                 Origin::Unmapped if self.files.contains(url) => {

@@ -62,16 +62,20 @@ impl Scripts {
             usize::try_from(number).unwrap_or_default()
         };
         let text = |name: &str| parsed[name].as_str().unwrap_or_default();
-        let map = match text("sourceMapURL") {
-            "" => None,
-            url => Some(Map::read(url)?),
+        let map = match (text("sourceMapURL"), text("url")) {
+            ("", _) => None,
+            // The browser's own, where a frame could not be loaded.
+            (_, url) if url.starts_with("chrome-error:") => None,
+            (map, _) => Some(Map::read(map)?),
         };
-        self.0.push(Script {
-            url: text("url").to_owned(),
-            start: (number("startLine"), number("startColumn")),
-            end: (number("endLine"), number("endColumn")),
-            map,
-        });
+        let mut start = (number("startLine"), number("startColumn"));
+        let mut end = (number("endLine"), number("endColumn"));
+        if parsed["hasSourceURL"] == true {
+            // A script with a name of its own counts from its own start.
+            (start, end) = ((0, 0), (usize::MAX, 0));
+        }
+        let url = text("url").to_owned();
+        self.0.push(Script { url, start, end, map });
         Ok(())
     }
 

@@ -21,6 +21,11 @@ use crate::unpack::unpack;
 /// Longest list of checksums that is read.
 const SUMS_BYTES: u64 = 1 << 20;
 
+/// How much larger an archive may be when it is unpacked: an image takes three
+/// to four times its archive. A small one may always take this many bytes.
+const UNPACKED_TIMES: u64 = 100;
+const UNPACKED_BYTES: u64 = 64 << 20;
+
 /// What is known of one image while a file is imported.
 #[derive(Debug)]
 pub enum Imported {
@@ -168,8 +173,9 @@ impl Import<'_> {
             report(Progress::part(Stage::Unpacking, bytes, size));
         };
         let mut counted = Counted::new(content, &mut done);
+        let most = UNPACKED_BYTES.max(size.saturating_mul(UNPACKED_TIMES));
         let unpacked = Decoder::new(&mut counted)
-            .and_then(|archive| unpack(archive, &image));
+            .and_then(|archive| unpack(Bounded { archive, most }, &image));
         // To its end, also where it could not be unpacked: damage explains it.
         let rest = io::copy(&mut counted, &mut io::sink());
         let damaged = |why: &str| {
@@ -188,6 +194,24 @@ impl Import<'_> {
         }
         report(Progress::start(Stage::Checking));
         checked(recipe, self.check, image)
+    }
+}
+
+/// An archive that must not fill the disk: it is checked when it is unpacked.
+struct Bounded<T> {
+    archive: T,
+    /// Bytes that may still come.
+    most: u64,
+}
+
+impl<T: Read> Read for Bounded<T> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.archive.read(buffer)?;
+        let left = self.most.checked_sub(length as u64);
+        self.most = left.ok_or_else(|| {
+            io::Error::other("it unpacks to more than a hundred times its size")
+        })?;
+        Ok(length)
     }
 }
 

@@ -18,6 +18,9 @@ use crate::rootfs::{MOUNT_POINTS, image_mode};
 const BENEATH: ResolveFlags =
     ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS);
 
+/// Longest manifest that is read; it lists some hundred packages.
+const MANIFEST_BYTES: u64 = 1 << 20;
+
 /// Unpacks `archive` into the empty folder `image`.
 ///
 /// # Errors
@@ -48,12 +51,19 @@ fn unpack_entry(
     path: &Path,
 ) -> io::Result<()> {
     let path = checked(path)?;
+    let kind = entry.header().entry_type();
+    if path == Path::new(Manifest::FILE)
+        && (kind != EntryType::Regular || entry.size() > MANIFEST_BYTES)
+    {
+        // It is read outside of every box.
+        return Err(refused("it is no file, or too long"));
+    }
     let (parent, name) = parent_of(image, &path)?;
     let mode = entry.header().mode()?;
     if mode & 0o6000 != 0 {
         return Err(refused("it has a set-id bit"));
     }
-    match entry.header().entry_type() {
+    match kind {
         EntryType::Directory => {
             rustix::fs::mkdirat(&parent, &name, Mode::RWXU)?;
             let folder = open_folder(&parent, &name)?;

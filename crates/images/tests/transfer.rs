@@ -291,4 +291,25 @@ fn hostile_archives_are_refused() {
     );
     check(&[through(), entry("rootfs/etc", Regular, "", 0o644)], "rootfs/etc");
     check(&[entry("rootfs/tmp", Symlink, "/tmp", 0o777)], "no folder");
+    for kind in [Symlink, Link, Directory] {
+        let manifest = entry("manifest.json", kind, "rootfs/tmp", 0o644);
+        check(&[manifest], "manifest.json: it is no file");
+    }
+}
+
+#[test]
+fn an_archive_that_grows_beyond_measure_is_refused() {
+    let (here, there) =
+        (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let recipe = recipe("one", "");
+    let (store, root) = store_with(here.path(), &recipe);
+    let file = fs::File::create(root.join("zeros")).unwrap();
+    file.set_len(128 << 20).unwrap();
+    let file = export(&store, &recipe);
+    assert!(file.len() < 1 << 20, "it is small as long as it is packed");
+    let said = import(there.path(), std::slice::from_ref(&recipe), &file);
+    assert!(said.contains("a hundred times its size"), "{said:?}");
+    let images = fs::read_dir(there.path().join("images")).unwrap();
+    let mut names = images.map(|it| it.unwrap().file_name());
+    assert!(names.all(|it| !it.to_string_lossy().starts_with('.')));
 }

@@ -1,4 +1,5 @@
-// Runs the framework's source generators for programs that ask for them.
+// Runs the framework's source generators for programs that ask for them. Where
+// the image has none, the compiler tells what is missing.
 using System;
 using System.Collections.Generic;
 using System.IO;
@@ -31,6 +32,7 @@ static class Generators
     {
         string[] texts = trees.Select(tree => tree.ToString()).ToArray();
         ISourceGenerator[] wanted = Known
+            .Where(known => File.Exists(PathOf(known.Assembly)))
             .Where(known => texts.Any(text => text.Contains(known.Word)))
             .Select(known => Load(known.Assembly, known.Type))
             .ToArray();
@@ -41,9 +43,11 @@ static class Generators
         return complete;
     }
 
+    static string PathOf(string assembly) => Path.Combine(Folder, assembly + ".dll");
+
     static ISourceGenerator Load(string assembly, string type)
     {
-        Assembly loaded = Assembly.LoadFrom(Path.Combine(Folder, assembly + ".dll"));
+        Assembly loaded = Assembly.LoadFrom(PathOf(assembly));
         var generator = (IIncrementalGenerator)Activator.CreateInstance(loaded.GetType(type, true));
         return generator.AsSourceGenerator();
     }

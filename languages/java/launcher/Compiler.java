@@ -27,6 +27,8 @@ final class Compiler {
     private static final List<String> OPTIONS = List.of(
         "-d", CLASSES.toString(),
         "-proc:none",
+        // Plugins are looked for here, and not among the submitted files.
+        "-processorpath", "",
         // Names of variables are in the messages of NullPointerExceptions.
         "-g",
         // What javac itself takes where there is no JVM around it.

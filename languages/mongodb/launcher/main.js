@@ -41,14 +41,18 @@ function serverIsReady(log) {
 
 async function submit({ shell, trace }, entry) {
   trace.install();
+  // Node's own would print its stack and the shell's.
+  process.abort = () => process.kill(process.pid, 'SIGABRT');
   let part = null;
-  const fail = (error) => end(shell, error, part && `${entry}:${part.line}:${part.column + 1}`);
+  const fail = (error) => end(shell, error, part && `${entry}:${part.line}`);
   process.on('uncaughtException', fail);
   process.on('unhandledRejection', fail);
   try {
     const text = fs.readFileSync(entry, 'utf8').replace(/^\uFEFF|^#!.*/, '');
     for (part of statements(text, entry, (word) => shell.isCommand(word))) {
       const value = await shell.evaluate(part, entry);
+      // What the statement left to fail by itself fails now.
+      await new Promise(setImmediate);
       const printed = part.isSilent ? '' : shell.printed(value);
       if (printed || value === '') process.stdout.write(`${printed}\n`);
     }
@@ -60,7 +64,9 @@ async function submit({ shell, trace }, entry) {
 
 /** Tells the error and its place, and ends the run. */
 function end(shell, error, place) {
-  const thrown = error instanceof Object ? error : new Error(String(error));
+  // Errors of the script's own context are no instances of this one's classes.
+  const isObject = typeof error === 'object' && error !== null;
+  const thrown = isObject ? error : new Error(String(error));
   const stack = String(thrown.stack ?? '');
   const frames = stack.split('\n').filter((line) => line.startsWith('    at '));
   if (frames.length === 0 && place && stack) frames.push(`    at ${place}`);

@@ -78,6 +78,8 @@ class Shell {
       ioProvider: new Surroundings(),
       shellCliOptions: this.options,
     });
+    // Nobody answers.
+    this.repl.onPrompt = undefined;
   }
 
   /** Connects to a server that accepts connections. */
@@ -88,7 +90,7 @@ class Shell {
     await this.repl.initialize(provider);
     this.mapRewrittenCode();
     // The rewriter and the evaluator do their first work now.
-    await this.evaluate({ text: 'db.getName()', line: 1, column: 0 }, 'warm');
+    await this.evaluate({ text: 'db.getName()', line: 1, column: 0 }, null);
   }
 
   isCommand(word) {
@@ -130,23 +132,45 @@ class Shell {
     let map = null;
     rewriter.step = (ast, source, plugins, options = {}) => {
       const more = { ...options };
-      if (!ast) more.parserOpts = this.start;
+      if (!ast) {
+        more.parserOpts = { ...this.start, allowAwaitOutsideFunction: true };
+      }
       if (options.code) more.sourceMaps = true;
       const result = step.call(rewriter, ast, source, plugins, more);
-      map = result.map ?? map;
-      return result;
+      if (!options.code) return result;
+      map = result.map;
+      return { ...result, code: surviving(result.code) };
     };
     const { customEval } = Object.getPrototypeOf(shellEvaluator);
-    shellEvaluator.customEval = (run, input, context, name) => {
+    shellEvaluator.customEval = async (run, input, context, name) => {
       const file = this.files.get(name) ?? this.trace.submitted(name);
       const noted = (code, ...rest) => {
-        if (file) this.trace.add(name, file, map);
+        this.trace.add(name, { file, map, code });
         this.start = {};
         return run(code, ...rest);
       };
-      return customEval.call(shellEvaluator, noted, input, context, name);
+      try {
+        return await customEval.call(shellEvaluator, noted, input, context, name);
+      } catch (error) {
+        if (error?.code === 'BABEL_PARSE_ERROR' && !error.file) {
+          error.file = file ?? name;
+          error.message = `${error.file}: ${error.message}`;
+          error.stack = '';
+        }
+        throw error;
+      }
     };
   }
+}
+
+/**
+ * Rewritten code that passes a stack overflow on: what the rewriter has for
+ * every error calls a function, which overflows as well, and the first error
+ * is lost.
+ */
+function surviving(code) {
+  const call = /\b(\w+) ?= ?(_de\d*)\(\1\);/g;
+  return code.replace(call, 'try { $1 = $2($1); } catch {}');
 }
 
 module.exports = { Shell };

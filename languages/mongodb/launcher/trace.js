@@ -3,7 +3,6 @@
 // left out.
 'use strict';
 
-const path = require('node:path');
 const { TraceMap, originalPositionFor } = require('@jridgewell/trace-mapping');
 
 // Enough to reach the submission through the driver's own frames.
@@ -13,52 +12,75 @@ const SHOWN = 10;
 class Trace {
   constructor(folder) {
     this.folder = folder;
-    /** Source maps of evaluated code by the name it was evaluated under. */
-    this.maps = new Map();
+    /** {file, code, map} by the name under which it was evaluated. */
+    this.evaluated = new Map();
   }
 
   /** Takes over the stack traces of every context. */
   install() {
     Error.stackTraceLimit = STACK_DEPTH;
     Error.prepareStackTrace = (error, sites) => {
-      const frames = sites.map((site) => this.frame(site)).filter(Boolean);
-      return [heading(error), ...frames.slice(0, SHOWN)].join('\n');
+      const frames = this.frames(sites).slice(0, SHOWN);
+      return [heading(error), ...frames.map(written)].join('\n');
     };
   }
 
-  /** Remembers where the lines of `name` come from. */
-  add(name, file, map) {
-    this.maps.set(name, { file, map });
+  /** Remembers what was evaluated under a name, and where it comes from. */
+  add(name, evaluated) {
+    this.evaluated.set(name, evaluated);
   }
 
   /** A name in the submission, or null for what is not part of it. */
   submitted(file) {
-    const relative = path.relative(this.folder, file);
-    const isOutside = relative.startsWith('..') || path.isAbsolute(relative);
-    return isOutside ? null : relative;
+    const start = `${this.folder}/`;
+    return file.startsWith(start) ? file.slice(start.length) : null;
   }
 
-  frame(site) {
-    const name = site.getFileName();
-    if (!name) return null;
-    const place = this.place(name, site);
-    if (!place) return null;
-    const caller = callerName(site);
-    return caller ? `    at ${caller} (${place})` : `    at ${place}`;
-  }
-
-  place(name, site) {
-    const line = site.getLineNumber();
-    const column = site.getColumnNumber();
-    const evaluated = this.maps.get(name);
-    if (!evaluated) {
-      const file = path.isAbsolute(name) ? this.submitted(name) : null;
-      return file && !file.includes('node_modules') ? `${file}:${line}:${column}` : null;
+  frames(sites) {
+    const frames = [];
+    for (const site of sites) {
+      const name = site.getFileName();
+      const evaluated = this.evaluated.get(name);
+      const caller = callerName(site);
+      if (evaluated && isWrapper(evaluated, site)) {
+        // It has the name, the function in it the place.
+        if (frames.length > 0) frames.at(-1).caller ??= caller;
+        continue;
+      }
+      const place = evaluated ? origin(evaluated, site) : this.place(name, site);
+      if (place) frames.push({ caller, place });
     }
-    evaluated.traced ??= new TraceMap(evaluated.map);
-    const found = originalPositionFor(evaluated.traced, { line, column: column - 1 });
-    return found.line ? `${evaluated.file}:${found.line}:${found.column + 1}` : null;
+    return frames;
   }
+
+  /** The place of a frame in a module of the submission. */
+  place(name, site) {
+    const file = name ? this.submitted(name) : null;
+    const line = site.getLineNumber();
+    return file && !file.includes('node_modules') ? `${file}:${line}` : null;
+  }
+}
+
+/** Where rewritten code comes from; its columns say nothing. */
+function origin(evaluated, site) {
+  evaluated.traced ??= new TraceMap(evaluated.map);
+  const place = { line: site.getLineNumber(), column: site.getColumnNumber() - 1 };
+  const { line } = originalPositionFor(evaluated.traced, place);
+  return line && evaluated.file ? `${evaluated.file}:${line}` : null;
+}
+
+/**
+ * Whether a frame is that of a function into which the rewriter put another
+ * one with the submitted code.
+ */
+function isWrapper(evaluated, site) {
+  evaluated.lines ??= evaluated.code.split('\n');
+  const line = evaluated.lines[site.getLineNumber() - 1] ?? '';
+  return line.trimStart().startsWith('})()') || /^return _msp/.test(line.trim());
+}
+
+function written({ caller, place }) {
+  return caller ? `    at ${caller} (${place})` : `    at ${place}`;
 }
 
 /** What the program calls the function; nothing for the script itself. */

@@ -63,6 +63,9 @@ static void prepare(void) {
     PyConfig config;
     PyConfig_InitPythonConfig(&config);
     config.parse_argv = 0;
+    // It is in the home folder, which is the submission's: its files would run
+    // before the program.
+    config.user_site_directory = 0;
     // The submission's folder stays as it was submitted.
     config.write_bytecode = 0;
     // Subprocesses and multiprocessing start the real interpreter.

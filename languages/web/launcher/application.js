@@ -1,10 +1,12 @@
 // An application of React or Vue: the page it stands in, and how its entry is
 // mounted when it does not do that itself.
+import { babelParse, walk } from "@vue/compiler-sfc";
 import { Faults, fault } from "./faults.js";
 import { join } from "./files.js";
 import { NOTHING } from "./map.js";
 import { document } from "./page.js";
 
+const MOUNTING = /^(createRoot|hydrateRoot|createApp|createSSRApp)$/;
 const NAMES = { react: "root", vue: "app" };
 
 /** The document of the application that starts with `entry`. */
@@ -48,8 +50,7 @@ async function mounting(bundle, entry) {
   const capital = names.filter((one) => /^\p{Lu}/u.test(one));
   const exported = names.includes("default") ? "default" : capital.length === 1 ? capital[0] : null;
   const imports = bundle.files.text(entry);
-  const mountsItself = !isComponent && /\b(createRoot|hydrateRoot|createApp|createSSRApp|render)\s*\(/.test(imports);
-  if (mountsItself) return entry;
+  if (!isComponent && mountsItself(imports, /\.[mc]?tsx?$/.test(entry))) return entry;
   if (exported == null) {
     if (name === "react" && !/^\s*import\b/m.test(imports) || capital.length > 1) {
       throw new Faults([nothing(bundle, entry)]);
@@ -59,6 +60,25 @@ async function mounting(bundle, entry) {
   const code = name === "react" ? REACT : VUE;
   const contents = code(JSON.stringify(entry), exported) + NOTHING;
   return bundle.add(`${entry}?mount`, { file: null, contents, loader: "js" });
+}
+
+/** Whether a script calls what mounts a component, by its name or as a method. */
+function mountsItself(text, isTyped) {
+  const plugins = isTyped ? ["typescript", "decorators"] : ["decorators"];
+  let isFound = false;
+  const enter = ({ type, callee }) => {
+    isFound ||= type === "CallExpression" && MOUNTING.test((callee.property ?? callee).name);
+  };
+  const options = (more) => ({ sourceType: "module", plugins: [...plugins, ...more] });
+  for (const more of [["jsx"], []]) {
+    try {
+      walk(babelParse(text, options(more)), { enter });
+      return isFound;
+    } catch {
+      // Types in angle brackets are no JSX.
+    }
+  }
+  return false;
 }
 
 function nothing(bundle, entry) {

@@ -13,6 +13,7 @@ const LOADERS = {
   json: "json", css: "css", txt: "text", md: "text", csv: "text", html: "text",
 };
 const PREPROCESSED = { scss: "Sass", sass: "Sass", less: "Less", styl: "Stylus" };
+const SCRIPTS = /^[jt]sx?$/;
 const DEFINED = {
   "process.env.NODE_ENV": '"development"',
   "import.meta.env": '{"MODE":"development","DEV":true,"PROD":false,"SSR":false,"BASE_URL":"/"}',
@@ -60,7 +61,7 @@ export class Bundle {
       if (path.endsWith(".map")) continue;
       const name = this.#named(path);
       const map = outputs.find((other) => other.path === `${path}.map`);
-      texts.set(name, name.endsWith(".js") ? asScript(text) + this.#map(map.text) : text);
+      texts.set(name, name.endsWith(".js") ? asScript(asModules(text)) + this.#map(map.text) : text);
     }
     return texts;
   }
@@ -161,9 +162,14 @@ export class Bundle {
   #load({ path: absolute, with: attributes }) {
     const name = this.#named(absolute);
     const part = this.parts.get(name);
-    if (part) return { contents: part.contents, loader: part.loader };
+    if (part) {
+      const isOurs = part.map || part.file === null;
+      return { contents: isOurs ? part.contents : unmapped(part), loader: part.loader };
+    }
     const isFile = this.files.has(name);
     const [, path, query] = isFile ? [null, name, ""] : /^(.*?)(?:\?([a-z&]+))?$/s.exec(name);
+    // esbuild itself looks for what an import by pattern means, in all folders.
+    if (!this.files.has(path)) return refused({ text: "this leads out of the submitted files" });
     const text = this.files.text(path);
     const ending = /\.([^./]+)$/.exec(path)?.[1].toLowerCase() ?? "";
     if (query === "raw" || query === "inline") return { contents: text, loader: "text" };
@@ -175,19 +181,21 @@ export class Bundle {
       return refused({ text: `${path} needs ${PREPROCESSED[ending]}, which is not there: write CSS` });
     }
     if (attributes?.type === "css") return { contents: sheet(text), loader: "js" };
-    if (/\.module\.css$/i.test(path) && this.framework) return { contents: text, loader: "local-css" };
+    const isLocal = /\.module\.css$/i.test(path) && this.framework;
     const isJsx = this.framework?.name === "react" && LOADERS[ending] === "js";
-    const loader = isJsx ? "jsx" : LOADERS[ending];
-    if (loader && isModule(text)) return { contents: `${text}\nexport {};`, loader };
-    return loader ? { contents: text, loader } : { contents: dataUrl(path, text), loader: "text" };
+    const loader = isLocal ? "local-css" : isJsx ? "jsx" : LOADERS[ending];
+    if (!loader) return { contents: dataUrl(path, text), loader: "text" };
+    const contents = isModule(text) && SCRIPTS.test(loader) ? `${text}\nexport {};` : text;
+    return { contents: unmapped({ contents, loader }), loader };
   }
 
   #component(path) {
     try {
       return componentParts(this, path);
     } catch (error) {
-      if (!(error instanceof Faults)) throw error;
-      this.#found.push(...error.list);
+      const isDeep = error instanceof RangeError;
+      if (!isDeep && !(error instanceof Faults)) throw error;
+      this.#found.push(...(isDeep ? [fault({ file: path }, "this is nested too deeply")] : error.list));
       // Others that import it have nothing to be told of.
       return "export default {};";
     }
@@ -208,8 +216,9 @@ export class Bundle {
   }
 
   #fault({ text, location, notes, detail }) {
-    const message = text.replaceAll('"package:', '"');
-    const note = detail?.note ?? notes.map((one) => one.text.replaceAll('"package:', '"'))[0];
+    const isJsx = text.startsWith("The JSX syntax extension");
+    const message = isJsx ? "JSX is no JavaScript of a browser" : text.replaceAll('"package:', '"');
+    const note = detail?.note ?? hint(text, location) ?? notes.map(noted).find(Boolean);
     const name = location?.file ?? "";
     const at = location ? this.#place(name, location) : { file: "" };
     const size = location ? Buffer.from(location.lineText) : null;
@@ -222,7 +231,10 @@ export class Bundle {
     const bytes = Buffer.from(lineText);
     const before = bytes.subarray(0, column).toString();
     const part = this.parts.get(name);
-    if (part?.file == null) return { file: name, line, column: characters(before) + 1 };
+    if (part?.file == null) {
+      const file = [name, name.replace(/\?.*$/s, "")].find((one) => this.files.has(one)) ?? "";
+      return part ? { file } : { file, line, column: characters(before) + 1 };
+    }
     if (part.isInPlace) return { file: part.file, line, column: characters(before) + 1 };
     const text = this.files.text(part.file);
     const found = part.map && origin(part.map, line, before.length);
@@ -240,17 +252,43 @@ export class Bundle {
 
 /** What helps with messages that do not say what is usually wrong. */
 function hint(text, location) {
+  if (text.startsWith("The JSX syntax extension")) {
+    return "it is built where the language is React: here, document.createElement makes elements";
+  }
   const isMarkup = text === "Unterminated regular expression" && location?.lineText.includes("</");
   return isMarkup
     ? "elements side by side need a parent, as in <>…</>; and what is opened before must be closed"
     : null;
 }
 
+/** Namespaces say that they are modules, as the browser's do: Vue asks. */
+const asModules = (code) =>
+  code.replace(
+    "\nvar __export = (target, all) => {",
+    '$&__defProp(target, Symbol.toStringTag, { value: "Module" });',
+  );
+
 /** What esbuild would take for CommonJS, because of its `this`. */
 const isModule = (text) =>
   /^\s*import\b/m.test(text) && /\bthis\b/.test(text) && !/\bexport\b/.test(text);
 
-const noted = ({ text, location }) => text.replace(/ is here:$/, ` is in line ${location?.line}`);
+/** What esbuild adds, unless it speaks of its own settings. */
+function noted({ text, location }) {
+  const words = text.replace(/ \(it was loaded with the "[\w-]+" loader\)/, "");
+  if (/esbuild|\bloaders?\b/.test(words)) return null;
+  return words.replace(/ is here:$/, ` is in line ${location?.line}`);
+}
+
+/**
+ * Contents whose own source map esbuild does not read: the last comment that
+ * names one counts, and esbuild passes over an address that is broken.
+ */
+function unmapped({ contents, loader }) {
+  if (!contents.includes("sourceMappingURL=")) return contents;
+  const words = "# sourceMappingURL=data:,%";
+  if (SCRIPTS.test(loader)) return `${contents}\n//${words}`;
+  return loader.endsWith("css") ? `${contents}\n/*${words} */` : contents;
+}
 
 const refused = ({ text, note = null }) => ({ errors: [{ text, detail: { note } }] });
 

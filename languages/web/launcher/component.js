@@ -34,22 +34,24 @@ class Component {
     this.descriptor = descriptor;
     this.id = createHash("sha256").update(path).digest("hex").slice(0, 8);
     this.isScoped = descriptor.styles.some((style) => style.scoped);
+    this.faults = [];
     this.#check();
   }
 
   code() {
     const { script, scriptSetup, template } = this.descriptor;
     const lines = [];
-    if (script?.src) lines.push(`import main from ${this.#quoted(script.src)};`);
-    else if (script || scriptSetup) lines.push(`import main from ${this.#script()};`);
+    const from = script?.src && this.#found(script.src);
+    if (from) lines.push(`import main from ${JSON.stringify(relative(this.path, from))};`);
+    else if (scriptSetup || (script && !script.src)) lines.push(`import main from ${this.#script()};`);
     else lines.push("const main = {};");
     lines.push("const component = main;");
-    if (template && !this.isInline) {
-      lines.push(`import { render } from ${this.#template()};`, "component.render = render;");
-    }
+    const rendered = template && !this.isInline ? this.#template() : null;
+    if (rendered) lines.push(`import { render } from ${rendered};`, "component.render = render;");
     this.descriptor.styles.forEach((style, index) => lines.push(...this.#style(style, index)));
     if (this.isScoped) lines.push(`component.__scopeId = "data-v-${this.id}";`);
     lines.push(`component.__file = ${JSON.stringify(this.path)};`, "export default component;");
+    if (this.faults.length > 0) throw new Faults(this.faults);
     return lines.join("\n") + NOTHING;
   }
 
@@ -100,6 +102,7 @@ class Component {
   #template() {
     const { template } = this.descriptor;
     const file = template.src ? this.#found(template.src) : this.path;
+    if (!file) return null;
     const source = template.src ? this.files.text(file) : template.content;
     const result = compileTemplate({
       ...this.#templateSettings(),
@@ -137,7 +140,10 @@ class Component {
   /** The lines that bring a style in, and its class names where it is a module. */
   #style(style, index) {
     const file = style.src ? this.#found(style.src) : this.path;
-    const source = style.src ? this.files.text(file) : this.#padded(style);
+    if (!file) return [];
+    const text = style.src ? this.files.text(file) : this.#padded(style);
+    // PostCSS would look for the map.
+    const source = text.replace(/(\/\*\s*# sourceMappingURL)=/g, "$1 ");
     const result = compileStyle({
       source,
       filename: file,
@@ -174,17 +180,15 @@ class Component {
     return JSON.stringify(name);
   }
 
-  #quoted(source) {
-    return JSON.stringify(relative(this.path, this.#found(source)));
-  }
-
+  /** The file that a part stands in; a fault where there is none. */
   #found(source) {
     const found = byName(this.files, this.path, source);
     if (found) return found.path;
     const { text, note } = missing(this.files, this.path, source);
     const offset = Math.max(0, this.text.indexOf(source));
     const length = source.length;
-    throw new Faults([fault(place(this.path, this.text, offset), text, { length, note })]);
+    this.faults.push(fault(place(this.path, this.text, offset), text, { length, note }));
+    return null;
   }
 
   #compiled(settings) {

@@ -31,11 +31,18 @@ export function place(file, text, offset) {
 /** How many characters a text has. */
 export const characters = (text) => [...text].length;
 
-/** The faults as text, in the order of files and lines in which they came. */
+/** The faults as text: file by file as they came, each from top to bottom. */
 export function told(list, files) {
+  const order = [...new Set(list.map(({ file }) => file))];
+  const sorted = list.toSorted(
+    (a, b) =>
+      order.indexOf(a.file) - order.indexOf(b.file) ||
+      (a.line ?? 0) - (b.line ?? 0) ||
+      (a.column ?? 0) - (b.column ?? 0),
+  );
   const seen = new Set();
   const texts = [];
-  for (const one of list) {
+  for (const one of sorted) {
     const text = tell(one, files);
     if (!seen.has(text)) texts.push(text);
     seen.add(text);

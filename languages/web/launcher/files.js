@@ -21,6 +21,7 @@ export class Files {
 
   /** Without a byte order mark. */
   text(path) {
+    if (!this.has(path)) throw new Error(`there is no file "${path}"`);
     if (!this.#texts.has(path)) {
       const bytes = readFileSync(posix.join(this.root, path));
       this.#texts.set(path, new TextDecoder().decode(bytes));

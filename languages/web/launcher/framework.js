@@ -71,5 +71,6 @@ for (const [name, packages] of Object.entries(PACKAGES)) {
   const built = await esbuild.build({ ...SETTINGS, stdin, format: "iife", plugins: [patches] });
   const code = asScript(built.outputFiles[0].text);
   writeFileSync(`${name}.json`, JSON.stringify({ name, packages: exported }));
-  writeFileSync(`${name}.js`, code.trimEnd());
+  // Stacks show which frames are not the program's.
+  writeFileSync(`${name}.js`, `${code.trimEnd()}\n//# sourceURL=${name}.development.js\n`);
 }

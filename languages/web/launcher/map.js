@@ -34,6 +34,24 @@ export function comment(json, fileOf, textOf) {
   return `//# sourceMappingURL=data:application/json;base64,${data}\n`;
 }
 
+/** A map of code that stands in its file as it does here, from a place on. */
+export function identity(file, text, code, { line, column }) {
+  let last = { line: 0, column: 0 };
+  const lines = code.split("\n").map((words, index) => {
+    const from = index === 0 ? column - 1 : 0;
+    let before = 0;
+    const segments = [...words.matchAll(/[\w$]+|[^\s\w$]/g)].map(({ index: at }) => {
+      const now = { line: line - 1 + index, column: from + at };
+      const fields = [at - before, 0, now.line - last.line, now.column - last.column];
+      [before, last] = [at, now];
+      return fields.map(encode).join("");
+    });
+    return segments.join(",");
+  });
+  const map = { version: 3, sources: [file], mappings: lines.join(";") };
+  return comment(JSON.stringify(map), (name) => name, () => text);
+}
+
 /** A map that says nothing: code that has no source. */
 export const NOTHING =
   "\n//# sourceMappingURL=data:application/json," +
@@ -52,4 +70,15 @@ function decode(segment) {
     value = shift = 0;
   }
   return numbers;
+}
+
+function encode(number) {
+  let rest = number < 0 ? (-number << 1) | 1 : number << 1;
+  let letters = "";
+  do {
+    const digit = rest & 31;
+    rest >>>= 5;
+    letters += DIGITS[rest > 0 ? digit | 32 : digit];
+  } while (rest > 0);
+  return letters;
 }

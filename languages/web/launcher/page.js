@@ -49,10 +49,15 @@ class Page {
     this.text = text;
   }
 
-  walk(node) {
-    if (node.tagName && node.sourceCodeLocation) this.#element(node);
-    for (const child of node.childNodes ?? []) this.walk(child);
-    if (node.content) this.walk(node.content);
+  /** In the page's order; a page may be deeper than calls can be. */
+  walk(root) {
+    const waiting = [root];
+    while (waiting.length > 0) {
+      const node = waiting.pop();
+      if (node.tagName && node.sourceCodeLocation) this.#element(node);
+      if (node.content) waiting.push(node.content);
+      for (const child of (node.childNodes ?? []).toReversed()) waiting.push(child);
+    }
   }
 
   #element(node) {
@@ -168,8 +173,7 @@ class Page {
       if (!(error instanceof Faults)) throw error;
       this.faults.push(...error.list);
     }
-    const order = (one) => (one.file === this.file ? (one.line ?? 0) : Infinity);
-    throw new Faults(this.faults.sort((a, b) => (order(a) < order(b) ? -1 : order(a) > order(b))));
+    throw new Faults(this.faults);
   }
 
   edited() {

@@ -3,6 +3,7 @@
 import { Script } from "node:vm";
 import * as esbuild from "esbuild";
 import { fault, place } from "./faults.js";
+import { identity } from "./map.js";
 import { attribute } from "./page.js";
 import { asAttribute, asScript, asStyle, fitsScript, isElsewhere, named, scriptUrl } from "./text.js";
 
@@ -14,6 +15,7 @@ const REGISTRY = 'globalThis[Symbol.for("modules")]';
 export class Scripts {
   #modules = [];
   #classic = [];
+  #inline = [];
 
   /** `mount` is null, or says for a module's path by what name it is built. */
   constructor(page, mount) {
@@ -43,6 +45,7 @@ export class Scripts {
       const code = isTyped ? await this.#untyped(text, node, file) : text;
       if (code == null || !this.#parses(code, node, file)) continue;
       if (file != null || isTyped) this.#place(node, file, code);
+      else this.#inline.push(node);
     }
     this.#entries();
   }
@@ -97,7 +100,7 @@ export class Scripts {
   #importMap(node) {
     let imports = {};
     try {
-      imports = JSON.parse(this.#inner(node)).imports ?? {};
+      imports = JSON.parse(this.#inner(node))?.imports ?? {};
     } catch (error) {
       const at = place(this.page.file, this.page.text, node.sourceCodeLocation.startOffset);
       this.page.faults.push(fault(at, `the import map is not JSON: ${error.message}`));
@@ -143,7 +146,23 @@ export class Scripts {
       const own = `await ${REGISTRY}[${index}]();`;
       this.#replace(node, index === 0 ? outputs.get("modules.js") : own);
     });
-    if (this.#modules.length === 0) return;
+    if (this.#modules.length > 0) this.#before(outputs);
+    for (const node of this.#inline) this.#mapped(node);
+  }
+
+  /** What was taken in before a script has moved it: its errors name the page's lines. */
+  #mapped(node) {
+    const { startTag, endTag } = node.sourceCodeLocation;
+    const at = endTag?.startOffset;
+    const hasMoved = ({ start, text }) => start < startTag.startOffset && text.includes("\n");
+    if (at == null || !this.page.edits.some(hasMoved)) return;
+    const { file, text } = this.page;
+    const map = identity(file, text, this.#inner(node), place(file, text, startTag.endOffset));
+    this.page.edits.push({ start: at, end: at, text: `\n${map}` });
+  }
+
+  /** The framework and the styles that the modules need. */
+  #before(outputs) {
     const start = this.#modules[0].node.sourceCodeLocation.startOffset;
     const { edits, head } = this.page;
     const { framework, imported } = this.page.bundle;
