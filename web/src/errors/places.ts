@@ -67,9 +67,8 @@ const PATTERNS: Readonly<Record<string, readonly string[]>> = {
 };
 
 function matches(pattern: string, text: string, sources: Sources, language: string): Place[] {
-  const filled = pattern.replaceAll("PATH", sources.pathPattern).replaceAll("NAME", sources.namePattern);
   const places: Place[] = [];
-  for (const match of text.matchAll(new RegExp(filled, "gmd"))) {
+  for (const match of text.matchAll(compiled(pattern, sources))) {
     const groups = match.groups ?? {};
     const span = match.indices?.groups?.["at"];
     const path = groups["path"] ?? sources.named(groups["name"] ?? "", folderOf(groups["class"] ?? ""));
@@ -80,6 +79,20 @@ function matches(pattern: string, text: string, sources: Sources, language: stri
     places.push({ start: span[0], end: span[1], path, line, column });
   }
   return places;
+}
+
+const known = new WeakMap<Sources, Map<string, RegExp>>();
+
+/** The pattern for these files, made once. */
+function compiled(pattern: string, sources: Sources): RegExp {
+  const own = known.get(sources) ?? new Map<string, RegExp>();
+  known.set(sources, own);
+  const made = own.get(pattern);
+  if (made !== undefined) return made;
+  const filled = pattern.replaceAll("PATH", sources.pathPattern).replaceAll("NAME", sources.namePattern);
+  const expression = new RegExp(filled, "gmd");
+  own.set(pattern, expression);
+  return expression;
 }
 
 /** `org.example.App.main` is in the folder `org/example`; a module or loader before it counts for nothing. */
@@ -96,8 +109,11 @@ function undisplayed(line: string | undefined, column: number): number {
   for (const character of line) {
     if (shown >= column) break;
     if (character === "\t") shown += 8 - ((shown - 1) % 8);
-    else shown += /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u.test(character) ? 2 : 1;
+    else shown += WIDE.test(character) ? 2 : 1;
     index += character.length;
   }
   return index + 1;
 }
+
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;

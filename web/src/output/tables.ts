@@ -53,7 +53,7 @@ function tableAt(text: string, start: number): { table: ResultTable; end: number
   }
   const isNumeric = widths.map((_, column) => isAlignedRight(rows.map((row) => row[column] ?? "")));
   const table: ResultTable = {
-    columns: header.cells.map((cell) => cell.trimEnd()),
+    columns: header.cells.map(unpadded),
     rows: rows.map((row) => row.map((cell, column) => valueOf(cell, isNumeric[column] === true))),
     isNumeric,
   };
@@ -136,6 +136,13 @@ function isAlignedRight(cells: readonly string[]): boolean {
 }
 
 function valueOf(cell: string, isNumeric: boolean): string | null {
-  const value = isNumeric ? cell.trim() : cell.trimEnd();
+  const value = isNumeric ? cell.trim() : unpadded(cell);
   return value === "NULL" ? null : value;
+}
+
+/** Without the spaces at its end; other white space is of the value. */
+function unpadded(cell: string): string {
+  let end = cell.length;
+  while (cell[end - 1] === " ") end--;
+  return cell.slice(0, end);
 }
