@@ -83,7 +83,8 @@ test("every colour can be read on both pages, and on every background", () => {
 });
 
 test("a megabyte is quick, whatever is in it", () => {
-  for (const text of ["\r".repeat(1e6), "a\b".repeat(5e5), `${ESC}[31mx`.repeat(2e5), `${ESC}]`.repeat(5e5), "x".repeat(1e6)]) {
+  const parts = ["\r", "a\b", `${ESC}[31mx`, `${ESC}]`, "x"];
+  for (const text of parts.map((part) => part.repeat(1e6 / part.length))) {
     const started = performance.now();
     pieces(text);
     expect(performance.now() - started, JSON.stringify(text.slice(0, 5))).toBeLessThan(5000);

@@ -3,7 +3,11 @@
 import { parseExit, type RunResult } from "../src/run/client";
 import type { SourceFile } from "../src/workspace";
 
-const texts = import.meta.glob<string>("../../tests/programs/*/*.toml", { query: "?raw", import: "default", eager: true });
+const texts = import.meta.glob<string>("../../tests/programs/*/*.toml", {
+  query: "?raw",
+  import: "default",
+  eager: true,
+});
 
 export interface Program {
   name: string;
@@ -26,8 +30,13 @@ export function program(language: string, name: string): Program {
   return found;
 }
 
-const STRING =
-  /^(?:"(?<key>[^"\n]+)"|(?<bare>\w+)) = (?:'''\n?(?<raw3>[^]*?)'''(?!')|"""\n?(?<text3>[^]*?)"""(?!")|'(?<raw>[^'\n]*)'|"(?<text>(?:[^"\\\n]|\\.)*)")/gm;
+// A key, then a string in one of TOML's four kinds of quotes.
+const STRING = new RegExp(
+  "^(?:\"(?<key>[^\"\\n]+)\"|(?<bare>\\w+)) = " +
+    "(?:'''\\n?(?<raw3>[^]*?)'''(?!')|\"\"\"\\n?(?<text3>[^]*?)\"\"\"(?!\")" +
+    "|'(?<raw>[^'\\n]*)'|\"(?<text>(?:[^\"\\\\\\n]|\\\\.)*)\")",
+  "gm",
+);
 
 function parsed(name: string, toml: string): Program {
   const values = new Map<string, string>();
@@ -59,10 +68,10 @@ function parsed(name: string, toml: string): Program {
 }
 
 function unescaped(text: string): string {
-  const plain: Record<string, string> = { n: "\n", t: "\t", r: "\r", b: "\b", f: "\f", e: "\u001b", "\\": "\\", '"': '"' };
+  const plain: Record<string, string> = { n: "\n", t: "\t", r: "\r", b: "\b", f: "\f", e: "\u001b" };
   return text.replace(/\\(?:u([\da-fA-F]{4})|U([\da-fA-F]{8})|\n\s*|(.))/g, (all, short, long, one) => {
     const code: string | undefined = short ?? long;
     if (code !== undefined) return String.fromCodePoint(Number.parseInt(code, 16));
-    return all.startsWith("\\\n") ? "" : (plain[String(one)] ?? all);
+    return all.startsWith("\\\n") ? "" : (plain[String(one)] ?? String(one));
   });
 }

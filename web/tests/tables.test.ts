@@ -86,7 +86,9 @@ describe("text", () => {
 
   test("a cell that is wider than the client pads", () => {
     const dashes = "-".repeat(2002);
-    const text = `+${dashes}+\n| ${"x".padEnd(1024)} |\n+${dashes}+\n| ${"y".repeat(2000)} |\n| ${"z".padEnd(1024)} |\n+${dashes}+\n`;
+    const border = `+${dashes}+\n`;
+    const [header, long, short] = ["x".padEnd(1024), "y".repeat(2000), "z".padEnd(1024)];
+    const text = `${border}| ${header} |\n${border}| ${long} |\n| ${short} |\n${border}`;
     expect(tablesOf(text)[0]?.rows).toEqual([["y".repeat(2000)], ["z"]]);
   });
 

@@ -199,7 +199,9 @@ function readOnlyExtension(isReadOnly: boolean): Extension {
 function diagnostics(state: EditorState, marks: readonly Mark[]): Diagnostic[] {
   return marks.map(({ line, column, severity, message }) => {
     const target = state.doc.line(Math.min(Math.max(line, 1), state.doc.lines));
-    const from = column > 0 ? Math.min(target.from + column - 1, target.to) : target.from;
+    // Where only the line is known: all of it but its indentation.
+    const start = column > 0 ? column - 1 : target.text.search(/\S|$/);
+    const from = Math.min(target.from + start, target.to);
     const word = column > 0 ? state.wordAt(from) : null;
     return { from, to: word?.to ?? target.to, severity, message };
   });

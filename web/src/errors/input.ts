@@ -35,7 +35,10 @@ interface Habit {
 const SILENT: ReadonlySet<string> = new Set(["c", "cpp", "php", "csharp"]);
 
 // A read whose value is thrown away only waits for a key.
-const C_READ = /\b(?:scanf|fgets|getline|gets|fscanf\s*\(\s*stdin|fread|read\s*\(\s*(?:0|STDIN_FILENO)\b)|[=(,!]\s*\(*\s*(?:getchar|getc|fgetc)\s*\(/;
+const C_READ = new RegExp(
+  "\\b(?:scanf|fgets|getline|gets|fscanf\\s*\\(\\s*stdin|fread|read\\s*\\(\\s*(?:0|STDIN_FILENO)\\b)" +
+    "|[=(,!]\\s*\\(*\\s*(?:getchar|getc|fgetc)\\s*\\(",
+);
 const HABITS: Readonly<Record<string, Habit>> = {
   python: {
     error: { sure: /^EOFError: EOF when reading a line$/m, likely: /^(?:ValueError|IndexError|StopIteration)\b/m },
@@ -50,7 +53,7 @@ const HABITS: Readonly<Record<string, Habit>> = {
   },
   csharp: {
     error: { sure: /(?!)/, likely: /NullReferenceException|ArgumentNullException|FormatException/ },
-    read: /[=(,!?:]\s*(?:await\s+)?(?:System\.)?Console\.(?:Read(?:Line)?\s*\(|In\.|OpenStandardInput)|\breturn\s+Console\.Read/,
+    read: /(?:[=(,!?:]\s*(?:await\s+)?|\breturn\s+)(?:System\.)?Console\.(?:Read(?:Line)?\s*\(|In\.|OpenStandardInput)/,
   },
   c: { read: C_READ },
   cpp: { read: new RegExp(`\\b(?:std::)?cin\\s*(?:>>|\\.(?:get|read|getline)\\b)|\\bgetline\\s*\\(|${C_READ.source}`) },

@@ -115,5 +115,8 @@ function undisplayed(line: string | undefined, column: number): number {
   return index + 1;
 }
 
-const WIDE =
-  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+const WIDE = new RegExp(
+  "[\\u1100-\\u115f\\u2e80-\\ua4cf\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe30-\\ufe6f\\uff00-\\uff60\\uffe0-\\uffe6" +
+    "\\u{1f300}-\\u{1faff}\\u{20000}-\\u{3fffd}]",
+  "u",
+);

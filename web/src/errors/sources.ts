@@ -42,7 +42,8 @@ export class Sources {
     if (same.length === 1) return same[0] ?? null;
     const within = folder === "" ? name : `${folder}/${name}`;
     const near = same.filter((path) => path === within || path.endsWith(`/${within}`));
-    return near.length === 1 || near.includes(within) ? (near.find((path) => path === within) ?? near[0] ?? null) : null;
+    if (near.includes(within)) return within;
+    return near.length === 1 ? (near[0] ?? null) : null;
   }
 }
 

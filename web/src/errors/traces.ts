@@ -15,32 +15,36 @@ export function javaMarks(text: string, sources: Sources): Mark[] {
       marks.push(markAt(place, message));
       message = null;
     } else {
-      const header = /^\s*(?:Exception in thread ".*?" |Caused by: |Suppressed: )?(?:[\w$]+[./])*([\w$\u0080-\uffff]+(?:: .*)?)$/;
-      message = header.exec(line)?.[1] ?? message;
+      message = JAVA_HEADER.exec(line)?.[1] ?? message;
     }
   }
   return marks;
 }
 
+const JAVA_HEADER =
+  /^\s*(?:Exception in thread ".*?" |Caused by: |Suppressed: )?(?:[\w$]+[./])*([\w$\u0080-\uffff]+(?:: .*)?)$/;
+const CSHARP_HEADER = /^(?:Unhandled exception\. |\s*---> )(?:\(Inner Exception #\d+\) )?(?:[\w`]+\.)*(.+)$/;
+
 export function csharpMarks(text: string, sources: Sources): Mark[] {
   const marks: Mark[] = [];
   // Inner exceptions come first, and their frames; then those of the outer.
   const open: (string | null)[] = [];
-  let assertion: string[] | null = null;
+  /** What stands over the frames where no exception is told: a failed assertion, say. */
+  let told: string[] | null = null;
   for (const line of text.split("\n")) {
-    const header = /^(?:Unhandled exception\. |\s*---> )(?:\(Inner Exception #\d+\) )?(?:[\w`]+\.)*(.+)$/.exec(line)?.[1];
+    const header = CSHARP_HEADER.exec(line)?.[1];
     if (header !== undefined) open.push(header);
     else if (/^\s*--- End of inner exception stack trace ---/.test(line)) open.pop();
-    else if (line === "Assertion failed.") assertion = [];
+    else if (line.startsWith("Process terminated.")) told = [line.slice("Process terminated.".length).trim()];
     else if (/^\s+at /.test(line)) {
-      if (assertion !== null) open.push(["Assertion failed", ...assertion].join(": "));
-      assertion = null;
+      if (told !== null) open.push(told.filter((words) => words !== "").join(": ").replace(".: ", ": "));
+      told = null;
       const message = open.at(-1) ?? null;
       const place = message === null ? undefined : placeIn("csharp", line, sources);
       if (place === undefined || message === null) continue;
       marks.push(markAt(place, message));
       open[open.length - 1] = null;
-    } else if (line.trim() !== "") assertion?.push(line.trim());
+    } else told?.push(line.trim());
   }
   return marks;
 }
@@ -58,7 +62,7 @@ export function mongoMarks(text: string, sources: Sources): Mark[] {
       if (message !== null) marks.push(markAt(place, message));
       // The frames further out say nothing new.
       nearest = error = null;
-    } else if (/^\S*(?:Error|Exception)\S*: /.test(line)) error = line;
+    } else if (/^\S*(?:Error|Exception)\S*?(?:: |:?$)/.test(line)) error = line.replace(/:$/, "");
     else if (/^[\w$.]+: /.test(line)) nearest = line;
   }
   return marks;
@@ -80,9 +84,9 @@ export function phpMarks(text: string, sources: Sources): Mark[] {
     else if (thrown && open !== null && place !== undefined) {
       marks.push(markAt(place, open));
       open = null;
-    } else if (said !== undefined && place !== undefined && / on line \d+$/.test(line) && KINDS.test(said["kind"] ?? "")) {
-      const isError = /error/i.test(said["kind"] ?? "");
-      const message = `${said["kind"]}: ${before(said["rest"] ?? "", " in ")}`;
+    } else if (place !== undefined && / on line \d+$/.test(line) && KINDS.test(said?.["kind"] ?? "")) {
+      const isError = /error/i.test(said?.["kind"] ?? "");
+      const message = `${said?.["kind"]}: ${before(said?.["rest"] ?? "", " in ")}`;
       marks.push({ ...markAt(place, message), severity: isError ? "error" : "warning" });
     }
   }

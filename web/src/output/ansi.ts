@@ -22,7 +22,8 @@ export interface Piece {
 /** The pieces in order; those beside each other differ in their look. */
 export function pieces(text: string): Piece[] {
   const plain = text.replaceAll("\r\n", "\n");
-  if (!/[\u0000-\u0008\u000b-\u001f\u007f\u009b]/.test(plain)) return plain === "" ? [] : [{ text: plain, look: PLAIN }];
+  if (plain === "") return [];
+  if (!/[\u0000-\u0008\u000b-\u001f\u007f\u009b]/.test(plain)) return [{ text: plain, look: PLAIN }];
   const screen = new Screen();
   for (const match of plain.matchAll(TOKEN)) screen.take(match);
   return screen.done();
@@ -41,8 +42,16 @@ const PLAIN: Readonly<Look> = {};
 // In this order: strings for the terminal itself (links, titles; one that never
 // ends is let go at its line's end), control sequences, other escapes, single
 // controls, text.
-const TOKEN =
-  /\u001b[\]PX^_][^\u0007\u001b\n]*(?:\u0007|\u001b\\)?|(?:\u001b\[|\u009b)([0-?]*)[ -/]*([@-~]?)|\u001b[ -/]*[0-~]?|[\u0000-\u0008\u000b-\u001f\u007f]|[^\u0000-\u0008\u000b-\u001f\u007f\u009b]+/g;
+const TOKEN = new RegExp(
+  [
+    "\\u001b[\\]PX^_][^\\u0007\\u001b\\n]*(?:\\u0007|\\u001b\\\\)?",
+    "(?:\\u001b\\[|\\u009b)([0-?]*)[ -/]*([@-~]?)",
+    "\\u001b[ -/]*[0-~]?",
+    "[\\u0000-\\u0008\\u000b-\\u001f\\u007f]",
+    "[^\\u0000-\\u0008\\u000b-\\u001f\\u007f\\u009b]+",
+  ].join("|"),
+  "g",
+);
 
 interface Cell {
   character: string;
@@ -63,8 +72,7 @@ class Screen {
     else if (final === "K") this.erase(parameters);
     else if (token === "\r") this.back(0);
     else if (token === "\b") this.back(-1);
-    else if (token !== undefined && token >= " " && token < "\u007f") this.write(token);
-    else if (token !== undefined && /^[\t\n\u0080-\uffff]/.test(token) && !token.startsWith("\u009b")) this.write(token);
+    else if (token !== undefined && /^[^\u0000-\u0008\u000b-\u001f\u007f\u009b]/.test(token)) this.write(token);
   }
 
   done(): Piece[] {

@@ -15,7 +15,7 @@ export class OutputPanel {
   private readonly status = byId("status");
   private readonly alert = byId("alert");
   private readonly times = element("details", { class: "times", hidden: true });
-  private readonly tools = element("div", { class: "output-tools", role: "group", "aria-label": "Output", hidden: true });
+  private readonly tools = element("div", { class: "output-tools", role: "group", "aria-label": "Output tools" });
   private last: RunResult | null = null;
   /** How stdout is shown; text unless the language has something better. */
   renderStdout: Renderer = text;
@@ -23,6 +23,7 @@ export class OutputPanel {
   renderStderr: Renderer = text;
 
   constructor() {
+    this.tools.hidden = true;
     this.tools.append(this.wrapTool(), this.copyTool(), this.saveTool(), this.clearTool());
     this.status.after(element("div", { class: "output-bar" }, this.times, this.tools));
   }

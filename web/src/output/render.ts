@@ -25,12 +25,13 @@ export interface Linking {
 /** Text in which the lines it names lead to the code. */
 export function linked({ language, sources, onJump }: Linking): Renderer {
   return (content, target) => {
+    const known = sources();
     let count = 0;
     put(content, target, (plain) =>
-      placesIn(language, plain, sources()).map((place) => ({
+      placesIn(language, plain, known).map((place) => ({
         start: place.start,
         end: place.end,
-        wrap: (inner) => link(inner, place, count++ < TAB_STOPS, onJump),
+        wrap: (inner) => link(inner, inText(place, known), count++ < TAB_STOPS, onJump),
       })),
     );
   };
@@ -80,6 +81,8 @@ export async function copy(content: string): Promise<boolean> {
 const TAB_STOPS = 50;
 const ROWS_SHOWN = 500;
 const PARTS_SHOWN = 100;
+/** A value as long as this is not broken into lines. */
+const SHORT = 40;
 
 function put(content: string, target: HTMLElement, anchorsOf: (plain: string) => Anchor[]): void {
   const block = (raw: string): DocumentFragment => {
@@ -87,7 +90,9 @@ function put(content: string, target: HTMLElement, anchorsOf: (plain: string) =>
     return styled(parts, anchorsOf(parts.map((part) => part.text).join("")));
   };
   const { head, hidden, tail } = shownOf(content);
-  const pre = element("pre", { tabindex: "0", role: "group", "aria-label": "Text" }, block(head));
+  const preOf = (name: string, raw: string) =>
+    element("pre", { tabindex: "0", role: "group", "aria-label": name }, block(raw));
+  const pre = preOf("Text", head);
   target.append(pre);
   if (hidden === "") return;
   let left = hidden;
@@ -104,7 +109,13 @@ function put(content: string, target: HTMLElement, anchorsOf: (plain: string) =>
     if (document.activeElement === more) pre.focus({ preventScroll: true });
     gap.remove();
   });
-  target.append(gap, element("pre", { tabindex: "0", role: "group", "aria-label": "The end of the text" }, block(tail)));
+  target.append(gap, preOf("The end of the text", tail));
+}
+
+/** Where only the line is known, its first character. */
+function inText(place: Place, sources: Sources): Place {
+  const line = sources.line(place.path, place.line) ?? "";
+  return place.column > 0 ? place : { ...place, column: line.search(/\S|$/) + 1 };
 }
 
 /** Not a button element: the text of those is left out of what is selected and copied. */
@@ -139,13 +150,18 @@ function tableOf(result: ResultTable, number: number): HTMLElement {
   csv.setAttribute("aria-label", `Copy result ${number} as CSV`);
   csv.addEventListener("click", () => void copy(csvOf(result)).then((isDone) => flash(csv, isDone)));
   caption.append(csv);
-  const side = (column: number): Record<string, string> => (isNumeric[column] === true ? { class: "number" } : {});
   const head = element("tr", {});
-  columns.forEach((name, column) => head.append(element("th", { scope: "col", ...side(column) }, name)));
+  columns.forEach((name, column) => {
+    head.append(element("th", { scope: "col", class: isNumeric[column] === true ? "number" : false }, name));
+  });
   const body = element("tbody");
   for (const row of rows.slice(0, ROWS_SHOWN)) {
     const line = element("tr");
-    row.forEach((value, column) => line.append(element("td", side(column), value === null ? nothing() : long(value))));
+    row.forEach((value, column) => {
+      const isShort = value === null || (value.length <= SHORT && !value.includes("\n"));
+      const names = [...(isNumeric[column] === true ? ["number"] : []), ...(isShort ? ["short"] : [])];
+      line.append(element("td", { class: names.join(" ") }, value === null ? nothing() : long(value)));
+    });
     body.append(line);
   }
   const table = element("table", {}, caption, element("thead", {}, head), body);

@@ -22,6 +22,12 @@ export function summary(answer: Answer): string {
   }
 }
 
+/** What the input box says when it opens by itself. */
+export function askForInput(need: "missing" | "short"): string {
+  const what = need === "missing" ? "asked for input, and there was none" : "asked for more input than there was";
+  return `The program ${what}. Type one answer per line here, then press Run.`;
+}
+
 /** While the service asks to wait. */
 export function waiting(leftMs: number): string {
   const left = Math.max(1, Math.ceil(leftMs / 1000));
