@@ -42,7 +42,7 @@ export const tables: Renderer = (content, target) => {
   const parts = partsOf(content);
   if (!parts.some((part) => part.kind === "table")) return text(content, target);
   const drawn = element("div", { class: "tables" });
-  const plain = element("div", { hidden: true });
+  const plain = element("div", { class: "drawn-tables", hidden: true });
   let number = 0;
   for (const part of parts.slice(0, PARTS_SHOWN)) {
     if (part.kind === "table") drawn.append(tableOf(part.table, ++number));
