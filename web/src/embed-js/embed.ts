@@ -8,7 +8,7 @@ export interface Sandpiper {
   /** Turns one element into an editor, at once; `null` where it has no language that runs. */
   embed(target: Element | string): EmbeddedEditor | null;
   /** Turns all below `root` into editors, each when it comes near the view. */
-  embedAll(root?: ParentNode): EmbeddedEditor[];
+  embedAll(root?: ParentNode, isWanted?: (target: Element) => boolean): EmbeddedEditor[];
 }
 
 declare global {
@@ -94,8 +94,9 @@ const sandpiper: Sandpiper = {
     editor?.load();
     return editor;
   },
-  embedAll(root = document) {
-    const targets = [...root.querySelectorAll(SELECTOR)].filter((target) => !target.parentElement?.closest(SELECTOR));
+  embedAll(root = document, isWanted = () => true) {
+    const outermost = (target: Element) => !target.parentElement?.closest(SELECTOR);
+    const targets = [...root.querySelectorAll(SELECTOR)].filter((target) => outermost(target) && isWanted(target));
     const editors = targets.map(prepare).filter((editor) => editor !== null);
     for (const editor of editors) {
       if (nearby === null) editor.load();
@@ -106,9 +107,26 @@ const sandpiper: Sandpiper = {
   },
 };
 
+/** While the page still comes in, each is given its room at once: nothing that was painted moves. */
+function embedWhileLoading(): void {
+  const isWhole = (target: Element) => {
+    // Something comes after it, so the parser has left it.
+    for (let node: Node | null = target; node !== null; node = node.parentNode) {
+      if (node.nextSibling !== null) return true;
+    }
+    return false;
+  };
+  const observer = new MutationObserver(() => sandpiper.embedAll(document, isWhole));
+  observer.observe(document, { childList: true, subtree: true });
+  addEventListener("DOMContentLoaded", () => {
+    observer.disconnect();
+    sandpiper.embedAll();
+  });
+}
+
 // A page that loads the script twice gets its editors once.
 if (window.Sandpiper === undefined) {
   window.Sandpiper = sandpiper;
-  if (document.readyState === "loading") addEventListener("DOMContentLoaded", () => sandpiper.embedAll());
+  if (document.readyState === "loading") embedWhileLoading();
   else sandpiper.embedAll();
 }
