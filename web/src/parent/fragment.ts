@@ -25,6 +25,11 @@ export async function startingPoint(hash: string, starter: Snapshot): Promise<St
   return { snapshot: read.value, isFromLink: true, fault: null };
 }
 
+/** Calls `take` when the fragment changes under the page, as when a link to other code is followed in it. */
+export function onNewFragment(starter: Snapshot, take: (start: Start) => void): void {
+  addEventListener("hashchange", () => void startingPoint(location.hash, starter).then(take));
+}
+
 /** `code=…`: deflate-raw, then base64url, of the snapshot as JSON. */
 export async function writeFragment(snapshot: Snapshot): Promise<string> {
   const json = JSON.stringify(snapshot);
