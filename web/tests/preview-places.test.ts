@@ -3,6 +3,7 @@
 import { describe, expect, it } from "vitest";
 
 import { DocumentScripts, SourceMap, decodeVlq } from "../src/preview/maps";
+import { insertionPoint } from "../src/preview/protocol";
 import { Places, framesOf } from "../src/preview/stack";
 import { HangMemory, MOST_SILENCE_MS, PING_MS, Watchdog } from "../src/preview/watchdog";
 
@@ -92,14 +93,33 @@ describe("stacks", () => {
     const html = `<script>a();\n${comment(["App.jsx"], "AAEA")}\n</script>`;
     const sources = { entryFile: "App.jsx", paths: ["App.jsx", "main a.js"] };
     const places = new Places(new DocumentScripts(html), sources);
-    places.url = `${URL_OF_FRAME}#part`;
+    places.begin(`${URL_OF_FRAME}#part`, 0);
     expect(places.own(chromium).map(({ place }) => place)).toEqual([
       { file: "App.jsx", line: 3, column: 1 }, { file: "main a.js", line: 4, column: 5 },
     ]);
     const page = new Places(new DocumentScripts("<script>a();</script>"), { entryFile: "index.html", paths: [] });
-    page.url = URL_OF_FRAME;
+    page.begin(URL_OF_FRAME, 0);
     expect(page.own(`    at ${URL_OF_FRAME}:1:9`)[0]?.place).toEqual({ file: "index.html", line: 1, column: 9 });
     expect(page.own("")).toEqual([]);
+  });
+});
+
+describe("code of ours in the page", () => {
+  it("stands behind the doctype", () => {
+    expect(insertionPoint("<!doctype html><p>")).toBe(15);
+    expect(insertionPoint(" <!-- > -->\n<!DOCTYPE html PUBLIC 'x'>\n")).toBe(38);
+    expect(insertionPoint("<p><!doctype html>")).toBe(0);
+    expect(insertionPoint("")).toBe(0);
+  });
+
+  it("moves nothing but its own line", () => {
+    const html = "<!doctype html><script>a();b();\nc();</script>";
+    const scripts = new DocumentScripts(html, insertionPoint(html));
+    const places = new Places(scripts, { entryFile: "index.html", paths: [] });
+    places.begin(URL_OF_FRAME, 1000);
+    const at = (line: number, column: number) => places.own(`    at ${URL_OF_FRAME}:${line}:${column}`)[0]?.place;
+    expect(at(1, 1024)).toEqual({ file: "index.html", line: 1, column: 24 });
+    expect(at(2, 1)).toEqual({ file: "index.html", line: 2, column: 1 });
   });
 });
 

@@ -3,7 +3,7 @@
 
 import { element } from "../dom";
 import { Event } from "../event";
-import { readMessage, type FromFrame, type Opening, type ToFrame } from "./protocol";
+import { HERE, readMessage, type FromFrame, type Opening, type ToFrame } from "./protocol";
 import { PING_MS, Watchdog } from "./watchdog";
 
 /** What the document may do; its own policy says the same (crates/server/src/embed/preview.rs). */
@@ -20,7 +20,8 @@ export class PreviewFrame {
   readonly element: HTMLIFrameElement;
 
   private readonly html: string;
-  private readonly channel = new MessageChannel();
+  private readonly listener = (event: MessageEvent) => this.connect(event);
+  private port: MessagePort | null = null;
   private state: FrameState = "starting";
   private watchdog: Watchdog | null = null;
   private timer: ReturnType<typeof setInterval> | undefined;
@@ -30,32 +31,43 @@ export class PreviewFrame {
   constructor(url: string, html: string) {
     this.html = html;
     this.element = element("iframe", { src: url, title: "Preview of the page", sandbox: SANDBOX });
-    // The document itself loads later on, which must not hand it over again.
+    // Whatever else it loads is not the page that the document is for.
     this.element.addEventListener("load", () => this.open(), { once: true });
-    this.channel.port1.onmessage = ({ data }: MessageEvent<unknown>) => {
-      const message = readMessage(data);
-      if (message !== null) this.take(message);
-    };
+    addEventListener("message", this.listener);
   }
 
   /** Ends the page, also one that hangs. */
   remove(): void {
     clearInterval(this.timer);
-    this.channel.port1.close();
+    removeEventListener("message", this.listener);
+    this.port?.close();
     this.element.remove();
   }
 
   private open(): void {
-    const opening: Opening = { sandpiper: "preview", html: this.html };
+    const opening: Opening = { sandpiper: "preview", html: this.html, sandbox: SANDBOX };
     // No origin can be named: the frame's is opaque.
-    this.element.contentWindow?.postMessage(opening, "*", [this.channel.port2]);
+    this.element.contentWindow?.postMessage(opening, "*");
     this.watchdog = new Watchdog(performance.now());
     this.timer = setInterval(() => this.ask(), PING_MS);
   }
 
+  /** The first port that the document's window sends is that of our own code, which runs before all of its. */
+  private connect({ source, data, ports }: MessageEvent): void {
+    const port = ports[0];
+    const isOurs = data === HERE && source !== null && source === this.element.contentWindow?.frames[0];
+    if (!isOurs || port === undefined) return;
+    removeEventListener("message", this.listener);
+    this.port = port;
+    port.onmessage = (event: MessageEvent<unknown>) => {
+      const message = readMessage(event.data);
+      if (message !== null) this.take(message);
+    };
+  }
+
   private ask(): void {
     const ping: ToFrame = { type: "ping" };
-    this.channel.port1.postMessage(ping);
+    this.port?.postMessage(ping);
     // A page in the background may be held up by the browser.
     const isSilent = this.watchdog?.isSilent(performance.now(), !document.hidden) ?? false;
     if (isSilent) this.enter(this.isWritten ? "silent" : "unreachable");

@@ -26,9 +26,13 @@ export class DocumentScripts {
   private readonly html: string;
   private readonly scripts: readonly Script[];
   private readonly lines: readonly number[];
+  /** How much was put into the document where it was shown, at `insertedAt`. */
+  insertedLength = 0;
+  private readonly insertedAt: number;
 
-  constructor(html: string) {
+  constructor(html: string, insertedAt = 0) {
     this.html = html;
+    this.insertedAt = insertedAt;
     this.scripts = scriptsOf(html);
     const lines = [0];
     for (let at = html.indexOf("\n"); at >= 0; at = html.indexOf("\n", at + 1)) lines.push(at + 1);
@@ -36,18 +40,25 @@ export class DocumentScripts {
   }
 
   /** Line and column are from 1, as stacks have them. */
-  origin(line: number, column: number): Origin {
+  origin(line: number, shownColumn: number): Origin {
     const lineStart = this.lines[line - 1];
     if (lineStart === undefined) return "unknown";
-    const offset = lineStart + column - 1;
+    const column = this.column(line, shownColumn) - 1;
+    const offset = lineStart + column;
     const script = this.scripts.find(({ start, end }) => start <= offset && offset <= end);
     if (script === undefined) return "unmapped";
     if (script.map === "unread") script.map = readComment(this.html.slice(script.start, script.end));
     if (script.map === null) return "unmapped";
     const first = this.lineOf(script.start);
-    const isFirst = line - 1 === first;
-    const from = isFirst ? script.start - (this.lines[first] ?? 0) : 0;
-    return script.map.origin(line - 1 - first, column - 1 - from) ?? "unknown";
+    const from = line - 1 === first ? script.start - lineStart : 0;
+    return script.map.origin(line - 1 - first, column - from) ?? "unknown";
+  }
+
+  /** The column as it was before something was put into its line. */
+  column(line: number, shownColumn: number): number {
+    if (line - 1 !== this.lineOf(this.insertedAt)) return shownColumn;
+    const before = this.insertedAt - (this.lines[line - 1] ?? 0);
+    return shownColumn <= before ? shownColumn : Math.max(before + 1, shownColumn - this.insertedLength);
   }
 
   private lineOf(offset: number): number {

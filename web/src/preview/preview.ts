@@ -6,7 +6,7 @@ import { Event } from "../event";
 import { ConsolePanel } from "./console";
 import { PreviewFrame, type FrameState } from "./frame";
 import { DocumentScripts, type Place } from "./maps";
-import type { Entry, FromFrame } from "./protocol";
+import { insertionPoint, type Entry, type FromFrame } from "./protocol";
 import { Places, type Sources } from "./stack";
 import { inShort } from "./values";
 import { HangMemory } from "./watchdog";
@@ -82,7 +82,7 @@ export class Preview {
     this.reload.disabled = false;
     // Before it starts: a page can take the editor with it where both have one origin.
     this.memory.set();
-    const places = new Places(new DocumentScripts(html), { entryFile, paths });
+    const places = new Places(new DocumentScripts(html, insertionPoint(html)), { entryFile, paths });
     const frame = new PreviewFrame(this.options.url, html);
     frame.said.listen((message) => this.take(message));
     frame.stateChanged.listen((state) => this.follow(state));
@@ -103,7 +103,7 @@ export class Preview {
   }
 
   private take(message: FromFrame): void {
-    if (message.type === "written" && this.places !== null) this.places.url = message.url;
+    if (message.type === "written") this.places?.begin(message.url, message.insertedLength);
     this.panel.take(message);
     if (message.type !== "entry") return;
     const { level, values, stack } = message.entry;
@@ -120,7 +120,7 @@ export class Preview {
       this.tell("The page is not responding.", this.stopButton());
     } else if (state === "unreachable") {
       this.memory.clear();
-      this.tell("The preview could not be loaded.");
+      this.tell("The preview could not be loaded.", this.stopButton());
     }
   }
 

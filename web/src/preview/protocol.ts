@@ -1,17 +1,22 @@
 // What the editor and the frame of a preview say to each other over their port.
 // The frame runs code of strangers: whatever it says is checked before use.
 
-/** The first message, from the editor to the frame: a port comes with it. */
+/** The message from the editor to the frame's own page. */
 export interface Opening {
   sandpiper: "preview";
   html: string;
+  /** What the document may do. */
+  sandbox: string;
 }
+
+/** The message from the document to the editor; a port comes with it. */
+export const HERE = "sandpiper-preview";
 
 export type ToFrame = { type: "ping" };
 
 export type FromFrame =
-  /** The document was written; positions of its scripts have this URL. */
-  | { type: "written"; url: string }
+  /** The document is there; positions of its scripts have this URL, and are behind so many characters of ours. */
+  | { type: "written"; url: string; insertedLength: number }
   | { type: "pong" }
   | { type: "entry"; entry: Entry }
   /** The last entry came this many times more. */
@@ -77,7 +82,9 @@ export function readMessage(data: unknown): FromFrame | null {
     case "clear":
       return { type: data["type"] };
     case "written":
-      return typeof data["url"] === "string" ? { type: "written", url: data["url"] } : null;
+      return typeof data["url"] === "string" && isCount(data["insertedLength"])
+        ? { type: "written", url: data["url"], insertedLength: data["insertedLength"] }
+        : null;
     case "repeat":
     case "dropped":
       return isCount(data["count"]) ? { type: data["type"], count: data["count"] } : null;
@@ -86,6 +93,11 @@ export function readMessage(data: unknown): FromFrame | null {
     default:
       return null;
   }
+}
+
+/** Where code of ours can stand before all of the page's: behind its doctype, which must come first. */
+export function insertionPoint(html: string): number {
+  return /^(?:\s|<!--[^]*?-->)*<!doctype(?=\s)[^>]*>/i.exec(html)?.[0].length ?? 0;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

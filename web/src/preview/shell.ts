@@ -1,29 +1,58 @@
-// Runs in the frame of a preview, before the page: takes the document from the
-// editor, and tells the editor what the page says.
+// Runs in the frame of a preview, twice: first in the frame's own page, which
+// takes the document from the editor and puts it into a frame of its own; then
+// in that document, before all else, where it tells the editor what is said.
+// A document that document.write() makes would do without the second frame, but
+// browsers do not know the lines of what was written so.
 
+import { HERE, insertionPoint, type FromFrame, type Opening, type ToFrame } from "./protocol";
 import { ConsolePatch } from "./patch";
-import type { FromFrame, Opening, ToFrame } from "./protocol";
 import { Recorder } from "./recorder";
 import { Serialiser } from "./serialise";
 import { giveShims } from "./shims";
 
-// The page can replace all of these; the port stays ours alone.
-const editor = window.parent;
+const DOCUMENT = "about:srcdoc";
 const { addEventListener } = window;
+const own = document.currentScript;
+let listeners: Readonly<Record<string, (event: Event) => void>> | null = null;
 
-addEventListener.call(window, "message", open as EventListener);
+if (location.href === DOCUMENT) accompany();
+else addEventListener.call(window, "message", open as EventListener);
 
+/** In the frame's own page: the document comes, once. */
 function open(event: MessageEvent): void {
-  const port = event.ports[0];
-  if (event.source !== editor || editor === window || port === undefined) return;
+  if (event.source !== window.parent || window.parent === window || own === null) return;
   const opening = event.data as Partial<Opening> | null;
   if (opening?.sandpiper !== "preview" || typeof opening.html !== "string") return;
   window.removeEventListener("message", open as EventListener);
-  event.stopImmediatePropagation();
-  show(opening.html, port);
+  const frame = document.createElement("iframe");
+  frame.title = "The page";
+  frame.setAttribute("sandbox", opening.sandbox ?? "allow-scripts");
+  const at = insertionPoint(opening.html);
+  frame.srcdoc = opening.html.slice(0, at) + inserted(own) + opening.html.slice(at);
+  Object.assign(frame.style, { position: "fixed", inset: "0", width: "100%", height: "100%", border: "0" });
+  document.body.append(frame);
 }
 
-function show(html: string, port: MessagePort): void {
+/** What is put before all of the page's. */
+function inserted(script: Element): string {
+  return `<script>${script.textContent ?? ""}</script>`;
+}
+
+/**
+ * Lets the browser send our port to the editor before the page goes on: the
+ * next script has to be fetched from the browser. Else a page that hangs at
+ * once hangs before anybody can hear it.
+ */
+function pause(): void {
+  const code = new Blob(["document.currentScript.remove()"], { type: "text/javascript" });
+  document.write(`<script src="${URL.createObjectURL(code)}"></script>`);
+}
+
+/** In the document: everything is said on a port that the editor gets at once. */
+function accompany(): void {
+  const insertedLength = own === null ? 0 : inserted(own).length;
+  own?.remove();
+  const { port1: port, port2 } = new MessageChannel();
   const send = (message: FromFrame) => port.postMessage(message);
   const recorder = new Recorder(send);
   const patch = new ConsolePatch(recorder);
@@ -34,18 +63,14 @@ function show(html: string, port: MessagePort): void {
     listen(patch);
     send({ type: "pong" });
   };
-  const { href } = location;
   patch.apply(console);
-  // Removes the listeners of the window, but not what hangs on it.
-  document.open();
   giveShims(window, (text) => patch.say("info", [{ type: "text", text }]));
   listen(patch);
-  send({ type: "written", url: href });
-  document.write(html);
-  document.close();
+  send({ type: "written", url: DOCUMENT, insertedLength });
+  // Past the frame's own page, which cannot pass anything on while this one hangs.
+  window.parent.parent.postMessage(HERE, "*", [port2]);
+  pause();
 }
-
-let listeners: Readonly<Record<string, (event: Event) => void>> | null = null;
 
 function listen(patch: ConsolePatch): void {
   listeners ??= {
@@ -69,6 +94,8 @@ function failed(patch: ConsolePatch, event: Event): void {
   const element = event.target;
   if (!(element instanceof Element)) return;
   const address = element.getAttribute("src") ?? element.getAttribute("href") ?? "";
+  // The policy that stopped it has told.
+  if (/^(https?:)?\/\//i.test(address)) return;
   const text = `<${element.localName}> could not be loaded: ${address.slice(0, 200)}`;
   patch.say("error", [{ type: "text", text }], "");
 }
@@ -79,10 +106,14 @@ function uncaught(patch: ConsolePatch, title: string, thrown: unknown, place: st
   patch.say("error", title === "" ? [value] : [{ type: "text", text: title }, value], stack);
 }
 
-const hasFrames = (stack: string) => /:\d+:\d+/.test(stack);
+function hasFrames(stack: string): boolean {
+  return /:\d+:\d+/.test(stack);
+}
 
 function blocked(patch: ConsolePatch, event: SecurityPolicyViolationEvent): void {
   const what = event.blockedURI.slice(0, 200);
   const text = `Not loaded: ${what}. The preview has no network; add the file to the program instead.`;
-  patch.say("error", [{ type: "text", text }], `    at ${event.sourceFile}:${event.lineNumber}:${event.columnNumber}`);
+  const url = event.sourceFile === "about" ? DOCUMENT : event.sourceFile;
+  const isKnown = url !== "" && event.lineNumber > 0;
+  patch.say("error", [{ type: "text", text }], isKnown ? `    at ${url}:${event.lineNumber}:${event.columnNumber}` : "");
 }

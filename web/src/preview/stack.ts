@@ -32,12 +32,17 @@ export interface Sources {
 export class Places {
   private readonly scripts: DocumentScripts;
   private readonly sources: Sources;
-  /** Of the document, as stacks name it. */
-  url = "";
+  private url = "";
 
   constructor(scripts: DocumentScripts, sources: Sources) {
     this.scripts = scripts;
     this.sources = sources;
+  }
+
+  /** The document was shown: under this URL, behind so many characters of ours. */
+  begin(url: string, insertedLength: number): void {
+    this.url = url;
+    this.scripts.insertedLength = insertedLength;
   }
 
   /** The calls that stand in the person's files. */
@@ -59,7 +64,8 @@ export class Places {
     if (origin === "unknown") return null;
     if (origin !== "unmapped") return paths.includes(origin.file) ? origin : null;
     // What has no map stands in the page as it does in the file.
-    return /\.html?$/i.test(entryFile) ? { file: entryFile, line, column } : null;
+    if (!/\.html?$/i.test(entryFile)) return null;
+    return { file: entryFile, line, column: this.scripts.column(line, column) };
   }
 }
 

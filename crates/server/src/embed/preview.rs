@@ -33,14 +33,16 @@ pub(super) fn frame_source(origin: Option<&PreviewOrigin>) -> &str {
 
 /// `/embed/preview`.
 pub(super) fn page(frame_ancestors: &FrameAncestors) -> Answer {
-    // Inside the page, since nothing may be loaded by it.
+    // Inside the page, since nothing may be loaded by it. It is one line, as
+    // what it puts before a document must not move that document's lines.
     let script = assets::text(SCRIPT).replace("</script", "<\\/script");
+    let script = script.trim_end();
     let mut answer = html(
         StatusCode::OK,
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
              <title>Preview</title>\n<script>{script}\
-             //# sourceURL={SCRIPT_NAME}\n</script>\n</html>\n"
+             //# sourceURL={SCRIPT_NAME}</script>\n<body>\n</html>\n"
         ),
     );
     let headers = answer.headers_mut();
@@ -94,6 +96,13 @@ mod tests {
         assert_eq!(ancestors("*"), "*");
         assert_eq!(ancestors("'none'"), "'self'");
         assert_eq!(ancestors("https://a.example"), "'self' https://a.example");
+    }
+
+    #[test]
+    fn its_script_is_one_line() {
+        let script = assets::text(SCRIPT);
+        assert!(!script.trim_end().contains('\n'), "{script}");
+        assert!(script.len() > 2000, "{script}");
     }
 
     #[test]
