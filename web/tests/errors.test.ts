@@ -253,6 +253,22 @@ describe("what is not submitted leads nowhere", () => {
   });
 });
 
+test("an exception group", () => {
+  const stderr = `  + Exception Group Traceback (most recent call last):
+  |   File "main.py", line 2, in <module>
+  |     raise ExceptionGroup("two", [ValueError(1), TypeError(2)])
+  | ExceptionGroup: two (2 sub-exceptions)
+  +-+---------------- 1 ----------------
+    | ValueError: 1
+    +---------------- 2 ----------------
+    | TypeError: 2
+    +------------------------------------
+`;
+  expect(told("python", ran(stderr), none("main.py"))).toEqual([
+    "error main.py:2:0 ExceptionGroup: two (2 sub-exceptions)",
+  ]);
+});
+
 test("two files of one name are told apart by the package", () => {
   const sources = new Sources("a/Main.java", [
     { path: "a/Main.java", content: "" },

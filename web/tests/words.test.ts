@@ -82,6 +82,8 @@ describe("input", () => {
     ["cpp", "while (getline(cin, line)) {}"],
     ["php", "$name = fgets(STDIN);"],
     ["php", '$name = readline("Name? ");'],
+    ["java", "var in = new Scanner(System.in); while (in.hasNext()) {}"],
+    ["python", "for line in sys.stdin:"],
     ["csharp", "var name = Console.ReadLine();"],
     ["csharp", "int.TryParse(Console.ReadLine(), out var n);"],
   ])("is read by %s: %s", (language, content) => {
@@ -98,7 +100,6 @@ describe("input", () => {
     ["csharp", "Console.WriteLine(1); Console.ReadKey();"],
     ["cpp", "std::cout << 1;"],
     ["python", "name = input()"],
-    ["java", "new Scanner(System.in)"],
     ["mysql", "SELECT 1"],
   ])("is not missed by %s: %s", (language, content) => {
     expect(need(language, content)).toBeNull();

@@ -21,8 +21,10 @@ export function needsInput({ language, result, stdin, files }: InputQuestion): "
   const reads = read !== undefined && files.some((file) => read.test(withoutComments(language, file.content)));
   if (error?.sure.test(result.stderr) === true) return need;
   if (reads && error?.likely?.test(result.stderr) === true) return need;
-  // These end well without input, only with wrong results.
-  return need === "missing" && reads && SILENT.has(language) ? need : null;
+  // Without an error the results are wrong only. In C even a crash can come of it.
+  const isQuiet = result.exit.code === 0 || language === "c" || language === "cpp";
+  const isRead = language === "python" ? files.some((file) => /\bsys\.stdin\b/.test(file.content)) : reads;
+  return need === "missing" && isQuiet && isRead ? need : null;
 }
 
 interface Habit {
@@ -31,8 +33,6 @@ interface Habit {
   /** What a program that uses its input has in its source. */
   read: RegExp;
 }
-
-const SILENT: ReadonlySet<string> = new Set(["c", "cpp", "php", "csharp"]);
 
 // A read whose value is thrown away only waits for a key.
 const C_READ = new RegExp(

@@ -6,7 +6,9 @@ import type { Sources } from "./sources";
 
 export function pythonMarks(text: string, sources: Sources): Mark[] {
   const marks: Mark[] = [];
-  const lines = text.split("\n");
+  // The parts of an exception group stand behind bars.
+  const isGroup = text.includes("+ Exception Group Traceback");
+  const lines = text.split("\n").map((line) => (isGroup ? line.replace(/^ +\| ?/, "") : line));
   let frame: { place: Place; at: number } | null = null;
   for (const [at, line] of lines.entries()) {
     const place = line.includes("line ") || line.includes("Warning") ? placeIn("python", line, sources) : undefined;

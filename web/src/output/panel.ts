@@ -22,6 +22,9 @@ export class OutputPanel {
   /** How stderr is shown: with links to the lines it names. */
   renderStderr: Renderer = text;
 
+  /** Whether stdout is a document: then the preview shows it, and it is no text to copy. */
+  isDocument = false;
+
   constructor() {
     this.tools.hidden = true;
     this.tools.append(this.wrapTool(), this.copyTool(), this.saveTool(), this.clearTool());
@@ -42,9 +45,9 @@ export class OutputPanel {
     if (answer.kind !== "ran") return;
     this.last = answer;
     this.showTimes(answer);
-    this.tools.hidden = false;
+    this.tools.hidden = this.text() === "";
     this.streams.replaceChildren(
-      ...stream("Output", "stdout", answer.stdout, this.renderStdout),
+      ...(this.isDocument ? [] : stream("Output", "stdout", answer.stdout, this.renderStdout)),
       ...stream("Errors", "stderr", answer.stderr, this.renderStderr),
     );
     if (answer.stdout === "" && answer.stderr === "") {
@@ -73,7 +76,8 @@ export class OutputPanel {
   /** What would be copied: all of it, also what is not shown, without colours. */
   text(): string {
     if (this.last === null) return "";
-    const [stdout, stderr] = [plainText(this.last.stdout), plainText(this.last.stderr)];
+    const stdout = this.isDocument ? "" : plainText(this.last.stdout);
+    const stderr = plainText(this.last.stderr);
     return stdout + (stdout === "" || stdout.endsWith("\n") ? "" : "\n") + stderr;
   }
 
