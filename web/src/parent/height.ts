@@ -27,7 +27,8 @@ export function watchHeight(editor: Editor, changed: (look: () => void) => void,
   const parts = document.querySelectorAll(".bar, .right > *, #streams > *");
   for (const part of parts) observer.observe(part);
   const right = document.querySelector(".right");
-  if (right !== null) new MutationObserver(look).observe(right, { childList: true, subtree: true, characterData: true });
+  const everything = { childList: true, subtree: true, characterData: true };
+  if (right !== null) new MutationObserver(look).observe(right, everything);
   changed(look);
   look();
 }
