@@ -32,7 +32,7 @@ enum Route<'a> {
     Preview,
     /// What pages load to embed the editor.
     EmbedScript,
-    /// What stands behind `/embed/`.
+    /// What stands behind `/embed/assets/`.
     EmbedAsset(&'a str),
     Index,
     Description,
@@ -59,7 +59,7 @@ impl<'a> Route<'a> {
         if path == b"/embed/preview" {
             return Self::Preview;
         }
-        let asset = path.strip_prefix(b"/embed/");
+        let asset = path.strip_prefix(b"/embed/assets/");
         if let Some(Ok(name)) = asset.map(std::str::from_utf8) {
             return Self::EmbedAsset(name);
         }
@@ -85,7 +85,7 @@ impl<'a> Route<'a> {
             Self::Embed => "/embed",
             Self::Preview => "/embed/preview",
             Self::EmbedScript => "/embed.js",
-            Self::EmbedAsset(_) => "/embed/{asset}",
+            Self::EmbedAsset(_) => "/embed/assets/{asset}",
             Self::Index => "/",
             Self::Description => "/openapi.json",
             Self::Health => "/healthz",
