@@ -9,6 +9,11 @@ const SPOKEN: Readonly<Record<Level, string>> = {
   debug: "Debug: ", log: "", info: "Info: ", warn: "Warning: ", error: "Error: ",
 };
 const MOST_INDENT = 6;
+const FILTERS = [
+  ["all", "All", "All messages"],
+  ["warn", "Warnings", "Warnings and errors"],
+  ["error", "Errors", "Errors alone"],
+] as const;
 
 interface Last {
   line: HTMLElement;
@@ -32,14 +37,9 @@ export class ConsolePanel {
 
   constructor(navigator: Navigator) {
     this.navigator = navigator;
-    const filter = element("select", { "aria-label": "Messages to show" },
-      element("option", { value: "all" }, "All messages"),
-      element("option", { value: "warn" }, "Warnings and errors"),
-      element("option", { value: "error" }, "Errors"));
-    filter.addEventListener("change", () => (this.list.dataset["filter"] = filter.value));
     const clear = element("button", { type: "button", class: "quiet-button" }, "Clear");
     clear.addEventListener("click", () => this.clear());
-    const bar = element("div", { class: "console-bar" }, element("h2", {}, "Console"), this.summary, filter, clear);
+    const bar = element("div", { class: "console-bar" }, element("h2", {}, "Console"), this.summary, this.filter(), clear);
     const region = { class: "console-log", role: "log", tabindex: "0", "aria-label": "Messages of the page" };
     const log = element("div", region, this.list);
     this.element = element("section", { class: "console", "aria-label": "Console" }, bar, log);
@@ -67,6 +67,19 @@ export class ConsolePanel {
     this.last = null;
     this.shown = this.dropped = this.errors = this.warnings = 0;
     this.count();
+  }
+
+  private filter(): HTMLElement {
+    const buttons = FILTERS.map(([value, label, title]) => {
+      const attributes = { type: "button", class: "quiet-button", title, "aria-pressed": String(value === "all") };
+      const button = element("button", attributes, label);
+      button.addEventListener("click", () => {
+        this.list.dataset["filter"] = value;
+        for (const other of buttons) other.setAttribute("aria-pressed", String(other === button));
+      });
+      return button;
+    });
+    return element("div", { class: "choices", role: "group", "aria-label": "Messages to show" }, ...buttons);
   }
 
   private add(entry: Entry): void {
@@ -98,7 +111,7 @@ export class ConsolePanel {
     const { level, values, table, depth, stack } = entry;
     const content = table === null ? values.map((value) => valueElement(value, this.navigator)) : [tableElement(table)];
     const words = element("div", { class: "words" }, element("span", { class: "unseen" }, SPOKEN[level]));
-    for (const one of content) words.append(one, " ");
+    content.forEach((one, index) => words.append(index > 0 ? " " : "", one));
     const indent = depth > 0 ? ` in-group-${Math.min(depth, MOST_INDENT)}` : "";
     const line = element("li", { class: `level-${level}${indent}`, "data-level": level }, words);
     const place = this.navigator.own(stack)[0]?.place;

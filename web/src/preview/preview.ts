@@ -156,7 +156,7 @@ export class Preview {
       const isDark = this.stage.classList.toggle("dark");
       dark.setAttribute("aria-pressed", String(isDark));
     });
-    const group = element("div", { class: "widths", role: "group", "aria-label": "Width of the preview" }, ...widths);
+    const group = element("div", { class: "choices", role: "group", "aria-label": "Width of the preview" }, ...widths);
     return element("div", { class: "preview-bar" }, element("h2", {}, "Preview"), this.reload, group, dark);
   }
 }
