@@ -1,8 +1,9 @@
 // Builds the editor page: hashed chunks, one for each language, and a manifest
 // by which the server finds them.
-import { defineConfig } from "vite";
+import { defineConfig } from "vitest/config";
 
 export default defineConfig({
+  test: { include: ["tests/**/*.test.ts"] },
   // Behind any path prefix: chunks are found relative to each other.
   base: "./",
   build: {

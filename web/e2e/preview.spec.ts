@@ -80,7 +80,9 @@ fetch("https://example.invalid/").catch(() => console.log("no network"));`;
   const address = page.url();
   const said = editor.locator(".console-log");
   await expect(said).toContainText("no network");
-  for (const name of ["editor", "storage", "parent", "leave"]) await expect(said).toContainText(`${name} SecurityError`);
+  for (const name of ["editor", "storage", "parent", "leave"]) {
+    await expect(said).toContainText(`${name} SecurityError`);
+  }
   await expect(said).toContainText('null ""');
   await expect(said).not.toContainText("REACHED");
   expect(page.url()).toBe(address);

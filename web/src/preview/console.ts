@@ -39,7 +39,8 @@ export class ConsolePanel {
     this.navigator = navigator;
     const clear = element("button", { type: "button", class: "quiet-button" }, "Clear");
     clear.addEventListener("click", () => this.clear());
-    const bar = element("div", { class: "console-bar" }, element("h2", {}, "Console"), this.summary, this.filter(), clear);
+    const title = element("h2", {}, "Console");
+    const bar = element("div", { class: "console-bar" }, title, this.summary, this.filter(), clear);
     const region = { class: "console-log", role: "log", tabindex: "0", "aria-label": "Messages of the page" };
     const log = element("div", region, this.list);
     this.element = element("section", { class: "console", "aria-label": "Console" }, bar, log);

@@ -115,5 +115,6 @@ function blocked(patch: ConsolePatch, event: SecurityPolicyViolationEvent): void
   const text = `Not loaded: ${what}. The preview has no network; add the file to the program instead.`;
   const url = event.sourceFile === "about" ? DOCUMENT : event.sourceFile;
   const isKnown = url !== "" && event.lineNumber > 0;
-  patch.say("error", [{ type: "text", text }], isKnown ? `    at ${url}:${event.lineNumber}:${event.columnNumber}` : "");
+  const place = `    at ${url}:${event.lineNumber}:${event.columnNumber}`;
+  patch.say("error", [{ type: "text", text }], isKnown ? place : "");
 }
