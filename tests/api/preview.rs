@@ -24,7 +24,6 @@ fn its_document_is_nobodys_and_loads_nothing() {
         assert!(!policy.contains(network), "{policy}");
     }
     for (name, value) in [
-        ("origin-agent-cluster", "?1"),
         ("cross-origin-embedder-policy", "require-corp"),
         ("cross-origin-resource-policy", "cross-origin"),
         ("x-content-type-options", "nosniff"),
@@ -58,6 +57,10 @@ fn the_editor_frames_it_and_nothing_else() {
         let reply = server.ask("GET", "/embed?lang=web");
         let policy = reply.header("content-security-policy").expect("one");
         assert_eq!(directive(policy, "frame-src"), Some(source), "{policy}");
+        let frame = server.ask("GET", "/embed/preview");
+        // A process of its own, for an origin of its own.
+        let cluster = source.starts_with("http").then_some("?1");
+        assert_eq!(frame.header("origin-agent-cluster"), cluster, "{source}");
         let config = format!("\"previewUrl\":\"{address}\"");
         assert!(reply.text().contains(&config), "{config}");
     };

@@ -93,7 +93,7 @@ impl Embed {
 
     /// `/embed/preview`.
     pub(crate) fn preview(&self) -> Answer {
-        preview::page(&self.frame_ancestors)
+        preview::page(&self.frame_ancestors, self.preview_origin.is_some())
     }
 
     /// `/embed`, with the query of its URL.

@@ -31,8 +31,11 @@ pub(super) fn frame_source(origin: Option<&PreviewOrigin>) -> &str {
     origin.map_or("'self'", PreviewOrigin::origin)
 }
 
-/// `/embed/preview`.
-pub(super) fn page(frame_ancestors: &FrameAncestors) -> Answer {
+/// `/embed/preview`, maybe from an origin of its own.
+pub(super) fn page(
+    frame_ancestors: &FrameAncestors,
+    has_origin: bool,
+) -> Answer {
     // Inside the page, since nothing may be loaded by it. It is one line, as
     // what it puts before a document must not move that document's lines.
     let script = script();
@@ -51,14 +54,13 @@ pub(super) fn page(frame_ancestors: &FrameAncestors) -> Answer {
     headers.insert(CONTENT_SECURITY_POLICY, policy);
     let referrer = HeaderValue::from_static("no-referrer");
     headers.insert(REFERRER_POLICY, referrer);
-    for (name, value) in [
-        ("permissions-policy", PERMISSIONS),
-        // A process of its own where it has an origin of its own: a page that
-        // hangs then hangs alone.
-        ("origin-agent-cluster", "?1"),
-    ] {
-        let name = HeaderName::from_static(name);
-        headers.insert(name, HeaderValue::from_static(value));
+    let permissions = HeaderName::from_static("permissions-policy");
+    headers.insert(permissions, HeaderValue::from_static(PERMISSIONS));
+    if has_origin {
+        // A process of its own: a page that hangs then hangs alone. Browsers
+        // complain where the editor has the same origin and asks for none.
+        let cluster = HeaderName::from_static("origin-agent-cluster");
+        headers.insert(cluster, HeaderValue::from_static("?1"));
     }
     add_frame_headers(headers);
     answer
