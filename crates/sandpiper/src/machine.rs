@@ -23,6 +23,8 @@ pub(crate) struct Machine {
     pub(crate) apparmor_profile: Option<String>,
     /// What a seccomp filter may do.
     pub(crate) seccomp_actions: Option<String>,
+    /// The kernel's security modules.
+    pub(crate) security_modules: Option<String>,
     /// Whether something is mounted over parts of /proc.
     pub(crate) proc_is_masked: bool,
     /// Ids that the user may map, from /etc/subuid and /etc/subgid.
@@ -59,6 +61,7 @@ impl Machine {
             seccomp_actions: filled(text(
                 "/proc/sys/kernel/seccomp/actions_avail",
             )),
+            security_modules: filled(text("/sys/kernel/security/lsm")),
             proc_is_masked: is_masked(&text("/proc/self/mountinfo")),
             has_subordinate_ids: subordinate("/etc/subuid")
                 && subordinate("/etc/subgid"),

@@ -33,12 +33,23 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor::doctor(&common, &args),
     };
     result.unwrap_or_else(|error| {
+        // A reader that has gone, as in `images list | head`, is no failure.
+        if is_broken_pipe(&error) {
+            return ExitCode::SUCCESS;
+        }
         // In one piece, since others may write there too. Nobody may be
         // reading, and there is nobody else to tell.
         let line = format!("sandpiper: {}\n", in_words(&error));
         let _ = io::stderr().write_all(line.as_bytes());
         ExitCode::FAILURE
     })
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    // With a context it was another pipe than the command's own output.
+    let first = error.chain().next();
+    let failed = first.and_then(|error| error.downcast_ref::<io::Error>());
+    failed.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// An error and its causes, each told once: some tell their cause themselves.
@@ -60,6 +71,15 @@ mod tests {
     use anyhow::anyhow;
 
     use super::*;
+
+    #[test]
+    fn a_reader_that_has_gone_is_known() {
+        let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
+        assert!(is_broken_pipe(&gone().into()));
+        let other = anyhow::Error::new(gone()).context("cannot build");
+        assert!(!is_broken_pipe(&other));
+        assert!(!is_broken_pipe(&anyhow!("no disk")));
+    }
 
     #[test]
     fn causes_are_told_once() {

@@ -6,6 +6,7 @@ using System.IO;
 using System.Linq;
 using System.Runtime.InteropServices;
 using System.Text;
+using System.Threading;
 using Microsoft.CodeAnalysis;
 using Microsoft.CodeAnalysis.CSharp;
 using Microsoft.CodeAnalysis.Emit;
@@ -16,6 +17,9 @@ namespace Sandpiper;
 public static class Compiler
 {
     const string Program = "/artifacts/Program.dll";
+    // Roslyn's time grows with the square of the depth: with more, a source
+    // that is too deep reaches the time limit before the end of the stack.
+    const int Stack = 4 << 20;
 
     static readonly Version Framework = Environment.Version;
     static List<MetadataReference> references;
@@ -40,7 +44,31 @@ public static class Compiler
     [UnmanagedCallersOnly]
     public static int Submit(IntPtr entry)
     {
-        List<SyntaxTree> trees = Sources.Read(Marshal.PtrToStringUTF8(entry), parsing);
+        string path = Marshal.PtrToStringUTF8(entry);
+        bool compiled = false;
+        var compiling = new Thread(() => compiled = Compile(path), Stack);
+        compiling.Start();
+        compiling.Join();
+        return compiled ? 0 : 1;
+    }
+
+    static bool Compile(string entry)
+    {
+        List<SyntaxTree> trees = Sources.Read(entry, parsing);
+        try
+        {
+            return Emit(trees);
+        }
+        // What the compiler's own guards do not turn into this error.
+        catch (InsufficientExecutionStackException)
+        {
+            Report([Depth.Error(trees)], trees);
+            return false;
+        }
+    }
+
+    static bool Emit(List<SyntaxTree> trees)
+    {
         var options = new CSharpCompilationOptions(
             OutputKind.ConsoleApplication,
             mainTypeName: EntryPoint.Find(trees),
@@ -49,31 +77,37 @@ public static class Compiler
                 ? OptimizationLevel.Release : OptimizationLevel.Debug,
             allowUnsafe: true,
             deterministic: true,
+            // Threads of the pool have other stacks.
+            concurrentBuild: false,
             // Warnings are not shown; without them the analysis is not made.
             nullableContextOptions: NullableContextOptions.Annotations,
             warningLevel: 0);
         var compilation = CSharpCompilation.Create(
             Path.GetFileNameWithoutExtension(Program), [.. trees, implied], references, options);
-        var generated = Generators.Run(compilation, trees, parsing);
+        var generated = Generators.Run(compilation, trees, parsing, out var complaints);
         using var program = new MemoryStream();
         EmitResult result = generated.Emit(program, options: new EmitOptions(
             debugInformationFormat: DebugInformationFormat.Embedded));
-        if (result.Success)
+        if (result.Success && !complaints.Any(IsError))
         {
             File.WriteAllBytes(Program, program.ToArray());
-            return 0;
+            return true;
         }
-        Report(result.Diagnostics, trees);
-        return 1;
+        Report(complaints.Concat(result.Diagnostics), trees);
+        return false;
     }
+
+    static bool IsError(Diagnostic diagnostic) => diagnostic.Severity == DiagnosticSeverity.Error;
 
     static void Report(IEnumerable<Diagnostic> diagnostics, List<SyntaxTree> trees)
     {
         var text = new StringBuilder();
         var errors = diagnostics
-            .Where(diagnostic => diagnostic.Severity == DiagnosticSeverity.Error)
+            .Where(IsError)
             .OrderBy(error => trees.IndexOf(error.Location.SourceTree))
-            .ThenBy(error => error.Location.SourceSpan.Start);
+            .ThenBy(error => error.Location.SourceSpan.Start)
+            // At one place Roslyn gives them in any order.
+            .ThenBy(error => error.GetMessage(), StringComparer.Ordinal);
         foreach (Diagnostic error in errors)
             text.Append(CSharpDiagnosticFormatter.Instance.Format(error)).Append('\n');
         using Stream stderr = Console.OpenStandardError();

@@ -10,12 +10,18 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define LAUNCHER "/opt/sandpiper"
 #define PROGRAM "/artifacts/Program.dll"
@@ -207,13 +213,61 @@ static int submit(struct runtime *runtime, const char *entry) {
     return code != 0 ? code : (int)status;
 }
 
+static int compile(const char *entry) {
+    struct runtime runtime = {.compile = NULL};
+    prepare(&runtime, true);
+    return submit(&runtime, entry);
+}
+
+// Writes what was held back. The runtime's account of an overflow, all frames
+// of the compiler, becomes the compiler's own error, which has no place then.
+static int pass_on(int held, int status) {
+    static const char overflow[] = "Stack overflow";
+    char text[4096] = "";
+    ssize_t length = pread(held, text, sizeof overflow - 1, 0);
+    if (WIFSIGNALED(status) && length > 0 && strcmp(text, overflow) == 0) {
+        fputs("error CS8078: An expression is too long or complex to "
+              "compile\n",
+              stderr);
+        return EXIT_FAILURE;
+    }
+    lseek(held, 0, SEEK_SET);
+    while ((length = read(held, text, sizeof text)) > 0)
+        if (write(STDERR_FILENO, text, (size_t)length) < 0)
+            break;
+    if (WIFSIGNALED(status)) {
+        signal(WTERMSIG(status), SIG_DFL);
+        raise(WTERMSIG(status));
+    }
+    return WEXITSTATUS(status);
+}
+
+// Compiles in a process of its own. Where a source is so deep that the stack
+// overflows, the runtime aborts and writes every frame of it.
+static int compile_apart(const char *entry) {
+    int held = memfd_create("stderr", MFD_CLOEXEC);
+    pid_t child = held < 0 ? -1 : fork();
+    if (child < 0)
+        fail("the compiler does not start", strerror(errno));
+    if (child == 0) {
+        dup2(held, STDERR_FILENO);
+        exit(compile(entry));
+    }
+    int status;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            fail("the compiler is lost", strerror(errno));
+    return pass_on(held, status);
+}
+
 int main(int count, char **arguments) {
-    bool compiling = count == 3 && strcmp(arguments[1], "compile") == 0;
-    if (!compiling && (count != 2 || strcmp(arguments[1], "run") != 0)) {
+    if (count == 3 && strcmp(arguments[1], "compile") == 0)
+        return compile_apart(arguments[2]);
+    if (count != 2 || strcmp(arguments[1], "run") != 0) {
         fprintf(stderr, "usage: dotnet compile ENTRY | run\n");
         return EXIT_FAILURE;
     }
     struct runtime runtime = {.compile = NULL};
-    prepare(&runtime, compiling);
-    return submit(&runtime, compiling ? arguments[2] : NULL);
+    prepare(&runtime, false);
+    return submit(&runtime, NULL);
 }

@@ -2,6 +2,7 @@
 // the image has none, the compiler tells what is missing.
 using System;
 using System.Collections.Generic;
+using System.Collections.Immutable;
 using System.IO;
 using System.Linq;
 using System.Reflection;
@@ -25,11 +26,14 @@ static class Generators
             "Microsoft.Interop.LibraryImportGenerator"),
     ];
 
-    // The compilation with what the generators add. A generator costs half a
-    // second to load, so only those that are asked for run.
+    // The compilation with what the generators add, and what they complain of.
+    // A generator costs half a second to load, so only those that are asked for
+    // run.
     public static Compilation Run(
-        CSharpCompilation compilation, List<SyntaxTree> trees, CSharpParseOptions parsing)
+        CSharpCompilation compilation, List<SyntaxTree> trees, CSharpParseOptions parsing,
+        out ImmutableArray<Diagnostic> complaints)
     {
+        complaints = [];
         string[] texts = trees.Select(tree => tree.ToString()).ToArray();
         ISourceGenerator[] wanted = Known
             .Where(known => File.Exists(PathOf(known.Assembly)))
@@ -39,7 +43,8 @@ static class Generators
         if (wanted.Length == 0)
             return compilation;
         CSharpGeneratorDriver.Create(wanted, parseOptions: parsing)
-            .RunGeneratorsAndUpdateCompilation(compilation, out Compilation complete, out _);
+            .RunGeneratorsAndUpdateCompilation(
+                compilation, out Compilation complete, out complaints);
         return complete;
     }
 

@@ -73,3 +73,26 @@ static class EntryPoint
             _ => null,
         }).Where(name => name != null));
 }
+
+static class Depth
+{
+    // csc's words for a source too deep for its stack, at the deepest place.
+    public static Diagnostic Error(List<SyntaxTree> trees) => Diagnostic.Create(
+        "CS8078", "Compiler", "An expression is too long or complex to compile",
+        DiagnosticSeverity.Error, DiagnosticSeverity.Error, true, 0,
+        location: trees.Select(Deepest).MaxBy(found => found.Depth).Node.GetLocation());
+
+    static (SyntaxNode Node, int Depth) Deepest(SyntaxTree tree)
+    {
+        var deepest = (Node: tree.GetRoot(), Depth: 0);
+        var open = new Stack<(SyntaxNode Node, int Depth)>([deepest]);
+        while (open.TryPop(out var next))
+        {
+            if (next.Depth > deepest.Depth)
+                deepest = next;
+            foreach (SyntaxNode child in next.Node.ChildNodes())
+                open.Push((child, next.Depth + 1));
+        }
+        return deepest;
+    }
+}

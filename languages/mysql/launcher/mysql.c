@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -30,11 +31,28 @@
 #define DATA FOLDER "/data"
 #define SOCKET FOLDER "/socket"
 #define READY FOLDER "/ready"
+// A start that ended with less than this free ended for want of it.
+#define LEAST_DISK (1 << 20)
 
 static _Noreturn void fail(const char *what) {
     fprintf(stderr, "The MySQL server did not start: %s: %s\n", what,
             strerror(errno));
     exit(EXIT_FAILURE);
+}
+
+// Says which limit of the box the start needs more of.
+static _Noreturn void fail_by_limit(const char *needs) {
+    fprintf(stderr,
+            "MySQL could not start within the limits of this box: it needs "
+            "%s.\n",
+            needs);
+    exit(EXIT_FAILURE);
+}
+
+static bool disk_is_full(void) {
+    struct statvfs disk;
+    return statvfs(FOLDER, &disk) == 0 &&
+           (disk.f_bavail < LEAST_DISK / disk.f_bsize || disk.f_favail == 0);
 }
 
 // Where the server says how far its start is (sd_notify(3)).
@@ -75,10 +93,10 @@ static void wait_until_ready(int ready, pid_t server) {
     while (!is_ready(ready)) {
         if (poll(events, 2, -1) < 0)
             fail("no word of it");
-        if (events[1].revents != 0) {
-            errno = ECHILD;
-            fail("it ended");
-        }
+        // Its log is not kept. Nothing else that it needs can be short.
+        if (events[1].revents != 0)
+            fail_by_limit(disk_is_full() ? "more disk space"
+                                         : "more processes or memory");
     }
     close(ended);
 }
@@ -86,12 +104,15 @@ static void wait_until_ready(int ready, pid_t server) {
 static void prepare(void) {
     if (mkdir(FOLDER, S_IRWXU) != 0 || mkdir(DATA, S_IRWXU) != 0)
         fail("no folder");
-    if (!template_unpack(INSTALLED "template", DATA))
+    if (!template_unpack(INSTALLED "template", DATA)) {
+        if (errno == ENOSPC)
+            fail_by_limit("more disk space");
         fail("no data");
+    }
     int ready = listen_for_ready();
     pid_t server = fork();
     if (server < 0)
-        fail("no process");
+        fail_by_limit("more processes or memory");
     if (server == 0)
         run_server();
     wait_until_ready(ready, server);

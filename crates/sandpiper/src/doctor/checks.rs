@@ -19,6 +19,7 @@ pub(crate) fn machine(machine: &Machine, binary: &str) -> Vec<Finding> {
         apparmor(machine, binary),
         proc(machine),
         seccomp(machine),
+        landlock(machine),
         mmdebstrap(machine),
     ]
 }
@@ -255,6 +256,29 @@ fn seccomp(machine: &Machine) -> Finding {
         Finding::missing(SUBJECT, "the kernel has no filters")
             .mend("use a kernel with CONFIG_SECCOMP_FILTER=y")
     }
+}
+
+/// A wall inside a box: MySQL's client is locked up with it.
+fn landlock(machine: &Machine) -> Finding {
+    const SUBJECT: &str = "Landlock";
+    let Some(modules) = machine.security_modules.as_deref() else {
+        return Finding::weak(
+            SUBJECT,
+            "not known, as /sys/kernel/security/lsm cannot be read",
+        )
+        .mend("mount -t securityfs securityfs /sys/kernel/security");
+    };
+    if modules.split(',').any(|module| module == "landlock") {
+        return Finding::good(SUBJECT, "on");
+    }
+    Finding::weak(
+        SUBJECT,
+        "off: in its box, MySQL's client can read the server's files",
+    )
+    .mend(
+        "use a kernel with CONFIG_SECURITY_LANDLOCK=y, and name landlock in \
+         its lsm= parameter",
+    )
 }
 
 fn mmdebstrap(machine: &Machine) -> Finding {

@@ -16,6 +16,7 @@ fn good() -> Machine {
         apparmor_restricts_userns: None,
         apparmor_profile: None,
         seccomp_actions: Some("kill_process trap errno".to_owned()),
+        security_modules: Some("lockdown,capability,landlock".to_owned()),
         proc_is_masked: false,
         has_subordinate_ids: true,
         has_newuidmap: true,
@@ -62,6 +63,11 @@ fn each_fault_is_told_once_with_its_cure() {
     check(&docker, Missing, "apparmor=unconfined");
     check(&|m| m.proc_is_masked = true, Missing, "systempaths=unconfined");
     check(&|m| m.seccomp_actions = None, Missing, "SECCOMP_FILTER");
+    check(&|m| m.security_modules = None, Weak, "mount -t securityfs");
+    let yama = |m: &mut Machine| {
+        m.security_modules = Some("capability,yama".to_owned());
+    };
+    check(&yama, Weak, "CONFIG_SECURITY_LANDLOCK");
     check(&|m| m.has_subordinate_ids = false, Weak, "--add-subuids");
     check(&|m| m.has_mmdebstrap = false, Weak, "install mmdebstrap");
     check(&|m| m.has_debian_keyring = false, Weak, "debian-archive-keyring");
