@@ -7,7 +7,7 @@ export CARGO_TARGET_DIR
 # The explicit target is that of .cargo/config.toml.
 binary = $(CARGO_TARGET_DIR)/$(shell rustc -vV | sed -n 's/^host: //p')/release/sandpiper
 
-.PHONY: help run test check build images lint bench clean setup
+.PHONY: help run test check build images lint bench clean setup web
 
 help: ## say what there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -15,19 +15,22 @@ help: ## say what there is
 run: build ## install what is missing, build, and serve on port 8080
 	@scripts/run $(binary)
 
-test: setup ## everything: lints, images, and every test there is
+test: web ## everything: lints, images, and every test there is
 	@scripts/test
 
-check: setup ## the quick loop: no images, no root
+check: web ## the quick loop: no images, no root
 	@scripts/check
 
-build: setup ## the release binary
+web: setup ## the editor page, which the binary embeds
+	@scripts/web
+
+build: web ## the release binary
 	cargo build --release --package sandpiper
 
 images: build ## the images that are missing
 	$(binary) images build
 
-lint: setup ## format, lints and licences
+lint: web ## format, lints and licences
 	@scripts/lint
 
 bench: images ## measurements against other ways to do the same

@@ -87,8 +87,7 @@ fn other_methods_are_refused() {
 #[test]
 fn head_is_get_without_the_body() {
     let server = Server::start();
-    for target in ["/embed", "/embed?lang=x", "/", "/healthz", "/embed/page.js"]
-    {
+    for target in ["/embed", "/embed?lang=x", "/", "/healthz", "/embed.js"] {
         let get = server.ask("GET", target);
         let head = server.ask("HEAD", target);
         assert_eq!((head.status, head.text()), (get.status, ""), "{target}");
@@ -122,6 +121,47 @@ fn pages_work_under_any_prefix() {
             assert!(reached, "{page}: {link}: {status}");
         }
     }
-    let script = server.ask("GET", "/embed/page.js");
-    assert!(script.text().contains("fetch(\"api/compile\""));
+    let page = server.ask("GET", "/embed").text().to_owned();
+    let mut scripts = links(&page).into_iter();
+    let script = scripts.find(|link| link.contains("/main-")).expect("one");
+    let script = server.ask("GET", &format!("/{script}")).text().to_owned();
+    assert!(script.contains("api/compile"));
+    assert!(!script.contains("/api/compile"));
+}
+
+#[test]
+fn any_page_may_load_the_script_that_embeds() {
+    let server = Server::start();
+    let reply = server.ask("GET", "/embed.js");
+    assert_eq!(reply.status, 200);
+    assert!(reply.text().contains("Sandpiper"), "{}", reply.text());
+    for (name, expected) in [
+        ("content-type", "text/javascript; charset=utf-8"),
+        ("cache-control", "public, max-age=3600"),
+        ("access-control-allow-origin", "*"),
+        ("cross-origin-resource-policy", "cross-origin"),
+    ] {
+        assert_eq!(reply.header(name), Some(expected), "{name}");
+    }
+    let size = server.send("GET", "/embed.js", &["Accept-Encoding: br"], "");
+    let size: usize = size.header("content-length").unwrap().parse().unwrap();
+    assert!(size < 4096, "a few KB: {size}");
+    // Under its other name it would be kept for ever.
+    assert_eq!(server.ask("GET", "/embed/embed.js").status, 404);
+}
+
+#[test]
+fn the_index_page_has_a_line_for_each_language() {
+    let server = Server::start();
+    let reply = server.ask("GET", "/");
+    for language in LANGUAGES {
+        let link = format!("href=\"embed?lang={language}\"");
+        assert!(reply.text().contains(&link), "{language}");
+        let line = format!("embed?lang={language}&quot;");
+        assert!(reply.text().contains(&line), "{language}");
+    }
+    let policy = reply.header("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none'; script-src 'nonce-"));
+    let again = server.ask("GET", "/");
+    assert_ne!(Some(policy), again.header("content-security-policy"));
 }

@@ -7,6 +7,7 @@ mod embed;
 mod json;
 mod odd;
 mod other;
+mod preview;
 mod products;
 mod reply;
 #[allow(dead_code, reason = "shared with tests/languages, which use more")]

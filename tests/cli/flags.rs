@@ -47,6 +47,7 @@ fn help_lists_every_flag_and_its_variable() {
         "rate-limit-for",
         "trusted-proxy",
         "frame-ancestors",
+        "preview-origin",
         "products-memory",
         "languages",
         "queue",

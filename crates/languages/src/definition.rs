@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The whole file.
 #[derive(Debug, Deserialize)]
@@ -22,6 +22,9 @@ pub(crate) struct Definition {
     /// Whether the program gets the submission's standard input.
     #[serde(default = "yes")]
     pub(crate) stdin: bool,
+    /// What standard output is.
+    #[serde(default)]
+    pub(crate) output: Output,
     #[serde(default)]
     pub(crate) limits: LimitOverrides,
     /// Added to the base environment; the same key replaces. `{memory_mib}` in
@@ -32,6 +35,21 @@ pub(crate) struct Definition {
     pub(crate) compile: Option<Command>,
     pub(crate) run: Command,
     pub(crate) starter: StarterDefinition,
+}
+
+/// What a language's standard output is, so that an editor can show it as that.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Output {
+    /// Text, as programs print it.
+    #[default]
+    Text,
+    /// Text in which tables are drawn as `mysql --table` draws them.
+    Tables,
+    /// One HTML document.
+    Document,
 }
 
 /// `[limits]`: where the language needs another limit than the operator's.

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use crate::definition::{Command, Definition};
-use crate::{Plan, Stage, Step, Submission};
+use crate::{Output, Plan, Stage, Step, Submission};
 
 /// The argument that stands for the entry file's path.
 const ENTRY: &str = "{entry}";
@@ -25,6 +25,7 @@ pub struct Language {
     extensions: Vec<String>,
     image: String,
     takes_stdin: bool,
+    output: Output,
     memory_bytes: Option<u64>,
     output_bytes: Option<u64>,
     processes: Option<u32>,
@@ -61,6 +62,11 @@ impl Language {
     /// Whether the program gets the submission's standard input.
     pub fn takes_stdin(&self) -> bool {
         self.takes_stdin
+    }
+
+    /// What its standard output is.
+    pub fn output(&self) -> Output {
+        self.output
     }
 
     /// Whether a request's `language` means this one, in any letter case.
@@ -102,6 +108,7 @@ impl Language {
             extensions: definition.extensions.clone(),
             image: definition.image.clone(),
             takes_stdin: definition.stdin,
+            output: definition.output,
             memory_bytes: definition.limits.memory_mib.map(bytes),
             output_bytes: definition.limits.output_mib.map(bytes),
             processes: definition.limits.processes.map(NonZeroU32::get),

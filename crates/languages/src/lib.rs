@@ -18,6 +18,7 @@ mod plan;
 mod submission;
 
 pub use catalog::{Catalog, LoadError, SERVICE_LANGUAGES, Source, Starter};
+pub use definition::Output;
 pub use language::Language;
 pub use plan::{Plan, Stage, Step};
 pub use submission::{SourceFile, Submission, SubmissionError};

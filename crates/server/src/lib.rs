@@ -32,4 +32,7 @@ mod settings;
 mod tests;
 
 pub use server::Server;
-pub use settings::{FrameAncestors, InvalidFrameAncestors, Settings};
+pub use settings::{
+    FrameAncestors, InvalidFrameAncestors, InvalidPreviewOrigin, PreviewOrigin,
+    Settings,
+};

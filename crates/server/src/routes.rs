@@ -29,8 +29,11 @@ enum Route<'a> {
     Product(&'a [u8]),
     Compile,
     Embed,
+    Preview,
+    /// What pages load to embed the editor.
     EmbedScript,
-    EmbedStyle,
+    /// What stands behind `/embed/assets/`.
+    EmbedAsset(&'a str),
     Index,
     Description,
     Health,
@@ -53,12 +56,18 @@ impl<'a> Route<'a> {
         if let Some(segment) = path.strip_prefix(b"/products/") {
             return Self::Product(segment);
         }
+        if path == b"/embed/preview" {
+            return Self::Preview;
+        }
+        let asset = path.strip_prefix(b"/embed/assets/");
+        if let Some(Ok(name)) = asset.map(std::str::from_utf8) {
+            return Self::EmbedAsset(name);
+        }
         match path {
             b"/products" => Self::Products,
             b"/api/compile" => Self::Compile,
             b"/embed" => Self::Embed,
-            b"/embed/page.js" => Self::EmbedScript,
-            b"/embed/page.css" => Self::EmbedStyle,
+            b"/embed.js" => Self::EmbedScript,
             b"/" => Self::Index,
             b"/openapi.json" => Self::Description,
             b"/healthz" => Self::Health,
@@ -74,8 +83,9 @@ impl<'a> Route<'a> {
             Self::Product(_) => "/products/{id}",
             Self::Compile => "/api/compile",
             Self::Embed => "/embed",
-            Self::EmbedScript => "/embed/page.js",
-            Self::EmbedStyle => "/embed/page.css",
+            Self::Preview => "/embed/preview",
+            Self::EmbedScript => "/embed.js",
+            Self::EmbedAsset(_) => "/embed/assets/{asset}",
             Self::Index => "/",
             Self::Description => "/openapi.json",
             Self::Health => "/healthz",
@@ -102,7 +112,10 @@ impl<R: Runner> App<R> {
                 addresses,
                 Arc::clone(&metrics),
             ),
-            embed: Embed::new(&settings.frame_ancestors),
+            embed: Embed::new(
+                settings.frame_ancestors,
+                settings.preview_origin,
+            ),
             runner,
             metrics,
         }
@@ -156,8 +169,11 @@ impl<R: Runner> Routes for App<R> {
             _ if !embed::is_read(method) => {
                 method_not_allowed(route.name(), "GET, HEAD")
             }
-            Route::EmbedScript => embed::script(),
-            Route::EmbedStyle => embed::style(),
+            Route::Preview => self.embed.preview(),
+            Route::EmbedScript => embed::script(&exchange.head.headers),
+            Route::EmbedAsset(name) => {
+                embed::asset(name, &exchange.head.headers)
+            }
             Route::Index => embed::index(),
             Route::Description => {
                 json(StatusCode::OK, Bytes::from_static(OPENAPI))

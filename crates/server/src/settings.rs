@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use http::HeaderValue;
+use http::{HeaderValue, Uri};
 use ipnet::IpNet;
 use sandpiper_engine::limits;
 
@@ -21,6 +21,9 @@ pub struct Settings {
     pub products_bytes: u64,
     /// Who may frame the editor page. Default: any site.
     pub frame_ancestors: FrameAncestors,
+    /// Another address of this server, for the documents that programs make.
+    /// Default: none; they are shown from the editor's own.
+    pub preview_origin: Option<PreviewOrigin>,
     /// Connections at once. Default 1,024. Reached: further ones wait to be
     /// accepted.
     pub connections: usize,
@@ -34,6 +37,7 @@ impl Default for Settings {
             trusted_proxies: Vec::new(),
             products_bytes: limits::PRODUCTS_BYTES,
             frame_ancestors: FrameAncestors::default(),
+            preview_origin: None,
             connections: limits::CONNECTIONS,
         }
     }
@@ -78,6 +82,55 @@ impl FromStr for FrameAncestors {
     }
 }
 
+/// An http or https address without its path's last part, such as
+/// `https://preview.example` or `https://preview.example/code`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreviewOrigin {
+    /// Without a slash at the end.
+    address: String,
+    /// How much of it is the origin.
+    origin_length: usize,
+}
+
+/// The text is no address of a preview.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a preview origin is like https://preview.example or http://host:8081")]
+pub struct InvalidPreviewOrigin;
+
+impl PreviewOrigin {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.address
+    }
+
+    /// Scheme, host and port.
+    pub(crate) fn origin(&self) -> &str {
+        self.address.get(..self.origin_length).unwrap_or_default()
+    }
+}
+
+impl FromStr for PreviewOrigin {
+    type Err = InvalidPreviewOrigin;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let address = text.trim_end_matches('/');
+        let uri: Uri = address.parse().map_err(|_| InvalidPreviewOrigin)?;
+        let scheme = uri.scheme_str().unwrap_or_default();
+        let authority = uri.authority().ok_or(InvalidPreviewOrigin)?;
+        // It becomes a source of a policy: nothing that could end one.
+        let fits = matches!(scheme, "http" | "https")
+            && uri.query().is_none()
+            && !authority.host().is_empty()
+            && !authority.as_str().contains('@')
+            && !address.contains([';', ',', '*', '\'', '"', '#']);
+        if !fits {
+            return Err(InvalidPreviewOrigin);
+        }
+        let origin_length =
+            scheme.len() + "://".len() + authority.as_str().len();
+        Ok(Self { address: address.to_owned(), origin_length })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,5 +146,33 @@ mod tests {
         assert!(!parsed("a, b"));
         assert!(!parsed("a\r\nb"));
         assert!(!parsed("ä.example"));
+    }
+    #[test]
+    fn preview_origins_are_addresses() {
+        let origin = |text: &str| {
+            let parsed = text.parse::<PreviewOrigin>().ok();
+            parsed.map(|parsed| parsed.origin().to_owned())
+        };
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(origin(text).as_deref(), expected, "{text}");
+        };
+        check("https://p.example", Some("https://p.example"));
+        check("https://p.example/", Some("https://p.example"));
+        check("http://[::1]:81/code", Some("http://[::1]:81"));
+        for text in [
+            "",
+            "p.example",
+            "/code",
+            "ftp://p.example",
+            "https://",
+            "https://a@p.example",
+            "https://p.example?x",
+            "https://p.example#x",
+            "https://*.example",
+            "https://p.example; script-src *",
+            "https://p.example,x",
+        ] {
+            check(text, None);
+        }
     }
 }

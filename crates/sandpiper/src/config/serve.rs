@@ -52,6 +52,13 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "SOURCES", default_value = "*")]
     frame_ancestors: server::FrameAncestors,
 
+    /// Another address of this server, from which the editor page shows the
+    /// documents of programs: one that hangs then cannot hang the editor.
+    /// --frame-ancestors, where given, must name the editor's address then
+    /// [default: the editor's own]
+    #[arg(long, value_name = "ORIGIN")]
+    preview_origin: Option<server::PreviewOrigin>,
+
     /// Memory of all products; then creating one fails
     #[arg(long, value_name = "SIZE", value_parser = values::size,
         default_value = mebibytes(default::PRODUCTS_BYTES))]
@@ -124,6 +131,7 @@ impl ServeArgs {
             trusted_proxies: self.trusted_proxy.clone(),
             products_bytes: self.products_memory,
             frame_ancestors: self.frame_ancestors.clone(),
+            preview_origin: self.preview_origin.clone(),
             ..server::Settings::default()
         }
     }

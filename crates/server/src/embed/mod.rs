@@ -1,40 +1,59 @@
-//! Area B: the editor page, for one language, and the index page.
+//! Area B: the editor page, for one language, and what stands around it.
 
+mod assets;
+mod index;
 mod page;
+mod preview;
 
 use http::header::{ALLOW, CONTENT_SECURITY_POLICY, REFERRER_POLICY};
-use http::{HeaderValue, Method, StatusCode};
-use sandpiper_engine::languages::{Catalog, SourceFile};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use sandpiper_engine::languages::{Catalog, Language, Output, SourceFile};
 
 use crate::http::{Answer, Page, page as answer};
-use crate::settings::FrameAncestors;
+use crate::settings::{FrameAncestors, PreviewOrigin};
+use assets::{Assets, PageFiles};
 
-/// The languages of the page: the value of `lang`, the title, and the file
-/// that the page starts with where the catalogue has no sample.
-const LANGUAGES: [(&str, &str, &str); 11] = [
-    ("python", "Python", "main.py"),
-    ("c", "C", "main.c"),
-    ("cpp", "C++", "main.cpp"),
-    ("java", "Java", "Main.java"),
-    ("php", "PHP", "main.php"),
-    ("csharp", "C#", "Program.cs"),
-    ("mysql", "MySQL", "main.sql"),
-    ("mongodb", "MongoDB", "main.js"),
-    ("web", "HTML, CSS and JavaScript", "index.html"),
-    ("react", "React", "App.jsx"),
-    ("vue", "Vue", "App.vue"),
+pub(crate) use assets::{asset, script};
+pub(crate) use index::index;
+
+/// A language of the page.
+struct PageLanguage {
+    /// The value of `lang`.
+    id: &'static str,
+    title: &'static str,
+    /// The file that the page starts with where the catalogue has no sample.
+    file: &'static str,
+    /// The module of web/ with the grammar of that file.
+    grammar: &'static str,
+}
+
+const LANGUAGES: [PageLanguage; 11] = [
+    language("python", "Python", "main.py", "python"),
+    language("c", "C", "main.c", "cpp"),
+    language("cpp", "C++", "main.cpp", "cpp"),
+    language("java", "Java", "Main.java", "java"),
+    language("php", "PHP", "main.php", "php"),
+    language("csharp", "C#", "Program.cs", "csharp"),
+    language("mysql", "MySQL", "main.sql", "mysql"),
+    language("mongodb", "MongoDB", "main.js", "javascript"),
+    language("web", "HTML, CSS and JavaScript", "index.html", "html"),
+    language("react", "React", "App.jsx", "javascript"),
+    language("vue", "Vue", "App.vue", "vue"),
 ];
 const DEFAULT_LANGUAGE: &str = "java";
 
+/// What the page may ask the browser for: to write to the clipboard.
+const PERMISSIONS: &str = "camera=(), microphone=(), geolocation=(), \
+                           payment=(), usb=(), clipboard-write=(self)";
+
 const HTML: &str = "text/html; charset=utf-8";
-const SCRIPT: &str = include_str!("page.js");
-const STYLE: &str = include_str!("page.css");
 
 /// The routes `/`, `/embed` and the page's assets.
 #[derive(Debug)]
 pub(crate) struct Embed {
-    /// Of the editor page.
-    policy: HeaderValue,
+    frame_ancestors: FrameAncestors,
+    preview_origin: Option<PreviewOrigin>,
+    assets: Assets,
 }
 
 /// What the editor page shows.
@@ -45,20 +64,36 @@ struct EditorPage<'a> {
     title: &'a str,
     entry_file: &'a str,
     files: &'a [SourceFile],
+    takes_stdin: bool,
+    output: Output,
+    /// Scripts and styles.
+    page_files: PageFiles,
+    /// Lets the styles through that the editor makes.
+    nonce: &'a str,
+    /// Where documents are shown.
+    preview_url: &'a str,
+}
+
+const fn language(
+    id: &'static str,
+    title: &'static str,
+    file: &'static str,
+    grammar: &'static str,
+) -> PageLanguage {
+    PageLanguage { id, title, file, grammar }
 }
 
 impl Embed {
-    pub(crate) fn new(frame_ancestors: &FrameAncestors) -> Self {
-        let policy = format!(
-            "default-src 'none'; script-src 'self'; style-src 'self'; \
-             connect-src 'self'; base-uri 'none'; form-action 'none'; \
-             frame-ancestors {}",
-            frame_ancestors.as_str()
-        );
-        // FrameAncestors holds only what a header can.
-        let policy = HeaderValue::from_str(&policy)
-            .unwrap_or(HeaderValue::from_static("default-src 'none'"));
-        Self { policy }
+    pub(crate) fn new(
+        frame_ancestors: FrameAncestors,
+        preview_origin: Option<PreviewOrigin>,
+    ) -> Self {
+        Self { frame_ancestors, preview_origin, assets: Assets::load() }
+    }
+
+    /// `/embed/preview`.
+    pub(crate) fn preview(&self) -> Answer {
+        preview::page(&self.frame_ancestors, self.preview_origin.is_some())
     }
 
     /// `/embed`, with the query of its URL.
@@ -68,8 +103,9 @@ impl Embed {
         query: Option<&str>,
         catalog: &Catalog,
     ) -> Answer {
+        let nonce = nonce();
         let (status, text) = if is_read(method) {
-            editor(query.unwrap_or_default(), catalog)
+            self.page(query.unwrap_or_default(), catalog, &nonce)
         } else {
             let message = "method not allowed on /embed";
             (StatusCode::METHOD_NOT_ALLOWED, page::failure(message))
@@ -79,27 +115,70 @@ impl Embed {
         if status == StatusCode::METHOD_NOT_ALLOWED {
             headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         }
-        headers.insert(CONTENT_SECURITY_POLICY, self.policy.clone());
+        headers.insert(CONTENT_SECURITY_POLICY, self.policy(&nonce));
         let referrer = HeaderValue::from_static("no-referrer");
         headers.insert(REFERRER_POLICY, referrer);
+        let permissions = HeaderName::from_static("permissions-policy");
+        headers.insert(permissions, HeaderValue::from_static(PERMISSIONS));
+        add_frame_headers(headers);
         answer
     }
-}
 
-/// `/`.
-pub(crate) fn index() -> Answer {
-    let languages = LANGUAGES.map(|(id, title, _)| (id, title));
-    html(StatusCode::OK, page::index(&languages))
-}
+    fn policy(&self, nonce: &str) -> HeaderValue {
+        let policy = format!(
+            "default-src 'none'; script-src 'self'; \
+             style-src 'self' 'nonce-{nonce}'; img-src 'self' data:; \
+             connect-src 'self'; base-uri 'none'; form-action 'none'; \
+             require-trusted-types-for 'script'; frame-src {}; \
+             frame-ancestors {}",
+            preview::frame_source(self.preview_origin.as_ref()),
+            self.frame_ancestors.as_str()
+        );
+        // FrameAncestors holds only what a header can.
+        HeaderValue::from_str(&policy)
+            .unwrap_or(HeaderValue::from_static("default-src 'none'"))
+    }
 
-/// The editor page's script.
-pub(crate) fn script() -> Answer {
-    asset("text/javascript; charset=utf-8", SCRIPT)
-}
-
-/// The editor page's style sheet.
-pub(crate) fn style() -> Answer {
-    asset("text/css; charset=utf-8", STYLE)
+    fn page(
+        &self,
+        query: &str,
+        catalog: &Catalog,
+        nonce: &str,
+    ) -> (StatusCode, String) {
+        let mut pairs = form_urlencoded::parse(query.as_bytes());
+        let asked = pairs.find(|(name, _)| name == "lang");
+        let asked = asked.map(|(_, value)| value).unwrap_or_default();
+        let wanted = if asked.is_empty() { DEFAULT_LANGUAGE } else { &asked };
+        let mut languages = LANGUAGES.iter();
+        let Some(found) = languages.find(|language| language.id == wanted)
+        else {
+            let known = LANGUAGES.map(|language| language.id).join(", ");
+            let message =
+                format!("unknown lang {wanted:?}: the languages are {known}");
+            return (StatusCode::BAD_REQUEST, page::failure(&message));
+        };
+        let PageLanguage { id, title, file, grammar } = *found;
+        let path = file.to_owned();
+        let empty = [SourceFile { path, content: String::new() }];
+        let starter = catalog.starter(id).map(|starter| &starter.submission);
+        let (entry_file, files) = starter
+            .map_or((file, empty.as_slice()), |starter| {
+                (starter.entry_file(), starter.files())
+            });
+        let definition = catalog.find(id);
+        let page = EditorPage {
+            language: id,
+            title,
+            entry_file,
+            files,
+            takes_stdin: definition.is_none_or(Language::takes_stdin),
+            output: definition.map(Language::output).unwrap_or_default(),
+            page_files: self.assets.page_files(grammar),
+            nonce,
+            preview_url: &preview::url(self.preview_origin.as_ref()),
+        };
+        (StatusCode::OK, page::editor(&page))
+    }
 }
 
 /// Whether a method only reads.
@@ -107,37 +186,27 @@ pub(crate) fn is_read(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
 }
 
-fn editor(query: &str, catalog: &Catalog) -> (StatusCode, String) {
-    let mut pairs = form_urlencoded::parse(query.as_bytes());
-    let asked = pairs.find(|(name, _)| name == "lang");
-    let asked = asked.map(|(_, value)| value).unwrap_or_default();
-    let wanted = if asked.is_empty() { DEFAULT_LANGUAGE } else { &asked };
-    let found = LANGUAGES.iter().find(|(id, ..)| *id == wanted);
-    let Some((language, title, file)) = found.copied() else {
-        let known = LANGUAGES.map(|(id, ..)| id).join(", ");
-        let message =
-            format!("unknown lang {wanted:?}: the languages are {known}");
-        return (StatusCode::BAD_REQUEST, page::failure(&message));
-    };
-    let empty = [SourceFile { path: file.to_owned(), content: String::new() }];
-    let starter = catalog.starter(language);
-    let (entry_file, files) = match starter {
-        Some(starter) => {
-            (starter.submission.entry_file(), starter.submission.files())
-        }
-        None => (file, empty.as_slice()),
-    };
-    let page = EditorPage { language, title, entry_file, files };
-    (StatusCode::OK, page::editor(&page))
+/// Lets pages that isolate themselves (COEP) frame the editor and load its
+/// files.
+fn add_frame_headers(headers: &mut HeaderMap) {
+    for (name, value) in [
+        ("cross-origin-embedder-policy", "require-corp"),
+        ("cross-origin-resource-policy", "cross-origin"),
+        ("x-content-type-options", "nosniff"),
+    ] {
+        let name = HeaderName::from_static(name);
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+}
+
+/// 128 random bits, as a policy's nonce is written.
+fn nonce() -> String {
+    let bits: u128 = rand::random();
+    format!("{bits:032x}")
 }
 
 fn html(status: StatusCode, text: String) -> Answer {
     answer(Page { status, content_type: HTML, text: text.into() })
-}
-
-fn asset(content_type: &'static str, text: &'static str) -> Answer {
-    let text = text.as_bytes().into();
-    answer(Page { status: StatusCode::OK, content_type, text })
 }
 
 #[cfg(test)]
@@ -145,7 +214,9 @@ mod tests {
     use super::*;
 
     fn check(query: &str, expected: Result<&str, &str>) {
-        let (status, text) = editor(query, &Catalog::load([]).unwrap());
+        let embed = Embed::new(FrameAncestors::default(), None);
+        let catalog = Catalog::load([]).unwrap();
+        let (status, text) = embed.page(query, &catalog, "0");
         match expected {
             Ok(title) => {
                 assert_eq!(status, StatusCode::OK, "{query}");
@@ -155,7 +226,7 @@ mod tests {
             Err(value) => {
                 assert_eq!(status, StatusCode::BAD_REQUEST, "{query}");
                 assert!(text.contains(value), "{query}: {text}");
-                for (id, ..) in LANGUAGES {
+                for PageLanguage { id, .. } in LANGUAGES {
                     assert!(text.contains(id), "{query}: {id}");
                 }
             }
@@ -164,7 +235,7 @@ mod tests {
 
     #[test]
     fn lang_is_one_of_eleven_exact_values() {
-        for (id, title, _) in LANGUAGES {
+        for PageLanguage { id, title, .. } in LANGUAGES {
             check(&format!("lang={id}"), Ok(title));
         }
         check("", Ok("Java"));
@@ -185,7 +256,7 @@ mod tests {
 
     #[test]
     fn the_languages_are_those_of_the_service() {
-        let ids = LANGUAGES.map(|(id, ..)| id);
+        let ids = LANGUAGES.map(|language| language.id);
         assert_eq!(ids, sandpiper_engine::languages::SERVICE_LANGUAGES);
     }
 }

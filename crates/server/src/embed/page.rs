@@ -1,25 +1,23 @@
 //! The HTML of the pages. URLs are relative, since a proxy may serve them
 //! under any prefix.
 
+use serde_json::json;
+
 use super::EditorPage;
+use super::assets::PageFiles;
 
 const EDITOR: &str = include_str!("editor.html");
-const INDEX: &str = include_str!("index.html");
 const FAILURE: &str = include_str!("failure.html");
 
-/// The editor page, ready to run its files.
+/// The editor page, ready to run its files; they can be read without a script.
 pub(super) fn editor(page: &EditorPage<'_>) -> String {
-    let mut tabs = String::new();
+    let mut files = String::new();
     for file in page.files {
-        let entry =
-            if file.path == page.entry_file { " data-entry" } else { "" };
         // HTML drops one newline after the tag: the first is the one to drop.
-        tabs += &format!(
-            "<label>{path}<textarea data-path=\"{path}\"{entry} \
-             spellcheck=\"false\" autocapitalize=\"off\" rows=\"16\">\n\
-             {content}</textarea></label>\n",
-            path = escaped(&file.path),
-            content = escaped(&file.content),
+        files += &format!(
+            "<figure><figcaption>{}</figcaption><pre>\n{}</pre></figure>\n",
+            escaped(&file.path),
+            escaped(&file.content),
         );
     }
     filled(
@@ -27,21 +25,46 @@ pub(super) fn editor(page: &EditorPage<'_>) -> String {
         &[
             ("title", &escaped(page.title)),
             ("language", &escaped(page.language)),
-            ("files", &tabs),
+            ("links", &links(&page.page_files)),
+            ("files", &files),
+            ("no-stdin", if page.takes_stdin { "" } else { " hidden" }),
+            ("config", &config(page)),
         ],
     )
 }
 
-/// The index page, with a link for each language's id and title.
-pub(super) fn index(languages: &[(&str, &str)]) -> String {
+fn links(files: &PageFiles) -> String {
     let mut links = String::new();
-    for (id, title) in languages {
-        links += &format!(
-            "<li><a href=\"embed?lang={id}\">{}</a></li>\n",
-            escaped(title)
-        );
+    for style in &files.styles {
+        links += &format!("<link rel=\"stylesheet\" href=\"embed/{style}\">\n");
     }
-    filled(INDEX, &[("languages", &links)])
+    for preload in &files.preloads {
+        links +=
+            &format!("<link rel=\"modulepreload\" href=\"embed/{preload}\">\n");
+    }
+    let script = &files.script;
+    links
+        + &format!("<script type=\"module\" src=\"embed/{script}\"></script>\n")
+}
+
+/// What the script has to know (web/src/config.ts), fit to stand in a script
+/// element.
+fn config(page: &EditorPage<'_>) -> String {
+    let files = page.files.iter();
+    let files: Vec<_> = files
+        .map(|file| json!({"path": file.path, "content": file.content}))
+        .collect();
+    let config = json!({
+        "language": page.language,
+        "title": page.title,
+        "entryFile": page.entry_file,
+        "files": files,
+        "takesStdin": page.takes_stdin,
+        "output": page.output,
+        "nonce": page.nonce,
+        "previewUrl": page.preview_url,
+    });
+    config.to_string().replace('<', "\\u003c")
 }
 
 /// A page that says what is wrong with the request.
@@ -51,7 +74,7 @@ pub(super) fn failure(message: &str) -> String {
 
 /// A template without its first line, which says what it is for, and with each
 /// `{{name}}` replaced, in one pass: what is put in is never a template itself.
-fn filled(template: &str, values: &[(&str, &str)]) -> String {
+pub(super) fn filled(template: &str, values: &[(&str, &str)]) -> String {
     let template = template.split_once('\n').map_or("", |(_, rest)| rest);
     let mut text = String::new();
     let mut parts = template.split("{{");
@@ -65,7 +88,7 @@ fn filled(template: &str, values: &[(&str, &str)]) -> String {
     text
 }
 
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -82,7 +105,9 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use sandpiper_engine::languages::SourceFile;
+    use std::collections::BTreeSet;
+
+    use sandpiper_engine::languages::{Output, SourceFile};
 
     use super::*;
 
@@ -90,20 +115,30 @@ mod tests {
     fn files_are_shown_as_they_are() {
         let files = [SourceFile {
             path: "a&b.c".to_owned(),
-            content: "\nif (a < \"{{title}}\") {}\n</textarea>".to_owned(),
+            content: "\nif (a < \"{{title}}\") {}\n</script>".to_owned(),
         }];
         let page = editor(&EditorPage {
             language: "c",
             title: "C",
             entry_file: "a&b.c",
             files: &files,
+            takes_stdin: true,
+            output: Output::Tables,
+            page_files: PageFiles {
+                script: "assets/main-1.js".to_owned(),
+                styles: vec!["assets/main-2.css".to_owned()],
+                preloads: BTreeSet::from(["assets/cpp-3.js".to_owned()]),
+            },
+            nonce: "abc",
+            preview_url: "embed/preview",
         });
-        let area = "data-path=\"a&amp;b.c\" data-entry \
-                    spellcheck=\"false\" autocapitalize=\"off\" \
-                    rows=\"16\">\n\nif (a &lt; &quot;{{title}}&quot;) {}\n\
-                    &lt;/textarea&gt;</textarea>";
+        let shown = "<figcaption>a&amp;b.c</figcaption><pre>\n\nif (a &lt; \
+                     &quot;{{title}}&quot;) {}\n&lt;/script&gt;</pre>";
         assert!(page.starts_with("<!DOCTYPE html>\n<html "), "{page}");
-        assert!(page.contains(area), "{page}");
+        assert!(page.contains(shown), "{page}");
         assert!(page.contains("data-language=\"c\""), "{page}");
+        assert!(page.contains("href=\"embed/assets/cpp-3.js\""), "{page}");
+        assert!(page.contains(r#""output":"tables""#), "{page}");
+        assert_eq!(page.matches("</script>").count(), 2, "{page}");
     }
 }

@@ -1,0 +1,177 @@
+//! The editor page's scripts and styles, as web/ builds them: embedded, found
+//! by their hashed names, and sent as brotli where the client takes it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use http::header::{
+    ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL,
+    CONTENT_ENCODING, CONTENT_TYPE, VARY,
+};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use rust_embed::{EmbeddedFile, RustEmbed};
+use serde::Deserialize;
+
+use crate::http::{Answer, failure};
+
+/// The module that the page starts.
+const MAIN: &str = "src/main.ts";
+
+#[derive(RustEmbed)]
+#[folder = "../../web/dist"]
+struct Files;
+
+/// What the build says about a module.
+#[derive(Debug, Deserialize)]
+struct Chunk {
+    file: String,
+    #[serde(default)]
+    css: Vec<String>,
+    /// Modules that are loaded with it.
+    #[serde(default)]
+    imports: Vec<String>,
+}
+
+/// The files of a page, by their paths below `/embed/`.
+#[derive(Debug)]
+pub(super) struct PageFiles {
+    pub(super) script: String,
+    pub(super) styles: Vec<String>,
+    /// What the script will ask for: named ahead, so that all come at once.
+    pub(super) preloads: BTreeSet<String>,
+}
+
+/// Which files there are.
+#[derive(Debug)]
+pub(super) struct Assets {
+    chunks: BTreeMap<String, Chunk>,
+}
+
+impl Assets {
+    pub(super) fn load() -> Self {
+        let manifest = Files::get("manifest.json");
+        let parse =
+            |file: EmbeddedFile| serde_json::from_slice(&file.data).ok();
+        // The build script has seen to it that it is there.
+        Self { chunks: manifest.and_then(parse).unwrap_or_default() }
+    }
+
+    /// What a page needs whose code has the grammar of this module of web/.
+    pub(super) fn page_files(&self, grammar: &str) -> PageFiles {
+        let mut preloads = BTreeSet::new();
+        let grammar = format!("src/editor/languages/{grammar}.ts");
+        for module in [MAIN, &grammar] {
+            self.add_with_imports(module, &mut preloads);
+        }
+        let main = self.chunks.get(MAIN);
+        let script = main.map(|chunk| chunk.file.clone()).unwrap_or_default();
+        preloads.remove(&script);
+        let styles = main.map(|chunk| chunk.css.clone()).unwrap_or_default();
+        PageFiles { script, styles, preloads }
+    }
+
+    fn add_with_imports(&self, module: &str, files: &mut BTreeSet<String>) {
+        let Some(chunk) = self.chunks.get(module) else { return };
+        if files.insert(chunk.file.clone()) {
+            for import in &chunk.imports {
+                self.add_with_imports(import, files);
+            }
+        }
+    }
+}
+
+/// A script that was built to stand in a page.
+pub(super) fn text(path: &str) -> String {
+    let file = Files::get(path).map(|file| file.data.into_owned());
+    String::from_utf8(file.unwrap_or_default()).unwrap_or_default()
+}
+
+/// A file of `/embed/assets/`, whose name changes with its contents.
+pub(crate) fn asset(name: &str, headers: &HeaderMap) -> Answer {
+    let path = format!("assets/{name}");
+    file(&path, headers, "public, max-age=31536000, immutable")
+}
+
+/// `/embed.js`, which any page may load, and check the integrity of.
+pub(crate) fn script(headers: &HeaderMap) -> Answer {
+    let mut answer = file("embed.js", headers, "public, max-age=3600");
+    let any = HeaderValue::from_static("*");
+    answer.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, any);
+    answer
+}
+
+fn file(path: &str, headers: &HeaderMap, cache: &'static str) -> Answer {
+    let content_type = match path.rsplit('.').next() {
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        _ => return failure(StatusCode::NOT_FOUND, "not found"),
+    };
+    let packed = Files::get(&format!("{path}.br"))
+        .filter(|_| takes_brotli(headers))
+        .map(|file| (file, true));
+    let plain = || Files::get(path).map(|file| (file, false));
+    let Some((file, is_packed)) = packed.or_else(plain) else {
+        return failure(StatusCode::NOT_FOUND, "not found");
+    };
+    let bytes = bytes::Bytes::from(file.data.into_owned());
+    let mut answer = Response::new(bytes.into());
+    let headers = answer.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+    if is_packed {
+        let brotli = HeaderValue::from_static("br");
+        headers.insert(CONTENT_ENCODING, brotli);
+    }
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
+    super::add_frame_headers(headers);
+    answer
+}
+
+fn takes_brotli(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(ACCEPT_ENCODING).into_iter();
+    let mut codings = values
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','));
+    codings.any(|coding| {
+        let (name, quality) = coding.split_once(';').unwrap_or((coding, ""));
+        let refused = matches!(quality.trim(), "q=0" | "q=0.0");
+        name.trim().eq_ignore_ascii_case("br") && !refused
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_page_has_its_files() {
+        let assets = Assets::load();
+        for grammar in ["python", "cpp", "javascript", "vue"] {
+            let files = assets.page_files(grammar);
+            let all = files.styles.iter().chain(&files.preloads);
+            let all: Vec<_> = all.chain([&files.script]).collect();
+            assert!(all.len() >= 3, "{grammar}: {files:?}");
+            for path in all {
+                assert!(Files::get(path).is_some(), "{grammar}: {path}");
+                let name = path.strip_prefix("assets/").unwrap();
+                let answer = asset(name, &HeaderMap::new());
+                assert_eq!(answer.status(), StatusCode::OK, "{path}");
+            }
+        }
+    }
+
+    #[test]
+    fn brotli_is_sent_to_those_who_take_it() {
+        let check = |accepted: &'static str, expected: bool| {
+            let mut headers = HeaderMap::new();
+            let accepted = HeaderValue::from_static(accepted);
+            headers.insert(ACCEPT_ENCODING, accepted);
+            assert_eq!(takes_brotli(&headers), expected, "{headers:?}");
+        };
+        check("gzip, deflate, br", true);
+        check("gzip;q=0.5, BR;q=1", true);
+        check("gzip, br;q=0", false);
+        check("gzip", false);
+        check("", false);
+    }
+}

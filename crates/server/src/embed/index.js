@@ -1,0 +1,40 @@
+// The index page's script: the address of this server in what is copied, and
+// the line of the language that is shown.
+"use strict";
+{
+  const base = new URL(".", location.href).href;
+  const fill = (root) => {
+    for (const place of root.querySelectorAll("[data-base]")) place.textContent = base;
+  };
+  fill(document);
+
+  const snippet = document.getElementById("snippet");
+  const links = document.querySelectorAll(".languages a");
+  for (const link of links) {
+    link.addEventListener("click", () => {
+      for (const other of links) other.removeAttribute("aria-current");
+      link.setAttribute("aria-current", "true");
+      const own = document.getElementById(`snippet-${link.dataset.id}`);
+      snippet.replaceChildren(...own.cloneNode(true).childNodes);
+    });
+  }
+
+  for (const figure of document.querySelectorAll("figure")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Copy";
+    button.addEventListener("click", async () => {
+      const pre = figure.querySelector("pre");
+      try {
+        await navigator.clipboard.writeText(pre.textContent);
+        button.textContent = "Copied";
+      } catch {
+        // Without https there is no clipboard: the text is marked to be copied.
+        getSelection().selectAllChildren(pre);
+        button.textContent = "Selected";
+      }
+      setTimeout(() => (button.textContent = "Copy"), 2000);
+    });
+    figure.append(button);
+  }
+}

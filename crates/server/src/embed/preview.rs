@@ -1,0 +1,139 @@
+//! The frame in which documents of programs are shown: a page whose origin is
+//! nobody's, and that takes what it shows from the editor around it.
+
+use http::header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY};
+use http::{HeaderName, HeaderValue, StatusCode};
+
+use super::{add_frame_headers, assets, html};
+use crate::http::Answer;
+use crate::settings::{FrameAncestors, PreviewOrigin};
+
+/// As web/vite.scripts.config.ts builds it.
+const SCRIPT: &str = "preview.js";
+/// By which name stacks call that script (web/src/preview/protocol.ts).
+const SCRIPT_NAME: &str = "sandpiper-preview";
+/// What the frame's document may do, whoever opens it. The frame's `sandbox`
+/// attribute (web/src/preview/frame.ts) says the same.
+const SANDBOX: &str = "allow-scripts allow-forms allow-popups";
+/// Nothing for which a page would ask the person.
+const PERMISSIONS: &str = "camera=(), microphone=(), geolocation=(), \
+                           payment=(), usb=(), clipboard-read=()";
+
+/// The address of the frame, as the editor page has it.
+pub(super) fn url(origin: Option<&PreviewOrigin>) -> String {
+    let origin = origin.map_or("", PreviewOrigin::as_str);
+    let slash = if origin.is_empty() { "" } else { "/" };
+    format!("{origin}{slash}embed/preview")
+}
+
+/// What the editor page may frame: the preview and nothing else.
+pub(super) fn frame_source(origin: Option<&PreviewOrigin>) -> &str {
+    origin.map_or("'self'", PreviewOrigin::origin)
+}
+
+/// `/embed/preview`, maybe from an origin of its own.
+pub(super) fn page(
+    frame_ancestors: &FrameAncestors,
+    has_origin: bool,
+) -> Answer {
+    // Inside the page, since nothing may be loaded by it. It is one line, as
+    // what it puts before a document must not move that document's lines.
+    let script = script();
+    let mut answer = html(
+        StatusCode::OK,
+        format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
+             <title>Preview</title>\n<script>{script}\
+             //# sourceURL={SCRIPT_NAME}</script>\n<body>\n</html>\n"
+        ),
+    );
+    let headers = answer.headers_mut();
+    let policy = HeaderValue::from_str(&policy(frame_ancestors));
+    // FrameAncestors holds only what a header can.
+    let policy = policy.unwrap_or(HeaderValue::from_static("sandbox"));
+    headers.insert(CONTENT_SECURITY_POLICY, policy);
+    let referrer = HeaderValue::from_static("no-referrer");
+    headers.insert(REFERRER_POLICY, referrer);
+    let permissions = HeaderName::from_static("permissions-policy");
+    headers.insert(permissions, HeaderValue::from_static(PERMISSIONS));
+    if has_origin {
+        // A process of its own: a page that hangs then hangs alone. Browsers
+        // complain where the editor has the same origin and asks for none.
+        let cluster = HeaderName::from_static("origin-agent-cluster");
+        headers.insert(cluster, HeaderValue::from_static("?1"));
+    }
+    add_frame_headers(headers);
+    answer
+}
+
+/// The script, with nothing in it that HTML would read.
+fn script() -> String {
+    let mut script = assets::text(SCRIPT).trim_end().to_owned();
+    // It has these words in literals alone.
+    for word in ["<!--", "<script", "</script"] {
+        script = script.replace(word, &word.replace('<', "\\x3c"));
+    }
+    script
+}
+
+/// Documents hold all that they need, so that they may load nothing.
+fn policy(frame_ancestors: &FrameAncestors) -> String {
+    format!(
+        "sandbox {SANDBOX}; default-src 'none'; \
+         script-src 'unsafe-inline' 'unsafe-eval' data: blob:; \
+         style-src 'unsafe-inline' data: blob:; img-src data: blob:; \
+         font-src data: blob:; media-src data: blob:; \
+         worker-src data: blob:; connect-src data: blob:; \
+         form-action 'none'; base-uri 'none'; frame-ancestors {}",
+        ancestors(frame_ancestors.as_str())
+    )
+}
+
+/// Those of the editor page, and that page, where both have one origin.
+fn ancestors(configured: &str) -> String {
+    match configured {
+        "*" => configured.to_owned(),
+        "'none'" => "'self'".to_owned(),
+        others => format!("'self' {others}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_editor_may_always_frame_it() {
+        assert_eq!(ancestors("*"), "*");
+        assert_eq!(ancestors("'none'"), "'self'");
+        assert_eq!(ancestors("https://a.example"), "'self' https://a.example");
+    }
+
+    #[test]
+    fn its_script_is_one_line() {
+        let script = script();
+        assert!(!script.contains('\n'), "{script}");
+        assert!(script.len() > 2000, "{script}");
+    }
+
+    #[test]
+    fn its_address_is_relative_unless_it_has_an_origin() {
+        let check = |origin: Option<&str>, address: &str, source: &str| {
+            let origin: Option<PreviewOrigin> =
+                origin.map(|text| text.parse().unwrap());
+            assert_eq!(url(origin.as_ref()), address);
+            assert_eq!(frame_source(origin.as_ref()), source);
+        };
+        check(None, "embed/preview", "'self'");
+        check(
+            Some("https://p.example"),
+            "https://p.example/embed/preview",
+            "https://p.example",
+        );
+        check(
+            Some("http://p.example:81/code/"),
+            "http://p.example:81/code/embed/preview",
+            "http://p.example:81",
+        );
+    }
+}

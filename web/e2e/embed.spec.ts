@@ -1,0 +1,76 @@
+// Every language, framed by a page of another origin.
+
+import { readFileSync } from "node:fs";
+
+import { embed, ended, expect, languages, test } from "./service";
+
+const documents = ["web", "react", "vue"];
+
+for (const language of languages) {
+  test(`${language}: loads without a complaint and runs its starter`, async ({ page, service, complaints }) => {
+    const frame = await embed(page, service, `lang=${language}`);
+    await expect(frame.locator("body")).toHaveAttribute("data-language", language);
+    expect(await frame.locator("select").count()).toBe(0);
+    expect(await frame.locator('[role="tab"]').count()).toBeGreaterThan(0);
+    // The host page has not lost the focus to the editor.
+    expect(await page.evaluate(() => document.activeElement === document.body)).toBe(true);
+    await frame.locator("#run").click();
+    expect(await ended(frame)).toContain("Finished");
+    if (!documents.includes(language)) {
+      const expected = readFileSync(`../languages/${language}/starter-expected.txt`, "utf8");
+      const shown = await frame.locator(".stdout").innerText();
+      // Tables of SQL may be shown as tables: their words are there.
+      const words = expected.match(/[\p{L}\d]+/gu) ?? [];
+      for (const word of words) expect(shown).toContain(word);
+    }
+    expect(complaints).toEqual([]);
+  });
+}
+
+test("another origin may post and read how a run ended", async ({ page, service }) => {
+  await page.goto(service.hostPage(""));
+  const result = await page.evaluate(async (url) => {
+    const response = await fetch(`${url}/api/compile`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({
+        language: "python",
+        entryFile: "m.py",
+        files: [{ path: "m.py", content: "import sys; print('hi'); sys.exit(3)" }],
+      }),
+    });
+    return { exit: response.headers.get("Sandpiper-Exit"), body: await response.json() };
+  }, service.url);
+  expect(result).toEqual({ exit: "stage=run; code=3", body: { stdout: "hi\n", stderr: "" } });
+});
+
+test("without JavaScript the code can be read", async ({ browser, service }) => {
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto(`${service.url}/embed?lang=python`);
+  await expect(page.locator("pre").first()).toBeVisible();
+  await expect(page.locator("pre").first()).toContainText("import");
+  await context.close();
+});
+
+test("the keyboard reaches everything and is not trapped", async ({ page, service }) => {
+  await page.goto(`${service.url}/embed?lang=python`);
+  const code = page.locator(".cm-content");
+  await code.click();
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("print('by key')");
+  await page.keyboard.press("Control+Enter");
+  await expect(page.locator(".stdout pre")).toHaveText("by key\n");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Tab");
+  await expect(code).not.toBeFocused();
+});
+
+test("stopping ends the run on the server", async ({ page, service }) => {
+  await page.goto(`${service.url}/embed?lang=python`);
+  await page.locator(".cm-content").fill("import time\nprint('on')\ntime.sleep(60)");
+  await page.locator("#run").click();
+  await expect(page.locator("#run-label")).toHaveText("Stop");
+  await page.locator("#run").click();
+  await expect(page.locator("#status")).toHaveText("Stopped.");
+});

@@ -1,0 +1,180 @@
+// The editor and the page that embeds it: messages, embed.js, links, what is
+// kept, the menu, and the index page. Runs the examples of docs/embedding.md.
+
+import { readFileSync } from "node:fs";
+
+import AxeBuilder from "@axe-core/playwright";
+
+import { embed, expect, test } from "./service";
+
+/** The example of this name, with the address of the service under test. */
+function example(name: string, url: string): string {
+  const text = readFileSync("../docs/embedding.md", "utf8");
+  const after = text.split(`<!-- example: ${name} -->\n\n`)[1] ?? "";
+  const lines = after.split("\n");
+  const end = lines.findIndex((line) => line !== "" && !line.startsWith("    "));
+  const code = lines.slice(0, end < 0 ? undefined : end).join("\n");
+  expect(code).not.toBe("");
+  return code.replaceAll("https://run.example", url);
+}
+
+test("the example of the messages works as it is written", async ({ page, service }) => {
+  await page.goto(service.hostPage(""));
+  const printed = page.waitForEvent("console", (message) => message.text().startsWith("the program printed"));
+  await page.evaluate(example("messages", service.url));
+  expect((await printed).text()).toBe("the program printed 42\n");
+});
+
+test("the example of embed.js works as it is written", async ({ page, service, complaints }) => {
+  const html = `<script src="${service.url}/embed.js"></script><pre data-lang="python" id="exercise">x</pre>`;
+  await page.goto(service.hostPage(html));
+  const printed = page.waitForEvent("console", (message) => message.text() === "0 42\n");
+  await page.evaluate(`(async () => { ${example("embed.js", service.url)} })()`);
+  await printed;
+  expect(complaints).toEqual([]);
+});
+
+test("embed.js keeps the room, leaves other code alone, and loads what comes near", async ({ page, service }) => {
+  await page.addInitScript(() => {
+    const shifts = { sum: 0 };
+    Object.assign(window, { shifts });
+    const observer = new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) shifts.sum += (entry as unknown as { value: number }).value;
+    });
+    observer.observe({ type: "layout-shift", buffered: true });
+  });
+  const html = `<script src="${service.url}/embed.js"></script>
+    <pre data-lang="python"><code>\nprint("one")\n</code></pre>
+    <pre data-lang="bash">ls</pre>
+    <div data-lang="java" data-entry="Main.java"><pre data-file="A.java">class A {}</pre>
+    <pre data-file="Main.java">class Main {}</pre></div>
+    ${"<p>more</p>".repeat(150)}
+    <pre data-lang="c" id="far">int main(void) { return 3; }</pre>`;
+  await page.goto(service.hostPage(html));
+  const first = page.frameLocator("iframe").first();
+  await expect(first.locator(".cm-content")).toHaveText(/print\("one"\)/);
+  const second = page.frameLocator("iframe").nth(1);
+  await expect(second.locator('[role="tab"]')).toHaveCount(2);
+  await expect(second.locator('[aria-selected="true"]')).toContainText("Main.java");
+  await expect(page.locator("pre[data-lang=bash]")).toBeVisible();
+  await expect(page.locator("pre[data-lang=python]")).toBeHidden();
+  await expect(page.locator("iframe")).toHaveCount(2);
+  expect(await page.evaluate("window.shifts.sum")).toBe(0);
+  await page.locator("#far").scrollIntoViewIfNeeded();
+  await expect(page.locator("iframe")).toHaveCount(3);
+});
+
+test("where the service is not reached, the code stays readable", async ({ page, service }) => {
+  await page.route(/\/embed\?/, (route) => route.abort());
+  const html = `<script src="${service.url}/embed.js"></script><pre data-lang="python">print("still here")</pre>`;
+  await page.goto(service.hostPage(html));
+  await expect(page.locator("iframe")).toHaveCount(1);
+  await expect(page.getByText("still here")).toBeVisible();
+});
+
+test("edits survive a reload; Reset takes them back, Undo brings them again", async ({ page, service }) => {
+  const frame = await embed(page, service, "lang=python");
+  await frame.locator(".cm-content").click();
+  await page.keyboard.press("Control+End");
+  await page.keyboard.type("# mine");
+  await page.waitForTimeout(800);
+  await page.reload();
+  const again = page.frameLocator("iframe").first();
+  await expect(again.locator(".cm-content")).toContainText("# mine");
+  await expect(again.locator(".notice")).toContainText("Your edits were restored.");
+  expect(await page.evaluate(() => document.activeElement === document.body)).toBe(true);
+  await again.getByRole("button", { name: "Reset" }).click();
+  await expect(again.locator(".cm-content")).not.toContainText("# mine");
+  await again.getByRole("button", { name: "Undo" }).click();
+  await expect(again.locator(".cm-content")).toContainText("# mine");
+});
+
+test("with storage blocked all else works", async ({ page, service, complaints }) => {
+  await page.addInitScript(() => {
+    Object.defineProperty(window, "localStorage", {
+      get() {
+        throw new DOMException("blocked", "SecurityError");
+      },
+    });
+  });
+  const frame = await embed(page, service, "lang=python");
+  await frame.locator(".cm-content").click();
+  await page.keyboard.type("x");
+  await page.waitForTimeout(800);
+  await page.reload();
+  await expect(page.frameLocator("iframe").locator(".cm-content")).toBeVisible();
+  expect(complaints).toEqual([]);
+});
+
+test("commands of another origin than the named one are not taken", async ({ page, service }) => {
+  const frame = await embed(page, service, "lang=python&parentOrigin=https://other.example");
+  await page.evaluate(() => {
+    const run = { app: "sandpiper", v: 1, id: 1, type: "run" };
+    document.querySelector("iframe")?.contentWindow?.postMessage(run, "*");
+  });
+  await page.waitForTimeout(500);
+  await expect(frame.locator("#status")).toHaveText("");
+});
+
+test("pages made for OneCompiler work", async ({ page, service }) => {
+  await embed(page, service, "lang=python&listenToEvents=true&codeChangeEvent=true");
+  const output = await page.evaluate(() => {
+    const target = document.querySelector("iframe")?.contentWindow;
+    const files = [{ name: "main.py", content: "print('populated')" }];
+    target?.postMessage({ eventType: "populateCode", language: "python", files }, "*");
+    target?.postMessage({ eventType: "triggerRun" }, "*");
+    return new Promise((resolve) =>
+      addEventListener("message", ({ data }) => {
+        if (data.action === "runComplete") resolve(data.result.output);
+      }),
+    );
+  });
+  expect(output).toBe("populated\n");
+});
+
+test("the menu and its dialog by keyboard, without a fault in both themes", async ({ page, service }) => {
+  await page.goto(`${service.url}/embed?lang=python`);
+  await page.locator("#menu-button").focus();
+  await page.keyboard.press("ArrowDown");
+  await expect(page.getByRole("menuitem", { name: "Copy link" })).toBeFocused();
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+  }
+  await page.keyboard.press("Escape");
+  await expect(page.locator("#menu-button")).toBeFocused();
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("e");
+  await page.keyboard.press("Enter");
+  const snippet = page.locator("#embed-dialog textarea");
+  await expect(snippet).toHaveValue(/#code=/);
+  await page.getByLabel("Dark").check();
+  await expect(snippet).toHaveValue(/theme=dark/);
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+  const source = /src="([^"]*)"/.exec(await snippet.inputValue())?.[1]?.replaceAll("&amp;", "&") ?? "";
+  await page.keyboard.press("Escape");
+  await expect(page.locator("#menu-button")).toBeFocused();
+  await page.goto("about:blank");
+  await page.goto(source);
+  await expect(page.locator("#tabs")).toContainText("words.py");
+});
+
+test("several files are downloaded as an archive", async ({ page, service }) => {
+  await page.goto(`${service.url}/embed?lang=python`);
+  await page.locator("#menu-button").click();
+  const download = page.waitForEvent("download");
+  await page.getByRole("menuitem", { name: "Download" }).click();
+  expect((await download).suggestedFilename()).toBe("python.zip");
+});
+
+test("the index page shows each language and its line", async ({ page, service, complaints }) => {
+  await page.goto(`${service.url}/`);
+  await page.getByRole("link", { name: "C++" }).click();
+  await expect(page.frameLocator("iframe").locator("body")).toHaveAttribute("data-language", "cpp");
+  await expect(page.locator("#snippet")).toContainText(`src="${service.url}/embed?lang=cpp"`);
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    expect((await new AxeBuilder({ page }).exclude("iframe").analyze()).violations).toEqual([]);
+  }
+  expect(complaints).toEqual([]);
+});

@@ -1,0 +1,84 @@
+// What the server says about the page, and what its URL asks for.
+
+import type { SourceFile } from "./workspace";
+
+/** Written by the server into the page (crates/server/src/embed/page.rs). */
+export interface PageConfig {
+  /** The value of `language` in requests. */
+  language: string;
+  /** What people call it. */
+  title: string;
+  entryFile: string;
+  files: SourceFile[];
+  /** Whether programs are given standard input. */
+  takesStdin: boolean;
+  /** What stdout is. */
+  output: "text" | "tables" | "document";
+  /** For the styles that the editor makes. */
+  nonce: string;
+  /** Where the preview frame comes from; relative unless it has an origin of its own. */
+  previewUrl: string;
+}
+
+export type ThemeChoice = "auto" | "light" | "dark";
+export type Part = "stdin" | "tabs" | "toolbar" | "output" | "console";
+
+/** The parameters of the page's URL. */
+export interface Parameters {
+  theme: ThemeChoice;
+  readonly: boolean;
+  hide: ReadonlySet<Part>;
+  /** When to run without being asked. */
+  run: "click" | "load";
+  layout: "auto" | "rows" | "cols";
+  /** Whether files can be added, renamed and removed. */
+  files: "edit" | "fixed";
+  lineNumbers: boolean;
+  wrap: boolean;
+  fontSize: number;
+  tabSize: number;
+  /** Tells pages of one language apart in what is kept; empty turns keeping off. */
+  autosave: string;
+  /** The only origin that commands are taken from; where it is not told, any origin of the embedding page. */
+  parentOrigin: string | null;
+}
+
+export function readConfig(document: Document): PageConfig {
+  const text = document.getElementById("config")?.textContent ?? "";
+  return JSON.parse(text) as PageConfig;
+}
+
+export function readParameters(search: string): Parameters {
+  const query = new URLSearchParams(search);
+  const parts: readonly Part[] = ["stdin", "tabs", "toolbar", "output", "console"];
+  const hidden = (query.get("hide") ?? "").split(",");
+  return {
+    theme: oneOf(query.get("theme"), ["auto", "light", "dark"]),
+    readonly: flag(query.get("readonly"), false),
+    hide: new Set(parts.filter((part) => hidden.includes(part))),
+    run: oneOf(query.get("run"), ["click", "load"]),
+    layout: oneOf(query.get("layout"), ["auto", "rows", "cols"]),
+    files: oneOf(query.get("files"), ["edit", "fixed"]),
+    lineNumbers: flag(query.get("lines"), true),
+    wrap: flag(query.get("wrap"), false),
+    fontSize: between(query.get("fontSize"), 14, 10, 32),
+    tabSize: between(query.get("tabSize"), 4, 1, 8),
+    autosave: query.get("autosave") ?? "page",
+    parentOrigin: query.get("parentOrigin"),
+  };
+}
+
+/** The value where it is one of `values`, else the first of them. */
+function oneOf<const T extends string>(value: string | null, values: readonly [T, ...T[]]): T {
+  return values.find((known) => known === value) ?? values[0];
+}
+
+function flag(value: string | null, fallback: boolean): boolean {
+  if (value === null) return fallback;
+  return !["0", "false", "no", "off"].includes(value.toLowerCase());
+}
+
+function between(value: string | null, fallback: number, least: number, most: number): number {
+  const number = Number.parseInt(value ?? "", 10);
+  return Number.isNaN(number) ? fallback : Math.min(Math.max(number, least), most);
+}

@@ -1,0 +1,55 @@
+// Which grammar a file has. Each is a chunk of its own; the server preloads
+// that of the page's language by the names of these modules.
+
+import type { Extension } from "@codemirror/state";
+
+type Grammar = () => Promise<{ extension: (path: string) => Extension }>;
+
+const python: Grammar = () => import("./languages/python");
+const cpp: Grammar = () => import("./languages/cpp");
+const java: Grammar = () => import("./languages/java");
+const php: Grammar = () => import("./languages/php");
+const csharp: Grammar = () => import("./languages/csharp");
+const mysql: Grammar = () => import("./languages/mysql");
+const javascript: Grammar = () => import("./languages/javascript");
+const html: Grammar = () => import("./languages/html");
+const css: Grammar = () => import("./languages/css");
+const vue: Grammar = () => import("./languages/vue");
+const json: Grammar = () => import("./languages/json");
+
+const byEnding: Record<string, Grammar> = {
+  py: python,
+  c: cpp,
+  h: cpp,
+  cpp,
+  cc: cpp,
+  cxx: cpp,
+  "c++": cpp,
+  hpp: cpp,
+  hh: cpp,
+  java,
+  php,
+  cs: csharp,
+  sql: mysql,
+  js: javascript,
+  mjs: javascript,
+  cjs: javascript,
+  jsx: javascript,
+  ts: javascript,
+  tsx: javascript,
+  html,
+  htm: html,
+  svg: html,
+  xml: html,
+  css,
+  vue,
+  json,
+};
+
+/** The grammar of the file at `path`; nothing for plain text. */
+export async function grammarOf(path: string): Promise<Extension> {
+  const ending = path.slice(path.lastIndexOf(".") + 1).toLowerCase();
+  const grammar = byEnding[ending];
+  if (grammar === undefined) return [];
+  return (await grammar()).extension(path);
+}

@@ -1,0 +1,4 @@
+// Style sheets.
+import { css } from "@codemirror/lang-css";
+
+export const extension = () => css();

@@ -1,0 +1,4 @@
+// Java.
+import { java } from "@codemirror/lang-java";
+
+export const extension = () => java();

@@ -1,0 +1,5 @@
+// JavaScript and TypeScript, with JSX where the ending says so.
+import { javascript } from "@codemirror/lang-javascript";
+
+export const extension = (path: string) =>
+  javascript({ jsx: /x$|\.js$/i.test(path), typescript: /\.tsx?$/i.test(path) });

@@ -1,0 +1,4 @@
+// JSON.
+import { json } from "@codemirror/lang-json";
+
+export const extension = () => json();

@@ -1,0 +1,4 @@
+// PHP, and the HTML around it.
+import { php } from "@codemirror/lang-php";
+
+export const extension = () => php();

@@ -1,0 +1,4 @@
+// Python.
+import { python } from "@codemirror/lang-python";
+
+export const extension = () => python();

@@ -1,0 +1,31 @@
+// Lines that the embedding page points at.
+
+import { RangeSet, StateEffect, StateField, type EditorState, type Extension } from "@codemirror/state";
+import { Decoration, EditorView, type DecorationSet } from "@codemirror/view";
+
+const effect = StateEffect.define<readonly number[]>();
+const look = Decoration.line({ class: "cm-pointed-line" });
+
+const field = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(lines, transaction) {
+    const told = transaction.effects.filter((one) => one.is(effect)).at(-1);
+    if (told === undefined) return lines.map(transaction.changes);
+    const { doc } = transaction.state;
+    const known = told.value.filter((line) => line <= doc.lines);
+    return RangeSet.of(known.map((line) => look.range(doc.line(line).from)), true);
+  },
+  provide: (own) => EditorView.decorations.from(own),
+});
+
+export const pointedLines: Extension = [
+  field,
+  EditorView.baseTheme({
+    ".cm-pointed-line": { backgroundColor: "var(--active-line)", boxShadow: "inset 3px 0 var(--accent)" },
+  }),
+];
+
+/** Points at these lines, from 1; the pointers of before go. */
+export function pointAt(state: EditorState, lines: readonly number[]) {
+  return state.update({ effects: effect.of(lines) });
+}

@@ -1,0 +1,50 @@
+// The colours of code, each readable (WCAG 2.2 AA) on the page and on the
+// active line, in both themes. The values are variables of styles/theme.css.
+
+import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import type { Extension } from "@codemirror/state";
+import { EditorView } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+
+const highlight = HighlightStyle.define([
+  { tag: [tags.keyword, tags.operatorKeyword, tags.modifier, tags.self], color: "var(--code-keyword)" },
+  { tag: [tags.string, tags.special(tags.string), tags.regexp, tags.escape], color: "var(--code-string)" },
+  { tag: [tags.number, tags.bool, tags.null, tags.atom, tags.color], color: "var(--code-number)" },
+  { tag: tags.comment, color: "var(--code-comment)", fontStyle: "italic" },
+  { tag: [tags.typeName, tags.className, tags.namespace, tags.standard(tags.name)], color: "var(--code-type)" },
+  {
+    tag: [tags.function(tags.variableName), tags.definition(tags.function(tags.variableName)), tags.labelName],
+    color: "var(--code-definition)",
+  },
+  { tag: [tags.tagName, tags.heading], color: "var(--code-tag)" },
+  { tag: [tags.attributeName, tags.propertyName], color: "var(--code-attribute)" },
+  { tag: [tags.meta, tags.processingInstruction, tags.annotation], color: "var(--code-comment)" },
+  { tag: tags.invalid, color: "var(--code-error)" },
+  { tag: tags.strong, fontWeight: "bold" },
+  { tag: tags.emphasis, fontStyle: "italic" },
+]);
+
+const look = EditorView.theme({
+  "&": { height: "100%", color: "var(--text)", backgroundColor: "var(--page)" },
+  "&.cm-focused": { outline: "none" },
+  ".cm-scroller": { fontFamily: "var(--mono)", fontSize: "var(--code-size)", lineHeight: "1.5" },
+  ".cm-content": { caretColor: "var(--text)", padding: "8px 0" },
+  ".cm-cursor": { borderLeftColor: "var(--text)" },
+  ".cm-gutters": { backgroundColor: "var(--page)", color: "var(--gutter)", border: "none" },
+  ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--active-line)" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
+    backgroundColor: "var(--selection)",
+  },
+  ".cm-panels, .cm-tooltip": {
+    backgroundColor: "var(--raised)",
+    color: "var(--text)",
+    borderColor: "var(--line)",
+  },
+  ".cm-tooltip-autocomplete ul li[aria-selected]": {
+    backgroundColor: "var(--accent)",
+    color: "var(--on-accent)",
+  },
+  ".cm-matchingBracket": { outline: "1px solid var(--accent)", backgroundColor: "transparent" },
+});
+
+export const theme: Extension = [look, syntaxHighlighting(highlight)];

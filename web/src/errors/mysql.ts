@@ -1,0 +1,84 @@
+// Errors of the mysql client: at the line of the statement, and for a syntax
+// error at the line within it.
+
+import type { Mark } from "../editor/editor";
+import type { Place } from "./places";
+import type { Sources } from "./sources";
+
+interface Found {
+  /** Where "at line N" stands. */
+  start: number;
+  end: number;
+  path: string;
+  line: number;
+  message: string;
+  /** What the message says after the statement's own line: `near '…' at line 2`. */
+  near: { text: string; line: number; start: number; end: number } | null;
+}
+
+export function mysqlPlaces(text: string, sources: Sources): Place[] {
+  return errorsIn(text, sources).flatMap(({ start, end, path, line, near }) => {
+    const places: Place[] = [{ start, end, path, line, column: 0 }];
+    if (near !== null) {
+      const at = line + near.line - 1;
+      places.push({ start: near.start, end: near.end, path, line: at, column: columnOf(sources, path, at, near.text) });
+    }
+    return places;
+  });
+}
+
+export function mysqlMarks(text: string, sources: Sources): Mark[] {
+  return errorsIn(text, sources).map(({ path, line, message, near }): Mark => {
+    if (near === null) return { path, line, column: 0, severity: "error", message };
+    const at = line + near.line - 1;
+    const first = near.text.split("\n", 1)[0] ?? "";
+    return {
+      path,
+      line: at,
+      column: columnOf(sources, path, at, near.text),
+      severity: "error",
+      message: near.text === "" ? "Syntax error at the end of the statement" : `Syntax error near '${first}'`,
+    };
+  });
+}
+
+const ERROR = /^ERROR(?: \d+ \(\w+\))? (at line (\d+)(?: in file: '(.+?)')?): ([^]*?)(?=\nERROR |\s*$(?![^]))/gmd;
+const NEAR = /^You have an error in your SQL syntax;[^]*? near '([^]*)' (at line (\d+))$/d;
+
+function errorsIn(text: string, sources: Sources): Found[] {
+  const found: Found[] = [];
+  for (const match of text.matchAll(ERROR)) {
+    const [, , line = "1", file, message = ""] = match;
+    const path = file ?? sources.entryFile;
+    const [start, end] = match.indices?.[1] ?? [0, 0];
+    const messageStart = match.indices?.[4]?.[0] ?? 0;
+    if (!sources.paths.includes(path)) continue;
+    const near = NEAR.exec(message);
+    const span = near?.indices?.[2];
+    found.push({
+      start,
+      end,
+      path,
+      line: Number(line),
+      message,
+      near:
+        near === null || span === undefined
+          ? null
+          : {
+              text: near[1] ?? "",
+              line: Number(near[3]),
+              start: messageStart + span[0],
+              end: messageStart + span[1],
+            },
+    });
+  }
+  return found;
+}
+
+/** Where the text that the server quotes begins in its line, if it is there once. */
+function columnOf(sources: Sources, path: string, line: number, near: string): number {
+  const first = near.split("\n", 1)[0] ?? "";
+  const source = sources.line(path, line) ?? "";
+  const at = first === "" ? -1 : source.indexOf(first);
+  return at >= 0 && source.indexOf(first, at + 1) < 0 ? at + 1 : 0;
+}

@@ -1,0 +1,117 @@
+// Stack traces of Java, C#, mongosh and PHP: for every exception of the chain,
+// the innermost frame in a submitted file.
+
+import type { Mark } from "../editor/editor";
+import { placeIn, type Place } from "./places";
+import type { Sources } from "./sources";
+
+export function javaMarks(text: string, sources: Sources): Mark[] {
+  const marks: Mark[] = [];
+  let message: string | null = null;
+  for (const line of text.split("\n")) {
+    if (/^\s+at /.test(line)) {
+      const place = message === null ? undefined : placeIn("java", line, sources);
+      if (place === undefined || message === null) continue;
+      marks.push(markAt(place, message));
+      message = null;
+    } else {
+      message = JAVA_HEADER.exec(line)?.[1] ?? message;
+    }
+  }
+  return marks;
+}
+
+const JAVA_HEADER =
+  /^\s*(?:Exception in thread ".*?" |Caused by: |Suppressed: )?(?:[\w$]+[./])*([\w$\u0080-\uffff]+(?:: .*)?)$/;
+const CSHARP_HEADER = /^(?:Unhandled exception\. |\s*---> )(?:\(Inner Exception #\d+\) )?(?:[\w`]+\.)*(.+)$/;
+
+export function csharpMarks(text: string, sources: Sources): Mark[] {
+  const marks: Mark[] = [];
+  // Inner exceptions come first, and their frames; then those of the outer.
+  const open: (string | null)[] = [];
+  /** What stands over the frames where no exception is told: a failed assertion, say. */
+  let told: string[] | null = null;
+  for (const line of text.split("\n")) {
+    const header = CSHARP_HEADER.exec(line)?.[1];
+    if (header !== undefined) open.push(header);
+    else if (/^\s*--- End of inner exception stack trace ---/.test(line)) open.pop();
+    else if (line.startsWith("Process terminated.")) told = [line.slice("Process terminated.".length).trim()];
+    else if (/^\s+at /.test(line)) {
+      if (told !== null) open.push(told.filter((words) => words !== "").join(": ").replace(".: ", ": "));
+      told = null;
+      const message = open.at(-1) ?? null;
+      const place = message === null ? undefined : placeIn("csharp", line, sources);
+      if (place === undefined || message === null) continue;
+      marks.push(markAt(place, message));
+      open[open.length - 1] = null;
+    } else told?.push(line.trim());
+  }
+  return marks;
+}
+
+export function mongoMarks(text: string, sources: Sources): Mark[] {
+  const marks: Mark[] = [];
+  let nearest: string | null = null;
+  let error: string | null = null;
+  for (const line of text.split("\n")) {
+    const place = placeIn("mongodb", line, sources);
+    if (place !== undefined && line.startsWith("SyntaxError: ")) {
+      marks.push(markAt(place, line.replace(/^SyntaxError: .*?: /, "SyntaxError: ").replace(/ \(\d+:\d+\)$/, "")));
+    } else if (place !== undefined) {
+      const message = error ?? nearest;
+      if (message !== null) marks.push(markAt(place, message));
+      // The frames further out say nothing new.
+      nearest = error = null;
+    } else if (/^\S*(?:Error|Exception)\S*?(?:: |:?$)/.test(line)) error = line.replace(/:$/, "");
+    else if (/^[\w$.]+: /.test(line)) nearest = line;
+  }
+  return marks;
+}
+
+export function phpMarks(text: string, sources: Sources): Mark[] {
+  const marks: Mark[] = [];
+  /** An exception whose message goes on over lines: its place comes later. */
+  let open: string | null = null;
+  for (const line of text.split("\n")) {
+    const said = /^(?:PHP )?(?<kind>[A-Z][\w ]*?):\s+(?<rest>.*)$/.exec(line)?.groups;
+    const next = /^Next (.+)$/.exec(line)?.[1];
+    const uncaught = next ?? /^Uncaught (.+)$/.exec(said?.["rest"] ?? "")?.[1];
+    const thrown = /^\s+thrown in /.test(line);
+    const places = thrown || uncaught !== undefined || said !== undefined || open !== null;
+    const place = places ? lastPlace(line, sources) : undefined;
+    if (uncaught !== undefined && place === undefined) open = uncaught;
+    else if (uncaught !== undefined && place !== undefined) marks.push(markAt(place, before(uncaught, " in ")));
+    else if (thrown && open !== null && place !== undefined) {
+      marks.push(markAt(place, open));
+      open = null;
+    } else if (place !== undefined && / on line \d+$/.test(line) && KINDS.test(said?.["kind"] ?? "")) {
+      const isError = /error/i.test(said?.["kind"] ?? "");
+      const message = `${said?.["kind"]}: ${before(said?.["rest"] ?? "", " in ")}`;
+      marks.push({ ...markAt(place, message), severity: isError ? "error" : "warning" });
+    }
+  }
+  return marks;
+}
+
+const KINDS = /^(?:(?:Fatal|Parse|Core|Compile|Recoverable fatal) error|Warning|Notice|Deprecated|Strict Standards)$/;
+
+function markAt({ path, line, column }: Place, message: string): Mark {
+  return { path, line, column, severity: "error", message: message.trimEnd() };
+}
+
+/** PHP's own place is the last in its line. */
+function lastPlace(line: string, sources: Sources): Place | undefined {
+  let place = placeIn("php", line, sources);
+  for (let from = place?.end ?? line.length; from < line.length; ) {
+    const later = placeIn("php", line.slice(from), sources);
+    if (later === undefined) break;
+    place = later;
+    from += later.end;
+  }
+  return place;
+}
+
+function before(text: string, end: string): string {
+  const at = text.lastIndexOf(end);
+  return at < 0 ? text : text.slice(0, at);
+}

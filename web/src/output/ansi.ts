@@ -1,0 +1,194 @@
+// What a terminal would show, as pieces of text with a look: colours and
+// weights kept, links and cursor moves left out, lines written over collapsed.
+
+import { basic, indexed, type Colour } from "./colours";
+
+export interface Look {
+  foreground?: Colour;
+  background?: Colour;
+  isBold?: boolean;
+  isDim?: boolean;
+  isItalic?: boolean;
+  isUnderlined?: boolean;
+  isStruck?: boolean;
+  isInverse?: boolean;
+}
+
+export interface Piece {
+  text: string;
+  look: Readonly<Look>;
+}
+
+/** The pieces in order; those beside each other differ in their look. */
+export function pieces(text: string): Piece[] {
+  const plain = text.replaceAll("\r\n", "\n");
+  if (plain === "") return [];
+  if (!/[\u0000-\u0008\u000b-\u001f\u007f\u009b]/.test(plain)) return [{ text: plain, look: PLAIN }];
+  const screen = new Screen();
+  for (const match of plain.matchAll(TOKEN)) screen.take(match);
+  return screen.done();
+}
+
+/** The text alone, as it is read. */
+export function plainText(text: string): string {
+  return pieces(text)
+    .map((piece) => piece.text)
+    .join("");
+}
+
+/** Nothing but the text as it comes. */
+const PLAIN: Readonly<Look> = {};
+
+// In this order: strings for the terminal itself (links, titles; one that never
+// ends is let go at its line's end), control sequences, other escapes, single
+// controls, text.
+const TOKEN = new RegExp(
+  [
+    "\\u001b[\\]PX^_][^\\u0007\\u001b\\n]*(?:\\u0007|\\u001b\\\\)?",
+    "(?:\\u001b\\[|\\u009b)([0-?]*)[ -/]*([@-~]?)",
+    "\\u001b[ -/]*[0-~]?",
+    "[\\u0000-\\u0008\\u000b-\\u001f\\u007f]",
+    "[^\\u0000-\\u0008\\u000b-\\u001f\\u007f\\u009b]+",
+  ].join("|"),
+  "g",
+);
+
+interface Cell {
+  character: string;
+  look: Readonly<Look>;
+}
+
+/** The line that is being written, and what stands above it. */
+class Screen {
+  private readonly finished: Piece[] = [];
+  /** Filled only for a line on which the cursor went back. */
+  private cells: Cell[] | null = null;
+  private line: Piece[] = [];
+  private at = 0;
+  private look: Readonly<Look> = PLAIN;
+
+  take([token, parameters = "", final = ""]: RegExpMatchArray): void {
+    if (final === "m") this.look = restyled(this.look, parameters);
+    else if (final === "K") this.erase(parameters);
+    else if (token === "\r") this.back(0);
+    else if (token === "\b") this.back(-1);
+    else if (token !== undefined && /^[^\u0000-\u0008\u000b-\u001f\u007f\u009b]/.test(token)) this.write(token);
+  }
+
+  done(): Piece[] {
+    this.endLine("");
+    return this.finished;
+  }
+
+  private write(text: string): void {
+    const lines = text.split("\n");
+    lines.forEach((line, index) => {
+      if (line !== "") this.put(line);
+      if (index < lines.length - 1) this.endLine("\n");
+    });
+  }
+
+  private put(text: string): void {
+    if (this.cells === null) {
+      this.line.push({ text, look: this.look });
+      return;
+    }
+    for (const character of text) this.cells[this.at++] = { character, look: this.look };
+  }
+
+  private back(step: 0 | -1): void {
+    if (this.cells === null) {
+      this.cells = this.line.flatMap(({ text, look }) => [...text].map((character) => ({ character, look })));
+      this.at = this.cells.length;
+      this.line = [];
+    }
+    this.at = step === 0 ? 0 : Math.max(this.at - 1, 0);
+  }
+
+  private erase(parameters: string): void {
+    if (parameters === "2") {
+      this.cells = this.cells === null ? null : [];
+      this.line = [];
+      this.at = 0;
+    } else if (this.cells !== null && (parameters === "" || parameters === "0")) {
+      this.cells.length = Math.min(this.cells.length, this.at);
+    }
+  }
+
+  private endLine(end: "\n" | ""): void {
+    for (const { text, look } of this.line) this.append(text, look);
+    for (const { character, look } of this.cells ?? []) this.append(character, look);
+    if (end !== "") this.append(end, PLAIN);
+    this.line = [];
+    this.cells = null;
+    this.at = 0;
+  }
+
+  private append(text: string, look: Readonly<Look>): void {
+    const last = this.finished.at(-1);
+    if (last !== undefined && last.look === look) last.text += text;
+    else this.finished.push({ text, look });
+  }
+}
+
+/** The look after a "select graphic rendition" sequence. */
+function restyled(look: Readonly<Look>, parameters: string): Readonly<Look> {
+  // 38:2::255:0:0 and 38;2;255;0;0 say the same; the first has an empty place.
+  const codes = parameters
+    .replace(/([34]8):2:\d*:(\d+:\d+:\d+)/g, "$1:2:$2")
+    .split(/[;:]/)
+    .map((code) => (code === "" ? 0 : Number(code)));
+  let next: Look = { ...look };
+  for (let index = 0; index < codes.length; index++) {
+    const code = codes[index] ?? 0;
+    if (code === 38 || code === 48) {
+      const [colour, used] = extended(codes.slice(index + 1));
+      index += used;
+      if (colour !== null && code === 38) next.foreground = colour;
+      if (colour !== null && code === 48) next.background = colour;
+    } else {
+      next = applied(next, code);
+    }
+  }
+  return Object.keys(next).length === 0 ? PLAIN : next;
+}
+
+/** The colour after 38 or 48, and how many codes told it. */
+function extended(codes: readonly number[]): [Colour | null, number] {
+  const [kind, first = 0, second = 0, third = 0] = codes;
+  if (kind === 5) return [indexed(first), 2];
+  if (kind === 2) return [{ red: first & 255, green: second & 255, blue: third & 255 }, 4];
+  return [null, 0];
+}
+
+const FLAGS: Readonly<Record<number, keyof Look>> = {
+  1: "isBold",
+  2: "isDim",
+  3: "isItalic",
+  4: "isUnderlined",
+  7: "isInverse",
+  9: "isStruck",
+  21: "isUnderlined",
+};
+const ENDS: Readonly<Record<number, readonly (keyof Look)[]>> = {
+  22: ["isBold", "isDim"],
+  23: ["isItalic"],
+  24: ["isUnderlined"],
+  27: ["isInverse"],
+  29: ["isStruck"],
+  39: ["foreground"],
+  49: ["background"],
+};
+
+function applied(look: Look, code: number): Look {
+  if (code === 0) return {};
+  const flag = FLAGS[code];
+  if (flag !== undefined) return { ...look, [flag]: true };
+  const next = { ...look };
+  for (const name of ENDS[code] ?? []) delete next[name];
+  if (code >= 30 && code <= 37) next.foreground = basic(code - 30);
+  if (code >= 90 && code <= 97) next.foreground = basic(code - 90 + 8);
+  if (code >= 40 && code <= 47) next.background = basic(code - 40);
+  if (code >= 100 && code <= 107) next.background = basic(code - 100 + 8);
+  return next;
+}

@@ -1,0 +1,94 @@
+// What of a long text is shown at first: its beginning and its end, and no line
+// that would keep the page busy.
+
+/** A page has at most this many lines of a text at first. */
+export const LINES_SHOWN = 5000;
+/** Of a line longer than this the beginning is shown. */
+export const LINE_LENGTH_SHOWN = 5000;
+/** And of all of them together this many characters. */
+export const LENGTH_SHOWN = 500_000;
+
+const LINES_AT_END = 1000;
+const LENGTH_AT_END = 100_000;
+
+export interface Shown {
+  head: string;
+  /** What is between, as it came; empty for most. */
+  hidden: string;
+  tail: string;
+}
+
+/** Cuts the middle out of a text that is too long, at the ends of lines where it has them. */
+export function shownOf(text: string): Shown {
+  if (text.length <= LENGTH_SHOWN && hasAtMost(text, LINES_SHOWN)) return { head: text, hidden: "", tail: "" };
+  const head = firstLines(text, LINES_SHOWN - LINES_AT_END, LENGTH_SHOWN - LENGTH_AT_END);
+  const rest = text.slice(head.length);
+  const tail = lastLines(rest, LINES_AT_END, LENGTH_AT_END);
+  return { head, hidden: rest.slice(0, rest.length - tail.length), tail };
+}
+
+/** The next part of what is hidden. */
+export function nextOf(hidden: string): string {
+  return firstLines(hidden, LINES_SHOWN, LENGTH_SHOWN);
+}
+
+/** With the lines that are too long cut, and that said in their place. */
+export function shortened(text: string): string {
+  if (text.length <= LINE_LENGTH_SHOWN) return text;
+  return text
+    .split("\n")
+    .map((line) => {
+      if (line.length <= LINE_LENGTH_SHOWN) return line;
+      const kept = whole(line.slice(0, LINE_LENGTH_SHOWN));
+      const left = (line.length - kept.length).toLocaleString("en");
+      // The colour of the cut line ends with it.
+      return `${kept}\u001b[0m … ${left} more characters in this line are not shown`;
+    })
+    .join("\n");
+}
+
+/** `3 lines`, or characters where it is a part of one line. */
+export function amount(text: string): string {
+  const lines = text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
+  if (lines > 1) return `${lines.toLocaleString("en")} lines`;
+  return `${text.length.toLocaleString("en")} characters`;
+}
+
+function firstLines(text: string, lines: number, length: number): string {
+  let end = 0;
+  for (let count = 0; count < lines && end < text.length; count++) {
+    const next = text.indexOf("\n", end);
+    const after = next < 0 ? text.length : next + 1;
+    if (after > length) {
+      // One line alone that is longer: a part of it.
+      return end > 0 ? text.slice(0, end) : whole(text.slice(0, length));
+    }
+    end = after;
+  }
+  return text.slice(0, end);
+}
+
+function lastLines(text: string, lines: number, length: number): string {
+  let start = text.length;
+  for (let count = 0; count < lines && start > 0; count++) {
+    const before = start < 2 ? 0 : text.lastIndexOf("\n", start - 2) + 1;
+    if (text.length - before > length) return text.slice(start);
+    start = before;
+  }
+  return text.slice(start);
+}
+
+function hasAtMost(text: string, lines: number): boolean {
+  let at = -1;
+  for (let count = 0; count < lines; count++) {
+    at = text.indexOf("\n", at + 1);
+    if (at < 0 || at === text.length - 1) return true;
+  }
+  return false;
+}
+
+/** Without half a character at the end. */
+function whole(text: string): string {
+  const last = text.charCodeAt(text.length - 1);
+  return last >= 0xd800 && last < 0xdc00 ? text.slice(0, -1) : text;
+}

@@ -1,0 +1,142 @@
+// What a run wrote, and how it ended.
+
+import "../styles/output.css";
+
+import { byId, element } from "../dom";
+import type { Answer, RunResult } from "../run/client";
+import { stages, summary } from "../run/words";
+import { plainText } from "./ansi";
+import { button, copy, flash, text, type Renderer } from "./render";
+
+export type { Renderer } from "./render";
+
+export class OutputPanel {
+  private readonly streams = byId("streams");
+  private readonly status = byId("status");
+  private readonly alert = byId("alert");
+  private readonly times = element("details", { class: "times", hidden: true });
+  private readonly tools = element("div", { class: "output-tools", role: "group", "aria-label": "Output tools" });
+  private last: RunResult | null = null;
+  /** How stdout is shown; text unless the language has something better. */
+  renderStdout: Renderer = text;
+  /** How stderr is shown: with links to the lines it names. */
+  renderStderr: Renderer = text;
+
+  /** Whether stdout is a document: then the preview shows it, and it is no text to copy. */
+  isDocument = false;
+
+  constructor() {
+    this.tools.hidden = true;
+    this.tools.append(this.wrapTool(), this.copyTool(), this.saveTool(), this.clearTool());
+    this.status.after(element("div", { class: "output-bar" }, this.times, this.tools));
+  }
+
+  /** A run begins: the old output goes. */
+  begin(): void {
+    this.clear();
+    this.alert.textContent = "";
+  }
+
+  show(answer: Answer): void {
+    const words = summary(answer);
+    const isFault = answer.kind !== "ran" && answer.kind !== "stopped";
+    this.say(words);
+    this.alert.textContent = isFault ? words : "";
+    if (answer.kind !== "ran") return;
+    this.last = answer;
+    this.showTimes(answer);
+    this.tools.hidden = this.text() === "";
+    this.streams.replaceChildren(
+      ...(this.isDocument ? [] : stream("Output", "stdout", answer.stdout, this.renderStdout)),
+      ...stream("Errors", "stderr", answer.stderr, this.renderStderr),
+    );
+    if (answer.stdout === "" && answer.stderr === "") {
+      this.streams.append(element("p", { class: "quiet" }, "The program printed nothing."));
+    }
+  }
+
+  /** A word on how it goes: shown, and read out when the person is idle. A count that goes on is not read again. */
+  say(words: string): void {
+    const before = this.status.textContent ?? "";
+    if (words === before) return;
+    const isCount = words.replace(/\d+/g, "") === before.replace(/\d+/g, "") && / \d+ s$/.test(words);
+    const isResult = !words.startsWith("Waiting") && !words.startsWith("Many people");
+    this.status.setAttribute("aria-live", isCount && !isResult ? "off" : "polite");
+    this.status.textContent = words;
+  }
+
+  clear(): void {
+    this.last = null;
+    this.tools.hidden = true;
+    this.times.hidden = true;
+    this.times.open = false;
+    this.streams.replaceChildren();
+  }
+
+  /** What would be copied: all of it, also what is not shown, without colours. */
+  text(): string {
+    if (this.last === null) return "";
+    const stdout = this.isDocument ? "" : plainText(this.last.stdout);
+    const stderr = plainText(this.last.stderr);
+    return stdout + (stdout === "" || stdout.endsWith("\n") ? "" : "\n") + stderr;
+  }
+
+  private showTimes(result: RunResult): void {
+    const known = stages(result);
+    this.times.hidden = known.length === 0;
+    const list = element("dl");
+    for (const { name, time } of known) list.append(element("dt", {}, name), element("dd", {}, time));
+    this.times.replaceChildren(element("summary", {}, "Times"), list);
+  }
+
+  private wrapTool(): HTMLButtonElement {
+    const made = button("Wrap", "Break long lines");
+    made.setAttribute("aria-pressed", "true");
+    made.addEventListener("click", () => {
+      const isCut = this.streams.classList.toggle("unwrapped");
+      made.setAttribute("aria-pressed", String(!isCut));
+    });
+    return made;
+  }
+
+  private copyTool(): HTMLButtonElement {
+    const made = button("Copy", "Copy all of the output");
+    made.addEventListener("click", () => void copy(this.text()).then((isDone) => this.copied(made, isDone)));
+    return made;
+  }
+
+  /** Where nothing may be put on the clipboard, the output is selected: Ctrl-C is left to do. */
+  private copied(tool: HTMLButtonElement, isDone: boolean): void {
+    flash(tool, isDone);
+    if (!isDone) getSelection()?.selectAllChildren(this.streams);
+  }
+
+  private saveTool(): HTMLButtonElement {
+    const made = button("Save", "Save all of the output as a file");
+    made.addEventListener("click", () => {
+      const url = URL.createObjectURL(new Blob([this.text()], { type: "text/plain;charset=utf-8" }));
+      element("a", { href: url, download: "output.txt" }).click();
+      setTimeout(() => URL.revokeObjectURL(url), 10_000);
+    });
+    return made;
+  }
+
+  private clearTool(): HTMLButtonElement {
+    const made = button("Clear", "Clear the output");
+    made.addEventListener("click", () => {
+      this.clear();
+      this.say("");
+      // The button has gone from under the focus.
+      byId("run").focus({ preventScroll: true });
+    });
+    return made;
+  }
+}
+
+function stream(title: string, name: string, content: string, render: Renderer): Node[] {
+  if (content === "") return [];
+  const section = element("section", { class: `stream ${name}`, "aria-label": title });
+  section.append(element("h2", {}, title));
+  render(content, section);
+  return [section];
+}

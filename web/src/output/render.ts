@@ -1,0 +1,199 @@
+// How the text of a stream is put on the page: with its colours, with the lines
+// it names as links into the code, with result tables.
+
+import { element } from "../dom";
+import { placesIn, type Place, type Sources } from "../errors";
+import { pieces } from "./ansi";
+import { amount, nextOf, shortened, shownOf } from "./limits";
+import { styled, type Anchor } from "./styled";
+import { csvOf, partsOf, type ResultTable } from "./tables";
+
+/** Shows the text of one stream in `target`. */
+export type Renderer = (text: string, target: HTMLElement) => void;
+
+/** Text with its colours, of a long one the beginning and the end. */
+export const text: Renderer = (content, target) => put(content, target, () => []);
+
+export interface Linking {
+  language: string;
+  /** The files as they were when the run began. */
+  sources: () => Sources;
+  /** The person asked to see a line. */
+  onJump: (path: string, line: number, column: number) => void;
+}
+
+/** Text in which the lines it names lead to the code. */
+export function linked({ language, sources, onJump }: Linking): Renderer {
+  return (content, target) => {
+    const known = sources();
+    let count = 0;
+    put(content, target, (plain) =>
+      placesIn(language, plain, known).map((place) => ({
+        start: place.start,
+        end: place.end,
+        wrap: (inner) => link(inner, inText(place, known), count++ < TAB_STOPS, onJump),
+      })),
+    );
+  };
+}
+
+/** The tables of the mysql client as tables, with a switch to the text it wrote. */
+export const tables: Renderer = (content, target) => {
+  const parts = partsOf(content);
+  if (!parts.some((part) => part.kind === "table")) return text(content, target);
+  const drawn = element("div", { class: "tables" });
+  const plain = element("div", { class: "drawn-tables", hidden: true });
+  let number = 0;
+  for (const part of parts.slice(0, PARTS_SHOWN)) {
+    if (part.kind === "table") drawn.append(tableOf(part.table, ++number));
+    else if (part.text.trim() !== "") text(part.text, drawn);
+  }
+  const rest = parts.slice(PARTS_SHOWN).map((part) => part.text);
+  if (rest.length > 0) text(rest.join(""), drawn);
+  const toggle = button("Plain text", "Show what the mysql client wrote");
+  toggle.setAttribute("aria-pressed", "false");
+  toggle.addEventListener("click", () => {
+    const isPlain = toggle.getAttribute("aria-pressed") !== "true";
+    if (isPlain && plain.childNodes.length === 0) text(content, plain);
+    toggle.setAttribute("aria-pressed", String(isPlain));
+    drawn.hidden = isPlain;
+    plain.hidden = !isPlain;
+  });
+  target.append(element("div", { class: "stream-tools" }, toggle), drawn, plain);
+};
+
+/** A button of the output. */
+export function button(label: string, title: string): HTMLButtonElement {
+  return element("button", { type: "button", class: "tool", title }, label);
+}
+
+/** Puts text on the clipboard; false where that is not allowed. */
+export async function copy(content: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(content);
+    return true;
+  } catch {
+    return copySelected(content);
+  }
+}
+
+/** Of the links of one stream so many are reached by Tab; all can be clicked. */
+const TAB_STOPS = 50;
+const ROWS_SHOWN = 500;
+const PARTS_SHOWN = 100;
+/** A value as long as this is not broken into lines. */
+const SHORT = 40;
+
+function put(content: string, target: HTMLElement, anchorsOf: (plain: string) => Anchor[]): void {
+  const block = (raw: string): DocumentFragment => {
+    const parts = pieces(shortened(raw));
+    return styled(parts, anchorsOf(parts.map((part) => part.text).join("")));
+  };
+  const { head, hidden, tail } = shownOf(content);
+  const preOf = (name: string, raw: string) =>
+    element("pre", { tabindex: "0", role: "group", "aria-label": name }, block(raw));
+  const pre = preOf("Text", head);
+  target.append(pre);
+  if (hidden === "") return;
+  let left = hidden;
+  const words = element("span", {}, `${amount(left)} are not shown here.`);
+  const more = button("Show more", "Show the next part");
+  const gap = element("div", { class: "hidden-lines" }, words, more);
+  more.addEventListener("click", () => {
+    const part = nextOf(left);
+    left = left.slice(part.length);
+    pre.append(block(part));
+    words.textContent = `${amount(left)} are not shown here.`;
+    if (left !== "") return;
+    // The focus goes to the text that was asked for, not to nowhere.
+    if (document.activeElement === more) pre.focus({ preventScroll: true });
+    gap.remove();
+  });
+  target.append(gap, preOf("The end of the text", tail));
+}
+
+/** Where only the line is known, its first character. */
+function inText(place: Place, sources: Sources): Place {
+  const line = sources.line(place.path, place.line) ?? "";
+  return place.column > 0 ? place : { ...place, column: line.search(/\S|$/) + 1 };
+}
+
+/** Not a button element: the text of those is left out of what is selected and copied. */
+function link(inner: DocumentFragment, place: Place, isTabStop: boolean, onJump: Linking["onJump"]): HTMLElement {
+  const { path, line, column } = place;
+  const made = element("span", {
+    role: "button",
+    class: "place",
+    tabindex: isTabStop ? "0" : "-1",
+    title: `Go to line ${line} of ${path}`,
+  });
+  made.append(inner);
+  made.addEventListener("click", () => {
+    // The end of a selection that began or ended here is no click.
+    if (getSelection()?.isCollapsed !== false) onJump(path, line, column);
+  });
+  made.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    onJump(path, line, column);
+  });
+  return made;
+}
+
+function tableOf(result: ResultTable, number: number): HTMLElement {
+  const { columns, rows, isNumeric } = result;
+  const count = `${rows.length.toLocaleString("en")} ${rows.length === 1 ? "row" : "rows"}`;
+  const cut = rows.length > ROWS_SHOWN ? `, the first ${ROWS_SHOWN} shown` : "";
+  const caption = element("caption", {}, element("span", {}, `Result ${number}: ${count}${cut}`));
+  const csv = button("Copy as CSV", `Copy result ${number} as CSV`);
+  csv.setAttribute("aria-label", `Copy result ${number} as CSV`);
+  csv.addEventListener("click", () => void copy(csvOf(result)).then((isDone) => flash(csv, isDone)));
+  caption.append(csv);
+  const head = element("tr", {});
+  columns.forEach((name, column) => {
+    head.append(element("th", { scope: "col", class: isNumeric[column] === true ? "number" : false }, name));
+  });
+  const body = element("tbody");
+  for (const row of rows.slice(0, ROWS_SHOWN)) {
+    const line = element("tr");
+    row.forEach((value, column) => {
+      const isShort = value === null || (value.length <= SHORT && !value.includes("\n"));
+      const names = [...(isNumeric[column] === true ? ["number"] : []), ...(isShort ? ["short"] : [])];
+      line.append(element("td", { class: names.join(" ") }, value === null ? nothing() : long(value)));
+    });
+    body.append(line);
+  }
+  const table = element("table", {}, caption, element("thead", {}, head), body);
+  const name = `Result ${number}`;
+  return element("div", { class: "table-box", tabindex: "0", role: "region", "aria-label": name }, table);
+}
+
+function nothing(): HTMLElement {
+  return element("span", { class: "null" }, "NULL");
+}
+
+function long(value: string): string {
+  return value.length > 2000 ? `${value.slice(0, 2000)}…` : value;
+}
+
+/** Says in the button's own place that it has worked. */
+export function flash(target: HTMLButtonElement, isDone: boolean): void {
+  const label = target.dataset["label"] ?? target.textContent ?? "";
+  target.dataset["label"] = label;
+  target.textContent = isDone ? "Copied" : "Copying is blocked";
+  setTimeout(() => (target.textContent = label), 1500);
+}
+
+/** The way of before the clipboard interface, which frames may use without leave. */
+function copySelected(content: string): boolean {
+  const focused = document.activeElement;
+  const area = element("textarea", { class: "unseen", "aria-hidden": "true", tabindex: "-1" });
+  area.value = content;
+  document.body.append(area);
+  area.select();
+  const isDone = document.execCommand("copy");
+  area.remove();
+  if (focused instanceof HTMLElement) focused.focus({ preventScroll: true });
+  return isDone;
+}

@@ -1,0 +1,129 @@
+// Ties the page to the one that embeds it: its commands act here, and what
+// happens here is told there.
+
+import type { Parameters, PageConfig, ThemeChoice } from "../config";
+import type { Editor } from "../editor/editor";
+import type { Session } from "../run/session";
+import { shareUrl } from "../share/links";
+import type { Edits } from "../store/edits";
+import type { Workspace } from "../workspace";
+import { Bridge } from "./bridge";
+import { writeFragment } from "./fragment";
+import { watchHeight } from "./height";
+import { readWish, report, tellsChanges } from "./onecompiler";
+import { runEnd, VERSION, type Controls } from "./protocol";
+
+const CHANGE_DELAY_MS = 300;
+
+export interface EmbeddingOptions {
+  config: PageConfig;
+  parameters: Parameters;
+  workspace: Workspace;
+  session: Session;
+  editor: Editor;
+  edits: Edits;
+}
+
+export class Embedding {
+  private readonly options: EmbeddingOptions;
+  private readonly bridge: Bridge;
+  private readonly pageId = crypto.getRandomValues(new Uint32Array(2)).join("");
+  private readonly dark = matchMedia("(prefers-color-scheme: dark)");
+  /** The number of the latest run. */
+  private run = 0;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: EmbeddingOptions) {
+    this.options = options;
+    const { config, parameters } = options;
+    this.bridge = new Bridge({
+      surroundings: {
+        parent: window.parent === window ? null : window.parent,
+        addEventListener: (type, listener) => window.addEventListener(type, listener),
+      },
+      parentOrigin: parameters.parentOrigin,
+      controls: this.controls(),
+      about: { version: VERSION, language: config.language, title: config.title },
+      onOther: (data) => this.hearOneCompiler(data),
+    });
+    if (window.parent !== window) this.tellEvents();
+  }
+
+  private controls(): Controls {
+    const { config, workspace, session, editor, edits } = this.options;
+    return {
+      snapshot: () => workspace.snapshot(),
+      replace: (snapshot) => edits.start(snapshot),
+      setStdin: (text) => workspace.setStdin(text),
+      run: () => {
+        void session.start();
+        return this.run;
+      },
+      stop: () => session.stop(),
+      setTheme: (theme) => this.setTheme(theme),
+      setReadOnly: (isReadOnly) => editor.setReadOnly(isReadOnly),
+      reset: () => edits.reset(),
+      focus: () => editor.focus(),
+      markLines: (path, lines) => editor.point(path, lines),
+      setDiagnostics: (marks) => editor.mark(marks),
+      share: async () => shareUrl(location.href, config.language, await writeFragment(workspace.snapshot())),
+    };
+  }
+
+  private tellEvents(): void {
+    const { workspace, session, editor } = this.options;
+    workspace.edited.listen(() => {
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => this.tellChange(), CHANGE_DELAY_MS);
+    });
+    session.started.listen(() => {
+      this.run += 1;
+      this.bridge.emit("run:start", { run: this.run });
+    });
+    const tells = tellsChanges(location.search);
+    session.ended.listen((answer) => {
+      this.bridge.emit("run:end", runEnd(this.run, answer));
+      const { config } = this.options;
+      const message = () => report(this.pageId, config.language, workspace.snapshot(), answer);
+      if (tells) this.bridge.sendToParent(message());
+    });
+    this.dark.addEventListener("change", () => this.tellTheme());
+    const listen = (look: () => void) => {
+      workspace.edited.listen(look);
+      workspace.filesChanged.listen(look);
+      addEventListener("resize", look);
+    };
+    watchHeight(editor, listen, (height) => this.bridge.emit("resize", { height }));
+  }
+
+  private tellChange(): void {
+    const { config, workspace } = this.options;
+    const snapshot = workspace.snapshot();
+    this.bridge.emit("change", snapshot);
+    if (!tellsChanges(location.search)) return;
+    this.bridge.sendToParent(report(this.pageId, config.language, snapshot, null));
+  }
+
+  private setTheme(theme: ThemeChoice): void {
+    document.documentElement.dataset["theme"] = theme;
+    this.tellTheme();
+  }
+
+  private tellTheme(): void {
+    const chosen = document.documentElement.dataset["theme"];
+    const auto = this.dark.matches ? "dark" : "light";
+    this.bridge.emit("theme", { theme: chosen === "light" || chosen === "dark" ? chosen : auto });
+  }
+
+  private hearOneCompiler(data: unknown): void {
+    const { config, workspace, session, edits } = this.options;
+    const wish = readWish(data, config.language, workspace.snapshot());
+    if (wish === null) return;
+    if (wish.kind === "run") return void session.start();
+    const { value, fault } = wish.snapshot;
+    if (value === null) return this.bridge.emit("error", { message: fault });
+    // Pages send it several times, since they cannot know when it is heard:
+    // what was typed meanwhile stays.
+    if (!edits.isStart(value)) edits.start(value);
+  }
+}

@@ -1,0 +1,84 @@
+// Code in the fragment of the URL, which browsers never send to a server:
+// `#code=` holds it compressed, as share links do; `#json=` as percent-encoded
+// JSON, which a page can write by hand.
+
+import { bad, readSnapshot, type Checked } from "../store/snapshot";
+import type { Snapshot } from "../workspace";
+
+/** More than this is not unpacked: a short link must not fill the memory. */
+const UNPACKED_BYTES = 8 * 1024 * 1024;
+
+/** What the page starts with. */
+export interface Start {
+  snapshot: Snapshot;
+  /** Whether it came with the link. */
+  isFromLink: boolean;
+  /** Why the code of the link could not be read; `null` where it could or there was none. */
+  fault: string | null;
+}
+
+/** The code of the link, or else what the server wrote into the page. */
+export async function startingPoint(hash: string, starter: Snapshot): Promise<Start> {
+  const read = await readFragment(hash, starter.entryFile);
+  if (read === null) return { snapshot: starter, isFromLink: false, fault: null };
+  if (read.value === null) return { snapshot: starter, isFromLink: false, fault: read.fault };
+  return { snapshot: read.value, isFromLink: true, fault: null };
+}
+
+/** Calls `take` when the fragment changes under the page, as when a link to other code is followed in it. */
+export function onNewFragment(starter: Snapshot, take: (start: Start) => void): void {
+  addEventListener("hashchange", () => void startingPoint(location.hash, starter).then(take));
+}
+
+/** `code=…`: deflate-raw, then base64url, of the snapshot as JSON. */
+export async function writeFragment(snapshot: Snapshot): Promise<string> {
+  const json = JSON.stringify(snapshot);
+  if (typeof CompressionStream === "undefined") return `json=${encodeURIComponent(json)}`;
+  const packed = new Blob([json]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+  return `code=${toBase64Url(new Uint8Array(await new Response(packed).arrayBuffer()))}`;
+}
+
+/** The code in a fragment; `null` where there is none. */
+export async function readFragment(hash: string, usualEntry: string): Promise<Checked<Snapshot> | null> {
+  const [name = "", value = ""] = hash.replace(/^#/, "").split(/=(.*)/s, 2);
+  try {
+    if (name === "json") return readSnapshot(JSON.parse(decodeURIComponent(value)), usualEntry);
+    if (name !== "code") return null;
+    if (typeof DecompressionStream === "undefined") {
+      return bad("This browser is too old to read code from a link.");
+    }
+    const json = await unpacked(fromBase64Url(value));
+    return json === null ? bad("The code in the link is too large.") : readSnapshot(JSON.parse(json), usualEntry);
+  } catch {
+    return bad("The code in the link is damaged: it may have been cut off.");
+  }
+}
+
+async function unpacked(bytes: Uint8Array<ArrayBuffer>): Promise<string | null> {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  const reader = stream.getReader();
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let text = "";
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    size += value.length;
+    if (size > UNPACKED_BYTES) {
+      await reader.cancel();
+      return null;
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+function toBase64Url(bytes: Uint8Array): string {
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+function fromBase64Url(text: string): Uint8Array<ArrayBuffer> {
+  const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+}

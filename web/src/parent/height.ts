@@ -1,0 +1,62 @@
+// How high the page would like to be: as much as shows all of its code and
+// all that a run wrote.
+
+import type { Editor } from "../editor/editor";
+
+const LEAST = 160;
+const MOST = 10_000;
+
+/** Calls `tell` with the height that is wanted, at first and when it changes. */
+export function watchHeight(editor: Editor, changed: (look: () => void) => void, tell: (height: number) => void): void {
+  let last = 0;
+  let isAsked = false;
+  const measure = () => {
+    isAsked = false;
+    const height = wantedHeight(editor);
+    if (Math.abs(height - last) < 1) return;
+    last = height;
+    tell(height);
+  };
+  // Once a frame at most. What is hidden gets no frames, and needs no height.
+  const look = () => {
+    if (isAsked) return;
+    isAsked = true;
+    requestAnimationFrame(measure);
+  };
+  const observer = new ResizeObserver(look);
+  const parts = document.querySelectorAll(".bar, .right > *, #streams > *");
+  for (const part of parts) observer.observe(part);
+  const right = document.querySelector(".right");
+  const everything = { childList: true, subtree: true, characterData: true };
+  if (right !== null) new MutationObserver(look).observe(right, everything);
+  changed(look);
+  look();
+}
+
+/** The sum of the bar and the higher of both halves, or of both where they are stacked. */
+export function natural(bar: number, left: number, right: number, isStacked: boolean): number {
+  const height = bar + (isStacked ? left + right : Math.max(left, right));
+  return Math.ceil(Math.min(Math.max(height, LEAST), MOST));
+}
+
+function wantedHeight(editor: Editor): number {
+  const left = document.querySelector<HTMLElement>(".left");
+  const right = document.querySelector<HTMLElement>(".right");
+  const bar = document.querySelector<HTMLElement>(".bar")?.offsetHeight ?? 0;
+  const scrollbar = 16;
+  const besides = left === null ? 0 : heightOf(left, (part) => part.id !== "code");
+  const code = editor.contentHeight + besides + scrollbar;
+  const results = right === null ? 0 : heightOf(right, () => true);
+  const isStacked = left !== null && right !== null && right.offsetTop >= left.offsetTop + left.offsetHeight;
+  return natural(bar, code, results, isStacked);
+}
+
+/** Of its parts, whole even where they scroll; not of what lies over them. */
+function heightOf(box: HTMLElement, counts: (part: HTMLElement) => boolean): number {
+  let sum = 0;
+  for (const part of box.children) {
+    if (!(part instanceof HTMLElement) || !counts(part)) continue;
+    if (getComputedStyle(part).position !== "absolute") sum += Math.max(part.offsetHeight, part.scrollHeight);
+  }
+  return sum;
+}

@@ -1,0 +1,58 @@
+// The messages of OneCompiler's embed, which many pages send already.
+
+import type { Answer } from "../run/client";
+import { bad, good, isRecord, readSnapshot, type Checked } from "../store/snapshot";
+import type { Snapshot } from "../workspace";
+
+/** What a page of OneCompiler's asks for. */
+export type Wish = { kind: "populate"; snapshot: Checked<Snapshot> } | { kind: "run" };
+
+const LANGUAGES = ["python", "c", "cpp", "java", "php", "csharp", "mysql", "mongodb", "web", "react", "vue"];
+const ALIASES: Readonly<Record<string, string>> = { python3: "python", "c++": "cpp", "c#": "csharp", html: "web" };
+
+/** Whether the page's URL asks to be told, as it does of OneCompiler. */
+export function tellsChanges(search: string): boolean {
+  const query = new URLSearchParams(search);
+  return ["listenToEvents", "codeChangeEvent"].some((name) => query.get(name) === "true");
+}
+
+/** The wish in a message; `null` where it is not of this kind. */
+export function readWish(data: unknown, language: string, now: Snapshot): Wish | null {
+  if (!isRecord(data)) return null;
+  if (data["eventType"] === "triggerRun") return { kind: "run" };
+  if (data["eventType"] !== "populateCode") return null;
+  return { kind: "populate", snapshot: readFiles(data, language, now) };
+}
+
+/** The message about a change, or with `answer` about the end of a run. */
+export function report(id: string, language: string, snapshot: Snapshot, answer: Answer | null): object {
+  return {
+    _id: id,
+    language,
+    files: snapshot.files.map(({ path, content }) => ({ name: path, content })),
+    stdin: snapshot.stdin,
+    result: answer === null ? null : resultOf(answer),
+    action: answer === null ? "change" : "runComplete",
+  };
+}
+
+function readFiles(data: Readonly<Record<string, unknown>>, language: string, now: Snapshot): Checked<Snapshot> {
+  const asked = String(data["language"] ?? language).toLowerCase();
+  const named = ALIASES[asked] ?? asked;
+  // The page has one language: what is meant for another of ours is not for it.
+  if (named !== language && LANGUAGES.includes(named)) return bad(`This page runs ${language}, not ${asked}.`);
+  const given = data["files"];
+  if (!Array.isArray(given)) return bad("files must be a list.");
+  const files = (given as unknown[]).map((file) =>
+    isRecord(file) ? { path: file["name"], content: file["content"] } : file,
+  );
+  const { value, fault } = readSnapshot({ files, stdin: data["stdin"] ?? now.stdin }, now.entryFile);
+  return value === null ? bad(fault) : good(value);
+}
+
+function resultOf(answer: Answer): object {
+  if (answer.kind !== "ran") return { success: false, output: "", stdout: "", stderr: "", exception: answer.kind };
+  const { stdout, stderr, exit, elapsedMs } = answer;
+  const success = exit.stage === "run" && (exit.code ?? 0) === 0 && !exit.signal && !exit.limit;
+  return { success, output: stdout, stdout, stderr, exception: null, executionTime: Math.round(elapsedMs) };
+}

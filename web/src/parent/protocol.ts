@@ -1,0 +1,174 @@
+// The messages between the page and the one that embeds it, version 1: how
+// they look, and what each command does. All that comes in is looked through.
+
+import type { ThemeChoice } from "../config";
+import type { Mark } from "../editor/editor";
+import type { Answer } from "../run/client";
+import { isRecord, readSnapshot } from "../store/snapshot";
+import { faultOfPath, type Snapshot } from "../workspace";
+
+export const VERSION = 1;
+const APP = "sandpiper";
+const MARKS = 1000;
+
+/** What a command can do to the page. */
+export interface Controls {
+  snapshot(): Snapshot;
+  /** The new files are what Reset goes back to. */
+  replace(snapshot: Snapshot): void;
+  setStdin(text: string): void;
+  /** Starts a run, and says its number. */
+  run(): number;
+  stop(): void;
+  setTheme(theme: ThemeChoice): void;
+  setReadOnly(isReadOnly: boolean): void;
+  reset(): void;
+  focus(): void;
+  /** Highlights lines; none takes the highlight away. */
+  markLines(path: string, lines: readonly number[]): void;
+  setDiagnostics(marks: readonly Mark[]): void;
+  share(): Promise<string>;
+}
+
+/** A message that asks for something. */
+export interface Command {
+  /** Comes back with the answer, as it is. */
+  id: string | number | null;
+  type: string;
+  payload: unknown;
+}
+
+export type EventName = "ready" | "change" | "run:start" | "run:end" | "resize" | "theme" | "error";
+
+/** The command in a message; `null` where it is none of ours. */
+export function readCommand(data: unknown): Command | null {
+  if (!isRecord(data) || data["app"] !== APP || typeof data["type"] !== "string") return null;
+  const { id, type, payload } = data;
+  const isId = typeof id === "string" || typeof id === "number";
+  // A version that we do not know gets an answer that says so.
+  return { id: isId ? id : null, type: data["v"] === VERSION ? type : "", payload };
+}
+
+export function eventMessage(type: EventName, payload: unknown): object {
+  return { app: APP, v: VERSION, type, payload };
+}
+
+/** Does what a command asks for, and makes the answer to it. */
+export async function answerTo(command: Command, controls: Controls): Promise<object> {
+  const { id, type, payload } = command;
+  const head = { app: APP, v: VERSION, id };
+  try {
+    const act = commands.get(type);
+    if (act === undefined) {
+      const known = [...commands.keys()].join(", ");
+      throw new Refused(type === "" ? `This page speaks version ${VERSION}.` : `The commands are ${known}.`);
+    }
+    const result = await act(controls, isRecord(payload) ? payload : {});
+    return { ...head, ok: true, payload: result ?? null };
+  } catch (error) {
+    const message = error instanceof Refused ? error.message : "The command failed.";
+    return { ...head, ok: false, error: message };
+  }
+}
+
+/** What the embedding page is told of a run. */
+export function runEnd(run: number, answer: Answer): object {
+  if (answer.kind !== "ran") {
+    const message = "message" in answer ? answer.message : "";
+    return { run, ran: false, reason: answer.kind, message };
+  }
+  const { stdout, stderr, exit, elapsedMs, timings } = answer;
+  return {
+    run,
+    ran: true,
+    stage: exit.stage,
+    exit: exit.code ?? null,
+    signal: exit.signal ?? null,
+    limit: exit.limit ?? null,
+    ms: Math.round(elapsedMs),
+    timings: { ...timings },
+    stdout,
+    stderr,
+    truncated: exit.limit === "output",
+  };
+}
+
+/** Words that the embedding page may read. */
+class Refused extends Error {}
+
+type Payload = Readonly<Record<string, unknown>>;
+type Act = (controls: Controls, payload: Payload) => unknown;
+
+const commands: ReadonlyMap<string, Act> = new Map<string, Act>([
+  ["setFiles", setFiles],
+  ["getFiles", (controls) => controls.snapshot()],
+  ["run", (controls) => ({ run: controls.run() })],
+  ["stop", (controls) => controls.stop()],
+  ["setStdin", (controls, { stdin }) => controls.setStdin(text("stdin", stdin))],
+  ["setTheme", (controls, { theme }) => controls.setTheme(themeOf(theme))],
+  ["setReadOnly", setReadOnly],
+  ["reset", (controls) => controls.reset()],
+  ["focus", (controls) => controls.focus()],
+  ["markLines", markLines],
+  ["setDiagnostics", setDiagnostics],
+  ["share", async (controls) => ({ url: await controls.share() })],
+]);
+
+function setFiles(controls: Controls, payload: Payload): void {
+  const now = controls.snapshot();
+  const { value, fault } = readSnapshot({ stdin: now.stdin, ...payload }, now.entryFile);
+  if (value === null) throw new Refused(fault);
+  controls.replace(value);
+}
+
+function setReadOnly(controls: Controls, { readonly }: Payload): void {
+  if (typeof readonly !== "boolean") throw new Refused("readonly must be true or false.");
+  controls.setReadOnly(readonly);
+}
+
+function markLines(controls: Controls, { path, lines }: Payload): void {
+  if (!Array.isArray(lines) || lines.length > MARKS || !lines.every(isLine)) {
+    throw new Refused("lines must be a list of line numbers.");
+  }
+  controls.markLines(submitted(controls, path), lines);
+}
+
+function setDiagnostics(controls: Controls, { diagnostics }: Payload): void {
+  if (!Array.isArray(diagnostics) || diagnostics.length > MARKS) throw new Refused("diagnostics must be a list.");
+  controls.setDiagnostics(
+    (diagnostics as unknown[]).map((given): Mark => {
+      if (!isRecord(given) || !isLine(given["line"])) throw new Refused("A diagnostic must have a line.");
+      const { path, line, column, severity, message } = given;
+      return {
+        path: submitted(controls, path),
+        line,
+        column: isLine(column) ? column : 0,
+        severity: severity === "warning" ? "warning" : "error",
+        message: text("message", message).slice(0, 10_000),
+      };
+    }),
+  );
+}
+
+/** One of the files; the entry where none is named. */
+function submitted(controls: Controls, path: unknown): string {
+  const { entryFile, files } = controls.snapshot();
+  if (path === undefined) return entryFile;
+  const isKnown = typeof path === "string" && faultOfPath(path, []) === null;
+  if (!isKnown || !files.some((file) => file.path === path)) throw new Refused("path must be that of a file.");
+  return path;
+}
+
+function text(name: string, value: unknown): string {
+  if (typeof value !== "string") throw new Refused(`${name} must be a string.`);
+  return value;
+}
+
+function themeOf(value: unknown): ThemeChoice {
+  if (value === "auto" || value === "light" || value === "dark") return value;
+  throw new Refused("theme must be auto, light or dark.");
+}
+
+function isLine(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 1;
+}

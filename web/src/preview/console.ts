@@ -1,0 +1,135 @@
+// The console of a preview: what the page said, by level, with the lines of
+// the person's files that said it.
+
+import { element } from "../dom";
+import { MOST_ENTRIES, type Entry, type FromFrame, type Level } from "./protocol";
+import { placeButton, tableElement, valueElement, type Navigator } from "./values";
+
+const SPOKEN: Readonly<Record<Level, string>> = {
+  debug: "Debug: ", log: "", info: "Info: ", warn: "Warning: ", error: "Error: ",
+};
+const MOST_INDENT = 6;
+const FILTERS = [
+  ["all", "All", "All messages"],
+  ["warn", "Warnings", "Warnings and errors"],
+  ["error", "Errors", "Errors alone"],
+] as const;
+
+interface Last {
+  line: HTMLElement;
+  /** Of which kind it is; equal ones are counted. */
+  key: string;
+  count: number;
+}
+
+export class ConsolePanel {
+  readonly element: HTMLElement;
+
+  private readonly list = element("ol", {});
+  private readonly summary = element("span", { class: "quiet-words" });
+  private readonly navigator: Navigator;
+  private waiting: HTMLElement[] = [];
+  private last: Last | null = null;
+  private shown = 0;
+  private dropped = 0;
+  private errors = 0;
+  private warnings = 0;
+
+  constructor(navigator: Navigator) {
+    this.navigator = navigator;
+    const clear = element("button", { type: "button", class: "quiet-button" }, "Clear");
+    clear.addEventListener("click", () => this.clear());
+    const title = element("h2", {}, "Console");
+    const bar = element("div", { class: "console-bar" }, title, this.summary, this.filter(), clear);
+    const region = { class: "console-log", role: "log", tabindex: "0", "aria-label": "Messages of the page" };
+    const log = element("div", region, this.list);
+    this.element = element("section", { class: "console", "aria-label": "Console" }, bar, log);
+    this.count();
+  }
+
+  take(message: FromFrame): void {
+    switch (message.type) {
+      case "entry":
+        return this.add(message.entry);
+      case "repeat":
+        return this.repeat(message.count);
+      case "dropped":
+        this.dropped += message.count;
+        return this.count();
+      case "clear":
+        return this.clear();
+      default:
+    }
+  }
+
+  clear(): void {
+    this.list.replaceChildren();
+    this.waiting = [];
+    this.last = null;
+    this.shown = this.dropped = this.errors = this.warnings = 0;
+    this.count();
+  }
+
+  private filter(): HTMLElement {
+    const buttons = FILTERS.map(([value, label, title]) => {
+      const attributes = { type: "button", class: "quiet-button", title, "aria-pressed": String(value === "all") };
+      const button = element("button", attributes, label);
+      button.addEventListener("click", () => {
+        this.list.dataset["filter"] = value;
+        for (const other of buttons) other.setAttribute("aria-pressed", String(other === button));
+      });
+      return button;
+    });
+    return element("div", { class: "choices", role: "group", "aria-label": "Messages to show" }, ...buttons);
+  }
+
+  private add(entry: Entry): void {
+    const key = JSON.stringify(entry);
+    if (this.last?.key === key) return this.repeat(1);
+    // The frame sends no more than this, but what runs in it could.
+    if (this.shown >= MOST_ENTRIES) {
+      this.dropped += 1;
+      return this.count();
+    }
+    this.shown += 1;
+    const line = this.line(entry);
+    this.last = { line, key, count: 1 };
+    this.tally(entry.level, 1);
+    // Thousands come at once: they are put in together.
+    if (this.waiting.push(line) === 1) setTimeout(() => this.list.append(...this.waiting.splice(0)), 16);
+  }
+
+  private repeat(count: number): void {
+    if (this.last === null) return;
+    const { line } = this.last;
+    this.last.count += count;
+    const badge = line.querySelector(".repeats") ?? line.appendChild(element("span", { class: "repeats" }));
+    badge.textContent = `${this.last.count}×`;
+    this.tally(line.dataset["level"] as Level, count);
+  }
+
+  private line(entry: Entry): HTMLElement {
+    const { level, values, table, depth, stack } = entry;
+    const content = table === null ? values.map((value) => valueElement(value, this.navigator)) : [tableElement(table)];
+    const words = element("div", { class: "words" }, element("span", { class: "unseen" }, SPOKEN[level]));
+    content.forEach((one, index) => words.append(index > 0 ? " " : "", one));
+    const indent = depth > 0 ? ` in-group-${Math.min(depth, MOST_INDENT)}` : "";
+    const line = element("li", { class: `level-${level}${indent}`, "data-level": level }, words);
+    const place = this.navigator.own(stack)[0]?.place;
+    if (place !== undefined) line.append(placeButton(place, this.navigator));
+    return line;
+  }
+
+  private tally(level: Level, count: number): void {
+    if (level === "error") this.errors += count;
+    if (level === "warn") this.warnings += count;
+    this.count();
+  }
+
+  private count(): void {
+    const some = (count: number, one: string) => (count === 0 ? [] : [`${count} ${one}${count === 1 ? "" : "s"}`]);
+    const parts = [...some(this.errors, "error"), ...some(this.warnings, "warning")];
+    if (this.dropped > 0) parts.push(`${this.dropped} more not shown`);
+    this.summary.textContent = parts.join(", ");
+  }
+}

@@ -1,0 +1,74 @@
+// The arguments of a console call as values: the first may be a format.
+
+import type { Table, Value } from "./protocol";
+import { MOST_KEYS } from "./protocol";
+import { Serialiser, brief } from "./serialise";
+
+const MOST_COLUMNS = 20;
+
+/** As the console's standard says: %s %d %i %f %o %O %c and %%. */
+export function formatted(args: readonly unknown[]): Value[] {
+  const serialiser = new Serialiser();
+  const [format, ...rest] = args.slice(0, MOST_KEYS);
+  if (typeof format !== "string" || rest.length === 0 || !format.includes("%")) {
+    return args.slice(0, MOST_KEYS).map((argument) => serialiser.argument(argument));
+  }
+  const values: Value[] = [];
+  let words = "";
+  let at = 0;
+  for (const found of format.matchAll(/%([sdifoOc%])/g)) {
+    const kind = found[1] ?? "";
+    words += format.slice(at, found.index);
+    at = found.index + 2;
+    if (kind === "%") words += "%";
+    else if (rest.length === 0) words += found[0];
+    else if (kind === "o" || kind === "O") {
+      if (words !== "") values.push(serialiser.argument(words));
+      words = "";
+      values.push(serialiser.value(rest.shift()));
+    } else words += put(kind, rest.shift());
+  }
+  words += format.slice(at);
+  if (words !== "") values.push(serialiser.argument(words));
+  return [...values, ...rest.map((argument) => serialiser.argument(argument))];
+}
+
+/** What console.table shows; nothing where it is no table. */
+export function tabled(data: unknown, wanted: unknown): Table | null {
+  if (typeof data !== "object" || data === null) return null;
+  const named = Array.isArray(wanted) ? wanted.map(String).slice(0, MOST_COLUMNS) : null;
+  const rows = members(data);
+  const keys = rows.flatMap(([, row]) => (isObject(row) ? members(row).map(([key]) => key) : []));
+  const columns = named ?? [...new Set(keys)];
+  const shown = columns.slice(0, MOST_COLUMNS);
+  const hasPlain = named === null && rows.some(([, row]) => !isObject(row));
+  const cells = rows.map(([index, row]) => {
+    const own = new Map(isObject(row) ? members(row) : []);
+    const plain = hasPlain ? [isObject(row) ? "" : brief(row)] : [];
+    return [index, ...shown.map((column) => (own.has(column) ? brief(own.get(column)) : "")), ...plain];
+  });
+  return { columns: ["(index)", ...shown, ...(hasPlain ? ["Value"] : [])], rows: cells };
+}
+
+function put(kind: string, value: unknown): string {
+  // A style: the page's own, which the console does not take.
+  if (kind === "c") return "";
+  if (kind === "s") return brief(value);
+  if (typeof value === "symbol" || typeof value === "object" || typeof value === "function") return "NaN";
+  const number = kind === "f" ? Number.parseFloat(String(value)) : Number.parseInt(String(value), 10);
+  return String(number);
+}
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+
+/** Keys and values, without calling getters. */
+function members(value: object): [string, unknown][] {
+  if (value instanceof Map) return [...value].slice(0, MOST_KEYS).map(([key, held]) => [brief(key), held]);
+  if (value instanceof Set) return [...value].slice(0, MOST_KEYS).map((held, index) => [String(index), held]);
+  const found: [string, unknown][] = [];
+  for (const key of Object.keys(value).slice(0, MOST_KEYS)) {
+    const descriptor = Object.getOwnPropertyDescriptor(value, key);
+    found.push([key, descriptor !== undefined && "value" in descriptor ? descriptor.value : "(getter)"]);
+  }
+  return found;
+}

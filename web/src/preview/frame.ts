@@ -1,0 +1,91 @@
+// One frame with one document: handed over on a port of its own, watched, and
+// thrown away. Every run has a new one, so that nothing is left of the last.
+
+import { element } from "../dom";
+import { Event } from "../event";
+import { HERE, readMessage, type FromFrame, type Opening, type ToFrame } from "./protocol";
+import { PING_MS, Watchdog } from "./watchdog";
+
+/** What the document may do; its own policy says the same (crates/server/src/embed/preview.rs). */
+const SANDBOX = "allow-scripts allow-forms allow-popups";
+/** Answers after which a page counts as one that runs well. */
+const ENOUGH_ANSWERS = 2;
+
+/** `unreachable`: the frame's own page did not come. */
+export type FrameState = "starting" | "running" | "silent" | "unreachable";
+
+export class PreviewFrame {
+  readonly said = new Event<FromFrame>();
+  readonly stateChanged = new Event<FrameState>();
+  readonly element: HTMLIFrameElement;
+
+  private readonly html: string;
+  private readonly listener = (event: MessageEvent) => this.connect(event);
+  private port: MessagePort | null = null;
+  private state: FrameState = "starting";
+  private watchdog: Watchdog | null = null;
+  private timer: ReturnType<typeof setInterval> | undefined;
+  private isWritten = false;
+  private answers = 0;
+
+  constructor(url: string, html: string) {
+    this.html = html;
+    this.element = element("iframe", { src: url, title: "Preview of the page", sandbox: SANDBOX });
+    // Whatever else it loads is not the page that the document is for.
+    this.element.addEventListener("load", () => this.open(), { once: true });
+    addEventListener("message", this.listener);
+  }
+
+  /** Ends the page, also one that hangs. */
+  remove(): void {
+    clearInterval(this.timer);
+    removeEventListener("message", this.listener);
+    this.port?.close();
+    this.element.remove();
+  }
+
+  private open(): void {
+    const opening: Opening = { sandpiper: "preview", html: this.html, sandbox: SANDBOX };
+    // No origin can be named: the frame's is opaque.
+    this.element.contentWindow?.postMessage(opening, "*");
+    this.watchdog = new Watchdog(performance.now());
+    this.timer = setInterval(() => this.ask(), PING_MS);
+  }
+
+  /** The first port that the document's window sends is that of our own code, which runs before all of its. */
+  private connect({ source, data, ports }: MessageEvent): void {
+    const port = ports[0];
+    const isOurs = data === HERE && source !== null && source === this.element.contentWindow?.frames[0];
+    if (!isOurs || port === undefined) return;
+    removeEventListener("message", this.listener);
+    this.port = port;
+    port.onmessage = (event: MessageEvent<unknown>) => {
+      const message = readMessage(event.data);
+      if (message !== null) this.take(message);
+    };
+  }
+
+  private ask(): void {
+    const ping: ToFrame = { type: "ping" };
+    this.port?.postMessage(ping);
+    // A page in the background may be held up by the browser.
+    const isSilent = this.watchdog?.isSilent(performance.now(), !document.hidden) ?? false;
+    if (isSilent) this.enter(this.isWritten ? "silent" : "unreachable");
+  }
+
+  private take(message: FromFrame): void {
+    this.watchdog?.heard();
+    if (message.type === "written") this.isWritten = true;
+    if (message.type === "pong") {
+      this.answers += 1;
+      if (this.answers >= ENOUGH_ANSWERS) this.enter("running");
+    }
+    this.said.emit(message);
+  }
+
+  private enter(state: FrameState): void {
+    if (state === this.state) return;
+    this.state = state;
+    this.stateChanged.emit(state);
+  }
+}

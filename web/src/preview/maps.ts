@@ -1,0 +1,157 @@
+// Where a position in a document comes from: the inline source maps of its
+// scripts, applied as developer tools do.
+
+const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const COMMENT = "//# sourceMappingURL=data:application/json";
+
+/** A place in a file of the person's; line and column are from 1. */
+export interface Place {
+  file: string;
+  line: number;
+  column: number;
+}
+
+/** What stands at a position: a place, a script without map, or code of nobody's. */
+export type Origin = Place | "unmapped" | "unknown";
+
+interface Script {
+  /** Offsets in the document, of the code alone. */
+  start: number;
+  end: number;
+  map: SourceMap | null | "unread";
+}
+
+/** The scripts of one document. */
+export class DocumentScripts {
+  private readonly html: string;
+  private readonly scripts: readonly Script[];
+  private readonly lines: readonly number[];
+  /** How much was put into the document where it was shown, at `insertedAt`. */
+  insertedLength = 0;
+  private readonly insertedAt: number;
+
+  constructor(html: string, insertedAt = 0) {
+    this.html = html;
+    this.insertedAt = insertedAt;
+    this.scripts = scriptsOf(html);
+    const lines = [0];
+    for (let at = html.indexOf("\n"); at >= 0; at = html.indexOf("\n", at + 1)) lines.push(at + 1);
+    this.lines = lines;
+  }
+
+  /** Line and column are from 1, as stacks have them. */
+  origin(line: number, shownColumn: number): Origin {
+    const lineStart = this.lines[line - 1];
+    if (lineStart === undefined) return "unknown";
+    const column = this.column(line, shownColumn) - 1;
+    const offset = lineStart + column;
+    const script = this.scripts.find(({ start, end }) => start <= offset && offset <= end);
+    if (script === undefined) return "unmapped";
+    if (script.map === "unread") script.map = readComment(this.html.slice(script.start, script.end));
+    if (script.map === null) return "unmapped";
+    const first = this.lineOf(script.start);
+    const from = line - 1 === first ? script.start - lineStart : 0;
+    return script.map.origin(line - 1 - first, column - from) ?? "unknown";
+  }
+
+  /** The column as it was before something was put into its line. */
+  column(line: number, shownColumn: number): number {
+    if (line - 1 !== this.lineOf(this.insertedAt)) return shownColumn;
+    const before = this.insertedAt - (this.lines[line - 1] ?? 0);
+    return shownColumn <= before ? shownColumn : Math.max(before + 1, shownColumn - this.insertedLength);
+  }
+
+  private lineOf(offset: number): number {
+    let [low, high] = [0, this.lines.length - 1];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.lines[middle] ?? 0) <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+}
+
+/** Column of the generated code, and what it comes from. */
+type Segment = readonly [number, Place | null];
+
+/** Version 3 of the format, as far as bundlers use it. */
+export class SourceMap {
+  private readonly lines: readonly (readonly Segment[])[];
+
+  constructor(sources: readonly (string | null)[], mappings: string) {
+    let [source, line, column] = [0, 0, 0];
+    this.lines = mappings.split(";").map((text) => {
+      let at = 0;
+      return (text === "" ? [] : text.split(",")).map((segment) => {
+        const fields = decodeVlq(segment);
+        at += fields[0] ?? 0;
+        source += fields[1] ?? 0;
+        line += fields[2] ?? 0;
+        column += fields[3] ?? 0;
+        const file = fields.length < 4 ? null : (sources[source] ?? null);
+        return [at, file === null ? null : { file, line: line + 1, column: column + 1 }];
+      });
+    });
+  }
+
+  /** Line and column are from 0, of the generated code. */
+  origin(line: number, column: number): Place | null {
+    const segments = this.lines[line] ?? [];
+    return segments.findLast(([at]) => at <= column)?.[1] ?? null;
+  }
+}
+
+/** Numbers of five bits a digit, the lowest first; the lowest bit of a number is its sign. */
+export function decodeVlq(segment: string): number[] {
+  const numbers: number[] = [];
+  let [number, shift] = [0, 0];
+  for (const letter of segment) {
+    const digit = DIGITS.indexOf(letter);
+    if (digit < 0) return [];
+    number += (digit & 31) << shift;
+    shift += 5;
+    if ((digit & 32) !== 0) continue;
+    numbers.push((number & 1) === 0 ? number >>> 1 : -(number >>> 1));
+    [number, shift] = [0, 0];
+  }
+  return numbers;
+}
+
+/** The code of every script element, found as HTML is read: not in comments, styles and the like. */
+function scriptsOf(html: string): Script[] {
+  const scripts: Script[] = [];
+  const tag = /<!--|<(script|style|textarea|title)(?=[\s/>])(?:[^>"']|"[^"]*"|'[^']*')*>/gi;
+  for (let found = tag.exec(html); found !== null; found = tag.exec(html)) {
+    const name = found[1]?.toLowerCase();
+    const close = name === undefined ? /-->/g : new RegExp(`</${name}(?=[\\s/>])`, "gi");
+    close.lastIndex = name === undefined ? found.index + 2 : tag.lastIndex;
+    const end = close.exec(html);
+    const start = tag.lastIndex;
+    if (name === "script") scripts.push({ start, end: end?.index ?? html.length, map: "unread" });
+    if (end === null) break;
+    tag.lastIndex = close.lastIndex;
+  }
+  return scripts;
+}
+
+/** The map in the last comment of a script; nothing where there is none that can be read. */
+function readComment(code: string): SourceMap | null {
+  const at = code.lastIndexOf(COMMENT);
+  if (at < 0) return null;
+  const [line = ""] = code.slice(at + COMMENT.length).split("\n", 1);
+  const comma = line.indexOf(",");
+  const data = line.slice(comma + 1).trim();
+  try {
+    const text = line.slice(0, comma).endsWith(";base64") ? fromBase64(data) : decodeURIComponent(data);
+    const { sources, mappings } = JSON.parse(text) as { sources?: unknown; mappings?: unknown };
+    if (!Array.isArray(sources) || typeof mappings !== "string") return null;
+    return new SourceMap(sources.map((name) => (typeof name === "string" ? decodeURI(name) : null)), mappings);
+  } catch {
+    return null;
+  }
+}
+
+function fromBase64(data: string): string {
+  return new TextDecoder().decode(Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0)));
+}

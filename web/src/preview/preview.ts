@@ -1,0 +1,162 @@
+// The page that a run made: in a frame that cannot reach the editor, with a
+// console beside it, and a way to end a page that hangs.
+
+import { element } from "../dom";
+import { Event } from "../event";
+import { ConsolePanel } from "./console";
+import { PreviewFrame, type FrameState } from "./frame";
+import { DocumentScripts, type Place } from "./maps";
+import { insertionPoint, type Entry, type FromFrame } from "./protocol";
+import { Places, type Sources } from "./stack";
+import { inShort } from "./values";
+import { HangMemory } from "./watchdog";
+
+interface Options {
+  /** Where it is put; empty. */
+  parent: HTMLElement;
+  url: string;
+  hasConsole: boolean;
+  /** Tells pages apart whose hanging is remembered. */
+  memoryKey: string;
+  /** Shows a place in the editor. */
+  onJump: (place: Place) => void;
+}
+
+/** Something that the page said, for whoever else wants to know. */
+export interface Said {
+  level: Entry["level"];
+  text: string;
+  /** Where in the person's files, as far as known. */
+  place: Place | null;
+}
+
+interface Shown extends Sources {
+  html: string;
+}
+
+const WIDTHS = [
+  ["narrow", "320", "320 pixels wide"],
+  ["medium", "768", "768 pixels wide"],
+  ["full", "Full", "Full width"],
+] as const;
+
+export class Preview {
+  readonly said = new Event<Said>();
+  /** Whether the page hung when it was shown last, maybe before a reload: do not run it unasked. */
+  readonly hungBefore: boolean;
+
+  private readonly options: Options;
+  private readonly stage = element("div", { class: "preview-stage", "data-width": "full" });
+  private readonly banner = element("div", { class: "preview-banner", role: "alert" });
+  private readonly reload = element("button", { type: "button", class: "quiet-button" }, "Reload");
+  private readonly panel: ConsolePanel;
+  private readonly memory: HangMemory;
+  private frame: PreviewFrame | null = null;
+  private places: Places | null = null;
+  private last: Shown | null = null;
+
+  constructor(options: Options) {
+    this.options = options;
+    this.memory = new HangMemory(options.memoryKey, () => localStorage);
+    this.hungBefore = this.memory.isSet;
+    const own = (stack: string) => this.places?.own(stack) ?? [];
+    this.panel = new ConsolePanel({ own, jump: options.onJump });
+    const named = { class: "preview", "aria-label": "Preview" };
+    const section = element("section", named, this.bar(), this.banner, this.stage);
+    options.parent.append(section, ...(options.hasConsole ? [this.panel.element] : []));
+    this.reload.disabled = true;
+    this.reload.addEventListener("click", () => {
+      if (this.last !== null) this.show(this.last.html, this.last);
+    });
+    // Whoever leaves in order has an editor that did not hang.
+    addEventListener("pagehide", () => {
+      if (this.frame !== null && this.banner.textContent === "") this.memory.clear();
+    });
+    if (this.hungBefore) this.tell("This page did not respond the last time. Press Run to try it again.");
+  }
+
+  /** Shows a document that a run has made, in a frame of its own. */
+  show(html: string, { entryFile, paths }: Sources): void {
+    this.clear();
+    this.last = { html, entryFile, paths };
+    this.reload.disabled = false;
+    // Before it starts: a page can take the editor with it where both have one origin.
+    this.memory.set();
+    const places = new Places(new DocumentScripts(html, insertionPoint(html)), { entryFile, paths });
+    const frame = new PreviewFrame(this.options.url, html);
+    frame.said.listen((message) => this.take(message));
+    frame.stateChanged.listen((state) => this.follow(state));
+    this.places = places;
+    this.frame = frame;
+    this.stage.replaceChildren(frame.element);
+  }
+
+  /** Ends the page and forgets what it said. */
+  clear(): void {
+    this.frame?.remove();
+    this.frame = null;
+    this.last = null;
+    this.reload.disabled = true;
+    this.stage.replaceChildren();
+    this.banner.replaceChildren();
+    this.panel.clear();
+  }
+
+  private take(message: FromFrame): void {
+    if (message.type === "written") this.places?.begin(message.url, message.insertedLength);
+    this.panel.take(message);
+    if (message.type !== "entry") return;
+    const { level, values, stack } = message.entry;
+    const text = values.map((value) => (value.type === "text" ? value.text : inShort(value))).join(" ");
+    this.said.emit({ level, text, place: this.places?.own(stack)[0]?.place ?? null });
+  }
+
+  private follow(state: FrameState): void {
+    if (state === "running") {
+      this.memory.clear();
+      this.banner.replaceChildren();
+    } else if (state === "silent") {
+      this.memory.set();
+      this.tell("The page is not responding.", this.stopButton());
+    } else if (state === "unreachable") {
+      this.memory.clear();
+      this.tell("The preview could not be loaded.", this.stopButton());
+    }
+  }
+
+  private stopButton(): HTMLButtonElement {
+    const stop = element("button", { type: "button", class: "preview-stop" }, "Stop");
+    stop.addEventListener("click", () => {
+      this.frame?.remove();
+      this.frame = null;
+      this.tell("The page was stopped.");
+      // The button that had the focus is gone.
+      this.reload.focus();
+    });
+    return stop;
+  }
+
+  private tell(words: string, ...more: HTMLElement[]): void {
+    this.banner.replaceChildren(element("span", {}, words), ...more);
+  }
+
+  private bar(): HTMLElement {
+    const widths = WIDTHS.map(([value, label, title]) => {
+      const pressed = String(value === "full");
+      const attributes = { type: "button", class: "quiet-button", title, "aria-pressed": pressed };
+      const button = element("button", attributes, label);
+      button.addEventListener("click", () => {
+        this.stage.dataset["width"] = value;
+        for (const other of widths) other.setAttribute("aria-pressed", String(other === button));
+      });
+      return button;
+    });
+    const dark = element("button", { type: "button", class: "quiet-button", "aria-pressed": "false" }, "Dark backdrop");
+    dark.addEventListener("click", () => {
+      const isDark = this.stage.classList.toggle("dark");
+      dark.setAttribute("aria-pressed", String(isDark));
+    });
+    const group = element("div", { class: "choices", role: "group", "aria-label": "Width of the preview" }, ...widths);
+    return element("div", { class: "preview-bar" }, element("h2", {}, "Preview"), this.reload, group, dark);
+  }
+}

@@ -1,0 +1,143 @@
+// What the editor and the frame of a preview say to each other over their port.
+// The frame runs code of strangers: whatever it says is checked before use.
+
+/** The message from the editor to the frame's own page. */
+export interface Opening {
+  sandpiper: "preview";
+  html: string;
+  /** What the document may do. */
+  sandbox: string;
+}
+
+/** The message from the document to the editor; a port comes with it. */
+export const HERE = "sandpiper-preview";
+
+export type ToFrame = { type: "ping" };
+
+export type FromFrame =
+  /** The document is there; positions of its scripts have this URL, and are behind so many characters of ours. */
+  | { type: "written"; url: string; insertedLength: number }
+  | { type: "pong" }
+  | { type: "entry"; entry: Entry }
+  /** The last entry came this many times more. */
+  | { type: "repeat"; count: number }
+  /** This many entries more were left out. */
+  | { type: "dropped"; count: number }
+  | { type: "clear" };
+
+export const LEVELS = ["debug", "log", "info", "warn", "error"] as const;
+export type Level = (typeof LEVELS)[number];
+
+/** One line of the console. */
+export interface Entry {
+  level: Level;
+  values: Value[];
+  /** In how many groups it is. */
+  depth: number;
+  table: Table | null;
+  /** Where it was said, as the browser writes stacks; empty where nobody knows. */
+  stack: string;
+}
+
+export interface Table {
+  columns: string[];
+  rows: string[][];
+}
+
+/** A value that stands for one of the page's, without being it. */
+export type Value =
+  /** Words as they are. */
+  | { type: "text"; text: string }
+  /** A string inside something, shown in quotes. */
+  | { type: "string"; text: string }
+  /** Number, symbol, function, element, …: one line. */
+  | { type: "plain"; kind: Plain; text: string }
+  | { type: "error"; text: string; stack: string }
+  | { type: "object"; name: string; items: Item[]; more: number };
+
+export const PLAIN = ["number", "boolean", "nothing", "symbol", "function", "node", "getter", "cut"] as const;
+export type Plain = (typeof PLAIN)[number];
+
+export interface Item {
+  key: string;
+  value: Value;
+}
+
+/** Entries that are sent until the console is cleared; then they are counted. */
+export const MOST_ENTRIES = 1000;
+/** How deep objects are shown. */
+export const MOST_DEPTH = 4;
+/** Keys of an object that are shown. */
+export const MOST_KEYS = 100;
+/** Characters of an entry, all its values together. */
+export const MOST_CHARACTERS = 10_000;
+/** By which name stacks call the code of ours in the frame. */
+export const SHELL_NAME = "sandpiper-preview";
+
+/** The message, where it is one: a page can send anything. */
+export function readMessage(data: unknown): FromFrame | null {
+  if (!isRecord(data)) return null;
+  switch (data["type"]) {
+    case "pong":
+    case "clear":
+      return { type: data["type"] };
+    case "written":
+      return typeof data["url"] === "string" && isCount(data["insertedLength"])
+        ? { type: "written", url: data["url"], insertedLength: data["insertedLength"] }
+        : null;
+    case "repeat":
+    case "dropped":
+      return isCount(data["count"]) ? { type: data["type"], count: data["count"] } : null;
+    case "entry":
+      return isEntry(data["entry"]) ? { type: "entry", entry: data["entry"] } : null;
+    default:
+      return null;
+  }
+}
+
+/** Where code of ours can stand before all of the page's: behind its doctype, which must come first. */
+export function insertionPoint(html: string): number {
+  return /^(?:\s|<!--[^]*?-->)*<!doctype(?=\s)[^>]*>/i.exec(html)?.[0].length ?? 0;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.length <= MOST_KEYS && value.every((text) => typeof text === "string");
+}
+
+function isEntry(value: unknown): value is Entry {
+  if (!isRecord(value)) return false;
+  const { level, values, depth, table, stack } = value;
+  const isTable =
+    table === null ||
+    (isRecord(table) &&
+      isTexts(table["columns"]) &&
+      Array.isArray(table["rows"]) &&
+      table["rows"].length <= MOST_KEYS &&
+      table["rows"].every(isTexts));
+  const isLevel = LEVELS.some((known) => known === level);
+  const hasValues = Array.isArray(values) && values.length <= MOST_KEYS && values.every((one) => isValue(one, 0));
+  return isLevel && hasValues && isCount(depth) && isTable && typeof stack === "string";
+}
+
+function isValue(value: unknown, depth: number): value is Value {
+  if (!isRecord(value) || depth > MOST_DEPTH + 1) return false;
+  const { type, text } = value;
+  if (type === "object") {
+    const { name, items, more } = value;
+    const isItem = (item: unknown) =>
+      isRecord(item) && typeof item["key"] === "string" && isValue(item["value"], depth + 1);
+    const hasItems = Array.isArray(items) && items.length <= MOST_KEYS && items.every(isItem);
+    return typeof name === "string" && hasItems && isCount(more);
+  }
+  if (typeof text !== "string") return false;
+  if (type === "plain") return PLAIN.some((known) => known === value["kind"]);
+  return type === "text" || type === "string" || (type === "error" && typeof value["stack"] === "string");
+}

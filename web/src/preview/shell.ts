@@ -1,0 +1,120 @@
+// Runs in the frame of a preview, twice: first in the frame's own page, which
+// takes the document from the editor and puts it into a frame of its own; then
+// in that document, before all else, where it tells the editor what is said.
+// A document that document.write() makes would do without the second frame, but
+// browsers do not know the lines of what was written so.
+
+import { HERE, insertionPoint, type FromFrame, type Opening, type ToFrame } from "./protocol";
+import { ConsolePatch } from "./patch";
+import { Recorder } from "./recorder";
+import { Serialiser } from "./serialise";
+import { giveShims } from "./shims";
+
+const DOCUMENT = "about:srcdoc";
+const { addEventListener } = window;
+const own = document.currentScript;
+let listeners: Readonly<Record<string, (event: Event) => void>> | null = null;
+
+if (location.href === DOCUMENT) accompany();
+else addEventListener.call(window, "message", open as EventListener);
+
+/** In the frame's own page: the document comes, once. */
+function open(event: MessageEvent): void {
+  if (event.source !== window.parent || window.parent === window || own === null) return;
+  const opening = event.data as Partial<Opening> | null;
+  if (opening?.sandpiper !== "preview" || typeof opening.html !== "string") return;
+  window.removeEventListener("message", open as EventListener);
+  const frame = document.createElement("iframe");
+  frame.title = "The page";
+  frame.setAttribute("sandbox", opening.sandbox ?? "allow-scripts");
+  const at = insertionPoint(opening.html);
+  frame.srcdoc = opening.html.slice(0, at) + inserted(own) + opening.html.slice(at);
+  Object.assign(frame.style, { position: "fixed", inset: "0", width: "100%", height: "100%", border: "0" });
+  document.body.append(frame);
+}
+
+/** What is put before all of the page's. */
+function inserted(script: Element): string {
+  return `<script>${script.textContent ?? ""}</script>`;
+}
+
+/**
+ * Lets the browser send our port to the editor before the page goes on: the
+ * next script has to be fetched from the browser. Else a page that hangs at
+ * once hangs before anybody can hear it.
+ */
+function pause(): void {
+  const code = new Blob(["document.currentScript.remove()"], { type: "text/javascript" });
+  document.write(`<script src="${URL.createObjectURL(code)}"></script>`);
+}
+
+/** In the document: everything is said on a port that the editor gets at once. */
+function accompany(): void {
+  const insertedLength = own === null ? 0 : inserted(own).length;
+  own?.remove();
+  const { port1: port, port2 } = new MessageChannel();
+  const send = (message: FromFrame) => port.postMessage(message);
+  const recorder = new Recorder(send);
+  const patch = new ConsolePatch(recorder);
+  port.onmessage = ({ data }: MessageEvent<ToFrame>) => {
+    if (data.type !== "ping") return;
+    recorder.flush();
+    // A page that opens its document again loses them; twice the same is once.
+    listen(patch);
+    send({ type: "pong" });
+  };
+  patch.apply(console);
+  giveShims(window, (text) => patch.say("info", [{ type: "text", text }]));
+  listen(patch);
+  send({ type: "written", url: DOCUMENT, insertedLength });
+  // Past the frame's own page, which cannot pass anything on while this one hangs.
+  window.parent.parent.postMessage(HERE, "*", [port2]);
+  pause();
+}
+
+function listen(patch: ConsolePatch): void {
+  listeners ??= {
+    error: (event) => failed(patch, event),
+    unhandledrejection: (event) => {
+      uncaught(patch, "Uncaught (in promise)", (event as PromiseRejectionEvent).reason, "");
+    },
+    securitypolicyviolation: (event) => blocked(patch, event as SecurityPolicyViolationEvent),
+  };
+  for (const [name, listener] of Object.entries(listeners)) addEventListener.call(window, name, listener, true);
+}
+
+function failed(patch: ConsolePatch, event: Event): void {
+  if (event instanceof ErrorEvent) {
+    const { error, message, filename, lineno, colno } = event;
+    // Errors of parsing have no stack of their own: they are where the event says.
+    const place = filename === "" ? "" : `    at ${filename}:${lineno}:${colno}`;
+    const thrown: unknown = error ?? message;
+    return uncaught(patch, typeof thrown === "string" && error == null ? "" : "Uncaught", thrown, place);
+  }
+  const element = event.target;
+  if (!(element instanceof Element)) return;
+  const address = element.getAttribute("src") ?? element.getAttribute("href") ?? "";
+  // The policy that stopped it has told.
+  if (/^(https?:)?\/\//i.test(address)) return;
+  const text = `<${element.localName}> could not be loaded: ${address.slice(0, 200)}`;
+  patch.say("error", [{ type: "text", text }], "");
+}
+
+function uncaught(patch: ConsolePatch, title: string, thrown: unknown, place: string): void {
+  const value = new Serialiser().argument(thrown);
+  const stack = value.type === "error" && value.stack !== "" && hasFrames(value.stack) ? value.stack : place;
+  patch.say("error", title === "" ? [value] : [{ type: "text", text: title }, value], stack);
+}
+
+function hasFrames(stack: string): boolean {
+  return /:\d+:\d+/.test(stack);
+}
+
+function blocked(patch: ConsolePatch, event: SecurityPolicyViolationEvent): void {
+  const what = event.blockedURI.slice(0, 200);
+  const text = `Not loaded: ${what}. The preview has no network; add the file to the program instead.`;
+  const url = event.sourceFile === "about" ? DOCUMENT : event.sourceFile;
+  const isKnown = url !== "" && event.lineNumber > 0;
+  const place = `    at ${url}:${event.lineNumber}:${event.columnNumber}`;
+  patch.say("error", [{ type: "text", text }], isKnown ? place : "");
+}

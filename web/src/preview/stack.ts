@@ -1,0 +1,88 @@
+// Stacks of errors as browsers write them, told in the person's own files.
+
+import type { DocumentScripts, Place } from "./maps";
+import { SHELL_NAME } from "./protocol";
+
+export interface Frame {
+  /** Of the function; empty where it has none. */
+  name: string;
+  url: string;
+  line: number;
+  column: number;
+}
+
+/** A frame in a file of the person's. */
+export interface OwnFrame {
+  name: string;
+  place: Place;
+}
+
+/** The calls of a stack, innermost first, without those of our own code. */
+export function framesOf(stack: string): Frame[] {
+  return stack.split("\n").map(frameOf).filter((frame) => frame !== null && !frame.url.includes(SHELL_NAME)) as Frame[];
+}
+
+/** What a run's document is made of. */
+export interface Sources {
+  entryFile: string;
+  paths: readonly string[];
+}
+
+/** Finds the person's places in what a document's scripts say. */
+export class Places {
+  private readonly scripts: DocumentScripts;
+  private readonly sources: Sources;
+  private url = "";
+
+  constructor(scripts: DocumentScripts, sources: Sources) {
+    this.scripts = scripts;
+    this.sources = sources;
+  }
+
+  /** The document was shown: under this URL, behind so many characters of ours. */
+  begin(url: string, insertedLength: number): void {
+    this.url = url;
+    this.scripts.insertedLength = insertedLength;
+  }
+
+  /** The calls that stand in the person's files. */
+  own(stack: string): OwnFrame[] {
+    return framesOf(stack).flatMap((frame) => {
+      const place = this.place(frame);
+      return place === null ? [] : [{ name: frame.name, place }];
+    });
+  }
+
+  private place({ url, line, column }: Frame): Place | null {
+    const { entryFile, paths } = this.sources;
+    if (withoutFragment(url) !== withoutFragment(this.url)) {
+      // A script that says its name.
+      const file = decoded(url);
+      return paths.includes(file) ? { file, line, column } : null;
+    }
+    const origin = this.scripts.origin(line, column);
+    if (origin === "unknown") return null;
+    if (origin !== "unmapped") return paths.includes(origin.file) ? origin : null;
+    // What has no map stands in the page as it does in the file.
+    if (!/\.html?$/i.test(entryFile)) return null;
+    return { file: entryFile, line, column: this.scripts.column(line, column) };
+  }
+}
+
+function frameOf(line: string): Frame | null {
+  // Chromium: `    at name (url:1:2)`; Firefox and Safari: `name@url:1:2`.
+  const found = /^\s*at (?:(.*) \()?(.*?):(\d+):(\d+)\)?$/.exec(line) ?? /^(.*?)@(.*):(\d+):(\d+)$/.exec(line);
+  if (found === null) return null;
+  const [, name = "", url = "", row = "", column = ""] = found;
+  return { name: name.replace(/^async /, ""), url, line: Number(row), column: Number(column) };
+}
+
+const withoutFragment = (url: string) => url.split("#", 1)[0];
+
+function decoded(url: string): string {
+  try {
+    return decodeURIComponent(url);
+  } catch {
+    return url;
+  }
+}

@@ -1,0 +1,34 @@
+// The box for standard input: what is typed there, and the word that a program
+// wants some.
+
+import { byId } from "../dom";
+import type { Workspace } from "../workspace";
+import { askForInput } from "./words";
+
+export class InputBox {
+  private readonly box = byId("input") as HTMLDetailsElement;
+  private readonly field = byId("stdin") as HTMLTextAreaElement;
+  private readonly hint = byId("input-hint");
+
+  constructor(workspace: Workspace) {
+    this.field.addEventListener("input", () => {
+      workspace.setStdin(this.field.value);
+      this.hint.textContent = "";
+    });
+    // Restored, linked, or set by the embedding page.
+    workspace.edited.listen(() => this.show(workspace.stdin));
+    this.show(workspace.stdin);
+  }
+
+  /** Opens the box and says what it is for; the focus stays where it is. */
+  ask(need: "missing" | "short"): void {
+    this.box.open = true;
+    this.hint.textContent = askForInput(need);
+  }
+
+  private show(stdin: string): void {
+    if (this.field.value === stdin) return;
+    this.field.value = stdin;
+    if (stdin !== "") this.box.open = true;
+  }
+}

@@ -1,0 +1,106 @@
+// What is said about a run, in plain words.
+
+import type { Answer, Exit, RunResult } from "./client";
+
+/** The line that stands after a run; it is also what a screen reader says. */
+export function summary(answer: Answer): string {
+  switch (answer.kind) {
+    case "ran":
+      return ending(answer.exit, seconds(answer.elapsedMs));
+    case "busy":
+      return `Not run: ${sentence(answer.message || "the service is busy")} Try again in a moment.`;
+    case "too-large":
+      return `Not run: ${sentence(answer.message || "the files are too large")}`;
+    case "refused":
+      return `Not run: ${sentence(answer.message || `the service answered ${answer.status}`)}`;
+    case "lost":
+      return "The connection was lost. Your code is still here: try again.";
+    case "limited":
+      return "Too many runs: wait a moment.";
+    case "stopped":
+      return "Stopped.";
+  }
+}
+
+/** What the input box says when it opens by itself. */
+export function askForInput(need: "missing" | "short"): string {
+  const what = need === "missing" ? "asked for input, and there was none" : "asked for more input than there was";
+  return `The program ${what}. Type one answer per line here, then press Run.`;
+}
+
+/** While the service asks to wait. */
+export function waiting(leftMs: number): string {
+  const left = Math.max(1, Math.ceil(leftMs / 1000));
+  return `Many people on your network are running code. Yours starts in ${left} s`;
+}
+
+/** While nothing has come back yet. */
+export function running(elapsedMs: number): string {
+  if (elapsedMs < 1000) return "Running…";
+  return `Waiting or running… ${Math.floor(elapsedMs / 1000)} s`;
+}
+
+export function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(2)} s`;
+}
+
+/** The stages that took time, in their order: what it was, and for how long. */
+export function stages({ timings, elapsedMs }: RunResult): { name: string; time: string }[] {
+  const names: Readonly<Record<string, string>> = {
+    queue: "Waiting for a place",
+    prepare: "Preparing",
+    compile: "Compiling",
+    run: "Running",
+  };
+  const known = Object.entries(names).flatMap(([key, name]) => {
+    const ms = timings[key];
+    return ms === undefined ? [] : [{ name, ms }];
+  });
+  if (known.length === 0) return [];
+  const server = known.reduce((sum, stage) => sum + stage.ms, 0);
+  const rest = { name: "Sending and receiving", ms: Math.max(0, elapsedMs - server) };
+  return [...known, rest].map(({ name, ms }) => ({ name, time: ms < 100 ? `${ms.toFixed(1)} ms` : seconds(ms) }));
+}
+
+const SIGNALS: Readonly<Record<string, string>> = {
+  SIGSEGV: "it used memory that is not its own (segmentation fault)",
+  SIGBUS: "it used memory that is not there (bus error)",
+  SIGFPE: "it divided a whole number by zero, or the like",
+  SIGABRT: "it gave up (aborted)",
+  SIGILL: "it came to an instruction that does not exist",
+  SIGKILL: "it was killed",
+  SIGTERM: "it was asked to end",
+  SIGTRAP: "it came to a trap",
+  SIGPIPE: "it wrote to something that was closed",
+  SIGSYS: "it asked the system for what is not allowed here",
+};
+
+function ending(exit: Exit, time: string): string {
+  const what = exit.stage === "compile" ? "Compiling" : "The program";
+  switch (exit.limit) {
+    case undefined:
+      break;
+    case "time":
+      return `${what} took too long and was stopped after ${time}`;
+    case "cpu":
+      return `${what} used too much processor time and was stopped after ${time}`;
+    case "memory":
+      return `${what} used too much memory and was stopped after ${time}`;
+    case "output":
+      return `${what} wrote too much: it was stopped after ${time}, and the output is cut off`;
+    default:
+      return `${what} came to a limit (${exit.limit}) and was stopped after ${time}`;
+  }
+  if (exit.signal !== undefined) {
+    const words = SIGNALS[exit.signal];
+    return `${what} crashed after ${time}: ${words === undefined ? exit.signal : `${words}, ${exit.signal}`}`;
+  }
+  if (exit.stage === "compile") return `Did not compile, after ${time}`;
+  if (exit.code === 0 || exit.code === undefined) return `Finished in ${time}`;
+  return `Finished with exit code ${exit.code} in ${time}`;
+}
+
+/** With a full stop at its end. */
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}

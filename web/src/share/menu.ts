@@ -1,0 +1,128 @@
+// The menu of what is done now and then: a link, the snippet, a download,
+// back to the start (WAI-ARIA menu button).
+
+import type { PageConfig } from "../config";
+import { byId, element } from "../dom";
+import { writeFragment } from "../parent/fragment";
+import type { Edits } from "../store/edits";
+import type { Notice } from "../store/notice";
+import type { Workspace } from "../workspace";
+import { EmbedDialog, LinkDialog } from "./dialogs";
+import { copied } from "./clipboard";
+import { downloadName, shareUrl } from "./links";
+
+export interface MenuOptions {
+  config: PageConfig;
+  workspace: Workspace;
+  edits: Edits;
+  notice: Notice;
+}
+
+export class Menu {
+  private readonly button = byId("menu-button");
+  private readonly menu = element("div", { id: "menu", role: "menu", "aria-labelledby": "menu-button", hidden: true });
+  private readonly options: MenuOptions;
+  private readonly linkDialog = new LinkDialog();
+  private readonly embedDialog: EmbedDialog;
+
+  constructor(options: MenuOptions) {
+    this.options = options;
+    this.embedDialog = new EmbedDialog(options.config, options.workspace);
+    this.menu.append(
+      this.item("Copy link", () => void this.copyLink()),
+      this.item("Embed…", () => void this.embedDialog.open()),
+      this.item("Download", () => void this.download()),
+      this.item("Reset", () => options.edits.reset()),
+    );
+    this.button.after(this.menu);
+    this.button.hidden = false;
+    this.button.setAttribute("aria-controls", "menu");
+    this.button.addEventListener("click", () => (this.menu.hidden ? this.open(0) : this.close()));
+    this.button.addEventListener("keydown", (event) => this.onButtonKey(event));
+    this.menu.addEventListener("keydown", (event) => this.onKey(event));
+    this.menu.addEventListener("focusout", (event) => {
+      const isInside = event.relatedTarget instanceof Node && this.menu.contains(event.relatedTarget);
+      // The button's own click closes it.
+      if (!isInside && event.relatedTarget !== this.button) this.hide();
+    });
+  }
+
+  private item(label: string, act: () => void): HTMLElement {
+    const item = element("button", { type: "button", role: "menuitem", tabindex: "-1" }, label);
+    item.addEventListener("click", () => {
+      this.close();
+      act();
+    });
+    return item;
+  }
+
+  private items(): HTMLElement[] {
+    return [...this.menu.querySelectorAll<HTMLElement>("[role=menuitem]")];
+  }
+
+  private open(index: number): void {
+    this.menu.hidden = false;
+    this.button.setAttribute("aria-expanded", "true");
+    this.items().at(index)?.focus();
+  }
+
+  private hide(): void {
+    this.menu.hidden = true;
+    this.button.setAttribute("aria-expanded", "false");
+  }
+
+  private close(): void {
+    this.hide();
+    this.button.focus();
+  }
+
+  private onButtonKey(event: KeyboardEvent): void {
+    if (event.key === "ArrowDown") this.open(0);
+    else if (event.key === "ArrowUp") this.open(-1);
+    else return;
+    event.preventDefault();
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    const items = this.items();
+    const index = items.findIndex((item) => item === document.activeElement);
+    const moves: Record<string, number> = {
+      ArrowDown: (index + 1) % items.length,
+      ArrowUp: index - 1,
+      Home: 0,
+      End: -1,
+    };
+    const move = moves[event.key];
+    if (move !== undefined) items.at(move)?.focus();
+    else if (event.key === "Escape") this.close();
+    else if (/^[a-z]$/i.test(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      const later = [...items.slice(index + 1), ...items];
+      later.find((item) => item.textContent?.toLowerCase().startsWith(event.key.toLowerCase()))?.focus();
+    } else return;
+    event.preventDefault();
+  }
+
+  private async copyLink(): Promise<void> {
+    const { config, workspace, notice } = this.options;
+    const fragment = await writeFragment(workspace.snapshot());
+    const url = shareUrl(location.href, config.language, fragment);
+    if (await copied(url)) notice.show("The link was copied. It holds the code itself.");
+    else this.linkDialog.open(url);
+  }
+
+  private async download(): Promise<void> {
+    const { config, workspace, notice } = this.options;
+    const { files } = workspace;
+    const name = downloadName(config.language, files.map((file) => file.path));
+    let content: BlobPart = files[0]?.content ?? "";
+    try {
+      if (files.length > 1) content = (await import("./zip")).zip(files);
+    } catch {
+      return notice.show("The connection was lost: nothing was downloaded. Try again.");
+    }
+    // Not text/html or the like: it is to be kept, never opened here.
+    const url = URL.createObjectURL(new Blob([content], { type: "application/octet-stream" }));
+    element("a", { href: url, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  }
+}

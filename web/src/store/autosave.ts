@@ -1,0 +1,136 @@
+// What a person has typed, kept in the browser for two weeks. Storage may be
+// blocked, full or another's: then nothing is kept, and nothing else is lost.
+
+import type { Snapshot } from "../workspace";
+import { isRecord, readSnapshot, sameSnapshot } from "./snapshot";
+
+const PREFIX = "sandpiper/1/";
+const KEPT_MS = 14 * 24 * 60 * 60 * 1000;
+
+export interface AutosaveOptions {
+  /** May throw, as reading `window.localStorage` does where it is blocked. */
+  storage: () => Storage;
+  language: string;
+  /** Tells pages of one language apart. */
+  key: string;
+  /** What the page starts with; edits of another start are told apart. */
+  starter: Snapshot;
+  now?: () => number;
+}
+
+export interface Kept {
+  snapshot: Snapshot;
+  /** The start was another one when this was kept: the exercise has changed since. */
+  isOfOlderStart: boolean;
+}
+
+interface Entry {
+  key: string;
+  savedAt: number;
+  snapshot: unknown;
+}
+
+export class Autosave {
+  private readonly options: AutosaveOptions;
+  private readonly prefix: string;
+  private readonly own: string;
+  private readonly now: () => number;
+
+  constructor(options: AutosaveOptions) {
+    this.options = options;
+    this.prefix = `${PREFIX}${options.language}/${encodeURIComponent(options.key)}/`;
+    this.own = this.prefix + hashOf(options.starter);
+    this.now = options.now ?? Date.now;
+  }
+
+  /** The edits of this start, or else the latest of another start; what is too old goes. */
+  find(): Kept | null {
+    return this.tried((storage) => {
+      const fresh = this.sweep(storage).sort((one, other) => other.savedAt - one.savedAt);
+      const own = fresh.find((entry) => entry.key === this.own);
+      const found = own ?? fresh.find((entry) => entry.key.startsWith(this.prefix));
+      if (found === undefined) return null;
+      const { value: snapshot } = readSnapshot(found.snapshot, this.options.starter.entryFile);
+      if (snapshot === null || sameSnapshot(snapshot, this.options.starter)) return null;
+      return { snapshot, isOfOlderStart: found !== own };
+    });
+  }
+
+  /** Keeps `snapshot`; what the page starts with anyway is not kept. */
+  save(snapshot: Snapshot): void {
+    this.tried((storage) => {
+      if (sameSnapshot(snapshot, this.options.starter)) return storage.removeItem(this.own);
+      const text = JSON.stringify({ savedAt: this.now(), snapshot });
+      try {
+        storage.setItem(this.own, text);
+      } catch {
+        // Full: the edits of other pages that are oldest make room, once.
+        this.dropOldest(storage);
+        storage.setItem(this.own, text);
+      }
+    });
+  }
+
+  /** Forgets the edits of other starts. */
+  forgetOlder(): void {
+    this.tried((storage) => {
+      const older = keysOf(storage).filter((key) => key.startsWith(this.prefix) && key !== this.own);
+      for (const key of older) storage.removeItem(key);
+    });
+  }
+
+  /** All entries that are not too old; the others are removed. */
+  private sweep(storage: Storage): Entry[] {
+    const fresh: Entry[] = [];
+    for (const key of keysOf(storage)) {
+      const entry = readEntry(key, storage.getItem(key));
+      const age = entry === null ? Infinity : this.now() - entry.savedAt;
+      if (entry !== null && age < KEPT_MS) fresh.push(entry);
+      else storage.removeItem(key);
+    }
+    return fresh;
+  }
+
+  private dropOldest(storage: Storage): void {
+    const others = this.sweep(storage).filter((entry) => entry.key !== this.own);
+    others.sort((one, other) => one.savedAt - other.savedAt);
+    for (const entry of others.slice(0, Math.ceil(others.length / 2))) storage.removeItem(entry.key);
+  }
+
+  private tried<T>(act: (storage: Storage) => T): T | null {
+    try {
+      return act(this.options.storage());
+    } catch {
+      return null;
+    }
+  }
+}
+
+function keysOf(storage: Storage): string[] {
+  const keys = Array.from({ length: storage.length }, (_, index) => storage.key(index));
+  return keys.filter((key) => key !== null).filter((key) => key.startsWith(PREFIX));
+}
+
+function readEntry(key: string, text: string | null): Entry | null {
+  try {
+    const value: unknown = JSON.parse(text ?? "");
+    if (!isRecord(value) || typeof value["savedAt"] !== "number") return null;
+    return { key, savedAt: value["savedAt"], snapshot: value["snapshot"] };
+  } catch {
+    return null;
+  }
+}
+
+/** Tells starts apart; nobody gains by making two alike (FNV-1a, twice 32 bits). */
+function hashOf(snapshot: Snapshot): string {
+  const { entryFile, files, stdin } = snapshot;
+  const text = JSON.stringify([entryFile, files.map((file) => [file.path, file.content]), stdin]);
+  let one = 0x811c9dc5;
+  let other = 0x01000193;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    one = Math.imul(one ^ unit, 0x01000193);
+    other = Math.imul(other ^ (unit + index), 0x5bd1e995);
+  }
+  return (one >>> 0).toString(36) + (other >>> 0).toString(36);
+}

@@ -1,0 +1,63 @@
+// A snapshot that comes from outside (a link, the embedding page, what was
+// kept), looked through before it is used.
+
+import { faultOfPath, type Snapshot, type SourceFile } from "../workspace";
+
+/** As the service has it. */
+const FILES = 200;
+/** Of all files and the input, in UTF-16 units: what the service takes as JSON is not larger. */
+const UNITS = 2 * 1024 * 1024;
+
+export type Checked<T> = { value: T; fault: null } | { value: null; fault: string };
+
+export function good<T>(value: T): Checked<T> {
+  return { value, fault: null };
+}
+
+export function bad<T>(fault: string): Checked<T> {
+  return { value: null, fault };
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Reads `{files: [{path, content}], entryFile?, stdin?}`. A single file may come without its path; it has the
+ * `usualEntry` then. Without `entryFile` it is the usual one where that is there, else the first.
+ */
+export function readSnapshot(value: unknown, usualEntry: string): Checked<Snapshot> {
+  if (!isRecord(value)) return bad("It must be an object with files.");
+  const { files: given, entryFile, stdin } = value;
+  if (!Array.isArray(given) || given.length === 0) return bad("There must be at least one file.");
+  if (given.length > FILES) return bad(`There are more than ${FILES} files.`);
+  const files: SourceFile[] = [];
+  for (const file of given as unknown[]) {
+    if (!isRecord(file) || typeof file["content"] !== "string") return bad("A file must have content, a string.");
+    const path = file["path"] ?? (given.length === 1 ? usualEntry : undefined);
+    if (typeof path !== "string") return bad("A file must have a path, a string.");
+    const fault = faultOfPath(path, files.map((other) => other.path));
+    if (fault !== null) return bad(`${JSON.stringify(path.slice(0, 100))}: ${fault}`);
+    files.push({ path, content: file["content"] });
+  }
+  const usual = files.find((file) => file.path === usualEntry) ?? files[0];
+  const entry = entryFile ?? usual?.path;
+  if (typeof entry !== "string" || !files.some((file) => file.path === entry)) {
+    return bad("entryFile must be the path of one of the files.");
+  }
+  if (stdin !== undefined && typeof stdin !== "string") return bad("stdin must be a string.");
+  const input = stdin ?? "";
+  const units = files.reduce((sum, file) => sum + file.path.length + file.content.length, input.length);
+  return units > UNITS ? bad("The files are too large.") : good({ entryFile: entry, files, stdin: input });
+}
+
+export function sameSnapshot(one: Snapshot, other: Snapshot): boolean {
+  const sameFile = (file: SourceFile, index: number) =>
+    file.path === other.files[index]?.path && file.content === other.files[index]?.content;
+  return (
+    one.entryFile === other.entryFile &&
+    one.stdin === other.stdin &&
+    one.files.length === other.files.length &&
+    one.files.every(sameFile)
+  );
+}

@@ -1,0 +1,128 @@
+// Terminal text: colours kept, moves left out, lines written over collapsed.
+
+import { describe, expect, test } from "vitest";
+
+import { pieces, plainText } from "../src/output/ansi";
+import { PAGES, contrast, indexed, readable } from "../src/output/colours";
+import { LINE_LENGTH_SHOWN, amount, nextOf, shortened, shownOf } from "../src/output/limits";
+
+const ESC = "\u001b";
+
+describe("text", () => {
+  test.each([
+    ["nothing", "", ""],
+    ["plain", "a\tb\nc", "a\tb\nc"],
+    ["Windows line ends", "a\r\nb\r\n", "a\nb\n"],
+    ["colours", `${ESC}[31mred${ESC}[0m end`, "red end"],
+    ["a progress bar", "10%\r50%\r100%\ndone\n", "100%\ndone\n"],
+    ["a shorter text over a longer", "downloading\rdone\n", "doneloading\n"],
+    ["the same with the rest erased", `downloading\rdone${ESC}[K\n`, "done\n"],
+    ["a line erased", `abc${ESC}[2Kdef\n`, "def\n"],
+    ["backspace", "abc\b\bX\n", "aXc\n"],
+    ["backspace at the beginning", "\b\ba\n", "a\n"],
+    ["a carriage return at the end", "abc\r", "abc"],
+    ["a link", `${ESC}]8;;http://x.example${ESC}\\word${ESC}]8;;${ESC}\\ end`, "word end"],
+    ["a title", `${ESC}]0;title\u0007text`, "text"],
+    ["a title that never ends", `${ESC}]0;title\ntext`, "\ntext"],
+    ["cursor moves", `a${ESC}[2Jb${ESC}[1;1Hc${ESC}[?25ld`, "abcd"],
+    ["a sequence cut off", `abc${ESC}[3`, "abc"],
+    ["an escape alone", `abc${ESC}`, "abc"],
+    ["one-byte introducer", "a\u009b31mb", "ab"],
+    ["other controls", "a\u0000b\u0007c\u007fd", "abcd"],
+    ["characters beyond the plane", "😀\r名\n", "名\n"],
+    ["markup stays text", "<b>&amp;\r<i>\n", "<i>&amp;\n"],
+  ])("%s", (_, text, expected) => {
+    expect(plainText(text)).toBe(expected);
+  });
+});
+
+describe("looks", () => {
+  const looks = (text: string) => pieces(text).map((piece) => piece.look);
+
+  test("of the usual codes", () => {
+    expect(pieces(`${ESC}[1;3;4;9mA${ESC}[22;23;24;29mB`)).toEqual([
+      { text: "A", look: { isBold: true, isItalic: true, isUnderlined: true, isStruck: true } },
+      { text: "B", look: {} },
+    ]);
+    expect(looks(`${ESC}[7mA${ESC}[mB`)).toEqual([{ isInverse: true }, {}]);
+    expect(looks(`${ESC}[31;42mA${ESC}[39mB${ESC}[49mC`)).toEqual([
+      { foreground: indexed(1), background: indexed(2) },
+      { background: indexed(2) },
+      {},
+    ]);
+    expect(looks(`${ESC}[91;107mA`)).toEqual([{ foreground: indexed(9), background: indexed(15) }]);
+  });
+
+  test("of 256 and of true colours", () => {
+    expect(looks(`${ESC}[38;5;196mA`)).toEqual([{ foreground: { red: 255, green: 0, blue: 0 } }]);
+    expect(looks(`${ESC}[48;5;244mA`)).toEqual([{ background: { red: 128, green: 128, blue: 128 } }]);
+    const orange = { foreground: { red: 255, green: 128, blue: 0 } };
+    for (const code of ["38;2;255;128;0", "38:2:255:128:0", "38:2::255:128:0"]) {
+      expect(looks(`${ESC}[${code}mA`), code).toEqual([orange]);
+    }
+    expect(looks(`${ESC}[38;5;9;1mA`)).toEqual([{ foreground: indexed(9), isBold: true }]);
+    expect(looks(`${ESC}[38mA`)).toEqual([{}]);
+  });
+
+  test("of characters that were written over", () => {
+    expect(pieces(`${ESC}[31mabc\r${ESC}[32mx\n`)).toEqual([
+      { text: "x", look: { foreground: indexed(2) } },
+      { text: "bc", look: { foreground: indexed(1) } },
+      { text: "\n", look: {} },
+    ]);
+  });
+});
+
+test("every colour can be read on both pages, and on every background", () => {
+  const all = Array.from({ length: 256 }, (_, index) => indexed(index));
+  for (const background of [PAGES.light, PAGES.dark, ...all]) {
+    for (const asked of all) {
+      expect(contrast(readable(asked, background), background)).toBeGreaterThanOrEqual(4.5);
+    }
+  }
+});
+
+test("a megabyte is quick, whatever is in it", () => {
+  const parts = ["\r", "a\b", `${ESC}[31mx`, `${ESC}]`, "x"];
+  for (const text of parts.map((part) => part.repeat(1e6 / part.length))) {
+    const started = performance.now();
+    pieces(text);
+    expect(performance.now() - started, JSON.stringify(text.slice(0, 5))).toBeLessThan(5000);
+  }
+});
+
+describe("what is shown of a long text", () => {
+  test("all of a short one", () => {
+    const text = "line\n".repeat(5000);
+    expect(shownOf(text)).toEqual({ head: text, hidden: "", tail: "" });
+  });
+
+  test("beginning and end of many lines; no character is lost", () => {
+    const text = Array.from({ length: 100_000 }, (_, index) => `${index}\n`).join("");
+    const { head, hidden, tail } = shownOf(text);
+    expect(head + hidden + tail).toBe(text);
+    expect(amount(head)).toBe("4,000 lines");
+    expect(amount(tail)).toBe("1,000 lines");
+    expect(amount(hidden)).toBe("95,000 lines");
+    expect(tail.startsWith("99000\n")).toBe(true);
+    expect(amount(nextOf(hidden))).toBe("5,000 lines");
+  });
+
+  test("of one endless line its beginning", () => {
+    const text = "😀".repeat(500_000);
+    const { head, hidden, tail } = shownOf(text);
+    expect(head + hidden + tail).toBe(text);
+    expect(head.length).toBeLessThanOrEqual(500_000);
+    expect(shortened(head).length).toBeLessThan(LINE_LENGTH_SHOWN + 200);
+    for (let left = hidden; left !== ""; ) {
+      const part = nextOf(left);
+      expect(part.length).toBeGreaterThan(0);
+      left = left.slice(part.length);
+    }
+  });
+
+  test("a long line among short ones says what is missing", () => {
+    const text = shortened(`a\n${"b".repeat(6000)}\nc`);
+    expect(plainText(text)).toBe(`a\n${"b".repeat(5000)} … 1,000 more characters in this line are not shown\nc`);
+  });
+});

@@ -1,0 +1,142 @@
+// What is kept of a person's edits, for whom, how long, and what happens where
+// storage fails.
+
+import { expect, test } from "vitest";
+
+import { Autosave, type AutosaveOptions } from "../src/store/autosave";
+import type { Snapshot } from "../src/workspace";
+
+const DAY = 24 * 60 * 60 * 1000;
+
+/** A Storage with room for so many characters. */
+class Memory implements Storage {
+  [name: string]: unknown;
+  readonly entries = new Map<string, string>();
+  readonly room: number;
+
+  constructor(room = Infinity) {
+    this.room = room;
+  }
+  get length(): number {
+    return this.entries.size;
+  }
+  clear(): void {
+    this.entries.clear();
+  }
+  getItem(key: string): string | null {
+    return this.entries.get(key) ?? null;
+  }
+  key(index: number): string | null {
+    return [...this.entries.keys()][index] ?? null;
+  }
+  removeItem(key: string): void {
+    this.entries.delete(key);
+  }
+  setItem(key: string, value: string): void {
+    const others = [...this.entries].filter(([other]) => other !== key);
+    const used = others.reduce((sum, [name, text]) => sum + name.length + text.length, 0);
+    if (used + key.length + value.length > this.room) throw new DOMException("full", "QuotaExceededError");
+    this.entries.set(key, value);
+  }
+}
+
+const code = (content: string): Snapshot => ({
+  entryFile: "main.py",
+  files: [{ path: "main.py", content }],
+  stdin: "",
+});
+const starter = code("print(1)");
+const edited = code("print(2)");
+
+function autosave(storage: Storage, options: Partial<AutosaveOptions> = {}): Autosave {
+  return new Autosave({ storage: () => storage, language: "python", key: "page", starter, ...options });
+}
+
+test("edits are found again", () => {
+  const storage = new Memory();
+  expect(autosave(storage).find()).toBeNull();
+  autosave(storage).save(edited);
+  expect(autosave(storage).find()).toEqual({ snapshot: edited, isOfOlderStart: false });
+});
+
+test("going back to the start keeps nothing", () => {
+  const storage = new Memory();
+  autosave(storage).save(edited);
+  autosave(storage).save(starter);
+  expect(storage.length).toBe(0);
+});
+
+test("languages and pages are told apart", () => {
+  const storage = new Memory();
+  autosave(storage).save(edited);
+  expect(autosave(storage, { language: "php" }).find()).toBeNull();
+  expect(autosave(storage, { key: "other" }).find()).toBeNull();
+  expect(autosave(storage, { key: "page/x" }).find()).toBeNull();
+});
+
+test("edits of an older start are told as such, until they are forgotten", () => {
+  const storage = new Memory();
+  autosave(storage).save(edited);
+  const changed = autosave(storage, { starter: code("print(3)") });
+  expect(changed.find()).toEqual({ snapshot: edited, isOfOlderStart: true });
+  changed.save(code("print(4)"));
+  expect(changed.find()?.snapshot).toEqual(code("print(4)"));
+  changed.forgetOlder();
+  expect(storage.length).toBe(1);
+  expect(autosave(storage, { starter: code("print(5)") }).find()?.snapshot).toEqual(code("print(4)"));
+});
+
+test("an older edit that is the new start is not offered", () => {
+  const storage = new Memory();
+  autosave(storage).save(edited);
+  expect(autosave(storage, { starter: edited }).find()).toBeNull();
+});
+
+test("after two weeks they go, those of other pages too", () => {
+  const storage = new Memory();
+  autosave(storage, { now: () => 0 }).save(edited);
+  autosave(storage, { now: () => 0, key: "other" }).save(edited);
+  storage.setItem("theirs", "x");
+  expect(autosave(storage, { now: () => 14 * DAY - 1 }).find()).not.toBeNull();
+  expect(autosave(storage, { now: () => 14 * DAY }).find()).toBeNull();
+  expect([...storage.entries.keys()]).toEqual(["theirs"]);
+});
+
+test("what was tampered with is not restored", () => {
+  const storage = new Memory();
+  autosave(storage).save(edited);
+  const key = storage.key(0) ?? "";
+  const kept = [
+    "x",
+    "null",
+    "{}",
+    `{"savedAt":"1","snapshot":{}}`,
+    JSON.stringify({ savedAt: Date.now(), snapshot: { files: [{ path: "../x", content: "" }] } }),
+  ];
+  for (const text of kept) {
+    storage.setItem(key, text);
+    expect(autosave(storage).find(), text).toBeNull();
+  }
+});
+
+test("blocked storage is borne in silence", () => {
+  const blocked = autosave(new Memory(), {
+    storage: () => {
+      throw new DOMException("blocked", "SecurityError");
+    },
+  });
+  blocked.save(edited);
+  blocked.forgetOlder();
+  expect(blocked.find()).toBeNull();
+  autosave(new Memory(0)).save(edited);
+});
+
+test("full storage drops what is oldest", () => {
+  const storage = new Memory(600);
+  for (const day of [1, 2]) autosave(storage, { key: `page${day}`, now: () => day * DAY }).save(edited);
+  const large = code("x".repeat(250));
+  autosave(storage, { now: () => 3 * DAY }).save(large);
+  expect(autosave(storage, { now: () => 3 * DAY }).find()?.snapshot).toEqual(large);
+  expect(autosave(storage, { key: "page1", now: () => 3 * DAY }).find()).toBeNull();
+  expect(autosave(storage, { key: "page2", now: () => 3 * DAY }).find()).not.toBeNull();
+});

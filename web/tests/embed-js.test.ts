@@ -1,0 +1,86 @@
+// What embed.js makes of the attributes of an element.
+
+import { expect, test } from "vitest";
+
+import {
+  canGrow,
+  frameUrl,
+  grownHeight,
+  languageOf,
+  reservedHeight,
+  shortHash,
+  tidied,
+} from "../src/embed-js/attributes";
+import { readFragment } from "../src/parent/fragment";
+import { readParameters } from "../src/config";
+
+const BASE = "https://run.example/prefix/embed.js";
+
+test("languages by the names that people write", () => {
+  expect(["python", "PY ", "c++", "C#", "html", "vue"].map(languageOf)).toEqual([
+    "python", "python", "cpp", "csharp", "web", "vue",
+  ]);
+  for (const name of [undefined, "", "bash", "constructor", "__proto__"]) expect(languageOf(name)).toBeNull();
+});
+
+test("attributes become parameters, and the code a fragment that the page reads", async () => {
+  const files = [{ content: "print('ü & #')\n" }];
+  const dataset = { lang: "py", theme: "dark", readonly: "", hide: "stdin", fontSize: "16", entry: undefined };
+  const url = new URL(frameUrl(BASE, { language: "python", dataset, files }, "https://host.example", "abc"));
+  expect(url.origin + url.pathname).toBe("https://run.example/prefix/embed");
+  expect(readParameters(url.search)).toMatchObject({
+    theme: "dark",
+    readonly: true,
+    fontSize: 16,
+    autosave: "abc",
+    parentOrigin: "https://host.example",
+  });
+  expect(url.searchParams.get("lang")).toBe("python");
+  expect((await readFragment(url.hash, "main.py"))?.value).toEqual({
+    entryFile: "main.py",
+    files: [{ path: "main.py", content: "print('ü & #')\n" }],
+    stdin: "",
+  });
+});
+
+test("pages of no origin name none, and no code means the starter", () => {
+  const url = frameUrl(BASE, { language: "c", dataset: { autosave: "mine" }, files: [] }, "null", "abc");
+  expect(url).toBe("https://run.example/prefix/embed?lang=c&autosave=mine");
+});
+
+test("several files, the entry named", async () => {
+  const files = [
+    { path: "Shape.java", content: "" },
+    { path: "Main.java", content: "" },
+  ];
+  const wanted = { language: "java", dataset: { entry: "Main.java", stdin: "5" }, files };
+  const { hash } = new URL(frameUrl(BASE, wanted, "", "abc"));
+  const read = await readFragment(hash, "Other.java");
+  expect(read?.value).toMatchObject({ entryFile: "Main.java", stdin: "5", files });
+});
+
+test("code is as it was meant", () => {
+  expect(tidied("\n  a\n\n b \n\n")).toBe("  a\n\n b\n");
+  expect(tidied("a")).toBe("a\n");
+});
+
+test("room is kept for the frame, which grows but never shrinks", () => {
+  const files = [{ content: "x\n".repeat(20) }];
+  expect(reservedHeight({ height: "300" }, files, 800)).toBe(300);
+  expect(reservedHeight({ height: "auto" }, files, 800)).toBe(541);
+  expect(reservedHeight({}, files, 320)).toBe(701);
+  expect(reservedHeight({}, [], 800)).toBe(280);
+  expect(reservedHeight({}, [{ content: "x\n".repeat(2000) }], 800)).toBe(620);
+  expect([canGrow({ height: "300" }), canGrow({ height: "auto" }), canGrow({})]).toEqual([false, true, true]);
+  expect(grownHeight({}, 300, 420.5)).toBe(421);
+  expect(grownHeight({}, 300, 200)).toBe(300);
+  expect(grownHeight({}, 300, 5000)).toBe(900);
+  expect(grownHeight({ maxHeight: "400" }, 300, 5000)).toBe(400);
+  expect(grownHeight({ maxHeight: "200" }, 300, 5000)).toBe(300);
+  expect(grownHeight({}, 300, "javascript:")).toBe(300);
+});
+
+test("pages are told apart", () => {
+  expect(shortHash("/a")).not.toBe(shortHash("/b"));
+  expect(shortHash("/a")).toMatch(/^[0-9a-z]+$/);
+});

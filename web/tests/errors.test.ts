@@ -1,0 +1,306 @@
+// Marks and places from what compilers and runtimes really write.
+
+import { describe, expect, test } from "vitest";
+
+import { Sources, marksOf, placesIn } from "../src/errors";
+import type { RunResult } from "../src/run/client";
+import { program, programsOf } from "./programs";
+
+/** `error main.py:3:7 NameError: …`. */
+function marks(language: string, name: string): string[] {
+  const { entryFile, files, result } = program(language, name);
+  return told(language, result, new Sources(entryFile, files));
+}
+
+function told(language: string, result: RunResult, sources: Sources): string[] {
+  return marksOf(language, result, sources).map(
+    ({ severity, path, line, column, message }) => `${severity} ${path}:${line}:${column} ${message}`,
+  );
+}
+
+function ran(stderr: string, code = 1, stage: "run" | "compile" = "run"): RunResult {
+  return { kind: "ran", stdout: "", stderr, exit: { stage, code }, timings: {}, elapsedMs: 1 };
+}
+
+const none = (path: string, content = "") => new Sources(path, [{ path, content }]);
+
+const EXPECTED: [string, string, string[]][] = [
+  ["python", "wrong-types", ['error main.py:3:7 TypeError: can only concatenate str (not "int") to str']],
+  [
+    "python",
+    "uncaught-exception",
+    [
+      "error bank/account.py:20:0 ValueError: balance too low",
+      "error bank/account.py:15:0 InsufficientFunds: cannot pay 100",
+    ],
+  ],
+  ["python", "syntax-error-in-import", ["error lib/broken.py:2:15 SyntaxError: invalid syntax"]],
+  ["python", "syntax-error-tabs", ["error main.py:3:1 TabError: inconsistent use of tabs and spaces in indentation"]],
+  ["python", "endless-recursion", ["error main.py:2:16 RecursionError: maximum recursion depth exceeded"]],
+  ["python", "numpy", ["warning main.py:12:0 RuntimeWarning: divide by zero encountered in divide"]],
+  ["python", "unicode", ["error größe.py:11:0 ValueError: Übel: ключ"]],
+  [
+    "c",
+    "error-in-other-file",
+    [
+      "warning lib/broken.h:3:1 no semicolon at end of struct or union",
+      "error lib/more.c:2:12 ‘y’ undeclared (first use in this function)",
+    ],
+  ],
+  ["c", "missing-header", ["error main.c:2:10 stack.h: No such file or directory"]],
+  ["c", "undefined-reference", ["error shapes.c:4:0 undefined reference to `scale'"]],
+  ["c", "defined-twice", ["error helper.c:1:0 multiple definition of `helper'"]],
+  ["c", "failed-assertion", ['error checks/main.c:5:0 Assertion `n % 2 == 0 && "n must be even"\' failed.']],
+  [
+    "c",
+    "two-mains",
+    [
+      "error main.c:1:0 main.c and old/attempt.c both define main, but a program has only one.",
+      "error old/attempt.c:1:0 main.c and old/attempt.c both define main, but a program has only one.",
+    ],
+  ],
+  ["cpp", "missing-semicolon", [
+    "error main.cpp:6:2 expected ‘;’ after class definition",
+    "error main.cpp:10:5 expected initializer before ‘dog’",
+  ]],
+  ["cpp", "out-of-range", []],
+  ["java", "missing-semicolon", ["error Main.java:3:18 ';' expected"]],
+  [
+    "java",
+    "errors-in-several-files",
+    [
+      "error app/Main.java:7:21 incompatible types: String cannot be converted to int",
+      "error app/Main.java:9:18 cannot find symbol: variable undefined",
+      "error app/Main.java:10:43 cannot find symbol: method nmae()",
+      "error model/Person.java:11:9 cannot assign a value to final variable name",
+    ],
+  ],
+  [
+    "java",
+    "uncaught-exception",
+    [
+      "error Main.java:7:0 RuntimeException: could not pay",
+      "error Account.java:10:0 IllegalArgumentException: balance is only 10",
+    ],
+  ],
+  ["java", "source-root", ["error src/main/java/org/example/App.java:6:0 IllegalStateException: with a place"]],
+  ["java", "unicode-names", ["error größe/Übung.java:18:0 RuntimeException: schön"]],
+  ["java", "exception-in-thread", ["warning Main.java:4:0 IllegalStateException: from the worker"]],
+  ["java", "stdin-missing", ["error Main.java:7:0 NoSuchElementException"]],
+  ["php", "parse-error-in-include", ['error lib/broken.php:4:0 Parse error: syntax error, unexpected token ";"']],
+  [
+    "php",
+    "uncaught-exception",
+    [
+      "error bank/account.php:25:0 RangeException: balance too low",
+      "error bank/account.php:17:0 InsufficientFunds: cannot pay 100",
+    ],
+  ],
+  [
+    "php",
+    "undefined-variable",
+    [
+      "warning main.php:3:0 Warning: Undefined variable $cuont",
+      'warning main.php:5:0 Warning: Undefined array key "b"',
+    ],
+  ],
+  [
+    "php",
+    "redeclared",
+    ["error lib/two.php:3:0 Fatal error: Cannot redeclare function twice() (previously declared in lib/one.php:2)"],
+  ],
+  ["csharp", "wrong-type", [
+    "error Program.cs:1:9 Cannot implicitly convert type 'string' to 'int'",
+    "error Program.cs:2:12 Cannot implicitly convert type 'int' to 'string'",
+    "error Program.cs:3:9 'Console' does not contain a definition for 'Writeline'",
+  ]],
+  [
+    "csharp",
+    "inner-exception",
+    [
+      "error Program.cs:9:0 IndexOutOfRangeException: Index was outside the bounds of the array.",
+      "error Program.cs:13:0 ApplicationException: outer",
+    ],
+  ],
+  ["csharp", "debug-assert", ["error Program.cs:4:0 Assertion failed: the balance is never negative"]],
+  ["mysql", "missing-table", ["error main.sql:3:0 Table 'sandbox.costumers' doesn't exist"]],
+  ["mysql", "syntax-error", ["error main.sql:4:14 Syntax error near 'FROM pets'"]],
+  ["mysql", "missing-comma", ["error main.sql:3:5 Syntax error near 'name VARCHAR(20)'"]],
+  ["mysql", "missing-delimiter", ["error main.sql:3:0 Syntax error at the end of the statement"]],
+  ["mysql", "error-in-sourced-file", ["error parts/bad.sql:3:0 Table 'sandbox.nowhere' doesn't exist"]],
+  ["mysql", "missing-sourced-file", ["error main.sql:2:0 Failed to open file 'tables.sql', error: 2"]],
+];
+
+describe("marks of real programs", () => {
+  test.each(EXPECTED)("%s/%s", (language, name, expected) => {
+    expect(marks(language, name)).toEqual(expected);
+  });
+});
+
+describe("every real message", () => {
+  const languages = ["python", "c", "cpp", "java", "php", "csharp", "mysql", "mongodb", "web", "react", "vue"];
+  test.each(languages)("%s: places name lines that exist, in order", (language) => {
+    for (const { name, entryFile, files, result } of programsOf(language)) {
+      const sources = new Sources(entryFile, files);
+      let end = 0;
+      for (const place of placesIn(language, result.stderr, sources)) {
+        expect(place.start, name).toBeGreaterThanOrEqual(end);
+        expect(sources.line(place.path, place.line), `${name} ${place.path}:${place.line}`).toBeDefined();
+        end = place.end;
+      }
+      for (const mark of marksOf(language, result, sources)) {
+        const line = sources.line(mark.path, mark.line);
+        expect(line, `${name} ${mark.path}:${mark.line}`).toBeDefined();
+        expect(mark.column, name).toBeLessThanOrEqual((line ?? "").length + 1);
+        expect(mark.message, name).not.toBe("");
+      }
+    }
+  });
+
+  test.each(languages)("%s: where a line is named there is a mark", (language) => {
+    for (const { name, entryFile, files, result } of programsOf(language)) {
+      const sources = new Sources(entryFile, files);
+      if (placesIn(language, result.stderr, sources).length === 0) continue;
+      expect(marksOf(language, result, sources), name).not.toEqual([]);
+    }
+  });
+});
+
+describe("mongosh", () => {
+  const sources = new Sources("main.js", [
+    { path: "main.js", content: "function inner() {\n}\n" },
+    { path: "lib/broken.js", content: "" },
+  ]);
+
+  test.each([
+    [
+      "ReferenceError: missing is not defined\n    at inner (main.js:6)\n    at outer (main.js:2)\n    at main.js:9\n",
+      ["error main.js:6:0 ReferenceError: missing is not defined"],
+    ],
+    [
+      "SyntaxError: main.js: Missing semicolon. (3:2)\n\n  1 | print(1)\n> 3 |   use shop\n    |   ^\n",
+      ["error main.js:3:3 SyntaxError: Missing semicolon."],
+    ],
+    [
+      "MongoServerError: Document failed validation\nAdditional information: {\n  a: 1\n}\n    at main.js:4\n",
+      ["error main.js:4:0 MongoServerError: Document failed validation"],
+    ],
+    [
+      "MongoBulkWriteError: E11000 duplicate key\nResult: _BulkWriteResult {\n  n: 1\n}\n    at main.js:1\n",
+      ["error main.js:1:0 MongoBulkWriteError: E11000 duplicate key"],
+    ],
+    ["NotFound: no document 2\n    at main.js:15\n    at main.js:19\n", ["error main.js:15:0 NotFound: no document 2"]],
+    [
+      "MongoServerError[BadValue]: unknown operator: $greater\n    at broken (lib/broken.js:3)\n",
+      ["error lib/broken.js:3:0 MongoServerError[BadValue]: unknown operator: $greater"],
+    ],
+    ["TypeError: x\n    at main.js:99999999999999999999\n    at other.js:3\n", ["error main.js:1e20:0 TypeError: x"]],
+  ])("%j", (stderr, expected) => {
+    expect(told("mongodb", ran(stderr), sources).map((mark) => mark.replace("100000000000000000000", "1e20"))).toEqual(
+      expected,
+    );
+  });
+});
+
+test.each([
+  [
+    "web",
+    'index.html:4:16: error: there is no file "scirpt.js"\n    4 |   <script src="scirpt.js"></script>\n' +
+      '      |                ^~~~~~~~~\n      = did you mean "./script.js"?\n',
+    ['error index.html:4:16 there is no file "scirpt.js". Did you mean "./script.js"?'],
+  ],
+  [
+    "react",
+    "App.jsx: error: nothing is exported, and nothing is mounted\n      = export the component that is shown\n",
+    ["error App.jsx:1:0 nothing is exported, and nothing is mounted. Export the component that is shown"],
+  ],
+  [
+    "vue",
+    'App.vue:7:28: error: Unexpected token, expected ")"\n    7 | for (let i = 0; i < 3; i++ {\n',
+    ['error App.vue:7:28 Unexpected token, expected ")"'],
+  ],
+  [
+    "web",
+    "index.html:2:11: error: there is no file \"x\"\n    2 | <img>\n      = the files are: index.html\n",
+    ['error index.html:2:11 there is no file "x"'],
+  ],
+])("the bundler of %s: %j", (language, stderr, expected) => {
+  const path = { web: "index.html", react: "App.jsx", vue: "App.vue" }[language] ?? "";
+  expect(told(language, ran(stderr, 1, "compile"), none(path))).toEqual(expected);
+});
+
+describe("what is not submitted leads nowhere", () => {
+  test.each([
+    ["python", '  File "/usr/lib/python3/json/decoder.py", line 3, in decode\nValueError: x\n'],
+    ["c", "/usr/include/c++/14/iostream:63:18: note: declared here\nxmain.c:3:1: error: other\n"],
+    ["java", "\tat java.base/java.util.Scanner.next(Scanner.java:1632)\n"],
+    ["php", "Fatal error: x in other/main.php on line 3\n"],
+    ["csharp", "Other.cs(1,1): error CS0103: no\n"],
+    ["mysql", "ERROR 1146 (42S02) at line 3 in file: 'x.sql': no\n"],
+  ])("%s", (language, stderr) => {
+    const path = { python: "main.py", c: "main.c", java: "Main.java", php: "main.php", csharp: "Program.cs" };
+    const sources = none(path[language as "c"] ?? "main.sql");
+    expect(placesIn(language, stderr, sources)).toEqual([]);
+    expect(marksOf(language, ran(stderr), sources)).toEqual([]);
+  });
+
+  test("a submitted file that is called as one of the JDK", () => {
+    const header = 'Exception in thread "main" java.lang.Error: x\n';
+    const frames = "\tat java.base/java.util.Scanner.next(Scanner.java:5)\n\tat Scanner.main(Scanner.java:2)\n";
+    expect(told("java", ran(header + frames), none("Scanner.java"))).toEqual([
+      "error Scanner.java:2:0 Error: x",
+    ]);
+  });
+});
+
+test("an exception group", () => {
+  const stderr = `  + Exception Group Traceback (most recent call last):
+  |   File "main.py", line 2, in <module>
+  |     raise ExceptionGroup("two", [ValueError(1), TypeError(2)])
+  | ExceptionGroup: two (2 sub-exceptions)
+  +-+---------------- 1 ----------------
+    | ValueError: 1
+    +---------------- 2 ----------------
+    | TypeError: 2
+    +------------------------------------
+`;
+  expect(told("python", ran(stderr), none("main.py"))).toEqual([
+    "error main.py:2:0 ExceptionGroup: two (2 sub-exceptions)",
+  ]);
+});
+
+test("two files of one name are told apart by the package", () => {
+  const sources = new Sources("a/Main.java", [
+    { path: "a/Main.java", content: "" },
+    { path: "b/Main.java", content: "" },
+  ]);
+  const stderr = "b.Failure: x\n\tat b.Main.go(Main.java:3)\n\tat a.Main.main(Main.java:4)\n";
+  expect(placesIn("java", stderr, sources).map((place) => place.path)).toEqual(["b/Main.java", "a/Main.java"]);
+});
+
+test("gcc's columns are those of a terminal", () => {
+  const sources = none("main.c", '\tint x = "ä" + 名前 + y;\n');
+  const [mark] = marksOf("c", ran("main.c:1:30: error: ‘y’ undeclared\n", 1, "compile"), sources);
+  expect(sources.line("main.c", 1)?.slice((mark?.column ?? 0) - 1)).toBe("y;");
+});
+
+test("a text that is too long for it is read at both ends", () => {
+  const noise = "x\n".repeat(400_000);
+  const trace = 'Traceback (most recent call last):\n  File "main.py", line 1, in <module>\nValueError: late\n';
+  const stderr = noise + trace;
+  const started = performance.now();
+  expect(told("python", ran(stderr), none("main.py"))).toEqual(["error main.py:1:0 ValueError: late"]);
+  expect(performance.now() - started).toBeLessThan(5000);
+});
+
+test("nothing makes the patterns slow", () => {
+  const files = Array.from({ length: 200 }, (_, index) => ({ path: `a/b${index}.php`, content: "" }));
+  const sources = new Sources("a/b0.php", files);
+  const started = performance.now();
+  for (const language of ["python", "c", "java", "php", "csharp", "mysql", "mongodb", "web"]) {
+    marksOf(language, ran("a/b1 ERROR 1 (2) at at (a/b1: ".repeat(2000)), sources);
+    marksOf(language, ran("ERROR at line 1: x near 'a\n".repeat(2000)), sources);
+    marksOf(language, ran("    at x (a/b1.php\n".repeat(2000)), sources);
+  }
+  expect(performance.now() - started).toBeLessThan(5000);
+});

@@ -1,0 +1,247 @@
+// The messages of the embedding page: who is heard, what each command does,
+// and that nothing hostile comes through.
+
+import { expect, test, vi } from "vitest";
+
+import { Bridge, isFromParent, originOf } from "../src/parent/bridge";
+import { readWish, report, tellsChanges } from "../src/parent/onecompiler";
+import { answerTo, readCommand, runEnd, type Controls } from "../src/parent/protocol";
+import type { Answer } from "../src/run/client";
+import type { Snapshot } from "../src/workspace";
+
+const snapshot: Snapshot = {
+  entryFile: "main.py",
+  files: [
+    { path: "main.py", content: "print(1)" },
+    { path: "lib/a.py", content: "" },
+  ],
+  stdin: "7",
+};
+
+function controls() {
+  return {
+    snapshot: vi.fn(() => snapshot),
+    replace: vi.fn(),
+    setStdin: vi.fn(),
+    run: vi.fn(() => 3),
+    stop: vi.fn(),
+    setTheme: vi.fn(),
+    setReadOnly: vi.fn(),
+    reset: vi.fn(),
+    focus: vi.fn(),
+    markLines: vi.fn(),
+    setDiagnostics: vi.fn(),
+    share: vi.fn(() => Promise.resolve("https://x/embed?lang=python#code=a")),
+  } satisfies Controls;
+}
+
+const ours = (type: string, payload?: unknown, id: unknown = 1) => ({ app: "sandpiper", v: 1, id, type, payload });
+
+async function ask(type: string, payload?: unknown, page = controls()) {
+  const command = readCommand(ours(type, payload));
+  if (command === null) throw new Error("not a command");
+  return { answer: (await answerTo(command, page)) as Record<string, unknown>, page };
+}
+
+test("each command does its own and is answered", async () => {
+  const run = await ask("run");
+  expect(run.answer).toEqual({ app: "sandpiper", v: 1, id: 1, ok: true, payload: { run: 3 } });
+  expect((await ask("getFiles")).answer["payload"]).toEqual(snapshot);
+  expect((await ask("share")).answer["payload"]).toEqual({ url: "https://x/embed?lang=python#code=a" });
+  for (const type of ["stop", "reset", "focus"] as const) {
+    const { answer, page } = await ask(type);
+    expect(answer).toMatchObject({ ok: true, payload: null });
+    expect(page[type]).toHaveBeenCalledOnce();
+  }
+  expect((await ask("setStdin", { stdin: "a\n" })).page.setStdin).toHaveBeenCalledWith("a\n");
+  expect((await ask("setTheme", { theme: "dark" })).page.setTheme).toHaveBeenCalledWith("dark");
+  expect((await ask("setReadOnly", { readonly: true })).page.setReadOnly).toHaveBeenCalledWith(true);
+  expect((await ask("markLines", { lines: [2, 3] })).page.markLines).toHaveBeenCalledWith("main.py", [2, 3]);
+});
+
+test("setFiles keeps the input unless told, and knows the usual entry", async () => {
+  const { page } = await ask("setFiles", { files: [{ content: "x = 1" }] });
+  const files = [{ path: "main.py", content: "x = 1" }];
+  expect(page.replace).toHaveBeenCalledWith({ entryFile: "main.py", files, stdin: "7" });
+});
+
+test("diagnostics are told apart by file", async () => {
+  const diagnostics = [
+    { line: 1, message: "Well done", severity: "warning", extra: 1 },
+    { path: "lib/a.py", line: 2, column: 5, message: "No" },
+  ];
+  const { page } = await ask("setDiagnostics", { diagnostics });
+  expect(page.setDiagnostics).toHaveBeenCalledWith([
+    { path: "main.py", line: 1, column: 0, severity: "warning", message: "Well done" },
+    { path: "lib/a.py", line: 2, column: 5, severity: "error", message: "No" },
+  ]);
+});
+
+test("what is wrong is said, and nothing is done", async () => {
+  const wrong: [string, unknown, RegExp][] = [
+    ["setFiles", null, /at least one file/],
+    ["setFiles", { files: [{ path: "../../etc/passwd", content: "" }] }, /cannot be \. or \.\./],
+    ["setFiles", { files: [{ path: "a", content: {} }] }, /content, a string/],
+    ["setStdin", { stdin: 5 }, /stdin must be a string/],
+    ["setTheme", { theme: "url(javascript:1)" }, /auto, light or dark/],
+    ["setReadOnly", { readonly: "false" }, /true or false/],
+    ["markLines", { lines: [0] }, /line numbers/],
+    ["markLines", { lines: [1], path: "other.py" }, /that of a file/],
+    ["setDiagnostics", { diagnostics: [{ line: 1 }] }, /message must be a string/],
+    ["setDiagnostics", { diagnostics: Array(1001).fill({ line: 1, message: "" }) }, /must be a list/],
+    ["constructor", {}, /The commands are setFiles, getFiles/],
+    ["__proto__", {}, /The commands are/],
+  ];
+  for (const [type, payload, words] of wrong) {
+    const { answer, page } = await ask(type, payload);
+    expect(answer, type).toMatchObject({ id: 1, ok: false, error: expect.stringMatching(words) as string });
+    const { snapshot: _, ...acts } = page;
+    for (const act of Object.values(acts)) expect(act, type).not.toHaveBeenCalled();
+  }
+});
+
+test("other messages are none of ours, and other versions are told so", async () => {
+  for (const data of [null, 1, "run", [], {}, { type: "run" }, { app: "x", type: "run" }, { app: "sandpiper" }]) {
+    expect(readCommand(data), JSON.stringify(data)).toBeNull();
+  }
+  const command = readCommand({ ...ours("run"), v: 2 });
+  expect(command && (await answerTo(command, controls()))).toMatchObject({ error: "This page speaks version 1." });
+  expect(readCommand(ours("run", 0, {}))?.id).toBeNull();
+});
+
+test("a failing control tells nothing of its inside", async () => {
+  const page = controls();
+  page.share.mockRejectedValue(new Error("secret"));
+  expect((await ask("share", {}, page)).answer["error"]).toBe("The command failed.");
+});
+
+test("only the parent is heard, of the origin that is told", () => {
+  const parent = {} as MessageEventSource;
+  const check = (source: unknown, origin: string, told: string | null) =>
+    isFromParent({ source: source as MessageEventSource, origin }, parent, originOf(told));
+  expect(check(parent, "https://a.example", null)).toBe(true);
+  expect(check(parent, "https://a.example", "https://a.example")).toBe(true);
+  expect(check(parent, "https://a.example", "https://a.example:443/page/")).toBe(true);
+  expect(check(parent, "https://b.example", "https://a.example")).toBe(false);
+  expect(check(parent, "http://a.example", "https://a.example")).toBe(false);
+  expect(check({}, "https://a.example", null)).toBe(false);
+  expect(check(parent, "null", "null")).toBe(false);
+  expect(check(parent, "null", "data:text/html,x")).toBe(false);
+  expect(check(parent, "https://a.example", "nonsense")).toBe(false);
+});
+
+function framed(parentOrigin: string | null = null) {
+  const sent: { message: unknown; origin: unknown }[] = [];
+  const parent = { postMessage: (message: unknown, origin: unknown) => void sent.push({ message, origin }) };
+  let listener: (event: MessageEvent) => void = () => undefined;
+  const onOther = vi.fn();
+  const page = controls();
+  const bridge = new Bridge({
+    surroundings: { parent: parent as Window, addEventListener: (_, given) => (listener = given) },
+    parentOrigin,
+    controls: page,
+    about: { language: "python" },
+    onOther,
+  });
+  const tell = (data: unknown, ports: MessagePort[] = [], source: unknown = parent, origin = "https://a.example") =>
+    listener({ data, ports, source, origin } as unknown as MessageEvent);
+  return { sent, page, bridge, onOther, tell };
+}
+
+test("ready is told, commands are answered to the parent", async () => {
+  const { sent, tell, page, onOther } = framed("https://a.example/");
+  const ready = { app: "sandpiper", v: 1, type: "ready", payload: { language: "python" } };
+  expect(sent).toEqual([{ message: ready, origin: "https://a.example" }]);
+  tell(ours("run", {}, "first"));
+  await vi.waitFor(() => expect(sent.length).toBe(2));
+  expect(sent[1]).toMatchObject({ message: { id: "first", ok: true }, origin: "https://a.example" });
+  tell(ours("run"), [], {});
+  tell(ours("run"), [], undefined, "https://b.example");
+  expect(page.run).toHaveBeenCalledOnce();
+  expect(onOther).not.toHaveBeenCalled();
+  tell({ eventType: "triggerRun" });
+  expect(onOther).toHaveBeenCalledWith({ eventType: "triggerRun" });
+});
+
+test("an invalid parentOrigin hears and tells nothing", () => {
+  const { sent, tell, page } = framed("null");
+  tell(ours("run"), [], undefined, "null");
+  expect(sent).toEqual([]);
+  expect(page.run).not.toHaveBeenCalled();
+});
+
+test("once connected, all goes through the port", async () => {
+  const { sent, bridge, tell } = framed();
+  const { port1, port2 } = new MessageChannel();
+  const got: unknown[] = [];
+  port1.onmessage = (event) => void got.push(event.data);
+  tell(ours("connect"), [port2]);
+  port1.postMessage(ours("getFiles"));
+  bridge.emit("theme", { theme: "dark" });
+  await vi.waitFor(() => expect(got.length).toBe(3));
+  expect(got).toMatchObject([{ type: "ready" }, { type: "theme" }, { id: 1, ok: true, payload: snapshot }]);
+  expect(sent.length).toBe(1);
+  port1.close();
+});
+
+test("a command without an id that fails is an error event", async () => {
+  const { sent, tell } = framed();
+  tell(ours("dance", {}, null));
+  await vi.waitFor(() => expect(sent.length).toBe(2));
+  expect(sent[1]).toMatchObject({ message: { type: "error" }, origin: "*" });
+});
+
+const ran: Answer = {
+  kind: "ran",
+  stdout: "1\n",
+  stderr: "no",
+  exit: { stage: "run", code: 1 },
+  timings: { run: 5 },
+  elapsedMs: 12.6,
+};
+
+test("the end of a run is told in full", () => {
+  expect(runEnd(1, ran)).toEqual({
+    run: 1,
+    ran: true,
+    stage: "run",
+    exit: 1,
+    signal: null,
+    limit: null,
+    ms: 13,
+    timings: { run: 5 },
+    stdout: "1\n",
+    stderr: "no",
+    truncated: false,
+  });
+  expect(runEnd(2, { ...ran, exit: { stage: "run", limit: "output" } })).toMatchObject({ truncated: true });
+  expect(runEnd(3, { kind: "lost" })).toEqual({ run: 3, ran: false, reason: "lost", message: "" });
+});
+
+test("OneCompiler's messages are understood", () => {
+  const read = (data: unknown) => readWish(data, "python", snapshot);
+  const populate = (language: string, name: unknown = "main.py") =>
+    read({ eventType: "populateCode", language, files: [{ name, content: "x" }] });
+  const files = [{ path: "main.py", content: "x" }];
+  const expected = { kind: "populate", snapshot: { value: { entryFile: "main.py", files, stdin: "7" }, fault: null } };
+  for (const language of ["python", "python3", "Python", "pypy"]) expect(populate(language)).toEqual(expected);
+  expect(populate("java")).toMatchObject({ snapshot: { fault: "This page runs python, not java." } });
+  expect(populate("python", "../x")).toMatchObject({ snapshot: { value: null } });
+  expect(read({ eventType: "populateCode" })).toMatchObject({ snapshot: { value: null } });
+  expect(read({ eventType: "triggerRun" })).toEqual({ kind: "run" });
+  for (const data of [null, "triggerRun", {}, { eventType: "other" }]) expect(read(data)).toBeNull();
+});
+
+test("OneCompiler's pages are told in its shape, if they ask", () => {
+  expect(tellsChanges("?lang=c&codeChangeEvent=true")).toBe(true);
+  expect(tellsChanges("?lang=c&listenToEvents=true")).toBe(true);
+  expect(tellsChanges("?lang=c&listenToEvents=false")).toBe(false);
+  const files = [
+    { name: "main.py", content: "print(1)" },
+    { name: "lib/a.py", content: "" },
+  ];
+  const change = { _id: "a", language: "python", files, stdin: "7", result: null, action: "change" };
+  expect(report("a", "python", snapshot, null)).toEqual(change);
+  const result = { success: false, output: "1\n", stdout: "1\n", stderr: "no", exception: null, executionTime: 13 };
+  expect(report("a", "python", snapshot, ran)).toMatchObject({ action: "runComplete", result });
+});

@@ -1,0 +1,106 @@
+// The mysql client's tables read back into rows.
+
+import { describe, expect, test } from "vitest";
+
+import { csvOf, partsOf, type ResultTable } from "../src/output/tables";
+import { program, programsOf } from "./programs";
+
+function tablesOf(text: string): ResultTable[] {
+  return partsOf(text).flatMap((part) => (part.kind === "table" ? [part.table] : []));
+}
+
+test("every table that a real program printed is read, and no character is lost", () => {
+  const programs = programsOf("mysql");
+  expect(programs.length).toBeGreaterThan(50);
+  for (const { name, result } of programs) {
+    const parts = partsOf(result.stdout);
+    expect(parts.map((part) => part.text).join(""), name).toBe(result.stdout);
+    for (const part of parts) {
+      if (part.kind === "text") expect(part.text, name).not.toMatch(/^\+-[-+]*\+$/m);
+      else for (const row of part.table.rows) expect(row, name).toHaveLength(part.table.columns.length);
+    }
+  }
+});
+
+test("numbers, text and NULL", () => {
+  const [first] = tablesOf(program("mysql", "values").result.stdout);
+  expect(first?.columns.slice(0, 6)).toEqual(["small", "big", "price", "ratio", "yes", "word"]);
+  expect(first?.isNumeric.slice(0, 6)).toEqual([true, true, true, true, true, false]);
+  expect(first?.rows.map((row) => row.slice(0, 6))).toEqual([
+    ["255", "-9223372036854775808", "12.50", "0.1", "1", "naïve"],
+    [null, null, null, null, null, null],
+  ]);
+});
+
+test("names and values beyond ASCII", () => {
+  const [first, second] = tablesOf(program("mysql", "names-beyond-ascii").result.stdout);
+  expect(first?.columns).toEqual(["größe", "名前", "δ"]);
+  expect(first?.rows).toEqual([
+    ["150", "桜", "1.5"],
+    ["160", "Éclair", "2.0"],
+    ["170", "😀👩‍🚀", "3.0"],
+  ]);
+  expect(second?.rows[0]?.[3]).toBe("😀👩‍🚀");
+});
+
+test("cells of several lines", () => {
+  const [, , third] = tablesOf(program("mysql", "explain").result.stdout);
+  expect(third?.columns).toEqual(["EXPLAIN"]);
+  expect(third?.rows[0]?.[0]).toMatch(/^-> Nested loop inner join .*\n {4}-> Covering[^]*\n$/);
+  const scripts = tablesOf(program("mysql", "scripts").result.stdout);
+  expect(scripts.some((table) => table.rows[0]?.at(-1) === "tab\tline\nend")).toBe(true);
+});
+
+describe("text", () => {
+  const box = "+---+\n| a |\n+---+\n| 1 |\n+---+\n";
+
+  test("around and between tables stays", () => {
+    expect(partsOf(`before\n${box}between\n${box}after`).map((part) => [part.kind, part.text])).toEqual([
+      ["text", "before\n"],
+      ["table", box],
+      ["text", "between\n"],
+      ["table", box],
+      ["text", "after"],
+    ]);
+  });
+
+  test.each([
+    ["a border alone", "+---+\n"],
+    ["cut off in a row", "+---+\n| a |\n+---+\n| 1"],
+    ["cut off after a row", "+---+\n| a |\n+---+\n| 1 |\n"],
+    ["cut off after the header", "+---+\n| a |\n"],
+    ["a drawing", "+---+\n|abc|\n+---+\n"],
+    ["rows of other widths", "+---+\n| a |\n+---+\n| 1 | 2 |\n+---+\n"],
+  ])("%s is no table", (_, text) => {
+    expect(partsOf(text)).toEqual([{ kind: "text", text }]);
+  });
+
+  test("a cut table keeps those before it", () => {
+    expect(partsOf(`${box}+---+\n| a |\n+---+\n| 1`).map((part) => part.kind)).toEqual(["table", "text"]);
+  });
+
+  test("bars within a cell are a part of it", () => {
+    const text = "+-------+---+\n| x     | y |\n+-------+---+\n| a | b | c |\n+-------+---+\n";
+    expect(tablesOf(text)[0]?.rows).toEqual([["a | b", "c"]]);
+  });
+
+  test("a cell that is wider than the client pads", () => {
+    const dashes = "-".repeat(2002);
+    const border = `+${dashes}+\n`;
+    const [header, long, short] = ["x".padEnd(1024), "y".repeat(2000), "z".padEnd(1024)];
+    const text = `${border}| ${header} |\n${border}| ${long} |\n| ${short} |\n${border}`;
+    expect(tablesOf(text)[0]?.rows).toEqual([["y".repeat(2000)], ["z"]]);
+  });
+
+  test("many borders are quick", () => {
+    const started = performance.now();
+    partsOf("+---+\n| a |\n+---+\n| 1 |\n".repeat(10_000));
+    partsOf(`+---+\n| a |\n+---+\n${"| 1 |\n".repeat(40_000)}`);
+    expect(performance.now() - started).toBeLessThan(3000);
+  });
+});
+
+test("CSV", () => {
+  const table = { columns: ["a", 'b "c"'], rows: [["1,5", null], ["x\ny", ""]], isNumeric: [false, false] };
+  expect(csvOf(table)).toBe('a,"b ""c"""\r\n"1,5",NULL\r\n"x\ny",\r\n');
+});
