@@ -66,7 +66,7 @@ test("the keyboard reaches everything and is not trapped", async ({ page, servic
   await expect(code).not.toBeFocused();
 });
 
-test("stopping ends the run on the server", async ({ page, service }) => {
+test("Stop ends the wait at once", async ({ page, service }) => {
   await page.goto(`${service.url}/embed?lang=python`);
   await page.locator(".cm-content").fill("import time\nprint('on')\ntime.sleep(60)");
   await page.locator("#run").click();
