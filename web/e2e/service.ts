@@ -1,7 +1,7 @@
-// The service under test and a page of another origin, for every worker.
+// The service under test and pages of another origin, for every worker.
 
 import { spawn } from "node:child_process";
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 
@@ -11,46 +11,64 @@ export const languages = [
   "python", "c", "cpp", "java", "php", "csharp", "mysql", "mongodb", "web", "react", "vue",
 ] as const;
 
-interface Service {
-  /** Where the service listens, such as `http://127.0.0.1:4711`. */
-  url: string;
+interface Hosts {
+  /** Where the pages are: another host name than the service's, so another site. */
+  origin: string;
   /** A page of another origin whose body is `html`. */
-  hostPage(html: string): string;
+  hostPage(html: string, headers?: Readonly<Record<string, string>>): string;
 }
 
-export const test = base.extend<{ complaints: string[] }, { service: Service }>({
-  service: [
+interface Service extends Hosts {
+  /** Where the service listens, such as `http://127.0.0.1:4711`. */
+  url: string;
+}
+
+interface OfTest {
+  complaints: string[];
+  /** Starts another service with these flags, until the test ends; gives where it listens. */
+  serve: (...flags: string[]) => Promise<string>;
+}
+
+export const test = base.extend<OfTest, { hosts: Hosts; service: Service }>({
+  hosts: [
     async ({}, use) => {
-      const binary = process.env["SANDPIPER_BINARY"];
-      if (binary === undefined) throw new Error("SANDPIPER_BINARY must name the program under test");
-      const flags = ["--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--compile-rate-limit=0", "--queue=500"];
-      // The kernel ends it with this process, however that ends.
-      const server = spawn("setpriv", ["--pdeathsig", "TERM", binary, "serve", ...flags, "--queue-wait=100s"], {
-        stdio: ["ignore", "pipe", "inherit"],
-      });
-      const url = await announced(server.stdout);
-      await allReady(url);
-      const pages = new Map<string, string>();
+      const pages = new Map<string, { html: string; headers: Readonly<Record<string, string>> }>();
       const host = createServer((request, response) => {
+        const { html, headers } = pages.get(request.url ?? "") ?? { html: "", headers: {} };
         response.setHeader("Content-Type", "text/html; charset=utf-8");
-        response.end(pages.get(request.url ?? "") ?? "");
+        for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+        response.end(html);
       });
-      await new Promise<void>((resolve) => host.listen(0, "127.0.0.1", resolve));
-      const { port } = host.address() as AddressInfo;
+      const origin = `http://localhost:${await listening(host)}`;
       await use({
-        url,
-        hostPage(html) {
+        origin,
+        hostPage(body, headers = {}) {
           const path = `/${pages.size}`;
-          pages.set(path, `<!doctype html><meta charset="utf-8"><title>host</title>${html}`);
-          // Another host name is another site.
-          return `http://localhost:${port}${path}`;
+          pages.set(path, { html: `<!doctype html><meta charset="utf-8"><title>host</title>${body}`, headers });
+          return origin + path;
         },
       });
       host.close();
-      server.kill();
     },
     { scope: "worker" },
   ],
+  service: [
+    async ({ hosts }, use) => {
+      const { url, stop } = await start([]);
+      await use({ ...hosts, url });
+      stop();
+    },
+    { scope: "worker" },
+  ],
+  serve: async ({}, use) => {
+    const stops: (() => void)[] = [];
+    await use(async (...flags) => {
+      const { url, stop } = await start(flags);
+      stops.push(stop);
+      return url;
+    });
+    for (const stop of stops) stop();
+  },
   /** What the browser complained of: errors, and violations of policies. */
   complaints: async ({ page }, use) => {
     const complaints: string[] = [];
@@ -68,6 +86,11 @@ export { expect } from "@playwright/test";
 export async function embed(page: Page, service: Service, query: string): Promise<Frame> {
   const frame = `<iframe src="${service.url}/embed?${query}" width="1000" height="600"></iframe>`;
   await page.goto(service.hostPage(frame));
+  return editorIn(page);
+}
+
+/** The editor in the first frame of the page, when it can be typed in. */
+export async function editorIn(page: Page): Promise<Frame> {
   const found = await page.locator("iframe").first().elementHandle();
   const inside = await found?.contentFrame();
   if (inside === null || inside === undefined) throw new Error("there is no frame");
@@ -83,6 +106,40 @@ export async function ended(frame: Frame): Promise<string> {
     return words !== "" && !/ning…|Waiting|Yours starts/.test(words);
   });
   return (await status.textContent()) ?? "";
+}
+
+/** The port that the system gave. */
+export function listening(server: Server): Promise<number> {
+  return new Promise((resolve) => {
+    server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+/** A port that nobody has now, for what must know it beforehand. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  const port = await listening(server);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function start(flags: readonly string[]): Promise<{ url: string; stop: () => void }> {
+  const binary = process.env["SANDPIPER_BINARY"];
+  if (binary === undefined) throw new Error("SANDPIPER_BINARY must name the program under test");
+  const usual = {
+    "--listen": "127.0.0.1:0", "--admin-listen": "127.0.0.1:0", "--compile-rate-limit": "0", "--queue": "500",
+    "--queue-wait": "100s",
+  };
+  const given = new Set(flags.map((flag) => flag.split("=", 1)[0]));
+  const others = Object.entries(usual).filter(([name]) => !given.has(name));
+  const all = [...others.map(([name, value]) => `${name}=${value}`), ...flags];
+  // The kernel ends it with this process, however that ends.
+  const server = spawn("setpriv", ["--pdeathsig", "TERM", binary, "serve", ...all], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const url = await announced(server.stdout);
+  await allReady(url);
+  return { url, stop: () => server.kill() };
 }
 
 function announced(output: NodeJS.ReadableStream): Promise<string> {
