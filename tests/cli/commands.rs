@@ -86,3 +86,40 @@ fn doctor_tells_each_thing_and_its_cure() {
     // Something is missing: the images.
     assert_eq!(output.status.code(), Some(1));
 }
+
+#[test]
+fn there_is_a_page_for_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().join("man");
+    let written = Sandpiper::new(&["man", folder.to_str().unwrap()]).output();
+    check(&written, 0, "");
+    let check_page = |name: &str, holds: &[&str]| {
+        let page = fs::read_to_string(folder.join(name)).unwrap();
+        for part in holds {
+            // As troff writes a hyphen.
+            let part = part.replace('-', "\\-");
+            assert!(page.contains(&part), "{name} lacks {part}: {page}");
+        }
+    };
+    check_page("sandpiper.1", &["serve", "doctor", "--log-format"]);
+    check_page("sandpiper-serve.1", &["--trusted-proxy", "--data-dir"]);
+    check_page("sandpiper-images-import.1", &["--skip-check"]);
+    check_page("sandpiper-doctor.1", &["--programs"]);
+
+    let nowhere = Sandpiper::new(&["man", "/proc/none"]).output();
+    check(&nowhere, 1, "cannot write to /proc/none");
+}
+
+#[test]
+fn shells_complete_the_command_line() {
+    for shell in ["bash", "zsh", "fish"] {
+        let printed = Sandpiper::new(&["completions", shell]).output();
+        check(&printed, 0, "");
+        let script = text(&printed.stdout);
+        for part in ["trusted-proxy", "doctor", "skip-check"] {
+            assert!(script.contains(part), "{shell} lacks {part}: {script}");
+        }
+    }
+    let unknown = Sandpiper::new(&["completions", "cmd"]).output();
+    check(&unknown, 2, "[possible values: bash");
+}

@@ -12,6 +12,8 @@ use std::os::fd::OwnedFd;
 use std::process::Command;
 
 use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::Uid;
+use rustix::thread::{CapabilitySet, set_thread_res_uid};
 
 use crate::error::{During, Result, SandboxError};
 use crate::sys::{self, Fork};
@@ -141,10 +143,7 @@ impl Source {
             Self::Root { first } => {
                 let ids = first + offset;
                 let map = format!("0 {ids} 1\n1000 {} 1\n", ids + 1);
-                for file in ["uid_map", "gid_map"] {
-                    fs::write(format!("/proc/{child}/{file}"), &map)
-                        .during(step)?;
-                }
+                write_maps(child, &map, first).during(step)?;
             }
             Self::Subordinate { first_uid, first_gid } => {
                 new_id_map("newuidmap", child, first_uid + offset)?;
@@ -168,6 +167,26 @@ impl Source {
 fn pipe(step: &str) -> Result<(fs::File, fs::File)> {
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).during(step)?;
     Ok((reader.into(), writer.into()))
+}
+
+/// Writes both maps as the user `owner`, to whom the namespace belongs: anyone
+/// else would need `CAP_SYS_ADMIN`, which root has in few containers.
+fn write_maps(child: i32, map: &str, owner: u32) -> std::io::Result<()> {
+    let root = Uid::ROOT;
+    let mut rights = rustix::thread::capabilities(None)?;
+    set_thread_res_uid(root, Uid::from_raw(owner), root)?;
+    // Another effective user than root has none until it takes them; the
+    // files are the child's, who had to become undumpable.
+    rights.effective = CapabilitySet::SETUID
+        | CapabilitySet::SETGID
+        | CapabilitySet::DAC_OVERRIDE;
+    let written = rustix::thread::set_capabilities(None, rights)
+        .map_err(std::io::Error::from)
+        .and_then(|()| fs::write(format!("/proc/{child}/uid_map"), map))
+        .and_then(|()| fs::write(format!("/proc/{child}/gid_map"), map));
+    // All of root's rights come back with it.
+    set_thread_res_uid(root, root, root)?;
+    written
 }
 
 fn new_id_map(program: &str, child: i32, first: u32) -> Result<()> {

@@ -139,12 +139,19 @@ fn run_dir() -> PathBuf {
     if uid.is_root() {
         return PathBuf::from("/run/sandpiper");
     }
+    let is_own = |folder: &Path| {
+        let found = folder.symlink_metadata();
+        found.is_ok_and(|it| it.is_dir() && it.uid() == uid.as_raw())
+    };
+    // The folder of the packaged service's user: it outlives the service's
+    // private /tmp, and all that this user starts can see it.
+    let service = PathBuf::from("/run/sandpiper-service");
+    if is_own(&service) {
+        return service;
+    }
     // The folder that systemd makes for a user's session.
     let session = PathBuf::from(format!("/run/user/{}", uid.as_raw()));
-    let is_own = session
-        .symlink_metadata()
-        .is_ok_and(|found| found.is_dir() && found.uid() == uid.as_raw());
-    if is_own {
+    if is_own(&session) {
         return session.join("sandpiper");
     }
     PathBuf::from(format!("/tmp/sandpiper-{}", uid.as_raw()))

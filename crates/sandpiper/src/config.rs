@@ -12,12 +12,14 @@ mod values;
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::builder::BoolishValueParser;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_complete::Shell;
 use sandpiper_engine::{self as engine, Limits, limits as default};
 use sandpiper_images::Downloads;
 
@@ -45,8 +47,8 @@ pub(crate) struct Cli {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Common")]
 pub(crate) struct CommonArgs {
-    /// Folder for images and what belongs to running instances [default:
-    /// /var/lib/sandpiper as root, else sandpiper in the XDG data folder]
+    /// Folder for images [default: /var/lib/sandpiper as root, and as the user
+    /// whose folder that is; else sandpiper in the XDG data folder]
     #[arg(long, value_name = "DIR", global = true)]
     data_dir: Option<PathBuf>,
 
@@ -81,6 +83,19 @@ pub(crate) enum Command {
     Images(ImagesCommand),
     /// Say what this host offers, and how to mend what is missing
     Doctor(DoctorArgs),
+    /// Print a script that completes the command line in a shell
+    Completions {
+        /// Which shell
+        #[arg(value_name = "SHELL")]
+        shell: Shell,
+    },
+    /// Write the man pages
+    #[command(hide = true)]
+    Man {
+        /// Where to
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
 }
 
 /// Flags of whatever runs programs.
@@ -148,8 +163,13 @@ pub(crate) struct DoctorArgs {
 /// Reads the command line and the environment; leaves the process with a
 /// message where they are wrong, or where help was asked for.
 pub(crate) fn parse() -> Cli {
-    let matches = with_variables(Cli::command()).get_matches();
+    let matches = command().get_matches();
     Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// The command line, with the variables of its flags.
+pub(crate) fn command() -> clap::Command {
+    with_variables(Cli::command())
 }
 
 impl CommonArgs {
@@ -162,8 +182,14 @@ impl CommonArgs {
             return std::path::absolute(folder)
                 .with_context(|| format!("--data-dir {}", folder.display()));
         }
-        if rustix::process::geteuid().is_root() {
-            return Ok("/var/lib/sandpiper".into());
+        let system = Path::new("/var/lib/sandpiper");
+        let uid = rustix::process::geteuid();
+        let is_own = || {
+            let found = system.metadata();
+            found.is_ok_and(|found| found.uid() == uid.as_raw())
+        };
+        if uid.is_root() || is_own() {
+            return Ok(system.to_owned());
         }
         // The XDG specification: a relative path is to be ignored.
         let folder = |name: &str| {

@@ -10,6 +10,7 @@ mod images;
 mod listen;
 mod logging;
 mod machine;
+mod manual;
 mod run;
 mod serve;
 mod service;
@@ -31,6 +32,8 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&common, &args),
         Command::Images(command) => images::images(&common, &command),
         Command::Doctor(args) => doctor::doctor(&common, &args),
+        Command::Completions { shell } => manual::completions(shell),
+        Command::Man { folder } => manual::man(&folder),
     };
     result.unwrap_or_else(|error| {
         // A reader that has gone, as in `images list | head`, is no failure.
