@@ -224,6 +224,7 @@ fn expected_limits() -> Vec<(&'static str, String)> {
         ("--products-memory", mebibytes(limits::PRODUCTS_BYTES)),
         ("making a box", seconds(limits::PREPARE_TIME)),
         ("connections", limits::CONNECTIONS.to_string()),
+        ("connections of a client", limits::CLIENT_CONNECTIONS.to_string()),
         ("head of a request", format!("{} KiB", limits::HEAD_BYTES >> 10)),
         (
             "time for a head, the wait for it included",
@@ -234,6 +235,10 @@ fn expected_limits() -> Vec<(&'static str, String)> {
         (
             "time to take an answer, and 1 s for each 64 KiB",
             seconds(limits::ANSWER_TIME),
+        ),
+        (
+            "large answers that clients have not taken",
+            mebibytes(limits::ANSWERS_BYTES),
         ),
         (
             "clients that the rate limit knows",

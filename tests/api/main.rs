@@ -12,3 +12,4 @@ mod products;
 mod reply;
 #[allow(dead_code, reason = "shared with tests/languages, which use more")]
 mod server;
+mod wire;

@@ -73,8 +73,12 @@ pub const LEAST_BOXES: usize = 2;
 /// says so: the host is stuck.
 pub const PREPARE_TIME: Duration = Duration::from_secs(30);
 
-/// Connections at once. Reached: further ones wait to be accepted.
-pub const CONNECTIONS: usize = 1_024;
+/// Connections at once. Reached: those that only wait for a request are closed
+/// for further ones, which wait until then.
+pub const CONNECTIONS: usize = 2_048;
+/// Connections of one client at once, an IPv6 /64 being one. Reached: the same
+/// among its own; far beyond, further ones are closed.
+pub const CLIENT_CONNECTIONS: usize = 1_024;
 /// Head of a request in bytes. Reached: 431.
 pub const HEAD_BYTES: usize = 64 << 10;
 /// Time for the head of a request, the wait for it included. Reached: the
@@ -88,5 +92,8 @@ pub const BODIES_BYTES: u64 = 256 * MIB;
 /// Time for a client to take an answer, besides a second for each 64 KiB.
 /// Reached: the connection is closed.
 pub const ANSWER_TIME: Duration = Duration::from_secs(30);
+/// Large answers in memory that clients have not taken yet, in bytes. Reached:
+/// lists and runs are 503 with Retry-After, and slow clients are closed.
+pub const ANSWERS_BYTES: u64 = 256 * MIB;
 /// Clients that the rate limit knows. Reached: the one idle longest goes.
 pub const RATE_LIMIT_CLIENTS: usize = 100_000;

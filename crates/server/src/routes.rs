@@ -10,8 +10,8 @@ use crate::compile::{Compile, Runner};
 use crate::embed::{self, Embed};
 use crate::health;
 use crate::http::{
-    Answer, ClientAddresses, ClientGone, Exchange, Routes, failure, json,
-    method_not_allowed,
+    Answer, AnswerMemory, ClientAddresses, ClientGone, Exchange, Routes,
+    failure, json, method_not_allowed,
 };
 use crate::metrics::Metrics;
 use crate::products::Products;
@@ -49,6 +49,7 @@ pub(crate) struct App<R> {
     embed: Embed,
     runner: Arc<R>,
     metrics: Arc<Metrics>,
+    memory: AnswerMemory,
 }
 
 impl<'a> Route<'a> {
@@ -104,13 +105,18 @@ impl<R: Runner> App<R> {
             settings.rate_limit_for,
         );
         let addresses = ClientAddresses::new(settings.trusted_proxies);
+        // What the store holds is in answers as well, but not besides.
+        let products = settings.products_bytes;
+        let memory =
+            AnswerMemory::new(products.saturating_add(settings.answers_bytes));
         Self {
-            products: Products::new(settings.products_bytes),
+            products: Products::new(products, memory.clone()),
             compile: Compile::new(
                 Arc::clone(&runner),
                 limiter,
                 addresses,
                 Arc::clone(&metrics),
+                memory.clone(),
             ),
             embed: Embed::new(
                 settings.frame_ancestors,
@@ -118,6 +124,7 @@ impl<R: Runner> App<R> {
             ),
             runner,
             metrics,
+            memory,
         }
     }
 
@@ -145,6 +152,10 @@ impl<R: Runner> Routes for App<R> {
     fn is_compressed(&self, path: &[u8]) -> bool {
         // Products are written to be answered without a copy.
         !matches!(Route::of(path), Route::Products | Route::Product(_))
+    }
+
+    fn answer_memory(&self) -> &AnswerMemory {
+        &self.memory
     }
 
     async fn answer(

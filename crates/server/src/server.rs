@@ -7,14 +7,14 @@ use std::time::Duration;
 use http::StatusCode;
 use sandpiper_engine::Engine;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::compile::Runner;
 use crate::http::{
-    Answer, BodyMemory, ClientGone, Exchange, Page, Routes, failure,
-    method_not_allowed, page, serve, stopped,
+    Answer, AnswerMemory, BodyMemory, ClientGone, Exchange, Page, Places,
+    Routes, failure, method_not_allowed, page, serve, stopped,
 };
 use crate::routes::App;
 use crate::settings::Settings;
@@ -29,14 +29,14 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 #[derive(Clone, Debug)]
 pub struct Server {
     app: Arc<App<Engine>>,
-    connections: usize,
+    places: Places,
 }
 
 impl Server {
     /// A server with no products yet.
     pub fn new(engine: Engine, settings: Settings) -> Self {
-        let connections = settings.connections;
-        Self { app: Arc::new(App::new(engine, settings)), connections }
+        let places = settings.places();
+        Self { app: Arc::new(App::new(engine, settings)), places }
     }
 
     /// Serves until `shutdown` resolves, then stops accepting and lets running
@@ -48,7 +48,7 @@ impl Server {
         drain: Duration,
     ) {
         let app = self.app;
-        accept(app, listeners, self.connections, shutdown, drain).await;
+        accept(app, listeners, self.places, shutdown, drain).await;
     }
 
     /// Serves `/metrics` to the operator, on a listener of its own, until
@@ -61,7 +61,8 @@ impl Server {
         const CONNECTIONS: usize = 16;
         let admin = Arc::new(Admin { app: self.app });
         let listeners = vec![listener];
-        accept(admin, listeners, CONNECTIONS, shutdown, Duration::ZERO).await;
+        let places = Places::new(CONNECTIONS, CONNECTIONS, Vec::new());
+        accept(admin, listeners, places, shutdown, Duration::ZERO).await;
     }
 }
 
@@ -74,15 +75,14 @@ pub(crate) trait Counted {
     fn connection(&self) -> Self::Guard;
 }
 
-/// Accepts at most `connections` at once from all listeners together.
+/// Accepts from all listeners together, as many at once as there are places.
 pub(crate) async fn accept<R: Routes + Counted>(
     routes: Arc<R>,
     listeners: Vec<TcpListener>,
-    connections: usize,
+    places: Places,
     shutdown: impl Future<Output = ()>,
     drain: Duration,
 ) {
-    let permits = Arc::new(Semaphore::new(connections));
     let memory = BodyMemory::default();
     let (stop, stopped) = watch::channel(false);
     let mut accepting = JoinSet::new();
@@ -90,7 +90,7 @@ pub(crate) async fn accept<R: Routes + Counted>(
         accepting.spawn(accept_from(
             listener,
             Arc::clone(&routes),
-            Arc::clone(&permits),
+            places.clone(),
             memory.clone(),
             stopped.clone(),
             drain,
@@ -106,7 +106,7 @@ pub(crate) async fn accept<R: Routes + Counted>(
 async fn accept_from<R: Routes + Counted>(
     listener: TcpListener,
     routes: Arc<R>,
-    permits: Arc<Semaphore>,
+    places: Places,
     memory: BodyMemory,
     mut stop: watch::Receiver<bool>,
     drain: Duration,
@@ -115,12 +115,18 @@ async fn accept_from<R: Routes + Counted>(
     loop {
         let (end, memory) = (stop.clone(), memory.clone());
         tokio::select! {
-            (permit, (stream, peer)) = next(&listener, &permits) => {
+            (socket, (stream, peer)) = next(&listener, &places) => {
+                let peer = peer.ip();
+                let Some(mut seat) = places.claim(peer, socket) else {
+                    continue;
+                };
                 let routes = Arc::clone(&routes);
                 open.spawn(async move {
-                    let counted = routes.connection();
-                    serve(routes, stream, peer.ip(), memory, end).await;
-                    drop((counted, permit));
+                    if seat.take().await {
+                        let counted = routes.connection();
+                        serve(routes, stream, peer, &seat, memory, end).await;
+                        drop(counted);
+                    }
                 });
             }
             Some(_) = open.join_next() => {}
@@ -139,10 +145,9 @@ async fn accept_from<R: Routes + Counted>(
 /// The next connection, when there is room for one.
 async fn next(
     listener: &TcpListener,
-    permits: &Arc<Semaphore>,
+    places: &Places,
 ) -> (Option<OwnedSemaphorePermit>, (TcpStream, SocketAddr)) {
-    // The semaphore is never closed, so that there is always a permit.
-    let permit = Arc::clone(permits).acquire_owned().await.ok();
+    let permit = places.socket().await;
     let mut told = false;
     loop {
         match listener.accept().await {
@@ -170,6 +175,10 @@ impl Routes for Admin {
 
     fn is_compressed(&self, _: &[u8]) -> bool {
         true
+    }
+
+    fn answer_memory(&self) -> &AnswerMemory {
+        self.app.answer_memory()
     }
 
     async fn answer(

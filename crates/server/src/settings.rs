@@ -6,6 +6,8 @@ use http::{HeaderValue, Uri};
 use ipnet::IpNet;
 use sandpiper_engine::limits;
 
+use crate::http::Places;
+
 /// Settings of the server. The default is what the service promises.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -24,9 +26,26 @@ pub struct Settings {
     /// Another address of this server, for the documents that programs make.
     /// Default: none; they are shown from the editor's own.
     pub preview_origin: Option<PreviewOrigin>,
-    /// Connections at once. Default 1,024. Reached: further ones wait to be
-    /// accepted.
+    /// Connections at once. Default 2,048. Reached: those that only wait are
+    /// closed for further ones, which wait until then.
     pub connections: usize,
+    /// Connections of one client at once, an IPv6 /64 being one; trusted
+    /// proxies have no such limit. Default 1,024. Reached: the same.
+    pub client_connections: usize,
+    /// Memory of large answers that clients have not taken yet, in bytes.
+    /// Default 256 MiB. Reached: 503, and slow clients are closed.
+    pub answers_bytes: u64,
+}
+
+impl Settings {
+    /// The places for connections.
+    pub(crate) fn places(&self) -> Places {
+        Places::new(
+            self.connections,
+            self.client_connections,
+            self.trusted_proxies.clone(),
+        )
+    }
 }
 
 impl Default for Settings {
@@ -39,6 +58,8 @@ impl Default for Settings {
             frame_ancestors: FrameAncestors::default(),
             preview_origin: None,
             connections: limits::CONNECTIONS,
+            client_connections: limits::CLIENT_CONNECTIONS,
+            answers_bytes: limits::ANSWERS_BYTES,
         }
     }
 }

@@ -11,7 +11,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use sandpiper_engine::{Outcome, Refusal};
 use serde::Serialize;
 
-use crate::http::{Answer, BodyError, failure, json, no_content};
+use crate::http::{
+    Answer, AnswerMemory, BodyError, crowded, failure, json, no_content,
+};
 use crate::rate_limit::{Quota, WINDOW};
 
 use super::request::RequestError;
@@ -37,6 +39,8 @@ pub(super) enum Failure {
     Body(BodyError),
     NotJson,
     Request(RequestError),
+    /// Too many answers are not taken yet.
+    Crowded,
     Refused(Refused),
     /// Nobody is there to be answered.
     ClientGone,
@@ -49,13 +53,13 @@ struct CompileResponse<'a> {
 }
 
 /// The answer to a run that was started, however it ended.
-pub(super) fn of(outcome: &Outcome) -> Answer {
+pub(super) fn of(outcome: &Outcome, memory: &AnswerMemory) -> Answer {
     let body =
         CompileResponse { stdout: &outcome.stdout, stderr: &outcome.stderr };
-    let Ok(body) = serde_json::to_string(&body) else {
+    let Ok(body) = serde_json::to_vec(&body) else {
         return internal_error();
     };
-    let mut answer = json(StatusCode::OK, body);
+    let mut answer = json(StatusCode::OK, memory.count(body));
     insert(answer.headers_mut(), SERVER_TIMING, &server_timing(outcome));
     insert(answer.headers_mut(), EXIT, &outcome.exit_summary());
     answer
@@ -125,6 +129,7 @@ impl From<Failure> for Answer {
                 };
                 failure(status, &error.to_string())
             }
+            Failure::Crowded => crowded(),
             Failure::Refused(Refused::Submission(error)) => {
                 bad_request(&error.to_string())
             }

@@ -12,8 +12,8 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, Method};
 
 use crate::http::{
-    Answer, ClientAddresses, ClientGone, Exchange, Link, RequestBody,
-    json_text, method_not_allowed,
+    Answer, AnswerMemory, ClientAddresses, ClientGone, Exchange, Link,
+    RequestBody, json_text, method_not_allowed,
 };
 use crate::metrics::Metrics;
 use crate::rate_limit::{RateLimiter, Verdict};
@@ -29,6 +29,7 @@ pub(crate) struct Compile<R> {
     limiter: RateLimiter,
     addresses: ClientAddresses,
     metrics: Arc<Metrics>,
+    memory: AnswerMemory,
 }
 
 impl<R: Runner> Compile<R> {
@@ -37,8 +38,9 @@ impl<R: Runner> Compile<R> {
         limiter: RateLimiter,
         addresses: ClientAddresses,
         metrics: Arc<Metrics>,
+        memory: AnswerMemory,
     ) -> Self {
-        Self { runner, limiter, addresses, metrics }
+        Self { runner, limiter, addresses, metrics, memory }
     }
 
     /// The answer to any request of the route.
@@ -94,6 +96,9 @@ impl<R: Runner> Compile<R> {
             let text = json_text(&body).ok_or(Failure::NotJson)?;
             CompileRequest::parse(&text)?
         };
+        if self.memory.is_crowded() {
+            return Err(Failure::Crowded);
+        }
         let finished = tokio::select! {
             // A run that has ended is answered, whoever is still there.
             biased;
@@ -104,7 +109,7 @@ impl<R: Runner> Compile<R> {
             }
         };
         self.metrics.run(&finished.language, &finished.outcome);
-        Ok(answer::of(&finished.outcome))
+        Ok(answer::of(&finished.outcome, &self.memory))
     }
 }
 

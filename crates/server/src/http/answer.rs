@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 
@@ -32,6 +32,15 @@ pub(crate) struct Page {
 pub(crate) fn failure(status: StatusCode, message: &str) -> Answer {
     let body = serde_json::json!({ "error": message });
     json(status, body.to_string())
+}
+
+/// 503: clients do not take the answers that there are.
+pub(crate) fn crowded() -> Answer {
+    const AGAIN: u64 = 2;
+    let message = "too many answers are not taken yet";
+    let mut answer = failure(StatusCode::SERVICE_UNAVAILABLE, message);
+    answer.headers_mut().insert(RETRY_AFTER, AGAIN.into());
+    answer
 }
 
 /// A JSON text with `status`.

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use http::header::CONNECTION;
+use http::header::{CONNECTION, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{HeaderValue, Request, Response};
 use http_body_util::Either;
@@ -19,7 +19,10 @@ use tokio::sync::watch;
 
 use super::compression::Encoded;
 use super::socket::{Link, Socket};
-use super::{Answer, BodyMemory, RequestBody, compressed, decoded_path};
+use super::{
+    Answer, AnswerMemory, BodyMemory, RequestBody, Seat, compressed,
+    decoded_path,
+};
 
 /// What answers requests.
 pub(crate) trait Routes: Send + Sync + 'static {
@@ -28,6 +31,9 @@ pub(crate) trait Routes: Send + Sync + 'static {
 
     /// Whether answers of `path` are compressed where the client takes it.
     fn is_compressed(&self, path: &[u8]) -> bool;
+
+    /// The memory that large answers count in.
+    fn answer_memory(&self) -> &AnswerMemory;
 
     /// The answer to one request, failures included.
     fn answer(
@@ -53,17 +59,21 @@ pub(crate) struct Exchange<'a> {
 #[error("the client went away")]
 pub(crate) struct ClientGone;
 
-/// Serves requests until the client or `stop` ends it.
+/// Serves requests until the client or `stop` ends it, or its seat is needed.
 pub(crate) async fn serve<R: Routes>(
     routes: Arc<R>,
     stream: TcpStream,
     peer: IpAddr,
+    seat: &Seat,
     memory: BodyMemory,
     mut stop: watch::Receiver<bool>,
 ) {
     // Answers are written whole: waiting for more only delays them.
     let _ = stream.set_nodelay(true);
-    let link = Arc::new(Link::new(stream));
+    let patience = seat.patience();
+    let memory_of_answers = routes.answer_memory().clone();
+    let link = Link::new(stream, Arc::clone(&patience), memory_of_answers);
+    let link = Arc::new(link);
     let unread = AtomicBool::new(false);
     let service = service_fn(|request: Request<Incoming>| {
         let (head, incoming) = request.into_parts();
@@ -86,6 +96,7 @@ pub(crate) async fn serve<R: Routes>(
     );
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
+        () = patience.ended() => return,
         () = stopped(&mut stop) => {
             connection.as_mut().graceful_shutdown();
             connection.await
@@ -113,11 +124,14 @@ async fn respond<R: Routes>(
     head: Parts,
     mut body: RequestBody,
 ) -> Result<Response<Encoded>, ClientGone> {
+    link.begin_request();
     let path = decoded_path(head.uri.path());
     let exchange =
         Exchange { head: &head, path: &path, body: &mut body, peer, link };
     let mut answer = routes.answer(exchange).await?;
-    if !body.discard().await {
+    // Behind a body in chunks no head is looked for: see `Heads`.
+    let in_chunks = head.headers.contains_key(TRANSFER_ENCODING);
+    if !body.discard().await || in_chunks {
         let close = HeaderValue::from_static("close");
         answer.headers_mut().insert(CONNECTION, close);
         unread.store(true, Ordering::Relaxed);

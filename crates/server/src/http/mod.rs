@@ -6,17 +6,23 @@ mod body;
 mod compression;
 mod connection;
 mod failure;
+mod heads;
 mod json;
+mod memory;
 mod path;
+mod places;
 mod socket;
 
 pub(crate) use address::ClientAddresses;
 pub(crate) use answer::{
-    Answer, Body, Page, failure, json, method_not_allowed, no_content, page,
+    Answer, Body, Page, crowded, failure, json, method_not_allowed, no_content,
+    page,
 };
 pub(crate) use body::{BodyError, BodyMemory, RequestBody};
 pub(crate) use compression::compressed;
 pub(crate) use connection::{ClientGone, Exchange, Routes, serve, stopped};
 pub(crate) use json::text as json_text;
+pub(crate) use memory::AnswerMemory;
 pub(crate) use path::decoded as decoded_path;
+pub(crate) use places::{Places, Seat};
 pub(crate) use socket::Link;

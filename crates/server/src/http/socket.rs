@@ -22,7 +22,10 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 
+use super::AnswerMemory;
 use super::failure::with_body;
+use super::heads::Heads;
+use super::places::Patience;
 
 /// What every answer begins with.
 const PROBE: &[u8] = b"HTTP/1.";
@@ -34,6 +37,15 @@ const PROBE_AGAIN: Duration = Duration::from_millis(500);
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// Bytes that a client takes in a second, at the least.
 const SLOWEST_RATE: u64 = 64 * 1024;
+/// Time for a large answer where the memory of answers is used up, besides
+/// that for its bytes at [`CROWDED_RATE`].
+const CROWDED_TIME: Duration = Duration::from_secs(2);
+/// Bytes that a client takes in a second there.
+const CROWDED_RATE: u64 = 4 << 20;
+/// Answers up to this size are taken in their time, crowded or not.
+const SMALL_ANSWER_BYTES: u64 = 64 * 1024;
+/// How soon a deadline is looked at again, since it may have come nearer.
+const DEADLINE_AGAIN: Duration = Duration::from_secs(1);
 /// What is read after the last answer of a connection, so that closing does
 /// not reset it under an answer that is still on its way.
 const LINGER_BYTES: usize = 4 << 20;
@@ -47,27 +59,53 @@ pub(crate) struct Link {
     flushed: AtomicBool,
     /// Bytes of [`PROBE`] that were sent ahead of hyper's answer.
     probed: AtomicUsize,
-    /// When the answer that is being written must have been taken.
-    deadline: Mutex<Instant>,
+    /// The answer that is being written.
+    answer: Mutex<Sending>,
+    /// Whether a request waits for its answer.
+    busy: AtomicBool,
+    patience: Arc<Patience>,
+    memory: AnswerMemory,
+}
+
+/// How long an answer may take.
+#[derive(Clone, Copy, Debug)]
+struct Sending {
+    begun: Instant,
+    bytes: u64,
 }
 
 /// The socket as hyper sees it.
 #[derive(Debug)]
 pub(crate) struct Socket {
     link: Arc<Link>,
+    heads: Heads,
     overdue: Option<Pin<Box<Sleep>>>,
     /// What is being sent in place of hyper's own failure.
     replacement: Bytes,
 }
 
 impl Link {
-    pub(crate) fn new(stream: TcpStream) -> Self {
+    pub(crate) fn new(
+        stream: TcpStream,
+        patience: Arc<Patience>,
+        memory: AnswerMemory,
+    ) -> Self {
+        let answer = Sending { begun: Instant::now(), bytes: 0 };
         Self {
             stream,
             flushed: AtomicBool::new(true),
             probed: AtomicUsize::new(0),
-            deadline: Mutex::new(Instant::now() + ANSWER_TIME),
+            answer: Mutex::new(answer),
+            busy: AtomicBool::new(false),
+            patience,
+            memory,
         }
+    }
+
+    /// A request has come.
+    pub(crate) fn begin_request(&self) {
+        self.busy.store(true, Ordering::Relaxed);
+        self.patience.pause();
     }
 
     /// Resolves when the client has gone away. To be awaited only while a
@@ -94,10 +132,12 @@ impl Link {
 
     /// Starts the clock for an answer of this many bytes.
     pub(crate) fn begin_answer(&self, bytes: u64) {
-        let time = ANSWER_TIME + Duration::from_secs(bytes / SLOWEST_RATE);
-        let mut deadline =
-            self.deadline.lock().unwrap_or_else(PoisonError::into_inner);
-        *deadline = Instant::now() + time;
+        let mut answer =
+            self.answer.lock().unwrap_or_else(PoisonError::into_inner);
+        *answer = Sending { begun: Instant::now(), bytes };
+        // Before anything of the answer can be flushed.
+        self.flushed.store(false, Ordering::Relaxed);
+        self.busy.store(false, Ordering::Relaxed);
     }
 
     /// Takes what the client still sends, for a moment, until it closes.
@@ -150,14 +190,23 @@ impl Link {
         }
     }
 
+    /// When the answer must have been taken.
     fn deadline(&self) -> Instant {
-        *self.deadline.lock().unwrap_or_else(PoisonError::into_inner)
+        let answer =
+            *self.answer.lock().unwrap_or_else(PoisonError::into_inner);
+        let Sending { begun, bytes } = answer;
+        if bytes > SMALL_ANSWER_BYTES && self.memory.is_crowded() {
+            let seconds = Duration::from_secs(bytes / CROWDED_RATE);
+            return begun + CROWDED_TIME + seconds;
+        }
+        begun + ANSWER_TIME + Duration::from_secs(bytes / SLOWEST_RATE)
     }
 }
 
 impl Socket {
     pub(crate) fn new(link: Arc<Link>) -> Self {
-        Self { link, overdue: None, replacement: Bytes::new() }
+        let heads = Heads::new();
+        Self { link, heads, overdue: None, replacement: Bytes::new() }
     }
 
     fn poll_send(
@@ -181,14 +230,18 @@ impl Socket {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        let deadline = self.link.deadline();
-        let overdue =
-            self.overdue.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
-        if overdue.deadline() != deadline {
-            overdue.as_mut().reset(deadline);
+        loop {
+            let now = Instant::now();
+            let deadline = self.link.deadline();
+            if deadline <= now {
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
+            let next = deadline.min(now + DEADLINE_AGAIN);
+            let overdue =
+                self.overdue.get_or_insert_with(|| Box::pin(sleep_until(next)));
+            overdue.as_mut().reset(next);
+            ready!(overdue.as_mut().poll(cx));
         }
-        ready!(overdue.as_mut().poll(cx));
-        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
@@ -198,13 +251,17 @@ impl AsyncRead for Socket {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let stream = &self.link.stream;
+        let this = self.get_mut();
+        let stream = &this.link.stream;
         loop {
             ready!(stream.poll_read_ready(cx))?;
-            match stream.try_read(buffer.initialize_unfilled()) {
+            let free = buffer.initialize_unfilled();
+            match stream.try_read(free) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 result => {
-                    buffer.advance(result?);
+                    let count = result?;
+                    this.heads.read(&mut free[..count]);
+                    buffer.advance(count);
                     return Poll::Ready(Ok(()));
                 }
             }
@@ -228,6 +285,7 @@ impl AsyncWrite for Socket {
     ) -> Poll<io::Result<usize>> {
         let this = &mut *self;
         this.link.flushed.store(false, Ordering::Relaxed);
+        this.link.patience.pause();
         let first = buffers.iter().find(|buffer| !buffer.is_empty());
         let Some(first) = first else { return Poll::Ready(Ok(0)) };
 
@@ -261,6 +319,9 @@ impl AsyncWrite for Socket {
         _: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
         self.link.flushed.store(true, Ordering::Relaxed);
+        if !self.link.busy.load(Ordering::Relaxed) {
+            self.link.patience.begin();
+        }
         Poll::Ready(Ok(()))
     }
 

@@ -11,8 +11,8 @@ use bytes::Bytes;
 use http::{Method, StatusCode};
 
 use crate::http::{
-    Answer, BodyError, RequestBody, failure, json, json_text,
-    method_not_allowed, no_content,
+    Answer, AnswerMemory, BodyError, RequestBody, crowded, failure, json,
+    json_text, method_not_allowed, no_content,
 };
 
 use store::{ReplaceError, Store};
@@ -22,12 +22,13 @@ use wire::ProductFields;
 #[derive(Debug)]
 pub(crate) struct Products {
     store: Store,
+    memory: AnswerMemory,
 }
 
 impl Products {
     /// An empty catalogue that holds this many bytes.
-    pub(crate) fn new(capacity: u64) -> Self {
-        Self { store: Store::new(capacity) }
+    pub(crate) fn new(capacity: u64, memory: AnswerMemory) -> Self {
+        Self { store: Store::new(capacity, memory.clone()), memory }
     }
 
     /// How many products there are, and the bytes that they use.
@@ -42,6 +43,9 @@ impl Products {
         body: &mut RequestBody,
     ) -> Answer {
         match *method {
+            // A list keeps what it shows in memory until it is taken, even
+            // when the store has moved on.
+            Method::GET if self.memory.is_crowded() => crowded(),
             Method::GET => json(StatusCode::OK, self.store.list()),
             Method::POST => self.create(body).await.unwrap_or_else(Into::into),
             _ => method_not_allowed("/products", "GET, POST"),

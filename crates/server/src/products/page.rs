@@ -3,11 +3,13 @@
 
 use std::sync::OnceLock;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
+
+use crate::http::AnswerMemory;
 
 /// Records from this size on stand in the list as they are; smaller ones are
 /// copied together, so that the list has few pieces.
-const LARGE: usize = 4 * 1024;
+pub(super) const LARGE: usize = 4 * 1024;
 /// Memory of a product besides its text: its slot, its counter, and its share
 /// of allocators' rounding.
 const PRODUCT_BYTES: u64 = 128;
@@ -64,25 +66,25 @@ impl Page {
     }
 
     /// All records in order, in few pieces.
-    pub(super) fn chunks(&self) -> &[Bytes] {
-        self.chunks.get_or_init(|| self.joined())
+    pub(super) fn chunks(&self, memory: &AnswerMemory) -> &[Bytes] {
+        self.chunks.get_or_init(|| self.joined(memory))
     }
 
-    fn joined(&self) -> Box<[Bytes]> {
+    fn joined(&self, memory: &AnswerMemory) -> Box<[Bytes]> {
         let mut chunks = Vec::new();
-        let mut small = BytesMut::new();
+        let mut small = Vec::new();
         for (_, record) in &self.records {
             if record.len() < LARGE {
                 small.extend_from_slice(record);
                 continue;
             }
             if !small.is_empty() {
-                chunks.push(exact(&mut small));
+                chunks.push(exact(&mut small, memory));
             }
             chunks.push(record.clone());
         }
         if !small.is_empty() {
-            chunks.push(exact(&mut small));
+            chunks.push(exact(&mut small, memory));
         }
         chunks.into()
     }
@@ -93,8 +95,8 @@ impl Page {
 }
 
 /// The text in an allocation of its own size, and the buffer empty again.
-fn exact(buffer: &mut BytesMut) -> Bytes {
-    let chunk = Bytes::copy_from_slice(buffer);
+fn exact(buffer: &mut Vec<u8>, memory: &AnswerMemory) -> Bytes {
+    let chunk = memory.count(buffer.as_slice().to_vec());
     buffer.clear();
     chunk
 }

@@ -6,7 +6,9 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use bytes::Bytes;
 
-use super::page::{PAGE_BYTES, Page, cost};
+use crate::http::AnswerMemory;
+
+use super::page::{LARGE, PAGE_BYTES, Page, cost};
 use super::price;
 use super::wire::ProductFields;
 
@@ -20,6 +22,8 @@ pub(super) struct Store {
     state: RwLock<State>,
     /// Most bytes of memory.
     capacity: u64,
+    /// Counts what lists are made of.
+    memory: AnswerMemory,
 }
 
 #[derive(Debug)]
@@ -44,9 +48,9 @@ pub(super) enum ReplaceError {
 
 impl Store {
     /// An empty store of this many bytes.
-    pub(super) fn new(capacity: u64) -> Self {
+    pub(super) fn new(capacity: u64, memory: AnswerMemory) -> Self {
         let state = State { pages: BTreeMap::new(), next_id: 1, used: 0 };
-        Self { state: RwLock::new(state), capacity }
+        Self { state: RwLock::new(state), capacity, memory }
     }
 
     /// Adds a product under the next id and gives its JSON. A full store uses
@@ -58,7 +62,7 @@ impl Store {
         let tail = tail(product);
         let mut state = self.write();
         let id = state.next_id;
-        let record = record(id, &tail);
+        let record = self.record(id, &tail);
         let new_page = !state.pages.contains_key(&page_of(id));
         let added = cost(&record) + if new_page { PAGE_BYTES } else { 0 };
         let used = state.used + added;
@@ -83,7 +87,7 @@ impl Store {
         id: i64,
         product: &ProductFields,
     ) -> Result<Bytes, ReplaceError> {
-        let record = record(id, &tail(product));
+        let record = self.record(id, &tail(product));
         let mut state = self.write();
         let old = state.get(id).map(cost).ok_or(ReplaceError::NotFound)?;
         let used = state.used - old + cost(&record);
@@ -122,7 +126,7 @@ impl Store {
         {
             let state = self.read();
             for page in state.pages.values() {
-                pieces.extend_from_slice(page.chunks());
+                pieces.extend_from_slice(page.chunks(&self.memory));
             }
         }
         if let Some(first) = pieces.get_mut(1) {
@@ -137,6 +141,20 @@ impl Store {
         let state = self.read();
         let products = state.pages.values().map(|page| page.len() as u64);
         (products.sum(), state.used)
+    }
+
+    /// A product as pages keep it: behind a comma.
+    fn record(&self, id: i64, tail: &[u8]) -> Bytes {
+        // Room for the longest id.
+        let mut record = Vec::with_capacity(tail.len() + 27);
+        // Writing to a Vec cannot fail.
+        let _ = write!(record, ",{{\"id\":{id}");
+        record.extend_from_slice(tail);
+        if record.len() < LARGE {
+            // Lists have a copy, and that counts.
+            return record.into();
+        }
+        self.memory.count(record)
     }
 
     // A panic under the lock would be a bug that leaves the maps whole.
@@ -168,16 +186,6 @@ fn tail(product: &ProductFields) -> Vec<u8> {
     price::write(product.price, &mut tail);
     tail.push(b'}');
     tail
-}
-
-/// A product as pages keep it: behind a comma.
-fn record(id: i64, tail: &[u8]) -> Bytes {
-    // Room for the longest id.
-    let mut record = Vec::with_capacity(tail.len() + 27);
-    // Writing to a Vec cannot fail.
-    let _ = write!(record, ",{{\"id\":{id}");
-    record.extend_from_slice(tail);
-    record.into()
 }
 
 /// A record, or records in a row, without the comma in front.

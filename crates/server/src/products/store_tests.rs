@@ -6,6 +6,10 @@ use proptest::prelude::*;
 
 use super::*;
 
+fn store(capacity: u64) -> Store {
+    Store::new(capacity, AnswerMemory::new(u64::MAX))
+}
+
 fn product(name: &str, price: f64) -> ProductFields {
     ProductFields { name: name.to_owned(), price }
 }
@@ -20,7 +24,7 @@ fn listed(store: &Store) -> Vec<serde_json::Value> {
 
 #[test]
 fn a_product_is_created_read_replaced_and_removed() {
-    let store = Store::new(1 << 20);
+    let store = store(1 << 20);
     assert_eq!(store.list().concat(), b"[]");
     let json = store.create(&product("a \"b\"", 9.99)).unwrap();
     assert_eq!(json, r#"{"id":1,"name":"a \"b\"","price":9.99}"#);
@@ -42,7 +46,7 @@ fn a_product_is_created_read_replaced_and_removed() {
 
 #[test]
 fn a_full_store_changes_nothing_and_uses_no_id() {
-    let store = Store::new(2_000);
+    let store = store(2_000);
     let mut stored = 0;
     while store.create(&product("name", 1.0)).is_ok() {
         stored += 1;
@@ -60,7 +64,7 @@ fn a_full_store_changes_nothing_and_uses_no_id() {
 
 #[test]
 fn large_products_are_listed_between_small_ones() {
-    let store = Store::new(1 << 20);
+    let store = store(1 << 20);
     let long = "x".repeat(10_000);
     let names = ["a", "b", &long, &long, "c"];
     for name in names {
@@ -77,7 +81,7 @@ fn large_products_are_listed_between_small_ones() {
 fn writers_at_once_get_every_id_once() {
     const WRITERS: i64 = 64;
     const EACH: i64 = 50;
-    let store = Store::new(64 << 20);
+    let store = store(64 << 20);
     let start = Barrier::new(usize::try_from(WRITERS).unwrap());
     let ids = std::thread::scope(|scope| {
         let writers: Vec<_> = (0..WRITERS)
@@ -137,7 +141,7 @@ proptest! {
 
     #[test]
     fn the_store_does_what_a_map_does(steps in steps()) {
-        let store = Store::new(u64::MAX);
+        let store = store(u64::MAX);
         let mut model = BTreeMap::new();
         let mut next_id = 1;
         for step in steps {

@@ -2,6 +2,7 @@
 
 mod answers;
 mod clients;
+mod crowd;
 mod ends;
 mod limits;
 mod runs;
@@ -41,19 +42,14 @@ impl TestServer {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (runner, runs) = TestRunner::new();
-        let connections = settings.connections;
+        let places = settings.places();
         let app = Arc::new(App::new(runner, settings));
         let (stop, stopped) = oneshot::channel();
         let shutdown = async {
             let _ = stopped.await;
         };
-        let ended = tokio::spawn(accept(
-            app,
-            vec![listener],
-            connections,
-            shutdown,
-            drain,
-        ));
+        let ended =
+            tokio::spawn(accept(app, vec![listener], places, shutdown, drain));
         Self { address, runs, stop: Some(stop), ended }
     }
 
