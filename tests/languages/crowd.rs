@@ -1,18 +1,13 @@
 //! Every language at once, many times: each answer its own, and nothing of
 //! any run left behind.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{scope, sleep};
-use std::time::Duration;
+use std::thread::scope;
 
 use serde_json::{Value, json};
 
-use crate::image_folder::image_folder;
-use crate::life::{eventually, groups_of};
+use crate::life::eventually;
 use crate::service::{self, Server};
+use crate::traces::{Traces, descendants, watched};
 
 /// Submissions of each language.
 const EACH: usize = 10;
@@ -85,8 +80,8 @@ fn ten_of_each_language_at_once() {
         ["--boxes=4", "--queue=200", "--queue-wait=120s", "--trusted-proxy"];
     let server = service::start(&[&flags[..], &["127.0.0.1"]].concat());
     let samples = samples_of(&server);
-    let before = Traces::of(&server);
-    let seen = watched(&server, || {
+    let before = Traces::of(server.pid());
+    let seen = watched(server.pid(), || {
         scope(|scope| {
             for number in 0..EACH {
                 for (client, sample) in (1..).zip(&samples) {
@@ -101,7 +96,7 @@ fn ten_of_each_language_at_once() {
         descendants(server.pid()) == before.processes
             && !seen.iter().any(|group| group.exists())
     });
-    assert_eq!(Traces::of(&server), before);
+    assert_eq!(Traces::of(server.pid()), before);
 }
 
 /// The samples of all languages that the server has.
@@ -143,85 +138,4 @@ fn ask(server: &Server, sample: &Sample, client: usize, number: usize) {
 
 fn shortened(answer: &Value) -> String {
     answer.to_string().chars().take(500).collect()
-}
-
-/// What a run could leave on the host.
-#[derive(Debug, PartialEq, Eq)]
-struct Traces {
-    processes: BTreeSet<i32>,
-    /// What each of them has mounted.
-    mounts: String,
-    /// What there is in the folders of the images that boxes mount on.
-    files: Vec<PathBuf>,
-}
-
-impl Traces {
-    fn of(server: &Server) -> Self {
-        let processes = descendants(server.pid());
-        let mounts = |pid: &i32| {
-            fs::read_to_string(format!("/proc/{pid}/mountinfo")).unwrap()
-        };
-        let entries = |folder: PathBuf| {
-            fs::read_dir(folder).into_iter().flatten().flatten()
-        };
-        let folders = entries(image_folder()).flat_map(|image| {
-            let rootfs = image.path().join("rootfs");
-            ["tmp", "box", "artifacts", "dev", "proc"].map(|f| rootfs.join(f))
-        });
-        let files = folders.flat_map(entries).map(|entry| entry.path());
-        Self {
-            mounts: processes.iter().map(mounts).collect(),
-            files: files.collect(),
-            processes,
-        }
-    }
-}
-
-/// The processes below `pid`, by asking every process for its parent.
-fn descendants(pid: i32) -> BTreeSet<i32> {
-    let parents: Vec<(i32, i32)> = fs::read_dir("/proc")
-        .unwrap()
-        .flatten()
-        .filter_map(|entry| {
-            let pid = entry.file_name().to_str()?.parse().ok()?;
-            let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
-            // Behind the name, which may hold anything: state, parent.
-            let (_, rest) = stat.rsplit_once(')')?;
-            let parent = rest.split_whitespace().nth(1)?.parse().ok()?;
-            Some((pid, parent))
-        })
-        .collect();
-    let mut found = BTreeSet::from([pid]);
-    loop {
-        let more = parents.iter().filter(|(pid, parent)| {
-            found.contains(parent) && !found.contains(pid)
-        });
-        let more: Vec<i32> = more.map(|(pid, _)| *pid).collect();
-        if more.is_empty() {
-            return found;
-        }
-        found.extend(more);
-    }
-}
-
-/// Does `what`, and gives every control group that its boxes were seen in.
-fn watched(server: &Server, what: impl FnOnce()) -> BTreeSet<PathBuf> {
-    let is_done = AtomicBool::new(false);
-    scope(|scope| {
-        let watcher = scope.spawn(|| {
-            let own = descendants(server.pid());
-            let own: BTreeSet<PathBuf> =
-                own.into_iter().flat_map(groups_of).collect();
-            let mut seen = BTreeSet::new();
-            while !is_done.load(Ordering::Relaxed) {
-                let now = descendants(server.pid());
-                seen.extend(now.into_iter().flat_map(groups_of));
-                sleep(Duration::from_millis(50));
-            }
-            &seen - &own
-        });
-        what();
-        is_done.store(true, Ordering::Relaxed);
-        watcher.join().unwrap()
-    })
 }

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::Case;
 use crate::service::{self, Server, compile};
+use crate::traces::groups_of;
 
 /// A program that sleeps longer than any test, and the name of its file by
 /// which its processes are found.
@@ -51,27 +52,6 @@ impl Sleeper {
     fn groups(&self) -> Vec<PathBuf> {
         groups_of(self.processes()[0])
     }
-}
-
-/// The folders of ours among a process's control groups; none when it has
-/// ended.
-pub(crate) fn groups_of(pid: i32) -> Vec<PathBuf> {
-    let text =
-        fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
-    let found = text.lines().filter_map(|line| {
-        let path = line.splitn(3, ':').nth(2)?;
-        path.contains("sandpiper-").then_some(path.trim_matches('/'))
-    });
-    let mounts = fs::read_to_string("/proc/mounts").unwrap();
-    let mounts: Vec<_> = mounts
-        .lines()
-        .filter_map(|line| line.split(' ').nth(1))
-        .filter(|mount| mount.starts_with("/sys/fs/cgroup"))
-        .collect();
-    found
-        .flat_map(|path| mounts.iter().map(move |m| Path::new(m).join(path)))
-        .filter(|folder| folder.exists())
-        .collect()
 }
 
 /// Waits for something that happens soon, or fails.

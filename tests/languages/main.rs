@@ -12,5 +12,7 @@ mod image_folder;
 mod life;
 mod service;
 mod together;
+#[path = "../traces.rs"]
+mod traces;
 
 use case::{Case, run};

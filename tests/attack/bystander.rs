@@ -1,0 +1,81 @@
+//! Another client, whose small program must be right and fast whatever
+//! others do.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::servers::{Server, client};
+
+/// How much slower it may be than on a machine that does nothing else.
+const SLOWER: u32 = 20;
+/// Runs of which one must be fast enough, when an attack has ended.
+const TRIES: usize = 5;
+
+pub(crate) struct Bystander {
+    /// The fastest run before any attack.
+    unloaded: Duration,
+}
+
+impl Bystander {
+    pub(crate) fn unloaded(server: &Server) -> Self {
+        let times = (0..TRIES).map(|_| hello(server).unwrap());
+        Self { unloaded: times.min().unwrap() }
+    }
+
+    /// Right each time, and fast once: other tests may run beside this one.
+    pub(crate) fn comes_after(&self, server: &Server) -> Result<(), String> {
+        let mut times = Vec::new();
+        for _ in 0..TRIES {
+            times.push(hello(server)?);
+            if times.iter().min().is_some_and(|time| self.is_fast(*time)) {
+                return Ok(());
+            }
+        }
+        Err(self.told("after it, hello takes", &times))
+    }
+
+    /// Right each time and mostly fast, as long as the attack goes on.
+    pub(crate) fn lives_beside(
+        &self,
+        server: &Server,
+        is_over: impl Fn() -> bool,
+    ) -> Result<(), String> {
+        let mut times = vec![hello(server)?];
+        while !is_over() {
+            times.push(hello(server)?);
+        }
+        times.sort();
+        if self.is_fast(times[times.len() / 2]) {
+            return Ok(());
+        }
+        Err(self.told("beside it, hello takes", &times))
+    }
+
+    fn is_fast(&self, time: Duration) -> bool {
+        time <= self.unloaded * SLOWER
+    }
+
+    fn told(&self, what: &str, times: &[Duration]) -> String {
+        format!("{what} {times:?}, and {:?} unloaded", self.unloaded)
+    }
+}
+
+/// One run of it, from the first byte to the last.
+fn hello(server: &Server) -> Result<Duration, String> {
+    let request = json!({
+        "language": "python",
+        "entryFile": "hello.py",
+        "files": [{"path": "hello.py", "content": "print('hello')"}],
+    });
+    let headers = ["Content-Type: application/json", &client(200)];
+    let body = request.to_string();
+    let start = Instant::now();
+    let reply = server.send("POST", "/api/compile", &headers, body);
+    let time = start.elapsed();
+    if reply.text() == r#"{"stdout":"hello\n","stderr":""}"# {
+        Ok(time)
+    } else {
+        Err(format!("hello gives {}: {}", reply.status, reply.text()))
+    }
+}

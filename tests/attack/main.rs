@@ -1,0 +1,111 @@
+//! Attacks as data, sent to the running service: one file an attack, each
+//! with a control that shows that the attack would be seen to succeed. Needs
+//! the images.
+
+#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+
+mod bystander;
+mod canaries;
+mod case;
+mod control;
+mod exhaustion;
+#[path = "../image_folder.rs"]
+mod image_folder;
+mod program;
+mod request;
+mod servers;
+mod suite;
+mod text;
+#[path = "../traces.rs"]
+mod traces;
+
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
+
+use libtest_mimic::{Arguments, Completion, Trial};
+
+use canaries::SECRET;
+use case::Case;
+use program::Shown;
+use suite::Suite;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    #[expect(clippy::disallowed_methods, reason = "a canary of the tests")]
+    let Some(secret) = env::var_os(SECRET) else {
+        return with_secret();
+    };
+    let secret = secret.into_string().unwrap();
+    let cases: Vec<(String, Result<Case, String>)> = cases()
+        .into_iter()
+        .filter(|(name, _)| is_chosen(&arguments, name))
+        .map(|(name, text)| {
+            let case = Case::read(&name, &text);
+            (name, case)
+        })
+        .collect();
+    // A listing starts nothing.
+    let suite = if arguments.list {
+        None
+    } else {
+        let right = cases.iter().filter_map(|(_, case)| case.as_ref().ok());
+        Some(Arc::new(Suite::start(secret, &right.collect::<Vec<_>>())))
+    };
+    let trials = cases.into_iter().map(|(name, case)| {
+        let suite = suite.clone();
+        Trial::ignorable_test(name, move || {
+            let suite = suite.ok_or("nothing was started")?;
+            Ok(match suite.check(&case?)? {
+                Shown::Yes => Completion::Completed,
+                Shown::No(reason) => Completion::ignored_with(reason),
+            })
+        })
+    });
+    let conclusion = libtest_mimic::run(&arguments, trials.collect());
+    // Ends the servers and removes the canaries.
+    drop(suite);
+    conclusion.exit_code()
+}
+
+/// Runs this program again with a secret in its environment, which every
+/// process that it starts has then, the servers among them.
+fn with_secret() -> ExitCode {
+    let status = Command::new("/proc/self/exe")
+        .args(env::args().skip(1))
+        .env(SECRET, canaries::random())
+        .status()
+        .unwrap();
+    ExitCode::from(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1))
+}
+
+/// Every attack: its `<kind>/<name>` and its text.
+fn cases() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/attack");
+    let mut cases = Vec::new();
+    for folder in fs::read_dir(&root).unwrap() {
+        let folder = folder.unwrap().path();
+        if !folder.is_dir() {
+            continue;
+        }
+        for file in fs::read_dir(folder).unwrap() {
+            let path = file.unwrap().path();
+            let text = fs::read_to_string(&path).unwrap();
+            let name = path.strip_prefix(&root).unwrap().with_extension("");
+            cases.push((name.to_str().unwrap().to_owned(), text));
+        }
+    }
+    cases.sort();
+    cases
+}
+
+/// What libtest-mimic will decide, known before servers are started.
+fn is_chosen(arguments: &Arguments, name: &str) -> bool {
+    let is_named = |part: &String| {
+        if arguments.exact { name == part } else { name.contains(part) }
+    };
+    arguments.filter.as_ref().is_none_or(is_named)
+        && !arguments.skip.iter().any(is_named)
+}

@@ -1,0 +1,296 @@
+//! A program that attacks, and what must come of it.
+
+use std::collections::BTreeMap;
+use std::thread::{scope, sleep};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::canaries;
+use crate::control::{self, Control, Place};
+use crate::servers::{Server, client};
+use crate::suite::Suite;
+use crate::text::{Values, fill, with};
+
+/// The shape of a file. `@name@` in a text of it is a canary's place, or a
+/// value of `set`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Program {
+    pub(crate) language: String,
+    /// Ways in.
+    #[serde(default = "over_http")]
+    via: Vec<Way>,
+    #[serde(flatten)]
+    source: Source,
+    /// Values of this attack, which its control may have otherwise.
+    #[serde(default)]
+    pub(crate) set: Values,
+    /// What the output holds if the attack succeeds: the control's does, and
+    /// this one's does not. The secret is never in it.
+    #[serde(default = "secret")]
+    pub(crate) success: String,
+    /// All of stdout.
+    stdout: Option<String>,
+    #[serde(default)]
+    stdout_has: Vec<String>,
+    #[serde(default)]
+    stderr_has: Vec<String>,
+    /// The `Sandpiper-Exit` header; any of these.
+    #[serde(default = "exited")]
+    exit: Vec<String>,
+    /// Another program, that leaves something for this one to find.
+    writer: Option<Writer>,
+    /// To run where times are short.
+    #[serde(default)]
+    pub(crate) short: bool,
+    pub(crate) control: Control,
+}
+
+/// A submission as it stands in a file.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Source {
+    /// May be missing where there is one file.
+    pub(crate) entry: Option<String>,
+    #[serde(default)]
+    pub(crate) files: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(crate) stdin: String,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Way {
+    Http,
+    /// `sandpiper run`.
+    Run,
+}
+
+/// It must print `written`, and stay for a while where it is to be met.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Writer {
+    when: When,
+    #[serde(flatten)]
+    source: Source,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum When {
+    /// Its run is over when the attack begins.
+    Before,
+    /// It runs as long as the attack does.
+    Meanwhile,
+}
+
+/// Whether the control showed that a success would be seen.
+pub(crate) enum Shown {
+    Yes,
+    No(String),
+}
+
+/// What came of a program.
+#[derive(Debug)]
+pub(crate) struct Ending {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    /// As the header tells it, or the exit code where there is none.
+    pub(crate) exit: String,
+}
+
+fn over_http() -> Vec<Way> {
+    vec![Way::Http]
+}
+
+fn secret() -> String {
+    "@secret@".to_owned()
+}
+
+fn exited() -> Vec<String> {
+    vec!["stage=run; code=0".to_owned()]
+}
+
+impl Program {
+    /// Shows that a success would be seen; or says why it could not be shown
+    /// on this host.
+    pub(crate) fn control(&self, suite: &Suite) -> Result<Shown, String> {
+        let mut values = self.values(suite, &self.control.set)?;
+        if let Some(writer) = &self.writer {
+            let when = format!("{:?}", writer.when).to_lowercase();
+            values.insert("when".to_owned(), when);
+        }
+        let writer = self.writer.as_ref().map(|writer| &writer.source);
+        let source = self.control.source(&self.source, writer);
+        let source = source.filled(&values)?;
+        let ending = match self.control.on {
+            Place::Host | Place::Namespace => {
+                control::bare(&self.language, &source, self.control.on)
+            }
+            Place::Box => over(suite.server(self), &self.language, &source, 1),
+        };
+        let ending = ending.map_err(|error| format!("control: {error}"))?;
+        let success = fill(&self.success, &values)?;
+        let is_seen = ending.stdout.contains(&success)
+            || ending.stderr.contains(&success)
+            || suite.canaries.heard(&values["id"]);
+        match &self.control.unless {
+            _ if is_seen => Ok(Shown::Yes),
+            Some(reason) => Ok(Shown::No(reason.clone())),
+            None => Err(format!("control: {ending:#?}")),
+        }
+    }
+
+    /// The attack, on every way.
+    pub(crate) fn attack(&self, suite: &Suite) -> Result<(), String> {
+        for way in &self.via {
+            let values = self.values(suite, &Values::new())?;
+            let source = self.source.filled(&values)?;
+            let server = suite.server(self);
+            let attempt = || match way {
+                Way::Http => over(server, &self.language, &source, 2),
+                Way::Run => control::command(&self.language, &source),
+            };
+            let ending = match &self.writer {
+                None => attempt()?,
+                Some(writer) => {
+                    let writer = (writer.when, writer.source.filled(&values)?);
+                    self.after_writer(server, &writer, attempt)?
+                }
+            };
+            let faults = self.faults(&ending, *way, suite, &values)?;
+            if !faults.is_empty() {
+                let faults = faults.join("\n");
+                return Err(format!("{way:?}: {faults}\n{ending:#?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The attack behind the writer, or beside it.
+    fn after_writer(
+        &self,
+        server: &Server,
+        (when, writer): &(When, Source),
+        attempt: impl FnOnce() -> Result<Ending, String>,
+    ) -> Result<Ending, String> {
+        let write = || {
+            let written = over(server, &self.language, writer, 3)?;
+            let is_right = written.stdout.contains("written");
+            if is_right { Ok(()) } else { Err(format!("writer: {written:#?}")) }
+        };
+        if *when == When::Before {
+            write()?;
+            return attempt();
+        }
+        scope(|scope| {
+            let writer = scope.spawn(write);
+            // It has written by now, or soon: the attack tries for a while.
+            sleep(Duration::from_millis(500));
+            let ending = attempt()?;
+            if writer.is_finished() {
+                return Err("the writer ended before the attack".to_owned());
+            }
+            writer.join().expect("it does not panic")?;
+            Ok(ending)
+        })
+    }
+
+    fn values(&self, suite: &Suite, more: &Values) -> Result<Values, String> {
+        let mut values = suite.values().clone();
+        // A word of this attempt alone.
+        values.insert("id".to_owned(), canaries::random());
+        with(&with(&values, &self.set)?, more)
+    }
+
+    fn faults(
+        &self,
+        ending: &Ending,
+        way: Way,
+        suite: &Suite,
+        values: &Values,
+    ) -> Result<Vec<String>, String> {
+        let mut faults = Vec::new();
+        for success in [&fill(&self.success, values)?, &values["secret"]] {
+            if ending.stdout.contains(success)
+                || ending.stderr.contains(success)
+            {
+                faults.push(format!("it succeeded: {success:?} is there"));
+            }
+        }
+        if suite.canaries.heard(&values["id"]) {
+            faults.push("it succeeded: the host was told".to_owned());
+        }
+        let stdout = &ending.stdout;
+        if self.stdout.as_ref().is_some_and(|expected| expected != stdout) {
+            faults.push("stdout is another".to_owned());
+        }
+        for (parts, found) in [
+            (&self.stdout_has, &ending.stdout),
+            (&self.stderr_has, &ending.stderr),
+        ] {
+            let parts = parts.iter().filter(|part| !found.contains(*part));
+            faults.extend(parts.map(|part| format!("{part:?} is missing")));
+        }
+        let is_expected = self.exit.iter().any(|exit| match way {
+            Way::Http => *exit == ending.exit,
+            Way::Run => control::exit_code(exit) == ending.exit,
+        });
+        if !is_expected {
+            faults.push(format!("it ended otherwise: {}", ending.exit));
+        }
+        Ok(faults)
+    }
+}
+
+impl Source {
+    fn filled(&self, values: &Values) -> Result<Self, String> {
+        let file = |(path, text): (&String, &String)| {
+            Ok((fill(path, values)?, fill(text, values)?))
+        };
+        let files: Result<_, String> = self.files.iter().map(file).collect();
+        let entry = self.entry.as_ref().map(|entry| fill(entry, values));
+        Ok(Self {
+            entry: entry.transpose()?,
+            files: files?,
+            stdin: fill(&self.stdin, values)?,
+        })
+    }
+
+    pub(crate) fn entry(&self) -> Result<&str, String> {
+        match (&self.entry, self.files.keys().next()) {
+            (Some(entry), _) => Ok(entry),
+            (None, Some(only)) if self.files.len() == 1 => Ok(only),
+            _ => Err("several files need an `entry`".to_owned()),
+        }
+    }
+}
+
+/// Sends it to the server as this client.
+fn over(
+    server: &Server,
+    language: &str,
+    source: &Source,
+    number: u8,
+) -> Result<Ending, String> {
+    let files = source.files.iter();
+    let files =
+        files.map(|(path, content)| json!({"path": path, "content": content}));
+    let request = json!({
+        "language": language,
+        "entryFile": source.entry()?,
+        "files": files.collect::<Vec<_>>(),
+        "stdin": source.stdin,
+    });
+    let headers = ["Content-Type: application/json", &client(number)];
+    let body = request.to_string();
+    let reply = server.send("POST", "/api/compile", &headers, body);
+    if reply.status != 200 {
+        return Err(format!("{}: {}", reply.status, reply.text()));
+    }
+    let answer = reply.json();
+    let text = |name: &str| answer[name].as_str().unwrap().to_owned();
+    let exit = reply.header("sandpiper-exit").unwrap().to_owned();
+    Ok(Ending { stdout: text("stdout"), stderr: text("stderr"), exit })
+}
