@@ -7,10 +7,10 @@ export CARGO_TARGET_DIR
 # The explicit target is that of .cargo/config.toml.
 binary = $(CARGO_TARGET_DIR)/$(shell rustc -vV | sed -n 's/^host: //p')/release/sandpiper
 
-.PHONY: help run test check build images lint bench clean setup web
+.PHONY: help run test check build images lint bench screenshots clean setup web
 
 help: ## say what there is
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
 
 run: build ## install what is missing, build, and serve on port 8080
 	@scripts/run $(binary)
@@ -36,6 +36,9 @@ lint: web ## format, lints and licences
 bench: images ## measurements against other ways to do the same
 	cargo bench --package sandpiper-sandbox --bench sandbox
 	cargo bench --package sandpiper --bench languages
+
+screenshots: images ## pictures of the editor page, in every language and theme
+	@scripts/screenshots $(binary)
 
 clean: ## remove what was built; images stay (sandpiper images remove)
 	cargo clean
