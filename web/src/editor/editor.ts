@@ -158,11 +158,12 @@ export class Editor {
       // Before the default, which would insert a line.
       Prec.highest(keymap.of([run])),
       this.readOnly.of(readOnlyExtension(this.isReadOnly)),
+      // The marks are left of the numbers.
+      lintGutter(),
       parameters.lineNumbers ? [lineNumbers(), highlightActiveLineGutter()] : [],
       parameters.wrap ? EditorView.lineWrapping : [],
       EditorState.tabSize.of(parameters.tabSize),
       indentUnit.of(" ".repeat(parameters.tabSize)),
-      lintGutter(),
       pointedLines,
       highlightSpecialChars(),
       history(),

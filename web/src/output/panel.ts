@@ -14,6 +14,8 @@ export class OutputPanel {
   private readonly streams = byId("streams");
   private readonly status = byId("status");
   private readonly alert = byId("alert");
+  /** What stands there before the first run. */
+  private readonly invitation = this.streams.querySelector(".invitation");
   private readonly times = element("details", { class: "times", hidden: true });
   private readonly tools = element("div", { class: "output-tools", role: "group", "aria-label": "Output tools" });
   private last: RunResult | null = null;
@@ -27,6 +29,8 @@ export class OutputPanel {
 
   constructor() {
     this.tools.hidden = true;
+    const key = this.invitation?.querySelector("kbd");
+    if (key && /Mac|iP/.test(navigator.platform)) key.textContent = "⌘";
     this.tools.append(this.wrapTool(), this.copyTool(), this.saveTool(), this.clearTool());
     this.status.after(element("div", { class: "output-bar" }, this.times, this.tools));
   }
@@ -126,6 +130,7 @@ export class OutputPanel {
     made.addEventListener("click", () => {
       this.clear();
       this.say("");
+      if (this.invitation !== null) this.streams.append(this.invitation);
       // The button has gone from under the focus.
       byId("run").focus({ preventScroll: true });
     });

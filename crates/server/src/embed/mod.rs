@@ -108,7 +108,7 @@ impl Embed {
             self.page(query.unwrap_or_default(), catalog, &nonce)
         } else {
             let message = "method not allowed on /embed";
-            (StatusCode::METHOD_NOT_ALLOWED, page::failure(message))
+            (StatusCode::METHOD_NOT_ALLOWED, page::failure(message, &nonce))
         };
         let mut answer = html(status, text);
         let headers = answer.headers_mut();
@@ -155,7 +155,7 @@ impl Embed {
             let known = LANGUAGES.map(|language| language.id).join(", ");
             let message =
                 format!("unknown lang {wanted:?}: the languages are {known}");
-            return (StatusCode::BAD_REQUEST, page::failure(&message));
+            return (StatusCode::BAD_REQUEST, page::failure(&message, nonce));
         };
         let PageLanguage { id, title, file, grammar } = *found;
         let path = file.to_owned();

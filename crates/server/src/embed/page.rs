@@ -12,7 +12,10 @@ const FAILURE: &str = include_str!("failure.html");
 /// The editor page, ready to run its files; they can be read without a script.
 pub(super) fn editor(page: &EditorPage<'_>) -> String {
     let mut files = String::new();
-    for file in page.files {
+    // The editor shows the entry first, so nothing moves when it comes.
+    let (entry, others): (Vec<_>, Vec<_>) =
+        page.files.iter().partition(|file| file.path == page.entry_file);
+    for file in entry.into_iter().chain(others) {
         // HTML drops one newline after the tag: the first is the one to drop.
         files += &format!(
             "<figure><figcaption>{}</figcaption><pre>\n{}</pre></figure>\n",
@@ -68,8 +71,8 @@ fn config(page: &EditorPage<'_>) -> String {
 }
 
 /// A page that says what is wrong with the request.
-pub(super) fn failure(message: &str) -> String {
-    filled(FAILURE, &[("message", &escaped(message))])
+pub(super) fn failure(message: &str, nonce: &str) -> String {
+    filled(FAILURE, &[("message", &escaped(message)), ("nonce", nonce)])
 }
 
 /// A template without its first line, which says what it is for, and with each
@@ -113,10 +116,14 @@ mod tests {
 
     #[test]
     fn files_are_shown_as_they_are() {
-        let files = [SourceFile {
-            path: "a&b.c".to_owned(),
-            content: "\nif (a < \"{{title}}\") {}\n</script>".to_owned(),
-        }];
+        let content = "\nif (a < \"{{title}}\") {}\n</script>";
+        let files =
+            [("a.h", "int b;"), ("a&b.c", content)].map(|(path, content)| {
+                SourceFile {
+                    path: path.to_owned(),
+                    content: content.to_owned(),
+                }
+            });
         let page = editor(&EditorPage {
             language: "c",
             title: "C",
@@ -135,7 +142,8 @@ mod tests {
         let shown = "<figcaption>a&amp;b.c</figcaption><pre>\n\nif (a &lt; \
                      &quot;{{title}}&quot;) {}\n&lt;/script&gt;</pre>";
         assert!(page.starts_with("<!DOCTYPE html>\n<html "), "{page}");
-        assert!(page.contains(shown), "{page}");
+        let (entry, other) = (page.find(shown), page.find("<pre>\nint b;"));
+        assert!(entry.is_some() && entry < other, "{page}");
         assert!(page.contains("data-language=\"c\""), "{page}");
         assert!(page.contains("href=\"embed/assets/cpp-3.js\""), "{page}");
         assert!(page.contains(r#""output":"tables""#), "{page}");

@@ -1,0 +1,63 @@
+// Nothing moves: the code stands where the server has put it when the editor
+// takes its place, and a run makes room where there was none asked for.
+
+import type { Page } from "@playwright/test";
+
+import { expect, test } from "./service";
+
+/** Where the first lines of code begin. */
+async function lines(page: Page, selector: string) {
+  await page.locator(selector).first().waitFor();
+  return page.evaluate((selector) => {
+    const code = document.querySelector(selector);
+    if (code === null) return [];
+    const walker = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+    const rows = new Map<number, number>();
+    for (let node = walker.nextNode(); node !== null && rows.size < 9; node = walker.nextNode()) {
+      for (const match of (node.textContent ?? "").matchAll(/\S/g)) {
+        const range = document.createRange();
+        range.setStart(node, match.index);
+        range.setEnd(node, match.index + 1);
+        const { x, y } = range.getBoundingClientRect();
+        rows.set(Math.round(y), Math.min(Math.round(x), rows.get(Math.round(y)) ?? Infinity));
+      }
+    }
+    return [...rows].slice(0, 8);
+  }, selector);
+}
+
+for (const width of [320, 1000]) {
+  for (const language of ["python", "web"]) {
+    test(`${language}, ${width} px: the editor shows the code where it was`, async ({ browser, service, page }) => {
+      const url = `${service.url}/embed?lang=${language}`;
+      const viewport = { width, height: 500 };
+      const context = await browser.newContext({ javaScriptEnabled: false, viewport });
+      const plain = await context.newPage();
+      await plain.goto(url);
+      const before = await lines(plain, "#code pre");
+      await context.close();
+      await page.setViewportSize(viewport);
+      await page.goto(url);
+      expect(before.length).toBe(8);
+      expect(await lines(page, ".cm-content")).toEqual(before);
+    });
+  }
+}
+
+for (const language of ["python", "react"]) {
+  test(`${language}: before the first run the code has the room, then both`, async ({ page, service }) => {
+    await page.setViewportSize({ width: 360, height: 640 });
+    await page.goto(`${service.url}/embed?lang=${language}`);
+    await page.locator(".cm-content").waitFor();
+    const share = async (part: string) => ((await page.locator(part).boundingBox())?.height ?? 0) / 640;
+    const invitation = page.locator(".invitation");
+    await expect(invitation).toBeInViewport();
+    expect(await share("#code")).toBeGreaterThan(0.6);
+    await page.locator("#run").click();
+    await expect(page.locator("#status")).toContainText("Finished");
+    await expect(invitation).toHaveCount(0);
+    expect(await share(".right")).toBeGreaterThan(0.36);
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    expect(overflow).toBe(0);
+  });
+}
