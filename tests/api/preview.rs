@@ -17,7 +17,7 @@ fn its_document_is_nobodys_and_loads_nothing() {
     assert_eq!(reply.header("content-type"), HTML);
     let policy = reply.header("content-security-policy").expect("a policy");
     let sandbox = directive(policy, "sandbox").expect("a sandbox");
-    assert_eq!(sandbox, "allow-scripts allow-forms allow-popups");
+    assert_eq!(sandbox, "allow-scripts allow-forms");
     assert_eq!(directive(policy, "default-src"), Some("'none'"));
     assert_eq!(directive(policy, "frame-ancestors"), Some("*"));
     for network in ["'self'", "http:", "https:", "ws"] {

@@ -1,27 +1,12 @@
 // The preview of a page: what it shows and says, what it cannot reach, and how
 // it is ended.
 
-import type { Frame, Page } from "@playwright/test";
+import AxeBuilder from "@axe-core/playwright";
 
+import { apart, lines, shown, submit, withFiles } from "./documents";
 import { embed, expect, test } from "./service";
 
-// Playwright turns site isolation off, without which nothing is apart.
-test.use({
-  launchOptions: {
-    executablePath: "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-gpu", "--disable-features=Translate", "--site-per-process"],
-  },
-});
-
-/** Has these files run when Run is pressed. */
-async function submit(page: Page, language: string, files: Readonly<Record<string, string>>) {
-  const list = Object.entries(files).map(([path, content]) => ({ path, content }));
-  const body = { language, entryFile: list[0]?.path ?? "", files: list };
-  await page.route("**/api/compile", (route) => route.continue({ postData: JSON.stringify(body) }));
-}
-
-const lines = (editor: Frame) => editor.locator(".console-log > ol > li");
-const shown = (editor: Frame) => editor.frameLocator(".preview iframe").frameLocator("iframe");
+test.use({ launchOptions: apart });
 
 for (const [language, part] of [["web", "#range"], ["react", "button"], ["vue", "button"]] as const) {
   test(`${language}: the starter is shown, without a complaint`, async ({ page, service, complaints }) => {
@@ -89,21 +74,6 @@ fetch("https://example.invalid/").catch(() => console.log("no network"));`;
   expect(await editor.evaluate(() => localStorage.getItem("kept"))).toBeNull();
 });
 
-test("a page that hangs is told, stopped and not started unasked", async ({ page, service }) => {
-  const html = "<!doctype html><script>console.log('before'); while (true) {}</script>";
-  await submit(page, "web", { "index.html": html });
-  const editor = await embed(page, service, "lang=web");
-  await editor.click("#run");
-  await expect(lines(editor)).toContainText(["before"]);
-  const stop = editor.locator(".preview-stop");
-  await expect(editor.locator(".preview-banner")).toContainText("not responding");
-  await stop.click();
-  await expect(editor.locator(".preview iframe")).toHaveCount(0);
-  const again = await embed(page, service, "lang=web&run=load");
-  await expect(again.locator(".preview-banner")).toContainText("did not respond the last time");
-  await expect(again.locator(".preview iframe")).toHaveCount(0);
-});
-
 test("a thousand lines are shown, the rest is counted", async ({ page, service }) => {
   const html = "<!doctype html><script>for (let i = 0; i < 5000; i++) console.log(i)</script>";
   await submit(page, "web", { "index.html": html });
@@ -111,4 +81,74 @@ test("a thousand lines are shown, the rest is counted", async ({ page, service }
   await editor.click("#run");
   await expect(lines(editor)).toHaveCount(1000);
   await expect(editor.locator(".console-bar")).toContainText("4000 more not shown");
+});
+
+test("the bar: reload, widths, backdrop; the keyboard comes out again", async ({ page, service, complaints }) => {
+  // It keeps Tab to itself, as an editor or a game does.
+  const html = `<!doctype html><p>wide</p><input><script>
+    addEventListener("keydown", (event) => { if (event.key === "Tab") event.preventDefault(); });
+    console.log("loaded", innerWidth)</script>`;
+  await page.goto(`${service.url}/embed?${withFiles("lang=web", { "index.html": html })}`);
+  const editor = page.mainFrame();
+  await expect(page.getByRole("button", { name: "Reload" })).toBeDisabled();
+  await page.click("#run");
+  await expect(lines(editor)).toHaveCount(1);
+  const frame = page.locator(".preview iframe");
+  await expect(frame).toHaveAttribute("title", /Esc, then Tab/);
+  for (const [name, width] of [["320 pixels wide", 320], ["768 pixels wide", 768]] as const) {
+    await page.getByTitle(name).click();
+    expect((await frame.boundingBox())?.width).toBe(width);
+    await expect(page.getByTitle(name)).toHaveAttribute("aria-pressed", "true");
+  }
+  await page.getByTitle("Full width").click();
+  expect((await frame.boundingBox())?.width).toBe((await page.locator(".preview-stage").boundingBox())?.width);
+  const backdrop = () => page.locator(".preview-stage").evaluate((stage) => getComputedStyle(stage).backgroundColor);
+  expect(await backdrop()).toBe("rgb(255, 255, 255)");
+  await page.getByRole("button", { name: "Dark backdrop" }).click();
+  expect(await backdrop()).toBe("rgb(27, 31, 36)");
+  await shown(editor).locator("p").evaluate((paragraph) => paragraph.remove());
+  await page.getByRole("button", { name: "Reload" }).click();
+  await expect(shown(editor).locator("p")).toHaveText("wide");
+
+  await shown(editor).locator("input").click();
+  await expect(page.locator(".preview-keys")).toBeVisible();
+  await page.keyboard.press("Tab");
+  await expect(frame).toBeFocused();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Tab");
+  await expect(page.getByTitle("All messages")).toBeFocused();
+  await expect(page.locator(".preview-keys")).toBeHidden();
+  await shown(editor).locator("input").click();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Shift+Tab");
+  await expect(page.getByRole("button", { name: "Reload" })).toBeFocused();
+  expect(complaints).toEqual([]);
+});
+
+test("axe finds nothing in preview and console", async ({ page, service }) => {
+  const html = `<!doctype html><script>console.warn({ a: 1 }); console.table([{ b: 2 }]); console.debug("d");
+    console.info("i"); fail()</script>`;
+  await page.goto(`${service.url}/embed?${withFiles("lang=web", { "index.html": html })}`);
+  await page.click("#run");
+  await expect(lines(page.mainFrame())).toHaveCount(5);
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    const found = await new AxeBuilder({ page }).include(".preview").include(".console").exclude("iframe").analyze();
+    expect(found.violations).toEqual([]);
+  }
+});
+
+test("what is hidden is not there; the page is", async ({ page, service }) => {
+  const check = async (hide: string, isThere: Readonly<Record<string, boolean>>) => {
+    await page.goto("about:blank");
+    const files = { "index.html": "<!doctype html><p>page</p><script>console.log(1)</script>" };
+    await page.goto(`${service.url}/embed?${withFiles(`lang=web&run=load&hide=${hide}`, files)}`);
+    await expect(shown(page.mainFrame()).locator("p")).toHaveText("page");
+    for (const [part, wanted] of Object.entries(isThere)) {
+      expect(await page.locator(part).isVisible(), `${hide}: ${part}`).toBe(wanted);
+    }
+  };
+  await check("", { ".console": true, "#run": true, "#tabs": true });
+  await check("console", { ".console": false, "#run": true });
+  await check("console,toolbar,tabs", { ".console": false, "#run": false, "#tabs": false });
 });

@@ -89,7 +89,15 @@ session.ended.listen((answer) => {
   if (answer.kind === "ran") showResult(answer);
 });
 
-new Embedding({ config, parameters, workspace, session, editor, edits });
+preview?.said.listen(({ isUncaught, text, place }) => {
+  const content = place === null ? undefined : submitted.files.find((file) => file.path === place.file)?.content;
+  // What was edited since has other lines.
+  if (!isUncaught || place === null || workspace.content(place.file) !== content) return;
+  const { file: path, line, column } = place;
+  editor.addMark({ path, line, column, severity: "error", message: text });
+});
+
+new Embedding({ config, parameters, workspace, session, editor, edits, preview });
 new Menu({ config, workspace, edits, notice });
 if (parameters.run === "load" && preview?.hungBefore !== true) void session.start();
 

@@ -4,7 +4,7 @@
 import { describe, expect, it } from "vitest";
 
 import { ConsolePatch } from "../src/preview/patch";
-import { MOST_ENTRIES, type FromFrame } from "../src/preview/protocol";
+import { MOST_AT_ONCE, MOST_ENTRIES, type FromFrame } from "../src/preview/protocol";
 import { Recorder } from "../src/preview/recorder";
 import { Jar, memoryStorage } from "../src/preview/shims";
 
@@ -51,18 +51,37 @@ describe("the console", () => {
     const { fake, recorder, words } = patched();
     for (let line = 0; line < MOST_ENTRIES + 500; line += 1) fake.log(line);
     expect(words().length).toBe(MOST_ENTRIES);
-    recorder.flush();
+    recorder.begin();
     expect(words().at(-1)).toBe("dropped 500");
     fake.clear();
     fake.log("again");
     expect(words().slice(-2)).toEqual(["clear", "log: again"]);
   });
 
+  it("sends no more before it is asked again, also when it is cleared each time", () => {
+    const { fake, recorder, words } = patched();
+    const say = (count: number) => {
+      for (let line = 0; line < count; line += 1) {
+        fake.clear();
+        fake.log(line);
+      }
+    };
+    say(MOST_AT_ONCE);
+    const sent = words().length;
+    expect(sent).toBe(MOST_AT_ONCE);
+    say(10);
+    expect(words().length).toBe(sent);
+    recorder.begin();
+    expect(words().slice(sent)).toEqual(["clear", "dropped 1"]);
+    say(1);
+    expect(words().slice(sent + 2)).toEqual(["clear", "log: 0"]);
+  });
+
   it("counts what repeats", () => {
     const { fake, recorder, words } = patched();
     for (let turn = 0; turn < 5; turn += 1) fake.log("tick");
-    recorder.flush();
-    recorder.flush();
+    recorder.begin();
+    recorder.begin();
     expect(words()).toEqual(["log: tick", "repeat 4"]);
     fake.log("tock");
     expect(words().at(-1)).toBe("log: tock");

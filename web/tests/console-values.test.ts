@@ -92,12 +92,13 @@ describe("formats", () => {
 
 describe("messages", () => {
   const values = formatted(["a", { b: [1] }, new Error("c")]);
-  const entry = { level: "log", values, depth: 0, table: null, stack: "" };
+  const entry = { level: "log", values, depth: 0, table: null, stack: "", isUncaught: false };
 
   it("are taken as they are made", () => {
     expect(readMessage({ type: "entry", entry })).toEqual({ type: "entry", entry });
     expect(readMessage({ type: "pong" })).toEqual({ type: "pong" });
     expect(readMessage({ type: "repeat", count: 3 })).toEqual({ type: "repeat", count: 3 });
+    expect(readMessage({ type: "leave", isBackwards: 1 })).toEqual({ type: "leave", isBackwards: false });
     const table = tabled(Array.from({ length: 500 }, (_, a) => ({ a })), undefined);
     expect(readMessage({ type: "entry", entry: { ...entry, table } })).not.toBeNull();
   });
@@ -109,8 +110,22 @@ describe("messages", () => {
       { type: "entry", entry: { ...entry, values: [{ type: "object", name: "a", items: [{}], more: 0 }] } },
       { type: "entry", entry: { ...entry, values: [{ type: "plain", kind: "x", text: "" }] } },
       { type: "entry", entry: { ...entry, table: { columns: ["a"], rows: [[{}]] } } },
+      { type: "entry", entry: { ...entry, isUncaught: "yes" } },
+      { type: "entry", entry: { ...entry, stack: "x".repeat(100_000) } },
+      { type: "entry", entry: { ...entry, values: Array(9).fill({ type: "text", text: "x".repeat(9999) }) } },
+      { type: "entry", entry: { ...entry, table: { columns: ["a"], rows: Array(90).fill(["x".repeat(999)]) } } },
     ]) {
-      expect(readMessage(other), JSON.stringify(other)).toBeNull();
+      expect(readMessage(other), JSON.stringify(other)?.slice(0, 200)).toBeNull();
+    }
+  });
+
+  it("are taken at their largest", () => {
+    const wide = Array.from({ length: 100 }, () => Array.from({ length: 100 }, () => ["", "", { "": "" }]));
+    const long = "x".repeat(99_999);
+    const rows = Array.from({ length: 500 }, () => Object.fromEntries([..."abcdefghijklmnopqrst"].map((k) => [k, long])));
+    for (const said of [wide, long, rows, new Map([[long, wide]])]) {
+      const largest = { ...entry, values: formatted([said, said]), table: tabled(said, undefined) };
+      expect(readMessage({ type: "entry", entry: largest })).not.toBeNull();
     }
   });
 });

@@ -5,7 +5,7 @@ import { expect, test, vi } from "vitest";
 
 import { Bridge, isFromParent, originOf } from "../src/parent/bridge";
 import { readWish, report, tellsChanges } from "../src/parent/onecompiler";
-import { answerTo, readCommand, runEnd, type Controls } from "../src/parent/protocol";
+import { PreviewNews, answerTo, readCommand, runEnd, type Controls } from "../src/parent/protocol";
 import type { Answer } from "../src/run/client";
 import type { Snapshot } from "../src/workspace";
 
@@ -216,6 +216,26 @@ test("the end of a run is told in full", () => {
   });
   expect(runEnd(2, { ...ran, exit: { stage: "run", limit: "output" } })).toMatchObject({ truncated: true });
   expect(runEnd(3, { kind: "lost" })).toEqual({ run: 3, ran: false, reason: "lost", message: "" });
+});
+
+test("what a page says is told, bounded", () => {
+  const told: [string, Record<string, unknown>][] = [];
+  const news = new PreviewNews((type, payload) => void told.push([type, payload as Record<string, unknown>]));
+  const place = { file: "main.js", line: 3, column: 5 };
+  const said = { level: "warn", text: "a", isUncaught: false, place } as const;
+  news.tell(1, said, 0);
+  news.tell(1, { ...said, level: "error", isUncaught: true, place: null, text: "x".repeat(9999) }, 0);
+  expect(told).toEqual([
+    ["preview:console", { run: 1, level: "warn", text: "a", file: "main.js", line: 3, column: 5, leftOut: 0 }],
+    ["preview:error", { run: 1, text: "x".repeat(2000), file: null, line: null, column: null, leftOut: 0 }],
+  ]);
+  for (let count = 0; count < 1000; count += 1) news.tell(1, said, 500);
+  expect(told.length).toBe(100);
+  news.tell(1, said, 1000);
+  expect(told.at(-1)?.[1]).toMatchObject({ leftOut: 902 });
+  for (let count = 0; count < 1000; count += 1) news.tell(1, said, 1000);
+  news.tell(2, said, 1001);
+  expect(told.at(-1)?.[1]).toMatchObject({ run: 2, leftOut: 0 });
 });
 
 test("OneCompiler's messages are understood", () => {

@@ -3,7 +3,7 @@
 import { autocompletion, closeBrackets, closeBracketsKeymap, completeAnyWord, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { bracketMatching, foldKeymap, indentOnInput, indentUnit } from "@codemirror/language";
-import { setDiagnostics, type Diagnostic, lintGutter } from "@codemirror/lint";
+import { forEachDiagnostic, setDiagnostics, type Diagnostic, lintGutter } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState, Prec, type Extension } from "@codemirror/state";
 import {
@@ -21,6 +21,9 @@ import type { Workspace } from "../workspace";
 import { grammarOf } from "./languages";
 import { pointAt, pointedLines } from "./lines";
 import { theme } from "./theme";
+
+/** More on a file than anybody reads. */
+const MOST_MARKS = 100;
 
 /** Something to say about a line of a file. */
 export interface Mark {
@@ -82,6 +85,24 @@ export class Editor {
         this.states.set(path, state.update(setDiagnostics(state, diagnostics(state, own))).state);
       }
     }
+  }
+
+  /** Shows one mark more, unless it is there or there are many. */
+  addMark(mark: Mark): void {
+    const { path, message } = mark;
+    if (this.options.workspace.content(path) === undefined) return;
+    const state = path === this.shown ? this.view.state : this.stateOf(path);
+    const all = diagnostics(state, [mark]);
+    let count = 0;
+    forEachDiagnostic(state, (known, from, to) => {
+      count += 1;
+      if (known.message === message && from === all[0]?.from) count = MOST_MARKS;
+      all.push({ ...known, from, to });
+    });
+    if (count >= MOST_MARKS) return;
+    const change = setDiagnostics(state, all);
+    if (path === this.shown) this.view.dispatch(change);
+    else this.states.set(path, state.update(change).state);
   }
 
   /** Points at lines of a file; none takes the pointers away. */

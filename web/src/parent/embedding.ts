@@ -3,6 +3,7 @@
 
 import type { Parameters, PageConfig, ThemeChoice } from "../config";
 import type { Editor } from "../editor/editor";
+import type { Preview } from "../preview/preview";
 import type { Session } from "../run/session";
 import { shareUrl } from "../share/links";
 import type { Edits } from "../store/edits";
@@ -11,7 +12,7 @@ import { Bridge } from "./bridge";
 import { writeFragment } from "./fragment";
 import { watchHeight } from "./height";
 import { readWish, report, tellsChanges } from "./onecompiler";
-import { runEnd, VERSION, type Controls } from "./protocol";
+import { PreviewNews, runEnd, VERSION, type Controls } from "./protocol";
 
 const CHANGE_DELAY_MS = 300;
 
@@ -22,6 +23,8 @@ export interface EmbeddingOptions {
   session: Session;
   editor: Editor;
   edits: Edits;
+  /** Where pages are shown, if the language makes any. */
+  preview: Preview | null;
 }
 
 export class Embedding {
@@ -71,7 +74,9 @@ export class Embedding {
   }
 
   private tellEvents(): void {
-    const { workspace, session, editor } = this.options;
+    const { workspace, session, editor, preview } = this.options;
+    const news = new PreviewNews((type, payload) => this.bridge.emit(type, payload));
+    preview?.said.listen((said) => news.tell(this.run, said, performance.now()));
     workspace.edited.listen(() => {
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.tellChange(), CHANGE_DELAY_MS);

@@ -3,6 +3,7 @@
 
 import type { ThemeChoice } from "../config";
 import type { Mark } from "../editor/editor";
+import type { Said } from "../preview/preview";
 import type { Answer } from "../run/client";
 import { isRecord, readSnapshot } from "../store/snapshot";
 import { faultOfPath, type Snapshot } from "../workspace";
@@ -10,6 +11,9 @@ import { faultOfPath, type Snapshot } from "../workspace";
 export const VERSION = 1;
 const APP = "sandpiper";
 const MARKS = 1000;
+/** What a page says beyond that is counted. */
+const NEWS_A_SECOND = 100;
+const NEWS_CHARACTERS = 2000;
 
 /** What a command can do to the page. */
 export interface Controls {
@@ -38,7 +42,8 @@ export interface Command {
   payload: unknown;
 }
 
-export type EventName = "ready" | "change" | "run:start" | "run:end" | "resize" | "theme" | "error";
+export type EventName =
+  | "ready" | "change" | "run:start" | "run:end" | "preview:console" | "preview:error" | "resize" | "theme" | "error";
 
 /** The command in a message; `null` where it is none of ours. */
 export function readCommand(data: unknown): Command | null {
@@ -91,6 +96,38 @@ export function runEnd(run: number, answer: Answer): object {
     stderr,
     truncated: exit.limit === "output",
   };
+}
+
+/** Tells what the page of a run says, as far as the embedding page can take it. */
+export class PreviewNews {
+  private readonly emit: (type: EventName, payload: object) => void;
+  private run = 0;
+  private told = 0;
+  private sinceMs = 0;
+  private leftOut = 0;
+
+  constructor(emit: (type: EventName, payload: object) => void) {
+    this.emit = emit;
+  }
+
+  tell(run: number, { level, text, isUncaught, place }: Said, nowMs: number): void {
+    if (nowMs - this.sinceMs >= 1000 || run !== this.run) {
+      this.told = 0;
+      this.sinceMs = nowMs;
+    }
+    if (run !== this.run) this.leftOut = 0;
+    this.run = run;
+    if (this.told >= NEWS_A_SECOND) {
+      this.leftOut += 1;
+      return;
+    }
+    this.told += 1;
+    const where = { file: place?.file ?? null, line: place?.line ?? null, column: place?.column ?? null };
+    const said = { run, text: text.slice(0, NEWS_CHARACTERS), ...where, leftOut: this.leftOut };
+    this.leftOut = 0;
+    if (isUncaught) this.emit("preview:error", said);
+    else this.emit("preview:console", { level, ...said });
+  }
 }
 
 /** Words that the embedding page may read. */

@@ -1,10 +1,12 @@
 // The arguments of a console call as values: the first may be a format.
 
 import type { Table, Value } from "./protocol";
-import { MOST_KEYS } from "./protocol";
+import { MOST_CHARACTERS, MOST_KEYS } from "./protocol";
 import { Serialiser, brief } from "./serialise";
 
 const MOST_COLUMNS = 20;
+/** Characters of a column's name. */
+const MOST_COLUMN = 200;
 
 /** As the console's standard says: %s %d %i %f %o %O %c and %%. */
 export function formatted(args: readonly unknown[]): Value[] {
@@ -42,12 +44,18 @@ export function tabled(data: unknown, wanted: unknown): Table | null {
   const columns = named ?? [...new Set(keys)];
   const shown = columns.slice(0, MOST_COLUMNS);
   const hasPlain = named === null && rows.some(([, row]) => !isObject(row));
+  let left = MOST_CHARACTERS;
+  const cell = (value: unknown) => {
+    const text = left > 0 ? brief(value) : "…";
+    left -= text.length;
+    return text;
+  };
   const cells = rows.map(([index, row]) => {
     const own = new Map(isObject(row) ? members(row) : []);
-    const plain = hasPlain ? [isObject(row) ? "" : brief(row)] : [];
-    return [index, ...shown.map((column) => (own.has(column) ? brief(own.get(column)) : "")), ...plain];
+    const plain = hasPlain ? [isObject(row) ? "" : cell(row)] : [];
+    return [cell(index), ...shown.map((column) => (own.has(column) ? cell(own.get(column)) : "")), ...plain];
   });
-  return { columns: ["(index)", ...shown, ...(hasPlain ? ["Value"] : [])], rows: cells };
+  return { columns: ["(index)", ...shown.map((column) => column.slice(0, MOST_COLUMN)), ...(hasPlain ? ["Value"] : [])], rows: cells };
 }
 
 function put(kind: string, value: unknown): string {

@@ -7,12 +7,18 @@ import { HERE, readMessage, type FromFrame, type Opening, type ToFrame } from ".
 import { PING_MS, Watchdog } from "./watchdog";
 
 /** What the document may do; its own policy says the same (crates/server/src/embed/preview.rs). */
-const SANDBOX = "allow-scripts allow-forms allow-popups";
+const SANDBOX = "allow-scripts allow-forms";
 /** Answers after which a page counts as one that runs well. */
 const ENOUGH_ANSWERS = 2;
 
-/** `unreachable`: the frame's own page did not come. */
-export type FrameState = "starting" | "running" | "silent" | "unreachable";
+/** Messages that are taken at once, and a second after that: several times what our own code sends. */
+const MOST_MESSAGES = 10_000;
+const MESSAGES_A_SECOND = 4000;
+/** What is none of our messages was not sent by our code: few of them are too many. */
+const FOREIGN_COST = 100;
+
+/** `unreachable`: the frame's own page did not come. `flooding`: it sent more than can be taken, and was ended. */
+export type FrameState = "starting" | "running" | "silent" | "unreachable" | "flooding";
 
 export class PreviewFrame {
   readonly said = new Event<FromFrame>();
@@ -27,10 +33,12 @@ export class PreviewFrame {
   private timer: ReturnType<typeof setInterval> | undefined;
   private isWritten = false;
   private answers = 0;
+  private allowance = MOST_MESSAGES;
+  private allowedMs = performance.now();
 
   constructor(url: string, html: string) {
     this.html = html;
-    this.element = element("iframe", { src: url, title: "Preview of the page", sandbox: SANDBOX });
+    this.element = element("iframe", { src: url, title: "Preview of the page. Esc, then Tab, leaves it.", sandbox: SANDBOX });
     // Whatever else it loads is not the page that the document is for.
     this.element.addEventListener("load", () => this.open(), { once: true });
     addEventListener("message", this.listener);
@@ -61,8 +69,18 @@ export class PreviewFrame {
     this.port = port;
     port.onmessage = (event: MessageEvent<unknown>) => {
       const message = readMessage(event.data);
+      if (!this.mayTake(message === null ? FOREIGN_COST : 1)) return this.enter("flooding");
       if (message !== null) this.take(message);
     };
+  }
+
+  /** A page can have our port: nothing else keeps it from sending without end. */
+  private mayTake(cost: number): boolean {
+    const nowMs = performance.now();
+    const earned = ((nowMs - this.allowedMs) / 1000) * MESSAGES_A_SECOND;
+    this.allowance = Math.min(MOST_MESSAGES, this.allowance + earned) - cost;
+    this.allowedMs = nowMs;
+    return this.allowance >= 0;
   }
 
   private ask(): void {
@@ -86,6 +104,7 @@ export class PreviewFrame {
   private enter(state: FrameState): void {
     if (state === this.state) return;
     this.state = state;
+    if (state === "flooding") this.remove();
     this.stateChanged.emit(state);
   }
 }

@@ -39,8 +39,16 @@ export class ConsolePatch {
 
   /** Something that was said, with the place where it was. */
   say(level: Level, values: Value[], stack = stackHere(), table: Table | null = null): void {
-    const entry: Entry = { level, values, depth: this.depth, table, stack: stack.slice(0, MOST_STACK) };
-    this.recorder.add(entry);
+    this.add({ level, values, depth: this.depth, table, stack, isUncaught: false });
+  }
+
+  /** An error that nobody caught. */
+  sayUncaught(values: Value[], stack: string): void {
+    this.add({ level: "error", values, depth: this.depth, table: null, stack, isUncaught: true });
+  }
+
+  private add(entry: Entry): void {
+    this.recorder.add({ ...entry, stack: entry.stack.slice(0, MOST_STACK) });
   }
 
   private methods(): Record<string, Call> {

@@ -26,6 +26,8 @@ interface Options {
 export interface Said {
   level: Entry["level"];
   text: string;
+  /** Whether it is an error that nobody caught. */
+  isUncaught: boolean;
   /** Where in the person's files, as far as known. */
   place: Place | null;
 }
@@ -62,7 +64,11 @@ export class Preview {
     const own = (stack: string) => this.places?.own(stack) ?? [];
     this.panel = new ConsolePanel({ own, jump: options.onJump });
     const named = { class: "preview", "aria-label": "Preview" };
-    const section = element("section", named, this.bar(), this.banner, this.stage);
+    const hint = element("p", { class: "preview-keys", "aria-hidden": "true" }, "Esc, then Tab, leaves the page.");
+    const section = element("section", named, this.bar(), this.banner, this.stage, hint);
+    // The frame itself is not :focus while the focus is in its page.
+    const look = () => section.classList.toggle("entered", document.activeElement === this.frame?.element);
+    for (const name of ["blur", "focus"]) addEventListener(name, look);
     options.parent.append(section, ...(options.hasConsole ? [this.panel.element] : []));
     this.reload.disabled = true;
     this.reload.addEventListener("click", () => {
@@ -103,12 +109,13 @@ export class Preview {
   }
 
   private take(message: FromFrame): void {
+    if (message.type === "leave") return this.leave(message.isBackwards);
     if (message.type === "written") this.places?.begin(message.url, message.insertedLength);
     this.panel.take(message);
     if (message.type !== "entry") return;
-    const { level, values, stack } = message.entry;
+    const { level, values, stack, isUncaught } = message.entry;
     const text = values.map((value) => (value.type === "text" ? value.text : inShort(value))).join(" ");
-    this.said.emit({ level, text, place: this.places?.own(stack)[0]?.place ?? null });
+    this.said.emit({ level, text, isUncaught, place: this.places?.own(stack)[0]?.place ?? null });
   }
 
   private follow(state: FrameState): void {
@@ -118,10 +125,21 @@ export class Preview {
     } else if (state === "silent") {
       this.memory.set();
       this.tell("The page is not responding.", this.stopButton());
+    } else if (state === "flooding") {
+      this.memory.clear();
+      this.frame = null;
+      this.tell("The page was stopped: it sent more than can be shown.");
     } else if (state === "unreachable") {
       this.memory.clear();
       this.tell("The preview could not be loaded.", this.stopButton());
     }
+  }
+
+  /** A page can say this at any time: it matters only where the focus is in it. */
+  private leave(isBackwards: boolean): void {
+    if (document.activeElement !== this.frame?.element) return;
+    const after = this.options.hasConsole ? this.panel.element.querySelector("button") : null;
+    (isBackwards || after === null ? this.reload : after).focus();
   }
 
   private stopButton(): HTMLButtonElement {

@@ -23,6 +23,8 @@ export type FromFrame =
   | { type: "repeat"; count: number }
   /** This many entries more were left out. */
   | { type: "dropped"; count: number }
+  /** The person leaves the page by keyboard. */
+  | { type: "leave"; isBackwards: boolean }
   | { type: "clear" };
 
 export const LEVELS = ["debug", "log", "info", "warn", "error"] as const;
@@ -37,6 +39,8 @@ export interface Entry {
   table: Table | null;
   /** Where it was said, as the browser writes stacks; empty where nobody knows. */
   stack: string;
+  /** Whether it is an error that nobody caught. */
+  isUncaught: boolean;
 }
 
 export interface Table {
@@ -71,6 +75,10 @@ export const MOST_DEPTH = 4;
 export const MOST_KEYS = 100;
 /** Characters of an entry, all its values together. */
 export const MOST_CHARACTERS = 10_000;
+/** Entries that are sent between two pings: a page that clears its console can go on for ever. */
+export const MOST_AT_ONCE = 2 * MOST_ENTRIES;
+/** Characters and values of an entry with its table: more than our own code sends. */
+const MOST_OF_ENTRY = 6 * MOST_CHARACTERS;
 /** By which name stacks call the code of ours in the frame. */
 export const SHELL_NAME = "sandpiper-preview";
 
@@ -85,6 +93,8 @@ export function readMessage(data: unknown): FromFrame | null {
       return typeof data["url"] === "string" && isCount(data["insertedLength"])
         ? { type: "written", url: data["url"], insertedLength: data["insertedLength"] }
         : null;
+    case "leave":
+      return { type: "leave", isBackwards: data["isBackwards"] === true };
     case "repeat":
     case "dropped":
       return isCount(data["count"]) ? { type: data["type"], count: data["count"] } : null;
@@ -114,7 +124,7 @@ function isTexts(value: unknown): value is string[] {
 
 function isEntry(value: unknown): value is Entry {
   if (!isRecord(value)) return false;
-  const { level, values, depth, table, stack } = value;
+  const { level, values, depth, table, stack, isUncaught } = value;
   const isTable =
     table === null ||
     (isRecord(table) &&
@@ -124,7 +134,20 @@ function isEntry(value: unknown): value is Entry {
       table["rows"].every(isTexts));
   const isLevel = LEVELS.some((known) => known === level);
   const hasValues = Array.isArray(values) && values.length <= MOST_KEYS && values.every((one) => isValue(one, 0));
-  return isLevel && hasValues && isCount(depth) && isTable && typeof stack === "string";
+  const isEvent = typeof stack === "string" && typeof isUncaught === "boolean";
+  return isLevel && hasValues && isCount(depth) && isTable && isEvent && sizeOf(value, MOST_OF_ENTRY) <= MOST_OF_ENTRY;
+}
+
+/** Characters and parts, counted until there are more than `most`. */
+function sizeOf(value: unknown, most: number): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return 1;
+  let size = 1;
+  for (const part of Object.values(value)) {
+    size += sizeOf(part, most - size);
+    if (size > most) break;
+  }
+  return size;
 }
 
 function isValue(value: unknown, depth: number): value is Value {

@@ -58,7 +58,7 @@ function accompany(): void {
   const patch = new ConsolePatch(recorder);
   port.onmessage = ({ data }: MessageEvent<ToFrame>) => {
     if (data.type !== "ping") return;
-    recorder.flush();
+    recorder.begin();
     // A page that opens its document again loses them; twice the same is once.
     listen(patch);
     send({ type: "pong" });
@@ -66,10 +66,44 @@ function accompany(): void {
   patch.apply(console);
   giveShims(window, (text) => patch.say("info", [{ type: "text", text }]));
   listen(patch);
+  watchKeys(send);
+  watchLinks((text) => patch.say("info", [{ type: "text", text }], ""));
   send({ type: "written", url: DOCUMENT, insertedLength });
   // Past the frame's own page, which cannot pass anything on while this one hangs.
   window.parent.parent.postMessage(HERE, "*", [port2]);
   pause();
+}
+
+/** Esc, then Tab, leaves, as it leaves the code: also a page that keeps Tab to itself. */
+function watchKeys(send: (message: FromFrame) => void): void {
+  let isLeaving = false;
+  const press = (event: KeyboardEvent) => {
+    if (isLeaving && event.key === "Tab") {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      send({ type: "leave", isBackwards: event.shiftKey });
+    }
+    isLeaving = event.key === "Escape" || (isLeaving && event.key === "Shift");
+  };
+  addEventListener.call(window, "keydown", press as (event: Event) => void, true);
+}
+
+/**
+ * A link out of the page would leave an empty frame: the policy lets nothing
+ * load. So would one to a part of it, which is meant from the frame around.
+ */
+function watchLinks(say: (text: string) => void): void {
+  // Last of all, as the page may have links that it handles itself.
+  const follow = (event: Event) => {
+    const target = event.target instanceof Element ? event.target.closest("a[href], area[href]") : null;
+    const address = target?.getAttribute("href")?.trim() ?? "";
+    if (event.defaultPrevented || target === null || /^javascript:/i.test(address)) return;
+    event.preventDefault();
+    if (address === "") return;
+    if (address.startsWith("#")) location.hash = address;
+    else say(`Not opened: ${address.slice(0, 200)}. The preview shows one page, and opens no others.`);
+  };
+  addEventListener.call(window, "click", follow);
 }
 
 function listen(patch: ConsolePatch): void {
@@ -103,7 +137,7 @@ function failed(patch: ConsolePatch, event: Event): void {
 function uncaught(patch: ConsolePatch, title: string, thrown: unknown, place: string): void {
   const value = new Serialiser().argument(thrown);
   const stack = value.type === "error" && value.stack !== "" && hasFrames(value.stack) ? value.stack : place;
-  patch.say("error", title === "" ? [value] : [{ type: "text", text: title }, value], stack);
+  patch.sayUncaught(title === "" ? [value] : [{ type: "text", text: title }, value], stack);
 }
 
 function hasFrames(stack: string): boolean {

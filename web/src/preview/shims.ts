@@ -10,6 +10,8 @@ export function giveShims(window: Window, say: Say): void {
   for (const name of ["localStorage", "sessionStorage"]) {
     define(window, name, { value: memoryStorage() });
   }
+  // No policy of browsers keeps it from the network yet.
+  for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection"]) define(window, name, { value: undefined });
   const jar = new Jar();
   define(window.document, "cookie", { get: () => jar.text, set: (text: unknown) => jar.add(String(text)) });
   const answers: Readonly<Record<string, (message: string, value: string | null) => unknown>> = {

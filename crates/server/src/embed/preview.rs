@@ -14,7 +14,7 @@ const SCRIPT: &str = "preview.js";
 const SCRIPT_NAME: &str = "sandpiper-preview";
 /// What the frame's document may do, whoever opens it. The frame's `sandbox`
 /// attribute (web/src/preview/frame.ts) says the same.
-const SANDBOX: &str = "allow-scripts allow-forms allow-popups";
+const SANDBOX: &str = "allow-scripts allow-forms";
 /// Nothing for which a page would ask the person.
 const PERMISSIONS: &str = "camera=(), microphone=(), geolocation=(), \
                            payment=(), usb=(), clipboard-read=()";

@@ -1,0 +1,35 @@
+// What tests of previews share: what is run, and where it is seen.
+
+import type { Frame, Page } from "@playwright/test";
+
+/** Each site has its own process, as in browsers that people use; Playwright turns that off. */
+export const apart = {
+  executablePath: "/usr/bin/chromium",
+  args: [
+    ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
+    "--disable-gpu",
+    "--disable-features=Translate",
+    "--site-per-process",
+  ],
+};
+
+/** Has these files run when Run is pressed; the first is the entry. */
+export async function submit(page: Page, language: string, files: Readonly<Record<string, string>>) {
+  const list = Object.entries(files).map(([path, content]) => ({ path, content }));
+  const body = { language, entryFile: list[0]?.path ?? "", files: list };
+  await page.unroute("**/api/compile");
+  await page.route("**/api/compile", (route) => route.continue({ postData: JSON.stringify(body) }));
+}
+
+/** The query of an editor with these files, the first of them the entry. */
+export function withFiles(query: string, files: Readonly<Record<string, string>>): string {
+  const list = Object.entries(files).map(([path, content]) => ({ path, content }));
+  const code = { entryFile: list[0]?.path ?? "", files: list };
+  return `${query}#json=${encodeURIComponent(JSON.stringify(code))}`;
+}
+
+/** The lines of the console. */
+export const lines = (editor: Frame) => editor.locator(".console-log > ol > li");
+
+/** The page that the program made. */
+export const shown = (editor: Frame) => editor.frameLocator(".preview iframe").frameLocator("iframe");

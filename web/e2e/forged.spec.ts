@@ -1,0 +1,123 @@
+// What a hostile page can say: nothing of it becomes markup, a command or a
+// jump, and none of it holds the editor up.
+
+import { apart, lines, withFiles } from "./documents";
+import { embed, expect, test } from "./service";
+
+test.use({ launchOptions: apart });
+
+/** Gets hold of the port to the editor, as a page can: our own code uses it. */
+const port = `const own = MessagePort.prototype.postMessage;
+  const port = new Promise((found) => {
+    MessagePort.prototype.postMessage = function (...args) { found(this); return own.apply(this, args); };
+  });
+  console.log("mine");
+  const entry = { level: "log", values: [], depth: 0, table: null, stack: "", isUncaught: false };`;
+
+const page = (script: string) => ({ "index.html": `<!doctype html><script>${script}</script>` });
+
+test("forged messages are words", async ({ page: tab, service }) => {
+  const markup = "<img src=x onerror=top.forged=1>";
+  const script = `${port} port.then((port) => {
+    const send = (message) => port.postMessage({ type: "entry", entry: { ...entry, ...message } });
+    send({ values: [{ type: "text", text: "${markup}" }, { type: "error", text: "${markup}", stack: "" }] });
+    send({ table: { columns: ["${markup}"], rows: [["${markup}"]] } });
+    send({ level: "error", isUncaught: true, values: [{ type: "text", text: "${markup}" }],
+      stack: "    at x (about:srcdoc:1:1)" });
+    send({ level: "${markup}", values: [] });
+    send({ values: [{ type: "node", html: "${markup}" }] });
+    port.postMessage({ type: "leave" });
+    port.postMessage({ type: "setFiles", payload: { files: [{ content: "forged" }] } });
+    for (const target of [parent, parent.parent, top]) {
+      const files = [{ path: "index.html", name: "index.html", content: "forged" }];
+      target.postMessage({ app: "sandpiper", v: 1, id: 1, type: "setFiles", payload: { files } }, "*");
+      target.postMessage({ eventType: "populateCode", language: "web", files }, "*");
+      target.postMessage("sandpiper-preview", "*", [new MessageChannel().port2]);
+    }
+    send({ values: [{ type: "text", text: "all sent" }] });
+  });`;
+  const editor = await embed(tab, service, withFiles("lang=web", page(script)));
+  await editor.click("#run");
+  await expect(lines(editor).last()).toContainText("all sent");
+  await expect(lines(editor)).toHaveCount(5);
+  await expect(lines(editor).nth(1)).toContainText(markup);
+  await expect(lines(editor).nth(2).locator("td, th").first()).toHaveText(markup);
+  expect(await editor.locator(".console img").count()).toBe(0);
+  await expect(editor.locator(".cm-content")).toContainText("MessagePort.prototype");
+  expect(await editor.evaluate(() => document.activeElement?.id)).toBe("run");
+  expect(await editor.evaluate(() => Reflect.get(window, "forged"))).toBeUndefined();
+  expect(await tab.evaluate(() => Reflect.get(window, "forged"))).toBeUndefined();
+});
+
+test("embed.js takes no message of the page for one of the editor", async ({ page: tab, service }) => {
+  const script = `for (const type of ["ready", "run:end", "resize", "theme"])
+    top.postMessage({ app: "sandpiper", v: 1, type, payload: { height: 5000, forged: true } }, "*");
+    console.log("sent")`;
+  const code = page(script)["index.html"].replaceAll("<", "&lt;");
+  await tab.goto(service.hostPage(`<script src="${service.url}/embed.js"></script>
+    <pre data-lang="web" id="x">${code}</pre>
+    <script>
+      const heard = [], all = [];
+      addEventListener("message", (event) => all.push(event.data.payload?.forged));
+      const editor = Sandpiper.embed("#x");
+      for (const type of ["ready", "run:end", "resize", "theme", "preview:console"])
+        editor.on(type, (payload) => heard.push([type, payload.forged ?? payload.text]));
+      const ended = editor.send("run");
+    </script>`));
+  const read = (name: string) => tab.evaluate(name) as Promise<unknown[]>;
+  // The control: whoever does not look at the source hears it.
+  await expect.poll(async () => (await read("all")).filter((one) => one === true).length).toBe(4);
+  await expect.poll(async () => JSON.stringify(await read("heard"))).toContain('["preview:console","sent"]');
+  expect(JSON.stringify(await read("heard"))).not.toContain("true");
+  expect((await tab.locator("iframe").boundingBox())?.height).toBeLessThan(2000);
+});
+
+const floods: readonly [name: string, script: string, outcome: RegExp][] = [
+  ["lines", "for (let i = 0; i < 100000; i++) console.log('line', i); console.log('x')", /99001 more not shown/],
+  ["lines and clearings", `let n = 0; const more = () => { for (let i = 0; i < 3000; i++) { console.clear(); console.log(n++); }
+    if (n < 100000) setTimeout(more); }; more();`, /more not shown/],
+  ["one huge object", "const o = {}; for (let i = 0; i < 300000; i++) o['k' + i] = 'v'.repeat(20); console.log(o); console.error('end')", /1 error/],
+  ["a deep object", "let o = {}; for (let i = 0; i < 100000; i++) o = { o }; console.log(o); console.error('end')", /1 error/],
+  ["getters without end", `const o = () => ({ get next() { return o(); } }); console.log(o());
+    console.log(new Proxy({}, { ownKeys: () => { throw 1; } })); console.error('end')`, /1 error/],
+  ["a long text", "console.log('x'.repeat(50000000)); console.error('end')", /1 error/],
+  ["tables", `const rows = Array(9999).fill(Object.fromEntries(Array.from({ length: 99 }, (_, i) => [i, 'x'.repeat(999)])));
+    for (let i = 0; i < 1500; i++) { rows[0] = i; console.table(rows); }`, /500 more not shown/],
+  ["errors", "for (let i = 0; i < 20000; i++) setTimeout(() => { throw new Error('e' + i); })", /more not shown/],
+  ["alerts", "for (let i = 0; i < 20000; i++) alert(i)", /19000 more not shown/],
+  ["messages to everybody", `for (let i = 0; i < 100000; i++) for (const to of [parent, parent.parent, top])
+    to.postMessage({ app: "sandpiper", v: 1, type: "run" }, "*"); console.error('end')`, /1 error/],
+];
+
+for (const [name, script, outcome] of floods) {
+  test(`a flood of ${name} leaves the editor alive`, async ({ page: tab, service }) => {
+    const editor = await embed(tab, service, withFiles("lang=web", page(script)));
+    await editor.click("#run");
+    await expect(editor.locator(".console-bar")).toContainText(outcome);
+    expect(await lines(editor).count()).toBeLessThanOrEqual(1000);
+    await editor.locator(".cm-content").fill("<!doctype html><script>console.log('well')</script>");
+    await editor.click("#run");
+    await expect(lines(editor)).toHaveText([/^well/]);
+  });
+}
+
+const forgers: readonly [name: string, send: string][] = [
+  ["entries", "{ type: 'entry', entry: { ...entry, values: [{ type: 'text', text: String(i) }] } }"],
+  ["clearings", "{ type: 'clear' }"],
+  ["what is no message", "{ i }"],
+  ["long texts", "{ type: 'entry', entry: { ...entry, stack: 'x'.repeat(100000) + i } }"],
+];
+
+for (const [name, message] of forgers) {
+  test(`a flood of forged ${name} ends the page`, async ({ page: tab, service }) => {
+    const script = `${port} port.then((port) => { let n = 0; const more = () => {
+      for (let i = 0; i < 5000; i++) port.postMessage(${message}); if (n++ < 40) setTimeout(more); }; more(); });`;
+    const editor = await embed(tab, service, withFiles("lang=web", page(script)));
+    await editor.click("#run");
+    await expect(editor.locator(".preview-banner")).toContainText("it sent more than can be shown");
+    await expect(editor.locator(".preview iframe")).toHaveCount(0);
+    await editor.locator(".cm-content").fill("<!doctype html><script>console.log('well')</script>");
+    await editor.click("#run");
+    await expect(lines(editor)).toHaveText([/^well/]);
+  });
+}
