@@ -9,6 +9,8 @@ const SPOKEN: Readonly<Record<Level, string>> = {
   debug: "Debug: ", log: "", info: "Info: ", warn: "Warning: ", error: "Error: ",
 };
 const MOST_INDENT = 6;
+/** Cells of all tables together: more would take the browser seconds to lay out. */
+const MOST_CELLS = 20_000;
 const FILTERS = [
   ["all", "All", "All messages"],
   ["warn", "Warnings", "Warnings and errors"],
@@ -31,6 +33,7 @@ export class ConsolePanel {
   private waiting: HTMLElement[] = [];
   private last: Last | null = null;
   private shown = 0;
+  private cells = 0;
   private dropped = 0;
   private errors = 0;
   private warnings = 0;
@@ -66,7 +69,7 @@ export class ConsolePanel {
     this.list.replaceChildren();
     this.waiting = [];
     this.last = null;
-    this.shown = this.dropped = this.errors = this.warnings = 0;
+    this.shown = this.cells = this.dropped = this.errors = this.warnings = 0;
     this.count();
   }
 
@@ -86,12 +89,14 @@ export class ConsolePanel {
   private add(entry: Entry): void {
     const key = JSON.stringify(entry);
     if (this.last?.key === key) return this.repeat(1);
-    // The frame sends no more than this, but what runs in it could.
-    if (this.shown >= MOST_ENTRIES) {
+    const cells = (entry.table?.columns.length ?? 0) * (entry.table?.rows.length ?? 0);
+    // The frame sends no more than this many, but what runs in it could.
+    if (this.shown >= MOST_ENTRIES || this.cells + cells > MOST_CELLS) {
       this.dropped += 1;
       return this.count();
     }
     this.shown += 1;
+    this.cells += cells;
     const line = this.line(entry);
     this.last = { line, key, count: 1 };
     this.tally(entry.level, 1);
