@@ -1,6 +1,7 @@
 //! Programs that want more than they may have: they end as promised, others
 //! hardly notice, and nothing of them stays.
 
+use std::fs;
 use std::path::Path;
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
@@ -12,10 +13,7 @@ use crate::traces::{Traces, descendants, groups_of, watched};
 pub(crate) fn check(program: &Program, suite: &Suite) -> Result<(), String> {
     let server = suite.server(program).pid();
     // The box of what ran before may still be going.
-    eventually("the server has no box", || {
-        let groups = descendants(server).into_iter().flat_map(groups_of);
-        !groups.into_iter().any(|group| is_box(&group))
-    })?;
+    eventually("the server has no box", || is_idle(server))?;
     let before = Traces::of(server);
     let mut results = (Ok(()), Ok(()));
     let groups = watched(server, || {
@@ -44,9 +42,17 @@ pub(crate) fn check(program: &Program, suite: &Suite) -> Result<(), String> {
     }
 }
 
-fn is_box(group: &Path) -> bool {
-    let name = group.file_name().unwrap_or_default();
-    name.to_string_lossy().starts_with("box-")
+/// Whether no process of the server is in a box, or dead and not gone, which
+/// has no mounts to tell.
+fn is_idle(server: i32) -> bool {
+    let is_box = |group: &Path| {
+        let name = group.file_name().unwrap_or_default();
+        name.to_string_lossy().starts_with("box-")
+    };
+    descendants(server).into_iter().all(|pid| {
+        fs::read_to_string(format!("/proc/{pid}/mountinfo")).is_ok()
+            && !groups_of(pid).iter().any(|group| is_box(group))
+    })
 }
 
 /// Waits for something that happens soon.

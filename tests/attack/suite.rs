@@ -36,7 +36,13 @@ impl Suite {
             let ids: Vec<&str> = ids.into_iter().collect();
             format!("--languages={}", ids.join(","))
         };
-        let main = servers::start(&[&languages(false)]);
+        // Nothing that is sent there wants more time than its work takes.
+        let main = servers::start(&[
+            &languages(false),
+            "--run-wall-time=60s",
+            "--run-cpu-time=60s",
+            "--compile-wall-time=60s",
+        ]);
         let short = programs.iter().any(|program| program.short).then(|| {
             servers::start(&[
                 &languages(true),
