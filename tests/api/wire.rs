@@ -3,6 +3,7 @@
 
 use std::io::{Read, Write};
 
+use super::reply::Reply;
 use super::server::Server;
 
 /// A request that is answered where the connection goes on.
@@ -129,6 +130,23 @@ fn heads_that_can_be_read_in_two_ways_are_refused() {
     let long = "x".repeat(70_000);
     let long = format!("GET / HTTP/1.1\r\nHost: x\r\nA: {long}\r\n\r\n");
     head(long.as_bytes(), 431, Closes);
+}
+
+#[test]
+fn heads_in_pieces_are_refused_as_well() {
+    let server = Server::start();
+    let head = "GET /products HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\
+                Transfer-Encoding: chunked\r\n\r\n";
+    for cut in [1, 30, head.len() - 2, head.len() - 1] {
+        let mut stream = server.connect();
+        stream.set_nodelay(true).unwrap();
+        for piece in [&head[..cut], &head[cut..]] {
+            stream.write_all(piece.as_bytes()).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        let reply = Reply::read(&mut stream);
+        reply.assert_failure(400, "malformed request");
+    }
 }
 
 #[test]

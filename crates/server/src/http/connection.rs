@@ -124,7 +124,7 @@ async fn respond<R: Routes>(
     head: Parts,
     mut body: RequestBody,
 ) -> Result<Response<Encoded>, ClientGone> {
-    link.begin_request();
+    link.begin_request().await;
     let path = decoded_path(head.uri.path());
     let exchange =
         Exchange { head: &head, path: &path, body: &mut body, peer, link };

@@ -10,6 +10,9 @@ use sandpiper_engine::limits::HEAD_BYTES;
 /// What takes the place of the last byte of a head that is refused: no line
 /// ends in it.
 const SPOILT: u8 = 0;
+/// What comes behind it. hyper looks at a head that came in pieces only when
+/// it sees an end.
+const END: &[u8] = b"\r\n\r\n";
 
 /// Where in the client's bytes hyper is.
 #[derive(Debug)]
@@ -17,6 +20,8 @@ pub(super) struct Heads {
     place: Place,
     /// The beginning of a line whose end has not come yet.
     line: Vec<u8>,
+    /// What hyper must read next, before anything of the client.
+    behind: &'static [u8],
 }
 
 #[derive(Debug)]
@@ -42,7 +47,13 @@ struct Head {
 
 impl Heads {
     pub(super) fn new() -> Self {
-        Self { place: Place::Head(Head::default()), line: Vec::new() }
+        let place = Place::Head(Head::default());
+        Self { place, line: Vec::new(), behind: b"" }
+    }
+
+    /// What hyper must read before anything more of the client.
+    pub(super) fn behind(&mut self) -> &'static [u8] {
+        std::mem::take(&mut self.behind)
     }
 
     /// Takes what hyper is about to read.
@@ -76,6 +87,7 @@ impl Heads {
                         let next = head.next();
                         if head.is_refused() {
                             bytes[end] = SPOILT;
+                            self.behind = END;
                         }
                         self.place = next;
                     }

@@ -20,6 +20,7 @@ use sandpiper_engine::limits::ANSWER_TIME;
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 
 use super::AnswerMemory;
@@ -46,6 +47,8 @@ const CROWDED_RATE: u64 = 4 << 20;
 const SMALL_ANSWER_BYTES: u64 = 64 * 1024;
 /// How soon a deadline is looked at again, since it may have come nearer.
 const DEADLINE_AGAIN: Duration = Duration::from_secs(1);
+/// Bytes that are read of one client before it is the turn of others.
+const TURN_BYTES: usize = 16 * 1024;
 /// What is read after the last answer of a connection, so that closing does
 /// not reset it under an answer that is still on its way.
 const LINGER_BYTES: usize = 4 << 20;
@@ -63,6 +66,8 @@ pub(crate) struct Link {
     answer: Mutex<Sending>,
     /// Whether a request waits for its answer.
     busy: AtomicBool,
+    /// Whether anything was read since a request came.
+    fresh: AtomicBool,
     patience: Arc<Patience>,
     memory: AnswerMemory,
 }
@@ -79,6 +84,8 @@ struct Sending {
 pub(crate) struct Socket {
     link: Arc<Link>,
     heads: Heads,
+    /// Bytes that were read in this turn.
+    turn: usize,
     overdue: Option<Pin<Box<Sleep>>>,
     /// What is being sent in place of hyper's own failure.
     replacement: Bytes,
@@ -97,15 +104,20 @@ impl Link {
             probed: AtomicUsize::new(0),
             answer: Mutex::new(answer),
             busy: AtomicBool::new(false),
+            fresh: AtomicBool::new(false),
             patience,
             memory,
         }
     }
 
     /// A request has come.
-    pub(crate) fn begin_request(&self) {
+    pub(crate) async fn begin_request(&self) {
         self.busy.store(true, Ordering::Relaxed);
         self.patience.pause();
+        // Of requests that come together, others have their turn after each.
+        if !self.fresh.swap(false, Ordering::Relaxed) {
+            yield_now().await;
+        }
     }
 
     /// Resolves when the client has gone away. To be awaited only while a
@@ -206,7 +218,8 @@ impl Link {
 impl Socket {
     pub(crate) fn new(link: Arc<Link>) -> Self {
         let heads = Heads::new();
-        Self { link, heads, overdue: None, replacement: Bytes::new() }
+        let replacement = Bytes::new();
+        Self { link, heads, turn: 0, overdue: None, replacement }
     }
 
     fn poll_send(
@@ -252,15 +265,30 @@ impl AsyncRead for Socket {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
+        let behind = this.heads.behind();
+        if behind.len() <= buffer.remaining() && !behind.is_empty() {
+            buffer.put_slice(behind);
+            return Poll::Ready(Ok(()));
+        }
+        if this.turn >= TURN_BYTES {
+            this.turn = 0;
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let stream = &this.link.stream;
         loop {
-            ready!(stream.poll_read_ready(cx))?;
+            if stream.poll_read_ready(cx)?.is_pending() {
+                this.turn = 0;
+                return Poll::Pending;
+            }
             let free = buffer.initialize_unfilled();
             match stream.try_read(free) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 result => {
                     let count = result?;
                     this.heads.read(&mut free[..count]);
+                    this.turn += count;
+                    this.link.fresh.store(true, Ordering::Relaxed);
                     buffer.advance(count);
                     return Poll::Ready(Ok(()));
                 }

@@ -205,3 +205,69 @@ async fn a_client_that_does_not_take_its_answer_is_dropped() {
     let ended = stream.read_to_end(&mut bytes).await;
     assert!(ended.is_err() || bytes.len() < 20 * (8 << 20));
 }
+
+/// Sends `piece` every two seconds, until the server answers or closes. Gives
+/// how long that took, and what came.
+async fn dribble(begun: &str, piece: &str) -> (Duration, String) {
+    let server = TestServer::start().await;
+    let stream = server.connect().await;
+    let (mut reading, mut writing) = stream.into_split();
+    writing.write_all(begun.as_bytes()).await.unwrap();
+    let start = tokio::time::Instant::now();
+    let dribbling = async {
+        loop {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            if writing.write_all(piece.as_bytes()).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    };
+    let mut byte = [0; 12];
+    let ended = tokio::select! {
+        read = reading.read(&mut byte) => read.unwrap_or(0),
+        () = dribbling => 0,
+    };
+    let text = String::from_utf8_lossy(&byte[..ended]).into_owned();
+    (start.elapsed(), text)
+}
+
+#[tokio::test(start_paused = true)]
+async fn deadlines_are_of_the_whole_not_of_each_read() {
+    let check = async |begun: &str, piece: &str, expected: &str| {
+        let (time, text) = dribble(begun, piece).await;
+        let seconds = time.as_secs();
+        assert!((29..=34).contains(&seconds), "{begun}: {seconds} s");
+        assert_eq!(text, expected, "{begun}");
+    };
+    check("G", "E", "").await;
+    check("GET / HTTP/1.1\r\nHost: x\r\nA: ", "b", "").await;
+    check("GET / HTTP/1.1\r\nHost: x\r\n", "A: b\r\n", "").await;
+    let post = "POST /products HTTP/1.1\r\nHost: x\r\n";
+    let known = format!("{post}Content-Length: 100\r\n\r\n");
+    check(&known, "{", "HTTP/1.1 408").await;
+    let chunked = format!("{post}Transfer-Encoding: chunked\r\n\r\n");
+    check(&chunked, "1\r\n{\r\n", "HTTP/1.1 408").await;
+    // Within the head of a chunk nothing comes of what is read.
+    check(&chunked, "0", "HTTP/1.1 408").await;
+    let trailers = format!("{chunked}0\r\n");
+    check(&trailers, "A: b\r\n", "HTTP/1.1 408").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_taken_in_time_or_not_at_all() {
+    let server = TestServer::start().await;
+    let mut stream = server.connect().await;
+    for _ in 0..20 {
+        stream.write_all(compile("big", "").as_bytes()).await.unwrap();
+    }
+    // A little at a time: each read would be in time.
+    let (mut total, mut buffer) = (0, vec![0; 16 * 1024]);
+    for _ in 0..3_600 {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        match stream.read(&mut buffer).await {
+            Ok(0) | Err(_) => return,
+            Ok(count) => total += count,
+        }
+    }
+    panic!("{total} bytes");
+}

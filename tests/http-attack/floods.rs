@@ -1,0 +1,159 @@
+//! Requests without end, as fast as they can be written.
+
+use std::io::{ErrorKind, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use super::ordinary::{ATTACKER, Target, connect};
+
+/// As many as can keep a small machine busy.
+const ATTACKERS: usize = 2;
+
+/// Attackers write `bytes` again and again, on new connections where theirs
+/// have ended, and read what comes; an ordinary client is at ease meanwhile.
+/// Of the answers each must begin with `status`.
+fn flood(bytes: &[u8], status: &str) {
+    let target = Target::start();
+    let stop = AtomicBool::new(false);
+    let answers: usize = thread::scope(|scope| {
+        let attack = || {
+            let mut answers = 0;
+            while !stop.load(Ordering::Relaxed) {
+                answers += attack_once(&target, bytes, status, &stop);
+            }
+            answers
+        };
+        let attacks: Vec<_> =
+            (0..ATTACKERS).map(|_| scope.spawn(attack)).collect();
+        thread::sleep(Duration::from_millis(500));
+        // A failure here must not leave the attackers running.
+        let at_ease =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                target.assert_at_ease()
+            }));
+        stop.store(true, Ordering::Relaxed);
+        let answers = attacks.into_iter().map(|attack| attack.join().unwrap());
+        let answers = answers.sum();
+        if let Err(failure) = at_ease {
+            std::panic::resume_unwind(failure);
+        }
+        answers
+    });
+    println!("{answers} answers");
+    assert!(answers >= ATTACKERS, "{answers} answers");
+}
+
+/// One connection to its end; gives how many answers it had.
+fn attack_once(
+    target: &Target,
+    bytes: &[u8],
+    status: &str,
+    stop: &AtomicBool,
+) -> usize {
+    let mut stream = connect(target.server.address, ATTACKER);
+    stream.set_nonblocking(true).unwrap();
+    let (mut written, mut answers) = (0, 0);
+    let mut buffer = vec![0; 64 * 1024];
+    let mut tail = Vec::new();
+    while !stop.load(Ordering::Relaxed) {
+        let sent = match stream.write(&bytes[written..]) {
+            Ok(count) => {
+                written = (written + count) % bytes.len();
+                true
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => false,
+            Err(_) => break,
+        };
+        match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => {
+                // Answers may be cut anywhere.
+                tail.extend_from_slice(&buffer[..count]);
+                let text = String::from_utf8_lossy(&tail);
+                let found = text.matches("HTTP/1.").count();
+                let expected = text.matches(status).count();
+                assert!(found <= expected + 1, "{text}");
+                answers += expected;
+                let kept = tail.len().min(status.len() - 1);
+                tail.drain(..tail.len() - kept);
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                if !sent {
+                    thread::sleep(Duration::from_millis(1));
+                }
+            }
+            Err(_) => break,
+        }
+    }
+    answers
+}
+
+#[test]
+fn pipelined_requests() {
+    flood(
+        "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n".repeat(500).as_bytes(),
+        "HTTP/1.1 200",
+    );
+}
+
+#[test]
+fn pipelined_writes() {
+    let one = "POST /products HTTP/1.1\r\nHost: x\r\n\
+               Content-Length: 12\r\n\r\n{\"name\":\"b\"}";
+    flood(one.repeat(200).as_bytes(), "HTTP/1.1 201");
+}
+
+#[test]
+fn huge_heads() {
+    let line = format!("A: {}\r\n", "b".repeat(1_000));
+    let lines = line.repeat(40);
+    let head = format!("GET /nowhere HTTP/1.1\r\nHost: x\r\n{lines}\r\n");
+    flood(head.as_bytes(), "HTTP/1.1 404");
+    flood(line.repeat(100).as_bytes(), "HTTP/1.1 4");
+}
+
+#[test]
+fn tiny_chunks() {
+    let head = "POST /products HTTP/1.1\r\nHost: x\r\n\
+                Transfer-Encoding: chunked\r\n\r\n";
+    let chunks = "1;a=b\r\n \r\n".repeat(1_000);
+    flood(format!("{head}{chunks}0\r\n\r\n").as_bytes(), "HTTP/1.1 400");
+}
+
+#[test]
+fn bodies_that_are_refused() {
+    let head = "POST /products HTTP/1.1\r\nHost: x\r\n\
+                Content-Length: 1048577\r\n\r\n";
+    let body = "[".repeat(1_048_577);
+    flood(format!("{head}{body}").as_bytes(), "HTTP/1.1 413");
+    let head = head.replace("48577", "48576");
+    flood(format!("{head}{}", &body[1..]).as_bytes(), "HTTP/1.1 400");
+}
+
+#[test]
+fn smuggled_requests() {
+    let request = "POST /products HTTP/1.1\r\nHost: x\r\n\
+                   Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n\
+                   0\r\n\r\nGET /products/1 HTTP/1.1\r\nHost: x\r\n\r\n";
+    flood(request.as_bytes(), "HTTP/1.1 400");
+}
+
+#[test]
+fn old_requests() {
+    flood(b"GET /products/1 HTTP/1.0\r\n\r\n", "HTTP/1.0 200");
+}
+
+#[test]
+fn garbage() {
+    // No line of it begins a request.
+    let mut state = 1_u32;
+    let mut random = || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state.to_le_bytes()[0] | 0x80
+    };
+    let garbage: Vec<u8> = (0..10_000).map(|_| random()).collect();
+    flood(&garbage, "HTTP/1.1 400");
+}

@@ -1,0 +1,13 @@
+//! Black-box tests of the server under attack: clients that are slow, many,
+//! greedy or broken, while an ordinary one asks. No image is needed.
+
+#[expect(dead_code, reason = "shared with tests/api, which uses more")]
+#[path = "../api/reply.rs"]
+mod reply;
+#[expect(dead_code, reason = "shared with tests/api, which uses more")]
+#[path = "../api/server.rs"]
+mod server;
+
+mod crowds;
+mod floods;
+mod ordinary;
