@@ -208,6 +208,7 @@ fn any_origin_may_ask() {
             "RateLimit",
             "RateLimit-Policy",
             "Retry-After",
+            "Sandpiper-Turn",
         ] {
             assert!(exposed.split(", ").any(|own| own == name), "{name}");
         }
@@ -236,6 +237,8 @@ fn the_21st_request_within_a_minute_is_refused() {
         let state = format!("\"compile\";r=0;t={wait}");
         assert_eq!(reply.header("ratelimit"), Some(state.as_str()));
         assert!((1..=60).contains(&wait.parse::<u32>().unwrap()));
+        let turn = reply.header("sandpiper-turn").unwrap();
+        assert!((1..=60).contains(&turn.parse::<u32>().unwrap()), "{turn}");
     }
     // The method comes first; a preflight is free; other routes have no limit.
     assert_eq!(server.ask("GET", "/api/compile").status, 405);

@@ -215,7 +215,7 @@ test("the end of a run is told in full", () => {
     truncated: false,
   });
   expect(runEnd(2, { ...ran, exit: { stage: "run", limit: "output" } })).toMatchObject({ truncated: true });
-  expect(runEnd(3, { kind: "lost" })).toEqual({ run: 3, ran: false, reason: "lost", message: "" });
+  expect(runEnd(3, { kind: "lost", isOffline: false })).toEqual({ run: 3, ran: false, reason: "lost", message: "" });
 });
 
 test("what a page says is told, bounded", () => {

@@ -3,7 +3,8 @@
 import { describe, expect, test } from "vitest";
 
 import { needsInput } from "../src/errors";
-import { parseExit, type RunResult } from "../src/run/client";
+import { parseExit, type Answer, type RunResult } from "../src/run/client";
+import { pauseAfter } from "../src/run/patience";
 import { running, stages, summary, waiting } from "../src/run/words";
 import { program } from "./programs";
 
@@ -30,18 +31,50 @@ test.each([
 });
 
 test("where no run took place", () => {
-  expect(summary({ kind: "refused", status: 400, message: "bad path" })).toBe("Not run: bad path.");
+  const refused = (status: number, message = "") => summary({ kind: "refused", status, message });
+  expect(refused(400, "bad path")).toBe("Not run: bad path.");
+  expect(refused(500, "internal error")).toContain("the service failed (500). Your code is still here");
+  expect(refused(200)).toContain("Does your network want you to log in?");
+  expect(refused(404)).toContain("nothing runs code at this address (404)");
+  expect(refused(407)).toContain("your network does not let code through");
+  expect(refused(504)).toContain("the service did not answer (504)");
+  expect(refused(418)).toContain("answered 418");
   expect(summary({ kind: "busy", message: "", retryAfterMs: null })).toBe(
     "Not run: the service is busy. Try again in a moment.",
   );
-  expect(summary({ kind: "lost" })).toContain("Your code is still here");
+  expect(summary({ kind: "lost", isOffline: false })).toContain("Your code is still here");
+  expect(summary({ kind: "lost", isOffline: true })).toContain("You are offline.");
 });
 
 test("while it lasts", () => {
   expect(running(300)).toBe("Running…");
   expect(running(2300)).toBe("Waiting or running… 2 s");
-  expect(waiting(11_200)).toBe("Many people on your network are running code. Yours starts in 12 s");
-  expect(waiting(-5)).toContain("in 1 s");
+  const crowd = { kind: "limited" } as const;
+  expect(waiting(11_200, crowd)).toBe("Many people on your network are running code. Yours starts in 12 s");
+  expect(waiting(-5, crowd)).toContain("in 1 s");
+  const busy = (message: string) => waiting(2000, { kind: "busy", message });
+  expect(busy("too many runs are waiting already")).toBe("The service is busy. Yours is sent again in 2 s");
+  expect(busy("Java is being prepared: 2 of 3")).toBe("Java is being prepared: 2 of 3. Yours is sent again in 2 s");
+});
+
+describe("a run that was refused", () => {
+  const limited = { kind: "limited", retryAfterMs: 1000, turnMs: 7000 } as const;
+  const busy = { kind: "busy", message: "", retryAfterMs: 4000 } as const;
+  test.each<[string, Answer, number, number | null]>([
+    ["waits for its turn, and then for the next place", limited, 0, 8000],
+    ["has waited for its turn", limited, 1, 2000],
+    ["is told no turn", { ...limited, turnMs: null }, 0, 2000],
+    ["is told nothing", { ...limited, turnMs: null, retryAfterMs: null }, 0, 6000],
+    ["is told nothing again", { ...limited, turnMs: null, retryAfterMs: null }, 2, 21_000],
+    ["is told nothing for long", { ...limited, turnMs: null, retryAfterMs: null }, 20, 61_000],
+    ["met a full queue", busy, 0, 6000],
+    ["met a full queue once too often", busy, 10, null],
+    ["met a language that cannot run here", { ...busy, retryAfterMs: null }, 0, null],
+    ["is too large", { kind: "too-large", message: "" }, 0, null],
+    ["was lost", { kind: "lost", isOffline: false }, 0, null],
+  ])("%s", (_, answer, refusals, waitMs) => {
+    expect(pauseAfter(answer, refusals, 0.5)?.waitMs ?? null).toBe(waitMs);
+  });
 });
 
 test("times by stage", () => {

@@ -59,13 +59,16 @@ export class OutputPanel {
     }
   }
 
-  /** A word on how it goes: shown, and read out when the person is idle. A count that goes on is not read again. */
+  /** A word on how it goes: shown, and read out when the person is idle. */
   say(words: string): void {
-    const before = this.status.textContent ?? "";
-    if (words === before) return;
-    const isCount = words.replace(/\d+/g, "") === before.replace(/\d+/g, "") && / \d+ s$/.test(words);
-    const isResult = !words.startsWith("Waiting") && !words.startsWith("Many people");
-    this.status.setAttribute("aria-live", isCount && !isResult ? "off" : "polite");
+    this.status.setAttribute("aria-live", "polite");
+    this.status.textContent = words;
+  }
+
+  /** The same word, counted on: shown, and not read out again. */
+  tick(words: string): void {
+    if (words === this.status.textContent) return;
+    this.status.setAttribute("aria-live", "off");
     this.status.textContent = words;
   }
 

@@ -29,8 +29,8 @@ export class RunButton {
     const words = () =>
       phase.name === "running"
         ? running(performance.now() - phase.sinceMs)
-        : waiting(phase.untilMs - performance.now());
+        : waiting(phase.untilMs - performance.now(), phase.why);
     this.output.say(words());
-    this.ticker = setInterval(() => this.output.say(words()), 500);
+    this.ticker = setInterval(() => this.output.tick(words()), 500);
   }
 }

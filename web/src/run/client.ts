@@ -24,11 +24,13 @@ export interface Exit {
 
 /** No run took place. */
 export type Refusal =
-  | { kind: "limited"; message: string; retryAfterMs: number }
+  /** `turnMs` is when it is this page's turn, where the server tells it. */
+  | { kind: "limited"; retryAfterMs: number | null; turnMs: number | null }
   | { kind: "busy"; message: string; retryAfterMs: number | null }
   | { kind: "too-large"; message: string }
+  /** Without a message it is not the service that answered: a proxy, or a network that wants a login. */
   | { kind: "refused"; status: number; message: string }
-  | { kind: "lost" }
+  | { kind: "lost"; isOffline: boolean }
   | { kind: "stopped" };
 
 export type Answer = RunResult | Refusal;
@@ -43,18 +45,23 @@ export async function run(language: string, snapshot: Snapshot, signal: AbortSig
       body: JSON.stringify({ language, ...snapshot }),
       signal,
     });
-    const body = (await response.json()) as Record<string, unknown>;
-    if (!response.ok) return refusal(response, String(body["error"] ?? ""));
+    const body = parsed(await response.text());
+    if (!response.ok) return refusal(response, body);
+    if (typeof body?.["stdout"] !== "string" || typeof body["stderr"] !== "string") {
+      // Ours, but cut off, or a page of something in between.
+      const isJson = response.headers.get("Content-Type")?.startsWith("application/json") === true;
+      return isJson ? lost() : { kind: "refused", status: response.status, message: "" };
+    }
     return {
       kind: "ran",
-      stdout: String(body["stdout"] ?? ""),
-      stderr: String(body["stderr"] ?? ""),
+      stdout: body["stdout"],
+      stderr: body["stderr"],
       exit: parseExit(response.headers.get("Sandpiper-Exit") ?? ""),
       timings: parseTimings(response.headers.get("Server-Timing") ?? ""),
       elapsedMs: performance.now() - started,
     };
   } catch {
-    return { kind: signal.aborted ? "stopped" : "lost" };
+    return signal.aborted ? { kind: "stopped" } : lost();
   }
 }
 
@@ -85,17 +92,38 @@ export function parseTimings(header: string): Record<string, number> {
   return timings;
 }
 
-function refusal(response: Response, message: string): Refusal {
-  const seconds = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
-  const retryAfterMs = Number.isNaN(seconds) ? null : seconds * 1000;
-  switch (response.status) {
+function refusal(response: Response, body: Record<string, unknown> | null): Refusal {
+  const { status, headers } = response;
+  const told = body?.["error"];
+  const message = typeof told === "string" ? told : "";
+  const retryAfterMs = milliseconds(headers.get("Retry-After"));
+  switch (status) {
     case 429:
-      return { kind: "limited", message, retryAfterMs: retryAfterMs ?? 5000 };
+      return { kind: "limited", retryAfterMs, turnMs: milliseconds(headers.get("Sandpiper-Turn")) };
     case 503:
       return { kind: "busy", message, retryAfterMs };
     case 413:
       return { kind: "too-large", message };
     default:
-      return { kind: "refused", status: response.status, message };
+      return { kind: "refused", status, message };
+  }
+}
+
+function lost(): Refusal {
+  return { kind: "lost", isOffline: !navigator.onLine };
+}
+
+function milliseconds(seconds: string | null): number | null {
+  const number = Number.parseInt(seconds ?? "", 10);
+  return Number.isNaN(number) ? null : Math.max(0, number) * 1000;
+}
+
+/** An object of JSON, or nothing. */
+function parsed(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" ? (value as Record<string, unknown> | null) : null;
+  } catch {
+    return null;
   }
 }

@@ -4,13 +4,14 @@
 import { Event } from "../event";
 import type { Workspace } from "../workspace";
 import { run, type Answer } from "./client";
+import { pauseAfter, type Pause } from "./patience";
 
 export type Phase =
   | { name: "idle" }
   /** Sent; `sinceMs` as performance.now() has it. */
   | { name: "running"; sinceMs: number }
-  /** Too many requests from this address: sent again at `untilMs`. */
-  | { name: "waiting"; untilMs: number };
+  /** Sent again at `untilMs`, for this reason. */
+  | { name: "waiting"; untilMs: number; why: Pause["why"] };
 
 export class Session {
   readonly phaseChanged = new Event<Phase>();
@@ -38,14 +39,14 @@ export class Session {
     this.abort = abort;
     const snapshot = this.workspace.snapshot();
     this.started.emit();
-    for (;;) {
+    for (let refusals = 0; ; refusals++) {
       this.enter({ name: "running", sinceMs: performance.now() });
       const answer = await run(this.language, snapshot, abort.signal);
       if (this.abort !== abort) return;
-      if (answer.kind !== "limited") return this.end(answer);
-      // Pages behind one address were all told the same second: they spread.
-      const waitMs = answer.retryAfterMs + Math.random() * 2000;
-      this.enter({ name: "waiting", untilMs: performance.now() + waitMs });
+      const pause = pauseAfter(answer, refusals, Math.random());
+      if (pause === null) return this.end(answer);
+      const { waitMs, why } = pause;
+      this.enter({ name: "waiting", untilMs: performance.now() + waitMs, why });
       await sleep(waitMs, abort.signal);
       if (this.abort !== abort) return;
     }

@@ -1,6 +1,7 @@
 // What is said about a run, in plain words.
 
 import type { Answer, Exit, RunResult } from "./client";
+import type { Pause } from "./patience";
 
 /** The line that stands after a run; it is also what a screen reader says. */
 export function summary(answer: Answer): string {
@@ -12,9 +13,14 @@ export function summary(answer: Answer): string {
     case "too-large":
       return `Not run: ${sentence(answer.message || "the files are too large")}`;
     case "refused":
-      return `Not run: ${sentence(answer.message || `the service answered ${answer.status}`)}`;
+      if (answer.message === "") return `Not run: ${foreign(answer.status)}`;
+      return answer.status < 500
+        ? `Not run: ${sentence(answer.message)}`
+        : `Not run: the service failed (${answer.status}). Your code is still here: try again in a moment.`;
     case "lost":
-      return "The connection was lost. Your code is still here: try again.";
+      return answer.isOffline
+        ? "You are offline. Your code is still here: press Run when the connection is back."
+        : "The connection was lost. Your code is still here: try again.";
     case "limited":
       return "Too many runs: wait a moment.";
     case "stopped":
@@ -29,9 +35,12 @@ export function askForInput(need: "missing" | "short"): string {
 }
 
 /** While the service asks to wait. */
-export function waiting(leftMs: number): string {
+export function waiting(leftMs: number, why: Pause["why"]): string {
   const left = Math.max(1, Math.ceil(leftMs / 1000));
-  return `Many people on your network are running code. Yours starts in ${left} s`;
+  if (why.kind === "limited") return `Many people on your network are running code. Yours starts in ${left} s`;
+  // A language whose image is being built says how far that is.
+  const words = /is being (prepared|replaced)/.test(why.message) ? sentence(why.message) : "The service is busy.";
+  return `${words} Yours is sent again in ${left} s`;
 }
 
 /** While nothing has come back yet. */
@@ -98,6 +107,17 @@ function ending(exit: Exit, time: string): string {
   if (exit.stage === "compile") return `Did not compile, after ${time}`;
   if (exit.code === 0 || exit.code === undefined) return `Finished in ${time}`;
   return `Finished with exit code ${exit.code} in ${time}`;
+}
+
+/** Of an answer that the service did not write. */
+function foreign(status: number): string {
+  if (status < 300) return "the answer did not come from the service. Does your network want you to log in?";
+  if (status === 404) return "nothing runs code at this address (404). Tell those who run this page.";
+  if ([401, 403, 407, 451].includes(status)) return `your network does not let code through to the service (${status}).`;
+  if ([502, 504].includes(status)) {
+    return `the service did not answer (${status}). Your code is still here: try again in a moment.`;
+  }
+  return `something between you and the service answered ${status}. Your code is still here: try again.`;
 }
 
 /** With a full stop at its end. */

@@ -21,20 +21,23 @@ use super::runner::Refused;
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const EXIT: HeaderName = HeaderName::from_static("sandpiper-exit");
+const TURN: HeaderName = HeaderName::from_static("sandpiper-turn");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName =
     HeaderName::from_static("ratelimit-policy");
 
 /// The headers that a page of another origin may read.
 const EXPOSED: HeaderValue = HeaderValue::from_static(
-    "Server-Timing, Sandpiper-Exit, RateLimit, RateLimit-Policy, Retry-After",
+    "Server-Timing, Sandpiper-Exit, RateLimit, RateLimit-Policy, Retry-After, \
+     Sandpiper-Turn",
 );
 const ANY_ORIGIN: HeaderValue = HeaderValue::from_static("*");
 
 /// Why a request was not run, in the order in which failures are told.
 #[derive(Debug)]
 pub(super) enum Failure {
-    RateLimited(Quota),
+    /// With the time until its turn.
+    RateLimited(Quota, Duration),
     NotJsonType,
     Body(BodyError),
     NotJson,
@@ -115,7 +118,7 @@ impl From<Refused> for Failure {
 impl From<Failure> for Answer {
     fn from(reason: Failure) -> Self {
         match reason {
-            Failure::RateLimited(quota) => rate_limited(quota),
+            Failure::RateLimited(quota, turn) => rate_limited(quota, turn),
             Failure::NotJsonType => failure(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "Content-Type must be application/json",
@@ -147,14 +150,17 @@ fn internal_error() -> Answer {
     failure(StatusCode::INTERNAL_SERVER_ERROR, "internal error")
 }
 
-fn rate_limited(quota: Quota) -> Answer {
+fn rate_limited(quota: Quota, turn: Duration) -> Answer {
     let message = format!(
         "rate limit exceeded: {} requests in {} s; come back in {} s",
         quota.limit,
         WINDOW.as_secs(),
         seconds(quota.reset)
     );
-    let answer = failure(StatusCode::TOO_MANY_REQUESTS, &message);
+    let mut answer = failure(StatusCode::TOO_MANY_REQUESTS, &message);
+    // The first place to become free is everyone's: a class that is told of it
+    // alone comes back at once, to be refused but for one.
+    answer.headers_mut().insert(TURN, seconds(turn).into());
     come_back(answer, Some(quota.reset))
 }
 

@@ -42,13 +42,15 @@ pub(crate) struct Quota {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Admitted(Quota),
-    Refused(Quota),
+    /// With the time until its turn, after all that were refused before it and
+    /// wait; [`Quota::reset`] is the time until whoever comes first is admitted.
+    Refused(Quota, Duration),
 }
 
 impl Verdict {
     pub(crate) fn quota(self) -> Quota {
         match self {
-            Self::Admitted(quota) | Self::Refused(quota) => quota,
+            Self::Admitted(quota) | Self::Refused(quota, _) => quota,
         }
     }
 }
@@ -108,11 +110,15 @@ impl RateLimiter {
             (oldest + WINDOW).saturating_sub(now)
         });
         let quota = Quota { limit, remaining, reset };
-        Some(if passes {
-            Verdict::Admitted(quota)
-        } else {
-            Verdict::Refused(quota)
-        })
+        if passes || !counts {
+            return Some(Verdict::Admitted(quota));
+        }
+        let full = keys.iter().flatten().filter_map(|(key, limit)| {
+            let is_full = table.count(*key, now) >= *limit;
+            is_full.then(|| table.promise(*key, now)).flatten()
+        });
+        let turn = full.max().unwrap_or(now).saturating_sub(now);
+        Some(Verdict::Refused(quota, turn))
     }
 
     /// The limit of one client; `None` where there is none.

@@ -23,13 +23,24 @@ pub(super) enum Key {
     Prefix(u128),
 }
 
+/// Turns promised ahead, in limits of the client: who polls moves the turns of
+/// others behind the same address no further than that.
+const MOST_TURNS: usize = 3;
+
 /// The times of requests that were admitted, counted from a common start.
 #[derive(Debug)]
 pub(super) struct Table {
+    logs: LruCache<Key, Log>,
+    requests: usize,
+}
+
+#[derive(Debug, Default)]
+struct Log {
     /// The oldest first. Times older than a [`WINDOW`] may linger until their
     /// client is looked at.
-    logs: LruCache<Key, VecDeque<Duration>>,
-    requests: usize,
+    times: VecDeque<Duration>,
+    /// How many of the places that become free next somebody was told of.
+    promised: usize,
 }
 
 impl Default for Table {
@@ -42,12 +53,14 @@ impl Table {
     /// Requests of `key` in the window that ends `now`.
     pub(super) fn count(&mut self, key: Key, now: Duration) -> u32 {
         let Some(log) = self.logs.get_mut(&key) else { return 0 };
-        let before = log.len();
-        while log.front().is_some_and(|time| *time + WINDOW <= now) {
-            log.pop_front();
+        let before = log.times.len();
+        while log.times.front().is_some_and(|time| *time + WINDOW <= now) {
+            log.times.pop_front();
         }
-        self.requests -= before - log.len();
-        u32::try_from(log.len()).unwrap_or(u32::MAX)
+        let gone = before - log.times.len();
+        self.requests -= gone;
+        log.promised = log.promised.saturating_sub(gone);
+        u32::try_from(log.times.len()).unwrap_or(u32::MAX)
     }
 
     /// When the oldest request in the window was.
@@ -57,21 +70,37 @@ impl Table {
         now: Duration,
     ) -> Option<Duration> {
         self.count(key, now);
-        self.logs.get(&key)?.front().copied()
+        self.logs.get(&key)?.times.front().copied()
+    }
+
+    /// When the place becomes free that nobody was told of yet, who comes when
+    /// told taking theirs; the next one is told of the one after it.
+    pub(super) fn promise(
+        &mut self,
+        key: Key,
+        now: Duration,
+    ) -> Option<Duration> {
+        self.count(key, now);
+        let log = self.logs.get_mut(&key)?;
+        let places = log.times.len();
+        let rounds = u32::try_from(log.promised.checked_div(places)?).ok()?;
+        let place = log.times.get(log.promised % places)?;
+        log.promised = (log.promised + 1).min(places * MOST_TURNS);
+        Some(*place + WINDOW * (rounds + 1))
     }
 
     /// Adds a request.
     pub(super) fn record(&mut self, key: Key, now: Duration) {
-        let log = self.logs.get_or_insert_mut(key, VecDeque::new);
+        let log = self.logs.get_or_insert_mut(key, Log::default);
         // Threads read their clocks before they take the lock.
-        let now = log.back().map_or(now, |last| now.max(*last));
-        log.push_back(now);
+        let now = log.times.back().map_or(now, |last| now.max(*last));
+        log.times.push_back(now);
         self.requests += 1;
         while self.logs.len() > RATE_LIMIT_CLIENTS
             || self.requests > MOST_REQUESTS
         {
             let Some((_, log)) = self.logs.pop_lru() else { break };
-            self.requests -= log.len();
+            self.requests -= log.times.len();
         }
     }
 

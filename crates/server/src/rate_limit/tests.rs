@@ -61,9 +61,37 @@ fn the_quota_counts_down() {
     assert_eq!(limiter.admit(one, at(0)), admitted(quota(1, 60)));
     assert_eq!(limiter.quota(one, at(7)), Some(quota(1, 53)));
     assert_eq!(limiter.admit(one, at(10)), admitted(quota(0, 50)));
-    let refused = Some(Verdict::Refused(quota(0, 19)));
+    let refused = Some(Verdict::Refused(quota(0, 19), SECOND * 19));
     assert_eq!(limiter.admit(one, at(41)), refused);
     assert_eq!(limiter.admit(one, at(60)), admitted(quota(0, 10)));
+}
+
+#[test]
+fn everyone_who_waits_is_told_a_turn_of_their_own() {
+    let limiter = RateLimiter::new(3, Vec::new());
+    let one = client("192.0.2.1");
+    let turn = |second: u32| match limiter
+        .admit(one, limiter.start + SECOND * second)
+    {
+        Some(Verdict::Refused(_, turn)) => (turn + SECOND * second).as_secs(),
+        other => panic!("{other:?}"),
+    };
+    for second in [0, 10, 20] {
+        assert!(admitted(&limiter, one, SECOND * second));
+    }
+    let turns: Vec<_> = (21..28).map(turn).collect();
+    assert_eq!(turns, [60, 70, 80, 120, 130, 140, 180]);
+    // Those who come when told are admitted, and nobody is in their place.
+    assert!(admitted(&limiter, one, SECOND * 60));
+    assert!(admitted(&limiter, one, SECOND * 71));
+    assert_eq!(turn(72), 191);
+    // However often somebody asks, the turns of others stay bounded.
+    for _ in 0..1000 {
+        turn(73);
+    }
+    assert!(turn(74) <= 74 + 4 * 60);
+    // They are nothing but words: who comes first is admitted.
+    assert_eq!(burst(&limiter, one, SECOND * 140, 5), 3);
 }
 
 #[test]
