@@ -103,7 +103,7 @@ export async function ended(frame: Frame): Promise<string> {
   const status = frame.locator("#status");
   await frame.waitForFunction(() => {
     const words = document.getElementById("status")?.textContent ?? "";
-    return words !== "" && !/ning…|Waiting|Yours starts/.test(words);
+    return words !== "" && !/ning…|Waiting|Yours (starts|is sent)/.test(words);
   });
   return (await status.textContent()) ?? "";
 }
@@ -123,7 +123,8 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-async function start(flags: readonly string[]): Promise<{ url: string; stop: () => void }> {
+/** A service of one's own, until `stop`. */
+export async function start(flags: readonly string[]): Promise<{ url: string; stop: () => void }> {
   const binary = process.env["SANDPIPER_BINARY"];
   if (binary === undefined) throw new Error("SANDPIPER_BINARY must name the program under test");
   const usual = {

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use http::header::{
     ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL,
-    CONTENT_ENCODING, CONTENT_TYPE, VARY,
+    CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
 };
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use rust_embed::{EmbeddedFile, RustEmbed};
 use serde::Deserialize;
 
-use crate::http::{Answer, failure};
+use crate::http::{Answer, failure, no_content};
 
 /// The module that the page starts.
 const MAIN: &str = "src/main.ts";
@@ -113,18 +113,49 @@ fn file(path: &str, headers: &HeaderMap, cache: &'static str) -> Answer {
     let Some((file, is_packed)) = packed.or_else(plain) else {
         return failure(StatusCode::NOT_FOUND, "not found");
     };
-    let bytes = bytes::Bytes::from(file.data.into_owned());
-    let mut answer = Response::new(bytes.into());
+    // Of the bytes that are sent: packed and plain have tags of their own.
+    let hash = u64::from_be_bytes(hash_start(&file));
+    let tag = format!("\"{hash:016x}\"");
+    let is_known = knows(headers, &tag);
+    let mut answer = if is_known {
+        let mut answer = no_content();
+        *answer.status_mut() = StatusCode::NOT_MODIFIED;
+        answer
+    } else {
+        Response::new(bytes::Bytes::from(file.data.into_owned()).into())
+    };
     let headers = answer.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
-    if is_packed {
-        let brotli = HeaderValue::from_static("br");
-        headers.insert(CONTENT_ENCODING, brotli);
+    if !is_known {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        if is_packed {
+            let brotli = HeaderValue::from_static("br");
+            headers.insert(CONTENT_ENCODING, brotli);
+        }
     }
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        headers.insert(ETAG, tag);
+    }
+    headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
     super::add_frame_headers(headers);
     answer
+}
+
+/// The first bytes of the hash of a file; enough to tell its versions apart.
+fn hash_start(file: &EmbeddedFile) -> [u8; 8] {
+    let [a, b, c, d, e, f, g, h, ..] = file.metadata.sha256_hash();
+    [a, b, c, d, e, f, g, h]
+}
+
+/// Whether the client has what this tag stands for (RFC 9110, 13.1.2).
+fn knows(headers: &HeaderMap, tag: &str) -> bool {
+    let values = headers.get_all(IF_NONE_MATCH).into_iter();
+    let mut known = values
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(str::trim);
+    // A proxy that packs what we sent plain makes the tag a weak one.
+    known.any(|own| own == "*" || own.trim_start_matches("W/") == tag)
 }
 
 fn takes_brotli(headers: &HeaderMap) -> bool {

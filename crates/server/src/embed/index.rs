@@ -1,10 +1,10 @@
 //! The index page: what this server is, with an editor to try.
 
-use http::header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY};
+use http::header::CONTENT_SECURITY_POLICY;
 use http::{HeaderName, HeaderValue, StatusCode};
 
 use super::page::{escaped, filled};
-use super::{LANGUAGES, PageLanguage, html, nonce};
+use super::{LANGUAGES, PageLanguage, add_page_headers, html, nonce};
 use crate::http::Answer;
 
 const INDEX: &str = include_str!("index.html");
@@ -28,10 +28,11 @@ pub(crate) fn index() -> Answer {
     if let Ok(policy) = HeaderValue::from_str(&policy) {
         headers.insert(CONTENT_SECURITY_POLICY, policy);
     }
-    let referrer = HeaderValue::from_static("no-referrer");
-    headers.insert(REFERRER_POLICY, referrer);
-    let nosniff = HeaderName::from_static("x-content-type-options");
-    headers.insert(nosniff, HeaderValue::from_static("nosniff"));
+    add_page_headers(headers);
+    for name in ["cross-origin-opener-policy", "cross-origin-resource-policy"] {
+        let name = HeaderName::from_static(name);
+        headers.insert(name, HeaderValue::from_static("same-origin"));
+    }
     answer
 }
 

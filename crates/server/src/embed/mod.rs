@@ -42,9 +42,12 @@ const LANGUAGES: [PageLanguage; 11] = [
 ];
 const DEFAULT_LANGUAGE: &str = "java";
 
-/// What the page may ask the browser for: to write to the clipboard.
-const PERMISSIONS: &str = "camera=(), microphone=(), geolocation=(), \
-                           payment=(), usb=(), clipboard-write=(self)";
+/// What a page may ask the browser for: to write to the clipboard.
+const PERMISSIONS: &str = "accelerometer=(), bluetooth=(), camera=(), \
+    display-capture=(), geolocation=(), gyroscope=(), hid=(), \
+    idle-detection=(), magnetometer=(), microphone=(), midi=(), payment=(), \
+    publickey-credentials-get=(), screen-wake-lock=(), serial=(), usb=(), \
+    xr-spatial-tracking=(), clipboard-write=(self)";
 
 const HTML: &str = "text/html; charset=utf-8";
 
@@ -116,10 +119,7 @@ impl Embed {
             headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         }
         headers.insert(CONTENT_SECURITY_POLICY, self.policy(&nonce));
-        let referrer = HeaderValue::from_static("no-referrer");
-        headers.insert(REFERRER_POLICY, referrer);
-        let permissions = HeaderName::from_static("permissions-policy");
-        headers.insert(permissions, HeaderValue::from_static(PERMISSIONS));
+        add_page_headers(headers);
         add_frame_headers(headers);
         answer
     }
@@ -184,6 +184,14 @@ impl Embed {
 /// Whether a method only reads.
 pub(crate) fn is_read(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
+}
+
+/// Nothing of the person or of their machine is told to others, or asked for.
+fn add_page_headers(headers: &mut HeaderMap) {
+    let referrer = HeaderValue::from_static("no-referrer");
+    headers.insert(REFERRER_POLICY, referrer);
+    let permissions = HeaderName::from_static("permissions-policy");
+    headers.insert(permissions, HeaderValue::from_static(PERMISSIONS));
 }
 
 /// Lets pages that isolate themselves (COEP) frame the editor and load its

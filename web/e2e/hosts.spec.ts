@@ -1,0 +1,139 @@
+// What host pages do to the editor: storage that is blocked or apart, a sandbox
+// without an origin, no JavaScript. The work goes on, and nothing is said.
+
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+
+import AxeBuilder from "@axe-core/playwright";
+import type { Frame, Page } from "@playwright/test";
+
+import { editorIn, embed, ended, expect, languages, test } from "./service";
+
+/** Edits, runs, resets, undoes, takes a link: all that a person does on the page. */
+async function journey(page: Page, frame: Frame): Promise<void> {
+  const code = frame.locator(".cm-content");
+  await code.fill('print("my own")');
+  await frame.locator("#run").click();
+  await expect(frame.locator(".stdout pre")).toHaveText("my own\n");
+  // Longer than edits wait to be kept.
+  await page.waitForTimeout(800);
+  await expect(frame.locator(".notice")).not.toHaveClass(/shown/);
+
+  const choose = async (name: string) => {
+    await frame.locator("#menu-button").click();
+    await frame.getByRole("menuitem", { name }).click();
+  };
+  await choose("Copy link");
+  await expect(frame.locator(".notice.shown, dialog[open]").first()).toBeVisible();
+  await page.keyboard.press("Escape");
+  await choose("Reset");
+  await expect(code).not.toContainText("my own");
+  await frame.getByRole("button", { name: "Undo" }).click();
+  await expect(code).toHaveText('print("my own")');
+
+  const background = () => frame.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  await page.emulateMedia({ colorScheme: "light" });
+  expect(await background()).toBe("rgb(255, 255, 255)");
+  await page.emulateMedia({ colorScheme: "dark" });
+  expect(await background()).toBe("rgb(27, 31, 36)");
+}
+
+const frameOf = (url: string, query: string, attributes: string) =>
+  `<iframe src="${url}/embed?${query}" width="1000" height="600" ${attributes}></iframe>`;
+
+test("storage that throws", async ({ page, service, complaints }) => {
+  await page.addInitScript(() => {
+    for (const name of ["localStorage", "sessionStorage", "indexedDB"]) {
+      Object.defineProperty(window, name, {
+        get() {
+          throw new DOMException("blocked", "SecurityError");
+        },
+      });
+    }
+  });
+  await journey(page, await embed(page, service, "lang=python"));
+  expect(complaints).toEqual([]);
+});
+
+test("storage that is full", async ({ page, service, complaints }) => {
+  await page.addInitScript(() => {
+    Storage.prototype.setItem = () => {
+      throw new DOMException("full", "QuotaExceededError");
+    };
+  });
+  await journey(page, await embed(page, service, "lang=python"));
+  expect(complaints).toEqual([]);
+});
+
+test("a sandbox that takes the origin away", async ({ page, service, complaints }) => {
+  const origins: (string | undefined)[] = [];
+  page.on("request", (request) => {
+    if (request.method() === "POST") void request.allHeaders().then((headers) => origins.push(headers["origin"]));
+  });
+  const sandbox = 'sandbox="allow-scripts"';
+  await page.goto(service.hostPage(frameOf(service.url, "lang=python", sandbox)));
+  await journey(page, await editorIn(page));
+  expect(origins).toEqual(["null"]);
+  for (const [language, part] of [["web", "#range"], ["react", "button"], ["vue", "button"]] as const) {
+    await page.goto(service.hostPage(frameOf(service.url, `lang=${language}`, sandbox)));
+    const frame = await editorIn(page);
+    await frame.locator("#run").click();
+    expect(await ended(frame)).toContain("Finished");
+    const shown = frame.frameLocator(".preview iframe").frameLocator("iframe");
+    await expect(shown.locator(part).first()).toBeVisible();
+  }
+  expect(complaints).toEqual([]);
+});
+
+test("each site that embeds has storage of its own", async ({ page, service }) => {
+  const html = frameOf(service.url, "lang=python&autosave=same", "");
+  await page.goto(service.hostPage(html));
+  const frame = await editorIn(page);
+  await frame.locator(".cm-content").fill("# of one site");
+  await page.waitForTimeout(800);
+  // The service itself, another site than the host page.
+  await page.goto(`${service.url}/embed?lang=python&autosave=same`);
+  await expect(page.locator(".cm-content")).toBeVisible();
+  await expect(page.locator(".cm-content")).not.toContainText("of one site");
+  await page.goto(service.hostPage(html));
+  await expect((await editorIn(page)).locator(".cm-content")).toContainText("of one site");
+});
+
+/** The files of a language's sample, as they are in the repository. */
+function starterOf(language: string): Map<string, string> {
+  const folder = `../languages/${language}/starter`;
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return new Map(
+    entries.map((entry) => {
+      const path = join(entry.parentPath, entry.name);
+      return [path.slice(folder.length + 1), readFileSync(path, "utf8")];
+    }),
+  );
+}
+
+test("without JavaScript every file of every language can be read, in both themes", async ({ browser, service }) => {
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  for (const language of languages) {
+    await page.goto(`${service.url}/embed?lang=${language}`);
+    const files = starterOf(language);
+    const figures = page.locator("#code figure");
+    await expect(figures).toHaveCount(files.size);
+    for (const figure of await figures.all()) {
+      await figure.scrollIntoViewIfNeeded();
+      await expect(figure.locator("pre")).toBeVisible();
+      const name = (await figure.locator("figcaption").textContent()) ?? "";
+      expect(await figure.locator("pre").textContent(), `${language}: ${name}`).toBe(files.get(name));
+    }
+    await expect(page.getByText("Running needs JavaScript")).toBeVisible();
+    // What needs a script is not offered.
+    await expect(page.locator("#run")).toBeHidden();
+    await expect(page.locator("#menu-button")).toBeHidden();
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect(violations.map(({ id, nodes }) => [language, colorScheme, id, nodes[0]?.html])).toEqual([]);
+    }
+  }
+  await context.close();
+});
