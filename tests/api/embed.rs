@@ -1,5 +1,8 @@
 //! The editor page.
 
+use std::collections::BTreeMap;
+
+use super::reply::Reply;
 use super::server::Server;
 
 const LANGUAGES: [&str; 11] = [
@@ -164,4 +167,148 @@ fn the_index_page_has_a_line_for_each_language() {
     assert!(policy.starts_with("default-src 'none'; script-src 'nonce-"));
     let again = server.ask("GET", "/");
     assert_ne!(Some(policy), again.header("content-security-policy"));
+}
+
+/// What stands in a policy, by directive.
+fn directives(policy: &str) -> BTreeMap<&str, &str> {
+    policy
+        .split("; ")
+        .map(|part| part.split_once(' ').unwrap_or((part, "")))
+        .collect()
+}
+
+/// The path of the script that the editor page starts.
+fn main_script(server: &Server) -> String {
+    let page = server.ask("GET", "/embed").text().to_owned();
+    let script = links(&page).into_iter().find(|link| link.contains("/main-"));
+    format!("/{}", script.expect("a script"))
+}
+
+#[test]
+fn every_page_and_file_has_its_headers() {
+    let server = Server::start();
+    let script = main_script(&server);
+    let forever = "public, max-age=31536000, immutable";
+    let same = "cross-origin-opener-policy: same-origin";
+    for (target, lines) in [
+        ("/embed", "cache-control: no-cache"),
+        ("/embed?lang=x", "cache-control: no-cache"),
+        ("/embed/preview", "cache-control: no-cache"),
+        ("/", same),
+        ("/", "cross-origin-resource-policy: same-origin"),
+        ("/", "cache-control: no-cache"),
+        ("/embed.js", "access-control-allow-origin: *"),
+        (&script, "access-control-allow-origin: *"),
+        (&script, &format!("cache-control: {forever}")),
+    ] {
+        let (name, value) = lines.split_once(": ").unwrap();
+        let reply = server.ask("GET", target);
+        assert_eq!(reply.header(name), Some(value), "{target} {name}");
+    }
+    for target in ["/embed", "/embed/preview", "/embed.js", &script] {
+        let reply = server.ask("GET", target);
+        for (name, value) in [
+            ("cross-origin-embedder-policy", "require-corp"),
+            ("cross-origin-resource-policy", "cross-origin"),
+        ] {
+            assert_eq!(reply.header(name), Some(value), "{target} {name}");
+        }
+    }
+    for target in ["/", "/embed", "/embed?lang=x", "/embed/preview"] {
+        let reply = server.ask("GET", target);
+        assert_eq!(reply.header("referrer-policy"), Some("no-referrer"));
+        let allowed = reply.header("permissions-policy").unwrap();
+        for name in ["camera", "microphone", "geolocation", "payment", "usb"] {
+            assert!(allowed.contains(&format!("{name}=()")), "{target} {name}");
+        }
+    }
+    for target in ["/", "/embed", "/embed/preview", "/embed.js", &script] {
+        let reply = server.ask("GET", target);
+        let sniff = reply.header("x-content-type-options");
+        assert_eq!(sniff, Some("nosniff"), "{target}");
+        assert_eq!(reply.header("set-cookie"), None, "{target}");
+        assert_eq!(reply.header("x-frame-options"), None, "{target}");
+    }
+}
+
+#[test]
+fn the_policies_let_through_what_is_needed_alone() {
+    let server = Server::start();
+    let check = |target: &str, expected: &[(&str, &str)]| {
+        let reply = server.ask("GET", target);
+        let policy = reply.header("content-security-policy").unwrap();
+        let nonce = policy.split("'nonce-").nth(1).unwrap();
+        let nonce = nonce.split('\'').next().unwrap();
+        assert_eq!(nonce.len(), 32, "{policy}");
+        let expected: BTreeMap<_, _> = expected
+            .iter()
+            .map(|(name, value)| (*name, value.replace("NONCE", nonce)))
+            .collect();
+        let expected =
+            expected.iter().map(|(name, value)| (*name, value.as_str()));
+        assert_eq!(directives(policy), expected.collect(), "{target}");
+    };
+    check(
+        "/embed",
+        &[
+            ("default-src", "'none'"),
+            ("script-src", "'self'"),
+            ("style-src", "'self' 'nonce-NONCE'"),
+            ("img-src", "'self' data:"),
+            ("connect-src", "'self'"),
+            ("frame-src", "'self'"),
+            ("base-uri", "'none'"),
+            ("form-action", "'none'"),
+            ("frame-ancestors", "*"),
+            ("require-trusted-types-for", "'script'"),
+        ],
+    );
+    check(
+        "/",
+        &[
+            ("default-src", "'none'"),
+            ("script-src", "'nonce-NONCE'"),
+            ("style-src", "'nonce-NONCE'"),
+            ("frame-src", "'self'"),
+            ("base-uri", "'none'"),
+            ("form-action", "'none'"),
+            ("frame-ancestors", "'none'"),
+            ("require-trusted-types-for", "'script'"),
+        ],
+    );
+}
+
+#[test]
+fn files_are_sent_packed_and_once() {
+    let server = Server::start();
+    for target in ["/embed.js", &main_script(&server)] {
+        let get = |headers: &[&str]| server.send("GET", target, headers, "");
+        let plain = get(&[]);
+        let packed = get(&["Accept-Encoding: gzip, br"]);
+        assert_eq!(plain.header("content-encoding"), None);
+        assert_eq!(packed.header("content-encoding"), Some("br"));
+        assert_eq!(packed.header("vary"), Some("accept-encoding"));
+        let length = |reply: &Reply| -> usize {
+            reply.header("content-length").unwrap().parse().unwrap()
+        };
+        assert!(length(&packed) * 2 < length(&plain), "{target}");
+        let tag = plain.header("etag").unwrap();
+        let packed_tag = packed.header("etag").unwrap();
+        assert_ne!(tag, packed_tag, "{target}");
+        for (known, status) in [
+            (tag.to_owned(), 304),
+            (format!("W/{tag}"), 304),
+            (format!("\"other\", {tag}"), 304),
+            ("*".to_owned(), 304),
+            ("\"other\"".to_owned(), 200),
+            (packed_tag.to_owned(), 200),
+        ] {
+            let reply = get(&[&format!("If-None-Match: {known}")]);
+            assert_eq!(reply.status, status, "{target} {known}");
+            assert_eq!(reply.text().is_empty(), status == 304);
+            for name in ["etag", "cache-control", "vary"] {
+                assert_eq!(reply.header(name), plain.header(name), "{name}");
+            }
+        }
+    }
 }

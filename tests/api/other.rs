@@ -162,8 +162,12 @@ fn the_description_is_that_of_the_server() {
     check(compile, "post", &server.send("POST", compile, &[], "{}"));
     let json = ["Content-Type: application/json"];
     check(compile, "post", &server.send("POST", compile, &json, "{}"));
-    for path in ["/healthz", "/readyz", "/embed"] {
+    for path in
+        ["/healthz", "/readyz", "/embed", "/embed/preview", "/embed.js", "/"]
+    {
         check(path, "get", &server.ask("GET", path));
     }
+    let asset = server.ask("GET", "/embed/assets/none.js");
+    check("/embed/assets/{asset}", "get", &asset);
     check("/embed", "get", &server.ask("GET", "/embed?lang=x"));
 }

@@ -7,12 +7,16 @@ import { join } from "node:path";
 import AxeBuilder from "@axe-core/playwright";
 import type { Frame, Page } from "@playwright/test";
 
-import { editorIn, embed, ended, expect, languages, test } from "./service";
+import { editorIn, ended, expect, languages, test } from "./service";
 
 /** Edits, runs, resets, undoes, takes a link: all that a person does on the page. */
 async function journey(page: Page, frame: Frame): Promise<void> {
   const code = frame.locator(".cm-content");
-  await code.fill('print("my own")');
+  // Typing over marked text, Chromium puts a style attribute around it, which the page's policy is against.
+  await code.click();
+  await page.keyboard.press("Control+A");
+  await page.keyboard.press("Delete");
+  await page.keyboard.type('print("my own")');
   await frame.locator("#run").click();
   await expect(frame.locator(".stdout pre")).toHaveText("my own\n");
   // Longer than edits wait to be kept.
@@ -38,8 +42,8 @@ async function journey(page: Page, frame: Frame): Promise<void> {
   expect(await background()).toBe("rgb(27, 31, 36)");
 }
 
-const frameOf = (url: string, query: string, attributes: string) =>
-  `<iframe src="${url}/embed?${query}" width="1000" height="600" ${attributes}></iframe>`;
+const frameOf = (url: string, query: string, attributes = "") =>
+  `<iframe src="${url}/embed?${query}" width="1000" height="600" allow="clipboard-write" ${attributes}></iframe>`;
 
 test("storage that throws", async ({ page, service, complaints }) => {
   await page.addInitScript(() => {
@@ -51,7 +55,8 @@ test("storage that throws", async ({ page, service, complaints }) => {
       });
     }
   });
-  await journey(page, await embed(page, service, "lang=python"));
+  await page.goto(service.hostPage(frameOf(service.url, "lang=python")));
+  await journey(page, await editorIn(page));
   expect(complaints).toEqual([]);
 });
 
@@ -61,7 +66,8 @@ test("storage that is full", async ({ page, service, complaints }) => {
       throw new DOMException("full", "QuotaExceededError");
     };
   });
-  await journey(page, await embed(page, service, "lang=python"));
+  await page.goto(service.hostPage(frameOf(service.url, "lang=python")));
+  await journey(page, await editorIn(page));
   expect(complaints).toEqual([]);
 });
 
@@ -82,14 +88,16 @@ test("a sandbox that takes the origin away", async ({ page, service, complaints 
     const shown = frame.frameLocator(".preview iframe").frameLocator("iframe");
     await expect(shown.locator(part).first()).toBeVisible();
   }
-  expect(complaints).toEqual([]);
+  // A page of no origin is given no clipboard; the link is shown to be copied by hand.
+  expect(complaints.filter((text) => !text.includes("Clipboard API has been blocked"))).toEqual([]);
 });
 
 test("each site that embeds has storage of its own", async ({ page, service }) => {
-  const html = frameOf(service.url, "lang=python&autosave=same", "");
+  const html = frameOf(service.url, "lang=python&autosave=same");
   await page.goto(service.hostPage(html));
   const frame = await editorIn(page);
-  await frame.locator(".cm-content").fill("# of one site");
+  await frame.locator(".cm-content").click();
+  await page.keyboard.type("# of one site");
   await page.waitForTimeout(800);
   // The service itself, another site than the host page.
   await page.goto(`${service.url}/embed?lang=python&autosave=same`);
@@ -125,15 +133,28 @@ test("without JavaScript every file of every language can be read, in both theme
       const name = (await figure.locator("figcaption").textContent()) ?? "";
       expect(await figure.locator("pre").textContent(), `${language}: ${name}`).toBe(files.get(name));
     }
-    await expect(page.getByText("Running needs JavaScript")).toBeVisible();
+    await expect(page.locator(".noscript")).toHaveText("Running needs JavaScript; the code can be read without it.");
     // What needs a script is not offered.
     await expect(page.locator("#run")).toBeHidden();
     await expect(page.locator("#menu-button")).toBeHidden();
+  }
+  await context.close();
+});
+
+test("the page that no script has changed has no fault, in both themes", async ({ page, service }) => {
+  // The tool is a script itself: so only those of the page are kept away.
+  await page.route("**/*.js", (route) => route.abort());
+  await page.route("**/embed?*", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: (await response.text()).replaceAll(/<\/?noscript>/g, "") });
+  });
+  for (const language of languages) {
+    await page.goto(`${service.url}/embed?lang=${language}`);
+    await expect(page.locator(".noscript")).toBeVisible();
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
       const { violations } = await new AxeBuilder({ page }).analyze();
       expect(violations.map(({ id, nodes }) => [language, colorScheme, id, nodes[0]?.html])).toEqual([]);
     }
   }
-  await context.close();
 });

@@ -4,10 +4,12 @@ import "./styles/theme.css";
 import "./styles/page.css";
 import "./styles/menu.css";
 import "./styles/preview.css";
+import "./styles/start.css";
 
 import { readConfig, readParameters } from "./config";
 import { byId } from "./dom";
 import { Editor } from "./editor/editor";
+import { grammarOf } from "./editor/languages";
 import { Sources, marksOf, needsInput } from "./errors";
 import { FileTabs } from "./files/tabs";
 import { OutputPanel } from "./output/panel";
@@ -37,10 +39,12 @@ const start = await startingPoint(location.hash, starter);
 const workspace = new Workspace(start.snapshot);
 const session = new Session(config.language, workspace);
 
+// Preloaded; without it there are no colours, and nothing else is lost.
+const grammar = await grammarOf(workspace.active).catch(() => []);
 const code = byId("code");
 code.replaceChildren();
 const onRun = () => void session.start();
-const editor = new Editor({ workspace, parameters, nonce: config.nonce, parent: code, onRun });
+const editor = new Editor({ workspace, parameters, nonce: config.nonce, parent: code, grammar, onRun });
 new FileTabs(workspace, parameters.files === "edit" && !parameters.readonly);
 
 // Not into the editor: on a phone that opens the keyboard.

@@ -41,6 +41,8 @@ export interface EditorOptions {
   parameters: Parameters;
   nonce: string;
   parent: HTMLElement;
+  /** Of the file that is shown first: with it the code has its colours at once, and is drawn once. */
+  grammar: Extension;
   /** Ctrl-Enter or Cmd-Enter. */
   onRun: () => void;
 }
@@ -59,8 +61,7 @@ export class Editor {
     const { workspace, parent, parameters } = options;
     this.isReadOnly = parameters.readonly;
     this.shown = workspace.active;
-    this.view = new EditorView({ state: this.stateOf(this.shown), parent });
-    void this.loadGrammar(this.shown);
+    this.view = new EditorView({ state: this.stateOf(this.shown, options.grammar), parent });
     workspace.filesChanged.listen(() => this.showActive());
     workspace.replaced.listen(() => this.forgetStates());
   }
@@ -155,12 +156,12 @@ export class Editor {
     void this.loadGrammar(this.shown);
   }
 
-  private stateOf(path: string): EditorState {
+  private stateOf(path: string, grammar: Extension = []): EditorState {
     const known = this.states.get(path);
     if (known !== undefined) return known;
     const state = EditorState.create({
       doc: this.options.workspace.content(path) ?? "",
-      extensions: [this.grammar.of([]), this.extensions()],
+      extensions: [this.grammar.of(grammar), this.extensions()],
     });
     this.states.set(path, state);
     return state;

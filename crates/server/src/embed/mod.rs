@@ -43,7 +43,7 @@ const LANGUAGES: [PageLanguage; 11] = [
 const DEFAULT_LANGUAGE: &str = "java";
 
 /// What a page may ask the browser for: to write to the clipboard.
-const PERMISSIONS: &str = "accelerometer=(), bluetooth=(), camera=(), \
+const PERMISSIONS: &str = "accelerometer=(), camera=(), \
     display-capture=(), geolocation=(), gyroscope=(), hid=(), \
     idle-detection=(), magnetometer=(), microphone=(), midi=(), payment=(), \
     publickey-credentials-get=(), screen-wake-lock=(), serial=(), usb=(), \

@@ -84,17 +84,19 @@ fn policy(frame_ancestors: &FrameAncestors) -> String {
          style-src 'unsafe-inline' data: blob:; img-src data: blob:; \
          font-src data: blob:; media-src data: blob:; \
          worker-src data: blob:; connect-src data: blob:; \
-         form-action 'none'; base-uri 'none'; frame-ancestors {}",
+         form-action 'none'; base-uri 'none'{}",
         ancestors(frame_ancestors.as_str())
     )
 }
 
-/// Those of the editor page, and that page, where both have one origin.
+/// Those of the editor page, and that page, where both have one origin. For
+/// any there is no directive: `*` is none of those that a host page has
+/// sandboxed, the editor among them.
 fn ancestors(configured: &str) -> String {
     match configured {
-        "*" => configured.to_owned(),
-        "'none'" => "'self'".to_owned(),
-        others => format!("'self' {others}"),
+        "*" => String::new(),
+        "'none'" => "; frame-ancestors 'self'".to_owned(),
+        others => format!("; frame-ancestors 'self' {others}"),
     }
 }
 
@@ -104,9 +106,10 @@ mod tests {
 
     #[test]
     fn the_editor_may_always_frame_it() {
-        assert_eq!(ancestors("*"), "*");
-        assert_eq!(ancestors("'none'"), "'self'");
-        assert_eq!(ancestors("https://a.example"), "'self' https://a.example");
+        assert_eq!(ancestors("*"), "");
+        assert_eq!(ancestors("'none'"), "; frame-ancestors 'self'");
+        let own = "; frame-ancestors 'self' https://a.example";
+        assert_eq!(ancestors("https://a.example"), own);
     }
 
     #[test]
