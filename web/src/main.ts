@@ -43,6 +43,8 @@ const session = new Session(config.language, workspace);
 const grammar = await grammarOf(workspace.active).catch(() => []);
 const code = byId("code");
 code.replaceChildren();
+// It was for scrolling without a script; the editor has its own.
+code.removeAttribute("tabindex");
 const onRun = () => void session.start();
 const editor = new Editor({ workspace, parameters, nonce: config.nonce, parent: code, grammar, onRun });
 new FileTabs(workspace, parameters.files === "edit" && !parameters.readonly);
