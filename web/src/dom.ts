@@ -22,3 +22,15 @@ export function byId(id: string): HTMLElement {
   if (found === null) throw new Error(`the page lacks #${id}`);
   return found;
 }
+
+/** Whether the person is in this box: not when they are in the embedding page, whatever had the focus here before. */
+export function hasFocus(box: Element): boolean {
+  return document.hasFocus() && box.contains(document.activeElement);
+}
+
+/** Does something that may remove what has the focus inside of `box`; then `box` has it, which must be focusable. */
+export function keepingFocus(box: HTMLElement, act: () => void): void {
+  const hadFocus = hasFocus(box);
+  act();
+  if (hadFocus && !hasFocus(box)) box.focus({ preventScroll: true });
+}

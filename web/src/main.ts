@@ -5,13 +5,18 @@ import "./styles/page.css";
 import "./styles/menu.css";
 import "./styles/preview.css";
 import "./styles/start.css";
+import "./styles/touch.css";
+import "./styles/contrast.css";
+import "./styles/print.css";
 
 import { readConfig, readParameters } from "./config";
-import { byId } from "./dom";
+import { byId, keepingFocus } from "./dom";
 import { Editor } from "./editor/editor";
 import { grammarOf } from "./editor/languages";
+import { SymbolBar } from "./editor/symbols";
 import { Sources, marksOf, needsInput } from "./errors";
 import { FileTabs } from "./files/tabs";
+import { listenToKeys } from "./keys";
 import { OutputPanel } from "./output/panel";
 import { linked, tables } from "./output/render";
 import { Embedding } from "./parent/embedding";
@@ -32,7 +37,7 @@ const root = document.documentElement;
 root.dataset["theme"] = parameters.theme;
 root.dataset["layout"] = parameters.layout;
 root.dataset["hide"] = [...parameters.hide].join(" ");
-root.style.setProperty("--code-size", `${parameters.fontSize}px`);
+root.style.setProperty("--font-size", `${parameters.fontSize}px`);
 
 const starter = { entryFile: config.entryFile, files: config.files, stdin: "" };
 const start = await startingPoint(location.hash, starter);
@@ -47,10 +52,17 @@ code.replaceChildren();
 code.removeAttribute("tabindex");
 const onRun = () => void session.start();
 const editor = new Editor({ workspace, parameters, nonce: config.nonce, parent: code, grammar, onRun });
-new FileTabs(workspace, parameters.files === "edit" && !parameters.readonly);
+new SymbolBar(editor, workspace);
+listenToKeys(onRun);
 
 // Not into the editor: on a phone that opens the keyboard.
 const notice = new Notice(byId("left"), () => byId("menu-button").focus());
+const canEditFiles = parameters.files === "edit" && !parameters.hide.has("tabs");
+const files = new FileTabs(workspace, notice, canEditFiles && !parameters.readonly);
+const setReadOnly = (isReadOnly: boolean) => {
+  editor.setReadOnly(isReadOnly);
+  files.setEditable(canEditFiles && !isReadOnly);
+};
 const { isFromLink } = start;
 const edits = new Edits({ workspace, language: config.language, parameters, notice, isFromLink });
 edits.restore();
@@ -87,8 +99,10 @@ session.started.listen(() => {
   submitted = workspace.snapshot();
   sources = new Sources(submitted.entryFile, submitted.files);
   editor.mark([]);
-  output.begin();
-  preview?.clear();
+  keepingFocus(byId("results"), () => {
+    output.begin();
+    preview?.clear();
+  });
 });
 session.ended.listen((answer) => {
   output.show(answer);
@@ -103,8 +117,8 @@ preview?.said.listen(({ isUncaught, text, place }) => {
   editor.addMark({ path, line, column, severity: "error", message: text });
 });
 
-new Embedding({ config, parameters, workspace, session, editor, edits, preview });
-new Menu({ config, workspace, edits, notice });
+new Embedding({ config, parameters, workspace, session, editor, edits, preview, setReadOnly });
+new Menu({ config, workspace, edits, notice, files });
 if (parameters.run === "load" && preview?.hungBefore !== true) void session.start();
 
 function showResult(result: RunResult): void {

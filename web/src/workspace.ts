@@ -89,9 +89,9 @@ export class Workspace {
     this.filesChanged.emit();
   }
 
-  /** Adds an empty file and shows it. The path must have no fault. */
-  add(path: string): void {
-    this.state.files.push({ path, content: "" });
+  /** Adds a file, at the end where no place is told, and shows it. The path must have no fault. */
+  add(path: string, content = "", index = this.state.files.length): void {
+    this.state.files.splice(index, 0, { path, content });
     this.shown = path;
     this.filesChanged.emit();
     this.edited.emit();

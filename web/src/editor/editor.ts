@@ -1,7 +1,7 @@
 // The code editor: one view, and a state for each file with its own history.
 
-import { autocompletion, closeBrackets, closeBracketsKeymap, completeAnyWord, completionKeymap } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { autocompletion, closeBrackets, closeBracketsKeymap, completeAnyWord, completionKeymap, insertBracket } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, indentMore, indentWithTab } from "@codemirror/commands";
 import { bracketMatching, foldKeymap, indentOnInput, indentUnit } from "@codemirror/language";
 import { forEachDiagnostic, setDiagnostics, type Diagnostic, lintGutter } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
@@ -17,6 +17,7 @@ import {
 } from "@codemirror/view";
 
 import type { Parameters } from "../config";
+import { Event } from "../event";
 import type { Workspace } from "../workspace";
 import { grammarOf } from "./languages";
 import { pointAt, pointedLines } from "./lines";
@@ -48,6 +49,9 @@ export interface EditorOptions {
 }
 
 export class Editor {
+  /** The code got or lost the focus, or was locked or unlocked. */
+  readonly focusChanged = new Event<void>();
+
   private readonly view: EditorView;
   private readonly states = new Map<string, EditorState>();
   private readonly readOnly = new Compartment();
@@ -73,6 +77,7 @@ export class Editor {
   setReadOnly(isReadOnly: boolean): void {
     this.isReadOnly = isReadOnly;
     this.view.dispatch({ effects: this.readOnly.reconfigure(readOnlyExtension(isReadOnly)) });
+    this.focusChanged.emit();
   }
 
   /** Shows marks in the gutter of their files; those of before go. */
@@ -128,9 +133,22 @@ export class Editor {
     this.view.focus();
   }
 
-  /** Types `text` at the cursor, for keys that a touch screen lacks. */
-  type(text: string): void {
-    this.view.dispatch(this.view.state.replaceSelection(text));
+  /** Whether the person is typing here, or could. */
+  get canType(): boolean {
+    return this.view.hasFocus && !this.isReadOnly;
+  }
+
+  /** Types a character at the cursor as a key would, for those that a touch screen lacks. */
+  type(character: string): void {
+    const { state } = this.view;
+    if (state.readOnly) return;
+    const plain = () => state.update(state.replaceSelection(character), { userEvent: "input.type", scrollIntoView: true });
+    this.view.dispatch(insertBracket(state, character) ?? plain());
+  }
+
+  /** What the Tab key does. */
+  indent(): void {
+    indentMore(this.view);
   }
 
   private showActive(): void {
@@ -206,8 +224,14 @@ export class Editor {
         ...completionKeymap,
         indentWithTab,
       ]),
-      EditorView.contentAttributes.of({ "aria-label": "Code", autocapitalize: "off", spellcheck: "false" }),
+      EditorView.contentAttributes.of(() => ({
+        "aria-label": `Code, ${this.shown}`,
+        "aria-describedby": "keys",
+        autocapitalize: "off",
+        spellcheck: "false",
+      })),
       EditorView.updateListener.of((update) => {
+        if (update.focusChanged) this.focusChanged.emit();
         if (update.docChanged) workspace.setContent(this.shown, update.state.doc.toString());
       }),
       theme,
@@ -216,7 +240,8 @@ export class Editor {
 }
 
 function readOnlyExtension(isReadOnly: boolean): Extension {
-  return isReadOnly ? [EditorState.readOnly.of(true)] : [];
+  // It keeps the focus, for selecting and searching, but opens no keyboard on a phone.
+  return isReadOnly ? [EditorState.readOnly.of(true), EditorView.contentAttributes.of({ inputmode: "none" })] : [];
 }
 
 function diagnostics(state: EditorState, marks: readonly Mark[]): Diagnostic[] {

@@ -1,30 +1,84 @@
 // The files as tabs (WAI-ARIA tabs with roving focus): shown, added, renamed,
 // removed.
 
-import { byId, element } from "../dom";
-import { faultOfPath, type Workspace } from "../workspace";
+import { byId, element, hasFocus } from "../dom";
+import type { Notice } from "../store/notice";
+import type { Workspace } from "../workspace";
+import { PathInput } from "./path-input";
 
 export class FileTabs {
   private readonly list = byId("tabs");
-  private readonly fault = byId("tab-fault");
+  private readonly addButton = byId("add-file");
   private readonly workspace: Workspace;
-  private readonly canEdit: boolean;
+  private readonly notice: Notice;
+  private isEditable: boolean;
+  private input: PathInput | null = null;
 
-  constructor(workspace: Workspace, canEdit: boolean) {
+  constructor(workspace: Workspace, notice: Notice, isEditable: boolean) {
     this.workspace = workspace;
-    this.canEdit = canEdit;
+    this.notice = notice;
+    this.isEditable = isEditable;
     this.list.addEventListener("keydown", (event) => this.onKey(event));
-    const add = byId("add-file");
-    add.hidden = !canEdit;
-    add.addEventListener("click", () => this.ask("", (path) => workspace.add(path)));
+    this.addButton.addEventListener("click", () => this.ask(null, (path) => workspace.add(path)));
     workspace.filesChanged.listen(() => this.render());
     this.render();
   }
 
+  /** Whether files can be added, renamed and removed. */
+  get canEdit(): boolean {
+    return this.isEditable;
+  }
+
+  setEditable(isEditable: boolean): void {
+    const hadFocus = hasFocus(this.addButton);
+    this.isEditable = isEditable;
+    this.input?.cancel();
+    this.render();
+    if (hadFocus && !isEditable) this.focusActive();
+  }
+
+  /** Asks for another name in place of the tab. */
+  rename(path: string): void {
+    if (this.isEditable) this.ask(path, (to) => this.workspace.rename(path, to));
+  }
+
+  /** Removes a file that is not the entry, with a way to undo it. */
+  remove(path: string): void {
+    const { workspace } = this;
+    const index = workspace.files.findIndex((file) => file.path === path);
+    const content = workspace.content(path);
+    if (!this.isEditable || path === workspace.entryFile || content === undefined) return;
+    workspace.remove(path);
+    const undo = () => {
+      if (workspace.content(path) === undefined) workspace.add(path, content, index);
+    };
+    this.notice.show(`${path} was deleted.`, { label: "Undo", act: undo });
+  }
+
   private render(): void {
-    const hadFocus = this.list.contains(document.activeElement);
+    const hadFocus = hasFocus(this.list);
+    const { scrollLeft } = this.list;
+    this.addButton.hidden = !this.isEditable;
     this.list.replaceChildren(...this.workspace.files.map((file) => this.tab(file.path)));
-    if (hadFocus) this.list.querySelector<HTMLElement>('[aria-selected="true"]')?.focus();
+    this.list.scrollLeft = scrollLeft;
+    this.reveal();
+    if (hadFocus) this.focusActive();
+  }
+
+  private activeTab(): HTMLElement | null {
+    return this.list.querySelector<HTMLElement>('[aria-selected="true"]');
+  }
+
+  private focusActive(): void {
+    this.activeTab()?.focus({ preventScroll: true });
+  }
+
+  /** Scrolls the row of tabs alone: scrollIntoView would move the embedding page as well. */
+  private reveal(): void {
+    const tab = this.activeTab();
+    if (tab === null) return;
+    const last = tab.offsetLeft + tab.offsetWidth - this.list.clientWidth;
+    this.list.scrollLeft = Math.min(Math.max(this.list.scrollLeft, last), tab.offsetLeft);
   }
 
   private tab(path: string): HTMLElement {
@@ -41,7 +95,7 @@ export class FileTabs {
         "aria-selected": String(isActive),
         "aria-controls": "code",
         tabindex: isActive ? "0" : "-1",
-        title: this.canEdit ? `${path}: F2 renames${isEntry ? "" : ", Delete removes"}` : path,
+        title: this.isEditable ? `${path}: F2 renames${isEntry ? "" : ", Delete removes"}` : path,
       },
       path,
     );
@@ -65,45 +119,29 @@ export class FileTabs {
     };
     const move = moves[event.key];
     if (move !== undefined) this.workspace.show(paths[move] ?? path);
-    else if (event.key === "F2" && this.canEdit) this.rename(path);
-    else if (event.key === "Delete" && this.canEdit) this.workspace.remove(path);
+    else if (event.key === "F2" && this.isEditable) this.rename(path);
+    else if (event.key === "Delete" && this.isEditable) this.remove(path);
     else return;
     event.preventDefault();
   }
 
-  private rename(path: string): void {
-    if (!this.canEdit) return;
-    this.ask(path, (to) => this.workspace.rename(path, to));
-  }
-
-  /** Asks for a path in place of the tab. */
-  private ask(path: string, take: (path: string) => void): void {
+  /** Asks for a path, in place of a tab or beside them all. */
+  private ask(path: string | null, take: (path: string) => void): void {
+    this.input?.cancel();
     const others = this.workspace.files.map((file) => file.path).filter((other) => other !== path);
-    const input = element("input", { class: "tab-name", value: path, "aria-label": "File name", spellcheck: "false" });
-    let isDone = false;
-    const done = (isTaken: boolean) => {
-      if (isDone) return;
-      const fault = faultOfPath(input.value, others);
-      if (isTaken && fault !== null) {
-        this.fault.textContent = fault;
-        return;
-      }
-      isDone = true;
-      this.fault.textContent = "";
-      input.remove();
-      if (isTaken && input.value !== path) take(input.value);
-      else this.render();
-    };
-    input.addEventListener("keydown", (event) => {
-      event.stopPropagation();
-      if (event.key === "Enter") done(true);
-      if (event.key === "Escape") done(false);
+    const tab = path === null ? null : this.list.querySelector<HTMLElement>(`[data-path="${CSS.escape(path)}"]`);
+    this.input = new PathInput({
+      path: path ?? "",
+      others,
+      place: tab === null ? null : { left: tab.offsetLeft - this.list.scrollLeft, width: tab.offsetWidth },
+      done: (to, hadFocus) => {
+        this.input = null;
+        if (to !== null) take(to);
+        if (hadFocus) this.focusActive();
+      },
     });
-    input.addEventListener("blur", () => done(faultOfPath(input.value, others) === null));
-    const old = this.list.querySelector(`[data-path="${CSS.escape(path)}"]`);
-    if (old === null) this.list.append(input);
-    else old.replaceWith(input);
-    input.focus();
-    input.select();
+    // Not among the tabs: their list holds nothing else.
+    this.list.after(this.input.element);
+    this.input.start();
   }
 }

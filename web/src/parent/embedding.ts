@@ -25,6 +25,8 @@ export interface EmbeddingOptions {
   edits: Edits;
   /** Where pages are shown, if the language makes any. */
   preview: Preview | null;
+  /** Locks the code and the list of files. */
+  setReadOnly: (isReadOnly: boolean) => void;
 }
 
 export class Embedding {
@@ -53,7 +55,7 @@ export class Embedding {
   }
 
   private controls(): Controls {
-    const { config, workspace, session, editor, edits } = this.options;
+    const { config, workspace, session, editor, edits, setReadOnly } = this.options;
     return {
       snapshot: () => workspace.snapshot(),
       replace: (snapshot) => edits.start(snapshot),
@@ -64,7 +66,7 @@ export class Embedding {
       },
       stop: () => session.stop(),
       setTheme: (theme) => this.setTheme(theme),
-      setReadOnly: (isReadOnly) => editor.setReadOnly(isReadOnly),
+      setReadOnly,
       reset: () => edits.reset(),
       focus: () => editor.focus(),
       markLines: (path, lines) => editor.point(path, lines),

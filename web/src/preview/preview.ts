@@ -63,7 +63,7 @@ export class Preview {
     this.hungBefore = this.memory.isSet;
     const own = (stack: string) => this.places?.own(stack) ?? [];
     this.panel = new ConsolePanel({ own, jump: options.onJump });
-    const named = { class: "preview", "aria-label": "Preview" };
+    const named = { class: "preview", "aria-label": "Preview", tabindex: "-1" };
     const hint = element("p", { class: "preview-keys", "aria-hidden": "true" }, "Esc, then Tab, leaves the page.");
     const section = element("section", named, this.bar(), this.banner, this.stage, hint);
     // The frame itself is not :focus while the focus is in its page.

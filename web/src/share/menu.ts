@@ -4,6 +4,7 @@
 import type { PageConfig } from "../config";
 import { byId, element } from "../dom";
 import { writeFragment } from "../parent/fragment";
+import type { FileTabs } from "../files/tabs";
 import type { Edits } from "../store/edits";
 import type { Notice } from "../store/notice";
 import type { Workspace } from "../workspace";
@@ -16,6 +17,7 @@ export interface MenuOptions {
   workspace: Workspace;
   edits: Edits;
   notice: Notice;
+  files: FileTabs;
 }
 
 export class Menu {
@@ -24,15 +26,24 @@ export class Menu {
   private readonly options: MenuOptions;
   private readonly linkDialog = new LinkDialog();
   private readonly embedDialog: EmbedDialog;
+  /** What is done to the file that is shown; on a touch screen there is no other way. */
+  private readonly fileItems: { rename: HTMLElement; start: HTMLElement; remove: HTMLElement };
 
   constructor(options: MenuOptions) {
     this.options = options;
     this.embedDialog = new EmbedDialog(options.config, options.workspace);
+    const { files, workspace } = options;
+    this.fileItems = {
+      rename: this.item("Rename file…", () => files.rename(workspace.active)),
+      start: this.item("Run starts with this file", () => workspace.setEntry(workspace.active)),
+      remove: this.item("Delete file", () => files.remove(workspace.active)),
+    };
     this.menu.append(
       this.item("Copy link", () => void this.copyLink()),
       this.item("Embed…", () => void this.embedDialog.open()),
       this.item("Download", () => void this.download()),
       this.item("Reset", () => options.edits.reset()),
+      ...Object.values(this.fileItems),
     );
     this.button.after(this.menu);
     this.button.hidden = false;
@@ -57,10 +68,15 @@ export class Menu {
   }
 
   private items(): HTMLElement[] {
-    return [...this.menu.querySelectorAll<HTMLElement>("[role=menuitem]")];
+    return [...this.menu.querySelectorAll<HTMLElement>("[role=menuitem]:not([hidden])")];
   }
 
   private open(index: number): void {
+    const { files, workspace } = this.options;
+    const isEntry = workspace.active === workspace.entryFile;
+    this.fileItems.rename.hidden = !files.canEdit;
+    this.fileItems.start.hidden = !files.canEdit || isEntry;
+    this.fileItems.remove.hidden = !files.canEdit || isEntry;
     this.menu.hidden = false;
     this.button.setAttribute("aria-expanded", "true");
     this.items().at(index)?.focus();

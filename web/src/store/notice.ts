@@ -1,7 +1,7 @@
 // One short message over the code, with what can be done about it. It goes
 // when it is closed or answered, or when the person types on.
 
-import { element } from "../dom";
+import { element, hasFocus } from "../dom";
 
 export interface Action {
   label: string;
@@ -26,7 +26,7 @@ export class Notice {
   }
 
   show(words: string, ...actions: Action[]): void {
-    const hadFocus = this.box.contains(document.activeElement);
+    const hadFocus = hasFocus(this.box);
     this.words.textContent = words;
     const buttons = actions.map(({ label, act }) => this.button(label, act));
     this.actions.replaceChildren(...buttons, this.button("Close", () => undefined));
@@ -35,7 +35,7 @@ export class Notice {
   }
 
   hide(): void {
-    const hadFocus = this.box.contains(document.activeElement);
+    const hadFocus = hasFocus(this.box);
     this.box.classList.remove("shown");
     this.words.textContent = "";
     this.actions.replaceChildren();

@@ -1,0 +1,108 @@
+// What the reader's system asks for: its own colours, no motion, paper.
+
+import { ended, expect, test } from "./service";
+import type { Page } from "@playwright/test";
+
+/** A page that shows everything at once: marks, both streams, a pointed line, a selection. */
+async function full(page: Page, url: string): Promise<void> {
+  await page.goto(`${url}/embed?lang=python`);
+  await page.locator(".cm-content").fill("print('out')\nprint(missing)\n");
+  await page.locator("#run").click();
+  expect(await ended(page.mainFrame())).toContain("exit code 1");
+  await expect(page.locator(".cm-lint-marker-error")).toBeVisible();
+}
+
+const look = (page: Page, selector: string, names: readonly string[], pseudo?: string) =>
+  page.locator(selector).first().evaluate(
+    (element, { names, pseudo }) => {
+      const style = getComputedStyle(element, pseudo);
+      return names.map((name) => style.getPropertyValue(name));
+    },
+    { names, pseudo },
+  );
+
+test.describe("forced colours", () => {
+  test.use({ colorScheme: "dark", contextOptions: { forcedColors: "active" } });
+
+  test("what has the focus, is selected, wrong, or a button can be told", async ({ page, service }) => {
+    await full(page, service.url);
+    const width = async (selector: string, property: string, pseudo?: string) =>
+      parseFloat((await look(page, selector, [property], pseudo))[0] ?? "");
+    // Buttons have edges, the streams and the marks differ by more than colour.
+    for (const button of ["#run", "#menu-button", "#add-file", ".tool"]) {
+      expect(await width(button, "border-top-width"), button).toBeGreaterThanOrEqual(1);
+    }
+    expect(await width(".stderr pre", "border-left-width")).toBeGreaterThanOrEqual(3);
+    expect(await width(".stdout pre", "border-left-width")).toBe(0);
+    expect(await width(".cm-lint-marker-error", "width")).toBeGreaterThan(8);
+    const colours = ["background-color", "color", "border-bottom-color"];
+    const selected = await look(page, '.tab[aria-selected="true"]', colours);
+    expect(selected).not.toEqual(await look(page, '.tab[aria-selected="false"]', colours));
+    // The focus, of the code and of a button.
+    await page.locator(".cm-content").focus();
+    expect(await width("#code", "border-top-width", "::after")).toBeGreaterThanOrEqual(2);
+    await page.keyboard.press("Shift+F6");
+    const [style, ring] = await look(page, ".tab:focus", ["outline-style", "outline-width"]);
+    expect(style).not.toBe("none");
+    expect(parseFloat(ring ?? "")).toBeGreaterThanOrEqual(2);
+    // What is selected in the code: the system's own colours.
+    await page.locator(".cm-content").focus();
+    await page.keyboard.press("Control+A");
+    const system = await page.evaluate(() => {
+      document.body.style.setProperty("forced-color-adjust", "none");
+      document.body.style.setProperty("background-color", "Highlight");
+      const { backgroundColor } = getComputedStyle(document.body);
+      document.body.removeAttribute("style");
+      return backgroundColor;
+    });
+    expect(await look(page, ".cm-line", ["background-color"], "::selection")).toEqual([system]);
+  });
+});
+
+test("who wants no motion sees none", async ({ page, service }) => {
+  const moving = async () => {
+    await page.goto(`${service.url}/embed?lang=web`);
+    await page.locator(".cm-content").focus();
+    await page.keyboard.press("Control+Enter");
+    await expect(page.locator("#run-label")).toHaveText("Stop");
+    const early = await page.evaluate(() => document.getAnimations().length);
+    expect(await ended(page.mainFrame())).toContain("Finished");
+    return Math.max(early, await page.evaluate(() => document.getAnimations().length));
+  };
+  // The cursor blinks where nothing is asked for.
+  expect(await moving()).toBeGreaterThan(0);
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  expect(await moving()).toBe(0);
+});
+
+test("on paper: all of the code and of the output, dark on white, and no buttons", async ({ page, service }) => {
+  await page.goto(`${service.url}/embed?lang=python&theme=dark`);
+  const code = Array.from({ length: 120 }, (_, line) => `print(${line})`).join("\n");
+  await page.locator(".cm-content").fill(code);
+  await page.locator("#run").click();
+  expect(await ended(page.mainFrame())).toContain("Finished");
+  await page.emulateMedia({ media: "print" });
+  for (const part of ["#run", "#menu-button", "#add-file", ".keys", ".output-tools", "#symbols"]) {
+    await expect(page.locator(part), part).toBeHidden();
+  }
+  await expect(page.getByRole("tab", { selected: true })).toBeVisible();
+  const paper = await page.evaluate(() => {
+    const bright = (colour: string) => Math.max(...(colour.match(/\d+/g) ?? []).slice(0, 3).map(Number));
+    const { color, backgroundColor } = getComputedStyle(document.body);
+    const cut = [...document.querySelectorAll("#code, .cm-scroller, #left, #results, main, .stdout pre")].filter(
+      (box) => box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1,
+    );
+    return { ink: bright(color) < 100, page: bright(backgroundColor) > 240, cut: cut.map(({ id, className }) => id || className) };
+  });
+  expect(paper).toEqual({ ink: true, page: true, cut: [] });
+  // The code comes first, then what it wrote, on as many pages as they need.
+  const heights = await page.evaluate(() => {
+    const bottom = (selector: string) => document.querySelector(selector)?.getBoundingClientRect().bottom ?? 0;
+    return { code: bottom("#code"), output: bottom(".stdout pre"), first: document.querySelector("#results")?.getBoundingClientRect().top ?? 0 };
+  });
+  expect(heights.code).toBeGreaterThan(2000);
+  expect(heights.first).toBeGreaterThanOrEqual(heights.code);
+  expect(heights.output).toBeGreaterThan(4000);
+  const pages = (await page.pdf()).toString("latin1").match(/\/Type\s*\/Page\b/g) ?? [];
+  expect(pages.length).toBeGreaterThan(3);
+});

@@ -1,0 +1,63 @@
+// A bar of the characters that the keyboard of a phone hides, below the code
+// while it is typed in. CSS shows it on touch screens alone.
+
+import { byId, element } from "../dom";
+import type { Workspace } from "../workspace";
+import type { Editor } from "./editor";
+
+const ALL = "{}()[];:\"'=<>+-*/%!&|_#$.,\\";
+
+/** What a kind of file needs most, by the ending of its name; the rest follows. */
+const FIRST: Readonly<Record<string, string>> = {
+  py: "()[]:\"'=_#{}",
+  c: "(){};\"*&<>#[]",
+  h: "(){};\"*&<>#[]",
+  cpp: "(){};:<>\"&*#[]",
+  java: "(){};\".=[]<>",
+  cs: "(){};\".=[]<>$",
+  php: "$(){};'\"->=[]",
+  sql: "();'=,*_%<>",
+  html: "<>/=\"!-&{}():;",
+  vue: "<>/=\"{}():@'",
+  css: "{}:;#.-()%",
+  json: "{}[]\":,",
+};
+
+export class SymbolBar {
+  private readonly bar = byId("symbols");
+  private readonly editor: Editor;
+  private readonly workspace: Workspace;
+  private shown = "";
+
+  constructor(editor: Editor, workspace: Workspace) {
+    this.editor = editor;
+    this.workspace = workspace;
+    // The focus stays in the code, and with it the keyboard of the phone.
+    for (const type of ["pointerdown", "mousedown"]) this.bar.addEventListener(type, (event) => event.preventDefault());
+    editor.focusChanged.listen(() => this.follow());
+    workspace.filesChanged.listen(() => this.follow());
+  }
+
+  private follow(): void {
+    this.bar.hidden = !this.editor.canType;
+    const symbols = symbolsOf(this.workspace.active);
+    if (symbols === this.shown) return;
+    this.shown = symbols;
+    const tab = this.key("Tab", () => this.editor.indent());
+    this.bar.replaceChildren(tab, ...[...symbols].map((symbol) => this.key(symbol, () => this.editor.type(symbol))));
+  }
+
+  private key(label: string, act: () => void): HTMLElement {
+    // Not reached by Tab: who has that key has the others.
+    const key = element("button", { type: "button", tabindex: "-1" }, label);
+    key.addEventListener("click", act);
+    return key;
+  }
+}
+
+/** The symbols for the file at `path`, each once. */
+export function symbolsOf(path: string): string {
+  const ending = path.slice(path.lastIndexOf(".") + 1).toLowerCase();
+  const first = FIRST[ending] ?? "";
+  return [...new Set(first + ALL)].join("");
+}

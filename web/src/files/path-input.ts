@@ -1,0 +1,79 @@
+// The field in which a file is given its name.
+
+import { byId, element, hasFocus } from "../dom";
+import { faultOfPath } from "../workspace";
+
+export interface PathInputOptions {
+  /** The name it has; empty for a new file. */
+  path: string;
+  /** The names that are taken. */
+  others: readonly string[];
+  /** What it lies over, in CSS pixels of its box; beside everything where nothing is told. */
+  place: { left: number; width: number } | null;
+  /** The new name, `null` where there is none, and whether the field had the focus to the end. */
+  done: (path: string | null, hadFocus: boolean) => void;
+}
+
+export class PathInput {
+  readonly element: HTMLInputElement;
+  private readonly fault = byId("tab-fault");
+  private readonly options: PathInputOptions;
+  private isDone = false;
+
+  constructor(options: PathInputOptions) {
+    this.options = options;
+    this.element = element("input", {
+      class: "tab-name",
+      value: options.path,
+      "aria-label": "File name",
+      "aria-describedby": "tab-fault",
+      autocapitalize: "off",
+      autocomplete: "off",
+      spellcheck: "false",
+      enterkeyhint: "done",
+    });
+    if (options.place !== null) {
+      this.element.classList.add("over-tab");
+      this.element.style.setProperty("left", `${Math.max(0, options.place.left)}px`);
+      this.element.style.setProperty("min-width", `${options.place.width}px`);
+    }
+    this.element.addEventListener("keydown", (event) => {
+      event.stopPropagation();
+      if (event.key === "Enter") this.take();
+      if (event.key === "Escape") this.end(null);
+    });
+    // Whoever goes on elsewhere means the name that stands there, if it can be one.
+    this.element.addEventListener("blur", () => this.end(this.faultNow() === null ? this.element.value : null));
+  }
+
+  /** To be called when it is on the page. */
+  start(): void {
+    this.element.focus({ preventScroll: true });
+    this.element.select();
+  }
+
+  /** Ends it without a name. */
+  cancel(): void {
+    this.end(null);
+  }
+
+  private faultNow(): string | null {
+    return faultOfPath(this.element.value, this.options.others);
+  }
+
+  private take(): void {
+    const fault = this.faultNow();
+    if (fault === null) return this.end(this.element.value);
+    this.fault.textContent = fault;
+    this.element.setAttribute("aria-invalid", "true");
+  }
+
+  private end(path: string | null): void {
+    if (this.isDone) return;
+    this.isDone = true;
+    this.fault.textContent = "";
+    const hadFocus = hasFocus(this.element);
+    this.element.remove();
+    this.options.done(path === this.options.path ? null : path, hadFocus);
+  }
+}
