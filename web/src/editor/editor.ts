@@ -21,6 +21,7 @@ import { Event } from "../event";
 import type { Workspace } from "../workspace";
 import { grammarOf } from "./languages";
 import { pointAt, pointedLines } from "./lines";
+import { overtyping } from "./overtype";
 import { theme } from "./theme";
 
 /** More on a file than anybody reads. */
@@ -211,6 +212,7 @@ export class Editor {
       indentOnInput(),
       bracketMatching(),
       closeBrackets(),
+      overtyping,
       autocompletion(),
       EditorState.languageData.of(() => [{ autocomplete: completeAnyWord }]),
       highlightActiveLine(),

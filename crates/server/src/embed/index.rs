@@ -3,7 +3,7 @@
 use http::header::CONTENT_SECURITY_POLICY;
 use http::{HeaderName, HeaderValue, StatusCode};
 
-use super::page::{escaped, filled};
+use super::page::{escaped, filled, icon};
 use super::{LANGUAGES, PageLanguage, add_page_headers, html, nonce};
 use crate::http::Answer;
 
@@ -19,7 +19,7 @@ pub(crate) fn index() -> Answer {
     let nonce = nonce();
     let mut answer = html(StatusCode::OK, text(&nonce));
     let policy = format!(
-        "default-src 'none'; script-src 'nonce-{nonce}'; \
+        "default-src 'none'; script-src 'nonce-{nonce}'; img-src data:; \
          style-src 'nonce-{nonce}'; frame-src 'self'; base-uri 'none'; \
          form-action 'none'; frame-ancestors 'none'; \
          require-trusted-types-for 'script'"
@@ -57,6 +57,7 @@ fn text(nonce: &str) -> String {
         INDEX,
         &[
             ("nonce", nonce),
+            ("icon", &icon()),
             ("style", STYLE),
             ("script", SCRIPT),
             ("languages", &links),

@@ -8,6 +8,7 @@ use super::assets::PageFiles;
 
 const EDITOR: &str = include_str!("editor.html");
 const FAILURE: &str = include_str!("failure.html");
+const ICON: &str = include_str!("icon.svg");
 
 /// The editor page, ready to run its files; they can be read without a script.
 pub(super) fn editor(page: &EditorPage<'_>) -> String {
@@ -27,6 +28,7 @@ pub(super) fn editor(page: &EditorPage<'_>) -> String {
         EDITOR,
         &[
             ("title", &escaped(page.title)),
+            ("icon", &icon()),
             ("language", &escaped(page.language)),
             ("links", &links(&page.page_files)),
             ("files", &files),
@@ -72,7 +74,17 @@ fn config(page: &EditorPage<'_>) -> String {
 
 /// A page that says what is wrong with the request.
 pub(super) fn failure(message: &str, nonce: &str) -> String {
-    filled(FAILURE, &[("message", &escaped(message)), ("nonce", nonce)])
+    filled(
+        FAILURE,
+        &[("icon", &icon()), ("message", &escaped(message)), ("nonce", nonce)],
+    )
+}
+
+/// The icon as a URL that needs no request, fit for an attribute.
+pub(super) fn icon() -> String {
+    let svg = filled(ICON, &[]).replace('\n', " ").replace('"', "'");
+    let encoded = svg.replace('#', "%23").replace('<', "%3C");
+    format!("data:image/svg+xml,{}", encoded.replace('>', "%3E").trim_end())
 }
 
 /// A template without its first line, which says what it is for, and with each

@@ -1,0 +1,317 @@
+// Without a mouse and without sight: all of it by keyboard, what a screen
+// reader is told, whose focus it is, and the system's own colours and motion.
+
+import { embed, editorIn, ended, expect, test } from "./service";
+import type { Frame, Page } from "@playwright/test";
+
+/** What has the focus in the frame, in short. */
+const focused = (frame: Frame) =>
+  frame.evaluate(() => {
+    const at = document.activeElement;
+    if (at === null || at === document.body) return "nothing";
+    return at.id || at.getAttribute("data-path") || at.getAttribute("aria-label") || (at.textContent ?? "").slice(0, 20);
+  });
+
+/** Whether what has the focus shows it: an outline, or the frame around the code. */
+const isSeen = (frame: Frame) =>
+  frame.evaluate(() => {
+    const at = document.activeElement ?? document.body;
+    const ring = at.matches(".cm-content")
+      ? getComputedStyle(document.getElementById("code") ?? at, "::after").borderTopWidth
+      : getComputedStyle(at).outlineStyle === "none" ? "0" : getComputedStyle(at).outlineWidth;
+    return parseFloat(ring) >= 2;
+  });
+
+async function press(page: Page, frame: Frame, key: string, expected: string): Promise<void> {
+  await page.keyboard.press(key);
+  await expect.poll(() => focused(frame), { message: `after ${key}` }).toBe(expected);
+  expect(await isSeen(frame), `${expected} shows the focus`).toBe(true);
+}
+
+/** The editor between two links of a host page, the focus on the first. */
+async function host(page: Page, url: string): Promise<Frame> {
+  return page.goto(url).then(async () => {
+    const frame = await editorIn(page);
+    await page.locator("#before").focus();
+    return frame;
+  });
+}
+const between = (source: string) =>
+  `<a href="#b" id="before">before</a><iframe src="${source}" width="1000" height="600"></iframe><a href="#a" id="after">after</a>`;
+
+const CODE = "Code, main.py";
+
+test("from the host page into the frame, through all of it, and out again", async ({ page, service, complaints }) => {
+  const frame = await host(page, service.hostPage(between(`${service.url}/embed?lang=python`)));
+  for (const stop of ["main.py", "add-file", "menu-button", "run", CODE]) await press(page, frame, "Tab", stop);
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("import words\nprint(input())");
+  await page.keyboard.press("Control+Enter");
+  expect(await ended(frame)).toContain("exit code 1");
+  expect(await focused(frame)).toBe(CODE);
+  await page.keyboard.press("Escape");
+  await press(page, frame, "Tab", "Input");
+  await press(page, frame, "Tab", "stdin");
+  await page.keyboard.type("by key");
+  // It runs from everywhere.
+  await page.keyboard.press("Control+Enter");
+  await expect(frame.locator(".stdout pre")).toHaveText("by key\n");
+  await press(page, frame, "Tab", "Times");
+  for (const stop of ["Wrap", "Copy", "Save", "Clear", "Text"]) await press(page, frame, "Tab", stop);
+  await page.keyboard.press("Tab");
+  await expect(page.locator("#after")).toBeFocused();
+  await page.keyboard.press("Shift+Tab");
+  await expect.poll(() => focused(frame)).toBe("Text");
+  // Backwards out of the code too.
+  await frame.locator(".cm-content").focus();
+  await page.keyboard.press("Escape");
+  await press(page, frame, "Shift+Tab", "run");
+  for (const stop of ["menu-button", "add-file", "main.py"]) await press(page, frame, "Shift+Tab", stop);
+  await page.keyboard.press("Shift+Tab");
+  await expect(page.locator("#before")).toBeFocused();
+  expect(complaints).toEqual([]);
+});
+
+test("files by keyboard, the focus never lost", async ({ page, service }) => {
+  const frame = await embed(page, service, "lang=python");
+  await frame.getByRole("tab", { name: "main.py" }).focus();
+  for (const [key, path] of [
+    ["ArrowRight", "words.py"], ["ArrowRight", "main.py"], ["ArrowLeft", "words.py"],
+    ["Home", "main.py"], ["End", "words.py"],
+  ] as const) {
+    await press(page, frame, key, path);
+    await expect(frame.getByRole("tab", { selected: true })).toContainText(path);
+    await expect(frame.locator(".cm-content")).toHaveAttribute("aria-label", `Code, ${path}`);
+  }
+  await press(page, frame, "F2", "File name");
+  await page.keyboard.type("main.py");
+  await press(page, frame, "Enter", "File name");
+  await expect(frame.locator("#tab-fault")).toHaveText("There is a file main.py already.");
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("other.py");
+  await press(page, frame, "Enter", "other.py");
+  await expect(frame.locator("#tab-fault")).toHaveText("");
+  await press(page, frame, "F2", "File name");
+  await press(page, frame, "Escape", "other.py");
+  // The entry stays; another goes and comes again.
+  await press(page, frame, "Home", "main.py");
+  await press(page, frame, "Delete", "main.py");
+  await expect(frame.getByRole("tab")).toHaveCount(2);
+  await press(page, frame, "End", "other.py");
+  await press(page, frame, "Delete", "main.py");
+  await expect(frame.locator(".notice [role=status]")).toHaveText("other.py was deleted.");
+  await frame.getByRole("button", { name: "Undo" }).focus();
+  await press(page, frame, "Enter", "menu-button");
+  await expect(frame.getByRole("tab", { selected: true })).toHaveText("other.py");
+  await expect(frame.locator(".cm-content")).toContainText("most_common");
+  await press(page, frame, "Shift+Tab", "add-file");
+  await press(page, frame, "Enter", "File name");
+  await page.keyboard.type("new.py");
+  await press(page, frame, "Enter", "new.py");
+  await expect(frame.getByRole("tab")).toHaveCount(3);
+});
+
+test("F6 and Shift+F6 go from part to part", async ({ page, service }) => {
+  const frame = await embed(page, service, "lang=web");
+  await frame.locator("#run").focus();
+  await page.keyboard.press("Enter");
+  expect(await ended(frame)).toContain("Finished");
+  for (const part of ["Code, index.html", "results", "Preview", "index.html", "Code, index.html"]) {
+    await press(page, frame, "F6", part);
+  }
+  for (const part of ["index.html", "Preview", "results", "Code, index.html"]) await press(page, frame, "Shift+F6", part);
+  // What is hidden is passed over.
+  const bare = await embed(page, service, "lang=python&hide=toolbar");
+  await bare.locator(".cm-content").focus();
+  for (const part of ["results", CODE]) await press(page, bare, "F6", part);
+});
+
+test("searching, a run that is stopped, an error that is gone to", async ({ page, service }) => {
+  const frame = await embed(page, service, "lang=python");
+  const code = frame.locator(".cm-content");
+  await code.focus();
+  await page.keyboard.press("Control+F");
+  await expect(frame.locator(".cm-search [name=search]")).toBeFocused();
+  await press(page, frame, "Escape", CODE);
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("import time\nprint(1)\ntime.sleep(60)");
+  await page.keyboard.press("Control+Enter");
+  await expect(frame.locator("#run-label")).toHaveText("Stop");
+  await press(page, frame, "Shift+F6", "main.py");
+  for (const stop of ["add-file", "menu-button", "run"]) await press(page, frame, "Tab", stop);
+  await press(page, frame, "Enter", "run");
+  await expect(frame.locator("#status")).toHaveText("Stopped.");
+  await expect(frame.locator("#run-label")).toHaveText("Run");
+  await code.focus();
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("print(1)\nprint(missing)");
+  await page.keyboard.press("Control+Enter");
+  expect(await ended(frame)).toContain("exit code 1");
+  const link = frame.locator(".stderr .place").last();
+  await link.focus();
+  await press(page, frame, "Enter", CODE);
+  await expect(frame.locator(".cm-activeLine")).toHaveText("print(missing)");
+  // A run from what it removes leaves the focus there.
+  await link.focus();
+  await press(page, frame, "Control+Enter", "results");
+  expect(await ended(frame)).toContain("exit code 1");
+  await frame.getByRole("button", { name: "Clear" }).focus();
+  await press(page, frame, "Enter", "run");
+});
+
+test("what a screen reader is told of a run: once each, no ticking", async ({ page, service }) => {
+  const frame = await embed(page, service, "lang=python");
+  await frame.locator(".cm-content").fill("import time\ntime.sleep(3.2)\nprint(1)");
+  await frame.evaluate(() => {
+    const told: string[] = [];
+    Object.assign(window, { told });
+    const observer = new MutationObserver((records) => {
+      const regions = new Set(records.map(({ target }) => (target instanceof Element ? target : target.parentElement)?.closest("[role=status], [role=alert]")));
+      for (const region of regions) {
+        const text = region?.textContent ?? "";
+        if (text !== "" && region?.getAttribute("aria-live") !== "off") told.push(text);
+      }
+    });
+    observer.observe(document.body, { subtree: true, childList: true, characterData: true });
+  });
+  await frame.locator("#run").click();
+  expect(await ended(frame)).toContain("Finished");
+  const told = await frame.evaluate(() => (window as unknown as { told: string[] }).told);
+  expect(told).toEqual(["Running…", "Waiting or running… 1 s", expect.stringMatching(/^Finished in \d/)]);
+  expect(await frame.locator("#status").getAttribute("role")).toBe("status");
+});
+
+test.describe("the host page keeps its focus and its place", () => {
+  const far = (url: string, query: string) =>
+    `<input id="own"><p style="height:3000px">…</p><iframe src="${url}/embed?${query}" width="900" height="500"></iframe><p style="height:3000px">…</p>`;
+  const settled = async (page: Page) => {
+    // Whatever comes late has had its frames.
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    return page.evaluate(() => ({ top: scrollY, at: document.activeElement?.id || document.activeElement?.localName }));
+  };
+  const command = (page: Page, type: string, payload: object) =>
+    page.evaluate(
+      ([type, payload]) =>
+        new Promise((resolve) => {
+          addEventListener("message", ({ data }) => data.id === type && resolve(data.ok));
+          document.querySelector("iframe")?.contentWindow?.postMessage({ app: "sandpiper", v: 1, id: type, type, payload }, "*");
+        }),
+      [type, payload] as const,
+    );
+  const commands: [string, object][] = [
+    ["setFiles", { files: [{ path: "a.py", content: "print(missing)\n".repeat(200) }, { path: "b.py", content: "" }], entryFile: "a.py" }],
+    ["markLines", { lines: [150] }],
+    ["setDiagnostics", { diagnostics: [{ line: 180, message: "here" }] }],
+    ["setReadOnly", { readonly: true }],
+    ["setReadOnly", { readonly: false }],
+    ["setStdin", { stdin: "1\n2" }],
+    ["setTheme", { theme: "dark" }],
+    ["run", {}],
+    ["reset", {}],
+  ];
+
+  for (const [query, output] of [["lang=python&run=load", "stdout"], ["lang=web&run=load", "preview"]] as const) {
+    test(`far below, with ${query}`, async ({ page, service }) => {
+      await page.goto(service.hostPage(far(service.url, query)));
+      const frame = await editorIn(page);
+      expect(await ended(frame)).toContain("Finished");
+      await expect(frame.locator(`.${output}`)).toBeAttached();
+      expect(await settled(page)).toEqual({ top: 0, at: "body" });
+    });
+  }
+
+  test("at every command", async ({ page, service }) => {
+    await page.goto(service.hostPage(far(service.url, "lang=python")));
+    const frame = await editorIn(page);
+    for (const [type, payload] of commands) {
+      expect(await command(page, type, payload), type).toBe(true);
+      if (type === "run") expect(await ended(frame)).toContain("exit code 1");
+      expect(await settled(page), type).toEqual({ top: 0, at: "body" });
+    }
+  });
+
+  // What had the focus in the frame before has it no more.
+  for (const before of ["[role=tab]", "#add-file", ".cm-content", ".stdout pre"]) {
+    test(`at every command, after ${before} had it`, async ({ page, service }) => {
+      await page.goto(service.hostPage(far(service.url, "lang=python&run=load")));
+      const frame = await editorIn(page);
+      expect(await ended(frame)).toContain("Finished");
+      await frame.locator(before).first().focus();
+      await page.evaluate(() => (document.getElementById("own")?.focus(), scrollTo(0, 0)));
+      for (const [type, payload] of commands) {
+        expect(await command(page, type, payload), type).toBe(true);
+        if (type === "run") expect(await ended(frame)).toContain("exit code 1");
+        expect(await settled(page), type).toEqual({ top: 0, at: "own" });
+      }
+    });
+  }
+
+  test("but the focus command does take it", async ({ page, service }) => {
+    await page.goto(service.hostPage(far(service.url, "lang=python")));
+    await editorIn(page);
+    expect(await command(page, "focus", {})).toBe(true);
+    expect((await settled(page)).at).toBe("iframe");
+  });
+});
+
+test("locked means the files too, but not the input", async ({ page, service }) => {
+  const frame = await embed(page, service, "lang=python");
+  const lock = (readonly: boolean) =>
+    page.evaluate((readonly) => {
+      const message = { app: "sandpiper", v: 1, type: "setReadOnly", payload: { readonly } };
+      document.querySelector("iframe")?.contentWindow?.postMessage(message, "*");
+    }, readonly);
+  const check = async (isLocked: boolean) => {
+    await expect(frame.locator("#add-file")).toBeVisible({ visible: !isLocked });
+    await frame.getByRole("tab", { name: "words.py" }).click();
+    await page.keyboard.press("F2");
+    await expect(frame.locator(".tab-name")).toHaveCount(isLocked ? 0 : 1);
+    if (!isLocked) await page.keyboard.press("Escape");
+    await page.keyboard.press("Delete");
+    await expect(frame.getByRole("tab")).toHaveCount(isLocked ? 2 : 1);
+    if (!isLocked) await frame.getByRole("button", { name: "Undo" }).click();
+    await frame.locator("#menu-button").click();
+    await expect(frame.getByRole("menuitem")).toHaveCount(isLocked ? 4 : 7);
+    await page.keyboard.press("Escape");
+    await frame.locator(".cm-content").click();
+    const before = await frame.locator(".cm-content").textContent();
+    await page.keyboard.type("x");
+    expect((await frame.locator(".cm-content").textContent()) === before).toBe(isLocked);
+    await expect(frame.locator("#stdin")).toBeEditable();
+  };
+  await frame.locator("#input summary").click();
+  await check(false);
+  await lock(true);
+  await expect(frame.locator(".cm-content")).toHaveAttribute("aria-readonly", "true");
+  await check(true);
+  await lock(false);
+  await expect(frame.locator("#add-file")).toBeVisible();
+  // A name that is being given is given up.
+  await frame.locator("#add-file").click();
+  await page.keyboard.type("half.py");
+  await lock(true);
+  await expect(frame.locator(".tab-name")).toHaveCount(0);
+  await expect(frame.getByRole("tab")).toHaveCount(2);
+  const always = await embed(page, service, "lang=python&readonly=1");
+  await expect(always.getByRole("tab")).toHaveCount(2);
+  await expect(always.locator("#add-file")).toBeHidden();
+});
+
+test("no request of the pages fails, and their icon is an image", async ({ page, service }) => {
+  const failed: string[] = [];
+  page.on("response", (response) => {
+    if (response.status() >= 400) failed.push(response.url());
+  });
+  for (const path of ["/", "/embed", "/embed?lang=web"]) {
+    await page.goto(service.url + path);
+    const width = await page.evaluate(async () => {
+      const image = new Image();
+      image.src = document.querySelector<HTMLLinkElement>("link[rel=icon]")?.href ?? "";
+      await image.decode();
+      return image.naturalWidth;
+    });
+    expect(width).toBeGreaterThan(0);
+    await page.waitForLoadState("networkidle");
+  }
+  expect(failed).toEqual([]);
+});
