@@ -7,7 +7,7 @@ import { editorIn, ended, expect, test } from "./service";
 
 const PHONE = { viewport: { width: 320, height: 568 }, hasTouch: true, isMobile: true };
 
-/** Without a finger's keyboard nobody sees what is missing on this page: what does not fit, is too small or covered. */
+/** What does not fit, is too small for a finger (WCAG 2.2, 2.5.8), or is covered. */
 async function faults(frame: Frame, within = "body"): Promise<string[]> {
   return frame.evaluate((selector) => {
     const found: string[] = [];
@@ -17,8 +17,8 @@ async function faults(frame: Frame, within = "body"): Promise<string[]> {
     if (root === null) return [`there is no ${selector}`];
     for (const target of root.querySelectorAll("button, summary, input, textarea, a, .cm-content")) {
       if (!target.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
-      // A label is pressed as well as what it names.
-      const shown = target.closest("label") ?? target;
+      // A label is pressed as well as what it names, and of the code what is not scrolled away.
+      const shown = target.closest("label, .cm-scroller") ?? target;
       target.scrollIntoView({ block: "nearest", inline: "nearest" });
       const { left, right, top, bottom, width, height } = shown.getBoundingClientRect();
       const name = target.getAttribute("aria-label") ?? (target.textContent?.slice(0, 30) || target.id);
@@ -27,8 +27,7 @@ async function faults(frame: Frame, within = "body"): Promise<string[]> {
       const y = (Math.max(top, 0) + Math.min(bottom, innerHeight)) / 2;
       const hit = document.elementFromPoint(x, y);
       const isReached = hit !== null && (shown.contains(hit) || hit.contains(shown));
-      const isEditor = target.matches(".cm-content") && hit?.closest(".cm-editor") != null;
-      if (!isReached && !isEditor) found.push(`${name} is covered by ${hit?.outerHTML.slice(0, 80)}`);
+      if (!isReached) found.push(`${name} is covered by ${hit?.outerHTML.slice(0, 80)}`);
     }
     return found;
   }, within);

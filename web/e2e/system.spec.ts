@@ -34,7 +34,9 @@ test.describe("forced colours", () => {
     }
     expect(await width(".stderr pre", "border-left-width")).toBeGreaterThanOrEqual(3);
     expect(await width(".stdout pre", "border-left-width")).toBe(0);
-    expect(await width(".cm-lint-marker-error", "width")).toBeGreaterThan(8);
+    expect(await width(".cm-lint-marker-error", "width")).toBeGreaterThanOrEqual(8);
+    const [mark] = await look(page, ".cm-lint-marker-error", ["background-color"]);
+    expect([mark]).not.toEqual(await look(page, ".cm-gutter-lint", ["background-color"]));
     const colours = ["background-color", "color", "border-bottom-color"];
     const selected = await look(page, '.tab[aria-selected="true"]', colours);
     expect(selected).not.toEqual(await look(page, '.tab[aria-selected="false"]', colours));
