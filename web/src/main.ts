@@ -45,13 +45,14 @@ const workspace = new Workspace(start.snapshot);
 const session = new Session(config.language, workspace);
 
 // Preloaded; without it there are no colours, and nothing else is lost.
-const grammar = await grammarOf(workspace.active).catch(() => []);
+const grammar = await grammarOf(workspace.active, config.language).catch(() => []);
 const code = byId("code");
 code.replaceChildren();
 // It was for scrolling without a script; the editor has its own.
 code.removeAttribute("tabindex");
 const onRun = () => void session.start();
-const editor = new Editor({ workspace, parameters, nonce: config.nonce, parent: code, grammar, onRun });
+const { language, nonce } = config;
+const editor = new Editor({ workspace, language, parameters, nonce, parent: code, grammar, onRun });
 new SymbolBar(editor, workspace);
 listenToKeys(onRun);
 

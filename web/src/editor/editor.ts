@@ -1,9 +1,9 @@
 // The code editor: one view, and a state for each file with its own history.
 
-import { autocompletion, closeBrackets, closeBracketsKeymap, completeAnyWord, completionKeymap, insertBracket } from "@codemirror/autocomplete";
+import { closeBrackets, closeBracketsKeymap, completionKeymap, insertBracket } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentMore, indentWithTab } from "@codemirror/commands";
 import { bracketMatching, foldKeymap, indentOnInput, indentUnit } from "@codemirror/language";
-import { forEachDiagnostic, setDiagnostics, type Diagnostic, lintGutter } from "@codemirror/lint";
+import { forEachDiagnostic, lintGutter, lintKeymap, setDiagnostics, type Diagnostic } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState, Prec, type Extension } from "@codemirror/state";
 import {
@@ -19,6 +19,7 @@ import {
 import type { Parameters } from "../config";
 import { Event } from "../event";
 import type { Workspace } from "../workspace";
+import { completion } from "./completion";
 import { grammarOf } from "./languages";
 import { pointAt, pointedLines } from "./lines";
 import { overtyping } from "./overtype";
@@ -40,6 +41,8 @@ export interface Mark {
 
 export interface EditorOptions {
   workspace: Workspace;
+  /** What the page is for: some files are of the language that runs them. */
+  language: string;
   parameters: Parameters;
   nonce: string;
   parent: HTMLElement;
@@ -187,7 +190,7 @@ export class Editor {
   }
 
   private async loadGrammar(path: string): Promise<void> {
-    const extension = await grammarOf(path);
+    const extension = await grammarOf(path, this.options.language);
     if (this.shown === path) this.view.dispatch({ effects: this.grammar.reconfigure(extension) });
   }
 
@@ -213,8 +216,7 @@ export class Editor {
       bracketMatching(),
       closeBrackets(),
       overtyping,
-      autocompletion(),
-      EditorState.languageData.of(() => [{ autocomplete: completeAnyWord }]),
+      completion,
       highlightActiveLine(),
       highlightSelectionMatches(),
       keymap.of([
@@ -223,6 +225,7 @@ export class Editor {
         ...searchKeymap,
         ...historyKeymap,
         ...foldKeymap,
+        ...lintKeymap,
         ...completionKeymap,
         indentWithTab,
       ]),

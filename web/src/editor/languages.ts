@@ -10,6 +10,7 @@ const cpp: Grammar = () => import("./languages/cpp");
 const java: Grammar = () => import("./languages/java");
 const php: Grammar = () => import("./languages/php");
 const csharp: Grammar = () => import("./languages/csharp");
+const mongodb: Grammar = () => import("./languages/mongodb");
 const mysql: Grammar = () => import("./languages/mysql");
 const javascript: Grammar = () => import("./languages/javascript");
 const html: Grammar = () => import("./languages/html");
@@ -46,10 +47,11 @@ const byEnding: Record<string, Grammar> = {
   json,
 };
 
-/** The grammar of the file at `path`; nothing for plain text. */
-export async function grammarOf(path: string): Promise<Extension> {
+/** The grammar of the file at `path` in a page of `language`; nothing for plain text. */
+export async function grammarOf(path: string, language: string): Promise<Extension> {
   const ending = path.slice(path.lastIndexOf(".") + 1).toLowerCase();
-  const grammar = byEnding[ending];
-  if (grammar === undefined) return [];
+  const known = byEnding[ending];
+  if (known === undefined) return [];
+  const grammar = language === "mongodb" && known === javascript ? mongodb : known;
   return (await grammar()).extension(path);
 }

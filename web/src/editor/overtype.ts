@@ -1,19 +1,34 @@
 // Typing over a selection. Left to Chromium, it copies the look of what goes
 // into a style attribute, which the page's policy forbids and complains of.
 
+import type { Extension } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 
-export const overtyping = EditorView.domEventHandlers({
-  beforeinput(event, view) {
-    const { data, inputType, isComposing } = event;
-    const { from, to, empty } = view.state.selection.main;
-    const isTyped = inputType === "insertText" && !isComposing && data !== null;
-    if (!isTyped || empty || view.state.readOnly || !event.cancelable) return false;
-    const change = () =>
-      view.state.update(view.state.replaceSelection(data), { userEvent: "input.type", scrollIntoView: true });
-    // Brackets and quotes go around what is selected.
+export const overtyping: Extension = EditorView.domEventHandlers({
+  beforeinput({ data, inputType, isComposing, cancelable }, view) {
+    // Keyboards of phones and for Chinese compose: they need the browser's way.
+    if (inputType !== "insertText" || data === null || isComposing || !cancelable) return false;
+    const span = selected(view);
+    if (span === null || view.state.readOnly) return false;
+    const { from, to } = span;
+    const insert = () => {
+      const text = view.state.toText(data);
+      const selection = { anchor: from + text.length };
+      return view.state.update({ changes: { from, to, insert: text }, selection, userEvent: "input.type", scrollIntoView: true });
+    };
     const handlers = view.state.facet(EditorView.inputHandler);
-    if (!handlers.some((handler) => handler(view, from, to, data, change))) view.dispatch(change());
+    if (!handlers.some((handler) => handler(view, from, to, data, insert))) view.dispatch(insert());
     return true;
   },
 });
+
+/** What is selected in the browser: the editor may not have heard of it yet. `null` for nothing. */
+function selected(view: EditorView): { from: number; to: number } | null {
+  const selection = getSelection();
+  if (selection === null || selection.isCollapsed || selection.rangeCount === 0) return null;
+  const { startContainer, startOffset, endContainer, endOffset } = selection.getRangeAt(0);
+  if (![startContainer, endContainer].every((node) => view.contentDOM.contains(node))) return null;
+  const from = view.posAtDOM(startContainer, startOffset);
+  const to = view.posAtDOM(endContainer, endOffset);
+  return from < to ? { from, to } : null;
+}

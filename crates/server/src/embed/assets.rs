@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn every_page_has_its_files() {
         let assets = Assets::load();
-        for grammar in ["python", "cpp", "javascript", "vue"] {
+        for grammar in ["python", "cpp", "mongodb", "vue"] {
             let files = assets.page_files(grammar);
             let all = files.styles.iter().chain(&files.preloads);
             let all: Vec<_> = all.chain([&files.script]).collect();

@@ -1,31 +1,6 @@
-// Every language, framed by a page of another origin.
+// The editor page as a whole: requests from elsewhere, no scripts, keys, Stop.
 
-import { readFileSync } from "node:fs";
-
-import { embed, ended, expect, languages, test } from "./service";
-
-const documents = ["web", "react", "vue"];
-
-for (const language of languages) {
-  test(`${language}: loads without a complaint and runs its starter`, async ({ page, service, complaints }) => {
-    const frame = await embed(page, service, `lang=${language}`);
-    await expect(frame.locator("body")).toHaveAttribute("data-language", language);
-    expect(await frame.locator("select").count()).toBe(0);
-    expect(await frame.locator('[role="tab"]').count()).toBeGreaterThan(0);
-    // The host page has not lost the focus to the editor.
-    expect(await page.evaluate(() => document.activeElement === document.body)).toBe(true);
-    await frame.locator("#run").click();
-    expect(await ended(frame)).toContain("Finished");
-    if (!documents.includes(language)) {
-      const expected = readFileSync(`../languages/${language}/starter-expected.txt`, "utf8");
-      const shown = await frame.locator(".stdout").innerText();
-      // Tables of SQL may be shown as tables: their words are there.
-      const words = expected.match(/[\p{L}\d]+/gu) ?? [];
-      for (const word of words) expect(shown).toContain(word);
-    }
-    expect(complaints).toEqual([]);
-  });
-}
+import { expect, test } from "./service";
 
 test("another origin may post and read how a run ended", async ({ page, service }) => {
   await page.goto(service.hostPage(""));

@@ -1,0 +1,108 @@
+// axe finds nothing to mend: every language, both themes, before a run, after
+// it, and with everything open that a run and a person can open.
+
+import AxeBuilder from "@axe-core/playwright";
+import type { Frame, Page } from "@playwright/test";
+
+import { embed, ended, expect, languages, test } from "./service";
+
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+/** A file that the language's tools complain of, and for those with input one that asks for it. */
+const WRONG: Readonly<Record<(typeof languages)[number], string>> = {
+  python: "name = input()\nprint(name)\n",
+  c: '#include <stdio.h>\nint main(void) {\n    puts(1);\n    return a;\n}\n',
+  cpp: '#include <iostream>\nint main() {\n    std::cuot << "a";\n}\n',
+  java: "class Main {\n    void main() {\n        int a = 1\n    }\n}\n",
+  php: "<?php\n$a = 1;\necho $b;\nintdiv($a, 0);\n",
+  csharp: "using Birds;\nConsole.WriteLine(birds);\n",
+  mysql: "SELECT 1 AS one, NULL AS nothing;\nSELECT 'a', 'b';\nSELECT name FROM nowhere;\n",
+  mongodb: "db.birds.insertOne({ _id: 1 })\ndb.birds.insertOne({ _id: 1 })\n",
+  web: '<!doctype html>\n<script src="scirpt.js"></script>\n',
+  react: "export default function App() {\n  return <main>Walks</mian>;\n}\n",
+  vue: "<template>\n  <main>\n    <p>Walks</main>\n</template>\n",
+};
+
+for (const theme of ["light", "dark"] as const) {
+  test.describe(theme, () => {
+    test.use({ colorScheme: theme, bypassCSP: true });
+
+    for (const language of languages) {
+      test(`${language}: loaded, run, and with errors`, async ({ page, service }) => {
+        await page.goto(`${service.url}/embed?lang=${language}`);
+        const frame = page.mainFrame();
+        await frame.waitForSelector(".cm-content span");
+        expect(await faults(page), "loaded").toEqual([]);
+        await frame.locator("#run").click();
+        expect(await ended(frame)).toMatch(/^Finished in/);
+        expect(await faults(page), "run").toEqual([]);
+        await makeWrong(frame, WRONG[language]);
+        expect(await faults(page), "errors").toEqual([]);
+        await openAll(page, frame);
+        expect(await faults(page), "all open").toEqual([]);
+      });
+    }
+
+    test("framed by a page of another origin", async ({ page, service }) => {
+      const frame = await embed(page, service, "lang=mysql");
+      await makeWrong(frame, WRONG.mysql);
+      // The host page is not ours, and has no landmarks.
+      expect(await faults(page, "iframe")).toEqual([]);
+    });
+
+    test("completions, search and the dialog of the menu", async ({ page, service }) => {
+      await page.goto(`${service.url}/embed?lang=c`);
+      await page.locator(".cm-content").click();
+      await page.keyboard.type("ret");
+      await expect(page.locator(".cm-tooltip-autocomplete")).toContainText("return");
+      expect(await faults(page), "completions").toEqual([]);
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("Control+F");
+      await expect(page.locator(".cm-search")).toBeVisible();
+      expect(await faults(page), "search").toEqual([]);
+      await page.keyboard.press("Escape");
+      await page.locator("#menu-button").click();
+      await expect(page.getByRole("menu")).toBeVisible();
+      expect(await faults(page), "menu").toEqual([]);
+      await page.getByRole("menuitem", { name: /embed/i }).click();
+      await expect(page.getByRole("dialog")).toBeVisible();
+      expect(await faults(page), "dialog").toEqual([]);
+    });
+
+    for (const [what, path] of [["the index page", "/"], ["an unknown language", "/embed?lang=cobol"]] as const) {
+      test(what, async ({ page, service }) => {
+        await page.goto(service.url + path);
+        expect(await faults(page)).toEqual([]);
+      });
+    }
+  });
+}
+
+async function makeWrong(frame: Frame, content: string): Promise<void> {
+  await frame.locator('[role="tab"]').filter({ hasText: "▸" }).click();
+  await frame.locator(".cm-content").fill(content);
+  await frame.locator("#run").click();
+  await expect(frame.locator(".stderr")).toBeVisible();
+  await expect(frame.locator(".cm-lint-marker").first()).toBeVisible();
+}
+
+/** The input box, the times, the words of a mark. */
+async function openAll(page: Page, frame: Frame): Promise<void> {
+  const input = frame.locator("#input");
+  if ((await input.isVisible()) && (await input.getAttribute("open")) === null) await input.locator("summary").click();
+  await frame.locator(".times summary").click();
+  await frame.locator(".cm-lint-marker").first().hover();
+  await expect(frame.locator(".cm-tooltip-lint")).toBeVisible();
+  await frame.locator(".cm-content").focus();
+  await page.keyboard.press("Control+Shift+M");
+  await expect(frame.locator(".cm-panel-lint")).toBeVisible();
+}
+
+/** What axe finds: the rule, and where. */
+async function faults(page: Page, within?: string): Promise<string[]> {
+  const builder = new AxeBuilder({ page }).withTags(TAGS);
+  const { violations } = await (within === undefined ? builder : builder.include(within)).analyze();
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary ?? ""}`),
+  );
+}

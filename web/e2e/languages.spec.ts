@@ -1,0 +1,102 @@
+// Every language, framed by a page of another origin.
+
+import { readFileSync } from "node:fs";
+
+import type { Frame } from "@playwright/test";
+
+import { editorIn, embed, ended, expect, languages, test } from "./service";
+
+for (const language of languages) {
+  test(`${language}: loads without a complaint and runs its starter`, async ({ page, service, complaints }) => {
+    const frame = await embed(page, service, `lang=${language}`);
+    await expect(frame.locator("body")).toHaveAttribute("data-language", language);
+    // One language: nothing to choose another with, and no link that leads to one.
+    const switchers = 'select, datalist, [role="combobox"], [role="listbox"], [role="radiogroup"], a[href*="lang="]';
+    expect(await frame.locator(switchers).count()).toBe(0);
+    expect(await frame.locator('[role="tab"]').count()).toBeGreaterThan(0);
+    // The host page has not lost the focus to the editor.
+    expect(await page.evaluate(() => document.activeElement === document.body)).toBe(true);
+    await frame.locator("#run").click();
+    expect(await ended(frame)).toMatch(/^Finished in/);
+    await SHOWS[language](frame, readFileSync(`../languages/${language}/starter-expected.txt`, "utf8"));
+    await expect(frame.locator(".stderr")).toHaveCount(0);
+    expect(complaints).toEqual([]);
+  });
+
+  test(`${language}: what was typed is there after a reload`, async ({ page, service }) => {
+    let frame = await embed(page, service, `lang=${language}`);
+    const code = () => frame.locator(".cm-content");
+    await code().click();
+    await page.keyboard.press("Control+Home");
+    await page.keyboard.type("kept ");
+    await expect
+      .poll(() => frame.evaluate(() => Object.values(localStorage).some((text) => text.includes('"kept '))))
+      .toBe(true);
+    await page.reload();
+    frame = await editorIn(page);
+    await expect(code().locator(".cm-line").first()).toHaveText(/^kept /);
+    await expect(frame.locator(".notice")).toContainText("Your edits were restored.");
+  });
+}
+
+type Shows = (frame: Frame, expected: string) => Promise<void>;
+
+const text: Shows = async (frame, expected) => {
+  expect(await frame.locator(".stdout pre").innerText()).toBe(expected);
+};
+
+/** Every cell of what the client drew, and after the switch the drawing itself. */
+const tables: Shows = async (frame, expected) => {
+  const drawn = expected.split("\n").filter((line) => line.startsWith("|"));
+  const cells = drawn.map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim()));
+  const shown = await frame.locator(".stdout tr").evaluateAll((rows) =>
+    rows.map((row) => [...row.querySelectorAll("th, td")].map((cell) => cell.textContent)),
+  );
+  expect(cells.length).toBeGreaterThan(0);
+  expect(shown).toEqual(cells);
+  await frame.getByRole("button", { name: "Plain text" }).click();
+  await expect(frame.locator(".stdout table").first()).toBeHidden();
+  expect(await frame.locator(".drawn-tables pre").innerText()).toBe(expected);
+};
+
+/** The document in the preview, element by element. */
+function inPreview(elements: string): Shows {
+  return async (frame) => {
+    const page = frame.frameLocator(".preview iframe").frameLocator("iframe");
+    await expect(page.locator("body")).toMatchAriaSnapshot(elements);
+  };
+}
+
+const walks = `
+  - main:
+    - 'heading "Walks: 3 to go" [level=1]'
+    - list:
+      - listitem: [checkbox "Along the beach"]
+      - listitem: [checkbox "Through the dunes"]
+      - listitem: [checkbox "To the lighthouse"]
+    - textbox "Another walk"
+    - button "Add"
+`;
+
+const SHOWS: Readonly<Record<(typeof languages)[number], Shows>> = {
+  python: text,
+  c: text,
+  cpp: text,
+  java: text,
+  php: text,
+  csharp: text,
+  mysql: tables,
+  mongodb: text,
+  web: inPreview(`
+    - heading "Tide table" [level=1]
+    - text: Spring tide
+    - slider "Spring tide": "40"
+    - list:
+      - listitem: /^2:00, \\d\\.\\d m$/
+      - listitem: /^8:00, \\d\\.\\d m$/
+      - listitem: /^14:00, \\d\\.\\d m$/
+      - listitem: /^20:00, \\d\\.\\d m$/
+  `),
+  react: inPreview(walks),
+  vue: inPreview(walks),
+};

@@ -1,0 +1,104 @@
+// What is offered while a person types, language by language.
+
+import { CompletionContext, type CompletionResult, type CompletionSource } from "@codemirror/autocomplete";
+import { EditorState } from "@codemirror/state";
+import { describe, expect, test } from "vitest";
+
+import { completion } from "../src/editor/completion";
+import { grammarOf } from "../src/editor/languages";
+
+/** The words that are offered at the bar, which stands for the cursor, once each source. */
+async function offered(language: string, path: string, code: string): Promise<string[]> {
+  const pos = code.indexOf("|");
+  const doc = code.replace("|", "");
+  const state = EditorState.create({ doc, extensions: [await grammarOf(path, language), completion] });
+  const context = new CompletionContext(state, pos, false);
+  const labels: string[] = [];
+  for (const source of state.languageDataAt<CompletionSource>("autocomplete", pos)) {
+    const found: CompletionResult | null = await source(context);
+    const typed = found === null ? "" : state.sliceDoc(found.from, pos);
+    for (const { label } of found?.options ?? []) if (label.startsWith(typed)) labels.push(label);
+  }
+  return labels;
+}
+
+// The properties of CSS are those of the browser: e2e/completion.spec.ts.
+const OFFERED: [language: string, path: string, code: string, word: string][] = [
+  ["python", "main.py", "def f():\n    ret|", "return"],
+  ["python", "main.py", "pri|", "print"],
+  ["python", "main.py", "weather = 1\nprint(wea|)", "weather"],
+  ["c", "main.c", "int main(void) { ret| }", "return"],
+  ["c", "main.c", "int main(void) { prin| }", "printf"],
+  ["c", "main.c", "int main(void) { int weather = 1; wea| }", "weather"],
+  ["c", "main.c", "#inc|", "include"],
+  ["cpp", "main.cpp", "names|", "namespace"],
+  ["cpp", "main.cpp", "int main() { int weather = 1; wea| }", "weather"],
+  ["cpp", "board.hpp", "temp|", "template"],
+  ["java", "Main.java", "pub|", "public"],
+  ["java", "Main.java", "class A { Str| }", "String"],
+  ["java", "Main.java", "class A { void f() { int weather = 1; wea| } }", "weather"],
+  ["php", "main.php", "<?php\nfunc|", "function"],
+  ["php", "main.php", "<?php\nstr_r|", "str_repeat"],
+  ["php", "main.php", "<?php\n$weather = 1;\necho $wea|", "$weather"],
+  ["csharp", "Program.cs", "fore|", "foreach"],
+  ["csharp", "Program.cs", "Cons|", "Console"],
+  ["csharp", "Program.cs", "var weather = 1;\nwea|", "weather"],
+  ["mysql", "main.sql", "SEL|", "SELECT"],
+  ["mysql", "main.sql", "CREATE TABLE weather (id INT);\nSELECT * FROM wea|", "weather"],
+  ["mongodb", "main.js", "con|", "const"],
+  ["mongodb", "main.js", "db.books.insertOne({})\ndb.|", "books"],
+  ["mongodb", "main.js", "db.books.fi|", "findOne"],
+  ["mongodb", "main.js", "db.books.find().so|", "sort"],
+  ["mongodb", "main.js", "db.books.aggregate([{ $gr| }])", "$group"],
+  ["mongodb", "main.js", "const weather = 1; wea|", "weather"],
+  ["web", "index.html", "<bu|", "button"],
+  ["web", "index.html", "<p cla|", "class"],
+  ["web", "index.html", "<script>cons|</script>", "const"],
+  ["web", "main.js", "ret|", "return"],
+  ["web", "main.js", "const weather = 1; wea|", "weather"],
+  ["react", "App.jsx", "exp|", "export"],
+  ["react", "App.jsx", "function App() { const weather = 1; return wea| }", "weather"],
+  ["react", "App.jsx", "const App = () => <main cla|></main>", "className"],
+  ["react", "App.jsx", "const App = () => <bu|", "button"],
+  ["vue", "App.vue", "<script setup>\ncons|\n</script>", "const"],
+  ["vue", "App.vue", "<template><bu|</template>", "button"],
+  ["vue", "App.vue", "<template><p v-i|></p></template>", "v-if"],
+  ["vue", "App.vue", "<script setup>\nconst weather = 1; wea|\n</script>", "weather"],
+  ["vue", "App.vue", "<template><p @cl|></p></template>", "@click"],
+];
+
+test.each(OFFERED)("%s, %s: %j offers %s", async (language, path, code, word) => {
+  expect(await offered(language, path, code)).toContain(word);
+});
+
+describe("nothing is offered, so that Enter begins a line", () => {
+  test.each([
+    ["python", "main.py", "weather = 1  # the wea|"],
+    ["python", "main.py", "weather = 'wea|'"],
+    ["c", "main.c", "/* int| */"],
+    ["c", "main.c", 'char *s = "int|";'],
+    ["java", "Main.java", "class A {} // pub|"],
+    ["php", "main.php", "<?php\n// func|"],
+    ["csharp", "Program.cs", "// fore|"],
+    ["csharp", "Program.cs", 'var s = "fore|";'],
+    ["mysql", "main.sql", "-- SEL|"],
+    ["mongodb", "main.js", "// db.|"],
+    ["web", "index.html", "<p class=weather>The wea|</p>"],
+    ["react", "App.jsx", "const weather = <p>The wea|</p>"],
+    // One letter is too little to guess from.
+    ["c", "main.c", "int i; i|"],
+    ["java", "Main.java", "class A { int i = i| }"],
+    ["csharp", "Program.cs", "var i = 1;\ni|"],
+  ])("%s, %s: %j", async (language, path, code) => {
+    expect(await offered(language, path, code)).toEqual([]);
+  });
+});
+
+test("keywords are none after a dot", async () => {
+  expect(await offered("java", "Main.java", "class A { int a = b.pub| }")).toEqual([]);
+  expect(await offered("cpp", "main.cpp", "int main() { p->ret| }")).toEqual([]);
+});
+
+test("files of no language have the words that they hold", async () => {
+  expect(await offered("python", "notes.txt", "weather\nwea|")).toEqual(["weather"]);
+});
