@@ -84,7 +84,7 @@ export { expect } from "@playwright/test";
 
 /** Opens a host page with the editor in a frame, and gives the frame when it can be typed in. */
 export async function embed(page: Page, service: Service, query: string): Promise<Frame> {
-  const frame = `<iframe src="${service.url}/embed?${query}" width="1000" height="600"></iframe>`;
+  const frame = `<iframe title="Editor" src="${service.url}/embed?${query}" width="1000" height="600"></iframe>`;
   await page.goto(service.hostPage(frame));
   return editorIn(page);
 }

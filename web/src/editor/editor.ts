@@ -230,6 +230,8 @@ export class Editor {
         indentWithTab,
       ]),
       EditorView.contentAttributes.of(() => ({
+        // What scrolls holds something that can have the focus: axe knows it by this alone.
+        tabindex: "0",
         "aria-label": `Code, ${this.shown}`,
         "aria-describedby": "keys",
         autocapitalize: "off",

@@ -48,6 +48,15 @@ const look = EditorView.theme({
     color: "var(--text)",
     borderColor: "var(--line)",
   },
+  ".cm-textfield, .cm-button": {
+    fontSize: "13px",
+    color: "var(--text)",
+    backgroundColor: "var(--page)",
+    backgroundImage: "none",
+    borderColor: "var(--line)",
+    "&:active": { backgroundColor: "var(--active-line)", backgroundImage: "none" },
+  },
+  ".cm-panel button[name=close]": { minWidth: "24px", minHeight: "24px" },
   ".cm-tooltip-autocomplete ul li[aria-selected]": {
     backgroundColor: "var(--accent)",
     color: "var(--on-accent)",
