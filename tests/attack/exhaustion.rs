@@ -6,12 +6,14 @@ use std::path::Path;
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
+use crate::bystander::Bystander;
 use crate::program::Program;
 use crate::suite::Suite;
 use crate::traces::{Traces, descendants, groups_of, watched};
 
 pub(crate) fn check(program: &Program, suite: &Suite) -> Result<(), String> {
     let server = suite.server(program).pid();
+    let bystander = Bystander::now(suite.server(program))?;
     // The box of what ran before may still be going.
     eventually("the server has no box", || is_idle(server))?;
     let before = Traces::of(server);
@@ -19,8 +21,7 @@ pub(crate) fn check(program: &Program, suite: &Suite) -> Result<(), String> {
     let groups = watched(server, || {
         results = scope(|scope| {
             let attack = scope.spawn(|| program.attack(suite));
-            let beside = suite
-                .bystander
+            let beside = bystander
                 .lives_beside(suite.server(program), || attack.is_finished());
             (attack.join().expect("it does not panic"), beside)
         });

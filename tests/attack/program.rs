@@ -11,7 +11,7 @@ use crate::canaries;
 use crate::control::{self, Control, Place};
 use crate::servers::{Server, client};
 use crate::suite::Suite;
-use crate::text::{Values, fill, with};
+use crate::text::{Repeat, Values, fill, repeat, with};
 
 /// The shape of a file. `@name@` in a text of it is a canary's place, or a
 /// value of `set`.
@@ -27,6 +27,8 @@ pub(crate) struct Program {
     /// Values of this attack, which its control may have otherwise.
     #[serde(default)]
     pub(crate) set: Values,
+    #[serde(default)]
+    repeat: BTreeMap<String, Repeat>,
     /// What the output holds if the attack succeeds: the control's does, and
     /// this one's does not. The secret is never in it.
     #[serde(default = "secret")]
@@ -201,6 +203,7 @@ impl Program {
         let mut values = suite.values().clone();
         // A word of this attempt alone.
         values.insert("id".to_owned(), canaries::random());
+        repeat(&mut values, &self.repeat);
         with(&with(&values, &self.set)?, more)
     }
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::servers::Reply;
 use crate::suite::Suite;
-use crate::text::{Values, fill, with};
+use crate::text::{Repeat, Values, fill, repeat, with};
 
 /// The shape of a file. `@name@` in a text of it is a value of `set` or
 /// `repeat`.
@@ -34,14 +34,6 @@ pub(crate) struct Request {
     #[serde(default)]
     has: Vec<String>,
     control: Control,
-}
-
-/// A value that is a text many times.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Repeat {
-    text: String,
-    times: usize,
 }
 
 /// What is otherwise in a request that is not refused.
@@ -100,9 +92,7 @@ impl Request {
         repeats: &BTreeMap<String, Repeat>,
     ) -> Result<Values, String> {
         let mut values = with(suite.values(), set)?;
-        for (name, repeat) in repeats {
-            values.insert(name.clone(), repeat.text.repeat(repeat.times));
-        }
+        repeat(&mut values, repeats);
         Ok(values)
     }
 

@@ -13,7 +13,7 @@ use crate::text::Values;
 
 pub(crate) struct Suite {
     pub(crate) canaries: Canaries,
-    pub(crate) bystander: Bystander,
+    bystander: Bystander,
     main: Server,
     /// With short times, for what only ends when its time is up.
     short: Option<Server>,
@@ -48,7 +48,7 @@ impl Suite {
                 &languages(true),
                 "--run-wall-time=3s",
                 "--run-cpu-time=3s",
-                "--compile-wall-time=5s",
+                "--compile-wall-time=12s",
             ])
         });
         for server in [Some(&main), short.as_ref()].into_iter().flatten() {
@@ -61,7 +61,7 @@ impl Suite {
         ] {
             canaries.values.insert(name.to_owned(), value);
         }
-        let bystander = Bystander::unloaded(&main);
+        let bystander = Bystander::now(&main).unwrap();
         Self { canaries, bystander, main, short, turn: RwLock::new(()) }
     }
 

@@ -2,8 +2,25 @@
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
+
 /// Values by name.
 pub(crate) type Values = BTreeMap<String, String>;
+
+/// A value that is a text many times.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Repeat {
+    text: String,
+    times: usize,
+}
+
+/// Adds these to the values.
+pub(crate) fn repeat(values: &mut Values, more: &BTreeMap<String, Repeat>) {
+    for (name, repeat) in more {
+        values.insert(name.clone(), repeat.text.repeat(repeat.times));
+    }
+}
 
 /// The text with every place filled; one without a value is a mistake.
 pub(crate) fn fill(text: &str, values: &Values) -> Result<String, String> {
