@@ -269,3 +269,64 @@ fn every_toolchain_is_told_in_third_party() {
     }
     refuse(&faults);
 }
+
+/// `K walls::files, devices` names two tests, `X escape/file-*` attacks.
+#[test]
+fn what_security_names_is_there() {
+    let text = fs::read_to_string(root().join("SECURITY.md")).unwrap();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let files = files();
+    let mut faults = Vec::new();
+    let mut count = 0;
+    for (letter, folder) in [
+        ("K ", "crates/sandbox/tests/kernel"),
+        ("L ", "tests/languages"),
+        ("A ", "tests/api"),
+        ("X ", "tests/attack"),
+    ] {
+        for list in text.split(letter).skip(1) {
+            let end = |c: char| !c.is_alphanumeric() && !"_:-*/, ".contains(c);
+            let list = list.split(end).next().unwrap_or_default();
+            let separator = if letter == "X " { "/" } else { "::" };
+            let mut place = None;
+            for name in list.split(", ").map(str::trim) {
+                let (own, name) = match name.split_once(separator) {
+                    Some((own, name)) => (Some(own), name),
+                    None => (place, name),
+                };
+                let (Some(own), false) = (own, name.contains(' ')) else {
+                    break;
+                };
+                place = Some(own);
+                count += 1;
+                if !is_named(&files, folder, own, name) {
+                    faults.push(format!("{letter}{own}{separator}{name}"));
+                }
+            }
+        }
+    }
+    assert!(count > 100, "{count} names: the rest was not understood");
+    refuse(&faults);
+}
+
+/// Whether a test's function, or an attack's file, is there; `*` stands for
+/// the end of any.
+fn is_named(
+    files: &[(String, String)],
+    folder: &str,
+    own: &str,
+    name: &str,
+) -> bool {
+    let start = name.strip_suffix('*');
+    files.iter().any(|(path, text)| {
+        let Some(rest) = path.strip_prefix(&format!("{folder}/{own}")) else {
+            return false;
+        };
+        match (rest, start) {
+            (".rs", Some("")) => true,
+            (".rs", _) => text.contains(&format!("fn {name}(")),
+            (_, Some(start)) => rest.starts_with(&format!("/{start}")),
+            _ => rest == format!("/{name}.toml"),
+        }
+    })
+}
