@@ -116,11 +116,13 @@ fn pages_work_under_any_prefix() {
         let text = server.ask("GET", page).text().to_owned();
         let links = links(&text);
         assert!(links.len() >= at_least, "{page}: {links:?}");
-        for link in links {
+        // The icon stands in the page: it asks nothing of the server.
+        let asked = links.iter().filter(|link| !link.starts_with("data:"));
+        for link in asked {
             let relative = !link.starts_with('/') && !link.contains("://");
             assert!(relative, "{page}: {link}");
             let status = server.ask("GET", &format!("/{link}")).status;
-            let reached = status == 200 || link == "readyz";
+            let reached = status == 200 || *link == "readyz";
             assert!(reached, "{page}: {link}: {status}");
         }
     }
@@ -268,6 +270,7 @@ fn the_policies_let_through_what_is_needed_alone() {
         &[
             ("default-src", "'none'"),
             ("script-src", "'nonce-NONCE'"),
+            ("img-src", "data:"),
             ("style-src", "'nonce-NONCE'"),
             ("frame-src", "'self'"),
             ("base-uri", "'none'"),
