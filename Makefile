@@ -7,7 +7,7 @@ export CARGO_TARGET_DIR
 # The explicit target is that of .cargo/config.toml.
 binary = $(CARGO_TARGET_DIR)/$(shell rustc -vV | sed -n 's/^host: //p')/release/sandpiper
 
-.PHONY: help run test check build images lint bench screenshots clean setup web
+.PHONY: help run test check build images lint bench screenshots clean setup web deb
 
 help: ## say what there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -32,6 +32,9 @@ images: build ## the images that are missing
 
 lint: web ## format, lints and licences
 	@scripts/lint
+
+deb: build ## the Debian package, in this folder
+	@scripts/deb $(binary) .
 
 bench: images ## measurements against other ways to do the same
 	cargo bench --package sandpiper-sandbox --bench sandbox

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use libc::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, c_int};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Resource, Rlimit, Signal};
+use rustix::thread::{CapabilitySet, CapabilitySets};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::cgroup::{Controllers, Top, sweep};
@@ -67,8 +68,11 @@ impl Host {
     /// may serve what needs no box, but only when it is not root any more.
     pub fn prepare(settings: &HostSettings) -> Result<Self> {
         let prepared = Self::build(settings);
-        if prepared.is_err() && rustix::process::geteuid().is_root() {
-            give_up_root()?;
+        if prepared.is_err() {
+            if rustix::process::geteuid().is_root() {
+                give_up_root()?;
+            }
+            forbid_privileges()?;
         }
         prepared
     }
@@ -98,7 +102,7 @@ impl Host {
         } else {
             false
         };
-        rustix::thread::set_no_new_privs(true).during("set no_new_privs")?;
+        forbid_privileges()?;
         let seccomp =
             filter.iter().map(|f| (f.code, f.jt, f.jf, f.k)).collect();
         Ok(Self {
@@ -203,6 +207,18 @@ fn give_up_root() -> Result<()> {
     if !given_up {
         return Err(SandboxError::other(step, "there is no other user to be"));
     }
+    Ok(())
+}
+
+/// From here on neither this process nor a program that it starts, such as
+/// newuidmap, has or gets a right that an ordinary user has not.
+fn forbid_privileges() -> Result<()> {
+    let step = "give up privileges";
+    let none = CapabilitySet::empty();
+    let sets =
+        CapabilitySets { effective: none, permitted: none, inheritable: none };
+    // The ambient ones go with the permitted.
+    rustix::thread::set_capabilities(None, sets).during(step)?;
     rustix::thread::set_no_new_privs(true).during(step)
 }
 

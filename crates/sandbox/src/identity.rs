@@ -7,7 +7,7 @@
 //! there is no range, a box maps the server's own id.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::process::Command;
 
@@ -43,8 +43,9 @@ pub enum Identity {
 pub(crate) enum Source {
     /// Root writes the maps itself; the server becomes the first id.
     Root { first: u32 },
-    /// `newuidmap` writes them, from the user's subordinate ids.
-    Subordinate { first_uid: u32, first_gid: u32 },
+    /// From the user's subordinate ids: `newuidmap` writes the maps, or this
+    /// process, where it `may_map`.
+    Subordinate { first_uid: u32, first_gid: u32, may_map: bool },
     /// No range.
     None,
 }
@@ -70,8 +71,12 @@ impl Source {
             subordinate_range(&text, offset)
         };
         match (subordinate("/etc/subuid"), subordinate("/etc/subgid")) {
-            (Some(first_uid), Some(first_gid)) if has_newuidmap() => {
-                Ok(Self::Subordinate { first_uid, first_gid })
+            (Some(first_uid), Some(first_gid)) => {
+                let may_map = may_map();
+                if !may_map && !has_newuidmap() {
+                    return Ok(Self::None);
+                }
+                Ok(Self::Subordinate { first_uid, first_gid, may_map })
             }
             _ => Ok(Self::None),
         }
@@ -141,11 +146,16 @@ impl Source {
         let offset = 1 + slot * IDS_PER_SLOT;
         match self {
             Self::Root { first } => {
-                let ids = first + offset;
-                let map = format!("0 {ids} 1\n1000 {} 1\n", ids + 1);
-                write_maps(child, &map, first).during(step)?;
+                let map = map(first + offset);
+                write_as(first, || write_maps(child, &map, &map))
+                    .during(step)?;
             }
-            Self::Subordinate { first_uid, first_gid } => {
+            Self::Subordinate { first_uid, first_gid, may_map: true } => {
+                let uids = map(first_uid + offset);
+                write_maps(child, &uids, &map(first_gid + offset))
+                    .during(step)?;
+            }
+            Self::Subordinate { first_uid, first_gid, may_map: false } => {
                 new_id_map("newuidmap", child, first_uid + offset)?;
                 new_id_map("newgidmap", child, first_gid + offset)?;
             }
@@ -169,24 +179,45 @@ fn pipe(step: &str) -> Result<(fs::File, fs::File)> {
     Ok((reader.into(), writer.into()))
 }
 
-/// Writes both maps as the user `owner`, to whom the namespace belongs: anyone
-/// else would need `CAP_SYS_ADMIN`, which root has in few containers.
-fn write_maps(child: i32, map: &str, owner: u32) -> std::io::Result<()> {
+/// A map of init and the program to the ids from `first` on.
+fn map(first: u32) -> String {
+    format!("0 {first} 1\n1000 {} 1\n", first + 1)
+}
+
+fn write_maps(child: i32, uids: &str, gids: &str) -> io::Result<()> {
+    fs::write(format!("/proc/{child}/uid_map"), uids)?;
+    fs::write(format!("/proc/{child}/gid_map"), gids)
+}
+
+/// Lets root write as the user to whom the namespace belongs: anyone else
+/// would need `CAP_SYS_ADMIN`, which root has in few containers.
+fn write_as(
+    owner: u32,
+    write: impl FnOnce() -> io::Result<()>,
+) -> io::Result<()> {
     let root = Uid::ROOT;
     let mut rights = rustix::thread::capabilities(None)?;
     set_thread_res_uid(root, Uid::from_raw(owner), root)?;
     // Another effective user than root has none until it takes them; the
     // files are the child's, who had to become undumpable.
-    rights.effective = CapabilitySet::SETUID
-        | CapabilitySet::SETGID
-        | CapabilitySet::DAC_OVERRIDE;
+    rights.effective = MAY_MAP | CapabilitySet::DAC_OVERRIDE;
     let written = rustix::thread::set_capabilities(None, rights)
-        .map_err(std::io::Error::from)
-        .and_then(|()| fs::write(format!("/proc/{child}/uid_map"), map))
-        .and_then(|()| fs::write(format!("/proc/{child}/gid_map"), map));
+        .map_err(io::Error::from)
+        .and_then(|()| write());
     // All of root's rights come back with it.
     set_thread_res_uid(root, root, root)?;
     written
+}
+
+/// What it takes to map other ids than one's own.
+const MAY_MAP: CapabilitySet =
+    CapabilitySet::SETUID.union(CapabilitySet::SETGID);
+
+/// Whether this process was given the right to map ids, as a service can be:
+/// then nothing has to be set-uid.
+fn may_map() -> bool {
+    rustix::thread::capabilities(None)
+        .is_ok_and(|sets| sets.effective.contains(MAY_MAP))
 }
 
 fn new_id_map(program: &str, child: i32, first: u32) -> Result<()> {
