@@ -171,3 +171,37 @@ fn the_description_is_that_of_the_server() {
     check("/embed/assets/{asset}", "get", &asset);
     check("/embed", "get", &server.ask("GET", "/embed?lang=x"));
 }
+
+#[test]
+fn the_description_has_every_method_and_no_other() {
+    let server = Server::start();
+    let document = server.ask("GET", "/openapi.json").json();
+    let paths = document["paths"].as_object().expect("paths");
+    for (path, operations) in paths {
+        let mut described: Vec<String> = operations
+            .as_object()
+            .expect(path)
+            .keys()
+            .filter(|key| *key != "parameters")
+            .map(|key| key.to_uppercase())
+            .collect();
+        let target = path.replace("{id}", "1").replace("{asset}", "x.js");
+        for method in [
+            "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS",
+            "TRACE", "QUERY",
+        ] {
+            let reply = server.ask(method, &target);
+            let known = described.iter().any(|own| own == method);
+            assert_eq!(reply.status != 405, known, "{method} {target}");
+            if known {
+                continue;
+            }
+            let allow = reply.header("allow").expect("what is allowed");
+            let mut allowed: Vec<&str> = allow.split(", ").collect();
+            allowed.sort_unstable();
+            described.sort();
+            assert_eq!(allowed, described, "{target}");
+        }
+    }
+    assert!(paths.len() > 10);
+}

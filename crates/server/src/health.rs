@@ -2,13 +2,17 @@
 
 use http::StatusCode;
 use sandpiper_engine::Readiness;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::{Answer, failure, json};
 
 /// `/healthz`: whoever can read this is talking to a server that is alive.
 pub(crate) fn alive() -> Answer {
-    json(StatusCode::OK, r#"{"status":"ok"}"#.to_owned())
+    match serde_json::to_string(&Alive { status: "ok" }) {
+        Ok(body) => json(StatusCode::OK, body),
+        Err(_) => failure(StatusCode::INTERNAL_SERVER_ERROR, "internal error"),
+    }
 }
 
 /// `/readyz`: each language's state. 503 where none can run.
@@ -26,16 +30,28 @@ pub(crate) fn readiness(languages: &[(String, Readiness)]) -> Answer {
     }
 }
 
-#[derive(Serialize)]
-struct Report<'a> {
+/// What `/healthz` says.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Alive {
+    /// Always `ok`.
+    status: &'static str,
+}
+
+/// What `/readyz` says.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Readiness")]
+pub(crate) struct Report<'a> {
+    /// Where no language is ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
     languages: Vec<LanguageReport<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "LanguageReadiness")]
 struct LanguageReport<'a> {
     id: &'a str,
+    /// `ready`, `building`, `missing` or `broken`.
     state: &'static str,
     /// How far, why, and what the operator can do.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -8,6 +8,7 @@
 //! embed/       area B: the editor page
 //! health       /healthz and /readyz
 //! metrics      what the admin listener shows
+//! openapi/     the description of the interface
 //! routes       which path is whose
 //! server       listeners, and the end
 //! ```
@@ -23,6 +24,7 @@ mod embed;
 mod health;
 mod http;
 mod metrics;
+mod openapi;
 mod products;
 mod rate_limit;
 mod routes;

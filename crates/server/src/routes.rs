@@ -14,16 +14,14 @@ use crate::http::{
     failure, json, method_not_allowed,
 };
 use crate::metrics::Metrics;
+use crate::openapi;
 use crate::products::Products;
 use crate::rate_limit::RateLimiter;
 use crate::settings::Settings;
 
-/// The interface, described for programs.
-const OPENAPI: &[u8] = include_bytes!("openapi.json");
-
 /// A path that means something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Route<'a> {
+pub(crate) enum Route<'a> {
     Products,
     /// What stands behind `/products/`, whatever it is.
     Product(&'a [u8]),
@@ -50,6 +48,7 @@ pub(crate) struct App<R> {
     runner: Arc<R>,
     metrics: Arc<Metrics>,
     memory: AnswerMemory,
+    description: Bytes,
 }
 
 impl<'a> Route<'a> {
@@ -77,8 +76,27 @@ impl<'a> Route<'a> {
         }
     }
 
-    /// The path as messages and metrics have it.
-    fn name(self) -> &'static str {
+    /// Every route once.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        let first = Self::Products;
+        std::iter::successors(Some(first), |route| match route {
+            Self::Products => Some(Self::Product(b"{id}")),
+            Self::Product(_) => Some(Self::Compile),
+            Self::Compile => Some(Self::Embed),
+            Self::Embed => Some(Self::Preview),
+            Self::Preview => Some(Self::EmbedScript),
+            Self::EmbedScript => Some(Self::EmbedAsset("{asset}")),
+            Self::EmbedAsset(_) => Some(Self::Index),
+            Self::Index => Some(Self::Description),
+            Self::Description => Some(Self::Health),
+            Self::Health => Some(Self::Readiness),
+            Self::Readiness => Some(Self::Unknown),
+            Self::Unknown => None,
+        })
+    }
+
+    /// The path as messages, metrics and the description have it.
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Products => "/products",
             Self::Product(_) => "/products/{id}",
@@ -125,6 +143,7 @@ impl<R: Runner> App<R> {
             runner,
             metrics,
             memory,
+            description: openapi::document(),
         }
     }
 
@@ -187,12 +206,31 @@ impl<R: Runner> Routes for App<R> {
             }
             Route::Index => embed::index(),
             Route::Description => {
-                json(StatusCode::OK, Bytes::from_static(OPENAPI))
+                json(StatusCode::OK, self.description.clone())
             }
             Route::Health => health::alive(),
             Route::Readiness => health::readiness(&self.runner.readiness()),
         };
+        #[cfg(test)]
+        assert!(
+            openapi::describes(route, method, answer.status()),
+            "{method} {} {} is not described",
+            route.name(),
+            answer.status()
+        );
         self.metrics.request(route.name(), answer.status().as_u16());
         Ok(answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_route_leads_to_it() {
+        for route in Route::all() {
+            assert_eq!(Route::of(route.name().as_bytes()), route);
+        }
     }
 }

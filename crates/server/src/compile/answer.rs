@@ -9,6 +9,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use sandpiper_engine::{Outcome, Refusal};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::{
@@ -49,9 +50,14 @@ pub(super) enum Failure {
     ClientGone,
 }
 
-#[derive(Serialize)]
-struct CompileResponse<'a> {
+/// What a run printed.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "CompileResponse")]
+pub(crate) struct CompileResponse<'a> {
+    /// Standard output, line breaks included.
     stdout: &'a str,
+    /// Standard error, or what the compiler says, and how the sandbox ended
+    /// the run.
     stderr: &'a str,
 }
 

@@ -18,6 +18,7 @@ use crate::http::{
 use crate::metrics::Metrics;
 use crate::rate_limit::{RateLimiter, Verdict};
 
+pub(crate) use answer::CompileResponse;
 use answer::Failure;
 pub(crate) use request::CompileRequest;
 pub(crate) use runner::Runner;

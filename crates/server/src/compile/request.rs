@@ -4,6 +4,7 @@ use std::fmt;
 
 use sandpiper_engine::languages::SourceFile;
 use sandpiper_engine::limits::COMPILE_FILES;
+use schemars::JsonSchema;
 use serde::de::{
     DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor,
 };
@@ -11,12 +12,33 @@ use serde_json::value::RawValue;
 
 /// What a client asks for: every field there and of its type, not yet checked
 /// for sense.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(rename_all = "camelCase")]
 pub(crate) struct CompileRequest {
+    /// In any letter case.
+    #[schemars(example = &"python")]
     pub(crate) language: String,
+    /// One of the paths in files.
+    #[schemars(example = &"main.py")]
     pub(crate) entry_file: String,
+    /// At least one, at most 200.
+    #[schemars(with = "Vec<File>", length(min = 1, max = COMPILE_FILES))]
     pub(crate) files: Vec<SourceFile>,
+    /// Standard input of the run.
+    #[schemars(default)]
     pub(crate) stdin: String,
+}
+
+/// A file of a submission.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "describes what is read into a SourceFile")]
+struct File {
+    /// Relative, at most 1,024 bytes.
+    #[schemars(example = &"main.py")]
+    path: String,
+    /// The whole text.
+    #[schemars(example = &"print(1)")]
+    content: String,
 }
 
 /// What is wrong with a request. The text is for the client.

@@ -40,7 +40,8 @@ const LANGUAGES: [PageLanguage; 11] = [
     language("react", "React", "App.jsx", "javascript"),
     language("vue", "Vue", "App.vue", "vue"),
 ];
-const DEFAULT_LANGUAGE: &str = "java";
+/// The value of `lang` where there is none.
+pub(crate) const DEFAULT_LANGUAGE: &str = "java";
 
 /// What a page may ask the browser for: to write to the clipboard.
 const PERMISSIONS: &str = "accelerometer=(), camera=(), \
@@ -179,6 +180,11 @@ impl Embed {
         };
         (StatusCode::OK, page::editor(&page))
     }
+}
+
+/// The values of `lang`.
+pub(crate) fn languages() -> [&'static str; 11] {
+    LANGUAGES.map(|language| language.id)
 }
 
 /// Whether a method only reads.

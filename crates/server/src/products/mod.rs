@@ -16,7 +16,7 @@ use crate::http::{
 };
 
 use store::{ReplaceError, Store};
-use wire::ProductFields;
+pub(crate) use wire::{NewProduct, Product, ProductFields};
 
 /// The routes `/products` and `/products/{id}`.
 #[derive(Debug)]

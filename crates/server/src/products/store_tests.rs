@@ -4,6 +4,7 @@ use std::sync::Barrier;
 
 use proptest::prelude::*;
 
+use super::super::wire::Product;
 use super::*;
 
 fn store(capacity: u64) -> Store {
@@ -29,6 +30,9 @@ fn a_product_is_created_read_replaced_and_removed() {
     let json = store.create(&product("a \"b\"", 9.99)).unwrap();
     assert_eq!(json, r#"{"id":1,"name":"a \"b\"","price":9.99}"#);
     assert_eq!(store.get(1).unwrap(), json);
+    let written: Product = serde_json::from_slice(&json).unwrap();
+    let Product { id, name, price } = written;
+    assert_eq!((id, name.as_str(), price), (1, "a \"b\"", 9.99));
     let json = store.replace(1, &product("", -0.0)).unwrap();
     assert_eq!(json, r#"{"id":1,"name":"","price":0}"#);
     assert_eq!(store.list().concat(), br#"[{"id":1,"name":"","price":0}]"#);

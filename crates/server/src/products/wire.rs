@@ -1,12 +1,37 @@
 //! A product's JSON: what a client may send.
 
+use schemars::JsonSchema;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 /// The fields that a client sets, each at its default where it is missing.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct ProductFields {
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema)]
+pub(crate) struct ProductFields {
+    #[schemars(with = "Option<String>", default)]
     pub(super) name: String,
-    /// Finite.
+    /// A number that fits a finite double.
+    #[schemars(with = "Option<f64>", default, range(min = f64::MIN, max = f64::MAX))]
+    pub(super) price: f64,
+}
+
+/// What a client may create.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "describes ProductFields that are accepted")]
+pub(crate) struct NewProduct {
+    #[schemars(length(min = 1))]
+    name: String,
+    /// A number that fits a finite double.
+    #[schemars(with = "Option<f64>", default, range(min = 0.0, max = f64::MAX))]
+    price: f64,
+}
+
+/// A product as answers have it.
+#[derive(JsonSchema)]
+#[cfg_attr(test, derive(serde::Deserialize), serde(deny_unknown_fields))]
+#[cfg_attr(not(test), expect(dead_code, reason = "the store writes the text"))]
+pub(crate) struct Product {
+    /// Never used twice.
+    pub(super) id: i64,
+    pub(super) name: String,
     pub(super) price: f64,
 }
 

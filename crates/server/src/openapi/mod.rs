@@ -1,0 +1,138 @@
+//! `/openapi.json`: the interface, described for programs.
+//!
+//! The schemas are made of the types that requests are read into and answers
+//! written from. The paths are those of the routes; tests compare every answer
+//! with what is described here.
+
+mod operation;
+mod paths;
+
+use bytes::Bytes;
+use schemars::SchemaGenerator;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use crate::routes::Route;
+
+use operation::Operation;
+
+const DESCRIPTION: &str = "A product catalogue in memory, and a service that \
+runs submitted programs in sandboxes. Neither needs credentials. The compile \
+endpoint is unversioned: its shape may change before a stable release. A \
+request that cannot be read as HTTP is 400, or 431 where its head is too \
+large, and the connection is closed. A method that a path does not have is \
+405. HEAD works where GET does, but for the products.";
+
+/// The document, as JSON text.
+pub(crate) fn document() -> Bytes {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    let mut schemas = settings.into_generator();
+    let paths: Map<String, Value> = Route::all()
+        .filter_map(|route| {
+            let operations = paths::operations(route, &mut schemas);
+            let path = path(operations, paths::parameters(route))?;
+            Some((route.name().to_owned(), path))
+        })
+        .collect();
+    let document = json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Sandpiper",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": DESCRIPTION,
+        },
+        "servers": [{ "url": "." }],
+        "paths": paths,
+        "components": { "schemas": schemas.take_definitions(true) },
+    });
+    document.to_string().into()
+}
+
+fn path(operations: Vec<Operation>, parameters: Value) -> Option<Value> {
+    if operations.is_empty() {
+        return None;
+    }
+    let mut path = Map::new();
+    path.insert("parameters".to_owned(), parameters);
+    for operation in operations {
+        path.insert(operation.method.to_owned(), operation.into_json());
+    }
+    Some(path.into())
+}
+
+/// A reference to the schema of `T`, which the document then holds.
+fn schema<T: schemars::JsonSchema>(schemas: &mut SchemaGenerator) -> Value {
+    schemas.subschema_for::<T>().to_value()
+}
+
+/// Whether the document has this answer; one to an unknown path or with a
+/// method that a path does not have needs none.
+#[cfg(test)]
+pub(crate) fn describes(
+    route: Route<'_>,
+    method: &http::Method,
+    status: http::StatusCode,
+) -> bool {
+    use std::sync::LazyLock;
+    static DOCUMENT: LazyLock<Value> =
+        LazyLock::new(|| serde_json::from_slice(&document()).unwrap());
+    let path = &DOCUMENT["paths"][route.name()];
+    // Methods differ by case, and here they are all in small letters.
+    let name = match method.as_str() {
+        name if name.bytes().any(|byte| byte.is_ascii_lowercase()) => "",
+        name => &name.to_ascii_lowercase(),
+    };
+    let described = &path[name];
+    if described.is_null() {
+        // The id is looked at before the method.
+        let wrong_id = matches!(route, Route::Product(_))
+            && status == http::StatusCode::BAD_REQUEST;
+        return wrong_id
+            || status == http::StatusCode::METHOD_NOT_ALLOWED
+            || route == Route::Unknown;
+    }
+    !described["responses"][status.as_str()].is_null()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reference_leads_somewhere() {
+        fn check(document: &Value, value: &Value) -> usize {
+            let own = value.get("$ref").and_then(Value::as_str);
+            if let Some(pointer) = own {
+                let target = document.pointer(&pointer[1..]);
+                assert!(target.is_some(), "{pointer}");
+            }
+            let inner: usize = match value {
+                Value::Array(items) => {
+                    items.iter().map(|item| check(document, item)).sum()
+                }
+                Value::Object(fields) => {
+                    fields.values().map(|item| check(document, item)).sum()
+                }
+                _ => 0,
+            };
+            inner + usize::from(own.is_some())
+        }
+        let document: Value = serde_json::from_slice(&document()).unwrap();
+        assert!(check(&document, &document) > 20);
+    }
+
+    #[test]
+    fn every_route_is_described() {
+        let document: Value = serde_json::from_slice(&document()).unwrap();
+        let described = document["paths"].as_object().unwrap();
+        let routes: Vec<&str> = Route::all().map(Route::name).collect();
+        assert!(described.keys().all(|path| routes.contains(&&**path)));
+        for route in Route::all() {
+            let found = described.contains_key(route.name());
+            assert_eq!(found, route != Route::Unknown, "{}", route.name());
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! What each route answers.
+
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::compile::{CompileRequest, CompileResponse};
+use crate::embed;
+use crate::health::{Alive, Report};
+use crate::products::{NewProduct, Product, ProductFields};
+use crate::routes::Route;
+
+use super::operation::{Body, Operation, Response};
+use super::schema;
+
+const HTML: &str = "text/html; charset=utf-8";
+const PRODUCT_BODY: &str = "Read whatever its Content-Type, up to 1 MiB. A \
+field that is missing or null is the empty string or 0; others are ignored.";
+const COMPILE_BODY: &str = "Up to 2 MiB. Failures are told in this order: \
+405, 429, 415, 413 for the body, 400 for JSON, 413 for the number of files, \
+400 for fields, language, paths and entry file, 503.";
+
+const TURN: &str = "Seconds until the turn of this request, after all others \
+of its address that were refused before it and wait. A crowd behind one \
+address that keeps to it is admitted one after the other.";
+
+/// What every failure says.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Failure {
+    /// What is wrong, for people.
+    error: String,
+}
+
+/// The parameters that all operations of a path have.
+pub(super) fn parameters(route: Route<'_>) -> Value {
+    match route {
+        Route::Product(_) => json!([{
+            "name": "id",
+            "in": "path",
+            "required": true,
+            "description": "An optional sign and digits.",
+            "schema": { "type": "integer", "format": "int64" },
+        }]),
+        Route::EmbedAsset(_) => json!([{
+            "name": "asset",
+            "in": "path",
+            "required": true,
+            "description": "A name that the editor page refers to.",
+            "schema": { "type": "string" },
+        }]),
+        Route::Embed => json!([{
+            "name": "lang",
+            "in": "query",
+            "schema": {
+                "type": "string",
+                "default": embed::DEFAULT_LANGUAGE,
+                "enum": embed::languages(),
+            },
+        }]),
+        _ => json!([]),
+    }
+}
+
+/// Every method of a route but those that are 405.
+pub(super) fn operations(
+    route: Route<'_>,
+    schemas: &mut SchemaGenerator,
+) -> Vec<Operation> {
+    match route {
+        Route::Products => collection(schemas),
+        Route::Product(_) => single(schemas),
+        Route::Compile => compile(schemas),
+        Route::Embed => read(
+            "The editor page, to be framed",
+            vec![
+                html("The page with one language."),
+                Response::new(400, "A page that names the languages.")
+                    .text(HTML),
+            ],
+        ),
+        Route::Preview => read(
+            "The frame for documents that programs make",
+            vec![html("The frame.")],
+        ),
+        Route::EmbedScript => read(
+            "The script that embeds the editor in a page",
+            vec![
+                Response::new(200, "The script, to be kept for an hour.")
+                    .text("text/javascript; charset=utf-8"),
+                not_modified(),
+            ],
+        ),
+        Route::EmbedAsset(_) => read(
+            "A file of the editor page",
+            vec![
+                Response::new(200, "The file, to be kept for ever.")
+                    .text("text/javascript; charset=utf-8")
+                    .text("text/css; charset=utf-8")
+                    .text("image/svg+xml"),
+                not_modified(),
+                failure(404, "No such file.", schemas),
+            ],
+        ),
+        Route::Index => read("A page for people", vec![html("The page.")]),
+        Route::Description => read(
+            "This document",
+            vec![
+                Response::new(200, "The document.")
+                    .json(json!({ "type": "object" })),
+            ],
+        ),
+        Route::Health => read(
+            "Whether the server is alive",
+            vec![Response::new(200, "It is.").json(schema::<Alive>(schemas))],
+        ),
+        Route::Readiness => {
+            let report = schema::<Report<'_>>(schemas);
+            read(
+                "Which languages can run",
+                vec![
+                    Response::new(200, "At least one.").json(report.clone()),
+                    Response::new(503, "None; there is an error as well.")
+                        .json(report),
+                ],
+            )
+        }
+        Route::Unknown => Vec::new(),
+    }
+}
+
+fn collection(schemas: &mut SchemaGenerator) -> Vec<Operation> {
+    let body = schema::<NewProduct>(schemas);
+    let list = json!({ "type": "array", "items": schema::<Product>(schemas) });
+    let created = Response::new(201, "The product, with its new id.")
+        .json(schema::<Product>(schemas));
+    let mut post = vec![created];
+    post.extend(product_body_failures(schemas));
+    vec![
+        Operation {
+            method: "get",
+            summary: "List all products",
+            body: None,
+            responses: vec![
+                Response::new(200, "All products, in no particular order.")
+                    .json(list),
+                come_back(503, schemas),
+            ],
+        },
+        Operation {
+            method: "post",
+            summary: "Create a product under the next id",
+            body: Some(Body { description: PRODUCT_BODY, schema: body }),
+            responses: post,
+        },
+    ]
+}
+
+fn single(schemas: &mut SchemaGenerator) -> Vec<Operation> {
+    let product = schema::<Product>(schemas);
+    let body = schema::<Option<ProductFields>>(schemas);
+    let mut found = |status, description| {
+        vec![
+            Response::new(status, description),
+            failure(400, "The id is no integer.", schemas),
+            failure(404, "No product has it.", schemas),
+        ]
+    };
+    let mut get = found(200, "The product.");
+    let delete = found(204, "The product is gone.");
+    get[0] = Response::new(200, "The product.").json(product.clone());
+    let mut put =
+        vec![Response::new(200, "The product as it is now.").json(product)];
+    put.push(failure(404, "No product has the id.", schemas));
+    put.extend(product_body_failures(schemas));
+    let operation = |method, summary, responses| Operation {
+        method,
+        summary,
+        body: None,
+        responses,
+    };
+    vec![
+        operation("get", "Read a product", get),
+        Operation {
+            method: "put",
+            summary: "Replace all of a product but its id; nothing is checked",
+            body: Some(Body { description: PRODUCT_BODY, schema: body }),
+            responses: put,
+        },
+        operation("delete", "Remove a product", delete),
+    ]
+}
+
+fn product_body_failures(schemas: &mut SchemaGenerator) -> Vec<Response> {
+    vec![
+        failure(400, "The id, the body or a field is wrong.", schemas),
+        failure(408, "The body took too long.", schemas),
+        failure(413, "The body is too large.", schemas),
+        come_back(503, schemas),
+        failure(507, "The store is full; nothing was changed.", schemas),
+    ]
+}
+
+fn compile(schemas: &mut SchemaGenerator) -> Vec<Operation> {
+    let body = schema::<CompileRequest>(schemas);
+    let ran = Response::new(200, "A run was started, however it ended.")
+        .header("Server-Timing", "Time of each stage in ms.", "string")
+        .header("Sandpiper-Exit", "How the run ended.", "string")
+        .json(schema::<CompileResponse<'_>>(schemas));
+    let mut responses = vec![
+        ran,
+        failure(400, "The request is wrong, and how.", schemas),
+        failure(408, "The body took too long.", schemas),
+        failure(413, "The body is too large, or has too many files.", schemas),
+        failure(415, "The Content-Type is not one of JSON.", schemas),
+        come_back(429, schemas).header("Sandpiper-Turn", TURN, "integer"),
+        failure(500, "The service failed.", schemas),
+        come_back(503, schemas),
+    ];
+    for response in &mut responses {
+        let own = std::mem::replace(response, Response::new(0, ""));
+        *response = own
+            .header(
+                "RateLimit",
+                "Requests left (r), and seconds until there is one more (t).",
+                "string",
+            )
+            .header(
+                "RateLimit-Policy",
+                "Requests (q) in a window of seconds (w).",
+                "string",
+            );
+    }
+    vec![
+        Operation {
+            method: "post",
+            summary: "Run a program",
+            body: Some(Body { description: COMPILE_BODY, schema: body }),
+            responses,
+        },
+        Operation {
+            method: "options",
+            summary: "Lets pages of any origin post",
+            body: None,
+            responses: vec![Response::new(204, "They may.")],
+        },
+    ]
+}
+
+fn html(description: &'static str) -> Response {
+    Response::new(200, description).text(HTML)
+}
+
+fn not_modified() -> Response {
+    Response::new(304, "It is the one of If-None-Match.")
+}
+
+/// GET, and the same as HEAD.
+fn read(summary: &'static str, responses: Vec<Response>) -> Vec<Operation> {
+    let get = Operation { method: "get", summary, body: None, responses };
+    vec![get.headless(), get]
+}
+
+fn failure(
+    status: u16,
+    description: &'static str,
+    schemas: &mut SchemaGenerator,
+) -> Response {
+    Response::new(status, description).json(schema::<Failure>(schemas))
+}
+
+fn come_back(status: u16, schemas: &mut SchemaGenerator) -> Response {
+    let wait = "Seconds to wait, where waiting helps.";
+    failure(status, "Not now.", schemas).header("Retry-After", wait, "integer")
+}
