@@ -5,12 +5,13 @@ import type { Page } from "@playwright/test";
 
 import { expect, test } from "./service";
 
-/** Where the first lines of code begin. */
+/** Where the first lines of code begin, in their own box: without a script there is a notice above it. */
 async function lines(page: Page, selector: string) {
   await page.locator(selector).first().waitFor();
   return page.evaluate((selector) => {
     const code = document.querySelector(selector);
-    if (code === null) return [];
+    const box = document.getElementById("code")?.getBoundingClientRect();
+    if (code === null || box === undefined) return [];
     const walker = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
     const rows = new Map<number, number>();
     for (let node = walker.nextNode(); node !== null && rows.size < 9; node = walker.nextNode()) {
@@ -19,7 +20,8 @@ async function lines(page: Page, selector: string) {
         range.setStart(node, match.index);
         range.setEnd(node, match.index + 1);
         const { x, y } = range.getBoundingClientRect();
-        rows.set(Math.round(y), Math.min(Math.round(x), rows.get(Math.round(y)) ?? Infinity));
+        const [column, row] = [Math.round(x - box.x), Math.round(y - box.y)];
+        rows.set(row, Math.min(column, rows.get(row) ?? Infinity));
       }
     }
     return [...rows].slice(0, 8);
