@@ -33,7 +33,10 @@ async function watchShifts(page: Page): Promise<() => Promise<string[]>> {
           return `${name} ${from.x},${from.y} to ${to.x},${to.y}`;
         });
         // The editor uses the elements of its lines again, for other lines.
-        const isLine = ({ node }: Source) => node instanceof Element && node.classList.contains("cm-line");
+        const isLine = ({ node }: Source) => {
+          const inside = node instanceof Element ? node : node?.parentElement;
+          return inside?.closest(".cm-line") != null;
+        };
         if (!sources.every(isLine)) shifts.push(`${value.toFixed(4)} ${what.join("; ")}`);
       }
     }).observe({ type: "layout-shift", buffered: true });

@@ -2,6 +2,7 @@
 
 import "./styles/theme.css";
 import "./styles/page.css";
+import "./styles/results.css";
 import "./styles/menu.css";
 import "./styles/preview.css";
 import "./styles/start.css";
