@@ -7,7 +7,7 @@ import { join } from "node:path";
 import AxeBuilder from "@axe-core/playwright";
 import type { Frame, Page } from "@playwright/test";
 
-import { editorIn, ended, expect, languages, test } from "./service";
+import { editorIn, ended, expect, kept, languages, test } from "./service";
 
 /** Edits, runs, resets, undoes, takes a link: all that a person does on the page. */
 async function journey(page: Page, frame: Frame): Promise<void> {
@@ -88,7 +88,7 @@ test("a sandbox that takes the origin away", async ({ page, service, complaints 
     const shown = frame.frameLocator(".preview iframe").frameLocator("iframe");
     await expect(shown.locator(part).first()).toBeVisible();
   }
-  // A page of no origin is given no clipboard; the link is shown to be copied by hand.
+  // A page of no origin is given no clipboard; the link is copied in the way of before.
   expect(complaints.filter((text) => !text.includes("Clipboard API has been blocked"))).toEqual([]);
 });
 
@@ -98,7 +98,7 @@ test("each site that embeds has storage of its own", async ({ page, service }) =
   const frame = await editorIn(page);
   await frame.locator(".cm-content").click();
   await page.keyboard.type("# of one site");
-  await page.waitForTimeout(800);
+  await kept(frame, "# of one site");
   // The service itself, another site than the host page.
   await page.goto(`${service.url}/embed?lang=python&autosave=same`);
   await expect(page.locator(".cm-content")).toBeVisible();

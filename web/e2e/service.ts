@@ -108,6 +108,11 @@ export async function ended(frame: Frame): Promise<string> {
   return (await status.textContent()) ?? "";
 }
 
+/** Waits until the browser keeps an edit with these words. */
+export async function kept(frame: Frame, words: string): Promise<void> {
+  await frame.waitForFunction((own) => Object.values(localStorage).some((text) => String(text).includes(own)), words);
+}
+
 /** The port that the system gave. */
 export function listening(server: Server): Promise<number> {
   return new Promise((resolve) => {

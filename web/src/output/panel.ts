@@ -5,8 +5,10 @@ import "../styles/output.css";
 import { byId, element } from "../dom";
 import type { Answer, RunResult } from "../run/client";
 import { stages, summary } from "../run/words";
+import { copied } from "../share/clipboard";
+import { download } from "../share/download";
 import { plainText } from "./ansi";
-import { button, copy, flash, text, type Renderer } from "./render";
+import { button, flash, text, type Renderer } from "./render";
 
 export type { Renderer } from "./render";
 
@@ -108,23 +110,19 @@ export class OutputPanel {
 
   private copyTool(): HTMLButtonElement {
     const made = button("Copy", "Copy all of the output");
-    made.addEventListener("click", () => void copy(this.text()).then((isDone) => this.copied(made, isDone)));
+    made.addEventListener("click", () => void copied(this.text()).then((isDone) => this.copyEnded(made, isDone)));
     return made;
   }
 
   /** Where nothing may be put on the clipboard, the output is selected: Ctrl-C is left to do. */
-  private copied(tool: HTMLButtonElement, isDone: boolean): void {
+  private copyEnded(tool: HTMLButtonElement, isDone: boolean): void {
     flash(tool, isDone);
     if (!isDone) getSelection()?.selectAllChildren(this.streams);
   }
 
   private saveTool(): HTMLButtonElement {
     const made = button("Save", "Save all of the output as a file");
-    made.addEventListener("click", () => {
-      const url = URL.createObjectURL(new Blob([this.text()], { type: "text/plain;charset=utf-8" }));
-      element("a", { href: url, download: "output.txt" }).click();
-      setTimeout(() => URL.revokeObjectURL(url), 10_000);
-    });
+    made.addEventListener("click", () => download("output.txt", this.text()));
     return made;
   }
 

@@ -3,6 +3,7 @@
 
 import { element } from "../dom";
 import { placesIn, type Place, type Sources } from "../errors";
+import { copied } from "../share/clipboard";
 import { pieces } from "./ansi";
 import { amount, nextOf, shortened, shownOf } from "./limits";
 import { styled, type Anchor } from "./styled";
@@ -65,16 +66,6 @@ export const tables: Renderer = (content, target) => {
 /** A button of the output. */
 export function button(label: string, title: string): HTMLButtonElement {
   return element("button", { type: "button", class: "tool", title }, label);
-}
-
-/** Puts text on the clipboard; false where that is not allowed. */
-export async function copy(content: string): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(content);
-    return true;
-  } catch {
-    return copySelected(content);
-  }
 }
 
 /** Of the links of one stream so many are reached by Tab; all can be clicked. */
@@ -148,7 +139,7 @@ function tableOf(result: ResultTable, number: number): HTMLElement {
   const caption = element("caption", {}, element("span", {}, `Result ${number}: ${count}${cut}`));
   const csv = button("Copy as CSV", `Copy result ${number} as CSV`);
   csv.setAttribute("aria-label", `Copy result ${number} as CSV`);
-  csv.addEventListener("click", () => void copy(csvOf(result)).then((isDone) => flash(csv, isDone)));
+  csv.addEventListener("click", () => void copied(csvOf(result)).then((isDone) => flash(csv, isDone)));
   caption.append(csv);
   const head = element("tr", {});
   columns.forEach((name, column) => {
@@ -183,17 +174,4 @@ export function flash(target: HTMLButtonElement, isDone: boolean): void {
   target.dataset["label"] = label;
   target.textContent = isDone ? "Copied" : "Copying is blocked";
   setTimeout(() => (target.textContent = label), 1500);
-}
-
-/** The way of before the clipboard interface, which frames may use without leave. */
-function copySelected(content: string): boolean {
-  const focused = document.activeElement;
-  const area = element("textarea", { class: "unseen", "aria-hidden": "true", tabindex: "-1" });
-  area.value = content;
-  document.body.append(area);
-  area.select();
-  const isDone = document.execCommand("copy");
-  area.remove();
-  if (focused instanceof HTMLElement) focused.focus({ preventScroll: true });
-  return isDone;
 }

@@ -37,10 +37,13 @@ export class Embedding {
   /** The number of the latest run. */
   private run = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
+  /** What the embedding page knows, from its own address or from us. */
+  private theme: "light" | "dark";
 
   constructor(options: EmbeddingOptions) {
     this.options = options;
     const { config, parameters } = options;
+    this.theme = this.themeNow();
     this.bridge = new Bridge({
       surroundings: {
         parent: window.parent === window ? null : window.parent,
@@ -117,9 +120,16 @@ export class Embedding {
   }
 
   private tellTheme(): void {
+    const theme = this.themeNow();
+    if (theme === this.theme) return;
+    this.theme = theme;
+    this.bridge.emit("theme", { theme });
+  }
+
+  private themeNow(): "light" | "dark" {
     const chosen = document.documentElement.dataset["theme"];
-    const auto = this.dark.matches ? "dark" : "light";
-    this.bridge.emit("theme", { theme: chosen === "light" || chosen === "dark" ? chosen : auto });
+    if (chosen === "light" || chosen === "dark") return chosen;
+    return this.dark.matches ? "dark" : "light";
   }
 
   private hearOneCompiler(data: unknown): void {

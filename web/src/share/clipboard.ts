@@ -1,5 +1,7 @@
 // Copying, where the browser and the embedding page let us.
 
+import { element } from "../dom";
+
 /** Whether the text is on the clipboard now. */
 export async function copied(text: string): Promise<boolean> {
   try {
@@ -7,6 +9,20 @@ export async function copied(text: string): Promise<boolean> {
     return true;
   } catch {
     // Without https or the frame's permission there is no such clipboard.
-    return false;
+    return copySelected(text);
   }
+}
+
+/** The way of before the clipboard interface, which frames may use without leave. */
+function copySelected(text: string): boolean {
+  const focused = document.activeElement;
+  const area = element("textarea", { class: "unseen", "aria-hidden": "true", tabindex: "-1" });
+  area.value = text;
+  // What is beside an open dialog cannot be selected.
+  (document.querySelector("dialog[open]") ?? document.body).append(area);
+  area.select();
+  const isDone = document.execCommand("copy");
+  area.remove();
+  if (focused instanceof HTMLElement) focused.focus({ preventScroll: true });
+  return isDone;
 }

@@ -3,13 +3,14 @@
 
 import type { PageConfig } from "../config";
 import { byId, element } from "../dom";
-import { writeFragment } from "../parent/fragment";
 import type { FileTabs } from "../files/tabs";
+import { writeFragment } from "../parent/fragment";
 import type { Edits } from "../store/edits";
 import type { Notice } from "../store/notice";
 import type { Workspace } from "../workspace";
-import { EmbedDialog, LinkDialog } from "./dialogs";
 import { copied } from "./clipboard";
+import { EmbedDialog, LinkDialog } from "./dialogs";
+import { download } from "./download";
 import { downloadName, shareUrl } from "./links";
 
 export interface MenuOptions {
@@ -41,7 +42,7 @@ export class Menu {
     this.menu.append(
       this.item("Copy link", () => void this.copyLink()),
       this.item("Embed…", () => void this.embedDialog.open()),
-      this.item("Download", () => void this.download()),
+      this.item("Download", () => void this.downloadFiles()),
       this.item("Reset", () => options.edits.reset()),
       ...Object.values(this.fileItems),
     );
@@ -126,7 +127,7 @@ export class Menu {
     else this.linkDialog.open(url);
   }
 
-  private async download(): Promise<void> {
+  private async downloadFiles(): Promise<void> {
     const { config, workspace, notice } = this.options;
     const { files } = workspace;
     const name = downloadName(config.language, files.map((file) => file.path));
@@ -136,9 +137,6 @@ export class Menu {
     } catch {
       return notice.show("The connection was lost: nothing was downloaded. Try again.");
     }
-    // Not text/html or the like: it is to be kept, never opened here.
-    const url = URL.createObjectURL(new Blob([content], { type: "application/octet-stream" }));
-    element("a", { href: url, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 60_000);
+    download(name, content);
   }
 }
