@@ -1,4 +1,4 @@
-// The editor page as a whole: requests from elsewhere, no scripts, keys, Stop.
+// The editor page as a whole: requests from elsewhere, input that is missing.
 
 import { expect, test } from "./service";
 
@@ -19,33 +19,22 @@ test("another origin may post and read how a run ended", async ({ page, service 
   expect(result).toEqual({ exit: "stage=run; code=3", body: { stdout: "hi\n", stderr: "" } });
 });
 
-test("without JavaScript the code can be read", async ({ browser, service }) => {
-  const context = await browser.newContext({ javaScriptEnabled: false });
-  const page = await context.newPage();
-  await page.goto(`${service.url}/embed?lang=python`);
-  await expect(page.locator("pre").first()).toBeVisible();
-  await expect(page.locator("pre").first()).toContainText("import");
-  await context.close();
-});
-
-test("the keyboard reaches everything and is not trapped", async ({ page, service }) => {
+test("a program that wants input says so, and no longer when it has some or wants none", async ({ page, service }) => {
   await page.goto(`${service.url}/embed?lang=python`);
   const code = page.locator(".cm-content");
-  await code.click();
-  await page.keyboard.press("Control+A");
-  await page.keyboard.type("print('by key')");
-  await page.keyboard.press("Control+Enter");
-  await expect(page.locator(".stdout pre")).toHaveText("by key\n");
-  await page.keyboard.press("Escape");
-  await page.keyboard.press("Tab");
-  await expect(code).not.toBeFocused();
-});
-
-test("Stop ends the wait at once", async ({ page, service }) => {
-  await page.goto(`${service.url}/embed?lang=python`);
-  await page.locator(".cm-content").fill("import time\nprint('on')\ntime.sleep(60)");
-  await page.locator("#run").click();
-  await expect(page.locator("#run-label")).toHaveText("Stop");
-  await page.locator("#run").click();
-  await expect(page.locator("#status")).toHaveText("Stopped.");
+  const hint = page.locator("#input-hint");
+  const run = async (text: string, words: RegExp) => {
+    await code.fill(text);
+    await page.locator("#run").click();
+    await expect(page.locator("#status")).toHaveText(words);
+  };
+  await run("print(input())", /exit code 1/);
+  await expect(hint).toHaveText(/^The program asked for input, and there was none\./);
+  await page.locator("#stdin").fill("some");
+  await expect(hint).toHaveText("");
+  await page.locator("#stdin").fill("");
+  await run("print(input())", /exit code 1/);
+  await expect(hint).not.toHaveText("");
+  await run("print(6 * 7)", /Finished in/);
+  await expect(hint).toHaveText("");
 });

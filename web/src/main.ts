@@ -127,6 +127,5 @@ function showResult(result: RunResult): void {
   const { entryFile, files, stdin } = submitted;
   editor.mark(marksOf(config.language, result, sources));
   if (result.stdout !== "") preview?.show(result.stdout, { entryFile, paths: files.map((file) => file.path) });
-  const need = needsInput({ language: config.language, result, stdin, files });
-  if (need !== null) input.ask(need);
+  input.ask(needsInput({ language: config.language, result, stdin, files }));
 }

@@ -14,6 +14,11 @@ export interface Snapshot {
   stdin: string;
 }
 
+/** What the name of a file ends with, in small letters: `py` of `a/Main.PY`. */
+export function endingOf(path: string): string {
+  return path.slice(path.lastIndexOf(".") + 1).toLowerCase();
+}
+
 /** What is wrong with a path; `null` when nothing is. As the server checks it. */
 export function faultOfPath(path: string, others: readonly string[]): string | null {
   if (path === "") return "A file needs a name.";

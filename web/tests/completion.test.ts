@@ -22,6 +22,10 @@ async function offered(language: string, path: string, code: string): Promise<st
   return labels;
 }
 
+test("a file with an odd ending is plain text", async () => {
+  for (const path of ["notes", "a.constructor", "a.__proto__"]) expect(await grammarOf(path, "python")).toEqual([]);
+});
+
 // The properties of CSS are those of the browser: e2e/completion.spec.ts.
 const OFFERED: [language: string, path: string, code: string, word: string][] = [
   ["python", "main.py", "def f():\n    ret|", "return"],

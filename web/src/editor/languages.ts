@@ -3,6 +3,8 @@
 
 import type { Extension } from "@codemirror/state";
 
+import { endingOf } from "../workspace";
+
 type Grammar = () => Promise<{ extension: (path: string) => Extension }>;
 
 const python: Grammar = () => import("./languages/python");
@@ -18,7 +20,7 @@ const css: Grammar = () => import("./languages/css");
 const vue: Grammar = () => import("./languages/vue");
 const json: Grammar = () => import("./languages/json");
 
-const byEnding: Record<string, Grammar> = {
+const byEnding: ReadonlyMap<string, Grammar> = new Map(Object.entries({
   py: python,
   c: cpp,
   h: cpp,
@@ -45,12 +47,11 @@ const byEnding: Record<string, Grammar> = {
   css,
   vue,
   json,
-};
+}));
 
 /** The grammar of the file at `path` in a page of `language`; nothing for plain text. */
 export async function grammarOf(path: string, language: string): Promise<Extension> {
-  const ending = path.slice(path.lastIndexOf(".") + 1).toLowerCase();
-  const known = byEnding[ending];
+  const known = byEnding.get(endingOf(path));
   if (known === undefined) return [];
   const grammar = language === "mongodb" && known === javascript ? mongodb : known;
   return (await grammar()).extension(path);

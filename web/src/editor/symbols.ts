@@ -2,13 +2,13 @@
 // while it is typed in. CSS shows it on touch screens alone.
 
 import { byId, element } from "../dom";
-import type { Workspace } from "../workspace";
+import { endingOf, type Workspace } from "../workspace";
 import type { Editor } from "./editor";
 
 const ALL = "{}()[];:\"'=<>+-*/%!&|_#$.,\\";
 
 /** What a kind of file needs most, by the ending of its name; the rest follows. */
-const FIRST: Readonly<Record<string, string>> = {
+const FIRST: ReadonlyMap<string, string> = new Map(Object.entries({
   py: "()[]:\"'=_#{}",
   c: "(){};\"*&<>#[]",
   h: "(){};\"*&<>#[]",
@@ -21,7 +21,7 @@ const FIRST: Readonly<Record<string, string>> = {
   vue: "<>/=\"{}():@'",
   css: "{}:;#.-()%",
   json: "{}[]\":,",
-};
+}));
 
 export class SymbolBar {
   private readonly bar = byId("symbols");
@@ -57,7 +57,6 @@ export class SymbolBar {
 
 /** The symbols for the file at `path`, each once. */
 export function symbolsOf(path: string): string {
-  const ending = path.slice(path.lastIndexOf(".") + 1).toLowerCase();
-  const first = FIRST[ending] ?? "";
+  const first = FIRST.get(endingOf(path)) ?? "";
   return [...new Set(first + ALL)].join("");
 }

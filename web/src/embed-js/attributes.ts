@@ -1,20 +1,5 @@
 // From the attributes of an element to what the editor page is asked for.
 
-/** The values of `lang`, and the names that people write for them. */
-const LANGUAGES: Readonly<Record<string, string>> = {
-  python: "python", py: "python", python3: "python",
-  c: "c",
-  cpp: "cpp", "c++": "cpp",
-  java: "java",
-  php: "php",
-  csharp: "csharp", cs: "csharp", "c#": "csharp",
-  mysql: "mysql",
-  mongodb: "mongodb",
-  web: "web", html: "web",
-  react: "react",
-  vue: "vue",
-};
-
 /** Attributes that are parameters of the page under the same name. */
 const PARAMETERS = ["theme", "readonly", "hide", "run", "layout", "files", "lines", "wrap", "fontSize", "tabSize"];
 
@@ -29,12 +14,6 @@ export interface Wanted {
   /** Of the element: `data-font-size` is `fontSize`. */
   dataset: Readonly<Record<string, string | undefined>>;
   files: readonly CodeFile[];
-}
-
-/** The language of `data-lang`; `null` where it is none that runs. */
-export function languageOf(value: string | undefined): string | null {
-  const name = (value ?? "").trim().toLowerCase();
-  return Object.hasOwn(LANGUAGES, name) ? (LANGUAGES[name] ?? null) : null;
 }
 
 /** The address of the editor with this code. The code is in the fragment, which is not sent. */

@@ -1,7 +1,8 @@
 // What a page loads to turn its code into editors: `<pre data-lang="python">`,
 // or `<div data-lang="java">` around several `<pre data-file="Main.java">`.
 
-import { languageOf, shortHash, tidied, type CodeFile } from "./attributes";
+import { languageOf } from "../language-names";
+import { shortHash, tidied, type CodeFile } from "./attributes";
 import { EmbeddedEditor } from "./frame";
 
 export interface Sandpiper {
@@ -29,7 +30,7 @@ function prepare(target: Element): EmbeddedEditor | null {
   const known = made.get(target);
   if (known !== undefined) return known;
   if (!(target instanceof HTMLElement) || !target.isConnected) return null;
-  const language = languageOf(target.dataset["lang"]);
+  const language = languageOf(target.dataset["lang"] ?? "");
   const files = filesOf(target);
   if (language === null || files === null) return null;
   const editor = new EmbeddedEditor(target, {

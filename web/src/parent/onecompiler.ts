@@ -1,14 +1,12 @@
 // The messages of OneCompiler's embed, which many pages send already.
 
+import { languageOf } from "../language-names";
 import type { Answer } from "../run/client";
 import { bad, good, isRecord, readSnapshot, type Checked } from "../store/snapshot";
 import type { Snapshot } from "../workspace";
 
 /** What a page of OneCompiler's asks for. */
 export type Wish = { kind: "populate"; snapshot: Checked<Snapshot> } | { kind: "run" };
-
-const LANGUAGES = ["python", "c", "cpp", "java", "php", "csharp", "mysql", "mongodb", "web", "react", "vue"];
-const ALIASES: Readonly<Record<string, string>> = { python3: "python", "c++": "cpp", "c#": "csharp", html: "web" };
 
 /** Whether the page's URL asks to be told, as it does of OneCompiler. */
 export function tellsChanges(search: string): boolean {
@@ -37,10 +35,10 @@ export function report(id: string, language: string, snapshot: Snapshot, answer:
 }
 
 function readFiles(data: Readonly<Record<string, unknown>>, language: string, now: Snapshot): Checked<Snapshot> {
-  const asked = String(data["language"] ?? language).toLowerCase();
-  const named = ALIASES[asked] ?? asked;
+  const asked = String(data["language"] ?? language);
+  const named = languageOf(asked) ?? language;
   // The page has one language: what is meant for another of ours is not for it.
-  if (named !== language && LANGUAGES.includes(named)) return bad(`This page runs ${language}, not ${asked}.`);
+  if (named !== language) return bad(`This page runs ${language}, not ${asked}.`);
   const given = data["files"];
   if (!Array.isArray(given)) return bad("files must be a list.");
   const files = (given as unknown[]).map((file) =>

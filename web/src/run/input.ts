@@ -20,15 +20,16 @@ export class InputBox {
     this.show(workspace.stdin);
   }
 
-  /** Opens the box and says what it is for; the focus stays where it is. */
-  ask(need: "missing" | "short"): void {
-    this.box.open = true;
-    this.hint.textContent = askForInput(need);
+  /** After a run that wanted input, opens the box and says what it is for; after another takes the word back. The focus stays where it is. */
+  ask(need: "missing" | "short" | null): void {
+    this.hint.textContent = need === null ? "" : askForInput(need);
+    if (need !== null) this.box.open = true;
   }
 
   private show(stdin: string): void {
     if (this.field.value === stdin) return;
     this.field.value = stdin;
+    this.hint.textContent = "";
     if (stdin !== "") this.box.open = true;
   }
 }
