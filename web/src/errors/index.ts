@@ -16,6 +16,8 @@ export { Sources } from "./sources";
 const MOST = 100;
 /** Errors stand at the beginning or the end of a text that is longer than twice this. */
 const LENGTH_READ = 100_000;
+/** Of a longer line the beginning: some patterns take the square of its length. */
+const LINE_LENGTH_READ = 2000;
 
 /** The errors and warnings of a run at the lines of the files that were submitted. */
 export function marksOf(language: string, result: RunResult, sources: Sources): Mark[] {
@@ -49,6 +51,9 @@ function read(language: string, text: string, sources: Sources): Mark[] {
 }
 
 function bounded(text: string): string {
-  if (text.length <= 2 * LENGTH_READ) return text;
-  return `${text.slice(0, LENGTH_READ)}\n${text.slice(-LENGTH_READ)}`;
+  const read = text.length <= 2 * LENGTH_READ ? text : `${text.slice(0, LENGTH_READ)}\n${text.slice(-LENGTH_READ)}`;
+  return read
+    .split("\n")
+    .map((line) => line.slice(0, LINE_LENGTH_READ))
+    .join("\n");
 }

@@ -37,7 +37,8 @@ interface Habit {
 // A read whose value is thrown away only waits for a key.
 const C_READ = new RegExp(
   "\\b(?:scanf|fgets|getline|gets|fscanf\\s*\\(\\s*stdin|fread|read\\s*\\(\\s*(?:0|STDIN_FILENO)\\b)" +
-    "|[=(,!]\\s*\\(*\\s*(?:getchar|getc|fgetc)\\s*\\(",
+    // Looked behind from the name: from the sign on, brackets in a row would take the square of their number.
+    "|(?:getchar|getc|fgetc)(?<=[=(,!][\\s(]*(?:getchar|getc|fgetc))\\s*\\(",
 );
 const HABITS: Readonly<Record<string, Habit>> = {
   python: {
@@ -61,10 +62,11 @@ const HABITS: Readonly<Record<string, Habit>> = {
 };
 
 function withoutComments(language: string, source: string): string {
-  // Strings first, so that "http://…" is no comment; they are kept.
+  // Strings first, so that "http://…" is no comment; they are kept. What is not closed goes on to the end of its
+  // line, or of all: a pattern that gave it up would look that far again soon after. 1'000 is no string.
   const pattern =
     language === "python"
-      ? /("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|#.*/g
-      : /("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|\/\/.*|\/\*[^]*?\*\//g;
+      ? /("(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?)|#.*/g
+      : /("(?:[^"\\\n]|\\.)*"?|(?<!\d)'(?:[^'\\\n]|\\.)*'?)|\/\/.*|\/\*(?:[^]*?\*\/|[^]*)/g;
   return source.replace(pattern, (_, text: string | undefined) => text ?? " ");
 }

@@ -42,18 +42,23 @@ export function mysqlMarks(text: string, sources: Sources): Mark[] {
   });
 }
 
-const ERROR = /^ERROR(?: \d+ \(\w+\))? (at line (\d+)(?: in file: '(.+?)')?): ([^]*?)(?=\nERROR |\s*$(?![^]))/gmd;
+const ERROR = /^ERROR(?: \d+ \(\w+\))? (at line (\d+)(?: in file: '(.+?)')?): /gmd;
+/** What the server quotes has 80 characters, the file's name 1,024 bytes; a longer message is none of this kind. */
+const MOST_READ = 2000;
 const NEAR = /^You have an error in your SQL syntax;[^]*? near '([^]*)' (at line (\d+))$/d;
 
 function errorsIn(text: string, sources: Sources): Found[] {
   const found: Found[] = [];
   for (const match of text.matchAll(ERROR)) {
-    const [, , line = "1", file, message = ""] = match;
+    const [head, , line = "1", file] = match;
     const path = file ?? sources.entryFile;
     const [start, end] = match.indices?.[1] ?? [0, 0];
-    const messageStart = match.indices?.[4]?.[0] ?? 0;
+    const messageStart = match.index + head.length;
     if (!sources.paths.includes(path)) continue;
-    const near = NEAR.exec(message);
+    // It can have several lines.
+    const next = text.indexOf("\nERROR ", messageStart - 1);
+    const message = text.slice(messageStart, next < 0 ? text.length : next).trimEnd();
+    const near = message.length > MOST_READ ? null : NEAR.exec(message);
     const span = near?.indices?.[2];
     found.push({
       start,

@@ -49,7 +49,7 @@ const PATTERNS: Readonly<Record<string, readonly string[]>> = {
   cpp: GCC,
   java: [
     "^(?<at>(?<path>PATH)(?::(?<line>\\d+))?): (?:error|warning): ",
-    "^\\s*at (?!java\\.|jdk\\.)(?<class>[^()\\n]+)\\((?<at>(?<name>NAME):(?<line>\\d+))\\)",
+    "^[ \\t]*at (?!java\\.|jdk\\.)(?<class>[^()\\n]+)\\((?<at>(?<name>NAME):(?<line>\\d+))\\)",
   ],
   php: [
     "(?<![\\w./-])(?<at>(?<path>PATH):(?<line>\\d+))(?!\\d)",
@@ -58,7 +58,7 @@ const PATTERNS: Readonly<Record<string, readonly string[]>> = {
   ],
   csharp: ["^(?<at>(?<path>PATH)\\((?<line>\\d+),(?<column>\\d+)\\)): ", " in (?<at>(?<path>PATH):line (?<line>\\d+))"],
   mongodb: [
-    "^\\s*at (?:.*\\()?(?<at>(?<path>PATH):(?<line>\\d+)(?::(?<column>\\d+))?)\\)?$",
+    "^[ \\t]*at (?:.*\\()?(?<at>(?<path>PATH):(?<line>\\d+)(?::(?<column>\\d+))?)\\)?$",
     "^SyntaxError: (?<at>(?<path>PATH)): .*\\((?<line>\\d+):(?<column0>\\d+)\\)$",
   ],
   web: BUNDLER,
@@ -103,7 +103,9 @@ function folderOf(method: string): string {
 
 /** gcc counts columns as a terminal shows them: a tab goes to the next stop of eight, a wide character is two. */
 function undisplayed(line: string | undefined, column: number): number {
-  if (line === undefined || column === 0 || /^[\u0020-\u02ff]*$/.test(line)) return column;
+  // In code that nobody wrote by hand the column is as good as it comes.
+  if (line === undefined || column === 0 || line.length > MOST_READ) return column;
+  if (/^[\u0020-\u02ff]*$/.test(line)) return column;
   let shown = 1;
   let index = 0;
   for (const character of line) {
@@ -115,6 +117,7 @@ function undisplayed(line: string | undefined, column: number): number {
   return index + 1;
 }
 
+const MOST_READ = 2000;
 const WIDE = new RegExp(
   "[\\u1100-\\u115f\\u2e80-\\ua4cf\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe30-\\ufe6f\\uff00-\\uff60\\uffe0-\\uffe6" +
     "\\u{1f300}-\\u{1faff}\\u{20000}-\\u{3fffd}]",

@@ -2,7 +2,7 @@
 // the innermost frame in a submitted file.
 
 import type { Mark } from "../editor/editor";
-import { placeIn, type Place } from "./places";
+import { placeIn, placesIn, type Place } from "./places";
 import type { Sources } from "./sources";
 
 export function javaMarks(text: string, sources: Sources): Mark[] {
@@ -101,14 +101,7 @@ function markAt({ path, line, column }: Place, message: string): Mark {
 
 /** PHP's own place is the last in its line. */
 function lastPlace(line: string, sources: Sources): Place | undefined {
-  let place = placeIn("php", line, sources);
-  for (let from = place?.end ?? line.length; from < line.length; ) {
-    const later = placeIn("php", line.slice(from), sources);
-    if (later === undefined) break;
-    place = later;
-    from += later.end;
-  }
-  return place;
+  return placesIn("php", line, sources).at(-1);
 }
 
 function before(text: string, end: string): string {

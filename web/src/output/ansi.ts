@@ -142,7 +142,7 @@ function restyled(look: Readonly<Look>, parameters: string): Readonly<Look> {
   for (let index = 0; index < codes.length; index++) {
     const code = codes[index] ?? 0;
     if (code === 38 || code === 48) {
-      const [colour, used] = extended(codes.slice(index + 1));
+      const [colour, used] = extended(codes, index + 1);
       index += used;
       if (colour !== null && code === 38) next.foreground = colour;
       if (colour !== null && code === 48) next.background = colour;
@@ -154,8 +154,8 @@ function restyled(look: Readonly<Look>, parameters: string): Readonly<Look> {
 }
 
 /** The colour after 38 or 48, and how many codes told it. */
-function extended(codes: readonly number[]): [Colour | null, number] {
-  const [kind, first = 0, second = 0, third = 0] = codes;
+function extended(codes: readonly number[], start: number): [Colour | null, number] {
+  const [kind, first = 0, second = 0, third = 0] = codes.slice(start, start + 4);
   if (kind === 5) return [indexed(first), 2];
   if (kind === 2) return [{ red: first & 255, green: second & 255, blue: third & 255 }, 4];
   return [null, 0];

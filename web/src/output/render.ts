@@ -32,7 +32,10 @@ export function linked({ language, sources, onJump }: Linking): Renderer {
       placesIn(language, plain, known).map((place) => ({
         start: place.start,
         end: place.end,
-        wrap: (inner) => link(inner, inText(place, known), count++ < TAB_STOPS, onJump),
+        wrap: (inner) => link(inner, place, count++ < TAB_STOPS, () => {
+          const { path, line, column } = inText(place, known);
+          onJump(path, line, column);
+        }),
       })),
     );
   };
@@ -45,9 +48,14 @@ export const tables: Renderer = (content, target) => {
   const drawn = element("div", { class: "tables" });
   const plain = element("div", { class: "drawn-tables", hidden: true });
   let number = 0;
+  let cells = CELLS_SHOWN;
   for (const part of parts.slice(0, PARTS_SHOWN)) {
-    if (part.kind === "table") drawn.append(tableOf(part.table, ++number));
-    else if (part.text.trim() !== "") text(part.text, drawn);
+    if (part.kind === "table") {
+      const { columns, rows } = part.table;
+      const shown = rows.slice(0, Math.min(ROWS_SHOWN, Math.max(0, Math.floor(cells / columns.length))));
+      cells -= (1 + shown.length) * columns.length;
+      drawn.append(tableOf(part.table, shown, ++number));
+    } else if (part.text.trim() !== "") text(part.text, drawn);
   }
   const rest = parts.slice(PARTS_SHOWN).map((part) => part.text);
   if (rest.length > 0) text(rest.join(""), drawn);
@@ -71,6 +79,8 @@ export function button(label: string, title: string): HTMLButtonElement {
 /** Of the links of one stream so many are reached by Tab; all can be clicked. */
 const TAB_STOPS = 50;
 const ROWS_SHOWN = 500;
+/** Of all tables together: more would take the browser seconds to lay out. */
+const CELLS_SHOWN = 20_000;
 const PARTS_SHOWN = 100;
 /** A value as long as this is not broken into lines. */
 const SHORT = 40;
@@ -110,8 +120,8 @@ function inText(place: Place, sources: Sources): Place {
 }
 
 /** Not a button element: the text of those is left out of what is selected and copied. */
-function link(inner: DocumentFragment, place: Place, isTabStop: boolean, onJump: Linking["onJump"]): HTMLElement {
-  const { path, line, column } = place;
+function link(inner: DocumentFragment, place: Place, isTabStop: boolean, onJump: () => void): HTMLElement {
+  const { path, line } = place;
   const made = element("span", {
     role: "button",
     class: "place",
@@ -121,21 +131,22 @@ function link(inner: DocumentFragment, place: Place, isTabStop: boolean, onJump:
   made.append(inner);
   made.addEventListener("click", () => {
     // The end of a selection that began or ended here is no click.
-    if (getSelection()?.isCollapsed !== false) onJump(path, line, column);
+    if (getSelection()?.isCollapsed !== false) onJump();
   });
   made.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" && event.key !== " ") return;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    onJump(path, line, column);
+    onJump();
   });
   return made;
 }
 
-function tableOf(result: ResultTable, number: number): HTMLElement {
+function tableOf(result: ResultTable, shown: ResultTable["rows"], number: number): HTMLElement {
   const { columns, rows, isNumeric } = result;
   const count = `${rows.length.toLocaleString("en")} ${rows.length === 1 ? "row" : "rows"}`;
-  const cut = rows.length > ROWS_SHOWN ? `, the first ${ROWS_SHOWN} shown` : "";
+  const some = shown.length === 0 ? ", not shown" : `, the first ${shown.length.toLocaleString("en")} shown`;
+  const cut = rows.length > shown.length ? some : "";
   const caption = element("caption", {}, element("span", {}, `Result ${number}: ${count}${cut}`));
   const csv = button("Copy as CSV", `Copy result ${number} as CSV`);
   csv.setAttribute("aria-label", `Copy result ${number} as CSV`);
@@ -146,7 +157,7 @@ function tableOf(result: ResultTable, number: number): HTMLElement {
     head.append(element("th", { scope: "col", class: isNumeric[column] === true ? "number" : false }, name));
   });
   const body = element("tbody");
-  for (const row of rows.slice(0, ROWS_SHOWN)) {
+  for (const row of shown) {
     const line = element("tr");
     row.forEach((value, column) => {
       const isShort = value === null || (value.length <= SHORT && !value.includes("\n"));

@@ -35,7 +35,8 @@ export function report(id: string, language: string, snapshot: Snapshot, answer:
 }
 
 function readFiles(data: Readonly<Record<string, unknown>>, language: string, now: Snapshot): Checked<Snapshot> {
-  const asked = String(data["language"] ?? language);
+  const told = data["language"];
+  const asked = typeof told === "string" ? told : language;
   const named = languageOf(asked) ?? language;
   // The page has one language: what is meant for another of ours is not for it.
   if (named !== language) return bad(`This page runs ${language}, not ${asked}.`);

@@ -9,7 +9,7 @@ const SPOKEN: Readonly<Record<Level, string>> = {
   debug: "Debug: ", log: "", info: "Info: ", warn: "Warning: ", error: "Error: ",
 };
 const MOST_INDENT = 6;
-/** Cells of all tables together: more would take the browser seconds to lay out. */
+/** Cells of all tables and calls of all errors together: more would take the browser seconds to lay out. */
 const MOST_CELLS = 20_000;
 const FILTERS = [
   ["all", "All", "All messages"],
@@ -95,9 +95,14 @@ export class ConsolePanel {
       this.dropped += 1;
       return this.count();
     }
-    this.shown += 1;
-    this.cells += cells;
     const line = this.line(entry);
+    const calls = line.querySelectorAll(".calls > li").length;
+    if (this.cells + cells + calls > MOST_CELLS) {
+      this.dropped += 1;
+      return this.count();
+    }
+    this.shown += 1;
+    this.cells += cells + calls;
     this.last = { line, key, count: 1 };
     this.tally(entry.level, 1);
     // Thousands come at once: they are put in together.

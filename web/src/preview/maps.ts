@@ -1,6 +1,8 @@
 // Where a position in a document comes from: the inline source maps of its
 // scripts, applied as developer tools do.
 
+import { afterComment } from "./protocol";
+
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const COMMENT = "//# sourceMappingURL=data:application/json";
 
@@ -45,8 +47,8 @@ export class DocumentScripts {
     if (lineStart === undefined) return "unknown";
     const column = this.column(line, shownColumn) - 1;
     const offset = lineStart + column;
-    const script = this.scripts.find(({ start, end }) => start <= offset && offset <= end);
-    if (script === undefined) return "unmapped";
+    const script = lastOf(this.scripts, ({ start }) => start <= offset);
+    if (script === undefined || script.end < offset) return "unmapped";
     if (script.map === "unread") script.map = readComment(this.html.slice(script.start, script.end));
     if (script.map === null) return "unmapped";
     const first = this.lineOf(script.start);
@@ -62,14 +64,23 @@ export class DocumentScripts {
   }
 
   private lineOf(offset: number): number {
-    let [low, high] = [0, this.lines.length - 1];
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if ((this.lines[middle] ?? 0) <= offset) low = middle;
-      else high = middle - 1;
-    }
-    return low;
+    return Math.max(0, lastIndexOf(this.lines, (start) => start <= offset));
   }
+}
+
+/** The last of a list that begins with those for which it `holds`: a page can ask for thousands of places at once. */
+function lastOf<T>(list: readonly T[], holds: (one: T) => boolean): T | undefined {
+  return list[lastIndexOf(list, holds)];
+}
+
+function lastIndexOf<T>(list: readonly T[], holds: (one: T) => boolean): number {
+  let [low, high] = [-1, list.length - 1];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (holds(list[middle] as T)) low = middle;
+    else high = middle - 1;
+  }
+  return low;
 }
 
 /** Column of the generated code, and what it comes from. */
@@ -83,7 +94,7 @@ export class SourceMap {
     let [source, line, column] = [0, 0, 0];
     this.lines = mappings.split(";").map((text) => {
       let at = 0;
-      return (text === "" ? [] : text.split(",")).map((segment) => {
+      const segments = (text === "" ? [] : text.split(",")).map((segment): Segment => {
         const fields = decodeVlq(segment);
         at += fields[0] ?? 0;
         source += fields[1] ?? 0;
@@ -92,13 +103,14 @@ export class SourceMap {
         const file = fields.length < 4 ? null : (sources[source] ?? null);
         return [at, file === null ? null : { file, line: line + 1, column: column + 1 }];
       });
+      return segments.sort(([one], [other]) => one - other);
     });
   }
 
   /** Line and column are from 0, of the generated code. */
   origin(line: number, column: number): Place | null {
     const segments = this.lines[line] ?? [];
-    return segments.findLast(([at]) => at <= column)?.[1] ?? null;
+    return lastOf(segments, ([at]) => at <= column)?.[1] ?? null;
   }
 }
 
@@ -121,18 +133,37 @@ export function decodeVlq(segment: string): number[] {
 /** The code of every script element, found as HTML is read: not in comments, styles and the like. */
 function scriptsOf(html: string): Script[] {
   const scripts: Script[] = [];
-  const tag = /<!--|<(script|style|textarea|title)(?=[\s/>])(?:[^>"']|"[^"]*"|'[^']*')*>/gi;
+  const tag = /<!--|<(script|style|textarea|title)(?=[\s/>])/gi;
   for (let found = tag.exec(html); found !== null; found = tag.exec(html)) {
     const name = found[1]?.toLowerCase();
-    const close = name === undefined ? /-->/g : new RegExp(`</${name}(?=[\\s/>])`, "gi");
-    close.lastIndex = name === undefined ? found.index + 2 : tag.lastIndex;
+    if (name === undefined) {
+      tag.lastIndex = afterComment(html, found.index);
+      continue;
+    }
+    const start = afterTag(html, tag.lastIndex);
+    const close = new RegExp(`</${name}(?=[\\s/>])`, "gi");
+    close.lastIndex = start;
     const end = close.exec(html);
-    const start = tag.lastIndex;
     if (name === "script") scripts.push({ start, end: end?.index ?? html.length, map: "unread" });
     if (end === null) break;
     tag.lastIndex = close.lastIndex;
   }
   return scripts;
+}
+
+/** Where the tag ends in which `at` is; a `>` in a quoted value does not end it. */
+function afterTag(html: string, at: number): number {
+  const next = />|=\s*(["']?)/g;
+  next.lastIndex = at;
+  for (let found = next.exec(html); found !== null; found = next.exec(html)) {
+    if (found[0] === ">") return next.lastIndex;
+    const quote = found[1] ?? "";
+    if (quote === "") continue;
+    const end = html.indexOf(quote, next.lastIndex);
+    if (end < 0) break;
+    next.lastIndex = end + 1;
+  }
+  return html.length;
 }
 
 /** The map in the last comment of a script; nothing where there is none that can be read. */

@@ -77,14 +77,16 @@ export const MOST_KEYS = 100;
 export const MOST_CHARACTERS = 10_000;
 /** Entries that are sent between two pings: a page that clears its console can go on for ever. */
 export const MOST_AT_ONCE = 2 * MOST_ENTRIES;
-/** Characters and values of an entry with its table: more than our own code sends. */
-const MOST_OF_ENTRY = 6 * MOST_CHARACTERS;
+/** Characters and values of a message: more than our own code sends. */
+const MOST_OF_MESSAGE = 6 * MOST_CHARACTERS;
+/** Keys of messages are shorter. */
+const LONG_KEY = 20;
 /** By which name stacks call the code of ours in the frame. */
 export const SHELL_NAME = "sandpiper-preview";
 
 /** The message, where it is one: a page can send anything. */
 export function readMessage(data: unknown): FromFrame | null {
-  if (!isRecord(data)) return null;
+  if (!isRecord(data) || sizeOf(data, MOST_OF_MESSAGE) > MOST_OF_MESSAGE) return null;
   switch (data["type"]) {
     case "pong":
     case "clear":
@@ -107,7 +109,27 @@ export function readMessage(data: unknown): FromFrame | null {
 
 /** Where code of ours can stand before all of the page's: behind its doctype, which must come first. */
 export function insertionPoint(html: string): number {
-  return /^(?:\s|<!--[^]*?-->)*<!doctype(?=\s)[^>]*>/i.exec(html)?.[0].length ?? 0;
+  const space = /\s*/y;
+  for (let at = 0; ; ) {
+    space.lastIndex = at;
+    space.exec(html);
+    at = space.lastIndex;
+    if (!html.startsWith("<!--", at)) return afterDoctype(html, at);
+    at = afterComment(html, at);
+  }
+}
+
+/** Where a comment that starts at `at` ends, as browsers read it: all of the rest where it is not closed. */
+export function afterComment(html: string, at: number): number {
+  const end = /-->|(?<!<!)--!>/g;
+  end.lastIndex = at + 2;
+  return end.test(html) ? end.lastIndex : html.length;
+}
+
+function afterDoctype(html: string, at: number): number {
+  const doctype = /<!doctype(?=\s)[^>]*>/iy;
+  doctype.lastIndex = at;
+  return doctype.test(html) ? doctype.lastIndex : 0;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
@@ -135,16 +157,20 @@ function isEntry(value: unknown): value is Entry {
   const isLevel = LEVELS.some((known) => known === level);
   const hasValues = Array.isArray(values) && values.length <= MOST_KEYS && values.every((one) => isValue(one, 0));
   const isEvent = typeof stack === "string" && typeof isUncaught === "boolean";
-  return isLevel && hasValues && isCount(depth) && isTable && isEvent && sizeOf(value, MOST_OF_ENTRY) <= MOST_OF_ENTRY;
+  return isLevel && hasValues && isCount(depth) && isTable && isEvent;
 }
 
-/** Characters and parts, counted until there are more than `most`. */
+/** Characters and parts, counted until there are more than `most`; what messages cannot hold is more than any. */
 function sizeOf(value: unknown, most: number): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null) return 1;
+  const isList = Array.isArray(value);
+  // Listing the keys of a large buffer would fill the memory.
+  const isPlain = isList ? value.length <= most : Object.getPrototypeOf(value) === Object.prototype;
+  if (!isPlain || most <= 0) return Infinity;
   let size = 1;
-  for (const part of Object.values(value)) {
-    size += sizeOf(part, most - size);
+  for (const key in value) {
+    size += (key.length > LONG_KEY ? key.length : 0) + sizeOf((value as Record<string, unknown>)[key], most - size);
     if (size > most) break;
   }
   return size;

@@ -17,9 +17,13 @@ export interface OwnFrame {
   place: Place;
 }
 
+/** Calls of a stack that are looked at: a page can set its stacks, as long as it likes. */
+const MOST_CALLS = 50;
+
 /** The calls of a stack, innermost first, without those of our own code. */
 export function framesOf(stack: string): Frame[] {
-  return stack.split("\n").map(frameOf).filter((frame) => frame !== null && !frame.url.includes(SHELL_NAME)) as Frame[];
+  const frames = stack.split("\n", MOST_CALLS).map(frameOf).filter((frame) => frame !== null);
+  return frames.filter((frame) => !frame.url.includes(SHELL_NAME));
 }
 
 /** What a run's document is made of. */
@@ -71,9 +75,16 @@ export class Places {
 
 function frameOf(line: string): Frame | null {
   // Chromium: `    at name (url:1:2)`; Firefox and Safari: `name@url:1:2`.
-  const found = /^\s*at (?:(.*) \()?(.*?):(\d+):(\d+)\)?$/.exec(line) ?? /^(.*?)@(.*):(\d+):(\d+)$/.exec(line);
-  if (found === null) return null;
-  const [, name = "", url = "", row = "", column = ""] = found;
+  // From the end, step by step: one pattern for all of it would try every division of a long line.
+  const position = /:(\d{1,9}):(\d{1,9})(\)?)$/.exec(line);
+  if (position === null) return null;
+  const [, row, column, bracket = ""] = position;
+  const rest = line.slice(0, position.index);
+  const start = /^\s*at /.exec(rest)?.[0].length;
+  const sign = start === undefined ? rest.indexOf("@") : rest.lastIndexOf(" (");
+  if (start === undefined && (sign < 0 || bracket !== "")) return null;
+  const name = sign < 0 ? "" : rest.slice(start ?? 0, sign);
+  const url = sign < 0 ? rest.slice(start) : rest.slice(sign + (start === undefined ? 1 : 2));
   return { name: name.replace(/^async /, ""), url, line: Number(row), column: Number(column) };
 }
 

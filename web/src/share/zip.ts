@@ -1,11 +1,22 @@
 // The files as a zip archive; loaded when someone asks for it.
 
-import { strToU8, zipSync } from "fflate";
+import { strToU8, Zip, ZipDeflate } from "fflate";
 
 import type { SourceFile } from "../workspace";
 
-export function zip(files: readonly Readonly<SourceFile>[]): Uint8Array<ArrayBuffer> {
-  const entries = files.map(({ path, content }) => [path, strToU8(content)] as const);
-  // A copy on an own buffer, as Blob wants it.
-  return new Uint8Array(zipSync(Object.fromEntries(entries)));
+/** File by file: an object of them all would lose one that is called `__proto__`. */
+export function zip(files: readonly Readonly<SourceFile>[]): Blob {
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  const archive = new Zip((error, part) => {
+    if (error !== null) throw error;
+    // A copy on an own buffer, as Blob wants it.
+    parts.push(new Uint8Array(part));
+  });
+  for (const { path, content } of files) {
+    const entry = new ZipDeflate(path);
+    archive.add(entry);
+    entry.push(strToU8(content), true);
+  }
+  archive.end();
+  return new Blob(parts);
 }

@@ -1,0 +1,171 @@
+// What strangers write (output of programs, documents, messages of pages,
+// files of links) and that would hold the page up or trip it.
+
+import { unzipSync } from "fflate";
+import { describe, expect, test } from "vitest";
+
+import { grammarOf } from "../src/editor/languages";
+import { marksOf, needsInput, placesIn, Sources } from "../src/errors";
+import { plainText } from "../src/output/ansi";
+import { readWish } from "../src/parent/onecompiler";
+import { DocumentScripts } from "../src/preview/maps";
+import { insertionPoint, readMessage } from "../src/preview/protocol";
+import { framesOf } from "../src/preview/stack";
+import type { RunResult } from "../src/run/client";
+import { zip } from "../src/share/zip";
+
+const FEW = 10_000;
+const TIMES = 8;
+/** Below that, times are noise. */
+const LEAST_MS = 4;
+
+/** How long it takes, of three tries the quickest. */
+function cost(act: () => unknown): number {
+  const tries = [1, 2, 3].map(() => {
+    const start = performance.now();
+    act();
+    return performance.now() - start;
+  });
+  return Math.min(...tries);
+}
+
+/** What takes the square of the length takes 64 times as long for eight times as much. */
+function check(name: string, act: (text: string) => unknown, text: (length: number) => string): void {
+  test(`takes no square of the length: ${name}`, () => {
+    const [short, long] = [text(FEW), text(TIMES * FEW)];
+    const few = Math.max(LEAST_MS, cost(() => act(short)));
+    expect(cost(() => act(long)) / few).toBeLessThan(3 * TIMES);
+  });
+}
+
+const repeated = (part: string, before = "", after = "") => (length: number) =>
+  before + part.repeat(Math.floor(length / part.length)) + after;
+const blank = `${" ".repeat(99)}\n`;
+
+const entries: Readonly<Record<string, string>> = {
+  python: "main.py", java: "Main.java", csharp: "Program.cs", c: "main.c", cpp: "main.cpp", php: "main.php",
+  mongodb: "main.js", mysql: "main.sql", web: "index.html",
+};
+const entryOf = (language: string) => entries[language] ?? "";
+const ran = (stderr: string): RunResult => ({
+  kind: "ran", stdout: "", stderr, exit: { stage: "run", code: 0 }, timings: {}, elapsedMs: 1,
+});
+const marks = (language: string, text: string) =>
+  marksOf(language, ran(text), new Sources(entryOf(language), [{ path: entryOf(language), content: "x" }]));
+const places = (language: string, text: string, content = "x") =>
+  placesIn(language, text, new Sources(entryOf(language), [{ path: entryOf(language), content }]));
+
+describe("documents", () => {
+  check("comments before no doctype", insertionPoint, repeated("<!---->"));
+  check("tags that do not end", (html) => new DocumentScripts(html), repeated("<script "));
+  check("quotes that do not end", (html) => new DocumentScripts(html), repeated('<script a="'));
+
+  const points: readonly [html: string, before: string][] = [
+    ["<!doctype html>x", "<!doctype html>"],
+    [" \n<!-- a --> <!-- b --><!DOCTYPE html>x", " \n<!-- a --> <!-- b --><!DOCTYPE html>"],
+    ["<!-- a --><p>x", ""],
+    ["<!-- a", ""],
+    ["<!doctypehtml>", ""],
+    // The comments that browsers end here: what follows would run before our code.
+    ["<!--><script>1</script>--><!doctype html>", ""],
+    ["<!---><script>1</script>--><!doctype html>", ""],
+    ["<!-- --!><script>1</script>--><!doctype html>", ""],
+    ["<!--!> --><!doctype html>x", "<!--!> --><!doctype html>"],
+  ];
+  test.each(points)("our code stands behind the doctype of %j", (html, before) => {
+    expect(html.slice(0, insertionPoint(html))).toBe(before);
+  });
+});
+
+describe("stacks", () => {
+  check("brackets", framesOf, repeated(" (:1:1", "at ", "x"));
+  check("at signs", framesOf, repeated("@:1:1", "", "x"));
+  check("blanks", framesOf, repeated(" (", "at "));
+});
+
+describe("output", () => {
+  check("colours", plainText, repeated("38;5;1;", "\u001b[", "mx"));
+  for (const language of ["java", "mongodb"]) {
+    check(`blanks, ${language}`, (text) => places(language, text), repeated(blank));
+  }
+  check("blanks, mysql", (text) => places("mysql", text), repeated(blank, "ERROR at line 1: ", "x"));
+  const many = "main.c:1:9:\n";
+  check("columns", (text) => places("c", text, "x".repeat(text.length)), repeated(many));
+  const lines: readonly [language: string, part: string, before: string][] = [
+    ["c", "main.c and ", ""],
+    ["c", "multiple definition of `", "main.c:1: "],
+    ["c", "Assertion '", "main.c:1: "],
+    ["mongodb", "Error", ""],
+    ["php", "main.php:1 ", "PHP Warning: "],
+  ];
+  for (const [language, part, before] of lines) {
+    check(`a line of ${part}, ${language}`, (text) => marks(language, text), repeated(part, before, " x"));
+  }
+});
+
+describe("programs that may read", () => {
+  const parts = ["=" + " ".repeat(FEW * TIMES), "(", "/* ", '\\"'];
+  for (const language of ["python", "java", "csharp", "c", "cpp", "php"]) {
+    const ask = (content: string) =>
+      needsInput({ language, result: ran(""), stdin: "", files: [{ path: entryOf(language), content }] });
+    for (const part of parts) {
+      const text = part.length < FEW ? repeated(part) : (length: number) => part.slice(0, length);
+      check(`${part.slice(0, 8)}, ${language}`, ask, text);
+    }
+  }
+
+  const reads: readonly [content: string, need: "missing" | null][] = [
+    ["int x = getchar();", "missing"],
+    ["f( (getchar ()));", "missing"],
+    ["getchar();", null],
+    ["// x = getchar();", null],
+    ["int n = 1'000; // x = getchar();", null],
+    ['puts("it\'s"); /* = getchar() */', null],
+    ['puts("//"); x = getchar();', "missing"],
+  ];
+  test.each(reads)("%s", (content, need) => {
+    const files = [{ path: "main.c", content }];
+    expect(needsInput({ language: "c", result: ran(""), stdin: "", files })).toBe(need);
+  });
+});
+
+describe("messages of a page that hold more than they need", () => {
+  const entry = { level: "log", values: [], depth: 0, table: null, stack: "", isUncaught: false };
+  const long = "x".repeat(100_000);
+  test.each([
+    ["a buffer", { type: "entry", entry: { ...entry, more: new Uint8Array(100_000) } }],
+    ["a buffer beside", { type: "pong", more: new Uint8Array(100_000) }],
+    ["a map", { type: "pong", more: new Map([[1, long]]) }],
+    ["a long key", { type: "entry", entry: { ...entry, [long]: 1 } }],
+    ["a long list", { type: "clear", more: Array(100_000) }],
+    ["a long address", { type: "written", url: long, insertedLength: 1 }],
+  ])("%s", (_, message) => {
+    expect(readMessage(message)).toBeNull();
+  });
+});
+
+describe("names that every object has", () => {
+  test("as endings of files", async () => {
+    expect(await grammarOf("a.constructor", "python")).toEqual([]);
+    expect(await grammarOf("a.__proto__", "python")).toEqual([]);
+  });
+
+  test("as languages", () => {
+    const now = { entryFile: "main.py", files: [{ path: "main.py", content: "" }], stdin: "" };
+    const files = [{ name: "main.py", content: "1" }];
+    for (const language of ["constructor", "__proto__", { toString: 1 }]) {
+      const wish = readWish({ eventType: "populateCode", language, files }, "python", now);
+      expect(wish?.kind === "populate" && wish.snapshot.value?.files).toEqual([{ path: "main.py", content: "1" }]);
+    }
+  });
+
+  test("as files of an archive", async () => {
+    const files = ["__proto__", "constructor", "a/__proto__", "b"].map((path) => ({ path, content: `in ${path}` }));
+    const bytes = new Uint8Array(await zip(files).arrayBuffer());
+    // The reader is a plain object, which cannot have that name.
+    const archive = unzipSync(bytes, { filter: ({ name }) => name !== "__proto__" });
+    expect(Object.keys(archive).sort()).toEqual(["a/__proto__", "b", "constructor"]);
+    expect(new TextDecoder("latin1").decode(bytes).replaceAll("a/__proto__", "")).toContain("__proto__");
+    expect(new TextDecoder().decode(archive["b"])).toBe("in b");
+  });
+});
