@@ -216,5 +216,12 @@ test("the index page shows each language and its line", async ({ page, service, 
     await page.emulateMedia({ colorScheme });
     expect((await new AxeBuilder({ page }).exclude("iframe").analyze()).violations).toEqual([]);
   }
+  await page.setViewportSize({ width: 320, height: 640 });
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320);
+  for (const figure of await page.locator("figure").all()) {
+    const text = await figure.locator("pre").boundingBox();
+    const button = await figure.getByRole("button", { name: "Copy" }).boundingBox();
+    expect(button?.y ?? 0, "Copy is below the text").toBeGreaterThanOrEqual((text?.y ?? 0) + (text?.height ?? Infinity));
+  }
   expect(complaints).toEqual([]);
 });

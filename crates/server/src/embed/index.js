@@ -19,12 +19,11 @@
     });
   }
 
-  for (const figure of document.querySelectorAll("figure")) {
+  for (const pre of document.querySelectorAll("figure pre")) {
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = "Copy";
     button.addEventListener("click", async () => {
-      const pre = figure.querySelector("pre");
       try {
         await navigator.clipboard.writeText(pre.textContent);
         button.textContent = "Copied";
@@ -35,6 +34,6 @@
       }
       setTimeout(() => (button.textContent = "Copy"), 2000);
     });
-    figure.append(button);
+    pre.after(button);
   }
 }

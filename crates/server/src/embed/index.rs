@@ -96,4 +96,24 @@ mod tests {
         assert_eq!(text.matches("nonce=\"abc\"").count(), 2, "{text}");
         assert_eq!(text.matches("</script>").count(), 1, "{text}");
     }
+
+    #[test]
+    fn every_documented_parameter_is_named() {
+        let path =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/embedding.md");
+        let manual = std::fs::read_to_string(path).unwrap();
+        let (_, table) = manual.split_once("| parameter |").unwrap();
+        let names: Vec<&str> = table
+            .lines()
+            .skip(2)
+            .map_while(|row| row.strip_prefix("| `")?.split('`').next())
+            .filter(|name| *name != "lang")
+            .collect();
+        assert!(names.len() > 10, "{names:?}");
+        let text = text("abc");
+        for name in names {
+            let named = format!("<dt><code>{name}=");
+            assert_eq!(text.matches(&named).count(), 1, "{name}");
+        }
+    }
 }
