@@ -1,37 +1,32 @@
-// The editor page: puts its parts together.
+// The editor page until it can be typed in; page.ts has the rest, which comes
+// then. No more than this is loaded before.
 
 import "./styles/theme.css";
 import "./styles/page.css";
 import "./styles/results.css";
 import "./styles/menu.css";
-import "./styles/preview.css";
+import "./styles/output.css";
 import "./styles/start.css";
 import "./styles/touch.css";
 import "./styles/contrast.css";
 import "./styles/print.css";
 
 import { readConfig, readParameters } from "./config";
-import { byId, keepingFocus } from "./dom";
+import { byId } from "./dom";
 import { Editor } from "./editor/editor";
 import { grammarOf } from "./editor/languages";
-import { SymbolBar } from "./editor/symbols";
-import { Sources, marksOf, needsInput } from "./errors";
 import { FileTabs } from "./files/tabs";
 import { listenToKeys } from "./keys";
-import { OutputPanel } from "./output/panel";
-import { linked, tables } from "./output/render";
-import { Embedding } from "./parent/embedding";
+import { Later } from "./later";
 import { onNewFragment, startingPoint } from "./parent/fragment";
-import { Preview } from "./preview/preview";
-import { RunButton } from "./run/button";
-import type { RunResult } from "./run/client";
+import { Heard } from "./parent/heard";
+import type { Page } from "./page";
 import { InputBox } from "./run/input";
-import { Session } from "./run/session";
-import { Menu } from "./share/menu";
 import { Edits } from "./store/edits";
 import { Notice } from "./store/notice";
 import { Workspace } from "./workspace";
 
+const messages = new Heard();
 const config = readConfig(document);
 const parameters = readParameters(location.search);
 const root = document.documentElement;
@@ -43,19 +38,26 @@ root.style.setProperty("--font-size", `${parameters.fontSize}px`);
 const starter = { entryFile: config.entryFile, files: config.files, stdin: "" };
 const start = await startingPoint(location.hash, starter);
 const workspace = new Workspace(start.snapshot);
-const session = new Session(config.language, workspace);
 
 // Preloaded; without it there are no colours, and nothing else is lost.
-const grammar = await grammarOf(workspace.active, config.language).catch(() => []);
+let isLost = false;
+const grammar = await grammarOf(workspace.active).catch(() => ((isLost = true), []));
 const code = byId("code");
 code.replaceChildren();
 // It was for scrolling without a script; the editor has its own.
 code.removeAttribute("tabindex");
-const onRun = () => void session.start();
 const { language, nonce } = config;
-const editor = new Editor({ workspace, language, parameters, nonce, parent: code, grammar, onRun });
-new SymbolBar(editor, workspace);
-listenToKeys(onRun);
+const editor = new Editor({
+  workspace,
+  parameters,
+  nonce,
+  parent: code,
+  grammar,
+  onRun: () => wish("run"),
+  onSearch: () => wish("search"),
+  onLost: () => lost(),
+});
+listenToKeys(() => wish("run"));
 
 // Not into the editor: on a phone that opens the keyboard.
 const notice = new Notice(byId("left"), () => byId("menu-button").focus());
@@ -66,66 +68,53 @@ const setReadOnly = (isReadOnly: boolean) => {
   files.setEditable(canEditFiles && !isReadOnly);
 };
 const { isFromLink } = start;
-const edits = new Edits({ workspace, language: config.language, parameters, notice, isFromLink });
+const edits = new Edits({ workspace, language, parameters, notice, isFromLink });
 edits.restore();
 if (start.fault !== null) notice.show(start.fault);
 onNewFragment(starter, (found) => {
   if (found.fault !== null) notice.show(found.fault);
   else if (found.isFromLink) edits.start(found.snapshot);
 });
-
-const output = new OutputPanel();
 const input = new InputBox(workspace);
-new RunButton(session, output);
 
-const preview =
-  config.output !== "document"
-    ? null
-    : new Preview({
-        parent: byId("page"),
-        url: config.previewUrl,
-        hasConsole: !parameters.hide.has("console"),
-        memoryKey: `${config.language}/${parameters.autosave}`,
-        onJump: ({ file, line, column }) => editor.jump(file, line, column),
-      });
-
-/** What was submitted: the person may type on meanwhile. */
-let submitted = workspace.snapshot();
-let sources = new Sources(submitted.entryFile, submitted.files);
-const onJump = (path: string, line: number, column: number) => editor.jump(path, line, column);
-output.renderStderr = linked({ language: config.language, sources: () => sources, onJump });
-if (config.output === "tables") output.renderStdout = tables;
-output.isDocument = config.output === "document";
-
-session.started.listen(() => {
-  submitted = workspace.snapshot();
-  sources = new Sources(submitted.entryFile, submitted.files);
-  editor.mark([]);
-  keepingFocus(byId("results"), () => {
-    output.begin();
-    preview?.clear();
-  });
+/** What was asked for before it was there. */
+const wishes = new Set<keyof Page>();
+let page: Page | null = null;
+const rest = new Later(async () => {
+  const { complete } = await import("./page");
+  return complete({ config, parameters, workspace, editor, edits, notice, input, messages, files, setReadOnly });
 });
-session.ended.listen((answer) => {
-  output.show(answer);
-  if (answer.kind === "ran") showResult(answer);
-});
+const clicks = new AbortController();
+byId("run").addEventListener("click", () => wish("run"), { signal: clicks.signal });
+addEventListener("online", () => isLost && load());
+if (isLost) lost();
+// After the editor has been drawn.
+setTimeout(load);
 
-preview?.said.listen(({ isUncaught, text, place }) => {
-  const content = place === null ? undefined : submitted.files.find((file) => file.path === place.file)?.content;
-  // What was edited since has other lines.
-  if (!isUncaught || place === null || workspace.content(place.file) !== content) return;
-  const { file: path, line, column } = place;
-  editor.addMark({ path, line, column, severity: "error", message: text });
-});
+function wish(name: keyof Page): void {
+  if (page !== null) return page[name]();
+  wishes.add(name);
+  if (name === "run") byId("status").textContent = "Running…";
+  load();
+}
 
-new Embedding({ config, parameters, workspace, session, editor, edits, preview, setReadOnly });
-new Menu({ config, workspace, edits, notice, files });
-if (parameters.run === "load" && preview?.hungBefore !== true) void session.start();
+/** Loads what is not there; what was asked for meanwhile is done then. */
+function load(): void {
+  if (isLost) editor.retry();
+  isLost = false;
+  if (page === null) rest.get().then(begin, lost);
+}
 
-function showResult(result: RunResult): void {
-  const { entryFile, files, stdin } = submitted;
-  editor.mark(marksOf(config.language, result, sources));
-  if (result.stdout !== "") preview?.show(result.stdout, { entryFile, paths: files.map((file) => file.path) });
-  input.ask(needsInput({ language: config.language, result, stdin, files }));
+function begin(loaded: Page): void {
+  if (page !== null) return;
+  page = loaded;
+  clicks.abort();
+  for (const name of wishes) page[name]();
+}
+
+function lost(): void {
+  isLost = true;
+  if (wishes.delete("run")) byId("status").textContent = "Not run: the connection was lost. Your code is still here.";
+  const again = { label: "Try again", act: load };
+  notice.show("The connection was lost before the whole page was there. Your code is still here.", again);
 }

@@ -4,14 +4,14 @@ import { CompletionContext, type CompletionResult, type CompletionSource } from 
 import { EditorState } from "@codemirror/state";
 import { describe, expect, test } from "vitest";
 
-import { completion } from "../src/editor/completion";
 import { grammarOf } from "../src/editor/languages";
+import { support, supportOf } from "../src/editor/support";
 
 /** The words that are offered at the bar, which stands for the cursor, once each source. */
 async function offered(language: string, path: string, code: string): Promise<string[]> {
   const pos = code.indexOf("|");
   const doc = code.replace("|", "");
-  const state = EditorState.create({ doc, extensions: [await grammarOf(path, language), completion] });
+  const state = EditorState.create({ doc, extensions: [support, await supportOf(path, language), await grammarOf(path)] });
   const context = new CompletionContext(state, pos, false);
   const labels: string[] = [];
   for (const source of state.languageDataAt<CompletionSource>("autocomplete", pos)) {

@@ -1,14 +1,12 @@
 // The code editor: one view, and a state for each file with its own history.
 
-import { closeBrackets, closeBracketsKeymap, completionKeymap, insertBracket } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap, indentMore, indentWithTab } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { bracketMatching, foldKeymap, indentOnInput, indentUnit } from "@codemirror/language";
-import { forEachDiagnostic, lintGutter, lintKeymap, setDiagnostics, type Diagnostic } from "@codemirror/lint";
-import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
-import { Compartment, EditorState, Prec, type Extension } from "@codemirror/state";
+import { Compartment, EditorState, Prec, type Extension, type TransactionSpec } from "@codemirror/state";
 import {
   EditorView,
   drawSelection,
+  gutter,
   highlightActiveLine,
   highlightActiveLineGutter,
   highlightSpecialChars,
@@ -19,30 +17,13 @@ import {
 import type { Parameters } from "../config";
 import { Event } from "../event";
 import type { Workspace } from "../workspace";
-import { completion } from "./completion";
 import { grammarOf } from "./languages";
 import { pointAt, pointedLines } from "./lines";
 import { overtyping } from "./overtype";
 import { theme } from "./theme";
 
-/** More on a file than anybody reads. */
-const MOST_MARKS = 100;
-
-/** Something to say about a line of a file. */
-export interface Mark {
-  path: string;
-  /** From 1. */
-  line: number;
-  /** From 1; 0 where only the line is known. */
-  column: number;
-  severity: "error" | "warning";
-  message: string;
-}
-
 export interface EditorOptions {
   workspace: Workspace;
-  /** What the page is for: some files are of the language that runs them. */
-  language: string;
   parameters: Parameters;
   nonce: string;
   parent: HTMLElement;
@@ -50,6 +31,10 @@ export interface EditorOptions {
   grammar: Extension;
   /** Ctrl-Enter or Cmd-Enter. */
   onRun: () => void;
+  /** Ctrl-F or Cmd-F, as long as there is no search. */
+  onSearch: () => void;
+  /** A grammar could not be loaded. */
+  onLost: () => void;
 }
 
 export class Editor {
@@ -60,6 +45,10 @@ export class Editor {
   private readonly states = new Map<string, EditorState>();
   private readonly readOnly = new Compartment();
   private readonly grammar = new Compartment();
+  private readonly support = new Compartment();
+  /** Which part of `support` each file has; what each language has besides comes with its grammar. */
+  private supportOfAll: Extension;
+  private supportOf: ((path: string) => Promise<Extension>) | null = null;
   private isReadOnly: boolean;
   private shown: string;
   private readonly options: EditorOptions;
@@ -69,6 +58,9 @@ export class Editor {
     const { workspace, parent, parameters } = options;
     this.isReadOnly = parameters.readonly;
     this.shown = workspace.active;
+    const search = { key: "Mod-f", run: () => (options.onSearch(), true) };
+    // As wide as the marks will be, so that nothing moves when they come.
+    this.supportOfAll = [gutter({ class: "cm-gutter-lint" }), keymap.of([search])];
     this.view = new EditorView({ state: this.stateOf(this.shown, options.grammar), parent });
     workspace.filesChanged.listen(() => this.showActive());
     workspace.replaced.listen(() => this.forgetStates());
@@ -84,42 +76,42 @@ export class Editor {
     this.focusChanged.emit();
   }
 
-  /** Shows marks in the gutter of their files; those of before go. */
-  mark(marks: readonly Mark[]): void {
-    for (const path of this.options.workspace.files.map((file) => file.path)) {
-      const own = marks.filter((mark) => mark.path === path);
-      if (path === this.shown) {
-        this.view.dispatch(setDiagnostics(this.view.state, diagnostics(this.view.state, own)));
-      } else if (own.length > 0 || this.states.has(path)) {
-        const state = this.stateOf(path);
-        this.states.set(path, state.update(setDiagnostics(state, diagnostics(state, own))).state);
-      }
-    }
+  /** Takes what is loaded later: for every file, and for one. */
+  extend(all: Extension, of: (path: string) => Promise<Extension>): void {
+    this.supportOfAll = all;
+    this.supportOf = of;
+    const change = { effects: this.support.reconfigure(all) };
+    for (const [path, state] of this.states) this.states.set(path, state.update(change).state);
+    this.view.dispatch(change);
+    void this.load(this.shown);
   }
 
-  /** Shows one mark more, unless it is there or there are many. */
-  addMark(mark: Mark): void {
-    const { path, message } = mark;
+  /** Loads again what could not be loaded. */
+  retry(): void {
+    void this.load(this.shown);
+  }
+
+  /** Whether the file has been looked at, or changed from elsewhere. */
+  hasOpened(path: string): boolean {
+    return this.states.has(path);
+  }
+
+  /** Changes the state of a file, whether it is shown or not. */
+  change(path: string, spec: (state: EditorState) => TransactionSpec): void {
+    if (path === this.shown) return this.view.dispatch(spec(this.view.state));
     if (this.options.workspace.content(path) === undefined) return;
-    const state = path === this.shown ? this.view.state : this.stateOf(path);
-    const all = diagnostics(state, [mark]);
-    let count = 0;
-    forEachDiagnostic(state, (known, from, to) => {
-      count += 1;
-      if (known.message === message && from === all[0]?.from) count = MOST_MARKS;
-      all.push({ ...known, from, to });
-    });
-    if (count >= MOST_MARKS) return;
-    const change = setDiagnostics(state, all);
-    if (path === this.shown) this.view.dispatch(change);
-    else this.states.set(path, state.update(change).state);
+    const state = this.stateOf(path);
+    this.states.set(path, state.update(spec(state)).state);
+  }
+
+  /** Does what a key would do. */
+  command(act: (view: EditorView) => void): void {
+    act(this.view);
   }
 
   /** Points at lines of a file; none takes the pointers away. */
   point(path: string, lines: readonly number[]): void {
-    if (path === this.shown) return this.view.dispatch(pointAt(this.view.state, lines));
-    if (this.options.workspace.content(path) === undefined) return;
-    this.states.set(path, pointAt(this.stateOf(path), lines).state);
+    this.change(path, () => pointAt(lines));
   }
 
   /** How high all of its code is, in CSS pixels. */
@@ -142,19 +134,6 @@ export class Editor {
     return this.view.hasFocus && !this.isReadOnly;
   }
 
-  /** Types a character at the cursor as a key would, for those that a touch screen lacks. */
-  type(character: string): void {
-    const { state } = this.view;
-    if (state.readOnly) return;
-    const plain = () => state.update(state.replaceSelection(character), { userEvent: "input.type", scrollIntoView: true });
-    this.view.dispatch(insertBracket(state, character) ?? plain());
-  }
-
-  /** What the Tab key does. */
-  indent(): void {
-    indentMore(this.view);
-  }
-
   private showActive(): void {
     const { workspace } = this.options;
     this.states.set(this.shown, this.view.state);
@@ -168,14 +147,14 @@ export class Editor {
     if (isRenamed && sameText) this.states.set(this.shown, this.view.state);
     this.view.setState(this.stateOf(this.shown));
     this.setReadOnly(this.isReadOnly);
-    void this.loadGrammar(this.shown);
+    void this.load(this.shown);
   }
 
   private forgetStates(): void {
     this.states.clear();
     this.shown = this.options.workspace.active;
     this.view.setState(this.stateOf(this.shown));
-    void this.loadGrammar(this.shown);
+    void this.load(this.shown);
   }
 
   private stateOf(path: string, grammar: Extension = []): EditorState {
@@ -189,9 +168,15 @@ export class Editor {
     return state;
   }
 
-  private async loadGrammar(path: string): Promise<void> {
-    const extension = await grammarOf(path, this.options.language);
-    if (this.shown === path) this.view.dispatch({ effects: this.grammar.reconfigure(extension) });
+  private async load(path: string): Promise<void> {
+    try {
+      const grammar = await grammarOf(path);
+      // Before the grammar, which may be a part of what is known now.
+      const more = (await this.supportOf?.(path)) ?? [];
+      if (this.shown === path) this.view.dispatch({ effects: this.grammar.reconfigure([more, grammar]) });
+    } catch {
+      this.options.onLost();
+    }
   }
 
   private extensions(): Extension {
@@ -203,7 +188,7 @@ export class Editor {
       Prec.highest(keymap.of([run])),
       this.readOnly.of(readOnlyExtension(this.isReadOnly)),
       // The marks are left of the numbers.
-      lintGutter(),
+      this.support.of(this.supportOfAll),
       parameters.lineNumbers ? [lineNumbers(), highlightActiveLineGutter()] : [],
       parameters.wrap ? EditorView.lineWrapping : [],
       EditorState.tabSize.of(parameters.tabSize),
@@ -214,21 +199,9 @@ export class Editor {
       drawSelection(),
       indentOnInput(),
       bracketMatching(),
-      closeBrackets(),
       overtyping,
-      completion,
       highlightActiveLine(),
-      highlightSelectionMatches(),
-      keymap.of([
-        ...closeBracketsKeymap,
-        ...defaultKeymap,
-        ...searchKeymap,
-        ...historyKeymap,
-        ...foldKeymap,
-        ...lintKeymap,
-        ...completionKeymap,
-        indentWithTab,
-      ]),
+      keymap.of([...defaultKeymap, ...historyKeymap, ...foldKeymap, indentWithTab]),
       EditorView.contentAttributes.of(() => ({
         // What scrolls holds something that can have the focus: axe knows it by this alone.
         tabindex: "0",
@@ -249,15 +222,4 @@ export class Editor {
 function readOnlyExtension(isReadOnly: boolean): Extension {
   // It keeps the focus, for selecting and searching, but opens no keyboard on a phone.
   return isReadOnly ? [EditorState.readOnly.of(true), EditorView.contentAttributes.of({ inputmode: "none" })] : [];
-}
-
-function diagnostics(state: EditorState, marks: readonly Mark[]): Diagnostic[] {
-  return marks.map(({ line, column, severity, message }) => {
-    const target = state.doc.line(Math.min(Math.max(line, 1), state.doc.lines));
-    // Where only the line is known: all of it but its indentation.
-    const start = column > 0 ? column - 1 : target.text.search(/\S|$/);
-    const from = Math.min(target.from + start, target.to);
-    const word = column > 0 ? state.wordAt(from) : null;
-    return { from, to: word?.to ?? target.to, severity, message };
-  });
 }

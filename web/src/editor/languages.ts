@@ -7,52 +7,58 @@ import { endingOf } from "../workspace";
 
 type Grammar = () => Promise<{ extension: (path: string) => Extension }>;
 
-const python: Grammar = () => import("./languages/python");
-const cpp: Grammar = () => import("./languages/cpp");
-const java: Grammar = () => import("./languages/java");
-const php: Grammar = () => import("./languages/php");
-const csharp: Grammar = () => import("./languages/csharp");
-const mongodb: Grammar = () => import("./languages/mongodb");
-const mysql: Grammar = () => import("./languages/mysql");
-const javascript: Grammar = () => import("./languages/javascript");
-const html: Grammar = () => import("./languages/html");
-const css: Grammar = () => import("./languages/css");
-const vue: Grammar = () => import("./languages/vue");
-const json: Grammar = () => import("./languages/json");
+const GRAMMARS = {
+  python: () => import("./languages/python"),
+  cpp: () => import("./languages/cpp"),
+  java: () => import("./languages/java"),
+  php: () => import("./languages/php"),
+  csharp: () => import("./languages/csharp"),
+  mysql: () => import("./languages/mysql"),
+  javascript: () => import("./languages/javascript"),
+  html: () => import("./languages/html"),
+  css: () => import("./languages/css"),
+  vue: () => import("./languages/vue"),
+  json: () => import("./languages/json"),
+} satisfies Record<string, Grammar>;
 
-const byEnding: ReadonlyMap<string, Grammar> = new Map(Object.entries({
-  py: python,
-  c: cpp,
-  h: cpp,
-  cpp,
-  cc: cpp,
-  cxx: cpp,
-  "c++": cpp,
-  hpp: cpp,
-  hh: cpp,
-  java,
-  php,
-  cs: csharp,
-  sql: mysql,
-  js: javascript,
-  mjs: javascript,
-  cjs: javascript,
-  jsx: javascript,
-  ts: javascript,
-  tsx: javascript,
-  html,
-  htm: html,
-  svg: html,
-  xml: html,
-  css,
-  vue,
-  json,
-}));
+export type GrammarName = keyof typeof GRAMMARS;
 
-/** The grammar of the file at `path` in a page of `language`; nothing for plain text. */
-export async function grammarOf(path: string, language: string): Promise<Extension> {
-  const known = byEnding.get(endingOf(path));
-  if (known === undefined) return [];
-  const grammar = language === "mongodb" && known === javascript ? mongodb : known;
-  return (await grammar()).extension(path);
+const BY_ENDING: ReadonlyMap<string, GrammarName> = new Map(Object.entries({
+  py: "python",
+  c: "cpp",
+  h: "cpp",
+  cpp: "cpp",
+  cc: "cpp",
+  cxx: "cpp",
+  "c++": "cpp",
+  hpp: "cpp",
+  hh: "cpp",
+  java: "java",
+  php: "php",
+  cs: "csharp",
+  sql: "mysql",
+  js: "javascript",
+  mjs: "javascript",
+  cjs: "javascript",
+  jsx: "javascript",
+  ts: "javascript",
+  tsx: "javascript",
+  html: "html",
+  htm: "html",
+  svg: "html",
+  xml: "html",
+  css: "css",
+  vue: "vue",
+  json: "json",
+} as const));
+
+/** Which grammar the file at `path` has; `null` for plain text. */
+export function grammarName(path: string): GrammarName | null {
+  return BY_ENDING.get(endingOf(path)) ?? null;
+}
+
+/** What typing needs to know of the language of the file at `path`; nothing for plain text. */
+export async function grammarOf(path: string): Promise<Extension> {
+  const name = grammarName(path);
+  return name === null ? [] : (await GRAMMARS[name]()).extension(path);
 }

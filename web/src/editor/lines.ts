@@ -1,6 +1,6 @@
 // Lines that the embedding page points at.
 
-import { RangeSet, StateEffect, StateField, type EditorState, type Extension } from "@codemirror/state";
+import { RangeSet, StateEffect, StateField, type Extension, type TransactionSpec } from "@codemirror/state";
 import { Decoration, EditorView, type DecorationSet } from "@codemirror/view";
 
 const effect = StateEffect.define<readonly number[]>();
@@ -26,6 +26,6 @@ export const pointedLines: Extension = [
 ];
 
 /** Points at these lines, from 1; the pointers of before go. */
-export function pointAt(state: EditorState, lines: readonly number[]) {
-  return state.update({ effects: effect.of(lines) });
+export function pointAt(lines: readonly number[]): TransactionSpec {
+  return { effects: effect.of(lines) };
 }

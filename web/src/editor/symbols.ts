@@ -1,6 +1,10 @@
 // A bar of the characters that the keyboard of a phone hides, below the code
 // while it is typed in. CSS shows it on touch screens alone.
 
+import { insertBracket } from "@codemirror/autocomplete";
+import { indentMore } from "@codemirror/commands";
+import type { EditorView } from "@codemirror/view";
+
 import { byId, element } from "../dom";
 import { endingOf, type Workspace } from "../workspace";
 import type { Editor } from "./editor";
@@ -36,6 +40,7 @@ export class SymbolBar {
     for (const type of ["pointerdown", "mousedown"]) this.bar.addEventListener(type, (event) => event.preventDefault());
     editor.focusChanged.listen(() => this.follow());
     workspace.filesChanged.listen(() => this.follow());
+    this.follow();
   }
 
   private follow(): void {
@@ -43,8 +48,8 @@ export class SymbolBar {
     const symbols = symbolsOf(this.workspace.active);
     if (symbols === this.shown) return;
     this.shown = symbols;
-    const tab = this.key("Tab", () => this.editor.indent());
-    this.bar.replaceChildren(tab, ...[...symbols].map((symbol) => this.key(symbol, () => this.editor.type(symbol))));
+    const tab = this.key("Tab", () => this.editor.command(indentMore));
+    this.bar.replaceChildren(tab, ...[...symbols].map((symbol) => this.key(symbol, () => this.editor.command((view) => type(view, symbol)))));
   }
 
   private key(label: string, act: () => void): HTMLElement {
@@ -59,4 +64,12 @@ export class SymbolBar {
 export function symbolsOf(path: string): string {
   const first = FIRST.get(endingOf(path)) ?? "";
   return [...new Set(first + ALL)].join("");
+}
+
+/** As a key would, with the other one of a pair. */
+function type(view: EditorView, character: string): void {
+  const { state } = view;
+  if (state.readOnly) return;
+  const plain = () => state.update(state.replaceSelection(character), { userEvent: "input.type", scrollIntoView: true });
+  view.dispatch(insertBracket(state, character) ?? plain());
 }

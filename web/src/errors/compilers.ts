@@ -1,7 +1,7 @@
 // What compilers and bundlers say: a line with the place and the message each,
 // and under it what it is about.
 
-import type { Mark } from "../editor/editor";
+import type { Mark } from "../editor/marks";
 import { placeIn } from "./places";
 import type { Sources } from "./sources";
 

@@ -1,6 +1,6 @@
 // From what a run wrote to marks beside the code.
 
-import type { Mark } from "../editor/editor";
+import type { Mark } from "../editor/marks";
 import type { RunResult } from "../run/client";
 import { compilerMarks } from "./compilers";
 import { mysqlMarks } from "./mysql";

@@ -1,7 +1,7 @@
 // Errors of the mysql client: at the line of the statement, and for a syntax
 // error at the line within it.
 
-import type { Mark } from "../editor/editor";
+import type { Mark } from "../editor/marks";
 import type { Place } from "./places";
 import type { Sources } from "./sources";
 

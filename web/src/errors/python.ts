@@ -1,6 +1,6 @@
 // Python's tracebacks: the last frame in a submitted file is the mark.
 
-import type { Mark } from "../editor/editor";
+import type { Mark } from "../editor/marks";
 import { placeIn, type Place } from "./places";
 import type { Sources } from "./sources";
 

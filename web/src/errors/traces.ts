@@ -1,7 +1,7 @@
 // Stack traces of Java, C#, mongosh and PHP: for every exception of the chain,
 // the innermost frame in a submitted file.
 
-import type { Mark } from "../editor/editor";
+import type { Mark } from "../editor/marks";
 import { placeIn, placesIn, type Place } from "./places";
 import type { Sources } from "./sources";
 

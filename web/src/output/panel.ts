@@ -1,7 +1,5 @@
 // What a run wrote, and how it ended.
 
-import "../styles/output.css";
-
 import { byId, element } from "../dom";
 import type { Answer, RunResult } from "../run/client";
 import { stages, summary } from "../run/words";

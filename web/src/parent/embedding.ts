@@ -3,12 +3,14 @@
 
 import type { Parameters, PageConfig, ThemeChoice } from "../config";
 import type { Editor } from "../editor/editor";
+import type { Marks } from "../editor/marks";
 import type { Preview } from "../preview/preview";
 import type { Session } from "../run/session";
 import { shareUrl } from "../share/links";
 import type { Edits } from "../store/edits";
 import type { Workspace } from "../workspace";
 import { Bridge } from "./bridge";
+import type { Heard } from "./heard";
 import { writeFragment } from "./fragment";
 import { watchHeight } from "./height";
 import { readWish, report, tellsChanges } from "./onecompiler";
@@ -22,7 +24,10 @@ export interface EmbeddingOptions {
   workspace: Workspace;
   session: Session;
   editor: Editor;
+  marks: Marks;
   edits: Edits;
+  /** Messages of the embedding page, those of before this was there too. */
+  messages: Heard;
   /** Where pages are shown, if the language makes any. */
   preview: Preview | null;
   /** Locks the code and the list of files. */
@@ -42,12 +47,12 @@ export class Embedding {
 
   constructor(options: EmbeddingOptions) {
     this.options = options;
-    const { config, parameters } = options;
+    const { config, parameters, messages } = options;
     this.theme = this.themeNow();
     this.bridge = new Bridge({
       surroundings: {
         parent: window.parent === window ? null : window.parent,
-        addEventListener: (type, listener) => window.addEventListener(type, listener),
+        addEventListener: (_, listener) => messages.handTo(listener),
       },
       parentOrigin: parameters.parentOrigin,
       controls: this.controls(),
@@ -58,7 +63,7 @@ export class Embedding {
   }
 
   private controls(): Controls {
-    const { config, workspace, session, editor, edits, setReadOnly } = this.options;
+    const { config, workspace, session, editor, marks, edits, setReadOnly } = this.options;
     return {
       snapshot: () => workspace.snapshot(),
       replace: (snapshot) => edits.start(snapshot),
@@ -73,7 +78,7 @@ export class Embedding {
       reset: () => edits.reset(),
       focus: () => editor.focus(),
       markLines: (path, lines) => editor.point(path, lines),
-      setDiagnostics: (marks) => editor.mark(marks),
+      setDiagnostics: (own) => marks.show(own),
       share: async () => shareUrl(location.href, config.language, await writeFragment(workspace.snapshot())),
     };
   }

@@ -2,7 +2,7 @@
 // they look, and what each command does. All that comes in is looked through.
 
 import type { ThemeChoice } from "../config";
-import type { Mark } from "../editor/editor";
+import type { Mark } from "../editor/marks";
 import type { Said } from "../preview/preview";
 import type { Answer } from "../run/client";
 import { isRecord, readSnapshot } from "../store/snapshot";

@@ -1,6 +1,8 @@
 // The page that a run made: in a frame that cannot reach the editor, with a
 // console beside it, and a way to end a page that hangs.
 
+import "../styles/preview.css";
+
 import { element } from "../dom";
 import { Event } from "../event";
 import { ConsolePanel } from "./console";

@@ -3,7 +3,6 @@
 
 import { byId } from "../dom";
 import type { Workspace } from "../workspace";
-import { askForInput } from "./words";
 
 export class InputBox {
   private readonly box = byId("input") as HTMLDetailsElement;
@@ -20,10 +19,10 @@ export class InputBox {
     this.show(workspace.stdin);
   }
 
-  /** After a run that wanted input, opens the box and says what it is for; after another takes the word back. The focus stays where it is. */
-  ask(need: "missing" | "short" | null): void {
-    this.hint.textContent = need === null ? "" : askForInput(need);
-    if (need !== null) this.box.open = true;
+  /** After a run that wanted input, opens the box and says what it is for; `null` takes the word back. The focus stays where it is. */
+  ask(words: string | null): void {
+    this.hint.textContent = words ?? "";
+    if (words !== null) this.box.open = true;
   }
 
   private show(stdin: string): void {

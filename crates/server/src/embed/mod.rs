@@ -35,7 +35,7 @@ const LANGUAGES: [PageLanguage; 11] = [
     language("php", "PHP", "main.php", "php"),
     language("csharp", "C#", "Program.cs", "csharp"),
     language("mysql", "MySQL", "main.sql", "mysql"),
-    language("mongodb", "MongoDB", "main.js", "mongodb"),
+    language("mongodb", "MongoDB", "main.js", "javascript"),
     language("web", "HTML, CSS and JavaScript", "index.html", "html"),
     language("react", "React", "App.jsx", "javascript"),
     language("vue", "Vue", "App.vue", "vue"),

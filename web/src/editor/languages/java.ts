@@ -1,20 +1,4 @@
-// Java, with its keywords and the classes that first programs use.
-import { java, javaLanguage } from "@codemirror/lang-java";
+// Java.
+import { java } from "@codemirror/lang-java";
 
-import { offering } from "../completion";
-
-const KEYWORDS =
-  "abstract assert boolean break byte case catch char class continue default do double else enum extends false final " +
-  "finally float for if implements import instanceof int interface long native new null package permits private " +
-  "protected public record return sealed short static strictfp super switch synchronized this throw throws transient " +
-  "true try var void volatile when while yield";
-const TYPES =
-  "String System Object Integer Long Double Boolean Character Math List ArrayList LinkedList Map HashMap TreeMap Set " +
-  "HashSet Arrays Collections Collectors Stream Optional Scanner Random StringBuilder Comparator Iterator Runnable " +
-  "Thread Exception RuntimeException IllegalArgumentException IllegalStateException Override";
-
-export const extension = () => [
-  java(),
-  javaLanguage.data.of({ autocomplete: offering(KEYWORDS, "keyword") }),
-  javaLanguage.data.of({ autocomplete: offering(TYPES, "type") }),
-];
+export const extension = () => java();

@@ -1,33 +1,5 @@
-// JavaScript and TypeScript; with JSX, and the words of React, where the ending
-// says so.
-import type { Completion, CompletionSource } from "@codemirror/autocomplete";
-import { javascript, javascriptLanguage } from "@codemirror/lang-javascript";
+// JavaScript and TypeScript, with JSX where the ending says so.
+import { javascript } from "@codemirror/lang-javascript";
 
-import { isWelcome, offering } from "../completion";
-
-const REACT =
-  "className htmlFor onClick onChange onSubmit onInput onKeyDown defaultValue dangerouslySetInnerHTML children key ref " +
-  "style useState useEffect useRef useMemo useCallback useReducer useContext useId createContext Fragment Suspense memo " +
-  "StrictMode startTransition";
-const TAGS =
-  "a article aside audio b br button canvas circle code dd details dialog div dl dt em fieldset figcaption figure footer " +
-  "form g h1 h2 h3 h4 header hr i iframe img input label legend li line link main meter nav ol optgroup option output p " +
-  "path pre progress rect script section select small span strong style sub summary sup svg table tbody td textarea " +
-  "tfoot th thead time tr u ul video";
-
-/** In JSX, after `<` and `</`. */
-const tags: CompletionSource = (context) => {
-  const before = context.matchBefore(/<\/?[a-z]\w*/);
-  if (before === null || !isWelcome(context, before.from)) return null;
-  const options = TAGS.split(" ").map((label): Completion => ({ label, type: "type" }));
-  return { from: before.from + before.text.search(/\w/), options, validFor: /^\w*$/ };
-};
-
-export const extension = (path: string) => {
-  const isReact = /x$/i.test(path);
-  const sources = isReact ? [tags, offering(REACT, "keyword")] : [];
-  return [
-    javascript({ jsx: isReact || /\.js$/i.test(path), typescript: /\.tsx?$/i.test(path) }),
-    sources.map((autocomplete) => javascriptLanguage.data.of({ autocomplete })),
-  ];
-};
+export const extension = (path: string) =>
+  javascript({ jsx: /x$|\.js$/i.test(path), typescript: /\.tsx?$/i.test(path) });

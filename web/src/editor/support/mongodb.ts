@@ -1,7 +1,7 @@
-// The JavaScript of mongosh, with the commands of the shell, what databases,
-// collections and cursors can do, and the operators of queries.
+// The commands of mongosh, what databases, collections and cursors can do, and
+// the operators of queries.
 import type { Completion, CompletionSource } from "@codemirror/autocomplete";
-import { javascript, javascriptLanguage } from "@codemirror/lang-javascript";
+import { javascriptLanguage } from "@codemirror/lang-javascript";
 
 import { isWelcome, offering } from "../completion";
 
@@ -48,7 +48,5 @@ const operators: CompletionSource = (context) => {
   return isWelcome(context, word.from - 1) ? { from: word.from, options, validFor: /^\$\w*$/ } : null;
 };
 
-export const extension = () => [
-  javascript(),
-  [members, operators, offering(SHELL, "keyword")].map((autocomplete) => javascriptLanguage.data.of({ autocomplete })),
-];
+export const support = () =>
+  [members, operators, offering(SHELL, "keyword")].map((autocomplete) => javascriptLanguage.data.of({ autocomplete }));

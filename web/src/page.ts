@@ -1,0 +1,138 @@
+// What the page does besides being typed in: runs, their output and its marks,
+// the preview, the menu, and the talk with the embedding page. It is loaded when
+// the editor is there.
+
+import { openSearchPanel } from "@codemirror/search";
+
+import type { PageConfig, Parameters } from "./config";
+import { byId, keepingFocus } from "./dom";
+import type { Editor } from "./editor/editor";
+import { Marks } from "./editor/marks";
+import { support, supportOf } from "./editor/support";
+import { SymbolBar } from "./editor/symbols";
+import { Sources, marksOf, needsInput } from "./errors";
+import type { FileTabs } from "./files/tabs";
+import { OutputPanel } from "./output/panel";
+import { linked, tables } from "./output/render";
+import { Embedding } from "./parent/embedding";
+import type { Heard } from "./parent/heard";
+import type { Preview } from "./preview/preview";
+import { RunButton } from "./run/button";
+import type { RunResult } from "./run/client";
+import type { InputBox } from "./run/input";
+import { Session } from "./run/session";
+import { askForInput } from "./run/words";
+import { Menu } from "./share/menu";
+import type { Edits } from "./store/edits";
+import type { Notice } from "./store/notice";
+import type { Snapshot, Workspace } from "./workspace";
+
+/** What is there already. */
+export interface Parts {
+  config: PageConfig;
+  parameters: Parameters;
+  workspace: Workspace;
+  editor: Editor;
+  edits: Edits;
+  notice: Notice;
+  input: InputBox;
+  messages: Heard;
+  files: FileTabs;
+  /** Locks the code and the list of files. */
+  setReadOnly: (isReadOnly: boolean) => void;
+}
+
+/** What a person can ask for before this is there. */
+export interface Page {
+  run(): void;
+  search(): void;
+}
+
+/** Puts the rest together; nothing is begun unless all of it could be loaded. */
+export async function complete(parts: Parts): Promise<Page> {
+  const { config, parameters, workspace, editor } = parts;
+  const preview = config.output === "document" ? await previewOf(parts) : null;
+  editor.extend(support, (path) => supportOf(path, config.language));
+  const session = new Session(config.language, workspace);
+  const output = outputOf(config);
+  new RunButton(session, output);
+  const marks = new Marks(editor, workspace);
+  new Results({ ...parts, session, output, preview, marks });
+  new Embedding({ ...parts, session, marks, preview });
+  new Menu(parts);
+  new SymbolBar(editor, workspace);
+  if (parameters.run === "load" && preview?.hungBefore !== true) void session.start();
+  return { run: () => void session.start(), search: () => editor.command(openSearchPanel) };
+}
+
+async function previewOf({ config, parameters, editor }: Parts): Promise<Preview> {
+  const { Preview } = await import("./preview/preview");
+  return new Preview({
+    parent: byId("page"),
+    url: config.previewUrl,
+    hasConsole: !parameters.hide.has("console"),
+    memoryKey: `${config.language}/${parameters.autosave}`,
+    onJump: ({ file, line, column }) => editor.jump(file, line, column),
+  });
+}
+
+function outputOf(config: PageConfig): OutputPanel {
+  const output = new OutputPanel();
+  if (config.output === "tables") output.renderStdout = tables;
+  output.isDocument = config.output === "document";
+  return output;
+}
+
+interface ResultsOptions extends Parts {
+  session: Session;
+  output: OutputPanel;
+  preview: Preview | null;
+  marks: Marks;
+}
+
+/** What is shown of a run. */
+class Results {
+  private readonly options: ResultsOptions;
+  /** What was submitted: the person may type on meanwhile. */
+  private submitted: Snapshot;
+  private sources: Sources;
+
+  constructor(options: ResultsOptions) {
+    this.options = options;
+    const { config, workspace, session, output, preview, marks, editor } = options;
+    this.submitted = workspace.snapshot();
+    this.sources = new Sources(this.submitted.entryFile, this.submitted.files);
+    const onJump = (path: string, line: number, column: number) => editor.jump(path, line, column);
+    output.renderStderr = linked({ language: config.language, sources: () => this.sources, onJump });
+    session.started.listen(() => {
+      this.submitted = workspace.snapshot();
+      this.sources = new Sources(this.submitted.entryFile, this.submitted.files);
+      marks.show([]);
+      keepingFocus(byId("results"), () => {
+        output.begin();
+        preview?.clear();
+      });
+    });
+    session.ended.listen((answer) => {
+      output.show(answer);
+      if (answer.kind === "ran") this.show(answer);
+    });
+    preview?.said.listen(({ isUncaught, text, place }) => {
+      const { files } = this.submitted;
+      const content = place === null ? undefined : files.find((file) => file.path === place.file)?.content;
+      // What was edited since has other lines.
+      if (!isUncaught || place === null || workspace.content(place.file) !== content) return;
+      const { file: path, line, column } = place;
+      marks.add({ path, line, column, severity: "error", message: text });
+    });
+  }
+
+  private show(result: RunResult): void {
+    const { config, marks, preview, input } = this.options;
+    const { entryFile, files, stdin } = this.submitted;
+    marks.show(marksOf(config.language, result, this.sources));
+    if (result.stdout !== "") preview?.show(result.stdout, { entryFile, paths: files.map((file) => file.path) });
+    const need = needsInput({ language: config.language, result, stdin, files });
+    input.ask(need === null ? null : askForInput(need));
+  }
+}
