@@ -113,6 +113,24 @@ export async function kept(frame: Frame, words: string): Promise<void> {
   await frame.waitForFunction((own) => Object.values(localStorage).some((text) => String(text).includes(own)), words);
 }
 
+/** Keeps scripts and styles back, by their paths below `/embed/`, until `release`; after `lose` they fail. */
+export async function held(page: Page, which: (path: string) => boolean) {
+  const waiting = new Set<() => void>();
+  let state: "held" | "released" | "lost" = "held";
+  const decide = (next: "released" | "lost") => {
+    state = next;
+    for (const go of waiting) go();
+    waiting.clear();
+  };
+  await page.route("**/embed/assets/*", async (route) => {
+    const path = new URL(route.request().url()).pathname.replace(/^\/embed\//, "");
+    if (which(path) && state === "held") await new Promise<void>((resolve) => waiting.add(resolve));
+    if (which(path) && state === "lost") await route.abort("internetdisconnected");
+    else await route.continue();
+  });
+  return { release: () => decide("released"), lose: () => decide("lost") };
+}
+
 /** The port that the system gave. */
 export function listening(server: Server): Promise<number> {
   return new Promise((resolve) => {

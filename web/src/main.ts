@@ -85,7 +85,9 @@ const rest = new Later(async () => {
   return complete({ config, parameters, workspace, editor, edits, notice, input, messages, files, setReadOnly });
 });
 const clicks = new AbortController();
-byId("run").addEventListener("click", () => wish("run"), { signal: clicks.signal });
+for (const [id, name] of [["run", "run"], ["menu-button", "menu"]] as const) {
+  byId(id).addEventListener("click", () => wish(name), { signal: clicks.signal });
+}
 addEventListener("online", () => isLost && load());
 if (isLost) lost();
 // After the editor has been drawn.

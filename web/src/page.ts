@@ -46,6 +46,7 @@ export interface Parts {
 export interface Page {
   run(): void;
   search(): void;
+  menu(): void;
 }
 
 /** Puts the rest together; nothing is begun unless all of it could be loaded. */
@@ -59,10 +60,14 @@ export async function complete(parts: Parts): Promise<Page> {
   const marks = new Marks(editor, workspace);
   new Results({ ...parts, session, output, preview, marks });
   new Embedding({ ...parts, session, marks, preview });
-  new Menu(parts);
+  const menu = new Menu(parts);
   new SymbolBar(editor, workspace);
   if (parameters.run === "load" && preview?.hungBefore !== true) void session.start();
-  return { run: () => void session.start(), search: () => editor.command(openSearchPanel) };
+  return {
+    run: () => void session.start(),
+    search: () => editor.command(openSearchPanel),
+    menu: () => menu.open(0),
+  };
 }
 
 async function previewOf({ config, parameters, editor }: Parts): Promise<Preview> {

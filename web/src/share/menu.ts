@@ -59,6 +59,18 @@ export class Menu {
     });
   }
 
+  /** Shows it, and puts the focus to the item with this index. */
+  open(index: number): void {
+    const { files, workspace } = this.options;
+    const isEntry = workspace.active === workspace.entryFile;
+    this.fileItems.rename.hidden = !files.canEdit;
+    this.fileItems.start.hidden = !files.canEdit || isEntry;
+    this.fileItems.remove.hidden = !files.canEdit || isEntry;
+    this.menu.hidden = false;
+    this.button.setAttribute("aria-expanded", "true");
+    this.items().at(index)?.focus();
+  }
+
   private item(label: string, act: () => void): HTMLElement {
     const item = element("button", { type: "button", role: "menuitem", tabindex: "-1" }, label);
     item.addEventListener("click", () => {
@@ -70,17 +82,6 @@ export class Menu {
 
   private items(): HTMLElement[] {
     return [...this.menu.querySelectorAll<HTMLElement>("[role=menuitem]:not([hidden])")];
-  }
-
-  private open(index: number): void {
-    const { files, workspace } = this.options;
-    const isEntry = workspace.active === workspace.entryFile;
-    this.fileItems.rename.hidden = !files.canEdit;
-    this.fileItems.start.hidden = !files.canEdit || isEntry;
-    this.fileItems.remove.hidden = !files.canEdit || isEntry;
-    this.menu.hidden = false;
-    this.button.setAttribute("aria-expanded", "true");
-    this.items().at(index)?.focus();
   }
 
   private hide(): void {

@@ -1,0 +1,122 @@
+// Most of the page comes after the editor: what a person or the embedding page
+// asks for before it is there is done when it is, and a part that could not be
+// loaded is told, and asked for again.
+
+import type { Frame, Page } from "@playwright/test";
+
+import { editorIn, ended, expect, held, test } from "./service";
+
+const isLate = (path: string) => /^assets\/(page|preview|zip)-/.test(path);
+
+/** An editor in a host page whose later parts are kept back. */
+async function early(page: Page, service: { url: string; hostPage(html: string): string }, query: string, script = "") {
+  const late = await held(page, isLate);
+  const frame = `<iframe src="${service.url}/embed?${query}" width="1000" height="600"></iframe>`;
+  await page.goto(service.hostPage(`${frame}<script>${script}</script>`), { waitUntil: "commit" });
+  const editor = await editorIn(page);
+  return { late, editor };
+}
+
+/** What is done before the rest is there, and what shows afterwards that it was done. */
+const WISHES: Readonly<Record<string, [act: (editor: Frame, page: Page) => Promise<void>, shows: (editor: Frame) => Promise<void>]>> = {
+  "the button": [
+    (editor) => editor.locator("#run").click(),
+    async (editor) => expect(editor.locator(".stdout pre")).toHaveText("early\n"),
+  ],
+  "its key": [
+    (_, page) => page.keyboard.press("Control+Enter"),
+    async (editor) => expect(editor.locator(".stdout pre")).toHaveText("early\n"),
+  ],
+  "the search": [
+    (_, page) => page.keyboard.press("Control+F"),
+    async (editor) => expect(editor.locator(".cm-search input[name=search]")).toBeFocused(),
+  ],
+  "the menu": [
+    (editor) => editor.locator("#menu-button").click(),
+    async (editor) => expect(editor.getByRole("menuitem").first()).toBeFocused(),
+  ],
+};
+
+for (const [name, [act, shows]] of Object.entries(WISHES)) {
+  test(`${name}, before it is there`, async ({ page, service, complaints }) => {
+    const { late, editor } = await early(page, service, "lang=python&autosave=off");
+    await editor.locator(".cm-content").click();
+    await page.keyboard.press("Control+A");
+    await page.keyboard.type('print("early")');
+    await act(editor, page);
+    // Held back, it cannot have been done.
+    await expect(editor.locator("#menu, .cm-search, .stdout")).toHaveCount(0);
+    late.release();
+    await shows(editor);
+    await expect(editor.locator(".cm-content")).toHaveText('print("early")');
+    expect(complaints).toEqual([]);
+  });
+}
+
+test("input that was typed before there is a run is given to it", async ({ page, service }) => {
+  const { late, editor } = await early(page, service, "lang=python&autosave=off");
+  await editor.locator(".cm-content").fill("print(input())");
+  await editor.locator("#input summary").click();
+  await editor.locator("#stdin").fill("an answer");
+  await editor.locator("#run").click();
+  late.release();
+  await expect(editor.locator(".stdout pre")).toHaveText("an answer\n");
+});
+
+test("messages that come before anybody can answer are answered", async ({ page, service }) => {
+  const script = `
+    window.answers = [];
+    addEventListener("message", (event) => answers.push(event.data));
+    document.querySelector("iframe").addEventListener("load", (event) => {
+      const tell = (message) => event.target.contentWindow.postMessage(message, "*");
+      tell({ eventType: "populateCode", language: "python", files: [{ name: "main.py", content: "print('told')" }] });
+      tell({ eventType: "triggerRun" });
+      // Forged: from this page itself, not from the one around it.
+      postMessage({ eventType: "triggerRun" }, "*");
+    });`;
+  const { late, editor } = await early(page, service, "lang=python&listenToEvents=true", script);
+  await expect(editor.locator(".cm-content")).not.toHaveText("print('told')");
+  late.release();
+  await expect(editor.locator(".cm-content")).toHaveText("print('told')");
+  await expect(editor.locator(".stdout pre")).toHaveText("told\n");
+});
+
+/** How a part that was lost is asked for again. */
+const AGAIN: Readonly<Record<string, (editor: Frame, page: Page) => Promise<void>>> = {
+  "the button of the notice": (editor) => editor.getByRole("button", { name: "Try again" }).click(),
+  "Run": (editor) => editor.locator("#run").click(),
+  "the network, which comes back": (editor) => editor.evaluate(() => void dispatchEvent(new Event("online"))),
+};
+
+for (const [name, again] of Object.entries(AGAIN)) {
+  test(`what could not be loaded is told, and loaded again by ${name}`, async ({ page, service }) => {
+    const { late, editor } = await early(page, service, "lang=web&autosave=off");
+    await editor.locator(".cm-content").fill("<p>Not lost</p>");
+    await editor.locator("#run").click();
+    late.lose();
+    await expect(editor.locator(".notice")).toContainText("The connection was lost");
+    await expect(editor.locator("#status")).toContainText("Not run");
+    await expect(editor.locator(".cm-content")).toHaveText("<p>Not lost</p>");
+    await expect(editor.locator("#menu-button")).not.toHaveAttribute("aria-controls");
+    late.release();
+    await again(editor, page);
+    await expect(editor.locator("#menu-button")).toHaveAttribute("aria-controls", "menu");
+    if (name !== "Run") await editor.locator("#run").click();
+    expect(await ended(editor)).toContain("Finished");
+    await expect(editor.frameLocator(".preview iframe").frameLocator("iframe").locator("p")).toHaveText("Not lost");
+  });
+}
+
+test("a grammar that could not be loaded is told, and loaded again", async ({ page, service }) => {
+  const late = await held(page, (path) => path.startsWith("assets/css-") || path.startsWith("assets/json-"));
+  late.lose();
+  await page.goto(`${service.url}/embed?lang=web#json=${encodeURIComponent('{"files":[{"path":"index.html","content":""},{"path":"a.json","content":"true"}]}')}`);
+  const tab = page.getByRole("tab", { name: "a.json" });
+  await tab.click();
+  await expect(page.locator(".notice")).toContainText("The connection was lost");
+  await expect(page.locator(".cm-content")).toHaveText("true");
+  await expect(page.locator(".cm-content span")).toHaveCount(0);
+  late.release();
+  await page.getByRole("button", { name: "Try again" }).click();
+  await expect(page.locator(".cm-content span").first()).toBeVisible();
+});
