@@ -146,8 +146,8 @@ describe("messages of a page that hold more than they need", () => {
 
 describe("names that every object has", () => {
   test("as endings of files", async () => {
-    expect(await grammarOf("a.constructor", "python")).toEqual([]);
-    expect(await grammarOf("a.__proto__", "python")).toEqual([]);
+    expect(await grammarOf("a.constructor")).toEqual([]);
+    expect(await grammarOf("a.__proto__")).toEqual([]);
   });
 
   test("as languages", () => {
