@@ -263,6 +263,7 @@ fn the_policies_let_through_what_is_needed_alone() {
             ("form-action", "'none'"),
             ("frame-ancestors", "*"),
             ("require-trusted-types-for", "'script'"),
+            ("trusted-types", "'none'"),
         ],
     );
     check(
@@ -277,6 +278,7 @@ fn the_policies_let_through_what_is_needed_alone() {
             ("form-action", "'none'"),
             ("frame-ancestors", "'none'"),
             ("require-trusted-types-for", "'script'"),
+            ("trusted-types", "'none'"),
         ],
     );
 }

@@ -4,6 +4,7 @@
 import { expect, test } from "vitest";
 
 import { Autosave, type AutosaveOptions } from "../src/store/autosave";
+import { keyOf } from "../src/store/edits";
 import type { Snapshot } from "../src/workspace";
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -139,4 +140,23 @@ test("full storage drops what is oldest", () => {
   expect(autosave(storage, { now: () => 3 * DAY }).find()?.snapshot).toEqual(large);
   expect(autosave(storage, { key: "page1", now: () => 3 * DAY }).find()).toBeNull();
   expect(autosave(storage, { key: "page2", now: () => 3 * DAY }).find()).not.toBeNull();
+});
+
+test("whose edits are whose", () => {
+  const [school, other] = ["https://school.example", "https://other.example"];
+  const keys = [
+    keyOf("page", school, `${school}/1`),
+    keyOf("page", school, `${school}/2`),
+    keyOf("same", school, `${school}/1`),
+    keyOf("same", other, `${other}/1`),
+    // What names nobody, and what looks like another's.
+    keyOf("same", null, ""),
+    keyOf(`${school}/1 page`, school, `${school}/3`),
+    keyOf(`${school}/1 page`, null, ""),
+  ];
+  expect(new Set(keys).size).toBe(keys.length);
+  expect(keyOf("same", school, `${school}/1`)).toBe(keyOf("same", school, `${school}/2`));
+  // A browser that does not name the embedding site.
+  expect(keyOf("same", null, `${school}/1`)).not.toBe(keyOf("same", null, `${other}/1`));
+  expect(keyOf("same", null, `${school}/1`)).toBe(keyOf("same", null, `${school}/2`));
 });

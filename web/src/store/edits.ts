@@ -109,14 +109,22 @@ export class Edits {
   private autosaveOf(starter: Snapshot): Autosave | null {
     const { language, parameters } = this.options;
     if (["", "off"].includes(parameters.autosave)) return null;
-    return new Autosave({ storage: () => localStorage, language, key: keyOf(parameters.autosave), starter });
+    return new Autosave({ storage: () => localStorage, language, key: keyHere(parameters.autosave), starter });
   }
 }
 
-/** Sites that embed the same program do not see each other's edits, nor do the pages of one, unless they say so. */
-function keyOf(autosave: string): string {
-  // Firefox has no ancestorOrigins, but keeps storage by site anyway.
-  const site = location.ancestorOrigins?.[0] ?? "";
-  const page = autosave === "page" && parent !== window ? (document.referrer.split("#", 1)[0] ?? "") : "";
+function keyHere(autosave: string): string {
+  const referrer = parent === window ? "" : document.referrer;
+  return keyOf(autosave, location.ancestorOrigins?.[0] ?? null, referrer);
+}
+
+/**
+ * Sites that embed the same program do not see each other's edits, nor do the pages of one, unless they say so. Where
+ * the browser does not name the site, the referrer does: storage is kept by the site at the top, and that can embed
+ * several that embed us.
+ */
+export function keyOf(autosave: string, embedder: string | null, referrer: string): string {
+  const site = embedder ?? (URL.canParse(referrer) ? new URL(referrer).origin : "");
+  const page = autosave === "page" ? (referrer.split("#", 1)[0] ?? "") : "";
   return [site, page, autosave].join(" ");
 }

@@ -22,7 +22,7 @@ pub(crate) fn index() -> Answer {
         "default-src 'none'; script-src 'nonce-{nonce}'; img-src data:; \
          style-src 'nonce-{nonce}'; frame-src 'self'; base-uri 'none'; \
          form-action 'none'; frame-ancestors 'none'; \
-         require-trusted-types-for 'script'"
+         trusted-types 'none'; require-trusted-types-for 'script'"
     );
     let headers = answer.headers_mut();
     if let Ok(policy) = HeaderValue::from_str(&policy) {

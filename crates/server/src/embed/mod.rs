@@ -130,8 +130,8 @@ impl Embed {
             "default-src 'none'; script-src 'self'; \
              style-src 'self' 'nonce-{nonce}'; img-src 'self' data:; \
              connect-src 'self'; base-uri 'none'; form-action 'none'; \
-             require-trusted-types-for 'script'; frame-src {}; \
-             frame-ancestors {}",
+             trusted-types 'none'; require-trusted-types-for 'script'; \
+             frame-src {}; frame-ancestors {}",
             preview::frame_source(self.preview_origin.as_ref()),
             self.frame_ancestors.as_str()
         );
