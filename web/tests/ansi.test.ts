@@ -75,10 +75,10 @@ describe("looks", () => {
 
 test("every colour can be read on both pages, and on every background", () => {
   const all = Array.from({ length: 256 }, (_, index) => indexed(index));
+  // Of each background the worst: 66,000 expectations would take seconds.
   for (const background of [PAGES.light, PAGES.dark, ...all]) {
-    for (const asked of all) {
-      expect(contrast(readable(asked, background), background)).toBeGreaterThanOrEqual(4.5);
-    }
+    const contrasts = all.map((asked) => contrast(readable(asked, background), background));
+    expect(Math.min(...contrasts), JSON.stringify(background)).toBeGreaterThanOrEqual(4.5);
   }
 });
 
