@@ -1,6 +1,13 @@
 //! Black-box tests of the server under attack: clients that are slow, many,
 //! greedy or broken, while an ordinary one asks. No image is needed.
 
+#![expect(
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a failed step fails the test, which says what it measured"
+)]
+
 #[expect(dead_code, reason = "shared with tests/api, which uses more")]
 #[path = "../api/reply.rs"]
 mod reply;

@@ -1,0 +1,87 @@
+// Output that is long: the page stays quick, says what it leaves out, and keeps
+// all of it for those who ask.
+
+import { readFileSync } from "node:fs";
+
+import { expect, test } from "./service";
+
+/** More elements than this in the output, and pages become slow. */
+const ELEMENTS = 50_000;
+
+const programs: readonly [what: string, code: string, text: string, left: RegExp | null][] = [
+  [
+    "many lines",
+    "print(*range(150_000), sep='\\n')",
+    Array.from({ length: 150_000 }, (_, n) => `${n}\n`).join(""),
+    /145,000 lines/,
+  ],
+  ["one line", "print('x' * 1_000_000)", `${"x".repeat(1_000_000)}\n`, /more characters in this line/],
+  [
+    "colours",
+    "for n in range(20_000): print(f'\\x1b[3{n % 8}m{n}\\x1b[1m!\\x1b[0m?')",
+    Array.from({ length: 20_000 }, (_, n) => `${n}!?\n`).join(""),
+    /lines/,
+  ],
+  ["colours in one line", "print('\\x1b[31ma\\x1b[32mb' * 80_000)", `${"ab".repeat(80_000)}\n`, null],
+  ["a count in its place", "for n in range(100_000): print(f'\\r{n} %', end='')\nprint()", "99999 %\n", null],
+];
+
+for (const [what, code, text, left] of programs) {
+  test(`${what}: shown in part, kept whole`, async ({ page, service, complaints }) => {
+    await page.goto(`${service.url}/embed?lang=python`);
+    const editor = page.locator(".cm-content");
+    await editor.fill(code);
+    await page.locator("#run").click();
+    await expect(page.locator("#status")).toContainText("Finished");
+    expect(await page.locator("#streams *").count()).toBeLessThan(ELEMENTS);
+    if (left !== null) await expect(page.locator("#streams")).toContainText(left);
+    // The editor goes on taking what is typed.
+    await editor.fill("# typed after it");
+    await expect(editor).toHaveText("# typed after it");
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Save" }).click();
+    expect(readFileSync(await (await download).path(), "utf8") === text).toBe(true);
+    expect(complaints).toEqual([]);
+  });
+}
+
+test("what is left out comes part by part; copying takes all", async ({ page, service, context }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.goto(`${service.url}/embed?lang=python`);
+  await page.locator(".cm-content").fill("print(*range(12_000), sep='\\n')");
+  await page.locator("#run").click();
+  const shown = page.locator(".stdout");
+  await expect(shown).toContainText("7,000 lines");
+  await expect(shown).not.toContainText("6543");
+  await shown.getByRole("button", { name: "Show more" }).click();
+  await expect(shown).toContainText("6543");
+  await expect(shown).toContainText("2,000 lines");
+  await shown.getByRole("button", { name: "Show more" }).click();
+  await expect(shown.getByRole("button", { name: "Show more" })).toHaveCount(0);
+  await page.getByRole("button", { name: "Copy", exact: true }).click();
+  await expect(page.getByRole("button", { name: "Copied" })).toBeVisible();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  expect(copied === Array.from({ length: 12_000 }, (_, n) => `${n}\n`).join("")).toBe(true);
+});
+
+test("long lines are broken, or not, as asked", async ({ page, service }) => {
+  await page.goto(`${service.url}/embed?lang=python`);
+  await page.locator(".cm-content").fill("print('word ' * 500)");
+  await page.locator("#run").click();
+  const lines = page.locator(".stdout pre");
+  const height = () => lines.evaluate((box) => box.getBoundingClientRect().height);
+  await expect(lines).toBeVisible();
+  const broken = await height();
+  await page.getByRole("button", { name: "Wrap" }).click();
+  expect(await height()).toBeLessThan(broken / 2);
+  await page.getByRole("button", { name: "Wrap" }).click();
+  expect(await height()).toBe(broken);
+});
+
+test("output that was cut off is told so", async ({ page, service }) => {
+  await page.goto(`${service.url}/embed?lang=python`);
+  await page.locator(".cm-content").fill("while True: print('more')");
+  await page.locator("#run").click();
+  await expect(page.locator("#status")).toContainText("the output is cut off");
+  await expect(page.locator(".stderr")).toContainText("Output limit exceeded: 1 MiB");
+});
