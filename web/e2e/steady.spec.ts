@@ -63,3 +63,19 @@ for (const language of ["python", "react"]) {
     expect(overflow).toBe(0);
   });
 }
+
+test("a frame that is unfolded asks for the height that it needs when it is open", async ({ page, service }) => {
+  const code = encodeURIComponent(JSON.stringify({ files: [{ content: "print(1)\n" }] }));
+  await page.goto(
+    service.hostPage(`<script>
+      const heights = [];
+      addEventListener("message", ({ data }) => data.type === "resize" && heights.push(data.payload.height));
+      </script><iframe src="${service.url}/embed?lang=python&hide=stdin#json=${code}" width="0" height="300"></iframe>`),
+  );
+  const frame = page.frames()[1];
+  await frame?.waitForSelector(".cm-content", { state: "attached" });
+  // Whatever was measured until now has been told.
+  await frame?.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  await page.locator("iframe").evaluate((element) => element.setAttribute("width", "720"));
+  await expect.poll(() => page.evaluate("heights")).toEqual([300]);
+});

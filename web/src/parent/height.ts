@@ -5,6 +5,8 @@ import type { Editor } from "../editor/editor";
 
 const LEAST = 160;
 const MOST = 10_000;
+/** A frame has no width while it is made, unfolded or photographed: what wraps in less than this is no measure. */
+const NARROWEST = 100;
 
 /** Calls `tell` with the height that is wanted, at first and when it changes. */
 export function watchHeight(editor: Editor, changed: (look: () => void) => void, tell: (height: number) => void): void {
@@ -12,6 +14,7 @@ export function watchHeight(editor: Editor, changed: (look: () => void) => void,
   let isAsked = false;
   const measure = () => {
     isAsked = false;
+    if (innerWidth < NARROWEST) return;
     const height = wantedHeight(editor);
     if (Math.abs(height - last) < 1) return;
     last = height;
