@@ -61,7 +61,7 @@ export class SymbolBar {
 }
 
 /** The symbols for the file at `path`, each once. */
-export function symbolsOf(path: string): string {
+function symbolsOf(path: string): string {
   const first = FIRST.get(endingOf(path)) ?? "";
   return [...new Set(first + ALL)].join("");
 }

@@ -104,7 +104,7 @@ export class ConsolePatch {
 }
 
 /** The stack of the caller, as the browser writes it. */
-export function stackHere(): string {
+function stackHere(): string {
   const { stack } = new Error();
   return typeof stack === "string" ? stack : "";
 }

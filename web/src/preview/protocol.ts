@@ -27,7 +27,7 @@ export type FromFrame =
   | { type: "leave"; isBackwards: boolean }
   | { type: "clear" };
 
-export const LEVELS = ["debug", "log", "info", "warn", "error"] as const;
+const LEVELS = ["debug", "log", "info", "warn", "error"] as const;
 export type Level = (typeof LEVELS)[number];
 
 /** One line of the console. */

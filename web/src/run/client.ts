@@ -84,7 +84,7 @@ export function parseExit(header: string): Exit {
 }
 
 /** Reads `queue;dur=0.1, run;dur=12.5`. */
-export function parseTimings(header: string): Record<string, number> {
+function parseTimings(header: string): Record<string, number> {
   const timings: Record<string, number> = {};
   for (const [, name = "", duration = ""] of header.matchAll(/([\w-]+)\s*;\s*dur=([\d.]+)/g)) {
     timings[name] = Number.parseFloat(duration);

@@ -9,7 +9,7 @@ export interface Pause {
 }
 
 /** A service that says `busy` is asked so often again: it may be so for the day. */
-export const MOST_BUSY = 10;
+const MOST_BUSY = 10;
 
 const USUAL_MS = 5000;
 const LONGEST_MS = 60_000;
