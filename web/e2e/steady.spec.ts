@@ -3,7 +3,7 @@
 
 import type { Page } from "@playwright/test";
 
-import { expect, test } from "./service";
+import { editorIn, expect, test } from "./service";
 
 /** Where the first lines of code begin, in their own box: without a script there is a notice above it. */
 async function lines(page: Page, selector: string) {
@@ -64,18 +64,37 @@ for (const language of ["python", "react"]) {
   });
 }
 
+/** A page that keeps the heights that its frame asks for, and shows it in this size. */
+const asking = (url: string, query: string, code: string, width: number) => {
+  const json = encodeURIComponent(JSON.stringify({ files: [{ content: code }] }));
+  return `<script>
+    const heights = [];
+    addEventListener("message", ({ data }) => data.type === "resize" && heights.push(data.payload.height));
+    </script><iframe src="${url}/embed?${query}#json=${json}" width="${width}" height="300"></iframe>`;
+};
+
 test("a frame that is unfolded asks for the height that it needs when it is open", async ({ page, service }) => {
-  const code = encodeURIComponent(JSON.stringify({ files: [{ content: "print(1)\n" }] }));
-  await page.goto(
-    service.hostPage(`<script>
-      const heights = [];
-      addEventListener("message", ({ data }) => data.type === "resize" && heights.push(data.payload.height));
-      </script><iframe src="${service.url}/embed?lang=python&hide=stdin#json=${code}" width="0" height="300"></iframe>`),
-  );
+  await page.goto(service.hostPage(asking(service.url, "lang=python&hide=stdin", "print(1)\n", 0)));
   const frame = page.frames()[1];
   await frame?.waitForSelector(".cm-content", { state: "attached" });
   // Whatever was measured until now has been told.
   await frame?.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
   await page.locator("iframe").evaluate((element) => element.setAttribute("width", "720"));
   await expect.poll(() => page.evaluate("heights")).toEqual([300]);
+});
+
+test("between a run and the one before, a frame does not ask for less", async ({ page, service }) => {
+  await page.goto(service.hostPage(asking(service.url, "lang=python", 'print("line\\n" * 30)', 720)));
+  const frame = await editorIn(page);
+  const latest = () => page.evaluate("heights.at(-1)");
+  await expect.poll(latest).toBe(300);
+  await frame.locator("#run").click();
+  await expect.poll(latest).toBeGreaterThan(600);
+  const high = await latest();
+  await frame.locator(".cm-content").fill("import time\ntime.sleep(0.3)\nprint(6 * 7)");
+  await frame.locator("#run").click();
+  await expect(frame.locator(".stdout pre")).toHaveText("42\n");
+  await expect.poll(latest).toBeLessThan(400);
+  const low = await latest();
+  expect(await page.evaluate("heights")).toEqual([300, high, low]);
 });

@@ -108,7 +108,8 @@ export class Embedding {
       workspace.filesChanged.listen(look);
       addEventListener("resize", look);
     };
-    watchHeight(editor, listen, (height) => this.bridge.emit("resize", { height }));
+    const tell = (height: number) => this.bridge.emit("resize", { height });
+    watchHeight({ editor, changed: listen, isBusy: () => session.isBusy, tell });
   }
 
   private tellChange(): void {

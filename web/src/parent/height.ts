@@ -8,15 +8,24 @@ const MOST = 10_000;
 /** A frame has no width while it is made, unfolded or photographed: what wraps in less than this is no measure. */
 const NARROWEST = 100;
 
-/** Calls `tell` with the height that is wanted, at first and when it changes. */
-export function watchHeight(editor: Editor, changed: (look: () => void) => void, tell: (height: number) => void): void {
+export interface HeightOptions {
+  editor: Editor;
+  /** Calls `look` at changes that the page does not show by itself. */
+  changed: (look: () => void) => void;
+  /** Whether a run goes on: what it will write is not there yet. */
+  isBusy: () => boolean;
+  tell: (height: number) => void;
+}
+
+/** Tells the height that is wanted, at first and when it changes; while a run goes on, only more. */
+export function watchHeight({ editor, changed, isBusy, tell }: HeightOptions): void {
   let last = 0;
   let isAsked = false;
   const measure = () => {
     isAsked = false;
     if (innerWidth < NARROWEST) return;
     const height = wantedHeight(editor);
-    if (Math.abs(height - last) < 1) return;
+    if (height === last || (height < last && isBusy())) return;
     last = height;
     tell(height);
   };
