@@ -7,10 +7,11 @@ export CARGO_TARGET_DIR
 # The explicit target is that of .cargo/config.toml.
 binary = $(CARGO_TARGET_DIR)/$(shell rustc -vV | sed -n 's/^host: //p')/release/sandpiper
 
-.PHONY: help run test check build images lint bench screenshots clean setup web deb
+.PHONY: help run test check build images lint bench screenshots clean setup web deb container \
+	test-vm
 
 help: ## say what there is
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
 
 run: build ## install what is missing, build, and serve on port 8080
 	@scripts/run $(binary)
@@ -35,6 +36,12 @@ lint: web ## format, lints and licences
 
 deb: build ## the Debian package, in this folder
 	@scripts/deb $(binary) .
+
+container: build ## the container image localhost/sandpiper, with podman
+	@scripts/container $(binary)
+
+test-vm: images ## the package, the walls and a container, in an emulated Debian 13
+	@scripts/test-vm $(binary) native php python
 
 bench: images ## measurements against other ways to do the same
 	cargo bench --package sandpiper-sandbox --bench sandbox

@@ -330,3 +330,40 @@ fn is_named(
         }
     })
 }
+
+#[test]
+fn a_container_allows_what_boxes_do() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+    let policy: toml::Table =
+        read("crates/sandbox/src/seccomp.toml").parse().unwrap();
+    let profile: serde_json::Value =
+        serde_json::from_str(&read("packaging/seccomp.json")).unwrap();
+    let allowed: Vec<&str> = profile["syscalls"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|rule| rule["action"] == "SCMP_ACT_ALLOW")
+        .flat_map(|rule| rule["names"].as_array().unwrap())
+        .map(|name| name.as_str().unwrap())
+        .collect();
+    let mut faults = Vec::new();
+    let mut compared = 0;
+    for rule in policy["rule"].as_array().unwrap() {
+        let action = rule["action"].as_str().unwrap();
+        for call in rule["calls"].as_array().unwrap() {
+            let call = call.as_str().unwrap();
+            if action == "allow" && !allowed.contains(&call) {
+                faults.push(format!("packaging/seccomp.json lacks {call}"));
+            }
+            compared += 1;
+        }
+    }
+    // What makes a box, before its own policy is in force.
+    for call in ["unshare", "setns", "mount", "pivot_root", "sethostname"] {
+        if !allowed.contains(&call) {
+            faults.push(format!("packaging/seccomp.json lacks {call}"));
+        }
+    }
+    assert!(compared > 250, "this is not the whole policy");
+    refuse(&faults);
+}
