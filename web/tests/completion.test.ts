@@ -1,6 +1,7 @@
 // What is offered while a person types, language by language.
 
 import { CompletionContext, type CompletionResult, type CompletionSource } from "@codemirror/autocomplete";
+import { ensureSyntaxTree } from "@codemirror/language";
 import { EditorState } from "@codemirror/state";
 import { describe, expect, test } from "vitest";
 
@@ -11,7 +12,11 @@ import { support, supportOf } from "../src/editor/support";
 async function offered(language: string, path: string, code: string): Promise<string[]> {
   const pos = code.indexOf("|");
   const doc = code.replace("|", "");
-  const state = EditorState.create({ doc, extensions: [support, await supportOf(path, language), await grammarOf(path)] });
+  const extensions = [support, await supportOf(path, language), await grammarOf(path)];
+  const unread = EditorState.create({ doc, extensions });
+  // It is read for 20 ms at first, which a busy machine may not give it; the next state has all that is read here.
+  ensureSyntaxTree(unread, doc.length, Infinity);
+  const { state } = unread.update({});
   const context = new CompletionContext(state, pos, false);
   const labels: string[] = [];
   for (const source of state.languageDataAt<CompletionSource>("autocomplete", pos)) {
