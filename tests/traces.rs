@@ -25,7 +25,9 @@ impl Traces {
     pub(crate) fn of(server: i32) -> Self {
         let processes = descendants(server);
         let mounts = |pid: &i32| {
-            fs::read_to_string(format!("/proc/{pid}/mountinfo")).unwrap()
+            // None of a process that has ended meanwhile.
+            fs::read_to_string(format!("/proc/{pid}/mountinfo"))
+                .unwrap_or_default()
         };
         let entries = |folder: PathBuf| {
             fs::read_dir(folder).into_iter().flatten().flatten()

@@ -298,6 +298,8 @@ test("a service that dies, and a network that is gone", async ({ page, context, 
   await expect(page.locator(".cm-content")).toContainText("time.sleep(300)");
 
   await page.goto(`${service.url}/embed?${pythonOf("print(1)")}`);
+  // What comes after the editor is there, too: else that is what is missing.
+  await expect(page.locator(".output-bar")).toBeAttached();
   await context.setOffline(true);
   await page.locator("#run").click();
   await expect(page.locator("#alert")).toHaveText(/^You are offline\. Your code is still here/);
