@@ -7,8 +7,8 @@ export CARGO_TARGET_DIR
 # The explicit target is that of .cargo/config.toml.
 binary = $(CARGO_TARGET_DIR)/$(shell rustc -vV | sed -n 's/^host: //p')/release/sandpiper
 
-.PHONY: help run test check build images lint bench screenshots clean setup web deb container \
-	test-vm
+.PHONY: help run test check build images lint bench fuzz screenshots clean setup web deb \
+	container test-vm
 
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -46,6 +46,9 @@ test-vm: images ## the package, the walls and a container, in an emulated Debian
 bench: images ## measurements against other ways to do the same
 	cargo bench --package sandpiper-sandbox --bench sandbox
 	cargo bench --package sandpiper --bench languages
+
+fuzz: web ## odd input for all that reads input, FUZZ_SECONDS=30 for each target
+	@scripts/fuzz
 
 screenshots: images ## pictures of the editor page, in every language and theme
 	@scripts/screenshots $(binary)

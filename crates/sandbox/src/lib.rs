@@ -33,6 +33,9 @@
 mod cgroup;
 mod control;
 mod error;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod host;
 mod identity;
 mod init;

@@ -21,6 +21,9 @@
 
 mod compile;
 mod embed;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod health;
 mod http;
 mod metrics;

@@ -16,7 +16,7 @@ const END: &[u8] = b"\r\n\r\n";
 
 /// Where in the client's bytes hyper is.
 #[derive(Debug)]
-pub(super) struct Heads {
+pub(crate) struct Heads {
     place: Place,
     /// The beginning of a line whose end has not come yet.
     line: Vec<u8>,
@@ -46,18 +46,18 @@ struct Head {
 }
 
 impl Heads {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let place = Place::Head(Head::default());
         Self { place, line: Vec::new(), behind: b"" }
     }
 
     /// What hyper must read before anything more of the client.
-    pub(super) fn behind(&mut self) -> &'static [u8] {
+    pub(crate) fn behind(&mut self) -> &'static [u8] {
         std::mem::take(&mut self.behind)
     }
 
     /// Takes what hyper is about to read.
-    pub(super) fn read(&mut self, mut bytes: &mut [u8]) {
+    pub(crate) fn read(&mut self, mut bytes: &mut [u8]) {
         while !bytes.is_empty() {
             let taken = match &mut self.place {
                 Place::Rest => return,

@@ -21,6 +21,8 @@ pub(crate) use answer::{
 pub(crate) use body::{BodyError, BodyMemory, RequestBody};
 pub(crate) use compression::compressed;
 pub(crate) use connection::{ClientGone, Exchange, Routes, serve, stopped};
+#[cfg(feature = "fuzzing")]
+pub(crate) use heads::Heads;
 pub(crate) use json::text as json_text;
 pub(crate) use memory::AnswerMemory;
 pub(crate) use path::decoded as decoded_path;

@@ -141,6 +141,17 @@ fn fields(body: &Bytes) -> Result<ProductFields, Failure> {
     wire::parse(&text).ok_or(Failure::NotJson)
 }
 
+/// For fuzzing: the name and the price of a body that is accepted, and the
+/// JSON that answers a PUT of it to an empty catalogue's first product.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn accepted(body: &Bytes) -> Option<(String, f64, Bytes)> {
+    let product = fields(body).ok()?;
+    let store = Store::new(u64::MAX, AnswerMemory::new(u64::MAX));
+    store.create(&ProductFields::default()).ok()?;
+    let answer = store.replace(1, &product).ok()?;
+    Some((product.name, product.price, answer))
+}
+
 /// An optional sign and ASCII digits that fit 64 bits, which is what Rust
 /// takes.
 fn id(segment: &[u8]) -> Option<i64> {

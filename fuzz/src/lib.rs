@@ -1,0 +1,81 @@
+//! What targets share: the languages of the checkout, and what a plan must be.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Component, Path};
+
+use sandpiper_languages::{Plan, Source};
+
+/// Every language of the checkout.
+pub fn sources() -> Vec<Source> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../languages");
+    let languages = fs::read_dir(folder).expect("the folder of languages");
+    languages
+        .map(|entry| {
+            let entry = entry.expect("a language's folder");
+            let mut files = BTreeMap::new();
+            read(&entry.path(), &entry.path(), &mut files);
+            let id = entry.file_name().into_string().expect("a language's id");
+            Source { id, files }
+        })
+        .collect()
+}
+
+fn read(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("a file").path();
+        if path.is_dir() {
+            read(root, &path, files);
+        } else {
+            let name = path.strip_prefix(root).expect("a path below the root");
+            let name = name.to_str().expect("a name in UTF-8").to_owned();
+            files.insert(name, fs::read(&path).expect("a file's bytes"));
+        }
+    }
+}
+
+/// Asserts what init and the kernel rely on.
+pub fn check_plan(plan: &Plan) {
+    check_paths(plan);
+    assert!(!plan.steps.is_empty());
+    for step in &plan.steps {
+        assert!(step.command[0].starts_with('/'), "{:?}", step.command);
+        for argument in &step.command {
+            assert!(!argument.contains('\0'), "{argument:?}");
+            assert!(!argument.contains("{entry}"), "{argument:?}");
+        }
+        let environment = step.environment_in(512 << 20);
+        for (at, (key, value)) in environment.iter().enumerate() {
+            assert!(!key.is_empty() && !key.contains(['=', '\0']), "{key:?}");
+            assert!(!value.contains('\0'), "{key}: {value:?}");
+            let twice = environment[..at].iter().any(|(own, _)| own == key);
+            assert!(!twice, "{key:?} twice");
+        }
+    }
+    for bytes in [plan.memory_bytes, plan.output_bytes].into_iter().flatten() {
+        assert!(bytes >= 1 << 20, "{bytes}");
+    }
+}
+
+/// Each path says one place below the working directory, and none the same.
+fn check_paths(plan: &Plan) {
+    assert!(!plan.files.is_empty());
+    for (at, file) in plan.files.iter().enumerate() {
+        let path = Path::new(&file.path);
+        let inside = path.components().all(|part| match part {
+            Component::Normal(name) => name.len() <= 255,
+            _ => false,
+        });
+        assert!(inside, "{path:?}");
+        // Nothing that components() tidies up, such as `a//b` or `a/.`.
+        let parts = file.path.split('/').count();
+        assert_eq!(path.components().count(), parts, "{path:?}");
+        assert!(!file.path.contains(char::is_control), "{path:?}");
+        assert!(file.path.len() <= 1_024, "{path:?}");
+        for other in &plan.files[..at] {
+            let other = Path::new(&other.path);
+            let clash = path.starts_with(other) || other.starts_with(path);
+            assert!(!clash, "{path:?} and {other:?}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! A `language.toml`, beside the languages that there are.
+
+#![no_main]
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use sandpiper_fuzz::{check_plan, sources};
+use sandpiper_languages::{Catalog, Source};
+
+static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(sources);
+
+/// The starters of all languages in one folder, so that any entry is there.
+static FILES: LazyLock<BTreeMap<String, Vec<u8>>> = LazyLock::new(|| {
+    let mut files = BTreeMap::new();
+    for source in SOURCES.iter() {
+        files.extend(source.files.clone());
+    }
+    files
+});
+
+fuzz_target!(|definition: &[u8]| {
+    let mut files = FILES.clone();
+    files.insert("language.toml".to_owned(), definition.to_vec());
+    let source = Source { id: "fuzzed".to_owned(), files };
+    let Ok(alone) = Catalog::load([source.clone()]) else {
+        return;
+    };
+    check(&alone);
+    let beside = SOURCES.iter().cloned().chain([source]);
+    if let Ok(all) = Catalog::load(beside) {
+        assert_eq!(all.languages().count(), SOURCES.len() + 1);
+        check(&all);
+    }
+});
+
+fn check(catalog: &Catalog) {
+    let fuzzed = catalog.find("FUZZED").expect("its id");
+    assert!(!fuzzed.name().trim().is_empty());
+    let image = fuzzed.image();
+    assert!(
+        !image.is_empty() && !image.contains(['/', '.', '\0']),
+        "{image:?}"
+    );
+    for alias in fuzzed.aliases() {
+        let found = catalog.find(alias).expect("its alias");
+        assert_eq!(found.id(), "fuzzed", "{alias:?}");
+        assert_eq!(catalog.nearest(alias).expect("it").id(), "fuzzed");
+    }
+    for extension in fuzzed.extensions() {
+        let found = catalog.by_extension(extension).expect("its extension");
+        assert_eq!(found.id(), "fuzzed", "{extension:?}");
+    }
+    let starter = catalog.starter("fuzzed").expect("its starter");
+    let plan = catalog.plan(&starter.submission);
+    check_plan(&plan);
+    assert!(fuzzed.takes_stdin() || plan.stdin.is_empty());
+}
