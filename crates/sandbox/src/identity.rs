@@ -196,6 +196,8 @@ fn write_as(
     write: impl FnOnce() -> io::Result<()>,
 ) -> io::Result<()> {
     let root = Uid::ROOT;
+    // The kernel forgets it when the effective user changes.
+    let at_parents_end = rustix::process::parent_process_death_signal()?;
     let mut rights = rustix::thread::capabilities(None)?;
     set_thread_res_uid(root, Uid::from_raw(owner), root)?;
     // Another effective user than root has none until it takes them; the
@@ -206,6 +208,7 @@ fn write_as(
         .and_then(|()| write());
     // All of root's rights come back with it.
     set_thread_res_uid(root, root, root)?;
+    rustix::process::set_parent_process_death_signal(at_parents_end)?;
     written
 }
 
