@@ -22,6 +22,9 @@ const LOOK_AT_IMAGES: Duration = Duration::from_secs(1);
 /// When a client may come back for a language whose image is being built.
 const BUILDING_RETRY: Duration = Duration::from_secs(10);
 
+/// When a client may come back where the host was short of something.
+const SHORTAGE_RETRY: Duration = Duration::from_secs(5);
+
 /// What a client reads where no box can be made; the reason is in the log.
 const NO_HOST: &str = "this host has no safe sandbox: the operator's log says \
                        why, and `sandpiper doctor` how to mend it";
@@ -44,7 +47,8 @@ pub struct Settings {
 /// Why a submission was not run. The text is for the client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// More work is waiting than the queue holds, or the wait was too long.
+    /// More work is waiting than the queue holds, the wait was too long, or
+    /// the host is short of what a box needs.
     #[error("{message}")]
     Busy {
         /// What the client reads.
@@ -220,7 +224,7 @@ impl Shared {
         run.await.map_err(|error| {
             tracing::error!(%language, %error, "the sandbox failed");
             // An image that is gone is told as what it is.
-            self.rootfs(&image).err().unwrap_or(Refusal::Failed)
+            self.rootfs(&image).err().unwrap_or_else(|| failed(&error))
         })
     }
 
@@ -336,6 +340,17 @@ async fn watch_images(shared: Weak<Shared>) {
 
 fn busy(full: Full) -> Refusal {
     Refusal::Busy { message: full.to_string(), retry_after: full.retry_after }
+}
+
+/// What a client is told when no box could be made, or one was lost.
+fn failed(error: &SandboxError) -> Refusal {
+    if !error.is_shortage() {
+        return Refusal::Failed;
+    }
+    Refusal::Busy {
+        message: "this server is short of resources; come back".to_owned(),
+        retry_after: SHORTAGE_RETRY,
+    }
 }
 
 fn shortened(text: &str) -> &str {

@@ -13,10 +13,21 @@ pub struct SandboxError {
     pub cause: io::Error,
 }
 
+/// What system calls say when more cannot be had now.
+const SHORTAGES: [i32; 5] =
+    [libc::EMFILE, libc::ENFILE, libc::EAGAIN, libc::ENOMEM, libc::ENOSPC];
+
 /// The crate's result.
 pub type Result<T> = std::result::Result<T, SandboxError>;
 
 impl SandboxError {
+    /// Whether the host, or this server, had too little of something for the
+    /// moment: descriptors, processes, memory, places for control groups.
+    pub fn is_shortage(&self) -> bool {
+        let number = self.cause.raw_os_error();
+        number.is_some_and(|number| SHORTAGES.contains(&number))
+    }
+
     pub(crate) fn new(step: impl Into<String>, cause: io::Error) -> Self {
         Self { step: step.into(), cause }
     }

@@ -83,8 +83,15 @@ impl Host {
         let name = instance.group_name();
         let top = Top::make(&name, settings.cgroup.as_deref())?;
         let boxes = settings.boxes.clamp(1, MOST_SLOTS);
-        let prepared = instance.record(&top.folders()).and_then(|()| {
-            let source = Source::find(instance.number)?;
+        if let Err(error) = instance.record(&top.folders()) {
+            // No reason not to serve, such as a full /run.
+            tracing::warn!(
+                %error,
+                "cannot write down which control groups are this server's: \
+                 should it be killed, only a start in the same place finds them"
+            );
+        }
+        let prepared = Source::find(instance.number).and_then(|source| {
             let slots = source.make_slots(boxes)?;
             Ok((source, slots, seccomp::program()?))
         });

@@ -3,7 +3,7 @@
 
 use std::future::pending;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
@@ -193,9 +193,7 @@ async fn overflowed(mut overflow: watch::Receiver<bool>) {
 /// it cannot tell.
 async fn out_of_memory(group: &Group) {
     let watched = match group.out_of_memory() {
-        Some(OutOfMemory::V1(event, _)) => {
-            changed(event, Interest::READABLE, || true).await
-        }
+        Some(OutOfMemory::V1(event, _)) => killed_v1(event, group).await,
         // The file raises an exceptional condition at every change, such as a
         // process that was throttled: only a kill is the end.
         Some(OutOfMemory::V2(events)) => {
@@ -207,6 +205,26 @@ async fn out_of_memory(group: &Group) {
     if let Err(error) = watched {
         tracing::error!(%error, "cannot watch a box's memory");
         pending::<()>().await;
+    }
+}
+
+/// Resolves when the kernel has killed in this group. The event comes just
+/// before that, and to every group below the one whose memory is spent: in a
+/// small container to all boxes, though only one of them loses a program.
+async fn killed_v1(event: &OwnedFd, group: &Group) -> io::Result<()> {
+    /// Together far longer than the kernel takes to choose.
+    const LOOKS_MS: [u64; 5] = [0, 1, 10, 100, 1_000];
+    loop {
+        changed(event, Interest::READABLE, || true).await?;
+        // Before the looks: what happens meanwhile is another event. It never
+        // blocks.
+        let _ = rustix::io::read(event, &mut [0_u8; 8]);
+        for pause in LOOKS_MS.map(Duration::from_millis) {
+            sleep(pause).await;
+            if group.killed_for_memory() {
+                return Ok(());
+            }
+        }
     }
 }
 

@@ -51,6 +51,9 @@ where
         .with_max_level(LevelFilter::from_level(level))
         .with_writer(writer)
         .with_ansi(is_terminal)
+        // It would be told on standard error, in a way that panics where that
+        // takes nothing either, as when both are one full disk.
+        .log_internal_errors(false)
         .with_target(false);
     match format {
         LogFormat::Text => log.finish().try_init()?,

@@ -35,6 +35,9 @@ pub struct Server {
 impl Server {
     /// A server with no products yet.
     pub fn new(engine: Engine, settings: Settings) -> Self {
+        // A static program's first random number opens a file, which then stays
+        // open: later there may be no descriptor for it.
+        let _: u64 = rand::random();
         let places = settings.places();
         Self { app: Arc::new(App::new(engine, settings)), places }
     }
