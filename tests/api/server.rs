@@ -1,5 +1,6 @@
 //! The program under test, on a port of the system's choice.
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -19,7 +20,9 @@ pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) admin: SocketAddr,
     process: Child,
-    /// What it logged since it listens.
+    /// What it logged until it listened.
+    pub(crate) begun: String,
+    /// What it logged since.
     log: Arc<Mutex<String>>,
     _data: Option<TempDir>,
 }
@@ -44,10 +47,23 @@ impl Server {
     /// Starts with these flags and the operator's data folder, or another
     /// that goes with the server.
     pub(crate) fn spawn(flags: &[&str], data: Option<TempDir>) -> Self {
+        Self::spawn_under(&[], flags, data)
+    }
+
+    /// The same, started by a command that becomes the command behind it, as
+    /// env(1) and nice(1) do.
+    pub(crate) fn spawn_under(
+        starter: &[&str],
+        flags: &[&str],
+        data: Option<TempDir>,
+    ) -> Self {
         // The kernel ends the server with the thread that started it, so that
         // it cannot outlive a test process that has no chance to end it.
-        let mut process = Command::new("setpriv")
-            .args(["--pdeathsig", "TERM", env!("CARGO_BIN_EXE_sandpiper")])
+        let follow = ["setpriv", "--pdeathsig", "TERM"];
+        let words = [starter, &follow].concat();
+        let mut process = Command::new(words[0])
+            .args(&words[1..])
+            .arg(program())
             .args(["serve", "--listen", "127.0.0.1:0"])
             .args(["--admin-listen", "127.0.0.1:0"])
             .args(flags)
@@ -56,8 +72,10 @@ impl Server {
             .expect("the program starts");
         let output = process.stdout.take().expect("a pipe");
         let mut output = BufReader::new(output);
-        let address = announced(&mut output, "listening on http://");
-        let admin = announced(&mut output, "metrics on http://");
+        let mut begun = String::new();
+        let address =
+            announced(&mut output, "listening on http://", &mut begun);
+        let admin = announced(&mut output, "metrics on http://", &mut begun);
         let log = Arc::new(Mutex::new(String::new()));
         let kept = Arc::clone(&log);
         // Ends with the server.
@@ -68,7 +86,7 @@ impl Server {
                 log.push('\n');
             }
         });
-        Self { address, admin, process, log, _data: data }
+        Self { address, admin, process, begun, log, _data: data }
     }
 
     /// Lets the server end, and gives what it logged since it listens.
@@ -158,6 +176,14 @@ impl Server {
     }
 }
 
+/// The program: the one that was built with the tests, or a copy for a user
+/// who cannot reach that.
+#[expect(clippy::disallowed_methods, reason = "chosen by whoever runs tests")]
+pub(crate) fn program() -> OsString {
+    std::env::var_os("SANDPIPER_TEST_PROGRAM")
+        .unwrap_or_else(|| env!("CARGO_BIN_EXE_sandpiper").into())
+}
+
 /// Connects with a bound on every read and write.
 pub(crate) fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).expect("the server listens");
@@ -174,12 +200,15 @@ impl Drop for Server {
     }
 }
 
-/// The address behind `words` in the server's log.
-fn announced(log: &mut impl BufRead, words: &str) -> SocketAddr {
-    let mut seen = String::new();
+/// The address behind `words` in the server's log, which is added to `seen`.
+fn announced(
+    log: &mut impl BufRead,
+    words: &str,
+    seen: &mut String,
+) -> SocketAddr {
     loop {
         let before = seen.len();
-        let count = log.by_ref().take(4096).read_line(&mut seen);
+        let count = log.by_ref().take(4096).read_line(seen);
         assert!(count.is_ok_and(|count| count > 0), "no {words:?} in {seen}");
         let Some((_, rest)) = seen[before..].split_once(words) else {
             continue;

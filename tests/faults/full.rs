@@ -1,0 +1,111 @@
+//! Places that are full: temporary files, the folder of locks, the log.
+
+use libtest_mimic::Completion;
+
+use crate::Fault;
+use crate::killed::{parent, process};
+use crate::servers::server::program;
+use crate::servers::{
+    Reply, Server, assert_serves, assert_told, at_rest, compile, eventually,
+    kill, python, send, sleeper, start, start_under,
+};
+
+pub(crate) const FAULTS: &[(&str, Fault)] = &[
+    ("full/temporary-folders", temporary_folders),
+    ("full/run-folder", run_folder),
+    ("full/run-folder-without-inodes", run_folder_without_inodes),
+    ("full/log", log),
+];
+
+/// Starts what comes behind in mounts of its own, in which `$1` is a small
+/// file system that `$2` fills, but for the program, where that is there.
+const IN_MOUNTS: &str = r#"
+    set -eu; place=$1 fill=$2 size=$3 program=$4; shift 4
+    exec 9<"$program"
+    mkdir -p "$place"; mount -t tmpfs -o "$size" none "$place"
+    if [ ! -e "$program" ]; then
+        mkdir -p "${program%/*}"; : >"$program"
+        mount --no-canonicalize --bind /proc/self/fd/9 "$program"
+    fi
+    exec 9<&-; cd "$place"; $fill 2>/dev/null || true; cd /; exec "$@""#;
+
+const BYTES: &str = "dd if=/dev/zero of=filling bs=64k";
+const NAMES: &str = "touch 1 2 3 4 5 6 7 8 9";
+
+/// A server for which `place` is full.
+fn start_with_full(place: &str, fill: &str, size: &str) -> Server {
+    let starter = ["unshare", "--mount", "--propagation=private", "sh", "-c"];
+    let program = program();
+    let program = program.to_str().unwrap();
+    let script = [IN_MOUNTS, "sh", place, fill, size, program];
+    let starter = [&starter[..], &script].concat();
+    let flags = ["--languages=python", "--compile-rate-limit=0"];
+    Server::spawn_under(&starter, &flags, None)
+}
+
+/// A running server keeps no file anywhere.
+fn temporary_folders() -> Completion {
+    if let Some(not_seen) = crate::needs_root() {
+        return not_seen;
+    }
+    for place in ["/tmp", "/var/tmp", "/dev/shm"] {
+        let server = start_with_full(place, BYTES, "size=256k");
+        server.wait_until_ready();
+        assert_serves(&server);
+        at_rest(&server);
+    }
+    Completion::Completed
+}
+
+/// What cannot be written down is which groups are the server's.
+fn run_folder() -> Completion {
+    if let Some(not_seen) = crate::needs_root() {
+        return not_seen;
+    }
+    let server = start_with_full("/run/sandpiper", BYTES, "size=256k");
+    server.wait_until_ready();
+    assert_serves(&server);
+    let told = "No space left on device";
+    assert!(server.begun.contains(told), "{}", server.begun);
+    Completion::Completed
+}
+
+/// There is no lock to hold: nothing runs, everything else goes on.
+fn run_folder_without_inodes() -> Completion {
+    if let Some(not_seen) = crate::needs_root() {
+        return not_seen;
+    }
+    let server = start_with_full("/run/sandpiper", NAMES, "nr_inodes=5");
+    eventually("the engine has looked", || {
+        server.ask("GET", "/readyz").text().contains("broken")
+    });
+    let refused = compile(&server, &python("print(1)"));
+    refused.assert_failure_about(503, &["no safe sandbox", "doctor"]);
+    for path in ["/products", "/embed?lang=python", "/healthz"] {
+        assert_eq!(server.ask("GET", path).status, 200, "{path}");
+    }
+    let told = "No space left on device";
+    assert!(server.begun.contains(told), "{}", server.begun);
+    drop(server);
+    // It was the folder: the next start has it.
+    assert_serves(&start(&[]));
+    Completion::Completed
+}
+
+/// A log that takes nothing any more costs the log alone: standard output is
+/// a pipe whose reader ends, standard error is full.
+fn log() -> Completion {
+    let script = "exec \"$@\" > >(sed '/metrics on/q') 2>/dev/full";
+    let starter = ["bash", "-c", script, "bash"];
+    let server = start_under(&starter, &["--languages=python"], None);
+    for _ in 0..3 {
+        // Worth a line.
+        let (file, request) = sleeper("log");
+        let mut run = send(&server, &request, 1);
+        eventually("the program runs", || process(&server, &file).is_some());
+        kill(parent(process(&server, &file).unwrap()));
+        assert_told(&Reply::read(&mut run), 500);
+        assert_serves(&server);
+    }
+    Completion::Completed
+}

@@ -1,0 +1,196 @@
+//! Parts of a server that are killed: all of it amid 50 runs, one of its two
+//! processes, one box's init. What is left goes at once or at the next start.
+
+use std::fs;
+use std::net::TcpStream;
+
+use libtest_mimic::Completion;
+use serde_json::Value;
+
+use crate::Fault;
+use crate::holdings::Holdings;
+use crate::servers::{
+    Reply, Server, assert_serves, assert_told, at_rest, eventually, kill,
+    program, python, send, serving, sleeper, start, start_under,
+};
+use crate::traces::{descendants, watched};
+
+pub(crate) const FAULTS: &[(&str, Fault)] = &[
+    ("killed/server-amid-50-runs", all_amid_50_runs),
+    ("killed/serving-process", serving_process),
+    ("killed/root-process", root_process),
+    ("killed/pid-1-of-a-box", pid_1),
+    ("killed/outer-half-of-init", outer_half),
+    ("killed/starter-of-the-server", starter),
+];
+
+const LONG: [&str; 3] =
+    ["--run-wall-time=600s", "--run-cpu-time=600s", "--drain-time=1s"];
+
+fn all_amid_50_runs() -> Completion {
+    let flags = |boxes| ["--languages=python,c,php,java", boxes];
+    let flags = [&flags("--boxes=50")[..], &LONG].concat();
+    let server = start_under(&[], &flags, None);
+    let runs: Vec<TcpStream> =
+        (1..).zip(mixed()).map(|(n, run)| send(&server, &run, n)).collect();
+    assert_eq!(runs.len(), 50);
+    // In most boxes a program runs, in others a compiler, or nothing yet.
+    eventually("half of the boxes run a program", || {
+        programs(&server).len() >= 25
+    });
+    let held = Holdings::of(&server);
+    assert!(held.processes() > 75, "{}", held.processes());
+    let serving = serving(&server);
+    kill(server.pid());
+    if serving != server.pid() {
+        kill(serving);
+    }
+    drop(server);
+    held.await_end();
+    let next = start_under(&[], &flags, None);
+    assert_serves(&next);
+    held.await_groups_end();
+    drop(next);
+    held.assert_no_files();
+    drop(runs);
+    Completion::Completed
+}
+
+/// Fifty programs: most sleep, some spin, some have to be compiled first.
+fn mixed() -> impl Iterator<Item = Value> {
+    let sleeping = [
+        ("python", "main.py", "import time\ntime.sleep(1000)"),
+        ("php", "main.php", "<?php sleep(1000);"),
+        (
+            "c",
+            "main.c",
+            "#include <unistd.h>\nint main(void) { fork(); sleep(1000); }",
+        ),
+        (
+            "java",
+            "Main.java",
+            "class Main { public static void main(String[] a) throws Exception \
+             { Thread.sleep(1000000); } }",
+        ),
+    ];
+    let spinning = ("python", "main.py", "import os\nos.fork()\nwhile 1: pass");
+    let count = [26, 10, 8, 2];
+    let sleeping = sleeping.into_iter().zip(count);
+    sleeping
+        .flat_map(|(each, count)| std::iter::repeat_n(each, count))
+        .chain(std::iter::repeat_n(spinning, 4))
+        .map(|(language, file, source)| program(language, file, source))
+}
+
+/// Processes in boxes that are none of ours.
+fn programs(server: &Server) -> Vec<i32> {
+    let all = descendants(server.pid()).into_iter();
+    all.filter(|pid| {
+        let name = fs::read_to_string(format!("/proc/{pid}/comm"));
+        name.is_ok_and(|name| !name.contains("sandpiper") && name != "exe\n")
+    })
+    .collect()
+}
+
+/// Only the one that serves: the one that stayed root clears away at once.
+fn serving_process() -> Completion {
+    one_of_two(|server| kill(serving(server)), true)
+}
+
+/// Only the one that stayed root: the other ends by itself.
+fn root_process() -> Completion {
+    one_of_two(|server| kill(server.pid()), false)
+}
+
+fn one_of_two(fault: impl Fn(&Server), cleared: bool) -> Completion {
+    if let Some(not_seen) = crate::needs_root() {
+        return not_seen;
+    }
+    let server = start(&LONG);
+    let (file, request) = sleeper("one-of-two");
+    let run = send(&server, &request, 1);
+    eventually("the program runs", || process(&server, &file).is_some());
+    let held = Holdings::of(&server);
+    fault(&server);
+    held.await_end();
+    if cleared {
+        held.await_groups_end();
+        held.assert_no_files();
+    }
+    drop(server);
+    let next = start(&[]);
+    assert_serves(&next);
+    held.await_groups_end();
+    drop(next);
+    held.assert_no_files();
+    drop(run);
+    Completion::Completed
+}
+
+/// The process of the server's that was started with this file.
+pub(crate) fn process(server: &Server, file: &str) -> Option<i32> {
+    descendants(server.pid()).into_iter().find(|pid| {
+        let arguments = fs::read(format!("/proc/{pid}/cmdline"));
+        arguments.is_ok_and(|it| String::from_utf8_lossy(&it).contains(file))
+    })
+}
+
+fn pid_1() -> Completion {
+    part_of_a_box(parent)
+}
+
+fn outer_half() -> Completion {
+    part_of_a_box(|program| parent(parent(program)))
+}
+
+/// Kills a part of a box: its client is told, the run beside it goes on, and
+/// nothing of the box stays.
+fn part_of_a_box(part: impl Fn(i32) -> i32) -> Completion {
+    let server = start(&LONG);
+    assert_serves(&server);
+    let before = at_rest(&server);
+    let groups = watched(server.pid(), || {
+        let (file, request) = sleeper("part-of-a-box");
+        let mut hit = send(&server, &request, 1);
+        let beside = "import sys\nprint(sys.stdin.read())\n\
+                      import time; time.sleep(2)\nprint('whole')";
+        let mut beside = send(&server, &python(beside), 2);
+        eventually("the program runs", || process(&server, &file).is_some());
+        kill(part(process(&server, &file).unwrap()));
+        assert_told(&Reply::read(&mut hit), 500);
+        let whole = Reply::read(&mut beside);
+        assert!(whole.text().contains("whole"), "{whole:?}");
+    });
+    assert!(!groups.is_empty(), "no control group was seen");
+    assert_serves(&server);
+    assert_eq!(at_rest(&server), before);
+    eventually("its groups are removed", || {
+        !groups.iter().any(|group| group.exists())
+    });
+    Completion::Completed
+}
+
+pub(crate) fn parent(pid: i32) -> i32 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+    line.unwrap().trim().parse().unwrap()
+}
+
+/// A server ends with whoever started it and asked for that, as the thread
+/// of a test does.
+fn starter() -> Completion {
+    let started = std::thread::spawn(|| {
+        let server = start(&LONG);
+        let (file, request) = sleeper("starter");
+        let run = send(&server, &request, 1);
+        eventually("the program runs", || process(&server, &file).is_some());
+        (Holdings::of(&server), server, run)
+    });
+    let (held, server, run) = started.join().unwrap();
+    held.await_end();
+    held.await_groups_end();
+    drop(server);
+    held.assert_no_files();
+    drop(run);
+    Completion::Completed
+}

@@ -1,0 +1,162 @@
+//! Things that are taken away while the server serves, and brought back: its
+//! images, the right to make control groups.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use libtest_mimic::Completion;
+use tempfile::TempDir;
+
+use crate::Fault;
+use crate::holdings::Holdings;
+use crate::image_folder::image_folder;
+use crate::killed::process;
+use crate::servers::{
+    Reply, assert_serves, assert_told, at_rest, compile, eventually, python,
+    send, sleeper, start, start_under,
+};
+
+pub(crate) const FAULTS: &[(&str, Fault)] = &[
+    ("missing/image", image),
+    ("missing/all-images", all_images),
+    ("missing/control-groups", control_groups),
+];
+
+/// A data folder of the operator's Python image alone, under a path of its
+/// own.
+struct Images {
+    data: TempDir,
+    images: Vec<PathBuf>,
+}
+
+impl Images {
+    fn copy() -> Self {
+        let data = tempfile::tempdir().unwrap();
+        // Root's server reads it as another user.
+        let readable = Permissions::from_mode(0o755);
+        fs::set_permissions(data.path(), readable).unwrap();
+        let folder = data.path().join("images");
+        fs::create_dir(&folder).unwrap();
+        let mut images = Vec::new();
+        for entry in fs::read_dir(image_folder()).unwrap().flatten() {
+            let own = folder.join(entry.file_name());
+            let is_python =
+                entry.file_name().to_string_lossy().starts_with("python-");
+            if !is_python || !entry.path().join("manifest.json").exists() {
+                continue;
+            }
+            fs::create_dir(&own).unwrap();
+            fs::copy(
+                entry.path().join("manifest.json"),
+                own.join("manifest.json"),
+            )
+            .unwrap();
+            symlink(entry.path().join("rootfs"), own.join("rootfs")).unwrap();
+            images.push(own);
+        }
+        assert!(!images.is_empty(), "the images are needed: `make images`");
+        Self { data, images }
+    }
+}
+
+fn image() -> Completion {
+    let Images { data, images } = Images::copy();
+    let aside = data.path().join("aside");
+    fs::create_dir(&aside).unwrap();
+    let away = |image: &PathBuf| aside.join(image.file_name().unwrap());
+    taken_away(
+        data,
+        || images.iter().for_each(|it| fs::rename(it, away(it)).unwrap()),
+        || images.iter().for_each(|it| fs::rename(away(it), it).unwrap()),
+    )
+}
+
+fn all_images() -> Completion {
+    let Images { data, .. } = Images::copy();
+    let (images, aside) =
+        (data.path().join("images"), data.path().join("aside"));
+    taken_away(
+        data,
+        || fs::rename(&images, &aside).unwrap(),
+        || fs::rename(&aside, &images).unwrap(),
+    )
+}
+
+/// A run that has begun has its image, later ones are told, and all is well
+/// when it is back.
+fn taken_away(
+    data: TempDir,
+    take: impl Fn(),
+    bring_back: impl Fn(),
+) -> Completion {
+    let folder = format!("--data-dir={}", data.path().display());
+    let flags = ["--languages=python", "--allow-missing-limits", &folder];
+    let server = start_under(&[], &flags, Some(data));
+    assert_serves(&server);
+    let before = at_rest(&server);
+    for _ in 0..2 {
+        let running = "import time\ntime.sleep(3)\n\
+                       import decimal\nprint('whole')";
+        let mut running = send(&server, &python(running), 1);
+        eventually("it runs", || process(&server, "main.py").is_some());
+        take();
+        let hello = python("print(1)");
+        // Within a second of it, the engine has not looked yet.
+        assert_told_why(&compile(&server, &hello), "");
+        eventually("the engine has looked", || {
+            server.ask("GET", "/readyz").status == 503
+        });
+        let words = "its image has not been built";
+        assert_told_why(&compile(&server, &hello), words);
+        assert_eq!(server.ask("GET", "/products").status, 200);
+        let reply = Reply::read(&mut running);
+        reply.assert_json(200, r#"{"stdout":"whole\n","stderr":""}"#);
+        bring_back();
+        eventually("the engine has looked", || {
+            server.ask("GET", "/readyz").status == 200
+        });
+        assert_serves(&server);
+    }
+    assert_eq!(at_rest(&server), before);
+    Completion::Completed
+}
+
+fn assert_told_why(reply: &Reply, words: &str) {
+    reply.assert_failure_about(503, &[words]);
+    assert!(!reply.text().contains('/'), "{reply:?}");
+}
+
+/// The groups of a server's boxes cannot be made: nothing runs without limits,
+/// and what runs already goes on.
+fn control_groups() -> Completion {
+    let server = start(&["--run-wall-time=600s"]);
+    assert_serves(&server);
+    let before = at_rest(&server);
+    let (file, request) = sleeper("groups");
+    let run = send(&server, &request, 1);
+    eventually("the program runs", || process(&server, &file).is_some());
+    let held = Holdings::of(&server);
+    let above = held.groups.keys().map(|group| group.parent().unwrap());
+    let above: Vec<&Path> = above.collect();
+    let set = |mode| {
+        for folder in &above {
+            let mode = Permissions::from_mode(mode);
+            fs::set_permissions(folder, mode).unwrap();
+        }
+    };
+    set(0o555);
+    for _ in 0..5 {
+        let reply = compile(&server, &python("print(1)"));
+        assert_told(&reply, 500);
+    }
+    assert!(process(&server, &file).is_some(), "the one that ran was hit");
+    set(0o755);
+    assert_serves(&server);
+    drop(run);
+    assert_eq!(at_rest(&server), before);
+    held.await_groups_end();
+    let log = server.into_log();
+    assert!(log.contains("make group"), "{log}");
+    Completion::Completed
+}

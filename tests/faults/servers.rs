@@ -1,0 +1,152 @@
+//! Servers that faults happen to, and what is sent to them.
+
+#[path = "../api/reply.rs"]
+#[allow(dead_code, reason = "shared with the api tests, which use more")]
+mod reply;
+#[path = "../api/server.rs"]
+#[allow(dead_code, reason = "shared with the api tests, which use more")]
+pub(crate) mod server;
+
+use std::fs;
+use std::io::Write;
+use std::net::TcpStream;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+pub(crate) use reply::Reply;
+pub(crate) use server::Server;
+
+use crate::traces::Traces;
+
+/// Longer than anything takes that happens at all; reached only by a failure.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A server of Python alone, ready, with further flags.
+pub(crate) fn start(flags: &[&str]) -> Server {
+    start_under(&[], &[&["--languages=python"], flags].concat(), None)
+}
+
+/// A ready server with these flags; see [`Server::spawn_under`].
+pub(crate) fn start_under(
+    starter: &[&str],
+    flags: &[&str],
+    data: Option<TempDir>,
+) -> Server {
+    let usual = [
+        "--compile-rate-limit=0",
+        "--trusted-proxy=127.0.0.1",
+        "--queue-wait=120s",
+    ];
+    let flags = [&usual, flags].concat();
+    let server = Server::spawn_under(starter, &flags, data);
+    server.wait_until_ready();
+    server
+}
+
+/// A program of one file.
+pub(crate) fn program(language: &str, file: &str, source: &str) -> Value {
+    json!({
+        "language": language,
+        "entryFile": file,
+        "files": [{"path": file, "content": source}],
+    })
+}
+
+pub(crate) fn python(source: &str) -> Value {
+    program("python", "main.py", source)
+}
+
+/// A Python program that sleeps longer than any test. The name of its file is
+/// its own, so that its process can be found.
+pub(crate) fn sleeper(name: &str) -> (String, Value) {
+    let file = format!("{name}-{}.py", std::process::id());
+    let source = "import time\ntime.sleep(1000)";
+    (file.clone(), program("python", &file, source))
+}
+
+pub(crate) fn compile(server: &Server, request: &Value) -> Reply {
+    let json = ["Content-Type: application/json"];
+    server.send("POST", "/api/compile", &json, request.to_string())
+}
+
+/// Sends a request of `client`, whose answer is not read yet.
+pub(crate) fn send(server: &Server, request: &Value, client: u8) -> TcpStream {
+    let request = request.to_string();
+    let mut connection = server.connect();
+    write!(
+        connection,
+        "POST /api/compile HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+         X-Forwarded-For: 192.0.2.{client}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{request}",
+        request.len()
+    )
+    .unwrap();
+    connection
+}
+
+/// Fails unless products, the editor and programs are right.
+pub(crate) fn assert_serves(server: &Server) {
+    for path in ["/products", "/embed?lang=python", "/healthz"] {
+        assert_eq!(server.ask("GET", path).status, 200, "{path}");
+    }
+    let reply = compile(server, &python("print(6 * 7)"));
+    reply.assert_json(200, r#"{"stdout":"42\n","stderr":""}"#);
+}
+
+/// Fails unless this tells the client that the service failed, whether to come
+/// back, and nothing of the inside.
+pub(crate) fn assert_told(reply: &Reply, status: u16) {
+    reply.assert_failure_about(status, &[]);
+    let text = reply.text();
+    for inside in ["/", "errno", "os error", "cgroup", "spawn", "init"] {
+        assert!(!text.contains(inside), "{text} tells of {inside}");
+    }
+    let waits = reply.header("retry-after").is_some();
+    assert_eq!(waits, status == 503, "{reply:?}");
+}
+
+/// The process that serves: as root the only child of the one that was
+/// started, which stays root.
+pub(crate) fn serving(server: &Server) -> i32 {
+    let pid = server.pid();
+    if !rustix::process::geteuid().is_root() {
+        return pid;
+    }
+    children(pid)[0]
+}
+
+/// The children of a process's first thread.
+fn children(pid: i32) -> Vec<i32> {
+    let path = format!("/proc/{pid}/task/{pid}/children");
+    let text = fs::read_to_string(path).unwrap();
+    text.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
+}
+
+pub(crate) fn kill(pid: i32) {
+    kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+}
+
+/// Waits for something that happens soon, or fails.
+pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "never: {what}");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+/// What there is while the server does nothing.
+pub(crate) fn at_rest(server: &Server) -> Traces {
+    let mut rest = Traces::of(server.pid());
+    let usual = if rustix::process::geteuid().is_root() { 2 } else { 1 };
+    eventually("the server has no box", || {
+        sleep(Duration::from_millis(100));
+        let before = std::mem::replace(&mut rest, Traces::of(server.pid()));
+        before == rest && rest.processes.len() == usual
+    });
+    rest
+}

@@ -1,0 +1,239 @@
+//! A server that is short of something: descriptors, processes, memory. What
+//! needs it is refused, and served again as soon as there is enough.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
+
+use libtest_mimic::Completion;
+
+use crate::Fault;
+use crate::servers::{
+    Reply, Server, assert_serves, assert_told, at_rest, compile, eventually,
+    python, send, serving, start, start_under,
+};
+
+pub(crate) const FAULTS: &[(&str, Fault)] = &[
+    ("short/no-descriptor", no_descriptor),
+    ("short/few-descriptors", few_descriptors),
+    ("short/descriptors-for-the-first-page", first_page),
+    ("short/no-process", no_process),
+    ("short/memory", memory),
+];
+
+/// A soft limit of the process that serves, until this is dropped.
+struct Lowered {
+    pid: i32,
+    resource: &'static str,
+    before: String,
+}
+
+impl Lowered {
+    /// `resource` as prlimit(1) calls it.
+    fn to(most: u64, resource: &'static str, server: &Server) -> Self {
+        let pid = serving(server);
+        let flags = ["--noheadings", "--raw", "--output=SOFT"];
+        let resource_flag = format!("--{resource}");
+        let before = prlimit(pid, &[&flags[..], &[&resource_flag]].concat());
+        // The hard limit stays, so that anybody may go back.
+        prlimit(pid, &[&format!("--{resource}={most}:")]);
+        Self { pid, resource, before: before.trim().to_owned() }
+    }
+}
+
+impl Drop for Lowered {
+    fn drop(&mut self) {
+        let Self { pid, resource, before } = self;
+        prlimit(*pid, &[&format!("--{resource}={before}:")]);
+    }
+}
+
+/// As the process's own user: others need a right that root has in few
+/// containers.
+fn prlimit(pid: i32, flags: &[&str]) -> String {
+    let uid = fs::metadata(format!("/proc/{pid}")).unwrap().uid().to_string();
+    let mut command = if rustix::process::geteuid().is_root() {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", &uid, "--regid", &uid, "--clear-groups"]);
+        command.arg("prlimit");
+        command
+    } else {
+        Command::new("prlimit")
+    };
+    command.args(["--pid", &pid.to_string()]).args(flags);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The numbers of its open descriptors.
+fn descriptors(pid: i32) -> Vec<u64> {
+    let found = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten();
+    let number = |name: std::ffi::OsString| name.to_str()?.parse().ok();
+    let mut numbers: Vec<u64> =
+        found.filter_map(|entry| number(entry.file_name())).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+/// Who comes while nobody can be let in waits, and is served.
+fn no_descriptor() -> Completion {
+    let server = start(&[]);
+    assert_serves(&server);
+    let before = at_rest(&server);
+    let lowered = Lowered::to(0, "nofile", &server);
+    let mut waiting = send(&server, &python("print('waited')"), 1);
+    sleep(Duration::from_millis(500));
+    let patience = waiting.read_timeout().unwrap();
+    waiting.set_nonblocking(true).unwrap();
+    assert!(waiting.peek(&mut [0]).is_err(), "there was a descriptor");
+    waiting.set_nonblocking(false).unwrap();
+    waiting.set_read_timeout(patience).unwrap();
+    drop(lowered);
+    let reply = Reply::read(&mut waiting);
+    reply.assert_json(200, r#"{"stdout":"waited\n","stderr":""}"#);
+    assert_serves(&server);
+    assert_eq!(at_rest(&server), before);
+    let log = server.into_log();
+    let told = log.matches("no connection can be accepted").count();
+    assert_eq!(told, 1, "{log}");
+    Completion::Completed
+}
+
+/// With one descriptor more each time, a run fails at another step; none
+/// hangs, none leaves anything, and with enough of them it is right.
+fn few_descriptors() -> Completion {
+    let server = start(&[]);
+    assert_serves(&server);
+    let before = at_rest(&server);
+    let serving = serving(&server);
+    let open = descriptors(serving);
+    let (mut refused, mut served) = (0, 0);
+    for more in 1..40 {
+        // The lowest free ones are taken first.
+        let free = (0..).filter(|number| !open.contains(number));
+        let most = free.take(more).last().unwrap() + 1;
+        let lowered = Lowered::to(most, "nofile", &server);
+        let reply = compile(&server, &python("print('ran')"));
+        if reply.status == 200 {
+            reply.assert_json(200, r#"{"stdout":"ran\n","stderr":""}"#);
+            served += 1;
+        } else {
+            assert_told(&reply, 503);
+            refused += 1;
+        }
+        drop(lowered);
+        assert_serves(&server);
+        assert_eq!(at_rest(&server), before, "{more} descriptors");
+        eventually("its descriptors are closed", || {
+            descriptors(serving).len() <= open.len()
+        });
+    }
+    assert!(refused > 5 && served > 2, "{refused} refused, {served} served");
+    println!("{refused} refused, {served} served");
+    Completion::Completed
+}
+
+/// A page holds a random number: that needs no descriptor either.
+fn first_page() -> Completion {
+    let server = start(&[]);
+    at_rest(&server);
+    let open = descriptors(serving(&server));
+    // One is free: the connection's.
+    let free = (0..).find(|number| !open.contains(number)).unwrap();
+    let lowered = Lowered::to(free + 1, "nofile", &server);
+    let page = server.ask("GET", "/embed?lang=python");
+    assert_eq!(page.status, 200, "{page:?}");
+    drop(lowered);
+    Completion::Completed
+}
+
+/// No box can be started; those that run go on.
+fn no_process() -> Completion {
+    let server = start(&[]);
+    assert_serves(&server);
+    let before = at_rest(&server);
+    let first = "import time\nprint('begun', flush=True)\n\
+                 time.sleep(3)\nprint('whole')";
+    let mut running = send(&server, &python(first), 1);
+    eventually("it runs", || {
+        crate::killed::process(&server, "main.py").is_some()
+    });
+    let lowered = Lowered::to(1, "nproc", &server);
+    for _ in 0..10 {
+        assert_told(&compile(&server, &python("print(1)")), 503);
+    }
+    for path in ["/products", "/embed?lang=python", "/healthz"] {
+        assert_eq!(server.ask("GET", path).status, 200, "{path}");
+    }
+    let reply = Reply::read(&mut running);
+    reply.assert_json(200, r#"{"stdout":"begun\nwhole\n","stderr":""}"#);
+    drop(lowered);
+    assert_serves(&server);
+    assert_eq!(at_rest(&server), before);
+    Completion::Completed
+}
+
+/// A control group that goes with this value.
+struct Group(PathBuf);
+
+impl Group {
+    /// A group of the host's whose processes may use this much together.
+    fn of_bytes(bytes: u64) -> Self {
+        let v1 = Path::new("/sys/fs/cgroup/memory");
+        let hierarchy = if v1.exists() { v1 } else { v1.parent().unwrap() };
+        let name = format!("sandpiper-faults-{}", std::process::id());
+        let group = Self(hierarchy.join(name));
+        fs::create_dir(&group.0).unwrap();
+        let file = ["memory.limit_in_bytes", "memory.max"]
+            .map(|name| group.0.join(name))
+            .into_iter()
+            .find(|file| file.exists());
+        fs::write(file.unwrap(), bytes.to_string()).unwrap();
+        group
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        eventually("the group is empty", || fs::remove_dir(&self.0).is_ok());
+    }
+}
+
+/// Server and boxes have less than two boxes may use, as in a small container:
+/// the program that takes it all ends, and the ones beside it do not.
+fn memory() -> Completion {
+    if let Some(not_seen) = crate::needs_root() {
+        return not_seen;
+    }
+    let group = Group::of_bytes(384 << 20);
+    let procs = group.0.join("cgroup.procs");
+    let starter = ["sh", "-c", "echo 0 >\"$1\"; shift; exec \"$@\"", "sh"];
+    let starter = [&starter[..], &[procs.to_str().unwrap()]].concat();
+    let flags = ["--languages=python", "--boxes=4"];
+    let server = start_under(&starter, &flags, None);
+    let before = at_rest(&server);
+    for _ in 0..3 {
+        let beside = "import time\nfor n in range(20): time.sleep(0.1)\n\
+                      print('whole')";
+        let mut beside = send(&server, &python(beside), 1);
+        eventually("it runs", || {
+            crate::killed::process(&server, "main.py").is_some()
+        });
+        let greedy = "x = b'x' * (450 << 20)\nprint('had it')";
+        let greedy = compile(&server, &python(greedy));
+        assert_eq!(
+            greedy.header("sandpiper-exit"),
+            Some("stage=run; limit=memory")
+        );
+        let whole = Reply::read(&mut beside);
+        whole.assert_json(200, r#"{"stdout":"whole\n","stderr":""}"#);
+        assert_serves(&server);
+    }
+    assert_eq!(at_rest(&server), before);
+    drop(server);
+    Completion::Completed
+}
