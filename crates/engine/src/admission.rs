@@ -6,7 +6,12 @@
 //! most half of the queue's places, rounded up, so that nobody can keep the
 //! others out of it. The addresses of one IPv6 /64 have a client's share
 //! together, and take turns in it.
+//!
+//! Who finds no place, or no slot in time, is told when to come back, and is
+//! promised a place then: one of half as many more, before those who were
+//! promised nothing. Promises fall due no faster than runs end.
 
+mod promises;
 mod queue;
 #[cfg(test)]
 mod tests;
@@ -18,7 +23,9 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
-use queue::Queue;
+use crate::limits::{PROMISE_TIME, PROMISES};
+use promises::Promises;
+use queue::{Queue, subscriber};
 
 /// What a run is taken to last before any has ended.
 const FIRST_GUESS: Duration = Duration::from_secs(1);
@@ -45,8 +52,8 @@ pub(crate) struct Slot {
 pub(crate) struct Full {
     /// What was full.
     pub(crate) cause: Cause,
-    /// When a slot is likely to be free: at least a second, at most the time
-    /// that a run may wait.
+    /// When it finds a place that is kept for it; or, where its own runs are
+    /// in the way, when these are likely to be over. At least a second.
     pub(crate) retry_after: Duration,
 }
 
@@ -72,8 +79,18 @@ impl Admission {
         queue_length: usize,
         queue_wait: Duration,
     ) -> Self {
-        let queue = Queue::new(slots.max(1), queue_length);
-        let state = Mutex::new(State { queue, usual_run: FIRST_GUESS });
+        let slots = slots.max(1);
+        // Without a place there is none to promise.
+        let promises = if queue_length == 0 { 0 } else { PROMISES };
+        let between_ends =
+            FIRST_GUESS / u32::try_from(slots).unwrap_or(u32::MAX);
+        let state = Mutex::new(State {
+            queue: Queue::new(slots, queue_length),
+            promises: Promises::new(promises, PROMISE_TIME),
+            usual_run: FIRST_GUESS,
+            between_ends,
+            busy_since: None,
+        });
         Self { shared: Arc::new(Shared { queue_wait, state }) }
     }
 
@@ -87,12 +104,20 @@ impl Admission {
         let (sender, granted) = oneshot::channel();
         let place = {
             let mut state = shared.lock();
+            let now = Instant::now();
+            state.promises.expire(now);
+            let holder = subscriber(client);
+            let is_promised = state.promises.is_due(holder, now);
             if state.queue.start(client) {
+                state.promises.forget_first(holder);
                 return Ok(shared.slot(client));
             }
-            match state.queue.wait(client, sender) {
-                Err(cause) => return Err(shared.full(&state, cause)),
+            match state.queue.wait(client, sender, is_promised) {
+                Err(cause) => {
+                    return Err(shared.full(&mut state, client, cause));
+                }
                 Ok(number) => {
+                    state.promises.forget_first(holder);
                     let shared = Arc::clone(shared);
                     Place { shared, client, number }
                 }
@@ -106,7 +131,7 @@ impl Admission {
             Ok(Ok(slot)) => Ok(slot),
             Ok(Err(_)) | Err(_) => {
                 let cause = Cause::Wait(shared.queue_wait);
-                Err(shared.full(&shared.lock(), cause))
+                Err(shared.full(&mut shared.lock(), client, cause))
             }
         }
     }
@@ -126,10 +151,17 @@ impl Drop for Slot {
     fn drop(&mut self) {
         let next = {
             let mut state = self.shared.lock();
+            let now = Instant::now();
             // Recent runs weigh more: an eighth each.
-            state.usual_run =
-                state.usual_run * 7 / 8 + self.since.elapsed() / 8;
-            state.queue.end(self.client)
+            state.usual_run = state.usual_run * 7 / 8 + (now - self.since) / 8;
+            let next = state.queue.end(self.client);
+            if let Some(before) = state.busy_since {
+                let between = now - before;
+                state.between_ends =
+                    state.between_ends * 15 / 16 + between / 16;
+            }
+            state.busy_since = (state.queue.waiting() > 0).then_some(now);
+            next
         };
         if let Some((client, sender)) = next {
             // Outside the lock: when the one who waited has just gone, the
@@ -148,8 +180,22 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     queue: Queue<oneshot::Sender<Slot>>,
+    promises: Promises,
     /// What a run lasts, on average.
     usual_run: Duration,
+    /// What passes between the ends of two runs while others wait, on
+    /// average.
+    between_ends: Duration,
+    /// When a run ended last, where others have waited since then.
+    busy_since: Option<Instant>,
+}
+
+impl State {
+    /// Between two promises. Slower than runs end, so that they can be kept
+    /// when runs take longer than they did.
+    fn pace(&self) -> Duration {
+        self.between_ends * 5 / 4
+    }
 }
 
 impl Shared {
@@ -162,11 +208,26 @@ impl Shared {
         Slot { shared: Arc::clone(self), client, since: Instant::now() }
     }
 
-    fn full(&self, state: &State, cause: Cause) -> Full {
-        let rounds = state.queue.rounds_ahead();
-        let estimate = state.usual_run.saturating_mul(rounds);
-        let most = self.queue_wait.max(LEAST_RETRY);
-        Full { cause, retry_after: estimate.clamp(LEAST_RETRY, most) }
+    fn full(&self, state: &mut State, client: IpAddr, cause: Cause) -> Full {
+        let retry_after = match cause {
+            Cause::Share => {
+                let rounds = state.queue.own_rounds(client);
+                let estimate = state.usual_run.saturating_mul(rounds);
+                estimate.clamp(LEAST_RETRY, self.queue_wait.max(LEAST_RETRY))
+            }
+            Cause::Queue | Cause::Wait(_) => {
+                let now = Instant::now();
+                let time = state.promises.make(
+                    subscriber(client),
+                    // As many as the client may run at once.
+                    state.queue.share(),
+                    now + LEAST_RETRY,
+                    state.pace(),
+                );
+                time - now
+            }
+        };
+        Full { cause, retry_after }
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) struct Queue<T> {
     /// What the clients of one subscriber have together.
     subscribers: HashMap<IpAddr, Held>,
     /// Clients that wait, each once, the next to be served in front.
-    turns: VecDeque<IpAddr>,
+    turns: VecDeque<Turn>,
     next_number: u64,
 }
 
@@ -28,6 +28,13 @@ pub(super) struct Queue<T> {
 struct Client<T> {
     running: usize,
     waiting: VecDeque<(u64, T)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Turn {
+    client: IpAddr,
+    /// It was refused before, and has come when it was told to.
+    is_promised: bool,
 }
 
 /// Slots and places taken.
@@ -39,7 +46,7 @@ struct Held {
 
 /// Whose share a client uses: a subscriber to IPv6 has a whole /64, and could
 /// come from ever another address of it.
-fn subscriber(client: IpAddr) -> IpAddr {
+pub(super) fn subscriber(client: IpAddr) -> IpAddr {
     match client {
         IpAddr::V4(_) => client,
         IpAddr::V6(address) => {
@@ -75,13 +82,18 @@ impl<T> Queue<T> {
     }
 
     /// Takes a place in the queue; the number is for [`Self::leave`].
+    ///
+    /// One who `is_promised` a place is served before those who are not, and
+    /// finds half as many places more.
     pub(super) fn wait(
         &mut self,
         client: IpAddr,
         waker: T,
+        is_promised: bool,
     ) -> Result<u64, Cause> {
         let own = self.clients.get(&client).map_or(0, |own| own.waiting.len());
-        if self.waiting >= self.places {
+        let more = if is_promised { self.places.div_ceil(2) } else { 0 };
+        if self.waiting >= self.places + more {
             return Err(Cause::Queue);
         }
         let shared = self.subscribers.get(&subscriber(client));
@@ -93,8 +105,13 @@ impl<T> Queue<T> {
         self.waiting += 1;
         self.client(client).waiting.push_back((number, waker));
         self.held(client).waiting += 1;
-        if own == 0 {
-            self.turns.push_back(client);
+        let turn = Turn { client, is_promised };
+        if is_promised {
+            self.turns.retain(|turn| turn.client != client);
+            let before = self.turns.iter().take_while(|turn| turn.is_promised);
+            self.turns.insert(before.count(), turn);
+        } else if own == 0 {
+            self.turns.push_back(turn);
         }
         Ok(number)
     }
@@ -110,7 +127,7 @@ impl<T> Queue<T> {
         own.waiting.remove(place);
         self.waiting -= 1;
         if own.waiting.is_empty() {
-            self.turns.retain(|turn| *turn != client);
+            self.turns.retain(|turn| turn.client != client);
         }
         self.held(client).waiting -= 1;
         self.forget(client);
@@ -126,11 +143,17 @@ impl<T> Queue<T> {
         next
     }
 
-    /// How many times a run has to end before a newcomer starts, the slots
-    /// working side by side.
-    pub(super) fn rounds_ahead(&self) -> u32 {
-        let rounds = (self.waiting + 1).div_ceil(self.slots);
-        u32::try_from(rounds).unwrap_or(u32::MAX)
+    /// How many times a run of `client` has to end before another one starts
+    /// that comes now, its slots working side by side.
+    pub(super) fn own_rounds(&self, client: IpAddr) -> u32 {
+        let held = self.subscribers.get(&subscriber(client));
+        let waiting = held.map_or(0, |held| held.waiting);
+        u32::try_from((waiting + 1).div_ceil(self.share())).unwrap_or(u32::MAX)
+    }
+
+    /// Slots that one client holds at most.
+    pub(super) fn share(&self) -> usize {
+        self.slots.div_ceil(2)
     }
 
     /// Slots taken.
@@ -155,15 +178,15 @@ impl<T> Queue<T> {
     fn next(&mut self) -> Option<(IpAddr, T)> {
         // Clients that hold their share keep their turn.
         let turn = self.turns.iter().position(|turn| {
-            self.running < self.slots && self.is_below_share(*turn)
+            self.running < self.slots && self.is_below_share(turn.client)
         })?;
-        let client = self.turns.remove(turn)?;
+        let Turn { client, .. } = self.turns.remove(turn)?;
         let own = self.client(client);
         let (_, waker) = own.waiting.pop_front()?;
         own.running += 1;
         let more = !own.waiting.is_empty();
         if more {
-            self.turns.push_back(client);
+            self.turns.push_back(Turn { client, is_promised: false });
         }
         self.waiting -= 1;
         self.running += 1;
@@ -175,7 +198,7 @@ impl<T> Queue<T> {
 
     fn is_below_share(&self, client: IpAddr) -> bool {
         let held = self.subscribers.get(&subscriber(client));
-        held.map_or(0, |held| held.running) < self.slots.div_ceil(2)
+        held.map_or(0, |held| held.running) < self.share()
     }
 
     fn client(&mut self, client: IpAddr) -> &mut Client<T> {
