@@ -7,7 +7,7 @@ export CARGO_TARGET_DIR
 # The explicit target is that of .cargo/config.toml.
 binary = $(CARGO_TARGET_DIR)/$(shell rustc -vV | sed -n 's/^host: //p')/release/sandpiper
 
-.PHONY: help run test check build images lint bench fuzz screenshots clean setup web deb \
+.PHONY: help run test check build images lint bench soak fuzz screenshots clean setup web deb \
 	container test-vm
 
 help: ## say what there is
@@ -43,9 +43,14 @@ container: build ## the container image localhost/sandpiper, with podman
 test-vm: images ## the package, the walls and a container, in an emulated Debian 13
 	@scripts/test-vm $(binary) native php python
 
-bench: images ## measurements against other ways to do the same
+bench: images ## measurements against other ways to do the same, and of overload
 	cargo bench --package sandpiper-sandbox --bench sandbox
 	cargo bench --package sandpiper --bench languages
+	cargo bench --package sandpiper --bench overload
+
+SOAK_MINUTES ?= 30
+soak: images ## all languages and attacks for SOAK_MINUTES=30: does the server grow
+	cargo bench --package sandpiper --bench soak -- --minutes $(SOAK_MINUTES)
 
 fuzz: web ## odd input for all that reads input, FUZZ_SECONDS=30 for each target
 	@scripts/fuzz
