@@ -64,6 +64,16 @@ fn calls_by_number() {
 }
 
 #[test]
+fn the_page_cache_is_not_asked() {
+    check("cachestat", &[], Action::NoSuchCall);
+    check("preadv2", &[0, 0, 0, 0, 0, 0], Action::Allow);
+    // RWF_HIPRI and RWF_NOWAIT.
+    check("preadv2", &[0, 0, 0, 0, 0, 1], Action::Allow);
+    check("preadv2", &[0, 0, 0, 0, 0, 8], Action::NoSuchCall);
+    check("preadv2", &[0, 0, 0, 0, 0, 9], Action::NoSuchCall);
+}
+
+#[test]
 fn every_namespace_flag_is_refused() {
     for bit in [17, 25, 26, 27, 28, 29, 30] {
         check("clone", &[1 << bit | 17], Action::NotPermitted);
