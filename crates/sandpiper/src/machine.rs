@@ -25,6 +25,8 @@ pub(crate) struct Machine {
     pub(crate) seccomp_actions: Option<String>,
     /// The kernel's security modules.
     pub(crate) security_modules: Option<String>,
+    /// Whether the kernel has overlayfs, or can load it.
+    pub(crate) has_overlay: bool,
     /// Whether something is mounted over parts of /proc.
     pub(crate) proc_is_masked: bool,
     /// Ids that the user may map, from /etc/subuid and /etc/subgid.
@@ -47,11 +49,13 @@ impl Machine {
         let uid = rustix::process::geteuid();
         let user = user_name(&text("/etc/passwd"), uid.as_raw());
         let kernel = |name: &str| number(&format!("/proc/sys/kernel/{name}"));
+        let release = text("/proc/sys/kernel/osrelease").trim().to_owned();
+        let modules = format!("/lib/modules/{release}/modules.dep");
         let subordinate =
             |path| has_subordinate_ids(&text(path), &user, uid.as_raw());
         Self {
             is_root: uid.is_root(),
-            kernel: text("/proc/sys/kernel/osrelease").trim().to_owned(),
+            kernel: release,
             max_user_namespaces: number("/proc/sys/user/max_user_namespaces"),
             unprivileged_userns_clone: kernel("unprivileged_userns_clone"),
             apparmor_restricts_userns: kernel(
@@ -62,6 +66,10 @@ impl Machine {
                 "/proc/sys/kernel/seccomp/actions_avail",
             )),
             security_modules: filled(text("/sys/kernel/security/lsm")),
+            has_overlay: has_overlay(
+                &text("/proc/filesystems"),
+                &text(&modules),
+            ),
             proc_is_masked: is_masked(&text("/proc/self/mountinfo")),
             has_subordinate_ids: subordinate("/etc/subuid")
                 && subordinate("/etc/subgid"),
@@ -128,6 +136,12 @@ fn has_subordinate_ids(subuid: &str, user: &str, uid: u32) -> bool {
     })
 }
 
+/// Whether overlayfs is among the filesystems, or the modules.
+fn has_overlay(filesystems: &str, modules: &str) -> bool {
+    filesystems.split_whitespace().any(|name| name == "overlay")
+        || modules.contains("/overlay.ko")
+}
+
 /// Whether a mount lies over a part of /proc, as containers have it; the
 /// kernel then refuses a new proc in a user namespace.
 fn is_masked(mountinfo: &str) -> bool {
@@ -183,6 +197,18 @@ mod tests {
         check("ada:100000:1000\n", false);
         check("ada:100000\n", false);
         check("", false);
+    }
+
+    #[test]
+    fn overlay_is_there_or_can_be() {
+        let check = |filesystems: &str, modules: &str, expected: bool| {
+            assert_eq!(has_overlay(filesystems, modules), expected);
+        };
+        check("nodev\tproc\nnodev\toverlay\n", "", true);
+        let module = "kernel/fs/overlayfs/overlay.ko.xz: kernel/x.ko.xz\n";
+        check("nodev\tproc\n", module, true);
+        check("nodev\tproc\n\text4\n", "kernel/fs/fuse/fuse.ko:\n", false);
+        check("", "", false);
     }
 
     #[test]

@@ -63,7 +63,11 @@ pub(super) fn build(disk_bytes: u64, inodes: u64) -> Result<()> {
 
 /// Mounts the image over its own folder, read-only, and enters it.
 fn mount_image() -> Result<()> {
-    let image = clone_mount(".")?;
+    let image = match layered_image() {
+        Ok(image) => image,
+        // Boxes then meet in locks on the files of their image.
+        Err(_) => clone_mount(".")?,
+    };
     sys::set_mount_attributes(
         image.as_fd(),
         READ_ONLY | NO_SETUID | NO_DEVICES,
@@ -72,6 +76,35 @@ fn mount_image() -> Result<()> {
     .during("make image read-only")?;
     attach(&image, ".")?;
     rustix::process::fchdir(&image).during("enter image")
+}
+
+/// The image with inodes of this box alone. Bound, boxes would share them, and
+/// with them their locks: a program could lock a library, and every runtime
+/// that locks what it reads would fail in all other boxes.
+fn layered_image() -> Result<OwnedFd> {
+    let step = "layer image";
+    // An overlay that cannot be written wants two layers.
+    let empty = new_tmpfs(4096, 1)?;
+    attach(&empty, "tmp")?;
+    let context = rustix::mount::fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)
+        .during(step)?;
+    let options = [
+        ("source", "image"),
+        ("lowerdir", ".:tmp"),
+        // Attributes of the image's files move nothing.
+        ("redirect_dir", "nofollow"),
+    ];
+    for (key, value) in options {
+        rustix::mount::fsconfig_set_string(context.as_fd(), key, value)
+            .during(step)?;
+    }
+    rustix::mount::fsconfig_create(context.as_fd()).during(step)?;
+    rustix::mount::fsmount(
+        context.as_fd(),
+        FsMountFlags::FSMOUNT_CLOEXEC,
+        MountAttrFlags::MOUNT_ATTR_RDONLY,
+    )
+    .during(step)
 }
 
 fn new_tmpfs(disk_bytes: u64, inodes: u64) -> Result<OwnedFd> {

@@ -18,7 +18,7 @@ pub(crate) const MIB: u64 = 1 << 20;
 pub(crate) struct Fixture {
     pub(crate) host: Arc<Host>,
     pub(crate) runtime: Runtime,
-    rootfs: PathBuf,
+    pub(crate) rootfs: PathBuf,
 }
 
 /// The variable that tells the inner process where the root filesystem is.

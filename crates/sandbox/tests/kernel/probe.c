@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -70,6 +71,17 @@ static int list(const char *path) {
     for (size_t i = 0; i < count; i++)
         printf("%s%s", i ? " " : "", names[i]);
     printf("\n");
+    return 0;
+}
+
+// Whether others keep it from being locked, as a whole or in a part.
+static int lock(const char *path) {
+    int file = open(path, O_RDONLY);
+    struct flock asked = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (file < 0 || flock(file, LOCK_EX | LOCK_NB) != 0 ||
+        fcntl(file, F_GETLK, &asked) != 0)
+        return tell(-1);
+    printf("%s\n", asked.l_type == F_UNLCK ? "ok" : "locked in part");
     return 0;
 }
 
@@ -289,6 +301,7 @@ int main(int argc, char **argv) {
     ON("show", show_file(argument));
     ON("list", list(argument));
     ON("create", create(argument));
+    ON("lock", lock(argument));
     ON("link", tell(symlink(argument, argv[3])));
     ON("connect", connect_to(argument, atoi(argv[3])));
     ON("connect-abstract", connect_abstract(argument));

@@ -1,8 +1,10 @@
 //! What a program in a box can see and reach: nothing of the host.
 
+use std::fs::File;
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
+use std::process::Command;
 
 use sandpiper_sandbox::{Identity, Stop};
 
@@ -14,6 +16,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("environment_and_descriptors", environment_and_descriptors),
     ("privileges", privileges),
     ("files", files),
+    ("locks", locks),
     ("devices", devices),
     ("processes", processes),
     ("network", network),
@@ -77,6 +80,25 @@ fn files(fixture: &Fixture) {
     }
     check(fixture, &["show", "/etc/passwd"], "ENOENT\n");
     check(fixture, &["show", "/sys/kernel/notes"], "ENOENT\n");
+}
+
+fn locks(fixture: &Fixture) {
+    use rustix::fs::FlockOperation::{
+        NonBlockingLockExclusive, NonBlockingLockShared,
+    };
+    let path = fixture.rootfs.join("bin/probe");
+    let bare = |expected: &str| {
+        let output = Command::new(&path).arg("lock").arg(&path).output();
+        let said = String::from_utf8(output.unwrap().stdout).unwrap();
+        assert_eq!(said, expected, "outside of a box");
+    };
+    let file = File::open(&path).unwrap();
+    rustix::fs::fcntl_lock(&file, NonBlockingLockShared).unwrap();
+    bare("locked in part\n");
+    check(fixture, &["lock", "/bin/probe"], "ok\n");
+    rustix::fs::flock(&file, NonBlockingLockExclusive).unwrap();
+    bare("EAGAIN\n");
+    check(fixture, &["lock", "/bin/probe"], "ok\n");
 }
 
 fn devices(fixture: &Fixture) {

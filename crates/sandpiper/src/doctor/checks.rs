@@ -20,6 +20,7 @@ pub(crate) fn machine(machine: &Machine, binary: &str) -> Vec<Finding> {
         proc(machine),
         seccomp(machine),
         landlock(machine),
+        overlay(machine),
         mmdebstrap(machine),
     ]
 }
@@ -279,6 +280,20 @@ fn landlock(machine: &Machine) -> Finding {
         "use a kernel with CONFIG_SECURITY_LANDLOCK=y, and name landlock in \
          its lsm= parameter",
     )
+}
+
+/// With it, the files of an image are each box's own but for their content.
+fn overlay(machine: &Machine) -> Finding {
+    const SUBJECT: &str = "overlayfs";
+    if machine.has_overlay {
+        return Finding::good(SUBJECT, "there");
+    }
+    Finding::weak(
+        SUBJECT,
+        "not there: a program can lock files of its image, and keep others \
+         that lock them from running",
+    )
+    .mend("modprobe overlay, or a kernel with CONFIG_OVERLAY_FS=y")
 }
 
 fn mmdebstrap(machine: &Machine) -> Finding {

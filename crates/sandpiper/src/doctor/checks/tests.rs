@@ -17,6 +17,7 @@ fn good() -> Machine {
         apparmor_profile: None,
         seccomp_actions: Some("kill_process trap errno".to_owned()),
         security_modules: Some("lockdown,capability,landlock".to_owned()),
+        has_overlay: true,
         proc_is_masked: false,
         has_subordinate_ids: true,
         has_newuidmap: true,
@@ -68,6 +69,7 @@ fn each_fault_is_told_once_with_its_cure() {
         m.security_modules = Some("capability,yama".to_owned());
     };
     check(&yama, Weak, "CONFIG_SECURITY_LANDLOCK");
+    check(&|m| m.has_overlay = false, Weak, "CONFIG_OVERLAY_FS");
     check(&|m| m.has_subordinate_ids = false, Weak, "--add-subuids");
     check(&|m| m.has_mmdebstrap = false, Weak, "install mmdebstrap");
     check(&|m| m.has_debian_keyring = false, Weak, "debian-archive-keyring");
