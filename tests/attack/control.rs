@@ -9,8 +9,9 @@ use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 
+use crate::image;
 use crate::program::{Ending, Source};
-use crate::text::Values;
+use crate::text::{Values, fill};
 
 /// The same program where it is to succeed, so that success is known to be
 /// seen.
@@ -25,6 +26,8 @@ pub(crate) struct Control {
     /// Why it may fail on a host as it should be; that is then said aloud.
     pub(crate) unless: Option<String>,
     entry: Option<String>,
+    /// What is run in the image, as `sh` takes it; `image_words.sh` has more.
+    run: Option<String>,
     /// Files more, or in place of the attack's.
     #[serde(default)]
     files: BTreeMap<String, String>,
@@ -41,7 +44,27 @@ pub(crate) enum Place {
     /// Namespaces of its own on the host, as their root: what would harm the
     /// host elsewhere.
     Namespace,
+    /// The language's image, entered in such namespaces: its toolchain, free
+    /// to do what it is kept from in a box.
+    Image,
 }
+
+/// It could be one that never ends.
+const TIMEOUT: [&str; 2] = ["--kill-after=5", "60"];
+
+/// Namespaces whose processes all end with the first.
+const NAMESPACES: [&str; 10] = [
+    "unshare",
+    "--user",
+    "--map-root-user",
+    "--mount",
+    "--net",
+    "--ipc",
+    "--uts",
+    "--pid",
+    "--fork",
+    "--kill-child",
+];
 
 /// Runs the writer beside the attack, in one box: there they meet.
 const BOTH: (&str, &str) = (
@@ -54,6 +77,12 @@ const BOTH: (&str, &str) = (
 );
 
 impl Control {
+    /// What is run in the image, with its places filled.
+    pub(crate) fn script(&self, values: &Values) -> Result<String, String> {
+        let script = self.run.as_ref().ok_or("an image needs a `run`")?;
+        fill(script, values)
+    }
+
     /// The attack's program with what the control has otherwise; the writer's
     /// files are in it, too.
     pub(crate) fn source(
@@ -75,7 +104,7 @@ impl Control {
     }
 }
 
-/// Runs a program bare.
+/// Runs a program bare, as a service would that takes no care.
 pub(crate) fn bare(
     language: &str,
     source: &Source,
@@ -85,7 +114,9 @@ pub(crate) fn bare(
     let entry = source.entry()?;
     let command: Vec<&str> = match language {
         "c" => {
-            let compiler = ["-w", "-O1", "-pthread", "-o", "program", entry];
+            let mut compiler = vec!["-w", "-O1", "-pthread", "-o", "program"];
+            let files = source.files.keys().map(String::as_str);
+            compiler.extend(files.filter(|path| path.ends_with(".c")));
             let built = run(folder.path(), "cc", &compiler, "")?;
             if built.exit != "0" {
                 return Ok(built);
@@ -95,24 +126,28 @@ pub(crate) fn bare(
         "python" => vec!["python3", entry],
         _ => return Err(format!("{language} does not run on the host")),
     };
-    // It could be one that never ends.
-    let mut arguments = vec!["--kill-after=5", "60"];
+    let mut arguments = TIMEOUT.to_vec();
     if matches!(place, Place::Namespace) {
-        arguments.extend([
-            "unshare",
-            "--user",
-            "--map-root-user",
-            "--mount",
-            "--net",
-            "--ipc",
-            "--uts",
-            "--pid",
-            "--fork",
-            "--mount-proc",
-            "--",
-        ]);
+        arguments.extend(NAMESPACES);
+        arguments.extend(["--mount-proc", "--"]);
     }
     arguments.extend(command);
+    run(folder.path(), "timeout", &arguments, &source.stdin)
+}
+
+/// Runs what a control has for the image of its language.
+pub(crate) fn in_image(
+    language: &str,
+    source: &Source,
+    script: &str,
+) -> Result<Ending, String> {
+    let folder = written(source)?;
+    let rootfs = image::rootfs(language)?;
+    let rootfs = rootfs.to_str().ok_or("an image's path is no text")?;
+    let script = format!("{}{script}", image::WORDS);
+    let mut arguments = TIMEOUT.to_vec();
+    arguments.extend(NAMESPACES);
+    arguments.extend(["--", "sh", "-c", image::ENTER, "sh", rootfs, &script]);
     run(folder.path(), "timeout", &arguments, &source.stdin)
 }
 

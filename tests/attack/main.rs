@@ -9,6 +9,7 @@ mod canaries;
 mod case;
 mod control;
 mod exhaustion;
+mod image;
 #[path = "../image_folder.rs"]
 mod image_folder;
 mod program;

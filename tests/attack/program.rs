@@ -130,6 +130,10 @@ impl Program {
             Place::Host | Place::Namespace => {
                 control::bare(&self.language, &source, self.control.on)
             }
+            Place::Image => {
+                let script = self.control.script(&values)?;
+                control::in_image(&self.language, &source, &script)
+            }
             Place::Box => over(suite.server(self), &self.language, &source, 1),
         };
         let ending = ending.map_err(|error| format!("control: {error}"))?;
