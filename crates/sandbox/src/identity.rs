@@ -12,7 +12,7 @@ use std::os::fd::OwnedFd;
 use std::process::Command;
 
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::Uid;
+use rustix::process::{DumpableBehavior, Uid, set_dumpable_behavior};
 use rustix::thread::{CapabilitySet, set_thread_res_uid};
 
 use crate::error::{During, Result, SandboxError};
@@ -129,7 +129,14 @@ impl Source {
                 let step = "become the server's user";
                 sys::clear_groups().during(step)?;
                 sys::set_group(first).during(step)?;
-                sys::set_user(first).during(step)
+                sys::set_user(first).during(step)?;
+                // Lost with the change of user; without it only
+                // CAP_SYS_PTRACE, which containers lack, opens its namespace.
+                // Nobody else is this user.
+                let dumpable = DumpableBehavior::Dumpable;
+                set_dumpable_behavior(dumpable)
+                    .map_err(io::Error::from)
+                    .during(step)
             }
             Self::Subordinate { .. } | Self::None => Ok(()),
         }
@@ -144,11 +151,15 @@ impl Source {
         let step = "map host ids";
         made.read_exact(&mut [0]).during("make user namespace")?;
         let offset = 1 + slot * IDS_PER_SLOT;
+        let open = || fs::File::open(format!("/proc/{child}/ns/user"));
         match self {
             Self::Root { first } => {
                 let map = map(first + offset);
-                write_as(first, || write_maps(child, &map, &map))
-                    .during(step)?;
+                let namespace = as_owner(first, || {
+                    write_maps(child, &map, &map)?;
+                    open()
+                });
+                return Ok(namespace.during(step)?.into());
             }
             Self::Subordinate { first_uid, first_gid, may_map: true } => {
                 let uids = map(first_uid + offset);
@@ -161,8 +172,7 @@ impl Source {
             }
             Self::None => {}
         }
-        let path = format!("/proc/{child}/ns/user");
-        Ok(fs::File::open(&path).during(step)?.into())
+        Ok(open().during(step)?.into())
     }
 
     /// Which kind of identity boxes get.
@@ -189,27 +199,27 @@ fn write_maps(child: i32, uids: &str, gids: &str) -> io::Result<()> {
     fs::write(format!("/proc/{child}/gid_map"), gids)
 }
 
-/// Lets root write as the user to whom the namespace belongs: anyone else
-/// would need `CAP_SYS_ADMIN`, which root has in few containers.
-fn write_as(
+/// Lets root act as the user to whom the namespace belongs: anyone else would
+/// need `CAP_SYS_ADMIN` to map ids and `CAP_SYS_PTRACE` to open it, which root
+/// has in few containers.
+fn as_owner<T>(
     owner: u32,
-    write: impl FnOnce() -> io::Result<()>,
-) -> io::Result<()> {
+    act: impl FnOnce() -> io::Result<T>,
+) -> io::Result<T> {
     let root = Uid::ROOT;
     // The kernel forgets it when the effective user changes.
     let at_parents_end = rustix::process::parent_process_death_signal()?;
     let mut rights = rustix::thread::capabilities(None)?;
     set_thread_res_uid(root, Uid::from_raw(owner), root)?;
-    // Another effective user than root has none until it takes them; the
-    // files are the child's, who had to become undumpable.
-    rights.effective = MAY_MAP | CapabilitySet::DAC_OVERRIDE;
-    let written = rustix::thread::set_capabilities(None, rights)
+    // Another effective user than root has none until it takes them.
+    rights.effective = MAY_MAP;
+    let result = rustix::thread::set_capabilities(None, rights)
         .map_err(io::Error::from)
-        .and_then(|()| write());
+        .and_then(|()| act());
     // All of root's rights come back with it.
     set_thread_res_uid(root, root, root)?;
     rustix::process::set_parent_process_death_signal(at_parents_end)?;
-    written
+    result
 }
 
 /// What it takes to map other ids than one's own.
