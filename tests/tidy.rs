@@ -364,7 +364,20 @@ fn a_container_allows_what_boxes_do() {
         }
     }
     // What makes a box, before its own policy is in force.
-    for call in ["unshare", "setns", "mount", "pivot_root", "sethostname"] {
+    for call in [
+        "unshare",
+        "setns",
+        "mount",
+        "fsopen",
+        "fsconfig",
+        "fsmount",
+        "open_tree",
+        "move_mount",
+        "mount_setattr",
+        "pivot_root",
+        "sethostname",
+        "openat2",
+    ] {
         if !allowed.contains(&call) {
             faults.push(format!("packaging/seccomp.json lacks {call}"));
         }
