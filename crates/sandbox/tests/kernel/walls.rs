@@ -212,7 +212,20 @@ fn other_calling_conventions(fixture: &Fixture) {
     let outcome = fixture.run(&["other-abi", "i386"]);
     assert_eq!(outcome.stop, Stop::Signaled(libc::SIGSYS));
     assert_eq!(outcome.stdout, b"trying\n");
-    check(fixture, &["other-abi", "x32"], "trying\nENOSYS\n");
+    let outcome = fixture.run(&["other-abi", "x32"]);
+    // A filter of the service's own, from its unit, may kill before ours says
+    // that there is no such call.
+    if is_filtered() && outcome.stop == Stop::Signaled(libc::SIGSYS) {
+        assert_eq!(outcome.stdout, b"trying\n");
+    } else {
+        check(fixture, &["other-abi", "x32"], "trying\nENOSYS\n");
+    }
+}
+
+/// Whether this process has a system call filter, which boxes inherit.
+fn is_filtered() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    !status.lines().any(|line| line == "Seccomp:\t0")
 }
 
 fn clocks(fixture: &Fixture) {
