@@ -10,6 +10,7 @@ mod crowd;
 #[path = "../image_folder.rs"]
 mod image_folder;
 mod life;
+mod readiness;
 mod service;
 mod together;
 #[path = "../traces.rs"]

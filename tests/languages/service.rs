@@ -15,6 +15,7 @@ mod reply;
 #[allow(dead_code, reason = "shared with the api tests, which use more")]
 mod server;
 
+pub(crate) use reply::Reply;
 pub(crate) use server::Server;
 
 /// A server with the operator's images and no rate limit. Tests may wait for

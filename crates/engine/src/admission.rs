@@ -17,10 +17,11 @@ mod queue;
 mod tests;
 
 use std::net::IpAddr;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, timeout};
 
 use crate::limits::{PROMISE_TIME, PROMISES};
@@ -59,7 +60,7 @@ pub(crate) struct Full {
 
 /// What was full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Cause {
+pub enum Cause {
     /// Every place of the queue was taken.
     #[error("too many runs are waiting already")]
     Queue,
@@ -91,7 +92,8 @@ impl Admission {
             between_ends,
             busy_since: None,
         });
-        Self { shared: Arc::new(Shared { queue_wait, state }) }
+        let arrival = Notify::new();
+        Self { shared: Arc::new(Shared { queue_wait, state, arrival }) }
     }
 
     /// Waits for a slot. Dropping the future leaves the queue.
@@ -117,6 +119,7 @@ impl Admission {
                     return Err(shared.full(&mut state, client, cause));
                 }
                 Ok(number) => {
+                    shared.arrival.notify_waiters();
                     state.promises.forget_first(holder);
                     let shared = Arc::clone(shared);
                     Place { shared, client, number }
@@ -133,6 +136,24 @@ impl Admission {
                 let cause = Cause::Wait(shared.queue_wait);
                 Err(shared.full(&mut shared.lock(), client, cause))
             }
+        }
+    }
+
+    /// A slot, where one is free for `client` and nobody waits.
+    pub(crate) fn try_enter(&self, client: IpAddr) -> Option<Slot> {
+        let mut state = self.shared.lock();
+        let free = state.queue.waiting() == 0 && state.queue.start(client);
+        drop(state);
+        free.then(|| self.shared.slot(client))
+    }
+
+    /// Resolves when somebody waits for a slot.
+    pub(crate) async fn contended(&self) {
+        let mut arrival = pin!(self.shared.arrival.notified());
+        // Who arrives from here on is noticed, whoever was there is seen.
+        arrival.as_mut().enable();
+        if self.waiting() == 0 {
+            arrival.await;
         }
     }
 
@@ -175,6 +196,8 @@ impl Drop for Slot {
 struct Shared {
     queue_wait: Duration,
     state: Mutex<State>,
+    /// Somebody has begun to wait.
+    arrival: Notify,
 }
 
 #[derive(Debug)]

@@ -1,33 +1,27 @@
 //! The engine: takes a submission through admission, a box and its steps, and
 //! knows which languages can run.
 
-use std::net::{IpAddr, Ipv4Addr};
-use std::path::PathBuf;
-use std::sync::{Arc, Weak};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use sandpiper_languages::{Catalog, Language, Plan, Submission};
 use sandpiper_sandbox::{Host, SandboxError};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
-use tokio::time::sleep;
 
-use crate::admission::{Admission, Full};
+use crate::admission::{Admission, Cause, Full, Slot};
 use crate::outcome::{End, Outcome, Timing};
-use crate::readiness::{Checks, ImageState, Images, Next, Readiness};
+use crate::readiness::{Checks, ImageState, Images, LanguageState, Readiness};
+use crate::watcher::watch_languages;
 use crate::{Limits, run};
 
-/// How often images are looked at: a new or a lost one is seen this late.
-const LOOK_AT_IMAGES: Duration = Duration::from_secs(1);
 /// When a client may come back for a language whose image is being built.
 const BUILDING_RETRY: Duration = Duration::from_secs(10);
 
 /// When a client may come back where the host was short of something.
 const SHORTAGE_RETRY: Duration = Duration::from_secs(5);
-
-/// What a client reads where no box can be made; the reason is in the log.
-const NO_HOST: &str = "this host has no safe sandbox: the operator's log says \
-                       why, and `sandpiper doctor` how to mend it";
 
 /// Settings of the engine, from the operator.
 #[derive(Clone, Debug)]
@@ -42,17 +36,25 @@ pub struct Settings {
     pub queue_wait: Duration,
     /// Run also where the host cannot limit memory and processes.
     pub allow_missing_limits: bool,
+    /// From one proof that a language runs to the next run of its starter
+    /// program.
+    pub check_interval: Duration,
 }
 
 /// Why a submission was not run. The text is for the client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// More work is waiting than the queue holds, the wait was too long, or
-    /// the host is short of what a box needs.
-    #[error("{message}")]
+    /// More work is waiting than the queue holds, or the wait was too long.
+    #[error("{cause}")]
     Busy {
-        /// What the client reads.
-        message: String,
+        /// What was full.
+        cause: Cause,
+        /// When to come back.
+        retry_after: Duration,
+    },
+    /// The host is short of what a box needs.
+    #[error("this server is short of resources; come back")]
+    Short {
         /// When to come back.
         retry_after: Duration,
     },
@@ -74,8 +76,12 @@ pub enum Refusal {
 pub struct Load {
     /// Runs that have a box.
     pub running: usize,
+    /// Boxes that can be in use at once.
+    pub boxes: usize,
     /// Runs that wait for one.
     pub waiting: usize,
+    /// Runs that may wait.
+    pub places: usize,
 }
 
 /// Runs submissions. Cheap to clone.
@@ -87,14 +93,15 @@ pub struct Engine {
 }
 
 #[derive(Debug)]
-struct Shared {
+pub(crate) struct Shared {
     settings: Settings,
     /// Why there is none, where boxes cannot be made here.
-    host: Result<Arc<Host>, String>,
-    catalog: Catalog,
-    images: Arc<dyn Images>,
-    admission: Admission,
-    readiness: watch::Sender<Vec<(String, Readiness)>>,
+    pub(crate) host: Result<Arc<Host>, String>,
+    pub(crate) catalog: Catalog,
+    pub(crate) images: Arc<dyn Images>,
+    pub(crate) admission: Admission,
+    pub(crate) languages: watch::Sender<Vec<LanguageState>>,
+    checks: Mutex<Checks>,
 }
 
 impl Engine {
@@ -125,18 +132,25 @@ impl Engine {
             .languages()
             .map(|language| {
                 let text = "not looked at yet".to_owned();
-                (language.id().to_owned(), Readiness::Building(text))
+                LanguageState {
+                    id: language.id().to_owned(),
+                    readiness: Readiness::Building(text),
+                    since: Instant::now(),
+                    proved: None,
+                }
             })
             .collect();
+        let checks = Checks::new(settings.check_interval);
         let shared = Arc::new(Shared {
             settings,
             host,
             catalog,
             images,
             admission,
-            readiness: watch::Sender::new(unchecked),
+            languages: watch::Sender::new(unchecked),
+            checks: Mutex::new(checks),
         });
-        let watcher = tokio::spawn(watch_images(Arc::downgrade(&shared)));
+        let watcher = tokio::spawn(watch_languages(Arc::downgrade(&shared)));
         Self { shared, watcher: watcher.abort_handle() }
     }
 
@@ -147,19 +161,24 @@ impl Engine {
 
     /// Every language of the catalogue and whether it can run, in the
     /// catalogue's order.
-    pub fn readiness(&self) -> Vec<(String, Readiness)> {
-        self.shared.readiness.borrow().clone()
+    pub fn languages(&self) -> Vec<LanguageState> {
+        self.shared.languages.borrow().clone()
     }
 
-    /// The same, to wait for changes of it.
-    pub fn watch_readiness(&self) -> watch::Receiver<Vec<(String, Readiness)>> {
-        self.shared.readiness.subscribe()
+    /// The same, to wait for changes of readiness.
+    pub fn watch_languages(&self) -> watch::Receiver<Vec<LanguageState>> {
+        self.shared.languages.subscribe()
     }
 
     /// How busy it is now.
     pub fn load(&self) -> Load {
         let admission = &self.shared.admission;
-        Load { running: admission.running(), waiting: admission.waiting() }
+        Load {
+            running: admission.running(),
+            boxes: self.shared.settings.boxes,
+            waiting: admission.waiting(),
+            places: self.shared.settings.queue_length,
+        }
     }
 
     /// Runs `submission` for `client`. Dropping the future kills the run.
@@ -176,7 +195,17 @@ impl Engine {
         let shared = &self.shared;
         shared.check_ready(submission.language())?;
         let plan = shared.catalog.plan(&submission);
-        shared.run(plan, client).await
+        let (language, image) = (plan.language.clone(), plan.image.clone());
+        let rootfs = shared.rootfs(&image)?;
+        let arrived = Instant::now();
+        let slot = shared.admission.enter(client).await.map_err(busy)?;
+        let queue = arrived.elapsed();
+        let result = shared.run(plan, rootfs.clone(), slot, queue).await;
+        shared.learn(&language, &rootfs, &result);
+        result.map_err(|refusal| {
+            // An image that is gone is told as what it is.
+            shared.rootfs(&image).err().unwrap_or(refusal)
+        })
     }
 
     /// Waits until every box is gone, and removes the control groups. A
@@ -191,9 +220,9 @@ impl Engine {
 
 impl Shared {
     fn check_ready(&self, language: &Language) -> Result<(), Refusal> {
-        let readiness = self.readiness.borrow();
-        let found = readiness.iter().find(|(id, _)| id == language.id());
-        let (why, retry_after) = match found.map(|(_, readiness)| readiness) {
+        let languages = self.languages.borrow();
+        let found = languages.iter().find(|state| state.id == language.id());
+        let (why, retry_after) = match found.map(|state| &state.readiness) {
             Some(Readiness::Ready) => return Ok(()),
             Some(Readiness::Building(how_far)) => {
                 (format!("is being prepared: {how_far}"), Some(BUILDING_RETRY))
@@ -207,28 +236,63 @@ impl Shared {
         Err(Refusal::Unavailable { message, retry_after })
     }
 
-    async fn run(
+    /// Runs a plan that has its slot, and waited this long for it.
+    pub(crate) async fn run(
         &self,
         plan: Plan,
-        client: IpAddr,
+        rootfs: PathBuf,
+        slot: Slot,
+        queue: Duration,
     ) -> Result<Outcome, Refusal> {
         let host = self.host.as_ref().map_err(|_| Refusal::Failed)?;
-        let image = plan.image.clone();
-        let rootfs = self.rootfs(&image)?;
-        let arrived = Instant::now();
-        let slot = self.admission.enter(client).await.map_err(busy)?;
-        let timing = Timing { queue: arrived.elapsed(), ..Timing::default() };
+        let timing = Timing { queue, ..Timing::default() };
         let limits = &self.settings.limits;
         let language = plan.language.clone();
         let run = run::run(host, limits, plan, rootfs, slot, timing);
         run.await.map_err(|error| {
             tracing::error!(%language, %error, "the sandbox failed");
-            // An image that is gone is told as what it is.
-            self.rootfs(&image).err().unwrap_or_else(|| failed(&error))
+            failed(&error)
         })
     }
 
-    fn rootfs(&self, image: &str) -> Result<PathBuf, Refusal> {
+    /// What is known of the starter programs.
+    pub(crate) fn checks(&self) -> MutexGuard<'_, Checks> {
+        // No change of them can stop halfway.
+        self.checks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records that a program of this language ran right.
+    pub(crate) fn prove(&self, language: &str, now: Instant) {
+        // Nobody is woken: no readiness has changed.
+        self.languages.send_if_modified(|all| {
+            let found = all.iter_mut().find(|state| state.id == language);
+            if let Some(state) = found {
+                state.proved = Some(now);
+            }
+            false
+        });
+    }
+
+    /// What a client's run tells of its language.
+    fn learn(
+        &self,
+        language: &str,
+        rootfs: &Path,
+        result: &Result<Outcome, Refusal>,
+    ) {
+        let now = Instant::now();
+        match result {
+            Ok(outcome) if outcome.end == End::Exited(0) => {
+                self.checks().proved(language, rootfs, now);
+                self.prove(language, now);
+            }
+            // What the host lacked is no fault of the language.
+            Ok(_) | Err(Refusal::Short { .. }) => {}
+            Err(_) => self.checks().suspected(language, rootfs, now),
+        }
+    }
+
+    pub(crate) fn rootfs(&self, image: &str) -> Result<PathBuf, Refusal> {
         match self.images.state(image) {
             ImageState::Ready(rootfs) => Ok(rootfs),
             ImageState::Building(_)
@@ -238,80 +302,6 @@ impl Shared {
                 retry_after: Some(BUILDING_RETRY),
             }),
         }
-    }
-
-    /// Looks at every language once; runs starter programs that are new.
-    async fn look(&self, checks: &mut Checks) {
-        for language in self.catalog.languages() {
-            let readiness = match &self.host {
-                Ok(_) => self.look_at(language, checks).await,
-                Err(_) => Readiness::Broken(NO_HOST.to_owned()),
-            };
-            self.publish(language.id(), readiness);
-        }
-    }
-
-    async fn look_at(
-        &self,
-        language: &Language,
-        checks: &mut Checks,
-    ) -> Readiness {
-        let (id, image) = (language.id(), language.image());
-        let rootfs = match checks.next(id, image, self.images.state(image)) {
-            Next::Known(readiness) => return readiness,
-            Next::Check(rootfs) => rootfs,
-        };
-        let checking = "its starter program is being run".to_owned();
-        self.publish(id, Readiness::Building(checking));
-        match self.check_starter(id).await {
-            // Too busy to check is no failure: at the next look.
-            Err(Refusal::Busy { message, .. }) => Readiness::Building(message),
-            Err(refusal) => {
-                let why = refusal.to_string();
-                checks.record(id, rootfs, Some(why.clone()));
-                Readiness::Broken(why)
-            }
-            Ok(failure) => {
-                checks.record(id, rootfs, failure.clone());
-                failure.map_or(Readiness::Ready, Readiness::Broken)
-            }
-        }
-    }
-
-    /// Runs a language's starter program; what went wrong, if anything.
-    async fn check_starter(
-        &self,
-        language: &str,
-    ) -> Result<Option<String>, Refusal> {
-        let Some(starter) = self.catalog.starter(language) else {
-            return Ok(Some("it has no starter program".to_owned()));
-        };
-        let plan = self.catalog.plan(&starter.submission);
-        let this_server = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-        let outcome = self.run(plan, this_server).await?;
-        let is_right =
-            outcome.end == End::Exited(0) && starter.expects(&outcome.stdout);
-        Ok((!is_right).then(|| {
-            format!(
-                "its starter program failed ({}): it printed {:?}, and {:?} \
-                 to stderr",
-                outcome.exit_summary(),
-                shortened(&outcome.stdout),
-                shortened(&outcome.stderr),
-            )
-        }))
-    }
-
-    fn publish(&self, language: &str, now: Readiness) {
-        self.readiness.send_if_modified(|all| {
-            match all.iter_mut().find(|(id, _)| id == language) {
-                Some((_, known)) if *known != now => {
-                    *known = now;
-                    true
-                }
-                _ => false,
-            }
-        });
     }
 }
 
@@ -328,35 +318,15 @@ fn why_unsafe(host: &Host, settings: &Settings) -> Option<String> {
     ))
 }
 
-/// Keeps the readiness true until the engine is dropped.
-async fn watch_images(shared: Weak<Shared>) {
-    let mut checks = Checks::default();
-    while let Some(shared) = shared.upgrade() {
-        shared.look(&mut checks).await;
-        drop(shared);
-        sleep(LOOK_AT_IMAGES).await;
-    }
-}
-
-fn busy(full: Full) -> Refusal {
-    Refusal::Busy { message: full.to_string(), retry_after: full.retry_after }
+pub(crate) fn busy(full: Full) -> Refusal {
+    Refusal::Busy { cause: full.cause, retry_after: full.retry_after }
 }
 
 /// What a client is told when no box could be made, or one was lost.
 fn failed(error: &SandboxError) -> Refusal {
-    if !error.is_shortage() {
-        return Refusal::Failed;
+    if error.is_shortage() {
+        Refusal::Short { retry_after: SHORTAGE_RETRY }
+    } else {
+        Refusal::Failed
     }
-    Refusal::Busy {
-        message: "this server is short of resources; come back".to_owned(),
-        retry_after: SHORTAGE_RETRY,
-    }
-}
-
-fn shortened(text: &str) -> &str {
-    let mut end = text.len().min(500);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }

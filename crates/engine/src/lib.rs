@@ -15,13 +15,16 @@ pub mod limits;
 mod outcome;
 mod readiness;
 mod run;
+mod watcher;
 
+pub use admission::Cause as BusyCause;
 pub use engine::{Engine, Load, Refusal, Settings};
 pub use limits::Limits;
 pub use outcome::{End, LimitReached, Outcome, Stage, Timing};
-pub use readiness::{ImageState, Images, Readiness};
+pub use readiness::{ImageState, Images, LanguageState, Readiness};
 pub use sandpiper_languages as languages;
 pub use sandpiper_sandbox::{
     Controllers, Host, HostSettings, INIT_NAME, Identity, SandboxError,
     init_main,
 };
+pub use watcher::CHECK_INTERVAL;

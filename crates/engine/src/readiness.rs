@@ -1,8 +1,13 @@
 //! Which languages can run now: their images, and their own starter programs
-//! as the test.
+//! as the test, again and again.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How soon a starter program that failed is run again; the time doubles with
+/// every failure, up to the usual interval.
+const FIRST_RETRY: Duration = Duration::from_secs(1);
 
 /// Whether an image can be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,15 +37,45 @@ pub enum Readiness {
     Building(String),
     /// Its image has not been built; the text says what the operator can do.
     Missing(String),
-    /// It cannot run; the text says why.
+    /// It cannot run; the text says why. It is tried again.
     Broken(String),
 }
 
-/// What is known of every language's starter program.
-#[derive(Debug, Default)]
+/// A language, and whether it can run.
+#[derive(Clone, Debug)]
+pub struct LanguageState {
+    /// Its id.
+    pub id: String,
+    /// Whether it can run.
+    pub readiness: Readiness,
+    /// Since when that is so; what a text says does not count.
+    pub since: Instant,
+    /// When a program of it last ran right: its starter, or one of a client
+    /// that exited with 0.
+    pub proved: Option<Instant>,
+}
+
+/// What is known of every language's starter program. The time is given.
+#[derive(Debug)]
 pub(crate) struct Checks {
-    /// By language: the root filesystem it was checked in, and the failure.
-    done: BTreeMap<String, (PathBuf, Option<String>)>,
+    /// From one proof that a language runs to the next check of it.
+    interval: Duration,
+    known: BTreeMap<String, Check>,
+    /// When the next language that is ready may be checked, so that they do
+    /// not come all together.
+    next_routine: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Check {
+    /// The root filesystem that all else is about.
+    rootfs: PathBuf,
+    /// Why it cannot run, if so.
+    failure: Option<String>,
+    /// When its starter program is to be run again.
+    due: Instant,
+    /// Failures since it ran right.
+    failures: u32,
 }
 
 /// What follows from an image's state and the checks so far.
@@ -50,35 +85,113 @@ pub(crate) enum Next {
     Known(Readiness),
     /// The starter program has to be run in this root filesystem.
     Check(PathBuf),
+    /// It cannot run, and it is time to try again in this root filesystem.
+    Retry(PathBuf, Readiness),
+    /// It is ready, and could be checked in this root filesystem again when
+    /// nobody waits.
+    Routine(PathBuf),
 }
 
 impl Checks {
-    /// Records what the starter program of `language` did in `rootfs`.
-    pub(crate) fn record(
+    pub(crate) fn new(interval: Duration) -> Self {
+        Self { interval, known: BTreeMap::new(), next_routine: None }
+    }
+
+    /// Records that the starter program of `language` was right in `rootfs`.
+    pub(crate) fn passed(
         &mut self,
         language: &str,
         rootfs: PathBuf,
-        failure: Option<String>,
+        now: Instant,
     ) {
-        self.done.insert(language.to_owned(), (rootfs, failure));
+        let due = now + self.interval;
+        let check = Check { rootfs, failure: None, due, failures: 0 };
+        self.known.insert(language.to_owned(), check);
     }
 
-    /// The readiness of `language`, whose image is called `image`.
+    /// Records that it was wrong. Where the language was ready one failure is
+    /// doubt, not yet a verdict: the host may have lacked something for a
+    /// moment. `true` where it is a verdict.
+    pub(crate) fn failed(
+        &mut self,
+        language: &str,
+        rootfs: PathBuf,
+        why: String,
+        now: Instant,
+    ) -> bool {
+        let known = self.of(language, &rootfs);
+        let failures = known.map_or(1, |check| check.failures + 1);
+        let doubt =
+            known.is_some_and(|check| check.failure.is_none() && failures < 2);
+        let failure = (!doubt).then_some(why);
+        let due = now + self.retry_after(failures);
+        let check = Check { rootfs, failure, due, failures };
+        self.known.insert(language.to_owned(), check);
+        !doubt
+    }
+
+    /// Records that a program of a client ran right in `rootfs`.
+    pub(crate) fn proved(
+        &mut self,
+        language: &str,
+        rootfs: &Path,
+        now: Instant,
+    ) {
+        let due = now + self.interval;
+        if let Some(check) = self.ready(language, rootfs) {
+            check.due = due;
+            check.failures = 0;
+        }
+    }
+
+    /// Records that the sandbox failed a client's run in `rootfs`: it is time
+    /// to look whether the language still runs.
+    pub(crate) fn suspected(
+        &mut self,
+        language: &str,
+        rootfs: &Path,
+        now: Instant,
+    ) {
+        if let Some(check) = self.ready(language, rootfs) {
+            check.due = check.due.min(now);
+            check.failures = check.failures.max(1);
+        }
+    }
+
+    /// Records that a language that was ready has been checked again: others
+    /// have to leave some time in between.
+    pub(crate) fn routine_ended(&mut self, now: Instant) {
+        let languages = u32::try_from(self.known.len()).unwrap_or(u32::MAX);
+        let pause = self.interval / languages.max(1) / 2;
+        self.next_routine = Some(now + pause);
+    }
+
+    /// What to do about `language`, whose image is called `image`.
     pub(crate) fn next(
         &self,
         language: &str,
         image: &str,
         state: ImageState,
+        now: Instant,
     ) -> Next {
         Next::Known(match state {
-            ImageState::Ready(rootfs) => match self.done.get(language) {
-                Some((checked, failure)) if *checked == rootfs => match failure
-                {
+            ImageState::Ready(rootfs) => {
+                let Some(check) = self.of(language, &rootfs) else {
+                    return Next::Check(rootfs);
+                };
+                let is_due = check.due <= now;
+                match &check.failure {
+                    None if is_due && self.may_interrupt(check, now) => {
+                        return Next::Routine(rootfs);
+                    }
                     None => Readiness::Ready,
+                    Some(why) if is_due => {
+                        let broken = Readiness::Broken(why.clone());
+                        return Next::Retry(rootfs, broken);
+                    }
                     Some(why) => Readiness::Broken(why.clone()),
-                },
-                _ => return Next::Check(rootfs),
-            },
+                }
+            }
             ImageState::Building(progress) => Readiness::Building(progress),
             ImageState::Missing => Readiness::Missing(format!(
                 "its image has not been built; \
@@ -87,49 +200,28 @@ impl Checks {
             ImageState::Broken(why) => Readiness::Broken(why),
         })
     }
+
+    /// Whether a language that is ready may be checked now: one in doubt at
+    /// once, others one after another.
+    fn may_interrupt(&self, check: &Check, now: Instant) -> bool {
+        check.failures > 0 || self.next_routine.is_none_or(|next| next <= now)
+    }
+
+    fn of(&self, language: &str, rootfs: &Path) -> Option<&Check> {
+        let check = self.known.get(language)?;
+        (check.rootfs == rootfs).then_some(check)
+    }
+
+    fn ready(&mut self, language: &str, rootfs: &Path) -> Option<&mut Check> {
+        let check = self.known.get_mut(language)?;
+        (check.rootfs == rootfs && check.failure.is_none()).then_some(check)
+    }
+
+    fn retry_after(&self, failures: u32) -> Duration {
+        let doublings = failures.saturating_sub(1).min(16);
+        FIRST_RETRY.saturating_mul(1 << doublings).min(self.interval)
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(state: ImageState, expected: Next) {
-        let mut checks = Checks::default();
-        checks.record("good", "/a".into(), None);
-        checks.record("bad", "/b".into(), Some("no".to_owned()));
-        let language = if state == ImageState::Ready("/b".into()) {
-            "bad"
-        } else {
-            "good"
-        };
-        assert_eq!(checks.next(language, "image", state), expected);
-    }
-
-    #[test]
-    fn a_starter_is_checked_once_for_each_root_filesystem() {
-        check(ImageState::Ready("/a".into()), Next::Known(Readiness::Ready));
-        check(
-            ImageState::Ready("/b".into()),
-            Next::Known(Readiness::Broken("no".to_owned())),
-        );
-        check(ImageState::Ready("/c".into()), Next::Check("/c".into()));
-    }
-
-    #[test]
-    fn an_image_that_is_not_there_says_so() {
-        check(
-            ImageState::Building("3 of 9".to_owned()),
-            Next::Known(Readiness::Building("3 of 9".to_owned())),
-        );
-        check(
-            ImageState::Broken("disk full".to_owned()),
-            Next::Known(Readiness::Broken("disk full".to_owned())),
-        );
-        let Next::Known(Readiness::Missing(text)) =
-            Checks::default().next("c", "native", ImageState::Missing)
-        else {
-            panic!("a missing image is missing");
-        };
-        assert!(text.contains("images build native"), "{text}");
-    }
-}
+mod tests;

@@ -234,6 +234,7 @@ impl SandboxArgs {
             queue_length: 1,
             queue_wait: default::QUEUE_WAIT,
             allow_missing_limits: self.allow_missing_limits,
+            check_interval: engine::CHECK_INTERVAL,
         }
     }
 }

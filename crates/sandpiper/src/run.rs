@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use sandpiper_engine::languages::{Catalog, Language, SourceFile, Submission};
-use sandpiper_engine::{End, ImageState, Images, LimitReached, Readiness};
+use sandpiper_engine::{
+    End, ImageState, Images, LanguageState, LimitReached, Readiness,
+};
 use tracing::Level;
 
 use crate::config::{CommonArgs, RunArgs};
@@ -68,10 +70,10 @@ fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
         images,
     )?;
     let outcome = service.block_on(async |engine| {
-        let mut readiness = engine.watch_readiness();
-        let checked = readiness.wait_for(|all| {
-            let building = |(_, state): &(String, Readiness)| {
-                matches!(state, Readiness::Building(_))
+        let mut languages = engine.watch_languages();
+        let checked = languages.wait_for(|all| {
+            let building = |state: &LanguageState| {
+                matches!(state.readiness, Readiness::Building(_))
             };
             !all.iter().any(building)
         });

@@ -163,11 +163,12 @@ async fn until(mut stopped: watch::Receiver<bool>) {
 
 /// Logs what each language comes to.
 async fn report_readiness(engine: &Engine) {
-    let mut readiness = engine.watch_readiness();
+    let mut languages = engine.watch_languages();
     // Nothing where nobody had looked yet.
     let mut reported: BTreeMap<String, Option<Readiness>> = BTreeMap::new();
     loop {
-        for (id, now) in readiness.borrow_and_update().iter() {
+        for state in languages.borrow_and_update().iter() {
+            let (id, now) = (&state.id, &state.readiness);
             let last = reported.get(id).map(Option::as_ref);
             if is_news(last, now) {
                 report(id, now);
@@ -176,7 +177,7 @@ async fn report_readiness(engine: &Engine) {
                 reported.entry(id.clone()).or_default();
             }
         }
-        if readiness.changed().await.is_err() {
+        if languages.changed().await.is_err() {
             return;
         }
     }

@@ -1,7 +1,9 @@
 //! Whether the server is alive, and which languages it can run.
 
+use std::time::Instant;
+
 use http::StatusCode;
-use sandpiper_engine::Readiness;
+use sandpiper_engine::{LanguageState, Readiness};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -16,11 +18,12 @@ pub(crate) fn alive() -> Answer {
 }
 
 /// `/readyz`: each language's state. 503 where none can run.
-pub(crate) fn readiness(languages: &[(String, Readiness)]) -> Answer {
-    let any = languages.iter().any(|(_, state)| *state == Readiness::Ready);
+pub(crate) fn readiness(languages: &[LanguageState], now: Instant) -> Answer {
+    let any = languages.iter().any(|state| state.readiness == Readiness::Ready);
+    let reports = languages.iter().map(|state| LanguageReport::of(state, now));
     let report = Report {
         error: (!any).then_some("no language is ready"),
-        languages: languages.iter().map(LanguageReport::of).collect(),
+        languages: reports.collect(),
     };
     let status =
         if any { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
@@ -51,21 +54,101 @@ pub(crate) struct Report<'a> {
 #[schemars(rename = "LanguageReadiness")]
 struct LanguageReport<'a> {
     id: &'a str,
-    /// `ready`, `building`, `missing` or `broken`.
+    /// `ready`, `building`, `missing` or `broken`. What is not ready is 503
+    /// for `/api/compile`, with the reason.
     state: &'static str,
+    /// For how long it has been in this state.
+    state_age_ms: u64,
+    /// How long ago a program of it last ran right: its sample, which is run
+    /// again and again, or one of a client. Missing where none ever did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proof_age_ms: Option<u64>,
     /// How far, why, and what the operator can do.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
 }
 
 impl<'a> LanguageReport<'a> {
-    fn of((id, readiness): &'a (String, Readiness)) -> Self {
-        let (state, reason) = match readiness {
+    fn of(language: &'a LanguageState, now: Instant) -> Self {
+        let (state, reason) = match &language.readiness {
             Readiness::Ready => ("ready", None),
             Readiness::Building(how_far) => ("building", Some(how_far)),
             Readiness::Missing(remedy) => ("missing", Some(remedy)),
             Readiness::Broken(why) => ("broken", Some(why)),
         };
-        Self { id, state, reason: reason.map(String::as_str) }
+        Self {
+            id: &language.id,
+            state,
+            state_age_ms: age_ms(language.since, now),
+            proof_age_ms: language.proved.map(|proved| age_ms(proved, now)),
+            reason: reason.map(String::as_str),
+        }
+    }
+}
+
+fn age_ms(from: Instant, now: Instant) -> u64 {
+    let age = now.saturating_duration_since(from).as_millis();
+    u64::try_from(age).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// A language `x`, 9 s after the start; its times count from that.
+    fn check(
+        readiness: Readiness,
+        since: u64,
+        proved: Option<u64>,
+        expected: Value,
+    ) {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let language = LanguageState {
+            id: "x".to_owned(),
+            readiness,
+            since: at(since),
+            proved: proved.map(at),
+        };
+        let report = LanguageReport::of(&language, at(9));
+        assert_eq!(serde_json::to_value(report).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_language_is_told_with_its_ages() {
+        let text = || "why".to_owned();
+        check(
+            Readiness::Ready,
+            2,
+            Some(8),
+            json!({ "id": "x", "state": "ready", "state_age_ms": 7_000,
+                    "proof_age_ms": 1_000 }),
+        );
+        check(
+            Readiness::Broken(text()),
+            9,
+            Some(3),
+            json!({ "id": "x", "state": "broken", "state_age_ms": 0,
+                    "proof_age_ms": 6_000, "reason": "why" }),
+        );
+        check(
+            Readiness::Missing(text()),
+            0,
+            None,
+            json!({ "id": "x", "state": "missing", "state_age_ms": 9_000,
+                    "reason": "why" }),
+        );
+        // A clock that is read before it is written to.
+        check(
+            Readiness::Building(text()),
+            10,
+            None,
+            json!({ "id": "x", "state": "building", "state_age_ms": 0,
+                    "reason": "why" }),
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! The one table of paths, and what answers each of them.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 use http::StatusCode;
@@ -153,9 +154,9 @@ impl<R: Runner> App<R> {
 
     /// The metrics as text.
     pub(crate) fn metrics_text(&self) -> String {
-        let languages = self.runner.readiness().into_iter();
-        let languages =
-            languages.map(|(id, state)| (id, state == Readiness::Ready));
+        let languages = self.runner.languages().into_iter();
+        let languages = languages
+            .map(|state| (state.id, state.readiness == Readiness::Ready));
         self.metrics.text(self.products.size(), languages)
     }
 }
@@ -209,7 +210,9 @@ impl<R: Runner> Routes for App<R> {
                 json(StatusCode::OK, self.description.clone())
             }
             Route::Health => health::alive(),
-            Route::Readiness => health::readiness(&self.runner.readiness()),
+            Route::Readiness => {
+                health::readiness(&self.runner.languages(), Instant::now())
+            }
         };
         #[cfg(test)]
         assert!(

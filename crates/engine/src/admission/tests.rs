@@ -1,5 +1,7 @@
 //! Admission under a paused clock: shares, turns, deadlines, lost waiters.
 
+mod checks;
+
 use std::collections::VecDeque;
 use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr};

@@ -14,7 +14,8 @@ use crate::sys;
 
 /// Writes every file below /box. Paths were checked when the submission was;
 /// here each segment is opened alone and below the last, so that no link could
-/// lead out even if one were there.
+/// lead out even if one were there. Errors end up in the log, where no name of
+/// a submission may be.
 pub(super) fn write(
     files: &[BoxFile],
     user_namespace: UserNamespace,
@@ -48,19 +49,18 @@ fn write_one(root: BorrowedFd<'_>, file: &BoxFile) -> Result<()> {
         match rustix::fs::mkdirat(&folder, segment, folder_mode()) {
             Ok(()) | Err(rustix::io::Errno::EXIST) => {}
             Err(error) => {
-                let step = format!("make folder {segment:?}");
-                return Err(SandboxError::new(step, error.into()));
+                return Err(SandboxError::new("make a folder", error.into()));
             }
         }
         folder = open_folder(folder.as_fd(), segment, below())?;
     }
-    let step = format!("write {:?}", file.path);
+    let step = "write a file";
     let flags =
         OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let mode = Mode::from_raw_mode(0o644);
     let target = rustix::fs::openat2(&folder, name, flags, mode, below())
-        .during(&step)?;
-    File::from(target).write_all(file.content.as_bytes()).during(&step)
+        .during(step)?;
+    File::from(target).write_all(file.content.as_bytes()).during(step)
 }
 
 fn open_folder(
@@ -70,7 +70,7 @@ fn open_folder(
 ) -> Result<OwnedFd> {
     let flags = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC;
     rustix::fs::openat2(parent, path, flags, Mode::empty(), resolve)
-        .during(&format!("open folder {path:?}"))
+        .during("open a folder")
 }
 
 fn below() -> ResolveFlags {

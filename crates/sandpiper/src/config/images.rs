@@ -118,5 +118,6 @@ pub(crate) fn check_settings() -> engine::Settings {
         queue_length: 1,
         queue_wait: default::QUEUE_WAIT,
         allow_missing_limits: true,
+        check_interval: engine::CHECK_INTERVAL,
     }
 }

@@ -82,6 +82,12 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "N", value_parser = values::boxes())]
     boxes: Option<usize>,
 
+    /// How long after the last proof that a language runs its sample program
+    /// is run again, where nobody waits for a box
+    #[arg(long, value_name = "TIME", value_parser = values::positive_duration,
+        default_value = seconds(engine::CHECK_INTERVAL))]
+    check_interval: Duration,
+
     /// How long running requests may go on after SIGTERM or SIGINT
     #[arg(long, value_name = "TIME", value_parser = values::duration,
         default_value = "30s")]
@@ -144,6 +150,7 @@ impl ServeArgs {
             queue_length: self.queue,
             queue_wait: self.queue_wait,
             allow_missing_limits: self.sandbox.allow_missing_limits,
+            check_interval: self.check_interval,
         }
     }
 }

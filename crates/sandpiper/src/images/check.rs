@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use sandpiper_engine::languages::Language;
-use sandpiper_engine::{Engine, ImageState, Images, Readiness};
+use sandpiper_engine::{Engine, ImageState, Images, LanguageState, Readiness};
 use tracing::Level;
 
 use crate::config::{self, CheckArgs, CommonArgs};
@@ -137,22 +137,22 @@ async fn tell(engine: &Engine) -> io::Result<bool> {
     let languages = engine.catalog().languages();
     let mut left: BTreeSet<&str> = languages.map(Language::id).collect();
     let mut right = true;
-    let mut readiness = engine.watch_readiness();
+    let mut changes = engine.watch_languages();
     while !left.is_empty() {
-        let all = readiness.borrow_and_update().clone();
-        for (id, now) in &all {
-            let found = match now {
+        let all = changes.borrow_and_update().clone();
+        for LanguageState { id, readiness, .. } in &all {
+            let found = match readiness {
                 Readiness::Building(_) => continue,
                 Readiness::Ready => "ok",
                 Readiness::Missing(why) | Readiness::Broken(why) => why,
             };
             if left.remove(id.as_str()) {
-                right &= *now == Readiness::Ready;
+                right &= *readiness == Readiness::Ready;
                 let line = format!("{id}: {found}\n");
                 io::stdout().write_all(line.as_bytes())?;
             }
         }
-        if !left.is_empty() && readiness.changed().await.is_err() {
+        if !left.is_empty() && changes.changed().await.is_err() {
             return Ok(false);
         }
     }

@@ -172,7 +172,9 @@ fn rate_limited(quota: Quota, turn: Duration) -> Answer {
 
 fn refused(refusal: &Refusal) -> Answer {
     let retry_after = match refusal {
-        Refusal::Busy { retry_after, .. } => Some(*retry_after),
+        Refusal::Busy { retry_after, .. } | Refusal::Short { retry_after } => {
+            Some(*retry_after)
+        }
         Refusal::Unavailable { retry_after, .. } => *retry_after,
         Refusal::Failed => return internal_error(),
     };

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use sandpiper_engine::languages::{Catalog, Submission, SubmissionError};
-use sandpiper_engine::{Engine, Outcome, Readiness, Refusal};
+use sandpiper_engine::{Engine, LanguageState, Load, Outcome, Refusal};
 
 use super::CompileRequest;
 
@@ -19,8 +19,11 @@ pub(crate) trait Runner: Send + Sync + 'static {
     /// The languages that there are.
     fn catalog(&self) -> &Catalog;
 
-    /// Each language's id, and whether it can run.
-    fn readiness(&self) -> Vec<(String, Readiness)>;
+    /// Each language, and whether it can run.
+    fn languages(&self) -> Vec<LanguageState>;
+
+    /// How busy it is now.
+    fn load(&self) -> Load;
 }
 
 /// A run that ended, in whatever way.
@@ -64,7 +67,11 @@ impl Runner for Engine {
         Self::catalog(self)
     }
 
-    fn readiness(&self) -> Vec<(String, Readiness)> {
-        Self::readiness(self)
+    fn languages(&self) -> Vec<LanguageState> {
+        Self::languages(self)
+    }
+
+    fn load(&self) -> Load {
+        Self::load(self)
     }
 }

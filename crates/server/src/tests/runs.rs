@@ -2,10 +2,12 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sandpiper_engine::languages::Catalog;
-use sandpiper_engine::{End, Outcome, Readiness, Refusal, Timing};
+use sandpiper_engine::{
+    BusyCause, End, LanguageState, Load, Outcome, Readiness, Refusal, Timing,
+};
 use tokio::sync::{Notify, mpsc};
 
 use super::PATIENCE;
@@ -92,11 +94,23 @@ impl Runner for TestRunner {
         &self.catalog
     }
 
-    fn readiness(&self) -> Vec<(String, Readiness)> {
+    fn languages(&self) -> Vec<LanguageState> {
+        let now = Instant::now();
+        let state = |id: &str, readiness, proved| LanguageState {
+            id: id.to_owned(),
+            readiness,
+            since: now,
+            proved,
+        };
+        let missing = Readiness::Missing("build it".to_owned());
         vec![
-            ("python".to_owned(), Readiness::Ready),
-            ("c".to_owned(), Readiness::Missing("build it".to_owned())),
+            state("python", Readiness::Ready, Some(now)),
+            state("c", missing, None),
         ]
+    }
+
+    fn load(&self) -> Load {
+        Load { running: 1, boxes: 2, waiting: 3, places: 4 }
     }
 }
 
@@ -105,7 +119,7 @@ fn refusal(word: &str) -> Refusal {
     match word {
         "busy" => {
             let retry_after = Duration::from_millis(1_500);
-            Refusal::Busy { message, retry_after }
+            Refusal::Busy { cause: BusyCause::Queue, retry_after }
         }
         "unavailable" => Refusal::Unavailable { message, retry_after: None },
         "building" => {

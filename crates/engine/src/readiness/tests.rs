@@ -1,0 +1,160 @@
+//! When starter programs are run again, under a clock of the tests' own.
+
+use super::*;
+
+const INTERVAL: Duration = Duration::from_secs(300);
+
+/// The checks of one language, `c`, with its image at `/a`; times count from
+/// the first check, in seconds.
+struct Story {
+    checks: Checks,
+    start: Instant,
+}
+
+impl Story {
+    fn new() -> Self {
+        let checks = Checks::new(INTERVAL);
+        Self { checks, start: Instant::now() }
+    }
+
+    fn at(&self, seconds: u64) -> Instant {
+        self.start + Duration::from_secs(seconds)
+    }
+
+    fn passed(&mut self, seconds: u64) -> &mut Self {
+        let now = self.at(seconds);
+        self.checks.passed("c", "/a".into(), now);
+        self
+    }
+
+    fn failed(&mut self, seconds: u64, is_verdict: bool) -> &mut Self {
+        let now = self.at(seconds);
+        let why = "no".to_owned();
+        let found = self.checks.failed("c", "/a".into(), why, now);
+        assert_eq!(found, is_verdict, "at {seconds} s");
+        self
+    }
+
+    fn proved(&mut self, rootfs: &str, seconds: u64) -> &mut Self {
+        let now = self.at(seconds);
+        self.checks.proved("c", Path::new(rootfs), now);
+        self
+    }
+
+    fn suspected(&mut self, rootfs: &str, seconds: u64) -> &mut Self {
+        let now = self.at(seconds);
+        self.checks.suspected("c", Path::new(rootfs), now);
+        self
+    }
+
+    fn next(&self, seconds: u64) -> Next {
+        let state = ImageState::Ready("/a".into());
+        self.checks.next("c", "native", state, self.at(seconds))
+    }
+
+    /// Checks that it is ready until `seconds`, when it is to be checked.
+    fn is_due(&self, seconds: u64) {
+        let ready = Next::Known(Readiness::Ready);
+        assert_eq!(self.next(seconds - 1), ready, "before {seconds} s");
+        let routine = Next::Routine("/a".into());
+        assert_eq!(self.next(seconds), routine, "at {seconds} s");
+    }
+
+    /// The same for one that is broken.
+    fn is_retried(&self, seconds: u64) {
+        let broken = Readiness::Broken("no".to_owned());
+        let known = Next::Known(broken.clone());
+        assert_eq!(self.next(seconds - 1), known, "before {seconds} s");
+        let retry = Next::Retry("/a".into(), broken);
+        assert_eq!(self.next(seconds), retry, "at {seconds} s");
+    }
+}
+
+#[test]
+fn a_language_is_checked_in_each_root_filesystem() {
+    let mut story = Story::new();
+    assert_eq!(story.next(0), Next::Check("/a".into()));
+    story.passed(0);
+    assert_eq!(story.next(0), Next::Known(Readiness::Ready));
+    let other = ImageState::Ready("/b".into());
+    let next = story.checks.next("c", "native", other, story.at(0));
+    assert_eq!(next, Next::Check("/b".into()));
+}
+
+#[test]
+fn a_language_that_is_ready_is_checked_again() {
+    Story::new().passed(0).is_due(300);
+    Story::new().passed(0).passed(300).is_due(600);
+}
+
+#[test]
+fn a_run_that_ended_well_is_proof() {
+    Story::new().passed(0).proved("/a", 100).is_due(400);
+    // It ran in an image that has been replaced since.
+    Story::new().passed(0).proved("/b", 100).is_due(300);
+    // A language that is broken is not run; what ran before does not count.
+    Story::new().failed(0, true).proved("/a", 0).is_retried(1);
+}
+
+#[test]
+fn a_run_that_the_sandbox_failed_brings_the_check_forward() {
+    Story::new().passed(0).suspected("/a", 100).is_due(100);
+    Story::new().passed(0).suspected("/b", 100).is_due(300);
+    Story::new().passed(0).suspected("/a", 9).failed(9, true).is_retried(11);
+}
+
+#[test]
+fn one_failure_of_a_language_that_was_ready_is_doubt() {
+    Story::new().passed(0).failed(300, false).is_due(301);
+    Story::new().passed(0).failed(300, false).failed(301, true).is_retried(303);
+    Story::new().passed(0).failed(300, false).passed(301).is_due(601);
+    // There was never a proof.
+    Story::new().failed(0, true).is_retried(1);
+}
+
+#[test]
+fn retries_come_later_and_later() {
+    let mut story = Story::new();
+    let mut now = 0;
+    for pause in [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300] {
+        story.failed(now, true).is_retried(now + pause);
+        now += pause;
+    }
+    story.passed(now).is_due(now + 300);
+    story.failed(now + 300, false).is_due(now + 301);
+}
+
+#[test]
+fn languages_that_are_ready_take_turns() {
+    let mut story = Story::new();
+    for language in ["c", "cpp", "java"] {
+        let now = story.at(0);
+        story.checks.passed(language, "/a".into(), now);
+    }
+    let now = story.at(300);
+    story.checks.routine_ended(now);
+    // A sixth of the interval: all of them fit into half of it.
+    story.is_due(350);
+    // One in doubt waits for nobody.
+    story.suspected("/a", 310);
+    assert_eq!(story.next(310), Next::Routine("/a".into()));
+}
+
+#[test]
+fn an_image_that_is_not_there_says_so() {
+    let check = |state: ImageState, expected: Readiness| {
+        let mut story = Story::new();
+        let now = story.at(0);
+        for checked in [false, true] {
+            let next = story.checks.next("c", "native", state.clone(), now);
+            assert_eq!(next, Next::Known(expected.clone()), "{checked}");
+            story.passed(0);
+        }
+    };
+    let text = || "3 of 9".to_owned();
+    check(ImageState::Building(text()), Readiness::Building(text()));
+    check(ImageState::Broken(text()), Readiness::Broken(text()));
+    let remedy = "its image has not been built; run `sandpiper images build \
+                  native`";
+    check(ImageState::Missing, Readiness::Missing(remedy.to_owned()));
+}

@@ -1,0 +1,143 @@
+//! Languages that break while the server runs, and heal: what `/readyz` and
+//! `/api/compile` say, on an image of the test's own.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::Case;
+use crate::image_folder::image_folder;
+use crate::life::eventually;
+use crate::service::{Reply, Server, compile};
+
+const JSON: [&str; 1] = ["Content-Type: application/json"];
+
+/// A data folder with PHP's image alone, of links to the operator's files.
+struct Image {
+    data: TempDir,
+    /// What every run of PHP starts with.
+    launcher: PathBuf,
+}
+
+impl Image {
+    fn copied() -> Self {
+        let all = image_folder();
+        let name = fs::read_dir(&all)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .find(|name| name.starts_with("php-") && !name.contains('.'))
+            .expect("PHP's image is needed: `make images`");
+        // On the same filesystem, for the links.
+        let data = tempfile::tempdir_in(all.parent().unwrap()).unwrap();
+        // The server becomes another user.
+        let open = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(data.path(), open).unwrap();
+        let images = data.path().join("images");
+        fs::create_dir(&images).unwrap();
+        let copied = Command::new("cp")
+            .args(["--archive", "--link"])
+            .args([all.join(&name), images.join(&name)])
+            .status()
+            .unwrap();
+        assert!(copied.success());
+        let launcher = images.join(name).join("rootfs/opt/sandpiper/php");
+        assert!(launcher.is_file());
+        Self { data, launcher }
+    }
+
+    /// The link goes, or comes back; the file is the operator's too.
+    fn set_broken(&self, broken: bool) {
+        let away = self.launcher.with_extension("away");
+        let (from, to) = match broken {
+            true => (&self.launcher, &away),
+            false => (&away, &self.launcher),
+        };
+        fs::rename(from, to).unwrap();
+    }
+
+    fn serve(&self, check_interval: &str) -> Server {
+        let folder = self.data.path().to_str().unwrap();
+        let flags = ["--languages=php", "--compile-rate-limit=0"];
+        let own = ["--data-dir", folder, "--check-interval", check_interval];
+        let server = Server::spawn(&[&flags[..], &own].concat(), None);
+        server.wait_until_ready();
+        server
+    }
+}
+
+/// What `/readyz` says of PHP.
+fn php(server: &Server) -> Value {
+    let answer = server.ask("GET", "/readyz");
+    let report = answer.json();
+    let language = report["languages"][0].clone();
+    let is_ready = language["state"] == "ready";
+    assert_eq!(answer.status, if is_ready { 200 } else { 503 }, "{report}");
+    assert_eq!(report.get("error").is_none(), is_ready, "{report}");
+    language
+}
+
+fn age_ms(language: &Value, name: &str) -> u64 {
+    language[name].as_u64().unwrap_or_else(|| panic!("{name} of {language}"))
+}
+
+/// Whether something ran right since the language is in its state.
+fn is_proved_anew(server: &Server) -> bool {
+    let php = php(server);
+    age_ms(&php, "proof_age_ms") < age_ms(&php, "state_age_ms")
+}
+
+fn ask(server: &Server, source: &str) -> Reply {
+    let request = Case::new("php", &[("m.php", source)]).request();
+    server.send("POST", "/api/compile", &JSON, request.to_string())
+}
+
+fn runs(server: &Server) {
+    let case = Case::new("php", &[("m.php", "<?php echo 6 * 7, \"\\n\";")]);
+    compile(server, &case.request()).prints("42\n");
+}
+
+/// It is broken: both paths say so, and why.
+fn is_told(server: &Server) {
+    eventually("it is broken", || php(server)["state"] == "broken");
+    let php = php(server);
+    assert!(
+        age_ms(&php, "proof_age_ms") >= age_ms(&php, "state_age_ms"),
+        "{php}"
+    );
+    let why = php["reason"].as_str().expect("a reason");
+    ask(server, "").assert_failure_about(503, &["PHP cannot run here", why]);
+}
+
+#[test]
+fn a_language_is_checked_again_and_again() {
+    let image = Image::copied();
+    let server = image.serve("100ms");
+    eventually("it is checked again", || is_proved_anew(&server));
+    // Nobody asks for a run.
+    image.set_broken(true);
+    is_told(&server);
+    image.set_broken(false);
+    eventually("it is ready", || php(&server)["state"] == "ready");
+    runs(&server);
+}
+
+#[test]
+fn runs_tell_what_a_language_can() {
+    let image = Image::copied();
+    let server = image.serve("24h");
+    assert_eq!(ask(&server, "<?php exit(3);").status, 200);
+    assert!(!is_proved_anew(&server), "exit code 3 proves nothing");
+    runs(&server);
+    assert!(is_proved_anew(&server), "exit code 0 is proof");
+    // The next run finds out, and the next check is not a day away.
+    image.set_broken(true);
+    ask(&server, "").assert_failure(500, "internal error");
+    is_told(&server);
+    image.set_broken(false);
+    eventually("it is ready", || php(&server)["state"] == "ready");
+    runs(&server);
+}
