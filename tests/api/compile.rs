@@ -209,6 +209,7 @@ fn any_origin_may_ask() {
             "RateLimit-Policy",
             "Retry-After",
             "Sandpiper-Turn",
+            "X-Request-Id",
         ] {
             assert!(exposed.split(", ").any(|own| own == name), "{name}");
         }

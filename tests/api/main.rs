@@ -4,7 +4,12 @@
 mod compile;
 mod concurrency;
 mod embed;
+#[path = "../exposition.rs"]
+#[allow(dead_code, reason = "shared with the server's tests, which use more")]
+mod exposition;
 mod json;
+mod log;
+mod metrics;
 mod odd;
 mod other;
 mod preview;

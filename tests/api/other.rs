@@ -98,8 +98,8 @@ fn metrics_are_on_the_admin_listener_alone() {
     let reply = admin("GET", "/metrics");
     assert_eq!(reply.status, 200);
     for line in [
-        "sandpiper_http_requests_total{route=\"/products/{id}\",status=\"404\"} 1",
-        "sandpiper_http_requests_total{route=\"/products\",status=\"201\"} 1",
+        "sandpiper_http_requests_total{route=\"/products/{id}\",method=\"GET\",status=\"404\"} 1",
+        "sandpiper_http_requests_total{route=\"/products\",method=\"POST\",status=\"201\"} 1",
         "sandpiper_products 1",
         "sandpiper_language_ready{language=\"python\"} 0",
         "# EOF",

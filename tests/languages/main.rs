@@ -7,9 +7,13 @@ mod case;
 mod command;
 mod compilers;
 mod crowd;
+#[path = "../exposition.rs"]
+#[allow(dead_code, reason = "shared with other tests, which use more")]
+mod exposition;
 #[path = "../image_folder.rs"]
 mod image_folder;
 mod life;
+mod observed;
 mod readiness;
 mod service;
 mod together;

@@ -81,7 +81,7 @@ fn php(server: &Server) -> Value {
 }
 
 fn age_ms(language: &Value, name: &str) -> u64 {
-    language[name].as_u64().unwrap_or_else(|| panic!("{name} of {language}"))
+    language[name].as_u64().expect(name)
 }
 
 /// Whether something ran right since the language is in its state.

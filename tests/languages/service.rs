@@ -16,7 +16,7 @@ mod reply;
 mod server;
 
 pub(crate) use reply::Reply;
-pub(crate) use server::Server;
+pub(crate) use server::{Server, connect};
 
 /// A server with the operator's images and no rate limit. Tests may wait for
 /// each other's runs, so the queue is long.

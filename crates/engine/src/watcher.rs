@@ -2,7 +2,7 @@
 //! starter programs, of new ones at once, of others again and again.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Weak;
 use std::time::{Duration, Instant};
 
@@ -144,7 +144,7 @@ impl Shared {
     async fn check_starter(
         &self,
         language: &str,
-        rootfs: &PathBuf,
+        rootfs: &Path,
         slot: Slot,
     ) -> Result<Option<String>, Refusal> {
         let Some(starter) = self.catalog.starter(language) else {
@@ -152,7 +152,7 @@ impl Shared {
         };
         let plan = self.catalog.plan(&starter.submission);
         let queue = Duration::ZERO;
-        let outcome = self.run(plan, rootfs.clone(), slot, queue).await?;
+        let outcome = self.run(plan, rootfs.to_owned(), slot, queue).await?;
         let is_right =
             outcome.end == End::Exited(0) && starter.expects(&outcome.stdout);
         Ok((!is_right).then(|| {

@@ -5,16 +5,17 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::StatusCode;
-use sandpiper_engine::{Readiness, limits};
+use sandpiper_engine::languages::Language;
+use sandpiper_engine::limits;
 
-use crate::compile::{Compile, Runner};
+use crate::compile::{self, Compile, Runner};
 use crate::embed::{self, Embed};
 use crate::health;
 use crate::http::{
     Answer, AnswerMemory, ClientAddresses, ClientGone, Exchange, Routes,
     failure, json, method_not_allowed,
 };
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, Snapshot};
 use crate::openapi;
 use crate::products::Products;
 use crate::rate_limit::RateLimiter;
@@ -96,6 +97,24 @@ impl<'a> Route<'a> {
         })
     }
 
+    /// Its place in [`Self::all`].
+    fn number(self) -> usize {
+        match self {
+            Self::Products => 0,
+            Self::Product(_) => 1,
+            Self::Compile => 2,
+            Self::Embed => 3,
+            Self::Preview => 4,
+            Self::EmbedScript => 5,
+            Self::EmbedAsset(_) => 6,
+            Self::Index => 7,
+            Self::Description => 8,
+            Self::Health => 9,
+            Self::Readiness => 10,
+            Self::Unknown => 11,
+        }
+    }
+
     /// The path as messages, metrics and the description have it.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -118,7 +137,11 @@ impl<'a> Route<'a> {
 impl<R: Runner> App<R> {
     pub(crate) fn new(runner: R, settings: Settings) -> Self {
         let runner = Arc::new(runner);
-        let metrics = Arc::new(Metrics::default());
+        let metrics = Arc::new(Metrics::new(
+            Route::all().map(Route::name),
+            runner.catalog().languages().map(Language::id),
+            &compile::REFUSALS,
+        ));
         let limiter = RateLimiter::new(
             settings.compile_rate_limit,
             settings.rate_limit_for,
@@ -154,10 +177,15 @@ impl<R: Runner> App<R> {
 
     /// The metrics as text.
     pub(crate) fn metrics_text(&self) -> String {
-        let languages = self.runner.languages().into_iter();
-        let languages = languages
-            .map(|state| (state.id, state.readiness == Readiness::Ready));
-        self.metrics.text(self.products.size(), languages)
+        let (products, bytes) = self.products.size();
+        let snapshot = Snapshot {
+            load: self.runner.load(),
+            languages: self.runner.languages(),
+            answer_memory: (self.memory.held(), self.memory.limit()),
+            products,
+            products_memory: (bytes, self.products.capacity()),
+        };
+        self.metrics.text(snapshot, Instant::now())
     }
 }
 
@@ -176,6 +204,10 @@ impl<R: Runner> Routes for App<R> {
 
     fn answer_memory(&self) -> &AnswerMemory {
         &self.memory
+    }
+
+    fn malformed(&self, status: u16) {
+        self.metrics.malformed(status);
     }
 
     async fn answer(
@@ -221,7 +253,8 @@ impl<R: Runner> Routes for App<R> {
             route.name(),
             answer.status()
         );
-        self.metrics.request(route.name(), answer.status().as_u16());
+        let status = answer.status().as_u16();
+        self.metrics.request(route.number(), method, status);
         Ok(answer)
     }
 }
@@ -232,8 +265,9 @@ mod tests {
 
     #[test]
     fn the_name_of_a_route_leads_to_it() {
-        for route in Route::all() {
+        for (number, route) in Route::all().enumerate() {
             assert_eq!(Route::of(route.name().as_bytes()), route);
+            assert_eq!(route.number(), number, "{route:?}");
         }
     }
 }

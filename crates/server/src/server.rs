@@ -76,6 +76,9 @@ pub(crate) trait Counted {
 
     /// A connection was accepted.
     fn connection(&self) -> Self::Guard;
+
+    /// A connection found no place.
+    fn connection_refused(&self);
 }
 
 /// Accepts from all listeners together, as many at once as there are places.
@@ -121,6 +124,7 @@ async fn accept_from<R: Routes + Counted>(
             (socket, (stream, peer)) = next(&listener, &places) => {
                 let peer = peer.ip();
                 let Some(mut seat) = places.claim(peer, socket) else {
+                    routes.connection_refused();
                     continue;
                 };
                 let routes = Arc::clone(&routes);
@@ -129,6 +133,8 @@ async fn accept_from<R: Routes + Counted>(
                         let counted = routes.connection();
                         serve(routes, stream, peer, &seat, memory, end).await;
                         drop(counted);
+                    } else {
+                        routes.connection_refused();
                     }
                 });
             }
@@ -184,6 +190,8 @@ impl Routes for Admin {
         self.app.answer_memory()
     }
 
+    fn malformed(&self, _: u16) {}
+
     async fn answer(
         &self,
         exchange: Exchange<'_>,
@@ -206,6 +214,8 @@ impl Counted for Admin {
     type Guard = ();
 
     fn connection(&self) -> Self::Guard {}
+
+    fn connection_refused(&self) {}
 }
 
 impl<R: Runner> Counted for App<R> {
@@ -213,5 +223,9 @@ impl<R: Runner> Counted for App<R> {
 
     fn connection(&self) -> Self::Guard {
         self.metrics().connection()
+    }
+
+    fn connection_refused(&self) {
+        self.metrics().connection_refused();
     }
 }

@@ -8,7 +8,7 @@ use http::header::{
     ACCESS_CONTROL_MAX_AGE, ALLOW, RETRY_AFTER,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use sandpiper_engine::{Outcome, Refusal};
+use sandpiper_engine::{BusyCause, Outcome, Refusal};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -18,6 +18,7 @@ use crate::http::{
 use crate::rate_limit::{Quota, WINDOW};
 
 use super::request::RequestError;
+use super::request_id::RequestId;
 use super::runner::Refused;
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
@@ -30,7 +31,7 @@ const RATE_LIMIT_POLICY: HeaderName =
 /// The headers that a page of another origin may read.
 const EXPOSED: HeaderValue = HeaderValue::from_static(
     "Server-Timing, Sandpiper-Exit, RateLimit, RateLimit-Policy, Retry-After, \
-     Sandpiper-Turn",
+     Sandpiper-Turn, X-Request-Id",
 );
 const ANY_ORIGIN: HeaderValue = HeaderValue::from_static("*");
 
@@ -48,6 +49,54 @@ pub(super) enum Failure {
     Refused(Refused),
     /// Nobody is there to be answered.
     ClientGone,
+}
+
+/// Why requests are not run, in one word each, for the metrics and the log.
+pub(crate) const REFUSALS: [&str; 16] = [
+    "rate_limited",
+    "content_type",
+    "body_too_large",
+    "body_too_slow",
+    "body_broken",
+    "body_memory",
+    "json",
+    "files",
+    "fields",
+    "submission",
+    "answer_memory",
+    "queue_full",
+    "client_share",
+    "queue_wait",
+    "shortage",
+    "unavailable",
+];
+
+impl Failure {
+    /// One of [`REFUSALS`]; `None` for a run that failed.
+    pub(super) fn reason(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::RateLimited(..) => "rate_limited",
+            Self::NotJsonType => "content_type",
+            Self::Body(BodyError::TooLarge { .. }) => "body_too_large",
+            Self::Body(BodyError::TooSlow) => "body_too_slow",
+            Self::Body(BodyError::Broken) => "body_broken",
+            Self::Body(BodyError::Busy) => "body_memory",
+            Self::NotJson | Self::Request(RequestError::NotAnObject) => "json",
+            Self::Request(RequestError::TooManyFiles) => "files",
+            Self::Request(_) => "fields",
+            Self::Refused(Refused::Submission(_)) => "submission",
+            Self::Crowded => "answer_memory",
+            Self::Refused(Refused::Engine(refusal)) => match refusal {
+                Refusal::Busy { cause: BusyCause::Queue, .. } => "queue_full",
+                Refusal::Busy { cause: BusyCause::Share, .. } => "client_share",
+                Refusal::Busy { cause: BusyCause::Wait(_), .. } => "queue_wait",
+                Refusal::Short { .. } => "shortage",
+                Refusal::Unavailable { .. } => "unavailable",
+                Refusal::Failed => return None,
+            },
+            Self::ClientGone => return None,
+        })
+    }
 }
 
 /// What a run printed.
@@ -93,7 +142,14 @@ pub(super) fn preflight() -> Answer {
 }
 
 /// What every answer of the route carries.
-pub(super) fn add_headers(headers: &mut HeaderMap, quota: Option<Quota>) {
+pub(super) fn add_headers(
+    headers: &mut HeaderMap,
+    quota: Option<Quota>,
+    id: RequestId,
+) {
+    if let Some(id) = id.header() {
+        headers.insert(RequestId::HEADER, id);
+    }
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, ANY_ORIGIN);
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
     let Some(Quota { limit, remaining, reset }) = quota else { return };
@@ -225,7 +281,47 @@ fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
 
 #[cfg(test)]
 mod tests {
+    use sandpiper_engine::languages::SubmissionError;
+
     use super::*;
+
+    #[test]
+    fn every_failure_has_a_reason_but_those_of_runs() {
+        let quota = Quota { limit: 1, remaining: 0, reset: Duration::ZERO };
+        let engine = |refusal| Failure::Refused(Refused::Engine(refusal));
+        let busy = |cause| {
+            let retry_after = Duration::ZERO;
+            engine(Refusal::Busy { cause, retry_after })
+        };
+        let (field, expected) = (String::new(), "");
+        let message = String::new();
+        let failures = [
+            Failure::RateLimited(quota, Duration::ZERO),
+            Failure::NotJsonType,
+            BodyError::TooLarge { limit: 0 }.into(),
+            BodyError::TooSlow.into(),
+            BodyError::Broken.into(),
+            BodyError::Busy.into(),
+            Failure::NotJson,
+            RequestError::TooManyFiles.into(),
+            RequestError::Missing { field, expected }.into(),
+            Refused::Submission(SubmissionError::NoEntryFile {
+                entry_file: String::new(),
+            })
+            .into(),
+            Failure::Crowded,
+            busy(BusyCause::Queue),
+            busy(BusyCause::Share),
+            busy(BusyCause::Wait(Duration::ZERO)),
+            engine(Refusal::Short { retry_after: Duration::ZERO }),
+            engine(Refusal::Unavailable { message, retry_after: None }),
+        ];
+        let reasons: Vec<_> =
+            failures.iter().filter_map(Failure::reason).collect();
+        assert_eq!(reasons, REFUSALS);
+        assert_eq!(engine(Refusal::Failed).reason(), None);
+        assert_eq!(Failure::ClientGone.reason(), None);
+    }
 
     #[test]
     fn waits_are_rounded_up() {

@@ -1,7 +1,9 @@
 //! Area B: `POST /api/compile`.
 
 mod answer;
+mod log;
 mod request;
+mod request_id;
 pub(crate) mod runner;
 
 use std::net::IpAddr;
@@ -10,18 +12,24 @@ use std::time::Instant;
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, Method};
+use sandpiper_engine::Refusal;
+use sandpiper_engine::languages::Language;
+use tracing::Instrument;
 
 use crate::http::{
-    Answer, AnswerMemory, ClientAddresses, ClientGone, Exchange, Link,
-    RequestBody, json_text, method_not_allowed,
+    Answer, AnswerMemory, ClientAddresses, ClientGone, Exchange, json_text,
+    method_not_allowed,
 };
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, RunEnd};
 use crate::rate_limit::{RateLimiter, Verdict};
 
 pub(crate) use answer::CompileResponse;
 use answer::Failure;
+pub(crate) use answer::REFUSALS;
 pub(crate) use request::CompileRequest;
+use request_id::RequestId;
 pub(crate) use runner::Runner;
+use runner::{Finished, Refused};
 
 /// The route `/api/compile`.
 #[derive(Debug)]
@@ -49,9 +57,10 @@ impl<R: Runner> Compile<R> {
         &self,
         exchange: Exchange<'_>,
     ) -> Result<Answer, ClientGone> {
-        let Exchange { head, body, peer, link, .. } = exchange;
-        let client = self.addresses.client(peer, &head.headers);
+        let head = exchange.head;
+        let client = self.addresses.client(exchange.peer, &head.headers);
         let now = Instant::now();
+        let id = RequestId::new();
         let (mut answer, quota) = match head.method {
             Method::OPTIONS => return Ok(answer::preflight()),
             Method::POST => {
@@ -61,21 +70,16 @@ impl<R: Runner> Compile<R> {
                     Some(Verdict::Refused(quota, turn)) => {
                         Err(Failure::RateLimited(quota, turn))
                     }
-                    _ => self.run(&head.headers, body, client, link).await,
+                    _ => self.run(exchange, client, id).await,
                 };
-                let answer = match answered {
-                    Ok(answer) => answer,
-                    Err(Failure::ClientGone) => return Err(ClientGone),
-                    Err(failure) => failure.into(),
-                };
-                (answer, quota)
+                (self.answer_of(answered, client, id)?, quota)
             }
             _ => (
                 method_not_allowed("/api/compile", "POST, OPTIONS"),
                 self.limiter.quota(client, now),
             ),
         };
-        answer::add_headers(answer.headers_mut(), quota);
+        answer::add_headers(answer.headers_mut(), quota, id);
         Ok(answer)
     }
 
@@ -83,12 +87,12 @@ impl<R: Runner> Compile<R> {
     /// and runs it.
     async fn run(
         &self,
-        headers: &HeaderMap,
-        body: &mut RequestBody,
+        exchange: Exchange<'_>,
         client: IpAddr,
-        link: &Link,
+        id: RequestId,
     ) -> Result<Answer, Failure> {
-        if !is_json(headers) {
+        let Exchange { head, body, link, .. } = exchange;
+        if !is_json(&head.headers) {
             return Err(Failure::NotJsonType);
         }
         let request = {
@@ -100,17 +104,61 @@ impl<R: Runner> Compile<R> {
         if self.memory.is_crowded() {
             return Err(Failure::Crowded);
         }
+        let chosen = self.runner.catalog().find(&request.language);
+        // What no language is called is refused, and told nowhere.
+        let chosen = chosen.map_or("none", Language::id);
+        // What the engine logs of this run has its id, at every level.
+        let span = tracing::error_span!("compile", request = %id);
+        let running = self.runner.run(request, client).instrument(span);
         let finished = tokio::select! {
             // A run that has ended is answered, whoever is still there.
             biased;
-            finished = self.runner.run(request, client) => finished?,
+            finished = running => finished,
             () = link.gone() => {
-                self.metrics.client_gone();
+                self.give_up(id, client, chosen, RunEnd::CLIENT_GONE);
                 return Err(Failure::ClientGone);
             }
         };
-        self.metrics.run(&finished.language, &finished.outcome);
-        Ok(answer::of(&finished.outcome, &self.memory))
+        if matches!(finished, Err(Refused::Engine(Refusal::Failed))) {
+            self.give_up(id, client, chosen, RunEnd::FAILED);
+        }
+        let Finished { language, outcome } = finished?;
+        self.metrics.outcome(&language, &outcome);
+        log::run(id, client, &language, &outcome);
+        Ok(answer::of(&outcome, &self.memory))
+    }
+
+    fn give_up(
+        &self,
+        id: RequestId,
+        client: IpAddr,
+        language: &str,
+        end: RunEnd,
+    ) {
+        self.metrics.run(language, end);
+        log::given_up(id, client, language, end);
+    }
+
+    /// The answer that tells a failure; what was refused is counted.
+    fn answer_of(
+        &self,
+        answered: Result<Answer, Failure>,
+        client: IpAddr,
+        id: RequestId,
+    ) -> Result<Answer, ClientGone> {
+        let failure = match answered {
+            Ok(answer) => return Ok(answer),
+            Err(Failure::ClientGone) => return Err(ClientGone),
+            Err(failure) => failure,
+        };
+        let reason = failure.reason();
+        let answer = Answer::from(failure);
+        // A run that the sandbox failed has its line, and was no refusal.
+        if let Some(reason) = reason {
+            self.metrics.refused(reason);
+            log::refused(id, client, reason, answer.status());
+        }
+        Ok(answer)
     }
 }
 

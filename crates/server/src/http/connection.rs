@@ -35,6 +35,9 @@ pub(crate) trait Routes: Send + Sync + 'static {
     /// The memory that large answers count in.
     fn answer_memory(&self) -> &AnswerMemory;
 
+    /// What came was no request, and was answered with this status.
+    fn malformed(&self, status: u16);
+
     /// The answer to one request, failures included.
     fn answer(
         &self,
@@ -102,6 +105,9 @@ pub(crate) async fn serve<R: Routes>(
             connection.await
         }
     };
+    if let Some(status) = link.malformed() {
+        routes.malformed(status);
+    }
     // Closing over unread bytes resets the connection, and the client loses
     // the answer that it has not read yet.
     let unparsed = ended.is_err_and(|error| error.is_parse());

@@ -11,8 +11,8 @@ const CLIENT_FAILURE: &str = "HTTP/1.1 4";
 const NO_BODY: &str = "content-length: 0\r\n";
 
 /// The answer to send instead of `head`, where that is a failure of hyper's
-/// own, which has no body.
-pub(super) fn with_body(head: &[u8]) -> Option<Bytes> {
+/// own, which has no body; and its status.
+pub(super) fn with_body(head: &[u8]) -> Option<(u16, Bytes)> {
     let head = std::str::from_utf8(head).ok()?;
     let status = head.strip_prefix("HTTP/1.1 ")?.get(..3)?;
     let (line, rest) = head.split_once("\r\n")?;
@@ -33,7 +33,7 @@ pub(super) fn with_body(head: &[u8]) -> Option<Bytes> {
         "content-length: {}\r\n{before}{after}{body}",
         body.len()
     );
-    Some(answer.into())
+    Some((status.parse().ok()?, answer.into()))
 }
 
 #[cfg(test)]
@@ -41,8 +41,10 @@ mod tests {
     use super::*;
 
     fn check(head: &str, expected: Option<&str>) {
-        let answer = with_body(head.as_bytes());
-        let answer = answer.map(|bytes| String::from_utf8(bytes.into()));
+        let answer = with_body(head.as_bytes()).map(|(status, bytes)| {
+            assert!(head.contains(&status.to_string()), "{status}: {head}");
+            String::from_utf8(bytes.into())
+        });
         assert_eq!(answer.transpose().unwrap().as_deref(), expected, "{head}");
     }
 

@@ -33,10 +33,20 @@ impl AnswerMemory {
         Bytes::from_owner(Counted { bytes, memory: self.clone() })
     }
 
+    /// Bytes that count now.
+    pub(crate) fn held(&self) -> u64 {
+        self.0.held.load(Ordering::Relaxed)
+    }
+
+    /// Most bytes before clients are pressed.
+    pub(crate) fn limit(&self) -> u64 {
+        self.0.limit
+    }
+
     /// Whether there is too much: large answers are refused then, and slow
     /// clients are ended.
     pub(crate) fn is_crowded(&self) -> bool {
-        self.0.held.load(Ordering::Relaxed) > self.0.limit
+        self.held() > self.0.limit
     }
 }
 
@@ -70,6 +80,6 @@ mod tests {
         drop(slice);
         assert!(!memory.is_crowded());
         drop(first);
-        assert_eq!(memory.0.held.load(Ordering::Relaxed), 0);
+        assert_eq!(memory.held(), 0);
     }
 }

@@ -27,4 +27,3 @@ pub(crate) use json::text as json_text;
 pub(crate) use memory::AnswerMemory;
 pub(crate) use path::decoded as decoded_path;
 pub(crate) use places::{Places, Seat};
-pub(crate) use socket::Link;

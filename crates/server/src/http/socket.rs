@@ -10,7 +10,7 @@
 use std::io::{self, IoSlice};
 use std::net::Shutdown;
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -68,6 +68,8 @@ pub(crate) struct Link {
     busy: AtomicBool,
     /// Whether anything was read since a request came.
     fresh: AtomicBool,
+    /// The status of hyper's own failure; 0 where there was none.
+    malformed: AtomicU16,
     patience: Arc<Patience>,
     memory: AnswerMemory,
 }
@@ -105,6 +107,7 @@ impl Link {
             answer: Mutex::new(answer),
             busy: AtomicBool::new(false),
             fresh: AtomicBool::new(false),
+            malformed: AtomicU16::new(0),
             patience,
             memory,
         }
@@ -150,6 +153,12 @@ impl Link {
         // Before anything of the answer can be flushed.
         self.flushed.store(false, Ordering::Relaxed);
         self.busy.store(false, Ordering::Relaxed);
+    }
+
+    /// The status of the answer to what was no request, where that came.
+    pub(crate) fn malformed(&self) -> Option<u16> {
+        let status = self.malformed.load(Ordering::Relaxed);
+        (status > 0).then_some(status)
     }
 
     /// Takes what the client still sends, for a moment, until it closes.
@@ -325,7 +334,10 @@ impl AsyncWrite for Socket {
         }
         if this.replacement.is_empty() {
             match with_body(first) {
-                Some(answer) => this.replacement = answer,
+                Some((status, answer)) => {
+                    this.link.malformed.store(status, Ordering::Relaxed);
+                    this.replacement = answer;
+                }
                 None => return this.poll_send(cx, buffers),
             }
         }

@@ -219,6 +219,7 @@ fn compile(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     for response in &mut responses {
         let own = std::mem::replace(response, Response::new(0, ""));
         *response = own
+            .header("X-Request-Id", "What the log calls it.", "string")
             .header(
                 "RateLimit",
                 "Requests left (r), and seconds until there is one more (t).",

@@ -36,6 +36,11 @@ impl Products {
         self.store.size()
     }
 
+    /// Most bytes that they may use.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.store.capacity()
+    }
+
     /// `/products`.
     pub(crate) async fn collection(
         &self,

@@ -143,6 +143,11 @@ impl Store {
         (products.sum(), state.used)
     }
 
+    /// Most bytes that they may use.
+    pub(super) fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
     /// A product as pages keep it: behind a comma.
     fn record(&self, id: i64, tail: &[u8]) -> Bytes {
         // Room for the longest id.

@@ -5,6 +5,7 @@ mod clients;
 mod crowd;
 mod ends;
 mod limits;
+mod metrics;
 mod runs;
 mod wire;
 
@@ -28,6 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A server that ends with the test.
 struct TestServer {
     address: SocketAddr,
+    app: Arc<App<TestRunner>>,
     runs: Runs,
     stop: Option<oneshot::Sender<()>>,
     ended: JoinHandle<()>,
@@ -48,9 +50,15 @@ impl TestServer {
         let shutdown = async {
             let _ = stopped.await;
         };
-        let ended =
-            tokio::spawn(accept(app, vec![listener], places, shutdown, drain));
-        Self { address, runs, stop: Some(stop), ended }
+        let routes = Arc::clone(&app);
+        let ended = tokio::spawn(accept(
+            routes,
+            vec![listener],
+            places,
+            shutdown,
+            drain,
+        ));
+        Self { address, app, runs, stop: Some(stop), ended }
     }
 
     async fn connect(&self) -> TcpStream {

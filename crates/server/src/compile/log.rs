@@ -1,0 +1,91 @@
+//! One line in the log for each run. It holds numbers and words of our own:
+//! nothing that a client wrote but the language it chose, by our name for it.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use http::StatusCode;
+use sandpiper_engine::{End, Outcome};
+use tracing::{debug, info};
+
+use crate::metrics::{RunEnd, stage_word};
+
+use super::request_id::RequestId;
+
+/// A run that ended, in whatever way.
+pub(super) fn run(
+    request: RequestId,
+    client: IpAddr,
+    language: &str,
+    outcome: &Outcome,
+) {
+    let (code, signal) = match outcome.end {
+        End::Exited(code) => (Some(code), None),
+        End::Signaled(signal) => (None, Some(signal)),
+        End::Limit(_) => (None, None),
+    };
+    let timing = &outcome.timing;
+    info!(
+        %request,
+        %client,
+        language,
+        stage = stage_word(outcome.stage),
+        outcome = RunEnd::of(outcome).word(),
+        code,
+        signal,
+        queue_ms = milliseconds(timing.queue),
+        prepare_ms = milliseconds(timing.prepare),
+        compile_ms = timing.compile.map(milliseconds),
+        run_ms = timing.run.map(milliseconds),
+        stdout_bytes = outcome.stdout.len(),
+        stderr_bytes = outcome.stderr.len(),
+        "run"
+    );
+}
+
+/// A run without an outcome: the client went away, or the sandbox failed.
+pub(super) fn given_up(
+    request: RequestId,
+    client: IpAddr,
+    language: &str,
+    end: RunEnd,
+) {
+    info!(%request, %client, language, outcome = end.word(), "run");
+}
+
+/// A request that was not run. What clients do wrong is no news, and there is
+/// no bound on how often they do it.
+pub(super) fn refused(
+    request: RequestId,
+    client: IpAddr,
+    reason: &'static str,
+    status: StatusCode,
+) {
+    let status = status.as_u16();
+    if status >= 500 {
+        info!(%request, %client, reason, status, "refused");
+    } else {
+        debug!(%request, %client, reason, status, "refused");
+    }
+}
+
+/// To a tenth of a millisecond.
+fn milliseconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e4).round() / 10.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_told_to_a_tenth() {
+        let check = |micros, expected: &str| {
+            let time = milliseconds(Duration::from_micros(micros));
+            assert_eq!(time.to_string(), expected);
+        };
+        check(0, "0");
+        check(1_249, "1.2");
+        check(10_000_060, "10000.1");
+    }
+}

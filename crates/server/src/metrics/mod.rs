@@ -1,0 +1,367 @@
+//! What the admin listener shows, in the text format of Prometheus.
+//! docs/monitoring.md describes each metric, and is tested against this.
+
+mod process;
+mod requests;
+mod run_end;
+
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
+
+use http::Method;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
+use sandpiper_engine::{LanguageState, Load, Outcome, Readiness, Stage};
+
+use process::Process;
+use requests::Requests;
+pub(crate) use run_end::RunEnd;
+
+/// Bounds of the histograms, in seconds: from a box that is made at once to
+/// the longest limit.
+const SECONDS: [f64; 15] = [
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0,
+    10.0, 20.0, 30.0,
+];
+
+type Number = Gauge<u64, AtomicU64>;
+type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
+
+/// Every metric of the server.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    registry: Registry,
+    requests: Requests,
+    connections: Gauge,
+    connections_refused: Counter,
+    runs: Family<RunLabels, Counter>,
+    limits: Family<LimitLabels, Counter>,
+    stages: Histograms<StageLabels>,
+    queue_wait: Histogram,
+    refused: Family<ReasonLabels, Counter>,
+    now: Measured,
+}
+
+/// What is measured when it is asked for.
+#[derive(Debug, Default)]
+struct Measured {
+    boxes: Number,
+    boxes_in_use: Number,
+    queue_places: Number,
+    runs_waiting: Number,
+    answer_memory: Number,
+    answer_memory_limit: Number,
+    products: Number,
+    products_bytes: Number,
+    products_limit: Number,
+    language_ready: Family<LanguageLabels, Number>,
+    language_proof_age: Family<LanguageLabels, Gauge<f64, AtomicU64>>,
+}
+
+/// What the server holds at one moment.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) load: Load,
+    pub(crate) languages: Vec<LanguageState>,
+    /// Bytes of large answers, and the most there may be.
+    pub(crate) answer_memory: (u64, u64),
+    /// How many products there are.
+    pub(crate) products: u64,
+    /// Their bytes, and the most there may be.
+    pub(crate) products_memory: (u64, u64),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RunLabels {
+    language: String,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct LimitLabels {
+    stage: &'static str,
+    limit: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct StageLabels {
+    language: String,
+    stage: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ReasonLabels {
+    reason: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct LanguageLabels {
+    language: String,
+}
+
+impl Metrics {
+    /// Nothing counted yet. The lists are the label values that there will
+    /// be, so that a first event is a step from 0.
+    pub(crate) fn new<'a>(
+        routes: impl Iterator<Item = &'static str>,
+        languages: impl Iterator<Item = &'a str>,
+        reasons: &[&'static str],
+    ) -> Self {
+        let histogram: fn() -> Histogram = || Histogram::new(SECONDS);
+        let mut metrics = Self {
+            registry: Registry::default(),
+            requests: Requests::new(routes),
+            connections: Gauge::default(),
+            connections_refused: Counter::default(),
+            runs: Family::default(),
+            limits: Family::default(),
+            stages: Family::new_with_constructor(histogram),
+            queue_wait: histogram(),
+            refused: Family::default(),
+            now: Measured::default(),
+        };
+        for language in languages {
+            for outcome in RunEnd::ALL {
+                let language = language.to_owned();
+                let labels = RunLabels { language, outcome };
+                drop(metrics.runs.get_or_create(&labels));
+            }
+            for stage in ["prepare", "run"] {
+                let language = language.to_owned();
+                let labels = StageLabels { language, stage };
+                drop(metrics.stages.get_or_create(&labels));
+            }
+        }
+        for &reason in reasons {
+            drop(metrics.refused.get_or_create(&ReasonLabels { reason }));
+        }
+        for stage in ["compile", "run"] {
+            for limit in RunEnd::LIMITS {
+                let labels = LimitLabels { stage, limit };
+                drop(metrics.limits.get_or_create(&labels));
+            }
+        }
+        metrics.register();
+        metrics
+    }
+
+    /// A request to the route with this number was answered.
+    pub(crate) fn request(&self, route: usize, method: &Method, status: u16) {
+        self.requests.count(route, method, status);
+    }
+
+    /// What came was no request, and was answered so.
+    pub(crate) fn malformed(&self, status: u16) {
+        self.requests.count_malformed(status);
+    }
+
+    /// A connection was opened; it counts until the guard is dropped.
+    pub(crate) fn connection(&self) -> ConnectionGuard {
+        self.connections.inc();
+        ConnectionGuard(self.connections.clone())
+    }
+
+    /// A connection found no place, and was closed.
+    pub(crate) fn connection_refused(&self) {
+        self.connections_refused.inc();
+    }
+
+    /// A run ended, or was given up: by the client, or since the sandbox
+    /// failed.
+    pub(crate) fn run(&self, language: &str, end: RunEnd) {
+        let language = language.to_owned();
+        let labels = RunLabels { language, outcome: end.word() };
+        self.runs.get_or_create(&labels).inc();
+    }
+
+    /// Where the time of a run went, and which limit ended it.
+    pub(crate) fn outcome(&self, language: &str, outcome: &Outcome) {
+        let end = RunEnd::of(outcome);
+        self.run(language, end);
+        if RunEnd::LIMITS.contains(&end.word()) {
+            let stage = stage_word(outcome.stage);
+            let labels = LimitLabels { stage, limit: end.word() };
+            self.limits.get_or_create(&labels).inc();
+        }
+        let timing = &outcome.timing;
+        self.queue_wait.observe(timing.queue.as_secs_f64());
+        self.stage(language, "prepare", Some(timing.prepare));
+        self.stage(language, "compile", timing.compile);
+        self.stage(language, "run", timing.run);
+    }
+
+    /// A compile request was refused.
+    pub(crate) fn refused(&self, reason: &'static str) {
+        self.refused.get_or_create(&ReasonLabels { reason }).inc();
+    }
+
+    /// Everything as text.
+    pub(crate) fn text(&self, snapshot: Snapshot, now: Instant) -> String {
+        self.now.set(snapshot, now);
+        let mut text = String::new();
+        // Writing to a String cannot fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+
+    fn stage(
+        &self,
+        language: &str,
+        stage: &'static str,
+        time: Option<Duration>,
+    ) {
+        if let Some(time) = time {
+            let labels = StageLabels { language: language.to_owned(), stage };
+            let histogram = self.stages.get_or_create(&labels);
+            histogram.observe(time.as_secs_f64());
+        }
+    }
+
+    fn register(&mut self) {
+        self.registry.register_collector(Box::new(Process::new()));
+        let own = self.registry.sub_registry_with_prefix("sandpiper");
+        let version = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
+        own.register("build", "Which Sandpiper this is", version);
+        own.register_collector(Box::new(self.requests.clone()));
+        own.register(
+            "connections",
+            "Connections open",
+            self.connections.clone(),
+        );
+        own.register(
+            "connections_refused",
+            "Connections closed since there was no place for them",
+            self.connections_refused.clone(),
+        );
+        own.register(
+            "runs",
+            "Runs, by language and how they ended",
+            self.runs.clone(),
+        );
+        own.register(
+            "limits_reached",
+            "Runs that a limit ended, by stage and limit",
+            self.limits.clone(),
+        );
+        own.register_with_unit(
+            "stage",
+            "Time of each stage of a run",
+            Unit::Seconds,
+            self.stages.clone(),
+        );
+        own.register_with_unit(
+            "queue_wait",
+            "Time that runs which got a box waited for it",
+            Unit::Seconds,
+            self.queue_wait.clone(),
+        );
+        own.register(
+            "compile_refused",
+            "Compile requests that were not run, by reason",
+            self.refused.clone(),
+        );
+        self.now.register(own);
+    }
+}
+
+impl Measured {
+    fn register(&self, own: &mut Registry) {
+        let numbers = [
+            ("boxes", "Boxes that can be in use at once", &self.boxes),
+            ("boxes_in_use", "Boxes in use", &self.boxes_in_use),
+            ("queue_places", "Runs that may wait", &self.queue_places),
+            ("runs_waiting", "Runs that wait for a box", &self.runs_waiting),
+            ("products", "Products stored", &self.products),
+        ];
+        for (name, help, gauge) in numbers {
+            own.register(name, help, gauge.clone());
+        }
+        let bytes = [
+            (
+                "answer_memory",
+                "Large answers that clients have not taken, and the parts \
+                 of the list of products that are kept",
+                &self.answer_memory,
+            ),
+            (
+                "answer_memory_limit",
+                "Most of it before answers are refused",
+                &self.answer_memory_limit,
+            ),
+            (
+                "products",
+                "Memory of the products as its limit counts it",
+                &self.products_bytes,
+            ),
+            (
+                "products_limit",
+                "Most of it before creating one fails",
+                &self.products_limit,
+            ),
+        ];
+        for (name, help, gauge) in bytes {
+            own.register_with_unit(name, help, Unit::Bytes, gauge.clone());
+        }
+        own.register(
+            "language_ready",
+            "1 where the language can run",
+            self.language_ready.clone(),
+        );
+        own.register_with_unit(
+            "language_proof_age",
+            "Since a program of the language last ran right",
+            Unit::Seconds,
+            self.language_proof_age.clone(),
+        );
+    }
+
+    fn set(&self, snapshot: Snapshot, now: Instant) {
+        let Load { running, boxes, waiting, places } = snapshot.load;
+        self.boxes_in_use.set(running as u64);
+        self.boxes.set(boxes as u64);
+        self.runs_waiting.set(waiting as u64);
+        self.queue_places.set(places as u64);
+        let (held, limit) = snapshot.answer_memory;
+        self.answer_memory.set(held);
+        self.answer_memory_limit.set(limit);
+        self.products.set(snapshot.products);
+        let (held, limit) = snapshot.products_memory;
+        self.products_bytes.set(held);
+        self.products_limit.set(limit);
+        for state in snapshot.languages {
+            let labels = LanguageLabels { language: state.id };
+            let is_ready = state.readiness == Readiness::Ready;
+            let ready = self.language_ready.get_or_create_owned(&labels);
+            ready.set(is_ready.into());
+            if let Some(proved) = state.proved {
+                let age = now.saturating_duration_since(proved);
+                let gauge =
+                    self.language_proof_age.get_or_create_owned(&labels);
+                gauge.set(age.as_secs_f64());
+            }
+        }
+    }
+}
+
+/// Counts one open connection.
+#[derive(Debug)]
+pub(crate) struct ConnectionGuard(Gauge);
+
+impl Drop for ConnectionGuard {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+pub(crate) fn stage_word(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Compile => "compile",
+        Stage::Run => "run",
+    }
+}

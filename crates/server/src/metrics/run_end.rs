@@ -1,0 +1,47 @@
+//! How runs end, in one word: a label of the metrics, and in the log.
+
+use sandpiper_engine::{End, LimitReached, Outcome};
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RunEnd(&'static str);
+
+impl RunEnd {
+    /// The client went away before the run ended, or began.
+    pub(crate) const CLIENT_GONE: Self = Self("client_gone");
+    /// The sandbox failed.
+    pub(crate) const FAILED: Self = Self("failed");
+
+    /// Those of limits, as `Sandpiper-Exit` has them.
+    pub(super) const LIMITS: [&'static str; 4] =
+        ["time", "cpu", "memory", "output"];
+
+    /// Every end there is.
+    pub(super) const ALL: [&'static str; 9] = [
+        "ok",
+        "exit_code",
+        "signal",
+        "time",
+        "cpu",
+        "memory",
+        "output",
+        Self::CLIENT_GONE.0,
+        Self::FAILED.0,
+    ];
+
+    pub(crate) fn of(outcome: &Outcome) -> Self {
+        Self(match outcome.end {
+            End::Exited(0) => "ok",
+            End::Exited(_) => "exit_code",
+            End::Signaled(_) => "signal",
+            End::Limit(LimitReached::WallTime(_)) => "time",
+            End::Limit(LimitReached::CpuTime(_)) => "cpu",
+            End::Limit(LimitReached::Memory(_)) => "memory",
+            End::Limit(LimitReached::Output(_)) => "output",
+        })
+    }
+
+    pub(crate) fn word(self) -> &'static str {
+        self.0
+    }
+}

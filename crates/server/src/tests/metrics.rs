@@ -1,0 +1,111 @@
+//! The metrics against what docs/monitoring.md and the alerts say of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::*;
+
+#[path = "../../../../tests/exposition.rs"]
+#[allow(dead_code, reason = "shared with black-box tests, which use more")]
+mod exposition;
+
+use exposition::Exposition;
+
+const MANUAL: &str = include_str!("../../../../docs/monitoring.md");
+const ALERTS: &str = include_str!("../../../../packaging/alerts.yaml");
+
+/// Everything that there can be, after one request and one run.
+async fn shown() -> Exposition {
+    let server = TestServer::start().await;
+    server.compile("echo").await;
+    Exposition::parse(&server.app.metrics_text())
+}
+
+/// The rows of the manual's table: a metric, its type and its labels.
+fn table() -> BTreeMap<String, (String, BTreeSet<String>)> {
+    let rows = MANUAL.lines().filter(|line| {
+        ["| `sandpiper_", "| `process_"]
+            .iter()
+            .any(|start| line.starts_with(start))
+    });
+    rows.map(|row| {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let bare = |text: &str| text.trim_matches('`').to_owned();
+        let labels = cells[3].split(", ").filter(|label| !label.is_empty());
+        let kind = cells[2].to_owned();
+        (bare(cells[1]), (kind, labels.map(bare).collect()))
+    })
+    .collect()
+}
+
+/// As queries name it: what a scrape has of it begins so.
+fn queried(name: &str, kind: &str) -> String {
+    match kind {
+        "counter" => format!("{name}_total"),
+        "info" => format!("{name}_info"),
+        _ => name.to_owned(),
+    }
+}
+
+#[tokio::test]
+async fn the_manual_has_every_metric_and_no_other() {
+    let shown = shown().await.families.into_iter().map(|(name, family)| {
+        let name = queried(&name, &family.kind);
+        (name, (family.kind, family.labels))
+    });
+    let shown: BTreeMap<_, _> = shown.collect();
+    assert_eq!(shown, table());
+    assert!(shown.len() > 20);
+}
+
+#[tokio::test]
+async fn alerts_ask_for_metrics_that_there_are() {
+    let table = table();
+    let is_part = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
+    let named: BTreeSet<&str> = ALERTS
+        .split(is_part)
+        .filter(|word| {
+            word.starts_with("sandpiper_") || word.starts_with("process_")
+        })
+        .collect();
+    assert!(named.len() > 8, "{named:?}");
+    for name in named {
+        let plain = ["_bucket", "_count", "_sum"]
+            .iter()
+            .find_map(|suffix| name.strip_suffix(suffix))
+            .filter(|plain| table.contains_key(*plain));
+        assert!(table.contains_key(plain.unwrap_or(name)), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_measured_now_is_shown() {
+    let shown = shown().await;
+    let check = |series: &str, value: f64| {
+        assert_eq!(shown.values.get(series), Some(&value), "{series}");
+    };
+    check("sandpiper_boxes_in_use", 1.0);
+    check("sandpiper_boxes", 2.0);
+    check("sandpiper_runs_waiting", 3.0);
+    check("sandpiper_queue_places", 4.0);
+    check("sandpiper_products", 0.0);
+    check("sandpiper_products_limit_bytes", f64::from(256 << 20));
+    check("sandpiper_answer_memory_limit_bytes", f64::from(512 << 20));
+    check("sandpiper_language_ready{language=\"python\"}", 1.0);
+    check("sandpiper_language_ready{language=\"c\"}", 0.0);
+    let age = "sandpiper_language_proof_age_seconds{language=\"python\"}";
+    assert!(shown.values.contains_key(age));
+    assert!(!shown.values.contains_key(&age.replace("python", "c")));
+    check("sandpiper_runs_total{language=\"echo\",outcome=\"exit_code\"}", 1.0);
+    for (name, most) in [
+        ("process_resident_memory_bytes", f64::from(1 << 30)),
+        ("process_open_fds", 20_000.0),
+        ("process_threads", 1_000.0),
+    ] {
+        let value = shown.values[name];
+        assert!(value >= 1.0 && value < most, "{name} {value}");
+    }
+    let started = shown.values["process_start_time_seconds"];
+    let now = std::time::SystemTime::now();
+    let now = now.duration_since(std::time::UNIX_EPOCH).unwrap();
+    assert!((0.0..600.0).contains(&(now.as_secs_f64() - started)));
+}

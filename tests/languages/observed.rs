@@ -1,0 +1,185 @@
+//! What an operator sees of runs: the metrics that each changes, and its one
+//! line in the log, which holds nothing that was submitted or printed.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::thread::sleep;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::Case;
+use crate::exposition::Exposition;
+use crate::life::eventually;
+use crate::service::{Reply, Server, connect, send_and_leave};
+
+/// What no line of the log may hold.
+const MARK: &str = "m4rk3r";
+
+/// A program that prints the mark, and how it ends.
+struct Run {
+    source: &'static str,
+    outcome: &'static str,
+    /// What its line says beside the outcome.
+    field: (&'static str, Value),
+}
+
+fn runs() -> [Run; 7] {
+    let run = |source, outcome, field| Run { source, outcome, field };
+    [
+        run("pass", "ok", ("code", json!(0))),
+        run("raise SystemExit(7)", "exit_code", ("code", json!(7))),
+        run("os.kill(os.getpid(), 9)", "signal", ("signal", json!(9))),
+        run("time.sleep(99)", "time", ("code", Value::Null)),
+        run("while True: pass", "cpu", ("code", Value::Null)),
+        run("x = bytearray(1 << 30)", "memory", ("code", Value::Null)),
+        run("while True: print('x' * 99)", "output", ("code", Value::Null)),
+    ]
+}
+
+fn request(source: &str) -> Value {
+    let source = format!(
+        "import os, sys, time\nprint('{MARK}' + input())\n\
+         print('{MARK}', file=sys.stderr)\n{source}"
+    );
+    let names = [format!("{MARK}.py"), format!("{MARK}/{MARK}")];
+    let files = [(names[0].as_str(), source.as_str()), (&names[1], MARK)];
+    let case = Case::new("python", &files);
+    case.stdin(&format!("{MARK}\n")).request()
+}
+
+fn scrape(server: &Server) -> Exposition {
+    let mut stream = connect(server.admin);
+    let request =
+        b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    stream.write_all(request).unwrap();
+    Exposition::parse(Reply::read(&mut stream).text())
+}
+
+fn ended(outcome: &str) -> String {
+    format!("sandpiper_runs_total{{language=\"python\",outcome=\"{outcome}\"}}")
+}
+
+/// What a run changes that was answered, whatever else does.
+fn expected(outcome: &str) -> BTreeMap<String, f64> {
+    let answered = "sandpiper_http_requests_total{route=\"/api/compile\",\
+                    method=\"POST\",status=\"200\"}";
+    let mut changes = BTreeMap::from([
+        (answered.to_owned(), 1.0),
+        (ended(outcome), 1.0),
+        ("sandpiper_queue_wait_seconds_count".to_owned(), 1.0),
+    ]);
+    for stage in ["prepare", "run"] {
+        let series = format!(
+            "sandpiper_stage_seconds_count{{language=\"python\",\
+             stage=\"{stage}\"}}"
+        );
+        changes.insert(series, 1.0);
+    }
+    if ["time", "cpu", "memory", "output"].contains(&outcome) {
+        let series = format!(
+            "sandpiper_limits_reached_total{{stage=\"run\",\
+             limit=\"{outcome}\"}}"
+        );
+        changes.insert(series, 1.0);
+    }
+    changes
+}
+
+/// Without what is a matter of time.
+fn countable(mut changes: BTreeMap<String, f64>) -> BTreeMap<String, f64> {
+    changes.retain(|series, _| {
+        !["process_", "sandpiper_connections", "sandpiper_boxes_in_use"]
+            .iter()
+            .any(|other| series.starts_with(other))
+            && !["_age_seconds", "_seconds_sum", "_seconds_bucket", "_bytes"]
+                .iter()
+                .any(|other| series.contains(other))
+    });
+    changes
+}
+
+fn start(log_format: &str) -> Server {
+    let server = Server::spawn(
+        &[
+            "--languages=python",
+            "--compile-rate-limit=0",
+            "--run-wall-time=10s",
+            "--run-cpu-time=500ms",
+            "--memory=128MiB",
+            "--log-level=trace",
+            "--log-format",
+            log_format,
+        ],
+        None,
+    );
+    server.wait_until_ready();
+    server
+}
+
+#[test]
+fn every_run_has_its_series_and_its_line() {
+    let server = start("json");
+    let json = ["Content-Type: application/json"];
+    let mut told = Vec::new();
+    for Run { source, outcome, field } in runs() {
+        let before = scrape(&server);
+        let body = request(source).to_string();
+        let reply = server.send("POST", "/api/compile", &json, body);
+        assert_eq!(reply.status, 200, "{outcome}: {}", reply.text());
+        let changes = countable(scrape(&server).since(&before));
+        assert_eq!(changes, expected(outcome), "{}", reply.text());
+        let id = reply.header("x-request-id").expect("an id").to_owned();
+        told.push((id, outcome, field));
+    }
+    let before = scrape(&server);
+    let leaving = send_and_leave(&server, &request("time.sleep(99)"));
+    let in_use = || scrape(&server).values["sandpiper_boxes_in_use"];
+    eventually("the program runs", || in_use() == 1.0);
+    drop(leaving);
+    let gone = BTreeMap::from([(ended("client_gone"), 1.0)]);
+    eventually("the run is given up", || {
+        countable(scrape(&server).since(&before)) == gone
+    });
+    eventually("the box is free", || in_use() == 0.0);
+    let log = server.into_log();
+    assert!(!log.contains(MARK), "{log}");
+    let lines: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).expect(line))
+        .filter(|line: &Value| line["message"] == "run")
+        .collect();
+    assert_eq!(lines.len(), told.len() + 1, "{log}");
+    for ((id, outcome, (name, value)), line) in told.iter().zip(&lines) {
+        assert_eq!(line["request"], **id, "{line}");
+        assert_eq!(line["outcome"], *outcome, "{line}");
+        assert_eq!(line[*name], *value, "{line}");
+        assert_eq!(line["language"], "python", "{line}");
+        assert_eq!(line["client"], "127.0.0.1", "{line}");
+        assert!(line["stdout_bytes"].as_u64() > Some(MARK.len() as u64));
+        for time in ["queue_ms", "prepare_ms", "run_ms"] {
+            assert!(line[time].is_number(), "{time} of {line}");
+        }
+        assert_eq!(line["compile_ms"], Value::Null, "{line}");
+    }
+    assert_eq!(lines[told.len()]["outcome"], "client_gone");
+}
+
+/// The line for people is one line, too.
+#[test]
+fn lines_for_people_hold_nothing_that_was_submitted() {
+    let server = start("text");
+    let json = ["Content-Type: application/json"];
+    let body = request("print('\\x1b[31m\\n2026 INFO')").to_string();
+    let reply = server.send("POST", "/api/compile", &json, body);
+    let id = reply.header("x-request-id").expect("an id").to_owned();
+    // The answer is out before its line can be read.
+    sleep(Duration::from_millis(50));
+    let log = server.into_log();
+    let found = log.lines().filter(|line| line.contains(&id));
+    let found: Vec<&str> =
+        found.filter(|line| line.contains("INFO run ")).collect();
+    assert_eq!(found.len(), 1, "{log}");
+    assert!(found[0].contains("outcome=\"ok\""), "{}", found[0]);
+    assert!(!log.contains(MARK) && !log.contains('\u{1b}'), "{log}");
+}
