@@ -14,6 +14,7 @@ use std::thread::spawn;
 
 use tempfile::TempDir;
 
+use crate::checkout;
 use crate::text::Values;
 
 /// The variable that holds the secret.
@@ -156,12 +157,10 @@ impl Heard {
 /// Builds and starts the keeper; it says what it has, `name=value` each.
 fn start_keeper(folder: &TempDir) -> (Child, Values) {
     let program = folder.path().join("keeper");
-    let source =
-        concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/attack/keeper.c");
     let built = Command::new("cc")
         .args(["-w", "-o"])
         .arg(&program)
-        .arg(source)
+        .arg(checkout().join("tests/attack/keeper.c"))
         .status()
         .unwrap();
     assert!(built.success(), "cc cannot build keeper.c");

@@ -2,6 +2,7 @@
 //! can succeed, and by `sandpiper run`.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -11,6 +12,7 @@ use serde::Deserialize;
 
 use crate::image;
 use crate::program::{Ending, Source};
+use crate::servers::program;
 use crate::text::{Values, fill};
 
 /// The same program where it is to succeed, so that success is known to be
@@ -160,8 +162,7 @@ pub(crate) fn command(
     let mut arguments = vec!["run", "--language", language];
     arguments.extend(["--entry", source.entry()?, "--"]);
     arguments.extend(source.files.keys().map(String::as_str));
-    let program = env!("CARGO_BIN_EXE_sandpiper");
-    run(folder.path(), program, &arguments, &source.stdin)
+    run(folder.path(), program(), &arguments, &source.stdin)
 }
 
 /// The exit code of `sandpiper run` where the header would be this.
@@ -196,12 +197,12 @@ fn written(source: &Source) -> Result<tempfile::TempDir, String> {
 
 fn run(
     folder: &Path,
-    program: &str,
+    program: impl AsRef<OsStr>,
     arguments: &[&str],
     stdin: &str,
 ) -> Result<Ending, String> {
     let run = || {
-        let mut child = Command::new(program)
+        let mut child = Command::new(&program)
             .args(arguments)
             .current_dir(folder)
             .stdin(Stdio::piped())
@@ -214,7 +215,8 @@ fn run(
         drop(input);
         child.wait_with_output()
     };
-    let output = run().map_err(|error| format!("{program}: {error}"))?;
+    let output =
+        run().map_err(|error| format!("{:?}: {error}", program.as_ref()))?;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     let code = output.status.code();
     Ok(Ending {

@@ -2,8 +2,9 @@
 //! walls of a box: there the toolchain may do what a box keeps it from.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use crate::checkout;
 use crate::image_folder::image_folder;
 
 /// What is run in namespaces of its own, as `sh -c` takes it.
@@ -28,8 +29,8 @@ pub(crate) fn rootfs(language: &str) -> Result<PathBuf, String> {
 
 /// The image's name, as the language has it.
 fn name(language: &str) -> Result<String, String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../languages");
-    let path = folder.join(language).join("language.toml");
+    let path = checkout().join("languages").join(language);
+    let path = path.join("language.toml");
     let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
     let table: toml::Table =
         text.parse().map_err(|error| format!("{error}"))?;

@@ -22,7 +22,7 @@ mod traces;
 
 use std::env;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
@@ -84,7 +84,7 @@ fn with_secret() -> ExitCode {
 
 /// Every attack: its `<kind>/<name>` and its text.
 fn cases() -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/attack");
+    let root = checkout().join("tests/attack");
     let mut cases = Vec::new();
     for folder in fs::read_dir(&root).unwrap() {
         let folder = folder.unwrap().path();
@@ -100,6 +100,15 @@ fn cases() -> Vec<(String, String)> {
     }
     cases.sort();
     cases
+}
+
+/// The checkout, or a copy for a user who cannot reach that.
+#[expect(clippy::disallowed_methods, reason = "chosen by whoever runs tests")]
+fn checkout() -> PathBuf {
+    env::var_os("SANDPIPER_TEST_CHECKOUT").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."),
+        PathBuf::from,
+    )
 }
 
 /// What libtest-mimic will decide, known before servers are started.

@@ -8,7 +8,7 @@ mod reply;
 mod server;
 
 pub(crate) use reply::Reply;
-pub(crate) use server::Server;
+pub(crate) use server::{Server, program};
 
 /// What makes a request one of this client's; the queue is fair by client.
 pub(crate) fn client(number: u8) -> String {
