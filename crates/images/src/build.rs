@@ -63,6 +63,7 @@ pub(crate) fn build(
 }
 
 /// Finishes the root filesystem and says what it holds.
+#[expect(clippy::disallowed_methods, reason = "the date is for people")]
 fn describe(recipe: &Recipe, root: &Path) -> Result<Manifest, ImageError> {
     let read = |path: &str| {
         let path = root.join(path);

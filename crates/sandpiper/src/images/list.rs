@@ -125,7 +125,8 @@ fn size(bytes: u64) -> String {
     format!("{} MiB", bytes >> 20)
 }
 
-/// Two units are precise enough for an age.
+/// Two units are precise enough for an age; none where the clock was set back.
+#[expect(clippy::disallowed_methods, reason = "of a date in a file")]
 fn age(built_at: u64) -> String {
     let built = SystemTime::UNIX_EPOCH + Duration::from_secs(built_at);
     let age = SystemTime::now().duration_since(built).unwrap_or_default();
