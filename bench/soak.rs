@@ -18,6 +18,7 @@
 )]
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
@@ -82,6 +83,11 @@ struct Watched {
     busy: Vec<(f64, Usage)>,
     /// The same without work, one for each part.
     quiet: Vec<(f64, Usage)>,
+}
+
+/// The checkout, where shared parts look for their files.
+fn checkout() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 fn main() -> ExitCode {
