@@ -80,6 +80,8 @@ struct Seen {
     unloaded: Vec<Exchange>,
     /// Runs a second.
     capacity: f64,
+    /// Those runs: every box is taken, and nobody is refused.
+    full: Vec<Exchange>,
     overload: Overload,
     /// From the overload's begin, each second.
     usage: Vec<(Duration, Usage)>,
@@ -114,7 +116,8 @@ async fn measure(settings: Settings, server: &Server) -> Seen {
     // The first of each language fills the host's caches.
     crowd::one_by_one(address, 3).await;
     let unloaded = crowd::one_by_one(address, settings.rounds).await;
-    let capacity = crowd::capacity(address, BUSY_CLIENTS, MEASURED).await;
+    let (capacity, full) =
+        crowd::capacity(address, BUSY_CLIENTS, MEASURED).await;
     let rate = capacity * settings.times;
     println!("{capacity:.1} runs a second; {rate:.0} requests a second now");
     let alone = hostile::honest(address, MEASURED * 2).await;
@@ -139,6 +142,7 @@ async fn measure(settings: Settings, server: &Server) -> Seen {
     Seen {
         unloaded,
         capacity,
+        full,
         overload,
         usage,
         before,

@@ -85,6 +85,8 @@ fn draw<'a>(
         .configure_mesh()
         .x_desc(x)
         .axis_style(INK)
+        .x_label_formatter(&|x| format!("{x:.0}"))
+        .y_label_formatter(&|y| format!("{y:.0}"))
         .label_style(text(12))
         .axis_desc_style(text(12))
         .bold_line_style(GRID.mix(0.35))
@@ -107,10 +109,10 @@ fn draw<'a>(
         .draw()
 }
 
-/// From 0 upwards, with a little air.
+/// From 0 upwards, with room for the names of the lines.
 fn bounds(panel: &Panel<'_>) -> (Range<f64>, Range<f64>) {
     let points = || panel.lines.iter().flat_map(|line| &line.points);
     let right = points().map(|point| point.0).fold(0.0, f64::max);
     let top = points().map(|point| point.1).fold(0.0, f64::max);
-    (0.0..right.max(1.0), 0.0..(top * 1.15).max(1.0))
+    (0.0..right.max(1.0), 0.0..(top * 1.5).max(1.0))
 }

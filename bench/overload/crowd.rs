@@ -54,31 +54,33 @@ pub(crate) async fn one_by_one(
     seen
 }
 
-/// What the machine can do, in runs a second: `clients` who send the next
+/// What the machine can do, in runs a second, and these: `clients` who send the next
 /// program when they have the answer to the last.
 pub(crate) async fn capacity(
     server: SocketAddr,
     clients: usize,
     lasts: Duration,
-) -> f64 {
+) -> (f64, Vec<Exchange>) {
     let begun = Instant::now();
     let mut set = JoinSet::new();
     for number in 0..clients {
         set.spawn(async move {
-            let mut count = 0_u32;
-            let mut next = number;
+            let mut seen = Vec::new();
             while begun.elapsed() < lasts {
+                let next = number + seen.len();
                 let program = &ORDINARY[next % ORDINARY.len()];
                 let from = client(ENOUGH, number);
-                let seen = send(server, from, program, next as u64).await;
-                count += u32::from(seen.without_queue().is_some());
-                next += 1;
+                seen.push(send(server, from, program, next as u64).await);
             }
-            count
+            seen
         });
     }
-    let count: u32 = set.join_all().await.into_iter().sum();
-    f64::from(count) / begun.elapsed().as_secs_f64()
+    let seen = set.join_all().await.into_iter().flatten();
+    let seen: Vec<Exchange> =
+        seen.filter(|exchange| exchange.without_queue().is_some()).collect();
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+    let rate = seen.len() as f64 / begun.elapsed().as_secs_f64();
+    (rate, seen)
 }
 
 /// `rate` requests a second from `addresses` clients, whatever becomes of

@@ -149,13 +149,19 @@ fn seconds(seen: &Seen) -> Vec<Value> {
             "requests": began.len(),
             "refused": began.iter().filter(|e| e.is_refused()).count(),
             "answered": ended.count(),
-            "without_queue_p50_ms": middle(times).as_millis(),
-            "queue_p50_ms": middle(queue).as_millis(),
+            "without_queue_p50_ms": known(times),
+            "queue_p50_ms": known(queue),
             "rss_kib": usage.map(|(_, usage)| usage.rss_bytes >> 10),
             "descriptors": usage.map(|(_, usage)| usage.descriptors),
         })
     };
     (0..count).map(second).collect()
+}
+
+/// The middle one in milliseconds; nothing where there is none.
+fn known(times: impl Iterator<Item = Duration>) -> Option<u128> {
+    let mut times = times.peekable();
+    times.peek().is_some().then(|| middle(times).as_millis())
 }
 
 fn second_of(begun: Instant, moment: Instant) -> u64 {
