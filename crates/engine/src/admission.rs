@@ -9,7 +9,8 @@
 //!
 //! Who finds no place, or no slot in time, is told when to come back, and is
 //! promised a place then: one of half as many more, before those who were
-//! promised nothing. Promises fall due no faster than runs end.
+//! promised nothing. Promises fall due no faster than runs end. Who would
+//! wait in vain is told so at once.
 
 mod promises;
 mod queue;
@@ -83,10 +84,10 @@ impl Admission {
         let slots = slots.max(1);
         // Without a place there is none to promise.
         let promises = if queue_length == 0 { 0 } else { PROMISES };
-        let between_ends =
-            FIRST_GUESS / u32::try_from(slots).unwrap_or(u32::MAX);
+        let queue = Queue::new(slots, queue_length);
+        let between_ends = FIRST_GUESS / queue.slots();
         let state = Mutex::new(State {
-            queue: Queue::new(slots, queue_length),
+            queue,
             promises: Promises::new(promises, PROMISE_TIME),
             usual_run: FIRST_GUESS,
             between_ends,
@@ -113,6 +114,10 @@ impl Admission {
             if state.queue.start(client) {
                 state.promises.forget_first(holder);
                 return Ok(shared.slot(client));
+            }
+            let most = shared.queue_wait;
+            if !is_promised && state.is_too_late(client, now, most) {
+                return Err(shared.full(&mut state, client, Cause::Queue));
             }
             match state.queue.wait(client, sender, is_promised) {
                 Err(cause) => {
@@ -177,11 +182,13 @@ impl Drop for Slot {
             state.usual_run = state.usual_run * 7 / 8 + (now - self.since) / 8;
             let next = state.queue.end(self.client);
             if let Some(before) = state.busy_since {
-                let between = now - before;
                 state.between_ends =
-                    state.between_ends * 15 / 16 + between / 16;
+                    state.between_ends * 7 / 8 + (now - before) / 8;
             }
             state.busy_since = (state.queue.waiting() > 0).then_some(now);
+            if state.busy_since.is_none() {
+                state.between_ends = state.usual_run / state.queue.slots();
+            }
             next
         };
         if let Some((client, sender)) = next {
@@ -207,17 +214,38 @@ struct State {
     /// What a run lasts, on average.
     usual_run: Duration,
     /// What passes between the ends of two runs while others wait, on
-    /// average.
+    /// average; what would, where nobody waits.
     between_ends: Duration,
     /// When a run ended last, where others have waited since then.
     busy_since: Option<Instant>,
 }
 
 impl State {
-    /// Between two promises. Slower than runs end, so that they can be kept
-    /// when runs take longer than they did.
+    /// Whether a run of `client` that comes now is likely to wait for longer
+    /// than `most`. Those who were promised a place until then go first.
+    fn is_too_late(
+        &self,
+        client: IpAddr,
+        now: Instant,
+        most: Duration,
+    ) -> bool {
+        let promised = self.promises.until(now + most);
+        let ahead = self.queue.ahead(client) + promised;
+        let ahead = u32::try_from(ahead).unwrap_or(u32::MAX);
+        self.pace().saturating_mul(ahead) > most
+    }
+
+    /// From the making of a promise until it falls due, at least: those who
+    /// wait now have started.
+    fn soonest(&self) -> Duration {
+        let ahead = u32::try_from(self.queue.waiting()).unwrap_or(u32::MAX);
+        self.pace().saturating_mul(ahead).max(LEAST_RETRY)
+    }
+
+    /// What to count with for each run that is ahead: more than they last, so
+    /// that what was told holds when they take longer.
     fn pace(&self) -> Duration {
-        self.between_ends * 5 / 4
+        self.between_ends.saturating_mul(5) / 4
     }
 }
 
@@ -244,7 +272,7 @@ impl Shared {
                     subscriber(client),
                     // As many as the client may run at once.
                     state.queue.share(),
-                    now + LEAST_RETRY,
+                    now + state.soonest(),
                     state.pace(),
                 );
                 time - now

@@ -83,6 +83,11 @@ impl Promises {
         }
     }
 
+    /// How many fall due until `time`.
+    pub(super) fn until(&self, time: Instant) -> usize {
+        self.by_time.iter().take_while(|(due, _)| *due <= time).count()
+    }
+
     /// `client` has what it was promised first, or needs it no more.
     pub(super) fn forget_first(&mut self, client: IpAddr) {
         let Some(own) = self.by_client.get_mut(&client) else { return };
@@ -161,6 +166,8 @@ mod tests {
         let mut check = |millis, first, second| {
             let at = now + Duration::from_millis(millis);
             promises.expire(at);
+            let count = usize::from(first) + usize::from(second);
+            assert_eq!(promises.until(at), count, "{millis} ms");
             let due = [1, 2].map(|number| promises.is_due(client(number), at));
             assert_eq!(due, [first, second], "{millis} ms");
         };

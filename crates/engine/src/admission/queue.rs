@@ -151,6 +151,18 @@ impl<T> Queue<T> {
         u32::try_from((waiting + 1).div_ceil(self.share())).unwrap_or(u32::MAX)
     }
 
+    /// How many runs start before another one of `client` that comes now, if
+    /// nobody else comes: each of its own, and one of each client in turn.
+    pub(super) fn ahead(&self, client: IpAddr) -> usize {
+        let own = self.clients.get(&client).map_or(0, |own| own.waiting.len());
+        self.waiting.min(self.turns.len() * (own + 1))
+    }
+
+    /// Runs at once; at least one.
+    pub(super) fn slots(&self) -> u32 {
+        u32::try_from(self.slots).unwrap_or(u32::MAX)
+    }
+
     /// Slots that one client holds at most.
     pub(super) fn share(&self) -> usize {
         self.slots.div_ceil(2)
