@@ -48,7 +48,7 @@ fn request(source: &str) -> Value {
     case.stdin(&format!("{MARK}\n")).request()
 }
 
-fn scrape(server: &Server) -> Exposition {
+pub(crate) fn scrape(server: &Server) -> Exposition {
     let mut stream = connect(server.admin);
     let request =
         b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";

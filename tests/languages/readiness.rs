@@ -12,6 +12,7 @@ use tempfile::TempDir;
 use crate::Case;
 use crate::image_folder::image_folder;
 use crate::life::eventually;
+use crate::observed::scrape;
 use crate::service::{Reply, Server, compile};
 
 const JSON: [&str; 1] = ["Content-Type: application/json"];
@@ -135,9 +136,25 @@ fn runs_tell_what_a_language_can() {
     assert!(is_proved_anew(&server), "exit code 0 is proof");
     // The next run finds out, and the next check is not a day away.
     image.set_broken(true);
-    ask(&server, "").assert_failure(500, "internal error");
+    let failed = ask(&server, "");
+    failed.assert_failure(500, "internal error");
     is_told(&server);
+    let shown = scrape(&server).values;
+    let run = "sandpiper_runs_total{language=\"php\",outcome=\"failed\"}";
+    assert_eq!(shown.get(run), Some(&1.0));
+    let ready = "sandpiper_language_ready{language=\"php\"}";
+    assert_eq!(shown.get(ready), Some(&0.0));
     image.set_broken(false);
     eventually("it is ready", || php(&server)["state"] == "ready");
+    assert_eq!(scrape(&server).values.get(ready), Some(&1.0));
     runs(&server);
+    // What the sandbox says of that run has the id that its client has.
+    let id = failed.header("x-request-id").expect("an id").to_owned();
+    let log = server.into_log();
+    let told = |level: &str, words: &str| {
+        let mut lines = log.lines().filter(|line| line.contains(&id));
+        lines.any(|line| line.contains(level) && line.contains(words))
+    };
+    assert!(told("ERROR", "the sandbox failed"), "{log}");
+    assert!(told("INFO", "outcome=\"failed\""), "{log}");
 }

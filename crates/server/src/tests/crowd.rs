@@ -3,6 +3,7 @@
 
 use tokio::net::TcpSocket;
 
+use super::metrics::value;
 use super::*;
 
 const HEALTH: &str =
@@ -98,6 +99,9 @@ async fn a_client_that_opens_far_too_many_is_closed() {
     let mut last = server.connect().await;
     assert!(is_closed(&mut last).await);
     assert!(!is_closed(&mut waiting[63]).await);
+    // Who waits for a place is no connection yet, and was not refused.
+    assert_eq!(value(&server, "sandpiper_connections"), 1.0);
+    assert_eq!(value(&server, "sandpiper_connections_refused_total"), 1.0);
 }
 
 #[tokio::test]
@@ -216,10 +220,16 @@ async fn answers_that_nobody_takes_share_their_memory() {
     reply.assert_failure(503, message);
     assert_eq!(reply.header("retry-after"), Some("2"));
     server.compile("echo").await.assert_failure(503, message);
+    let shown = || value(&server, "sandpiper_answer_memory_bytes");
+    let most = value(&server, "sandpiper_answer_memory_limit_bytes");
+    assert!(shown() > most, "{} of {most}", shown());
+    let refused = "sandpiper_compile_refused_total{reason=\"answer_memory\"}";
+    assert_eq!(value(&server, refused), 1.0);
     assert_eq!(server.ask(HEALTH).await.status, 200);
     tokio::time::sleep(Duration::from_secs(20)).await;
     assert_eq!(server.ask(&list).await.status, 200);
     assert_eq!(server.compile("echo").await.status, 200);
+    assert!(shown() <= most, "{} of {most}", shown());
     // Those that were ended first made room.
     let mut whole = 0;
     for mut stream in slow {

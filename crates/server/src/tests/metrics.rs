@@ -13,6 +13,11 @@ use exposition::Exposition;
 const MANUAL: &str = include_str!("../../../../docs/monitoring.md");
 const ALERTS: &str = include_str!("../../../../packaging/alerts.yaml");
 
+/// What a server shows of one series now.
+pub(super) fn value(server: &TestServer, series: &str) -> f64 {
+    Exposition::parse(&server.app.metrics_text()).values[series]
+}
+
 /// Everything that there can be, after one request and one run.
 async fn shown() -> Exposition {
     let server = TestServer::start().await;
