@@ -49,8 +49,9 @@ struct Counted {
 impl Counted {
     fn with(flags: &[&str]) -> Self {
         let server = Server::with(flags);
-        let missing = || server.ask("GET", "/readyz").text().contains("build");
-        while !missing() {
+        let states = || server.ask("GET", "/readyz").text().to_owned();
+        // Until the engine has looked: every image is missing.
+        while states().contains("\"building\"") {
             std::thread::sleep(Duration::from_millis(20));
         }
         let last = scrape(&server);
