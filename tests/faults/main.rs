@@ -7,6 +7,7 @@
     reason = "a failed step fails the test, which says what it saw"
 )]
 
+mod container;
 mod flat;
 mod full;
 mod holdings;
@@ -31,7 +32,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let trials = [killed::FAULTS, full::FAULTS, short::FAULTS]
         .into_iter()
-        .chain([missing::FAULTS, flat::FAULTS])
+        .chain([container::FAULTS, missing::FAULTS, flat::FAULTS])
         .flatten()
         .map(|&(name, fault)| Trial::ignorable_test(name, move || Ok(fault())))
         .collect();

@@ -1,9 +1,8 @@
-//! A server that is short of something: descriptors, processes, memory. What
-//! needs it is refused, and served again as soon as there is enough.
+//! A server that is short of descriptors or processes. What needs them is
+//! refused, and served again as soon as there are enough.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
@@ -13,7 +12,7 @@ use libtest_mimic::Completion;
 use crate::Fault;
 use crate::servers::{
     Reply, Server, assert_serves, assert_told, at_rest, compile, eventually,
-    python, send, serving, start, start_under,
+    python, send, serving, start,
 };
 
 pub(crate) const FAULTS: &[(&str, Fault)] = &[
@@ -21,7 +20,6 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("short/few-descriptors", few_descriptors),
     ("short/descriptors-for-the-first-page", first_page),
     ("short/no-process", no_process),
-    ("short/memory", memory),
 ];
 
 /// A soft limit of the process that serves, until this is dropped.
@@ -174,66 +172,5 @@ fn no_process() -> Completion {
     drop(lowered);
     assert_serves(&server);
     assert_eq!(at_rest(&server), before);
-    Completion::Completed
-}
-
-/// A control group that goes with this value.
-struct Group(PathBuf);
-
-impl Group {
-    /// A group of the host's whose processes may use this much together.
-    fn of_bytes(bytes: u64) -> Self {
-        let v1 = Path::new("/sys/fs/cgroup/memory");
-        let hierarchy = if v1.exists() { v1 } else { v1.parent().unwrap() };
-        let name = format!("sandpiper-faults-{}", std::process::id());
-        let group = Self(hierarchy.join(name));
-        fs::create_dir(&group.0).unwrap();
-        let file = ["memory.limit_in_bytes", "memory.max"]
-            .map(|name| group.0.join(name))
-            .into_iter()
-            .find(|file| file.exists());
-        fs::write(file.unwrap(), bytes.to_string()).unwrap();
-        group
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        eventually("the group is empty", || fs::remove_dir(&self.0).is_ok());
-    }
-}
-
-/// Server and boxes have less than two boxes may use, as in a small container:
-/// the program that takes it all ends, and the ones beside it do not.
-fn memory() -> Completion {
-    if let Some(not_seen) = crate::needs_root() {
-        return not_seen;
-    }
-    let group = Group::of_bytes(384 << 20);
-    let procs = group.0.join("cgroup.procs");
-    let starter = ["sh", "-c", "echo 0 >\"$1\"; shift; exec \"$@\"", "sh"];
-    let starter = [&starter[..], &[procs.to_str().unwrap()]].concat();
-    let flags = ["--languages=python", "--boxes=4"];
-    let server = start_under(&starter, &flags, None);
-    let before = at_rest(&server);
-    for _ in 0..3 {
-        let beside = "import time\nfor n in range(20): time.sleep(0.1)\n\
-                      print('whole')";
-        let mut beside = send(&server, &python(beside), 1);
-        eventually("it runs", || {
-            crate::killed::process(&server, "main.py").is_some()
-        });
-        let greedy = "x = b'x' * (450 << 20)\nprint('had it')";
-        let greedy = compile(&server, &python(greedy));
-        assert_eq!(
-            greedy.header("sandpiper-exit"),
-            Some("stage=run; limit=memory")
-        );
-        let whole = Reply::read(&mut beside);
-        whole.assert_json(200, r#"{"stdout":"whole\n","stderr":""}"#);
-        assert_serves(&server);
-    }
-    assert_eq!(at_rest(&server), before);
-    drop(server);
     Completion::Completed
 }

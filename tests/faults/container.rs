@@ -1,0 +1,115 @@
+//! A server in a container that is small: its control group gives server and
+//! boxes together less than they may use.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use libtest_mimic::Completion;
+
+use crate::Fault;
+use crate::killed::process;
+use crate::servers::{
+    Reply, Server, assert_serves, assert_told, at_rest, compile, eventually,
+    python, send, start_under,
+};
+
+pub(crate) const FAULTS: &[(&str, Fault)] =
+    &[("container/memory", memory), ("container/processes", processes)];
+
+/// A control group that goes with this value.
+struct Group(PathBuf);
+
+impl Group {
+    /// A group of the host's in which `controller` limits all together.
+    fn of(controller: &str) -> Self {
+        let v1 = Path::new("/sys/fs/cgroup").join(controller);
+        let hierarchy = if v1.exists() { &v1 } else { v1.parent().unwrap() };
+        let name = format!("faults-of-{controller}-{}", std::process::id());
+        let group = Self(hierarchy.join(name));
+        fs::create_dir(&group.0).unwrap();
+        group
+    }
+
+    /// Writes the first of these files that is there.
+    fn set(&self, files: &[&str], value: u64) {
+        let mut files = files.iter().map(|name| self.0.join(name));
+        let file = files.find(|file| file.exists()).unwrap();
+        fs::write(file, value.to_string()).unwrap();
+    }
+
+    /// Starts a server of Python in it.
+    fn start(&self) -> Server {
+        let procs = self.0.join("cgroup.procs");
+        let enter = "echo 0 >\"$1\"; shift; exec \"$@\"";
+        let starter = ["sh", "-c", enter, "sh", procs.to_str().unwrap()];
+        start_under(&starter, &["--languages=python", "--boxes=4"], None)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        eventually("the group is empty", || fs::remove_dir(&self.0).is_ok());
+    }
+}
+
+/// Server and boxes have less than two boxes may use, as in a small container:
+/// the program that takes it all ends, and the ones beside it do not.
+fn memory() -> Completion {
+    if let Some(not_seen) = crate::needs_root() {
+        return not_seen;
+    }
+    let group = Group::of("memory");
+    group.set(&["memory.limit_in_bytes", "memory.max"], 384 << 20);
+    let server = group.start();
+    let before = at_rest(&server);
+    for _ in 0..3 {
+        let beside = "import time\nfor n in range(20): time.sleep(0.1)\n\
+                      print('whole')";
+        let mut beside = send(&server, &python(beside), 1);
+        eventually("it runs", || process(&server, "main.py").is_some());
+        let greedy = "x = b'x' * (450 << 20)\nprint('had it')";
+        let greedy = compile(&server, &python(greedy));
+        assert_eq!(
+            greedy.header("sandpiper-exit"),
+            Some("stage=run; limit=memory")
+        );
+        let whole = Reply::read(&mut beside);
+        whole.assert_json(200, r#"{"stdout":"whole\n","stderr":""}"#);
+        assert_serves(&server);
+    }
+    assert_eq!(at_rest(&server), before);
+    drop(server);
+    Completion::Completed
+}
+
+/// With one process more each time, init, pid 1 or the program cannot be
+/// started.
+fn processes() -> Completion {
+    if let Some(not_seen) = crate::needs_root() {
+        return not_seen;
+    }
+    let group = Group::of("pids");
+    let server = group.start();
+    let before = at_rest(&server);
+    let used = fs::read_to_string(group.0.join("pids.current")).unwrap();
+    let used: u64 = used.trim().parse().unwrap();
+    let (mut refused, mut served) = (0, 0);
+    for more in 0..6 {
+        group.set(&["pids.max"], used + more);
+        let reply = compile(&server, &python("print('ran')"));
+        if reply.status == 200 {
+            reply.assert_json(200, r#"{"stdout":"ran\n","stderr":""}"#);
+            served += 1;
+        } else {
+            assert_told(&reply, 503);
+            refused += 1;
+        }
+        assert_eq!(server.ask("GET", "/products").status, 200);
+        group.set(&["pids.max"], 10_000);
+        assert_serves(&server);
+        assert_eq!(at_rest(&server), before, "{more} processes");
+    }
+    assert!(refused == 3 && served == 3, "{refused} refused, {served} served");
+    drop(server);
+    Completion::Completed
+}
