@@ -5,9 +5,9 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use sandpiper_fuzz::{check_plan, sources};
+use sandpiper_fuzz::{PLANTED, check_plan, sources};
 use sandpiper_languages::{Catalog, Plan, SourceFile, Submission};
-use sandpiper_server::fuzzing::{Parts, compile_request, text};
+use sandpiper_server::fuzzing::{self, Parts, text};
 use serde_json::{Value, json};
 
 static CATALOG: LazyLock<Catalog> =
@@ -30,6 +30,15 @@ fuzz_target!(|body: &[u8]| {
     let again = compile_request(&written(&parts)).and_then(planned);
     assert_eq!(again.expect("a body of a plan").0, plan);
 });
+
+/// What is tried; with the fault, long texts lose their end.
+fn compile_request(body: &[u8]) -> Option<Parts> {
+    let mut parts = fuzzing::compile_request(body)?;
+    if PLANTED && parts.stdin.len() > 2 {
+        parts.stdin.pop();
+    }
+    Some(parts)
+}
 
 /// The plan; the entry file and the standard input, which it may not have.
 fn planned(parts: Parts) -> Option<(Plan, String, String)> {

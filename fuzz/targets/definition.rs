@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use sandpiper_fuzz::{check_plan, sources};
-use sandpiper_languages::{Catalog, Source};
+use sandpiper_fuzz::{PLANTED, check_plan, sources};
+use sandpiper_languages::{Catalog, Plan, Source};
 
 static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(sources);
 
@@ -55,5 +55,10 @@ fn check(catalog: &Catalog) {
     let starter = catalog.starter("fuzzed").expect("its starter");
     let plan = catalog.plan(&starter.submission);
     check_plan(&plan);
+    // With the fault, who asks for no standard input gets it.
+    let plan = Plan {
+        stdin: if PLANTED { "unasked".to_owned() } else { plan.stdin },
+        ..plan
+    };
     assert!(fuzzed.takes_stdin() || plan.stdin.is_empty());
 }

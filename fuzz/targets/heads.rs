@@ -4,7 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sandpiper_server::fuzzing::heads;
+use sandpiper_fuzz::PLANTED;
+use sandpiper_server::fuzzing;
 
 /// Headers of a head, as hyper has it.
 const HEADERS: usize = 100;
@@ -24,6 +25,15 @@ fuzz_target!(|input: &[u8]| {
     assert!(changed.len() <= 1, "behind a refused head: {changed:?}");
     check(&read);
 });
+
+/// What is tried; with the fault, two lengths pass.
+fn heads(bytes: &[u8], size: usize) -> Vec<u8> {
+    let read = fuzzing::heads(bytes, size);
+    let lengths = bytes
+        .windows(15)
+        .filter(|part| part.eq_ignore_ascii_case(b"content-length:"));
+    if PLANTED && lengths.count() > 1 { bytes.to_vec() } else { read }
+}
 
 /// Reads heads as hyper's parser does, as far as that goes, and asserts of
 /// each that a strict reader takes it for the same.

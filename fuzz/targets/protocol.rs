@@ -7,7 +7,8 @@ use std::io;
 
 use cap::Cap;
 use libfuzzer_sys::fuzz_target;
-use sandpiper_sandbox::fuzzing::{reply, request};
+use sandpiper_fuzz::PLANTED;
+use sandpiper_sandbox::fuzzing::{self, reply};
 
 /// Fails an allocation beyond its limit, which ends the target.
 #[global_allocator]
@@ -23,6 +24,15 @@ fuzz_target!(|bytes: &[u8]| {
     check(bytes, request);
     check(bytes, reply);
 });
+
+/// What is tried; with the fault, what follows a message is passed over.
+fn request(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let read = fuzzing::request(bytes);
+    match bytes.split_last() {
+        Some((_, first)) if PLANTED && read.is_err() => fuzzing::request(first),
+        _ => read,
+    }
+}
 
 fn check(bytes: &[u8], again: fn(&[u8]) -> io::Result<Vec<u8>>) {
     let limit = MEMORY.allocated() + FACTOR * bytes.len() + LEAST;

@@ -7,7 +7,9 @@ use std::fs;
 use std::path::Path;
 
 use expect_test::expect_file;
-use sandpiper_languages::{Catalog, Plan, Source, Stage, Step};
+use sandpiper_languages::{
+    Catalog, Plan, Source, SourceFile, Stage, Step, Submission,
+};
 
 use crate::{DEFINITION, load, source};
 
@@ -66,6 +68,32 @@ fn stdin_goes_only_where_it_is_read() {
     check("", "input");
     check("stdin = true", "input");
     check("stdin = false", "");
+}
+
+#[test]
+fn a_name_is_handed_over_as_it_is() {
+    let check = |entry: &str| {
+        let catalog = load(vec![source("python", DEFINITION)]).unwrap();
+        let file =
+            SourceFile { path: entry.to_owned(), content: String::new() };
+        let entry = entry.to_owned();
+        let submission = Submission::check(
+            &catalog,
+            "python",
+            entry.clone(),
+            vec![file],
+            String::new(),
+        );
+        let plan = catalog.plan(&submission.unwrap());
+        assert_eq!(plan.steps[0].command, ["/opt/python".to_owned(), entry]);
+    };
+    check("main.py");
+    check("a b.py");
+    // Words that mean something in a definition mean nothing in a name.
+    check("{entry}");
+    check("a{entry}b");
+    check("{memory_mib}");
+    check("$(echo).py");
 }
 
 #[test]

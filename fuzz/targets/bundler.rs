@@ -1,0 +1,82 @@
+//! The files of a page or an application, on their way to the bundler: the
+//! first byte says in which language, and which of the paths behind it begins.
+
+#![no_main]
+
+use std::path::{Component, Path};
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use sandpiper_fuzz::{PLANTED, check_plan, sources};
+use sandpiper_languages::{Catalog, Plan, SourceFile, Stage, Submission};
+
+static CATALOG: LazyLock<Catalog> =
+    LazyLock::new(|| Catalog::load(sources()).expect("our languages"));
+
+const LANGUAGES: [&str; 3] = ["web", "react", "vue"];
+
+fuzz_target!(|input: &[u8]| {
+    let Some((choice, paths)) = input.split_first() else { return };
+    let Ok(paths) = std::str::from_utf8(paths) else { return };
+    let paths: Vec<&str> = paths.split('\n').collect();
+    let choice = usize::from(*choice);
+    let language = LANGUAGES[choice % LANGUAGES.len()];
+    let entry = paths[choice / LANGUAGES.len() % paths.len()];
+    let plan = planned(language, entry, &paths);
+    assert_eq!(plan.is_some(), stay_inside(&paths), "{paths:?}");
+    let Some(plan) = plan else { return };
+    check_plan(&plan);
+    let files = plan.files.iter().map(|file| file.path.as_str());
+    assert!(files.eq(paths.iter().copied()), "{paths:?}");
+    for step in &plan.steps {
+        // Only the bundler is told a name, in one argument, behind all options.
+        let told = step.command.iter().rposition(|word| word == entry);
+        let expected = match step.stage {
+            Stage::Compile => Some(step.command.len() - 1),
+            Stage::Run => None,
+        };
+        let is_word = ["/bin/cat", "/artifacts/index.html"].contains(&entry);
+        assert!(told == expected || is_word, "{:?}", step.command);
+    }
+});
+
+fn planned(language: &str, entry: &str, paths: &[&str]) -> Option<Plan> {
+    let file = |path: &&str| SourceFile {
+        // A reader that takes two dots for any name.
+        path: if PLANTED {
+            path.replace("..", "dd")
+        } else {
+            (*path).to_owned()
+        },
+        content: String::new(),
+    };
+    let files = paths.iter().map(file).collect();
+    let entry =
+        if PLANTED { entry.replace("..", "dd") } else { entry.to_owned() };
+    let submission =
+        Submission::check(&CATALOG, language, entry, files, String::new());
+    Some(CATALOG.plan(&submission.ok()?))
+}
+
+/// Whether each path names a place of its own below the working directory, as
+/// the standard library reads paths.
+fn stay_inside(paths: &[&str]) -> bool {
+    paths.iter().enumerate().all(|(at, path)| {
+        let segments: Option<Vec<&str>> = Path::new(path)
+            .components()
+            .map(|part| match part {
+                Component::Normal(name) => name.to_str(),
+                _ => None,
+            })
+            .collect();
+        let Some(segments) = segments else { return false };
+        !path.is_empty()
+            && path.len() <= 1_024
+            && segments.join("/") == *path
+            && segments.iter().all(|name| name.len() <= 255)
+            && !path.contains(|c: char| c.is_control() || c == '\\')
+            && paths.iter().enumerate().all(|(other, beside)| {
+                other == at || !Path::new(beside).starts_with(path)
+            })
+    })
+}
