@@ -87,6 +87,12 @@ impl<'a> Clients<'a> {
         what()
     }
 
+    /// Whether every program was sent.
+    pub(crate) fn has_sent_all(&self) -> bool {
+        let most = self.starters.len().max(self.attacks.len());
+        self.count.load(Ordering::Relaxed) >= 2 * most
+    }
+
     pub(crate) fn summary(&self) -> String {
         self.tally.lock().unwrap().to_string()
     }
