@@ -112,7 +112,7 @@ impl Admission {
             let holder = subscriber(client);
             let is_promised = state.promises.is_due(holder, now);
             if state.queue.start(client) {
-                state.promises.forget_first(holder);
+                state.promises.keep(holder);
                 return Ok(shared.slot(client));
             }
             let most = shared.queue_wait;
@@ -125,7 +125,7 @@ impl Admission {
                 }
                 Ok(number) => {
                     shared.arrival.notify_waiters();
-                    state.promises.forget_first(holder);
+                    state.promises.keep(holder);
                     let shared = Arc::clone(shared);
                     Place { shared, client, number }
                 }
@@ -185,7 +185,7 @@ impl Drop for Slot {
                 state.between_ends =
                     state.between_ends * 7 / 8 + (now - before) / 8;
             }
-            state.busy_since = (state.queue.waiting() > 0).then_some(now);
+            state.busy_since = state.queue.is_full().then_some(now);
             if state.busy_since.is_none() {
                 state.between_ends = state.usual_run / state.queue.slots();
             }
@@ -213,8 +213,8 @@ struct State {
     promises: Promises,
     /// What a run lasts, on average.
     usual_run: Duration,
-    /// What passes between the ends of two runs while others wait, on
-    /// average; what would, where nobody waits.
+    /// What passes between the ends of two runs while every slot is taken and
+    /// others wait, on average; what would, where that is not so.
     between_ends: Duration,
     /// When a run ended last, where others have waited since then.
     busy_since: Option<Instant>,
@@ -236,9 +236,10 @@ impl State {
     }
 
     /// From the making of a promise until it falls due, at least: those who
-    /// wait now have started.
-    fn soonest(&self) -> Duration {
-        let ahead = u32::try_from(self.queue.waiting()).unwrap_or(u32::MAX);
+    /// wait before `client` have started.
+    fn soonest(&self, client: IpAddr) -> Duration {
+        let ahead = self.queue.ahead(client);
+        let ahead = u32::try_from(ahead).unwrap_or(u32::MAX);
         self.pace().saturating_mul(ahead).max(LEAST_RETRY)
     }
 
@@ -272,7 +273,7 @@ impl Shared {
                     subscriber(client),
                     // As many as the client may run at once.
                     state.queue.share(),
-                    now + state.soonest(),
+                    now + state.soonest(client),
                     state.pace(),
                 );
                 time - now

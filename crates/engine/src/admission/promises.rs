@@ -24,7 +24,14 @@ pub(super) struct Promises {
     by_client: HashMap<IpAddr, VecDeque<Instant>>,
     /// When the one falls due that was made last.
     last: Option<Instant>,
+    /// How many of `ALL` came lately.
+    come: usize,
 }
+
+/// A share of everyone.
+const ALL: usize = 1_024;
+/// The newest counts for one in so many.
+const LATELY: usize = 16;
 
 impl Promises {
     pub(super) fn new(most: usize, horizon: Duration) -> Self {
@@ -34,6 +41,7 @@ impl Promises {
             by_time: BTreeSet::new(),
             by_client: HashMap::new(),
             last: None,
+            come: ALL,
         }
     }
 
@@ -79,17 +87,27 @@ impl Promises {
         while let Some((time, client)) = self.by_time.first().copied()
             && time + KEPT < now
         {
+            self.come -= self.come / LATELY;
             self.forget_first(client);
         }
     }
 
-    /// How many fall due until `time`.
+    /// How many are likely to come until `time`: of those who are told to, as
+    /// many as came lately.
     pub(super) fn until(&self, time: Instant) -> usize {
-        self.by_time.iter().take_while(|(due, _)| *due <= time).count()
+        let due = self.by_time.iter().take_while(|(due, _)| *due <= time);
+        due.count() * self.come / ALL
     }
 
-    /// `client` has what it was promised first, or needs it no more.
-    pub(super) fn forget_first(&mut self, client: IpAddr) {
+    /// `client` came and was let in: so it has what it was promised, if it was.
+    pub(super) fn keep(&mut self, client: IpAddr) {
+        if self.by_client.contains_key(&client) {
+            self.come += (ALL - self.come) / LATELY;
+            self.forget_first(client);
+        }
+    }
+
+    fn forget_first(&mut self, client: IpAddr) {
         let Some(own) = self.by_client.get_mut(&client) else { return };
         if let Some(time) = own.pop_front() {
             self.by_time.remove(&(time, client));
@@ -166,8 +184,11 @@ mod tests {
         let mut check = |millis, first, second| {
             let at = now + Duration::from_millis(millis);
             promises.expire(at);
+            let is_late = millis > 11_000;
             let count = usize::from(first) + usize::from(second);
-            assert_eq!(promises.until(at), count, "{millis} ms");
+            if !is_late {
+                assert_eq!(promises.until(at), count, "{millis} ms");
+            }
             let due = [1, 2].map(|number| promises.is_due(client(number), at));
             assert_eq!(due, [first, second], "{millis} ms");
         };
@@ -188,9 +209,33 @@ mod tests {
         let later = now + 5 * SECOND;
         for _ in 0..2 {
             assert!(promises.is_due(client(1), later));
-            promises.forget_first(client(1));
+            promises.keep(client(1));
         }
         assert!(!promises.is_due(client(1), later));
         assert!(promises.is_empty(), "{promises:?}");
+    }
+
+    #[test]
+    fn who_never_comes_is_not_expected() {
+        let mut now = Instant::now();
+        let mut promises = Promises::new(100, HORIZON);
+        let mut check = |comes: bool, expected: usize| {
+            for number in 0..60 {
+                told(&mut promises, 1, now, &[number]);
+                now += 2 * SECOND;
+                if comes {
+                    assert!(promises.is_due(client(number), now));
+                    promises.keep(client(number));
+                }
+            }
+            now += KEPT + SECOND;
+            promises.expire(now);
+            told(&mut promises, 1, now, &[100, 101, 102, 103]);
+            assert_eq!(promises.until(now + HORIZON), expected, "{comes}");
+            now += HORIZON;
+        };
+        check(true, 4);
+        check(false, 0);
+        check(true, 3);
     }
 }

@@ -158,6 +158,11 @@ impl<T> Queue<T> {
         self.waiting.min(self.turns.len() * (own + 1))
     }
 
+    /// Whether who waits does so because every slot is taken.
+    pub(super) fn is_full(&self) -> bool {
+        self.waiting > 0 && self.running == self.slots
+    }
+
     /// Runs at once; at least one.
     pub(super) fn slots(&self) -> u32 {
         u32::try_from(self.slots).unwrap_or(u32::MAX)

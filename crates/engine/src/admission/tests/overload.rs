@@ -14,7 +14,7 @@ use super::{client, enter, poll, refused, take};
 async fn full_house(
     lasting: Duration,
 ) -> (Admission, Slot, [VecDeque<Entering>; 2]) {
-    let admission = Admission::new(1, 4, Duration::from_secs(3_600));
+    let admission = Admission::new(1, 4, Duration::from_secs(60));
     let mut slot = take(&admission, 1).await;
     let mut places = [VecDeque::new(), VecDeque::new()];
     for _ in 0..2 {
@@ -61,11 +61,11 @@ async fn the_refused_are_told_times_as_far_apart_as_runs_end() {
         }
         assert_eq!(told, expected.map(|tenths| tenths.to_string()), "{run:?}");
     };
-    // A quarter more than a run each, from when those four have started or
-    // from a second on. Client 3 is told the same again.
+    // A quarter more than a run each, from when both clients have had a turn
+    // or from a second on. Client 3 is told the same again.
     check(1, [10, 10, 10, 10]).await;
-    check(400, [20, 25, 30, 20]).await;
-    check(8_000, [400, 500, 600, 400]).await;
+    check(400, [10, 15, 20, 10]).await;
+    check(8_000, [200, 300, 400, 200]).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -145,4 +145,57 @@ async fn who_waits_as_told_is_admitted_then() {
     assert!(in_vain * 20 < ran, "{in_vain} waited for nothing");
     // The crowd has what the others leave: places are not kept in vain.
     assert!(ran > 400, "{ran} of the crowd ran");
+}
+
+/// Many came once, were refused, and are never seen again.
+#[tokio::test(start_paused = true)]
+async fn who_does_not_come_back_keeps_nobody_out() {
+    let (admission, slot, places) = full_house(Duration::from_secs(1)).await;
+    for number in 3..203 {
+        refused(&admission, number).await;
+    }
+    drop((places, slot));
+    // As many as are late by then tell how it is with the rest.
+    tokio::time::sleep(Duration::from_secs(100)).await;
+    let _slot = take(&admission, 210).await;
+    let mut places = Vec::new();
+    for number in 211..215 {
+        places.push(enter(&admission, number).await);
+    }
+}
+
+/// It has all that one client can have, and its runs last long.
+#[tokio::test(start_paused = true)]
+async fn a_hostile_client_keeps_nobody_out() {
+    let admission = Admission::new(2, 64, WAIT);
+    let run = async |admission: &Admission, number: u8, lasting: u64| {
+        let slot = admission.enter(client(number)).await?;
+        tokio::time::sleep(Duration::from_millis(lasting)).await;
+        drop(slot);
+        Ok::<(), Full>(())
+    };
+    let mut hostile = JoinSet::new();
+    for _ in 0..64 {
+        let admission = admission.clone();
+        hostile.spawn(async move {
+            loop {
+                let _ = run(&admission, 1, 10_000).await;
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        });
+    }
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let mut honest = JoinSet::new();
+    for number in 2..6 {
+        let admission = admission.clone();
+        honest.spawn(async move {
+            for _ in 0..60 {
+                let wait = Instant::now();
+                run(&admission, number, 200).await.expect("it is admitted");
+                assert!(wait.elapsed() < Duration::from_secs(2));
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        });
+    }
+    honest.join_all().await;
 }
