@@ -96,8 +96,7 @@ struct Seen {
 fn main() -> ExitCode {
     let settings = Settings::parse();
     let origin = figures::origin();
-    let server = Server::spawn(&["--compile-rate-limit=0"], None);
-    server.wait_until_ready();
+    let server = start();
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build();
     let seen = runtime.unwrap().block_on(measure(settings, &server));
@@ -111,6 +110,12 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(!kept))
 }
 
+fn start() -> Server {
+    let server = Server::spawn(&["--compile-rate-limit=0"], None);
+    server.wait_until_ready();
+    server
+}
+
 async fn measure(settings: Settings, server: &Server) -> Seen {
     let address = server.address;
     // The first of each language fills the host's caches.
@@ -120,7 +125,6 @@ async fn measure(settings: Settings, server: &Server) -> Seen {
         crowd::capacity(address, BUSY_CLIENTS, MEASURED).await;
     let rate = capacity * settings.times;
     println!("{capacity:.1} runs a second; {rate:.0} requests a second now");
-    let alone = hostile::honest(address, MEASURED * 2).await;
     let before = at_rest(server.pid()).await;
     let lasts = Duration::from_secs(settings.seconds);
     let (overload, usage) = watched(server.pid(), || {
@@ -137,8 +141,11 @@ async fn measure(settings: Settings, server: &Server) -> Seen {
         ))
     });
     let after = at_rest(server.pid()).await;
+    // One that has promised nothing to a crowd that is gone.
+    let other = start();
+    let alone = hostile::honest(other.address, MEASURED * 2).await;
     let (beside, hostile_requests) =
-        hostile::beside_hostile(address, MEASURED * 3).await;
+        hostile::beside_hostile(other.address, MEASURED * 3).await;
     Seen {
         unloaded,
         capacity,
