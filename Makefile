@@ -41,7 +41,7 @@ container: build ## the container image localhost/sandpiper, with podman
 	@scripts/container $(binary)
 
 test-vm: images ## the package, the walls and a container, in an emulated Debian 13
-	@scripts/test-vm $(binary) native php python
+	@scripts/test-vm $(binary)
 
 bench: images ## measurements against other ways to do the same, and of overload
 	cargo bench --package sandpiper-sandbox --bench sandbox
