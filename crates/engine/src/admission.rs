@@ -16,6 +16,7 @@ mod promises;
 mod queue;
 #[cfg(test)]
 mod tests;
+mod usual;
 
 use std::net::IpAddr;
 use std::pin::pin;
@@ -28,9 +29,8 @@ use tokio::time::{Instant, timeout};
 use crate::limits::{PROMISE_TIME, PROMISES};
 use promises::Promises;
 use queue::{Queue, subscriber};
+use usual::UsualRun;
 
-/// What a run is taken to last before any has ended.
-const FIRST_GUESS: Duration = Duration::from_secs(1);
 /// The least that a refused client is told to wait.
 const LEAST_RETRY: Duration = Duration::from_secs(1);
 
@@ -85,11 +85,12 @@ impl Admission {
         // Without a place there is none to promise.
         let promises = if queue_length == 0 { 0 } else { PROMISES };
         let queue = Queue::new(slots, queue_length);
-        let between_ends = FIRST_GUESS / queue.slots();
+        let usual_run = UsualRun::default();
+        let between_ends = usual_run.get() / queue.slots();
         let state = Mutex::new(State {
             queue,
             promises: Promises::new(promises, PROMISE_TIME),
-            usual_run: FIRST_GUESS,
+            usual_run,
             between_ends,
             busy_since: None,
         });
@@ -178,16 +179,18 @@ impl Drop for Slot {
         let next = {
             let mut state = self.shared.lock();
             let now = Instant::now();
-            // Recent runs weigh more: an eighth each.
-            state.usual_run = state.usual_run * 7 / 8 + (now - self.since) / 8;
+            let lasted = now - self.since;
+            state.usual_run.add(subscriber(self.client), lasted);
             let next = state.queue.end(self.client);
             if let Some(before) = state.busy_since {
+                // Recent ends weigh more: an eighth each.
                 state.between_ends =
                     state.between_ends * 7 / 8 + (now - before) / 8;
             }
             state.busy_since = state.queue.is_full().then_some(now);
             if state.busy_since.is_none() {
-                state.between_ends = state.usual_run / state.queue.slots();
+                let usual_run = state.usual_run.get();
+                state.between_ends = usual_run / state.queue.slots();
             }
             next
         };
@@ -211,12 +214,12 @@ struct Shared {
 struct State {
     queue: Queue<oneshot::Sender<Slot>>,
     promises: Promises,
-    /// What a run lasts, on average.
-    usual_run: Duration,
+    /// What a run lasts.
+    usual_run: UsualRun,
     /// What passes between the ends of two runs while every slot is taken and
     /// others wait, on average; what would, where that is not so.
     between_ends: Duration,
-    /// When a run ended last, where others have waited since then.
+    /// When a run ended last, where that has been so since then.
     busy_since: Option<Instant>,
 }
 
@@ -229,18 +232,20 @@ impl State {
         now: Instant,
         most: Duration,
     ) -> bool {
-        let promised = self.promises.until(now + most);
+        let is_rival = self.queue.rivalry();
+        let promised = self.promises.until(now + most, is_rival);
         let ahead = self.queue.ahead(client) + promised;
         let ahead = u32::try_from(ahead).unwrap_or(u32::MAX);
         self.pace().saturating_mul(ahead) > most
     }
 
     /// From the making of a promise until it falls due, at least: those who
-    /// wait before `client` have started.
-    fn soonest(&self, client: IpAddr) -> Duration {
+    /// wait before `client` have started, or have waited for `most`, and are
+    /// gone.
+    fn soonest(&self, client: IpAddr, most: Duration) -> Duration {
         let ahead = self.queue.ahead(client);
         let ahead = u32::try_from(ahead).unwrap_or(u32::MAX);
-        self.pace().saturating_mul(ahead).max(LEAST_RETRY)
+        self.pace().saturating_mul(ahead).min(most).max(LEAST_RETRY)
     }
 
     /// What to count with for each run that is ahead: more than they last, so
@@ -264,7 +269,8 @@ impl Shared {
         let retry_after = match cause {
             Cause::Share => {
                 let rounds = state.queue.own_rounds(client);
-                let estimate = state.usual_run.saturating_mul(rounds);
+                let usual_run = state.usual_run.get();
+                let estimate = usual_run.saturating_mul(rounds);
                 estimate.clamp(LEAST_RETRY, self.queue_wait.max(LEAST_RETRY))
             }
             Cause::Queue | Cause::Wait(_) => {
@@ -273,7 +279,7 @@ impl Shared {
                     subscriber(client),
                     // As many as the client may run at once.
                     state.queue.share(),
-                    now + state.soonest(client),
+                    now + state.soonest(client, self.queue_wait),
                     state.pace(),
                 );
                 time - now

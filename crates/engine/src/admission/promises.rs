@@ -22,8 +22,6 @@ pub(super) struct Promises {
     horizon: Duration,
     by_time: BTreeSet<(Instant, IpAddr)>,
     by_client: HashMap<IpAddr, VecDeque<Instant>>,
-    /// When the one falls due that was made last.
-    last: Option<Instant>,
     /// How many of `ALL` came lately.
     come: usize,
 }
@@ -40,13 +38,14 @@ impl Promises {
             horizon,
             by_time: BTreeSet::new(),
             by_client: HashMap::new(),
-            last: None,
             come: ALL,
         }
     }
 
     /// When `client` is to come back: not before `soonest`, and `pace` after
-    /// the one before. A client that has `own_most` promises is told of the
+    /// the last that is still to be kept. Those that were kept or forgotten
+    /// do not count, else who asks and comes back again and again would put
+    /// off everyone after. A client that has `own_most` promises is told of the
     /// last again. Beyond what can be remembered, it is a guess.
     pub(super) fn make(
         &mut self,
@@ -63,7 +62,8 @@ impl Promises {
         }
         // One client's are never at the same moment.
         let pace = pace.max(LEAST_PACE);
-        let next = self.last.map_or(soonest, |last| last + pace);
+        let last = self.by_time.last();
+        let next = last.map_or(soonest, |(last, _)| *last + pace);
         let time = soonest.max(next);
         let is_far = time > soonest + self.horizon;
         if self.by_time.len() >= self.most || is_far {
@@ -71,7 +71,6 @@ impl Promises {
         }
         self.by_time.insert((time, client));
         self.by_client.entry(client).or_default().push_back(time);
-        self.last = Some(time);
         time
     }
 
@@ -92,10 +91,15 @@ impl Promises {
         }
     }
 
-    /// How many are likely to come until `time`: of those who are told to, as
-    /// many as came lately.
-    pub(super) fn until(&self, time: Instant) -> usize {
+    /// How many of those that `counts` are likely to come until `time`: of
+    /// those who are told to, as many as came lately.
+    pub(super) fn until(
+        &self,
+        time: Instant,
+        counts: impl Fn(IpAddr) -> bool,
+    ) -> usize {
         let due = self.by_time.iter().take_while(|(due, _)| *due <= time);
+        let due = due.filter(|(_, client)| counts(*client));
         due.count() * self.come / ALL
     }
 
@@ -166,6 +170,22 @@ mod tests {
     }
 
     #[test]
+    fn what_was_kept_puts_nobody_off() {
+        let check = |rounds, expected: [u64; 2]| {
+            let now = Instant::now();
+            let mut promises = Promises::new(100, HORIZON);
+            for _ in 0..rounds {
+                told(&mut promises, 1, now, &[1]);
+                promises.keep(client(1));
+            }
+            let told = told(&mut promises, 1, now, &[2, 3]);
+            assert_eq!(told, expected, "after {rounds}");
+        };
+        check(1, [1, 3]);
+        check(100, [1, 3]);
+    }
+
+    #[test]
     fn what_is_not_remembered_is_guessed() {
         let now = Instant::now();
         let mut promises = Promises::new(2, HORIZON);
@@ -187,7 +207,8 @@ mod tests {
             let is_late = millis > 11_000;
             let count = usize::from(first) + usize::from(second);
             if !is_late {
-                assert_eq!(promises.until(at), count, "{millis} ms");
+                let found = promises.until(at, |_| true);
+                assert_eq!(found, count, "{millis} ms");
             }
             let due = [1, 2].map(|number| promises.is_due(client(number), at));
             assert_eq!(due, [first, second], "{millis} ms");
@@ -231,7 +252,11 @@ mod tests {
             now += KEPT + SECOND;
             promises.expire(now);
             told(&mut promises, 1, now, &[100, 101, 102, 103]);
-            assert_eq!(promises.until(now + HORIZON), expected, "{comes}");
+            assert_eq!(
+                promises.until(now + HORIZON, |_| true),
+                expected,
+                "{comes}"
+            );
             now += HORIZON;
         };
         check(true, 4);

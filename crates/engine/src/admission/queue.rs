@@ -151,11 +151,23 @@ impl<T> Queue<T> {
         u32::try_from((waiting + 1).div_ceil(self.share())).unwrap_or(u32::MAX)
     }
 
+    /// Tells whether a client can have a slot before one who comes now. Who
+    /// has its share and waits for more gets only its own slots again, unless
+    /// all slots are of such clients.
+    pub(super) fn rivalry(&self) -> impl Fn(IpAddr) -> bool {
+        let all_are_kept = self.kept() >= self.slots;
+        move |client| all_are_kept || self.is_below_share(client)
+    }
+
     /// How many runs start before another one of `client` that comes now, if
-    /// nobody else comes: each of its own, and one of each client in turn.
+    /// nobody else comes: each of its own, and one of each rival in turn.
     pub(super) fn ahead(&self, client: IpAddr) -> usize {
         let own = self.clients.get(&client).map_or(0, |own| own.waiting.len());
-        self.waiting.min(self.turns.len() * (own + 1))
+        let is_rival = self.rivalry();
+        let others = self.turns.iter().map(|turn| turn.client);
+        let others = others.filter(|other| *other != client);
+        let rivals = others.filter(|other| is_rival(*other)).count();
+        self.waiting.min(rivals * (own + 1) + own)
     }
 
     /// Whether who waits does so because every slot is taken.
@@ -211,6 +223,14 @@ impl<T> Queue<T> {
         held.waiting -= 1;
         held.running += 1;
         Some((client, waker))
+    }
+
+    /// Slots of clients that have their share, and wait for more.
+    fn kept(&self) -> usize {
+        let held = self.subscribers.values();
+        let keep = held
+            .filter(|held| held.waiting > 0 && held.running >= self.share());
+        keep.map(|held| held.running).sum()
     }
 
     fn is_below_share(&self, client: IpAddr) -> bool {

@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout};
 use super::{Admission, Cause, Full, Slot};
 
 mod checks;
+mod hostile;
 mod overload;
 
 const WAIT: Duration = Duration::from_secs(15);
