@@ -130,7 +130,9 @@ impl Checks {
         !doubt
     }
 
-    /// Records that a program of a client ran right in `rootfs`.
+    /// Records that a program of a client ran right in `rootfs`. It tells less
+    /// than the starter program does, and is chosen by a stranger: a doubt
+    /// stays until the starter program has run.
     pub(crate) fn proved(
         &mut self,
         language: &str,
@@ -138,9 +140,10 @@ impl Checks {
         now: Instant,
     ) {
         let due = now + self.interval;
-        if let Some(check) = self.ready(language, rootfs) {
+        if let Some(check) = self.ready(language, rootfs)
+            && check.failures == 0
+        {
             check.due = due;
-            check.failures = 0;
         }
     }
 
@@ -197,7 +200,7 @@ impl Checks {
                 "its image has not been built; \
                  run `sandpiper images build {image}`"
             )),
-            ImageState::Broken(why) => Readiness::Broken(why),
+            ImageState::Broken(why) => Readiness::Broken(in_short(&why)),
         })
     }
 
@@ -220,6 +223,18 @@ impl Checks {
     fn retry_after(&self, failures: u32) -> Duration {
         let doublings = failures.saturating_sub(1).min(16);
         FIRST_RETRY.saturating_mul(1 << doublings).min(self.interval)
+    }
+}
+
+/// The first line: behind it is the end of a build's log, which is full of
+/// this host, and anyone can read why a language cannot run.
+fn in_short(why: &str) -> String {
+    let why = why.trim_end();
+    match why.split_once('\n') {
+        None => why.to_owned(),
+        Some((first, _)) => {
+            format!("{first} (`sandpiper images list` says more)")
+        }
     }
 }
 

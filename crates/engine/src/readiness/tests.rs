@@ -97,6 +97,17 @@ fn a_run_that_ended_well_is_proof() {
 }
 
 #[test]
+fn a_run_that_ended_well_ends_no_doubt() {
+    // Else who sends such runs keeps a language ready that is broken.
+    Story::new().passed(0).failed(300, false).proved("/a", 300).is_due(301);
+    Story::new().passed(0).suspected("/a", 9).proved("/a", 9).is_due(9);
+    let mut story = Story::new();
+    story.passed(0).failed(300, false).proved("/a", 300);
+    story.failed(301, true).is_retried(303);
+    story.passed(303).proved("/a", 400).is_due(700);
+}
+
+#[test]
 fn a_run_that_the_sandbox_failed_brings_the_check_forward() {
     Story::new().passed(0).suspected("/a", 100).is_due(100);
     Story::new().passed(0).suspected("/b", 100).is_due(300);
@@ -154,6 +165,10 @@ fn an_image_that_is_not_there_says_so() {
     let text = || "3 of 9".to_owned();
     check(ImageState::Building(text()), Readiness::Building(text()));
     check(ImageState::Broken(text()), Readiness::Broken(text()));
+    // Strangers read it: no line of a build's log.
+    let log = "it failed: 100\nE: http://proxy:3128 said 407\n".to_owned();
+    let short = "it failed: 100 (`sandpiper images list` says more)";
+    check(ImageState::Broken(log), Readiness::Broken(short.to_owned()));
     let remedy = "its image has not been built; run `sandpiper images build \
                   native`";
     check(ImageState::Missing, Readiness::Missing(remedy.to_owned()));
