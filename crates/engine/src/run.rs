@@ -41,13 +41,25 @@ pub(crate) async fn run(
     let prepare = async {
         let sandbox = Sandbox::make(host, &spec).await?;
         let sandbox = occupied.sandbox.insert(sandbox);
-        sandbox.write_files(files.collect()).await?;
-        Ok(sandbox)
+        let fits = sandbox.write_files(files.collect()).await?;
+        Ok((sandbox, fits))
     };
-    let sandbox = timeout(PREPARE_TIME, prepare)
+    let (sandbox, fits) = timeout(PREPARE_TIME, prepare)
         .await
         .unwrap_or_else(|_| Err(failed("it took too long to make a box")))?;
     timing.prepare = started.elapsed();
+    if !fits {
+        let stage = plan.steps.first().map_or(Stage::Run, |step| step.stage);
+        let end = End::Limit(LimitReached::Memory(limits.memory_bytes));
+        let wrote = (Vec::new(), Vec::new());
+        return Ok(Outcome::new(
+            stage,
+            end,
+            wrote,
+            limits.output_bytes,
+            timing,
+        ));
+    }
     let mut last = None;
     for step in plan.steps {
         let stage = step.stage;

@@ -65,18 +65,25 @@ impl Sandbox {
         Ok(made)
     }
 
-    /// Writes files into the working directory.
+    /// Writes files into the working directory. `false` where the box has less
+    /// memory than they take: it is dead then, and runs nothing more.
     ///
     /// # Errors
     ///
     /// When one cannot be written: its path must be relative, without `.`,
     /// `..` and empty segments, and not be there yet.
-    pub async fn write_files(&mut self, files: Vec<BoxFile>) -> Result<()> {
-        let control = &mut self.live()?.control;
-        control.send(&Request::Files(files), &[]).await?;
-        match control.receive().await? {
-            (Reply::Written, _) => Ok(()),
-            _ => Err(unexpected("the files")),
+    pub async fn write_files(&mut self, files: Vec<BoxFile>) -> Result<bool> {
+        let Live { control, remains } = self.live()?;
+        let written = async {
+            control.send(&Request::Files(files), &[]).await?;
+            control.receive().await
+        };
+        match written.await {
+            Ok((Reply::Written, _)) => Ok(true),
+            Ok(_) => Err(unexpected("the files")),
+            // Init writes them, and what it uses is the box's.
+            Err(_) if remains.group.killed_for_memory() => Ok(false),
+            Err(error) => Err(error),
         }
     }
 

@@ -100,7 +100,8 @@ impl Fixture {
         self.runtime.block_on(async {
             let mut sandbox =
                 Sandbox::make(&self.host, &spec).await.expect("a box");
-            sandbox.write_files(files).await.expect("files");
+            let written = sandbox.write_files(files).await;
+            assert!(written.expect("files"), "they fit");
             let outcome = sandbox.run(&step).await.expect("an outcome");
             sandbox.destroy().await;
             outcome

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sandpiper_sandbox::{BoxSpec, Outcome, StepSpec, Stop};
+use sandpiper_sandbox::{BoxFile, BoxSpec, Outcome, Sandbox, StepSpec, Stop};
 
 use crate::Test;
 use crate::fixture::{Fixture, MIB, step};
@@ -10,6 +10,7 @@ use crate::fixture::{Fixture, MIB, step};
 pub(crate) const TESTS: &[Test] = &[
     ("exits_and_signals", exits_and_signals),
     ("memory", memory),
+    ("memory_of_submitted_files", memory_of_submitted_files),
     ("processes_and_threads", processes_and_threads),
     ("fork_bomb", fork_bomb),
     ("wall_time", wall_time),
@@ -65,6 +66,36 @@ fn memory(fixture: &Fixture) {
     };
     let outcome = fixture.run_step(spec, step(&["fill", "100"]), Vec::new());
     assert_eq!(outcome.stop, Stop::Memory);
+}
+
+/// Init writes them: its end is no failure of the sandbox's.
+fn memory_of_submitted_files(fixture: &Fixture) {
+    if !fixture.host.controllers().memory {
+        fixture.cannot("limit memory");
+        return;
+    }
+    let check = |mebibytes: u64, expected: bool| {
+        let spec = BoxSpec {
+            memory_bytes: 32 * MIB,
+            disk_bytes: 256 * MIB,
+            ..fixture.box_spec()
+        };
+        let files = (0..mebibytes).map(|number| BoxFile {
+            path: format!("{number}"),
+            content: "x".repeat(1 << 20),
+        });
+        let files = files.collect();
+        let fits = fixture.runtime.block_on(async {
+            let sandbox = Sandbox::make(&fixture.host, &spec).await;
+            let mut sandbox = sandbox.expect("a box");
+            let fits = sandbox.write_files(files).await.expect("no error");
+            sandbox.destroy().await;
+            fits
+        });
+        assert_eq!(fits, expected, "{mebibytes} MiB");
+    };
+    check(1, true);
+    check(48, false);
 }
 
 fn processes_and_threads(fixture: &Fixture) {
