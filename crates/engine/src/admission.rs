@@ -125,7 +125,9 @@ impl Admission {
                     return Err(shared.full(&mut state, client, cause));
                 }
                 Ok(number) => {
-                    shared.arrival.notify_waiters();
+                    if state.queue.is_wanted() {
+                        shared.arrival.notify_waiters();
+                    }
                     state.promises.keep(holder);
                     let shared = Arc::clone(shared);
                     Place { shared, client, number }
@@ -145,20 +147,20 @@ impl Admission {
         }
     }
 
-    /// A slot, where one is free for `client` and nobody waits.
+    /// A slot, where one is free for `client`: then nobody waits but for slots
+    /// of their own share, who can do so for as long as they like.
     pub(crate) fn try_enter(&self, client: IpAddr) -> Option<Slot> {
-        let mut state = self.shared.lock();
-        let free = state.queue.waiting() == 0 && state.queue.start(client);
-        drop(state);
-        free.then(|| self.shared.slot(client))
+        let is_free = self.shared.lock().queue.start(client);
+        is_free.then(|| self.shared.slot(client))
     }
 
-    /// Resolves when somebody waits for a slot.
+    /// Resolves when somebody waits who could have any slot.
     pub(crate) async fn contended(&self) {
         let mut arrival = pin!(self.shared.arrival.notified());
         // Who arrives from here on is noticed, whoever was there is seen.
         arrival.as_mut().enable();
-        if self.waiting() == 0 {
+        let is_wanted = self.shared.lock().queue.is_wanted();
+        if !is_wanted {
             arrival.await;
         }
     }
@@ -206,7 +208,7 @@ impl Drop for Slot {
 struct Shared {
     queue_wait: Duration,
     state: Mutex<State>,
-    /// Somebody has begun to wait.
+    /// Somebody has begun to wait who could have any slot.
     arrival: Notify,
 }
 

@@ -170,6 +170,11 @@ impl<T> Queue<T> {
         self.waiting.min(rivals * (own + 1) + own)
     }
 
+    /// Whether somebody waits who could have any slot.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.turns.iter().any(|turn| self.is_below_share(turn.client))
+    }
+
     /// Whether who waits does so because every slot is taken.
     pub(super) fn is_full(&self) -> bool {
         self.waiting > 0 && self.running == self.slots

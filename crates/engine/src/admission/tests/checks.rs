@@ -12,14 +12,20 @@ async fn who_only_checks_takes_what_nobody_wants() {
     let own = checker().expect("a free slot");
     assert!(checker().is_none(), "its share is used up");
     let slot = take(&admission, 1).await;
+    assert!(checker().is_none(), "no slot is free");
     drop(own);
-    // A slot is free, but its client has its share and waits.
+    // Its client has its share and waits: else it could do so for ever, and
+    // nothing would be checked.
     let mut waiting = enter(&admission, 1).await;
-    assert!(checker().is_none(), "somebody waits");
+    let own = checker().expect("a slot that client 1 cannot have");
+    let told = || timeout(WAIT / 2, admission.contended());
+    assert!(told().await.is_err(), "nobody wants it");
+    let other = enter(&admission, 2).await;
+    assert!(told().await.is_ok(), "client 2 does");
+    drop(other);
     drop(slot);
     let slot = poll(&mut waiting).await.expect("the slot comes").unwrap();
-    assert!(checker().is_some());
-    drop(slot);
+    drop((slot, own));
     assert_eq!((admission.running(), admission.waiting()), (0, 0));
 }
 
