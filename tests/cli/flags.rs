@@ -53,6 +53,7 @@ fn help_lists_every_flag_and_its_variable() {
         "queue",
         "queue-wait",
         "boxes",
+        "check-interval",
         "drain-time",
     ];
     check_flags(&["serve"], &[&serve[..], &SANDBOX, &COMMON].concat());
