@@ -61,6 +61,22 @@ fn a_taken_port_is_told() {
 }
 
 #[test]
+fn a_misspelt_variable_is_told() {
+    let mut server = sandpiper(&["--listen", ANYWHERE])
+        .env("SANDPIPER_TRUSTED_PROXIES", "127.0.0.1")
+        .env("SANDPIPER_TRUSTED_PROXY", "127.0.0.1")
+        // For another command, in the same file of settings.
+        .env("SANDPIPER_MIRROR", "http://deb.test")
+        .serve();
+    server.signal(Signal::TERM);
+    server.wait_for("stopped\n");
+    let mut lines = server.seen.lines();
+    let line = lines.find(|line| line.contains("no flag")).unwrap_or_default();
+    assert!(line.contains("WARN"), "{}", server.seen);
+    assert!(line.ends_with(": SANDPIPER_TRUSTED_PROXIES"), "{line}");
+}
+
+#[test]
 fn variables_set_what_flags_set() {
     let server = sandpiper(&["--listen", ANYWHERE])
         .env("SANDPIPER_LANGUAGES", "c,python")

@@ -172,6 +172,27 @@ pub(crate) fn command() -> clap::Command {
     with_variables(Cli::command())
 }
 
+/// Variables that look like a flag's and are none: misspelt, most likely, and
+/// then the default is in force without a word.
+#[expect(clippy::disallowed_methods, reason = "this is the one file")]
+pub(crate) fn unknown_variables() -> Vec<String> {
+    let mut known = Vec::new();
+    name_variables(&Cli::command(), &mut known);
+    std::env::vars_os()
+        .filter_map(|(name, _)| name.into_string().ok())
+        .filter(|name| name.starts_with("SANDPIPER_") && !known.contains(name))
+        .collect()
+}
+
+/// Adds the variables of the flags of a command, and of those below it.
+fn name_variables(command: &clap::Command, names: &mut Vec<String>) {
+    let flags = command.get_arguments().filter_map(clap::Arg::get_long);
+    names.extend(flags.map(variable_name));
+    for below in command.get_subcommands() {
+        name_variables(below, names);
+    }
+}
+
 impl CommonArgs {
     /// The data folder.
     ///

@@ -12,7 +12,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tracing::{Level, info, warn};
 
-use crate::config::{CommonArgs, ServeArgs};
+use crate::config::{self, CommonArgs, ServeArgs};
 use crate::data::{self, ImageSource};
 use crate::doctor::{Grade, boxes_fit};
 use crate::listen::listen;
@@ -26,6 +26,11 @@ pub(crate) fn serve(
     args: &ServeArgs,
 ) -> anyhow::Result<ExitCode> {
     logging::start(common, Target::Stdout, Level::INFO)?;
+    let unknown = config::unknown_variables();
+    if !unknown.is_empty() {
+        let names = unknown.join(", ");
+        warn!("no flag has these variables, see serve --help: {names}");
+    }
     let catalog = data::catalog(args.languages.as_deref())?;
     let settings = args.engine_settings();
     let boxes = settings.boxes;
