@@ -226,7 +226,9 @@ fn grown(watched: &Watched) -> Vec<String> {
     let [(_, first), (_, last)] = watched.ends();
     let mut faults = Vec::new();
     if watched.first.is_none_or(|first| first > PARTS as usize / 2) {
-        faults.push("it took half of the time to send every program".into());
+        let late = "it took half of the time to send every program: \
+                    give it more minutes";
+        faults.push(late.into());
     }
     for (name, before, after) in [
         ("memory", first.rss_bytes, last.rss_bytes),
