@@ -78,6 +78,8 @@ impl Host {
     }
 
     fn build(settings: &HostSettings) -> Result<Self> {
+        // Requests and outputs are megabytes that come and go.
+        sys::give_large_blocks_back();
         raise_open_files().during("raise the open files limit")?;
         let mut instance = Instance::take(sweep)?;
         let name = instance.group_name();

@@ -326,6 +326,22 @@ pub(crate) fn watch(
     Ok(unsafe { AsyncFd::register_with_interest(descriptor, interest) }?)
 }
 
+/// Has the allocator give every block of [`LARGE_BLOCK`] bytes and more back
+/// to the kernel when it is freed. glibc raises this bound to 32 MiB by itself
+/// when such blocks come and go (mallopt(3)), and they then stay in its heaps.
+pub(crate) fn give_large_blocks_back() {
+    // Another C library has no such call, and no such habit.
+    #[cfg(target_env = "gnu")]
+    // SAFETY: mallopt takes two integers, and locks the allocator itself.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BLOCK);
+    }
+}
+
+/// glibc's own bound at the start: 128 KiB.
+#[cfg(target_env = "gnu")]
+const LARGE_BLOCK: c_int = 128 << 10;
+
 /// The words of strsignal(3) for a signal number.
 pub fn signal_words(signal: i32) -> String {
     // SAFETY: strsignal returns null or a C string that stays valid until the
