@@ -54,6 +54,10 @@ fn images_are_listed_and_removed_by_name() {
     check(&none, 1, "there is no image python");
     let unknown = Sandpiper::new(&["images", "build", "cobol"]).output();
     check(&unknown, 1, "no image \"cobol\"; the images are ");
+    let left_out = Sandpiper::new(&["images", "build"])
+        .env("SANDPIPER_LANGUAGES", "python,cobol")
+        .output();
+    check(&left_out, 1, "there is no language \"cobol\"");
     let missing = Sandpiper::new(&["images", "check", "native"]).output();
     check(&missing, 1, "image native is not built");
     let nothing = Sandpiper::new(&["images", "check"]).output();

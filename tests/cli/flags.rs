@@ -62,7 +62,7 @@ fn help_lists_every_flag_and_its_variable() {
     let images = |command, flags: &[&str]| {
         check_flags(&["images", command], &[flags, &COMMON].concat());
     };
-    images("build", &["mirror", "jobs", "skip-check"]);
+    images("build", &["languages", "mirror", "jobs", "skip-check"]);
     images("list", &["verbose"]);
     images("check", &["cgroup"]);
     images("export", &[]);

@@ -58,7 +58,10 @@ fn build(
     data_dir: &Path,
     args: &BuildArgs,
 ) -> anyhow::Result<ExitCode> {
-    let recipes = chosen(&args.names)?;
+    let recipes = match (&args.names[..], args.languages.as_deref()) {
+        ([], Some(languages)) => chosen(&images_of(languages)?)?,
+        (names, _) => chosen(names)?,
+    };
     let check = check_in_child(data_dir, args.skip_check);
     let downloads = config::downloads(args.mirror.clone());
     let making = Making { downloads, check: &check };
@@ -146,6 +149,12 @@ fn checked(result: Result<(), Wrong>) -> Result<(), String> {
     })
 }
 
+/// The images that programs in these languages run in.
+fn images_of(languages: &[String]) -> anyhow::Result<Vec<String>> {
+    let catalog = data::catalog(Some(languages))?;
+    Ok(catalog.languages().map(|it| it.image().to_owned()).collect())
+}
+
 /// The recipes with these names, or all where no name is given.
 fn chosen(names: &[String]) -> anyhow::Result<Vec<Recipe>> {
     let recipes = data::recipes()?;
@@ -200,6 +209,21 @@ fn remove_unused(store: &Store) -> anyhow::Result<ExitCode> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn images_are_those_of_languages() {
+        let check = |languages: &[&str], expected: &[&str]| {
+            let languages: Vec<_> =
+                languages.iter().map(|&it| it.to_owned()).collect();
+            let names = images_of(&languages).unwrap();
+            let recipes = chosen(&names).unwrap();
+            let found: Vec<&str> = recipes.iter().map(Recipe::name).collect();
+            assert_eq!(found, expected, "{languages:?}");
+        };
+        check(&["php"], &["php"]);
+        check(&["vue", "c", "cpp", "react"], &["native", "web"]);
+        check(&["c++"], &["native"]);
+    }
 
     #[test]
     fn work_is_begun_in_order_and_failures_are_kept() {

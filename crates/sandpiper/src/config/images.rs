@@ -59,9 +59,13 @@ pub(crate) enum ImagesCommand {
 /// Flags of `images build`.
 #[derive(Args, Debug)]
 pub(crate) struct BuildArgs {
-    /// Images to build [default: all]
+    /// Images to build [default: those of --languages]
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
+
+    /// As for serve: where no image is named, those of these are built
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) languages: Option<Vec<String>>,
 
     /// Debian archive to take packages from [default: the one that this
     /// host's apt uses]
