@@ -89,6 +89,13 @@ fn doctor_tells_each_thing_and_its_cure() {
     }
     // Something is missing: the images.
     assert_eq!(output.status.code(), Some(1));
+
+    let some = Sandpiper::new(&["doctor", "--languages", "vue"]).output();
+    let images: Vec<&str> = text(&some.stdout)
+        .lines()
+        .filter(|line| line.contains("not built"))
+        .collect();
+    assert_eq!(images, ["MISSING  image web: not built"]);
 }
 
 #[test]

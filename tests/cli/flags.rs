@@ -68,7 +68,7 @@ fn help_lists_every_flag_and_its_variable() {
     images("export", &[]);
     images("import", &["skip-check"]);
     images("remove", &["unused"]);
-    let doctor = ["cgroup", "boxes", "memory", "programs"];
+    let doctor = ["cgroup", "boxes", "memory", "languages", "programs"];
     check_flags(&["doctor"], &[&doctor[..], &COMMON].concat());
 }
 

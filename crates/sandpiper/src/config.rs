@@ -155,6 +155,10 @@ pub(crate) struct DoctorArgs {
         default_value = mebibytes(Limits::default().memory_bytes))]
     pub(crate) memory: u64,
 
+    /// As for serve: images of others may be missing
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) languages: Option<Vec<String>>,
+
     /// Run the sample program of every language, too: takes some seconds
     #[arg(long, value_parser = BoolishValueParser::new())]
     pub(crate) programs: bool,

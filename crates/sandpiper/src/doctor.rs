@@ -31,7 +31,11 @@ pub(crate) fn doctor(
     let binary = std::env::current_exe()?;
     let mut findings = checks::machine(&machine, &binary.to_string_lossy());
     let images = ImageSource::open(&common.data_dir()?)?;
+    let served = data::catalog(args.languages.as_deref())?;
     for recipe in data::recipes()? {
+        if !served.languages().any(|it| it.image() == recipe.name()) {
+            continue;
+        }
         let state = images.state(recipe.name());
         findings.push(checks::image(recipe.name(), &state));
     }
