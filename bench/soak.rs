@@ -330,7 +330,7 @@ fn table(
 ) -> String {
     let [(begun, first), (_, last)] = watched.ends();
     let mut text = format!(
-        "{origin}. {} minutes, {} clients with {} ms between two programs: \
+        "{origin}. {} minutes, clients: {}, {} ms between two programs of each; \
          {tally}.\n\n| at rest | after {:.0} min, every program sent | at \
          the end |\n|---|---|---|\n",
         settings.minutes,
