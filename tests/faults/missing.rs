@@ -21,6 +21,7 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("missing/image", image),
     ("missing/all-images", all_images),
     ("missing/control-groups", control_groups),
+    ("missing/own-inodes", own_inodes),
 ];
 
 /// A data folder of the operator's Python image alone, under a path of its
@@ -119,6 +120,50 @@ fn taken_away(
         assert_serves(&server);
     }
     assert_eq!(at_rest(&server), before);
+    Completion::Completed
+}
+
+/// Starts what comes behind in mounts of its own, in which `$2` has an overlay
+/// of an overlay of `$1`: the kernel makes no third.
+const ON_OVERLAYS: &str = r#"
+    set -eu; below=$1 place=$2; shift 2
+    mount -t tmpfs none "$place"; cd "$place"; mkdir first second empty
+    mount -t overlay first -o "lowerdir=$below:empty" first
+    mount -t overlay second -o "lowerdir=first:empty" second
+    cd /; exec "$@""#;
+
+/// Images that no overlay can be laid over: the operator reads it once, and
+/// programs run.
+fn own_inodes() -> Completion {
+    if let Some(not_seen) = crate::needs_root() {
+        return not_seen;
+    }
+    const TOLD: &str = "the inodes of their image in common";
+    let place = tempfile::tempdir().unwrap();
+    let readable = Permissions::from_mode(0o755);
+    fs::set_permissions(place.path(), readable).unwrap();
+    let folder = place.path().to_str().unwrap().to_owned();
+    let data = format!("--data-dir={folder}/second");
+    let images = image_folder();
+    let starter = ["unshare", "--mount", "--propagation=private", "sh", "-c"];
+    let script = [
+        ON_OVERLAYS,
+        "sh",
+        images.parent().unwrap().to_str().unwrap(),
+        &folder,
+    ];
+    let starter = [&starter[..], &script].concat();
+    let flags = ["--languages=python", &data];
+    let server = start_under(&starter, &flags, Some(place));
+    assert_serves(&server);
+    assert_serves(&server);
+    let log = server.into_log();
+    assert_eq!(log.matches(TOLD).count(), 1, "{log}");
+    // Anywhere else they have, and nothing is said.
+    let server = start(&[]);
+    assert_serves(&server);
+    let log = server.into_log();
+    assert!(!log.contains(TOLD), "{log}");
     Completion::Completed
 }
 

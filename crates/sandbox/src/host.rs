@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 
 use libc::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, c_int};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -47,6 +47,7 @@ pub struct Host {
     free: Arc<Semaphore>,
     boxes: u32,
     next_box: AtomicU64,
+    told_of_shared_inodes: Once,
     /// Whether a parent that stayed root removes the top groups.
     has_parent: bool,
     instance: Instance,
@@ -123,6 +124,7 @@ impl Host {
             free: Arc::new(Semaphore::new(boxes)),
             boxes: u32::try_from(boxes).unwrap_or(u32::MAX),
             next_box: AtomicU64::new(0),
+            told_of_shared_inodes: Once::new(),
             has_parent,
             instance,
         })
@@ -165,6 +167,19 @@ impl Host {
     /// A name that no other box of this server has.
     pub(crate) fn next_box_name(&self) -> String {
         format!("box-{}", self.next_box.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Warns of what an operator can mend, once.
+    pub(crate) fn tell_of_shared_inodes(&self) {
+        self.told_of_shared_inodes.call_once(|| {
+            tracing::warn!(
+                "boxes have the inodes of their image in common, for the \
+                 kernel lets them mount no overlayfs: a program that locks \
+                 files of the image can keep others from running. Load \
+                 overlayfs (modprobe overlay), and keep images on a file \
+                 system that is no overlay itself"
+            );
+        });
     }
 
     fn lock_slots(&self) -> std::sync::MutexGuard<'_, Vec<Arc<OwnedFd>>> {

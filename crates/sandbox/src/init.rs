@@ -179,23 +179,23 @@ fn inner(socket: &UnixStream, setup: &Setup) -> io::Result<()> {
         rustix::process::PidfdFlags::empty(),
     )?;
     protocol::send(socket, &Reply::Born, &[own.as_fd()])?;
-    prepared?;
-    protocol::send(socket, &Reply::Ready, &[])?;
+    let own_inodes = prepared?;
+    protocol::send(socket, &Reply::Ready { own_inodes }, &[])?;
     serve::serve(socket, setup)
 }
 
-/// Builds the box around pid 1.
-fn prepare(setup: &Setup) -> Result<()> {
+/// Builds the box around pid 1; whether its image's inodes are its own.
+fn prepare(setup: &Setup) -> Result<bool> {
     follow_parent()?;
     join_own_keyring()?;
     rustix::system::sethostname(b"sandbox").during("set host name")?;
     rustix::system::setdomainname(b"").during("set domain name")?;
     bring_loopback_up().during("bring loopback up")?;
-    mounts::build(setup.disk_bytes, setup.inodes)?;
+    let own_inodes = mounts::build(setup.disk_bytes, setup.inodes)?;
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .during("become undumpable")?;
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
-    Ok(())
+    Ok(own_inodes)
 }
 
 /// Lets the kernel end pid 1, and with it the box, when the outer half ends.

@@ -172,7 +172,12 @@ impl Live {
         };
         remains.init = Some(init);
         match control.receive().await? {
-            (Reply::Ready, _) => Ok(()),
+            (Reply::Ready { own_inodes }, _) => {
+                if !own_inodes {
+                    host.tell_of_shared_inodes();
+                }
+                Ok(())
+            }
             _ => Err(unexpected("its readiness")),
         }
     }

@@ -76,8 +76,9 @@ pub(crate) struct Command {
 pub(crate) enum Reply {
     /// Init's outer half made pid 1. Descriptor: a pidfd of it.
     Born,
-    /// The box stands.
-    Ready,
+    /// The box stands; whether the files of its image have inodes that no
+    /// other box has.
+    Ready { own_inodes: bool },
     /// The files are written.
     Written,
     /// The command ended, and nothing it started is left.

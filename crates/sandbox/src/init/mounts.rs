@@ -39,14 +39,15 @@ const DEVICE_LINKS: [(&str, &str); 4] = [
 ];
 
 /// Builds the tree and makes it the root, with the working directory of the
-/// process (the image's folder) as its base.
-pub(super) fn build(disk_bytes: u64, inodes: u64) -> Result<()> {
+/// process (the image's folder) as its base. Tells whether the files of the
+/// image have inodes of this box alone.
+pub(super) fn build(disk_bytes: u64, inodes: u64) -> Result<bool> {
     rustix::mount::mount_change(
         "/",
         MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
     )
     .during("make mounts private")?;
-    mount_image()?;
+    let own_inodes = mount_image()?;
     // The tmpfs is mounted whole on /tmp, its folders are bound where they
     // belong, and at last its own tmp folder covers it.
     let tmpfs = new_tmpfs(disk_bytes, inodes)?;
@@ -58,15 +59,17 @@ pub(super) fn build(disk_bytes: u64, inodes: u64) -> Result<()> {
     devices()?;
     mount_proc()?;
     bind_new_folder("tmp", "tmp", 0o1777)?;
-    change_root()
+    change_root()?;
+    Ok(own_inodes)
 }
 
-/// Mounts the image over its own folder, read-only, and enters it.
-fn mount_image() -> Result<()> {
-    let image = match layered_image() {
-        Ok(image) => image,
+/// Mounts the image over its own folder, read-only, and enters it; whether
+/// its inodes are then this box's own.
+fn mount_image() -> Result<bool> {
+    let (image, own_inodes) = match layered_image() {
+        Ok(image) => (image, true),
         // Boxes then meet in locks on the files of their image.
-        Err(_) => clone_mount(".")?,
+        Err(_) => (clone_mount(".")?, false),
     };
     sys::set_mount_attributes(
         image.as_fd(),
@@ -75,58 +78,57 @@ fn mount_image() -> Result<()> {
     )
     .during("make image read-only")?;
     attach(&image, ".")?;
-    rustix::process::fchdir(&image).during("enter image")
+    rustix::process::fchdir(&image).during("enter image")?;
+    Ok(own_inodes)
 }
 
 /// The image with inodes of this box alone. Bound, boxes would share them, and
 /// with them their locks: a program could lock a library, and every runtime
 /// that locks what it reads would fail in all other boxes.
 fn layered_image() -> Result<OwnedFd> {
-    let step = "layer image";
     // An overlay that cannot be written wants two layers.
     let empty = new_tmpfs(4096, 1)?;
     attach(&empty, "tmp")?;
-    let context = rustix::mount::fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)
-        .during(step)?;
     let options = [
         ("source", "image"),
         ("lowerdir", ".:tmp"),
         // Attributes of the image's files move nothing.
         ("redirect_dir", "nofollow"),
     ];
-    for (key, value) in options {
-        rustix::mount::fsconfig_set_string(context.as_fd(), key, value)
-            .during(step)?;
-    }
-    rustix::mount::fsconfig_create(context.as_fd()).during(step)?;
-    rustix::mount::fsmount(
-        context.as_fd(),
-        FsMountFlags::FSMOUNT_CLOEXEC,
-        MountAttrFlags::MOUNT_ATTR_RDONLY,
-    )
-    .during(step)
+    new_mount("overlay", &options, MountAttrFlags::MOUNT_ATTR_RDONLY)
 }
 
 fn new_tmpfs(disk_bytes: u64, inodes: u64) -> Result<OwnedFd> {
-    let step = "make tmpfs";
-    let context = rustix::mount::fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)
-        .during(step)?;
     let options = [
-        ("size", disk_bytes.to_string()),
-        ("nr_inodes", inodes.to_string()),
-        ("mode", "0755".to_owned()),
+        ("size", &*disk_bytes.to_string()),
+        ("nr_inodes", &*inodes.to_string()),
+        ("mode", "0755"),
     ];
-    for (key, value) in options {
+    let nothing_special =
+        MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    new_mount("tmpfs", &options, nothing_special)
+}
+
+/// A new file system's mount, not attached yet.
+fn new_mount(
+    kind: &str,
+    options: &[(&str, &str)],
+    attributes: MountAttrFlags,
+) -> Result<OwnedFd> {
+    let step = format!("make {kind}");
+    let context = rustix::mount::fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)
+        .during(&step)?;
+    for &(key, value) in options {
         rustix::mount::fsconfig_set_string(context.as_fd(), key, value)
-            .during(step)?;
+            .during(&step)?;
     }
-    rustix::mount::fsconfig_create(context.as_fd()).during(step)?;
+    rustix::mount::fsconfig_create(context.as_fd()).during(&step)?;
     rustix::mount::fsmount(
         context.as_fd(),
         FsMountFlags::FSMOUNT_CLOEXEC,
-        MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV,
+        attributes,
     )
-    .during(step)
+    .during(&step)
 }
 
 /// Makes a folder of the program's in the tmpfs and binds it to `target`.
