@@ -49,6 +49,7 @@ fn measure(rootfs: &Path) {
         init: PathBuf::from("/proc/self/exe"),
         cgroup: std::env::var_os("SANDPIPER_CGROUP").map(PathBuf::from),
         boxes: 4,
+        ahead: 0,
     });
     let host = Arc::new(host.unwrap());
     println!("{}, ids {:?}", host.describe_groups(), host.identity());
@@ -151,6 +152,7 @@ async fn start_in_box(host: &Arc<Host>, rootfs: &Path) -> Phases {
         command: vec!["/bin/nothing".to_owned()],
         environment: Vec::new(),
         stdin: Vec::new(),
+        gate: None,
         artifacts_writable: false,
         wall_time: Duration::from_secs(10),
         cpu_time: Duration::from_secs(10),

@@ -31,8 +31,11 @@ pub struct HostSettings {
     /// The control group to make ours in, below each hierarchy's mount;
     /// the process's own group when `None`.
     pub cgroup: Option<PathBuf>,
-    /// Boxes that may exist at once, 1 to 500.
+    /// Boxes that may run something at once, at least 1.
     pub boxes: usize,
+    /// Boxes that may be made ahead of that, and wait. There are 500 at most
+    /// in all.
+    pub ahead: usize,
 }
 
 /// A prepared host: boxes are made on it.
@@ -85,7 +88,7 @@ impl Host {
         let mut instance = Instance::take(sweep)?;
         let name = instance.group_name();
         let top = Top::make(&name, settings.cgroup.as_deref())?;
-        let boxes = settings.boxes.clamp(1, MOST_SLOTS);
+        let boxes = (settings.boxes.max(1) + settings.ahead).min(MOST_SLOTS);
         if let Err(error) = instance.record(&top.folders()) {
             // No reason not to serve, such as a full /run.
             tracing::warn!(

@@ -10,6 +10,7 @@
 mod exec;
 mod files;
 mod mounts;
+mod programs;
 mod serve;
 
 use std::fs;
@@ -24,6 +25,7 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::error::{During, Result, SandboxError};
 use crate::protocol::{self, Reply, Request, Setup, UserNamespace};
 use crate::sys::{self, Fork};
+use mounts::Tree;
 
 /// The name the server starts this program by (`argv[0]`).
 pub const INIT_NAME: &str = "sandpiper-init";
@@ -179,23 +181,24 @@ fn inner(socket: &UnixStream, setup: &Setup) -> io::Result<()> {
         rustix::process::PidfdFlags::empty(),
     )?;
     protocol::send(socket, &Reply::Born, &[own.as_fd()])?;
-    let own_inodes = prepared?;
-    protocol::send(socket, &Reply::Ready { own_inodes }, &[])?;
-    serve::serve(socket, setup)
+    let tree = prepared?;
+    let ready = Reply::Ready { own_inodes: tree.own_inodes };
+    protocol::send(socket, &ready, &[])?;
+    serve::serve(socket, setup, &tree)
 }
 
-/// Builds the box around pid 1; whether its image's inodes are its own.
-fn prepare(setup: &Setup) -> Result<bool> {
+/// Builds the box around pid 1.
+fn prepare(setup: &Setup) -> Result<Tree> {
     follow_parent()?;
     join_own_keyring()?;
     rustix::system::sethostname(b"sandbox").during("set host name")?;
     rustix::system::setdomainname(b"").during("set domain name")?;
     bring_loopback_up().during("bring loopback up")?;
-    let own_inodes = mounts::build(setup.disk_bytes, setup.inodes)?;
+    let tree = mounts::build(setup.disk_bytes, setup.inodes)?;
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .during("become undumpable")?;
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
-    Ok(own_inodes)
+    Ok(tree)
 }
 
 /// Lets the kernel end pid 1, and with it the box, when the outer half ends.

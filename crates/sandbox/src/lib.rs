@@ -40,6 +40,7 @@ mod host;
 mod identity;
 mod init;
 mod instance;
+mod launchers;
 mod live;
 mod outcome;
 mod output;
@@ -49,6 +50,7 @@ mod signals;
 mod spawner;
 mod spec;
 mod step;
+mod streams;
 #[expect(unsafe_code, reason = "the one file where system calls are argued")]
 mod sys;
 

@@ -5,6 +5,7 @@ use std::process::Child;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal};
 use tokio::io::Interest;
 use tokio::time::sleep;
@@ -14,7 +15,9 @@ use crate::control::Control;
 use crate::error::{During, Result, SandboxError};
 use crate::host::{Host, Slot};
 use crate::identity::Identity;
+use crate::launchers::Launchers;
 use crate::protocol::{Reply, Request, Setup, UserNamespace};
+use crate::spec::Priority;
 use crate::{BoxFile, BoxSpec, Outcome, StepSpec, step, sys};
 
 /// When to try again to clear a box away, as when no descriptor was free.
@@ -26,6 +29,7 @@ const CLEAR_AGAIN: Duration = Duration::from_secs(1);
 pub struct Sandbox {
     /// `None` once it is being cleared away.
     live: Option<Live>,
+    launchers: Launchers,
     processes: u32,
 }
 
@@ -53,6 +57,24 @@ impl Sandbox {
     ///
     /// When a wall could not be built. Nothing is left of the box then.
     pub async fn make(host: &Arc<Host>, spec: &BoxSpec) -> Result<Self> {
+        Self::make_with(host, spec, Priority::Usual).await
+    }
+
+    /// The same for a box that nobody waits for yet: until
+    /// [`Sandbox::come_forward`] it has as little of the CPU as can be.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub async fn make_ahead(host: &Arc<Host>, spec: &BoxSpec) -> Result<Self> {
+        Self::make_with(host, spec, Priority::Background).await
+    }
+
+    async fn make_with(
+        host: &Arc<Host>,
+        spec: &BoxSpec,
+        priority: Priority,
+    ) -> Result<Self> {
         let slot = host.take_slot().await?;
         let (own, spec_of_task) = (Arc::clone(host), spec.clone());
         // A task of its own goes on when the caller's future is dropped: cut
@@ -61,8 +83,61 @@ impl Sandbox {
         let start =
             tokio::spawn(async move { start(&own, &spec_of_task, slot).await });
         let mut made = start.await.during("start a box")??;
+        if priority == Priority::Background {
+            made.live()?.remains.group.set_share(priority)?;
+        }
         made.live()?.set_up(host, spec).await?;
         Ok(made)
+    }
+
+    /// Starts the launcher of a step that has a gate, and waits until only the
+    /// submission is missing; a later [`Sandbox::run`] of the same step goes
+    /// on with it. Steps are prepared in the order in which they will run.
+    ///
+    /// # Errors
+    ///
+    /// When the launcher could not be started, or ended.
+    pub async fn prepare(&mut self, spec: StepSpec) -> Result<()> {
+        let processes = self.processes;
+        let control = &mut self.live()?.control;
+        let near = step::prepare(control, &spec, processes).await?;
+        self.launchers.add(spec, near);
+        Ok(())
+    }
+
+    /// Tells that a step will not be run: a launcher that waits for it is
+    /// killed before the next one.
+    pub fn skip(&mut self, spec: &StepSpec) {
+        self.launchers.skip(spec);
+    }
+
+    /// Gives a box that was made in the background its usual share of the CPU.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel refuses it.
+    pub fn come_forward(&mut self) -> Result<()> {
+        self.live()?.remains.group.set_share(Priority::Usual)
+    }
+
+    /// Whether it could still run something, as far as is known: a launcher
+    /// that ended while it waited takes the box with it.
+    pub fn is_alive(&self) -> bool {
+        let Some(live) = &self.live else { return false };
+        let init = live.remains.init.as_ref();
+        init.is_some_and(|init| {
+            let mut ready = [PollFd::new(init, PollFlags::IN)];
+            // A pidfd is readable when its process has ended.
+            let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+            poll(&mut ready, Some(&now)) == Ok(0)
+                && !live.remains.group.killed_for_memory()
+        })
+    }
+
+    /// Memory that the box alone has, in bytes: that of its processes and its
+    /// files. `None` where the host does not account for it.
+    pub fn memory_bytes(&self) -> Option<u64> {
+        self.live.as_ref()?.remains.group.memory_bytes()
     }
 
     /// Writes files into the working directory. `false` where the box has less
@@ -96,8 +171,10 @@ impl Sandbox {
     /// does is never an error.
     pub async fn run(&mut self, spec: &StepSpec) -> Result<Outcome> {
         let processes = self.processes;
-        let Live { control, remains } = self.live()?;
-        step::run(control, remains, spec, processes).await
+        let Self { live, launchers, .. } = self;
+        let Live { control, remains } =
+            live.as_mut().ok_or_else(|| unexpected("a live box"))?;
+        step::run(control, remains, spec, processes, launchers).await
     }
 
     /// Kills everything in the box and waits until nothing of it is left.
@@ -126,6 +203,7 @@ async fn start(host: &Host, spec: &BoxSpec, slot: Slot) -> Result<Sandbox> {
     match Control::new(spawned.socket) {
         Ok(control) => Ok(Sandbox {
             live: Some(Live { control, remains }),
+            launchers: Launchers::default(),
             processes: spec.processes,
         }),
         Err(error) => {

@@ -34,8 +34,31 @@ pub(crate) enum Request {
     Setup(Setup),
     /// Write these files into the working directory.
     Files(Vec<BoxFile>),
-    /// Run a command. Descriptors: its stdin, stdout and stderr.
-    Run(Command),
+    /// Start a launcher, and tell when it waits at its gate. Descriptors: its
+    /// stdin, stdout and stderr.
+    Prepare(Command),
+    /// Run a program to its end. Descriptors: those of [`Program::New`].
+    Run(Run),
+}
+
+/// A program to run to its end, and what else there is to say of it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Run {
+    /// How many of the launchers that wait, the first ones, are killed before.
+    pub(crate) give_up: usize,
+    pub(crate) program: Program,
+    /// What goes through its gate, where it has one.
+    pub(crate) gate: Option<String>,
+    pub(crate) artifacts_writable: bool,
+}
+
+/// Which program.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Program {
+    /// One to be started. Descriptors: its stdin, stdout and stderr.
+    New(Command),
+    /// The first of those that wait at their gates.
+    Prepared,
 }
 
 /// How init gets its user namespace.
@@ -64,7 +87,6 @@ pub(crate) struct Setup {
 pub(crate) struct Command {
     pub(crate) command: Vec<String>,
     pub(crate) environment: Vec<(String, String)>,
-    pub(crate) artifacts_writable: bool,
     pub(crate) cpu_seconds: u64,
     pub(crate) processes: u64,
     pub(crate) file_bytes: u64,
@@ -81,6 +103,8 @@ pub(crate) enum Reply {
     Ready { own_inodes: bool },
     /// The files are written.
     Written,
+    /// The launcher waits at its gate.
+    Prepared,
     /// The command ended, and nothing it started is left.
     Ended(Ended),
     /// The box could not do it: the step, and the error's number and words.
@@ -92,7 +116,10 @@ pub(crate) enum Reply {
 pub(crate) struct Ended {
     /// The raw wait status (wait(2)).
     pub(crate) status: i32,
+    /// From its start, or from the opening of its gate.
     pub(crate) wall_micros: u64,
+    /// Whether the launchers that were prepared for later still wait.
+    pub(crate) others_wait: bool,
 }
 
 /// The bytes of one frame.

@@ -18,7 +18,8 @@ pub struct BoxSpec {
     pub processes: u32,
     /// Bytes in /box, /tmp and /dev/shm together. Reached: ENOSPC.
     pub disk_bytes: u64,
-    /// Files and folders in them. Reached: ENOSPC.
+    /// Files and folders in them, besides those that are written by
+    /// [`Sandbox::write_files`](crate::Sandbox::write_files). Reached: ENOSPC.
     pub inodes: u64,
 }
 
@@ -38,6 +39,10 @@ pub struct StepSpec {
     pub command: Vec<String>,
     /// The whole environment.
     pub environment: Vec<(String, String)>,
+    /// For a launcher that prepares: what it reads at its gate, descriptor 3,
+    /// when the files stand in the working directory. `None`: the command has
+    /// no gate.
+    pub gate: Option<String>,
     /// Bytes for standard input, which then ends.
     pub stdin: Vec<u8>,
     /// Whether /artifacts can be written.
@@ -53,4 +58,26 @@ pub struct StepSpec {
     pub file_bytes: u64,
     /// Open files of one process. Reached: EMFILE.
     pub open_files: u64,
+}
+
+impl StepSpec {
+    /// Whether a launcher that was started for this step can serve `other`:
+    /// all that was fixed when it started is the same.
+    pub(crate) fn starts_as(&self, other: &Self) -> bool {
+        self.gate.is_some() == other.gate.is_some()
+            && self.command == other.command
+            && self.environment == other.environment
+            && self.cpu_time == other.cpu_time
+            && self.file_bytes == other.file_bytes
+            && self.open_files == other.open_files
+    }
+}
+
+/// How a box shares the CPU with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Priority {
+    /// As every box whose program somebody waits for.
+    Usual,
+    /// As little as the kernel gives.
+    Background,
 }

@@ -8,19 +8,24 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncWriteExt, Interest};
-use tokio::net::unix::pipe;
+use tokio::io::Interest;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use crate::cgroup::{Group, OutOfMemory};
 use crate::control::Control;
-use crate::error::{During, Result, SandboxError};
+use crate::error::{Result, SandboxError};
+use crate::launchers::Launchers;
 use crate::live::Remains;
-use crate::output;
-use crate::protocol::{Command, Ended, Reply, Request};
+use crate::protocol::{Command, Ended, Program, Reply, Request, Run};
+use crate::streams::{self, Near, Streams};
 use crate::{Outcome, StepSpec, Stop, sys};
+
+/// CPU time that a launcher may use before its submission comes, beyond that
+/// of the program. Only for the rlimit behind the group's accounting, which
+/// counts from the start of the process.
+const PREPARE_CPU_TIME: Duration = Duration::from_secs(60);
+const NONE: Duration = Duration::ZERO;
 
 /// Runs a command to its end, or kills the box when a limit is reached.
 pub(crate) async fn run(
@@ -28,10 +33,11 @@ pub(crate) async fn run(
     remains: &Remains,
     spec: &StepSpec,
     processes: u32,
+    launchers: &mut Launchers,
 ) -> Result<Outcome> {
     let (over, overflow) = watch::channel(false);
     let before = remains.group.cpu_time();
-    let streams = start(control, spec, processes, over).await?;
+    let streams = start(control, spec, processes, launchers, over).await?;
     let started = Instant::now();
     let first = tokio::select! {
         // In this order: a program that ended in time has ended, whatever
@@ -58,6 +64,9 @@ pub(crate) async fn run(
         }
         First::Ended(Ok(ended)) => {
             wall_time = Duration::from_micros(ended.wall_micros);
+            if !ended.others_wait {
+                launchers.forget();
+            }
             // Where nothing accounts for it, SIGXCPU is taken at its word.
             let spent = cpu_time().is_none_or(|used| used >= spec.cpu_time);
             stop_of(&ended, killed_for_memory(), spent)
@@ -106,72 +115,59 @@ fn stop_of(
     }
 }
 
-/// The tasks that carry a command's streams.
-struct Streams {
-    stdin: JoinHandle<()>,
-    stdout: JoinHandle<Vec<u8>>,
-    stderr: JoinHandle<Vec<u8>>,
-    /// Tells the two above that nobody is left who could write.
-    dead: watch::Sender<bool>,
-}
-
-impl Streams {
-    /// What was written. To be called when no process of the command is left.
-    async fn finish(mut self) -> Result<(Vec<u8>, Vec<u8>)> {
-        let step = "collect the output";
-        self.dead.send_replace(true);
-        let stdout = (&mut self.stdout).await.during(step)?;
-        let stderr = (&mut self.stderr).await.during(step)?;
-        Ok((stdout, stderr))
-    }
-}
-
-/// A command whose future was dropped: nobody reads its streams any more.
-impl Drop for Streams {
-    fn drop(&mut self) {
-        self.stdin.abort();
-        self.stdout.abort();
-        self.stderr.abort();
-    }
-}
-
+/// Asks init to run the command, and carries its streams.
 async fn start(
     control: &mut Control,
     spec: &StepSpec,
     processes: u32,
+    launchers: &mut Launchers,
     over: watch::Sender<bool>,
 ) -> Result<Streams> {
-    let (stdin, far_stdin) = output::incoming()?;
-    let (stdout, far_stdout) = output::outgoing()?;
-    let (stderr, far_stderr) = output::outgoing()?;
-    let command = Command {
+    let (give_up, prepared) = launchers.take(spec);
+    let (near, far, program) = match prepared {
+        Some(near) => (near, None, Program::Prepared),
+        None => {
+            let (near, far) = streams::pipes()?;
+            let command = command(spec, processes);
+            (near, Some(far), Program::New(command))
+        }
+    };
+    let run = Run {
+        give_up,
+        program,
+        gate: spec.gate.clone(),
+        artifacts_writable: spec.artifacts_writable,
+    };
+    let far: Vec<_> = far.iter().flatten().map(AsFd::as_fd).collect();
+    control.send(&Request::Run(run), &far).await?;
+    Ok(near.carry(spec, over))
+}
+
+/// Starts a launcher that prepares, and waits until it is at its gate.
+pub(crate) async fn prepare(
+    control: &mut Control,
+    spec: &StepSpec,
+    processes: u32,
+) -> Result<Near> {
+    let (near, far) = streams::pipes()?;
+    let request = Request::Prepare(command(spec, processes));
+    control.send(&request, &far.each_ref().map(AsFd::as_fd)).await?;
+    match control.receive().await? {
+        (Reply::Prepared, _) => Ok(near),
+        _ => Err(SandboxError::other("prepare", "expected a launcher")),
+    }
+}
+
+fn command(spec: &StepSpec, processes: u32) -> Command {
+    let ahead = if spec.gate.is_some() { PREPARE_CPU_TIME } else { NONE };
+    Command {
         command: spec.command.clone(),
         environment: spec.environment.clone(),
-        artifacts_writable: spec.artifacts_writable,
-        cpu_seconds: spec.cpu_time.as_secs() + 1,
+        cpu_seconds: (spec.cpu_time + ahead).as_secs() + 1,
         processes: u64::from(processes),
         file_bytes: spec.file_bytes,
         open_files: spec.open_files,
-    };
-    let far = [far_stdin.as_fd(), far_stdout.as_fd(), far_stderr.as_fd()];
-    control.send(&Request::Run(command), &far).await?;
-    let (tell_dead, dead) = watch::channel(false);
-    let capture = |stream, over| {
-        let cap = spec.output_bytes;
-        tokio::spawn(output::capture(stream, cap, over, dead.clone()))
-    };
-    Ok(Streams {
-        stdin: tokio::spawn(feed(stdin, spec.stdin.clone())),
-        stdout: capture(stdout, over.clone()),
-        stderr: capture(stderr, over),
-        dead: tell_dead,
-    })
-}
-
-/// Writes all of stdin and closes it. A program that does not read it, or has
-/// ended, is no failure.
-async fn feed(mut stdin: pipe::Sender, bytes: Vec<u8>) {
-    let _ = stdin.write_all(&bytes).await;
+    }
 }
 
 async fn hear_the_end(control: &mut Control) -> Result<Ended> {

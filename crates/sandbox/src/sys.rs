@@ -202,6 +202,17 @@ pub(crate) fn close_on_exec_from(first: u32) -> io::Result<()> {
     .map(drop)
 }
 
+/// Gives `descriptor` the number `to` as well, there also after an execve. To
+/// be called just before one: whatever had the number is closed.
+pub(crate) fn duplicate_to(
+    descriptor: BorrowedFd<'_>,
+    to: c_int,
+) -> io::Result<()> {
+    // SAFETY: the call takes integers only. What had the number belongs to a
+    // process that is about to be replaced, and is not used by it any more.
+    check(unsafe { libc::dup2(descriptor.as_raw_fd(), to) }).map(drop)
+}
+
 /// Joins a fresh, anonymous session keyring, so that no key of the server is
 /// reachable.
 pub(crate) fn join_new_session_keyring() -> io::Result<()> {

@@ -11,6 +11,7 @@ use rustix::event::EventfdFlags;
 
 use crate::BoxSpec;
 use crate::error::{During, Result, SandboxError};
+use crate::spec::Priority;
 
 /// Processes of a box that are ours: init's two halves.
 const OWN_PROCESSES: u32 = 2;
@@ -23,7 +24,21 @@ pub(crate) struct Group {
     joins: Vec<OwnedFd>,
     out_of_memory: Option<OutOfMemory>,
     cpu_time: Option<CpuTime>,
+    /// The file of the CPU share, and what is written there.
+    share: Option<(PathBuf, Shares)>,
+    /// `memory.stat`, and its keys of what is not of the page cache.
+    memory: Option<(PathBuf, [&'static str; 2])>,
 }
+
+/// What a file of the CPU share takes: the usual, and the least.
+#[derive(Clone, Copy, Debug)]
+struct Shares {
+    usual: &'static str,
+    least: &'static str,
+}
+
+const SHARES_V1: Shares = Shares { usual: "1024", least: "2" };
+const SHARES_V2: Shares = Shares { usual: "100", least: "1" };
 
 /// How the kernel tells of a box that is out of memory.
 #[derive(Debug)]
@@ -50,6 +65,8 @@ impl Group {
             joins: Vec::new(),
             out_of_memory: None,
             cpu_time: None,
+            share: None,
+            memory: None,
         }
     }
 
@@ -86,7 +103,10 @@ impl Group {
                     let usage = open(&folder.join("cpuacct.usage"))?;
                     self.cpu_time = Some(CpuTime::V1(usage));
                 }
-                // Equal weights are the default.
+                // Equal shares are the default.
+                "cpu" => {
+                    self.share = Some((folder.join("cpu.shares"), SHARES_V1));
+                }
                 _ => {}
             }
         }
@@ -113,6 +133,8 @@ impl Group {
             format!("{} {}", event.as_raw_fd(), control.as_raw_fd());
         write(&folder.join("cgroup.event_control"), &registration)?;
         self.out_of_memory = Some(OutOfMemory::V1(event, control));
+        let keys = ["total_rss ", "total_shmem "];
+        self.memory = Some((folder.join("memory.stat"), keys));
         Ok(())
     }
 
@@ -150,6 +172,11 @@ impl Group {
             write(&folder.join("memory.oom.group"), "1")?;
             let events = open(&folder.join("memory.events"))?;
             self.out_of_memory = Some(OutOfMemory::V2(events));
+            let keys = ["anon ", "shmem "];
+            self.memory = Some((folder.join("memory.stat"), keys));
+        }
+        if controllers.iter().any(|c| c == "cpu") {
+            self.share = Some((folder.join("cpu.weight"), SHARES_V2));
         }
         if controllers.iter().any(|c| c == "pids") {
             limit_processes(folder, spec)?;
@@ -194,6 +221,23 @@ impl Group {
             CpuTime::V2(file) => counter(&read_again(file)?, "usage_usec ")
                 .map(Duration::from_micros),
         }
+    }
+
+    /// Sets the share of the CPU, where the host has shares.
+    pub(crate) fn set_share(&self, priority: Priority) -> Result<()> {
+        let Some((file, shares)) = &self.share else { return Ok(()) };
+        let share = match priority {
+            Priority::Usual => shares.usual,
+            Priority::Background => shares.least,
+        };
+        write(file, share)
+    }
+
+    /// Memory of the group's processes and files, the page cache left out.
+    pub(crate) fn memory_bytes(&self) -> Option<u64> {
+        let (file, keys) = self.memory.as_ref()?;
+        let text = fs::read_to_string(file).ok()?;
+        Some(keys.iter().filter_map(|key| counter(&text, key)).sum())
     }
 
     /// Removes the group. Every process of it must be gone.

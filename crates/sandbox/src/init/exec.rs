@@ -4,7 +4,7 @@
 use std::ffi::CString;
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use libc::sock_filter;
 use rustix::process::{DumpableBehavior, Resource, Rlimit};
@@ -19,11 +19,15 @@ use crate::sys;
 const STACK_BYTES: u64 = 8 << 20;
 const LARGEST_STACK_BYTES: u64 = 64 << 20;
 
+/// The gate's number in a launcher that prepares.
+const GATE: i32 = 3;
+
 /// Becomes the program; returns only when that fails. `streams` become its
-/// stdin, stdout and stderr.
+/// stdin, stdout and stderr, `gate` its descriptor 3.
 pub(super) fn become_program(
     command: &Command,
     streams: &[OwnedFd],
+    gate: Option<BorrowedFd<'_>>,
     user_namespace: UserNamespace,
     seccomp: &[sock_filter],
 ) -> SandboxError {
@@ -43,7 +47,17 @@ pub(super) fn become_program(
         reset_signals().during("reset signals")?;
         drop_privileges(user_namespace)?;
         rustix::process::chdir("/box").during("enter /box")?;
-        sys::close_on_exec_from(3).during("close descriptors")?;
+        let first_closed = match gate {
+            None => GATE,
+            Some(gate) => {
+                // The number is that of the server's socket, which init opens
+                // before all else: nothing that is needed here is lost.
+                sys::duplicate_to(gate, GATE).during("connect the gate")?;
+                GATE + 1
+            }
+        };
+        sys::close_on_exec_from(first_closed.unsigned_abs())
+            .during("close descriptors")?;
         // Last: the steps above need calls that the filter refuses.
         sys::install_seccomp(seccomp).during("install seccomp filter")?;
         let mut argv = vec![program.clone()];

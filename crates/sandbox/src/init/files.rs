@@ -1,5 +1,6 @@
 //! Writes the submitted files into the working directory, as the program.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -11,6 +12,17 @@ use crate::BoxFile;
 use crate::error::{During, Result, SandboxError};
 use crate::protocol::UserNamespace;
 use crate::sys;
+
+/// How many inodes the files need, those of their folders included.
+pub(super) fn inodes(files: &[BoxFile]) -> u64 {
+    let folders: HashSet<&str> = files
+        .iter()
+        .flat_map(|BoxFile { path, .. }| {
+            path.match_indices('/').map(|(end, _)| &path[..end])
+        })
+        .collect();
+    (files.len() + folders.len()) as u64
+}
 
 /// Writes every file below /box. Paths were checked when the submission was;
 /// here each segment is opened alone and below the last, so that no link could
@@ -82,4 +94,24 @@ fn below() -> ResolveFlags {
 
 fn folder_mode() -> Mode {
     Mode::from_raw_mode(0o755)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_their_folders_are_counted() {
+        let check = |paths: &[&str], expected| {
+            let file = |path: &&str| BoxFile {
+                path: (*path).to_owned(),
+                content: String::new(),
+            };
+            let files: Vec<_> = paths.iter().map(file).collect();
+            assert_eq!(inodes(&files), expected, "{paths:?}");
+        };
+        check(&["a"], 1);
+        check(&["a", "b/c"], 3);
+        check(&["a/b/c", "a/b/d", "a/c/d"], 6);
+    }
 }

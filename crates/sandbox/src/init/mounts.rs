@@ -39,9 +39,8 @@ const DEVICE_LINKS: [(&str, &str); 4] = [
 ];
 
 /// Builds the tree and makes it the root, with the working directory of the
-/// process (the image's folder) as its base. Tells whether the files of the
-/// image have inodes of this box alone.
-pub(super) fn build(disk_bytes: u64, inodes: u64) -> Result<bool> {
+/// process (the image's folder) as its base.
+pub(super) fn build(disk_bytes: u64, inodes: u64) -> Result<Tree> {
     rustix::mount::mount_change(
         "/",
         MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
@@ -51,7 +50,7 @@ pub(super) fn build(disk_bytes: u64, inodes: u64) -> Result<bool> {
     // The tmpfs is mounted whole on /tmp, its folders are bound where they
     // belong, and at last its own tmp folder covers it.
     let tmpfs = new_tmpfs(disk_bytes, inodes)?;
-    attach(&tmpfs, "tmp")?;
+    attach(&tmpfs.mount, "tmp")?;
     let artifacts = bind_new_folder("artifacts", "artifacts", 0o755)?;
     sys::set_mount_attributes(artifacts.as_fd(), READ_ONLY, 0)
         .during("make /artifacts read-only")?;
@@ -60,7 +59,31 @@ pub(super) fn build(disk_bytes: u64, inodes: u64) -> Result<bool> {
     mount_proc()?;
     bind_new_folder("tmp", "tmp", 0o1777)?;
     change_root()?;
-    Ok(own_inodes)
+    Ok(Tree { own_inodes, tmpfs: tmpfs.context })
+}
+
+/// A box's file tree.
+pub(super) struct Tree {
+    /// Whether the files of the image have inodes of this box alone.
+    pub(super) own_inodes: bool,
+    /// What the tmpfs was configured by.
+    tmpfs: OwnedFd,
+}
+
+impl Tree {
+    /// Lets the tmpfs have this many files and folders.
+    pub(super) fn allow(&self, inodes: u64) -> Result<()> {
+        let step = "make room for the files";
+        let context = self.tmpfs.as_fd();
+        // After fsmount(2) a context configures anew what it has made.
+        rustix::mount::fsconfig_set_string(
+            context,
+            "nr_inodes",
+            inodes.to_string(),
+        )
+        .during(step)?;
+        rustix::mount::fsconfig_reconfigure(context).during(step)
+    }
 }
 
 /// Mounts the image over its own folder, read-only, and enters it; whether
@@ -88,17 +111,25 @@ fn mount_image() -> Result<bool> {
 fn layered_image() -> Result<OwnedFd> {
     // An overlay that cannot be written wants two layers.
     let empty = new_tmpfs(4096, 1)?;
-    attach(&empty, "tmp")?;
+    attach(&empty.mount, "tmp")?;
     let options = [
         ("source", "image"),
         ("lowerdir", ".:tmp"),
         // Attributes of the image's files move nothing.
         ("redirect_dir", "nofollow"),
     ];
-    new_mount("overlay", &options, MountAttrFlags::MOUNT_ATTR_RDONLY)
+    let made =
+        new_mount("overlay", &options, MountAttrFlags::MOUNT_ATTR_RDONLY)?;
+    Ok(made.mount)
 }
 
-fn new_tmpfs(disk_bytes: u64, inodes: u64) -> Result<OwnedFd> {
+/// A new file system's mount, not attached yet, and what it was made by.
+struct NewMount {
+    mount: OwnedFd,
+    context: OwnedFd,
+}
+
+fn new_tmpfs(disk_bytes: u64, inodes: u64) -> Result<NewMount> {
     let options = [
         ("size", &*disk_bytes.to_string()),
         ("nr_inodes", &*inodes.to_string()),
@@ -109,12 +140,11 @@ fn new_tmpfs(disk_bytes: u64, inodes: u64) -> Result<OwnedFd> {
     new_mount("tmpfs", &options, nothing_special)
 }
 
-/// A new file system's mount, not attached yet.
 fn new_mount(
     kind: &str,
     options: &[(&str, &str)],
     attributes: MountAttrFlags,
-) -> Result<OwnedFd> {
+) -> Result<NewMount> {
     let step = format!("make {kind}");
     let context = rustix::mount::fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)
         .during(&step)?;
@@ -123,12 +153,10 @@ fn new_mount(
             .during(&step)?;
     }
     rustix::mount::fsconfig_create(context.as_fd()).during(&step)?;
-    rustix::mount::fsmount(
-        context.as_fd(),
-        FsMountFlags::FSMOUNT_CLOEXEC,
-        attributes,
-    )
-    .during(&step)
+    let flags = FsMountFlags::FSMOUNT_CLOEXEC;
+    let mount = rustix::mount::fsmount(context.as_fd(), flags, attributes)
+        .during(&step)?;
+    Ok(NewMount { mount, context })
 }
 
 /// Makes a folder of the program's in the tmpfs and binds it to `target`.

@@ -42,6 +42,7 @@ impl Fixture {
             init: PathBuf::from("/proc/self/exe"),
             cgroup: std::env::var_os("SANDPIPER_CGROUP").map(PathBuf::from),
             boxes: 4,
+            ahead: 0,
         };
         let host = Host::prepare(&settings).expect("a host that can sandbox");
         let runtime = Runtime::new().expect("a runtime");
@@ -116,6 +117,7 @@ pub(crate) fn step(arguments: &[&str]) -> StepSpec {
         command,
         environment: vec![("KEY".to_owned(), "value".to_owned())],
         stdin: Vec::new(),
+        gate: None,
         artifacts_writable: false,
         wall_time: Duration::from_secs(10),
         cpu_time: Duration::from_secs(10),

@@ -15,6 +15,7 @@
 mod fixture;
 mod life;
 mod limits;
+mod prepared;
 mod walls;
 
 use std::process::ExitCode;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         ("walls", walls::TESTS),
         ("limits", limits::TESTS),
         ("life", life::TESTS),
+        ("prepared", prepared::TESTS),
     ];
     let trials = groups
         .into_iter()

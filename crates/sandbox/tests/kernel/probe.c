@@ -277,6 +277,30 @@ static int echo(void) {
     return 0;
 }
 
+// A launcher that prepares, and then tells what came through its gate. It
+// leaves a process, or ends before, where that is asked for.
+static int launch(const char *how) {
+    char text[64] = "";
+    if (!strcmp(how, "end"))
+        return 1;
+    if (!strcmp(how, "leave") && fork() == 0)
+        sleep(60);
+    if (write(3, "", 1) != 1)
+        return tell(-1);
+    if (!strcmp(how, "end-later")) {
+        usleep(20000);
+        return 1;
+    }
+    ssize_t length = 0, got;
+    while ((got = read(3, text + length, sizeof text - 1 - length)) > 0)
+        length += got;
+    close(3);
+    printf("%s\n", text);
+    descriptors();
+    fflush(stdout);
+    return echo();
+}
+
 static int crash(void) {
     printf("before");
     fflush(stdout);
@@ -295,6 +319,7 @@ int main(int argc, char **argv) {
     ON("crash", crash());
     ON("echo", echo());
     ON("identity", identity());
+    ON("launch", launch(argument));
     ON("environment", environment());
     ON("descriptors", descriptors());
     ON("status", status(argument));

@@ -1,0 +1,154 @@
+//! Launchers that are started before their submission comes.
+
+use std::time::{Duration, Instant};
+
+use sandpiper_sandbox::{BoxFile, Sandbox, StepSpec, Stop};
+
+use crate::Test;
+use crate::fixture::{Fixture, step};
+
+pub(crate) const TESTS: &[Test] = &[
+    ("prepared_is_as_started", prepared_is_as_started),
+    ("the_wait_is_not_the_programs", the_wait_is_not_the_programs),
+    ("one_of_two_waits_on", one_of_two_waits_on),
+    ("a_step_that_is_skipped", a_step_that_is_skipped),
+    ("another_step_is_started_anew", another_step_is_started_anew),
+    ("a_launcher_that_ends", a_launcher_that_ends),
+    ("submitted_files_need_no_inodes", submitted_files_need_no_inodes),
+];
+
+fn launch(how: &str, text: &str) -> StepSpec {
+    let mut spec = step(&["launch", how]);
+    spec.gate = Some(text.to_owned());
+    spec.stdin = b"in\n".to_vec();
+    spec
+}
+
+/// In a box that is made ahead, in which these are prepared.
+fn with_prepared<F>(fixture: &Fixture, prepared: &[&str], test: F)
+where
+    F: AsyncFnOnce(&mut Sandbox),
+{
+    fixture.runtime.block_on(async {
+        let spec = fixture.box_spec();
+        let mut sandbox =
+            Sandbox::make_ahead(&fixture.host, &spec).await.unwrap();
+        for how in prepared {
+            sandbox.prepare(launch(how, "")).await.unwrap();
+        }
+        assert!(sandbox.is_alive());
+        sandbox.come_forward().unwrap();
+        test(&mut sandbox).await;
+        sandbox.destroy().await;
+    });
+}
+
+async fn check(sandbox: &mut Sandbox, spec: &StepSpec, expected: &str) {
+    let outcome = sandbox.run(spec).await.unwrap();
+    let stdout = String::from_utf8(outcome.stdout).unwrap();
+    assert_eq!((outcome.stop, &*stdout), (Stop::Exited(0), expected));
+}
+
+/// How many processes a program sees, besides itself.
+async fn others(sandbox: &mut Sandbox) -> usize {
+    let outcome = sandbox.run(&step(&["list", "/proc"])).await.unwrap();
+    let names = String::from_utf8(outcome.stdout).unwrap();
+    names.split_whitespace().filter(|name| name.parse::<u32>().is_ok()).count()
+        - 1
+}
+
+fn prepared_is_as_started(fixture: &Fixture) {
+    for prepared in [&[][..], &[""]] {
+        with_prepared(fixture, prepared, async |sandbox| {
+            // Its descriptors are the three streams: the gate is closed.
+            let expected = "dir/main.c\n0 1 2 \nin\n";
+            check(sandbox, &launch("", "dir/main.c"), expected).await;
+            assert_eq!(others(sandbox).await, 0);
+        });
+    }
+}
+
+fn the_wait_is_not_the_programs(fixture: &Fixture) {
+    with_prepared(fixture, &[""], async |sandbox| {
+        let prepared = Instant::now();
+        let pause = Duration::from_millis(50);
+        tokio::time::sleep(pause).await;
+        let outcome = sandbox.run(&launch("", "a")).await.unwrap();
+        assert!(outcome.wall_time + pause <= prepared.elapsed());
+    });
+}
+
+fn one_of_two_waits_on(fixture: &Fixture) {
+    with_prepared(fixture, &["leave", ""], async |sandbox| {
+        let left = launch("leave", "first");
+        check(sandbox, &left, "first\n0 1 2 \nin\n").await;
+        // What it left is killed, the one that waits is not.
+        assert_eq!(others(sandbox).await, 1);
+        check(sandbox, &launch("", "second"), "second\n0 1 2 \nin\n").await;
+        assert_eq!(others(sandbox).await, 0);
+    });
+}
+
+fn a_step_that_is_skipped(fixture: &Fixture) {
+    with_prepared(fixture, &["leave", ""], async |sandbox| {
+        sandbox.skip(&launch("leave", ""));
+        check(sandbox, &launch("", "second"), "second\n0 1 2 \nin\n").await;
+    });
+    // A step that is not prepared may follow as well.
+    with_prepared(fixture, &["leave"], async |sandbox| {
+        sandbox.skip(&launch("leave", ""));
+        assert_eq!(others(sandbox).await, 0);
+    });
+}
+
+fn another_step_is_started_anew(fixture: &Fixture) {
+    let check_other = |change: fn(&mut StepSpec)| {
+        with_prepared(fixture, &[""], async |sandbox| {
+            let mut other = launch("", "other");
+            change(&mut other);
+            check(sandbox, &other, "other\n0 1 2 \nin\n").await;
+            assert_eq!(others(sandbox).await, 1);
+        });
+    };
+    check_other(|other| other.environment.clear());
+    check_other(|other| other.command.push("more".to_owned()));
+    check_other(|other| other.open_files = 32);
+    check_other(|other| other.file_bytes += 1);
+    check_other(|other| other.cpu_time *= 2);
+}
+
+fn a_launcher_that_ends(fixture: &Fixture) {
+    fixture.runtime.block_on(async {
+        let spec = fixture.box_spec();
+        let mut sandbox =
+            Sandbox::make_ahead(&fixture.host, &spec).await.unwrap();
+        let error = sandbox.prepare(launch("end", "")).await.unwrap_err();
+        assert!(error.to_string().contains("launcher ended"), "{error}");
+        sandbox.destroy().await;
+    });
+    with_prepared(fixture, &[""], async |sandbox| {
+        sandbox.prepare(launch("end-later", "")).await.unwrap();
+        // Longer than the launcher waits; it takes the box with it.
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while sandbox.is_alive() && Instant::now() < deadline {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert!(!sandbox.is_alive());
+        assert!(sandbox.run(&launch("", "a")).await.is_err());
+    });
+}
+
+fn submitted_files_need_no_inodes(fixture: &Fixture) {
+    fixture.runtime.block_on(async {
+        let mut spec = fixture.box_spec();
+        spec.inodes = 50;
+        let mut sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
+        let file = |n| BoxFile { path: format!("d/{n}"), content: "x".into() };
+        let files = (0..500).map(file).collect();
+        assert!(sandbox.write_files(files).await.unwrap());
+        let filled = sandbox.run(&step(&["fill", "101"])).await.unwrap();
+        let filled = String::from_utf8(filled.stdout).unwrap();
+        assert!(filled.contains("ENOSPC"), "{filled}");
+        sandbox.destroy().await;
+    });
+}
