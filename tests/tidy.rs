@@ -177,7 +177,8 @@ fn the_readme_has_the_limits_as_they_are() {
         .skip(1)
         .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
         .collect();
-    let expected = expected_limits();
+    let mut expected = expected_limits();
+    expected.extend(expected_limits_of_connections());
     assert_eq!(rows.len(), expected.len(), "a row more, or one missing");
     for (row, (name, default)) in rows.iter().zip(expected) {
         let [limit, shown, reached, flag] = row[..] else {
@@ -200,6 +201,10 @@ fn expected_limits() -> Vec<(&'static str, String)> {
     let mebibytes = |bytes: u64| format!("{} MiB", bytes / limits::MIB);
     let of_run = Limits::default();
     let boxes = format!("one per CPU core, at least {}", limits::LEAST_BOXES);
+    let warm_memory = format!(
+        "a quarter of the machine's, at most {}",
+        mebibytes(limits::WARM_MEMORY_BYTES)
+    );
     vec![
         ("--run-wall-time", seconds(of_run.run_wall_time)),
         ("--run-cpu-time", seconds(of_run.run_cpu_time)),
@@ -228,6 +233,21 @@ fn expected_limits() -> Vec<(&'static str, String)> {
         ("body of a products request", mebibytes(limits::PRODUCT_BODY_BYTES)),
         ("--products-memory", mebibytes(limits::PRODUCTS_BYTES)),
         ("making a box", seconds(limits::PREPARE_TIME)),
+        ("--warm-memory", warm_memory),
+        (
+            "boxes made ahead, besides 4 for each that may run",
+            limits::READY_BOXES.to_string(),
+        ),
+        ("those of one kind", limits::READY_BOXES_OF_A_KIND.to_string()),
+        ("preparing one", seconds(limits::PREPARE_AHEAD_TIME)),
+    ]
+}
+
+/// The rest of them: the limits of the connections.
+fn expected_limits_of_connections() -> Vec<(&'static str, String)> {
+    let seconds = |time: std::time::Duration| format!("{} s", time.as_secs());
+    let mebibytes = |bytes: u64| format!("{} MiB", bytes / limits::MIB);
+    vec![
         ("connections", limits::CONNECTIONS.to_string()),
         ("connections of a client", limits::CLIENT_CONNECTIONS.to_string()),
         ("head of a request", format!("{} KiB", limits::HEAD_BYTES >> 10)),

@@ -12,10 +12,13 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use crate::admission::{Admission, Cause, Full, Slot};
+use crate::kind::Kind;
 use crate::outcome::{End, Outcome, Timing};
 use crate::readiness::{Checks, ImageState, Images, LanguageState, Readiness};
+use crate::ready::{ReadyBoxes, Supply, fill};
+use crate::run::Means;
 use crate::watcher::watch_languages;
-use crate::{Limits, run};
+use crate::{Limits, limits, run};
 
 /// When a client may come back for a language whose image is being built.
 const BUILDING_RETRY: Duration = Duration::from_secs(10);
@@ -39,6 +42,19 @@ pub struct Settings {
     /// From one proof that a language runs to the next run of its starter
     /// program.
     pub check_interval: Duration,
+    /// Memory that boxes made ahead of requests may have, in bytes; 0: none
+    /// are made.
+    pub warm_memory_bytes: u64,
+}
+
+impl Settings {
+    /// How many boxes the host has to be ready for, besides those that run.
+    pub fn boxes_ahead(&self) -> usize {
+        if self.warm_memory_bytes == 0 {
+            return 0;
+        }
+        limits::READY_BOXES + 4 * self.boxes
+    }
 }
 
 /// Why a submission was not run. The text is for the client.
@@ -88,9 +104,14 @@ pub struct Load {
 #[derive(Clone, Debug)]
 pub struct Engine {
     shared: Arc<Shared>,
-    /// Looks at images and runs starter programs.
-    watcher: AbortHandle,
+    /// One looks at images and runs starter programs; the others make boxes
+    /// ahead.
+    tasks: Arc<[AbortHandle]>,
 }
+
+/// How many boxes are made ahead at once: one that takes long keeps no other
+/// back.
+const FILLERS: usize = 2;
 
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -100,6 +121,7 @@ pub(crate) struct Shared {
     pub(crate) catalog: Catalog,
     pub(crate) images: Arc<dyn Images>,
     pub(crate) admission: Admission,
+    pub(crate) ready: ReadyBoxes,
     pub(crate) languages: watch::Sender<Vec<LanguageState>>,
     checks: Mutex<Checks>,
 }
@@ -141,17 +163,32 @@ impl Engine {
             })
             .collect();
         let checks = Checks::new(settings.check_interval);
+        let ready =
+            ReadyBoxes::new(settings.warm_memory_bytes, settings.boxes_ahead());
         let shared = Arc::new(Shared {
             settings,
             host,
             catalog,
             images,
             admission,
+            ready,
             languages: watch::Sender::new(unchecked),
             checks: Mutex::new(checks),
         });
         let watcher = tokio::spawn(watch_languages(Arc::downgrade(&shared)));
-        Self { shared, watcher: watcher.abort_handle() }
+        let fillers = shared.host.iter().filter(|_| shared.ready.is_on());
+        let fillers = fillers.flat_map(|host| {
+            (0..FILLERS).map(|_| {
+                let ready = shared.ready.clone();
+                let admission = shared.admission.clone();
+                tokio::spawn(fill(ready, Arc::clone(host), admission))
+            })
+        });
+        let tasks = std::iter::once(watcher)
+            .chain(fillers)
+            .map(|task| task.abort_handle())
+            .collect();
+        Self { shared, tasks }
     }
 
     /// The languages it knows.
@@ -181,6 +218,11 @@ impl Engine {
         }
     }
 
+    /// The boxes that are ready.
+    pub fn supply(&self) -> Supply {
+        self.shared.ready.supply()
+    }
+
     /// Runs `submission` for `client`. Dropping the future kills the run.
     ///
     /// # Errors
@@ -200,7 +242,7 @@ impl Engine {
         let arrived = Instant::now();
         let slot = shared.admission.enter(client).await.map_err(busy)?;
         let queue = arrived.elapsed();
-        let result = shared.run(plan, rootfs.clone(), slot, queue).await;
+        let result = shared.run(plan, rootfs.clone(), slot, queue, true).await;
         shared.learn(&language, &rootfs, &result);
         result.map_err(|refusal| {
             // An image that is gone is told as what it is.
@@ -211,7 +253,8 @@ impl Engine {
     /// Waits until every box is gone, and removes the control groups. A
     /// starter program that is being run is killed; runs of clients are not.
     pub async fn close(&self) {
-        self.watcher.abort();
+        self.tasks.iter().for_each(AbortHandle::abort);
+        self.shared.ready.clear().await;
         if let Ok(host) = &self.shared.host {
             host.close().await;
         }
@@ -236,23 +279,46 @@ impl Shared {
         Err(Refusal::Unavailable { message, retry_after })
     }
 
-    /// Runs a plan that has its slot, and waited this long for it.
+    /// Runs a plan that has its slot, and waited this long for it. `is_demand`:
+    /// a client asked for it.
     pub(crate) async fn run(
         &self,
         plan: Plan,
         rootfs: PathBuf,
         slot: Slot,
         queue: Duration,
+        is_demand: bool,
     ) -> Result<Outcome, Refusal> {
         let host = self.host.as_ref().map_err(|_| Refusal::Failed)?;
         let timing = Timing { queue, ..Timing::default() };
         let limits = &self.settings.limits;
         let language = plan.language.clone();
-        let run = run::run(host, limits, plan, rootfs, slot, timing);
+        let ready = &self.ready;
+        let means = Means { host, limits, ready, is_demand };
+        let run = run::run(means, plan, rootfs, slot, timing);
         run.await.map_err(|error| {
             tracing::error!(%language, %error, "the sandbox failed");
             failed(&error)
         })
+    }
+
+    /// Says which boxes may be made ahead: those of languages that can run.
+    pub(crate) fn offer_boxes(&self) {
+        if !self.ready.is_on() {
+            return;
+        }
+        let languages = self.languages.borrow();
+        let offered = languages.iter().filter_map(|state| {
+            if state.readiness != Readiness::Ready {
+                return None;
+            }
+            let language = self.catalog.find(&state.id)?;
+            let rootfs = self.rootfs(language.image()).ok()?;
+            let plan = language.plan_ahead();
+            let kind = Kind::of(&self.settings.limits, rootfs, &plan);
+            Some((state.id.clone(), kind))
+        });
+        self.ready.offer(offered.collect());
     }
 
     /// What is known of the starter programs.

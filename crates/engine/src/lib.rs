@@ -4,24 +4,28 @@
 //! ```text
 //! Submission ── Catalog::plan ──> Plan ── Admission ──> slot
 //!                                   │                     │
-//!                                   └──────> run ─────────┴──> Outcome
+//!       ready boxes ── take ──> box └──────> run ─────────┴──> Outcome
 //! ```
 
 #![forbid(unsafe_code)]
 
 mod admission;
 mod engine;
+mod kind;
 pub mod limits;
 mod outcome;
 mod readiness;
+mod ready;
 mod run;
 mod watcher;
 
 pub use admission::Cause as BusyCause;
 pub use engine::{Engine, Load, Refusal, Settings};
+pub use kind::BoxKind;
 pub use limits::Limits;
 pub use outcome::{End, LimitReached, Outcome, Stage, Timing};
 pub use readiness::{ImageState, Images, LanguageState, Readiness};
+pub use ready::{Ready, Supply};
 pub use sandpiper_languages as languages;
 pub use sandpiper_sandbox::{
     Controllers, Host, HostSettings, INIT_NAME, Identity, SandboxError,

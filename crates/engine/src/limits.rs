@@ -74,6 +74,19 @@ pub const PROMISE_TIME: Duration = Duration::from_secs(600);
 /// Reached: further runs wait.
 pub const LEAST_BOXES: usize = 2;
 
+/// Memory of boxes that are made ahead of requests is a quarter of the
+/// machine's, and this at most, in bytes. Reached: fewer are made ahead, and
+/// programs that find none start cold.
+pub const WARM_MEMORY_BYTES: u64 = 2048 * MIB;
+/// Boxes made ahead that the host is prepared for, besides four for each that
+/// may run. Reached: the same.
+pub const READY_BOXES: usize = 8;
+/// Those of one kind. Reached: the same.
+pub const READY_BOXES_OF_A_KIND: usize = 8;
+/// Time to make a box ahead and to prepare it, when nothing else wants the
+/// CPU. Reached: it is given up, and tried again later.
+pub const PREPARE_AHEAD_TIME: Duration = Duration::from_secs(120);
+
 /// Time to make a box and write the files into it. Reached: 500, and the log
 /// says so: the host is stuck.
 pub const PREPARE_TIME: Duration = Duration::from_secs(30);

@@ -5,6 +5,7 @@ use std::time::Duration;
 pub use sandpiper_languages::Stage;
 use sandpiper_sandbox::{signal_name, signal_words};
 
+use crate::kind::BoxKind;
 use crate::limits::MIB;
 
 /// A limit of the box that ended the run.
@@ -58,6 +59,8 @@ pub struct Outcome {
     pub end: End,
     /// Where the time went.
     pub timing: Timing,
+    /// How far its box was.
+    pub box_kind: BoxKind,
 }
 
 impl Outcome {
@@ -69,6 +72,7 @@ impl Outcome {
         (stdout, stderr): (Vec<u8>, Vec<u8>),
         output_bytes: u64,
         timing: Timing,
+        box_kind: BoxKind,
     ) -> Self {
         let stdout = text(stdout, output_bytes);
         let mut stderr = text(stderr, output_bytes);
@@ -79,7 +83,7 @@ impl Outcome {
             stderr.push_str(&line);
             stderr.push('\n');
         }
-        Self { stdout, stderr, stage, end, timing }
+        Self { stdout, stderr, stage, end, timing, box_kind }
     }
 
     /// The value of the `Sandpiper-Exit` header, such as `stage=run; code=3`,

@@ -41,7 +41,10 @@ impl Shared {
     async fn look(&self) {
         for language in self.catalog.languages() {
             match &self.host {
-                Ok(_) => self.look_at(language).await,
+                Ok(_) => {
+                    self.look_at(language).await;
+                    self.offer_boxes();
+                }
                 Err(_) => {
                     let broken = Readiness::Broken(NO_HOST.to_owned());
                     self.publish(language.id(), broken);
@@ -152,7 +155,8 @@ impl Shared {
         };
         let plan = self.catalog.plan(&starter.submission);
         let queue = Duration::ZERO;
-        let outcome = self.run(plan, rootfs.to_owned(), slot, queue).await?;
+        let outcome =
+            self.run(plan, rootfs.to_owned(), slot, queue, false).await?;
         let is_right =
             outcome.end == End::Exited(0) && starter.expects(&outcome.stdout);
         Ok((!is_right).then(|| {

@@ -71,6 +71,11 @@ pub(crate) struct Command {
     /// An absolute path in the image, then the arguments; the argument
     /// `{entry}` stands for the entry file's path.
     pub(crate) command: Vec<String>,
+    /// Whether the command is a launcher that is started before there is a
+    /// submission. It reads the entry file's path at its gate, descriptor 3;
+    /// images/gate.h says how.
+    #[serde(default)]
+    pub(crate) prepare: bool,
 }
 
 /// `[starter]`: the editor's sample. Its files stand in the folder `starter`,

@@ -119,18 +119,28 @@ impl Language {
     /// The plan of a submission in this language.
     pub(crate) fn plan(&self, submission: &Submission) -> Plan {
         let stdin = if self.takes_stdin { submission.stdin() } else { "" };
-        let mut steps = self.steps.clone();
-        for argument in steps.iter_mut().flat_map(|step| &mut step.command) {
-            if argument == ENTRY {
-                submission.entry_file().clone_into(argument);
-            }
+        let mut plan = self.plan_ahead();
+        let arguments =
+            plan.steps.iter_mut().flat_map(|step| &mut step.command);
+        for argument in arguments.filter(|argument| *argument == ENTRY) {
+            submission.entry_file().clone_into(argument);
         }
+        submission.entry_file().clone_into(&mut plan.entry_file);
+        plan.files = submission.files().to_vec();
+        stdin.clone_into(&mut plan.stdin);
+        plan
+    }
+
+    /// What every plan of this language has in common: there is no submission
+    /// yet. The commands of steps that prepare are whole.
+    pub fn plan_ahead(&self) -> Plan {
         Plan {
             language: self.id.clone(),
             image: self.image.clone(),
-            files: submission.files().to_vec(),
-            stdin: stdin.to_owned(),
-            steps,
+            entry_file: String::new(),
+            files: Vec::new(),
+            stdin: String::new(),
+            steps: self.steps.clone(),
             memory_bytes: self.memory_bytes,
             output_bytes: self.output_bytes,
             processes: self.processes,
@@ -189,7 +199,7 @@ fn environment(
 
 fn step(
     stage: Stage,
-    Command { command }: &Command,
+    Command { command, prepare }: &Command,
     environment: &[(String, String)],
 ) -> Result<Step, String> {
     let table = match stage {
@@ -205,6 +215,12 @@ fn step(
         if argument.contains('\0') {
             return Err(format!("[{table}] command holds a NUL"));
         }
+        if argument.contains(ENTRY) && *prepare {
+            return Err(format!(
+                "[{table}] a command that prepares reads the entry file's \
+                 path at its gate, and has no {ENTRY}"
+            ));
+        }
         if argument.contains(ENTRY) && argument != ENTRY {
             return Err(format!(
                 "[{table}] {ENTRY} must be a whole argument, not a part of \
@@ -216,5 +232,6 @@ fn step(
         stage,
         command: command.clone(),
         environment: environment.to_vec(),
+        prepares: *prepare,
     })
 }

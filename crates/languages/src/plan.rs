@@ -23,6 +23,9 @@ pub struct Step {
     /// The whole environment, in order; nothing is inherited. A value may
     /// hold `{memory_mib}`; [`Step::environment_in`] resolves it.
     pub environment: Vec<(String, String)>,
+    /// Whether the program can be started before there is a submission: it
+    /// reads the entry file's path at its gate then, and has no argument of it.
+    pub prepares: bool,
 }
 
 /// What stands in a variable's value for the memory of the box in MiB, so that
@@ -47,6 +50,8 @@ pub struct Plan {
     pub language: String,
     /// The name of the image that holds the toolchain.
     pub image: String,
+    /// The file to run: one of the files.
+    pub entry_file: String,
     /// The submitted files, written into the working directory.
     pub files: Vec<SourceFile>,
     /// Standard input of the run step; empty when the language takes none.
@@ -70,6 +75,7 @@ mod tests {
     fn an_environment_knows_the_boxs_memory() {
         let step = Step {
             stage: Stage::Run,
+            prepares: false,
             command: vec!["/bin/true".to_owned()],
             environment: vec![
                 ("HOME".to_owned(), "/box".to_owned()),

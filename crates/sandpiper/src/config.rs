@@ -235,12 +235,15 @@ pub(crate) fn downloads(mirror: Option<String>) -> Downloads {
     Downloads { mirror, variables: std::env::vars_os().collect() }
 }
 
-/// What a host is prepared with, for `boxes` boxes at once.
+/// What a host is prepared with, for `boxes` boxes at once, and as many
+/// `ahead` of requests.
 pub(crate) fn host_settings(
     cgroup: Option<PathBuf>,
     boxes: usize,
+    ahead: usize,
 ) -> engine::HostSettings {
-    engine::HostSettings { init: "/proc/self/exe".into(), cgroup, boxes }
+    let init = "/proc/self/exe".into();
+    engine::HostSettings { init, cgroup, boxes, ahead }
 }
 
 impl DoctorArgs {
@@ -260,6 +263,7 @@ impl SandboxArgs {
             queue_wait: default::QUEUE_WAIT,
             allow_missing_limits: self.allow_missing_limits,
             check_interval: engine::CHECK_INTERVAL,
+            warm_memory_bytes: 0,
         }
     }
 }

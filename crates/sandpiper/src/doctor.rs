@@ -51,7 +51,7 @@ pub(crate) fn doctor(
         })?;
     }
     // Last, since it leaves root.
-    let host = Host::prepare(&config::host_settings(args.cgroup.clone(), 1));
+    let host = Host::prepare(&config::host_settings(args.cgroup.clone(), 1, 0));
     let of_host = checks::host(host.as_ref());
     print(&of_host)?;
     findings.extend(of_host);

@@ -46,7 +46,11 @@ impl Service {
         catalog: Catalog,
         images: Arc<dyn Images>,
     ) -> anyhow::Result<Self> {
-        let host = config::host_settings(cgroup, settings.boxes);
+        let host = config::host_settings(
+            cgroup,
+            settings.boxes,
+            settings.boxes_ahead(),
+        );
         let host = Host::prepare(&host);
         if host.is_err() && rustix::process::geteuid().is_root() {
             bail!("root cannot be given up here: start as another user");

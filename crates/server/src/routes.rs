@@ -180,6 +180,7 @@ impl<R: Runner> App<R> {
         let (products, bytes) = self.products.size();
         let snapshot = Snapshot {
             load: self.runner.load(),
+            supply: self.runner.supply(),
             languages: self.runner.languages(),
             answer_memory: (self.memory.held(), self.memory.limit()),
             products,

@@ -4,7 +4,14 @@ use super::*;
 
 fn check(stage: Stage, end: End, line: &str, summary: &str) {
     let wrote = (b"out".to_vec(), b"err".to_vec());
-    let outcome = Outcome::new(stage, end, wrote, 1_000, Timing::default());
+    let outcome = Outcome::new(
+        stage,
+        end,
+        wrote,
+        1_000,
+        Timing::default(),
+        BoxKind::Cold,
+    );
     let expected = if line.is_empty() {
         "err".to_owned()
     } else {
@@ -76,8 +83,14 @@ fn the_closing_line_stands_alone() {
         [("", "Aborted\n"), ("a\n", "a\nAborted\n"), ("a", "a\nAborted\n")]
     {
         let wrote = (Vec::new(), wrote.as_bytes().to_vec());
-        let outcome =
-            Outcome::new(Stage::Run, end, wrote, 1_000, Timing::default());
+        let outcome = Outcome::new(
+            Stage::Run,
+            end,
+            wrote,
+            1_000,
+            Timing::default(),
+            BoxKind::Cold,
+        );
         assert_eq!(outcome.stderr, expected);
     }
 }

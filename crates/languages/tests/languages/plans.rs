@@ -37,10 +37,12 @@ fn the_whole_plan() {
         stage,
         command: vec![program.to_owned(), "main.py".to_owned()],
         environment: environment.clone(),
+        prepares: false,
     };
     let expected = Plan {
         language: "python".to_owned(),
         image: "python".to_owned(),
+        entry_file: "main.py".to_owned(),
         files: submission.files().to_vec(),
         stdin: String::new(),
         steps: vec![

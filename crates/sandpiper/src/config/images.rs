@@ -123,5 +123,6 @@ pub(crate) fn check_settings() -> engine::Settings {
         queue_wait: default::QUEUE_WAIT,
         allow_missing_limits: true,
         check_interval: engine::CHECK_INTERVAL,
+        warm_memory_bytes: 0,
     }
 }

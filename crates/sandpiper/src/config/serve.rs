@@ -88,6 +88,12 @@ pub(crate) struct ServeArgs {
         default_value = seconds(engine::CHECK_INTERVAL))]
     check_interval: Duration,
 
+    /// Memory of boxes that are made ahead of requests, so that programs start
+    /// at once; 0: none are [default: a quarter of this machine's, at most
+    /// 2 GiB]
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    warm_memory: Option<u64>,
+
     /// How long running requests may go on after SIGTERM or SIGINT
     #[arg(long, value_name = "TIME", value_parser = values::duration,
         default_value = "30s")]
@@ -144,6 +150,10 @@ impl ServeArgs {
 
     /// Settings of the engine.
     pub(crate) fn engine_settings(&self) -> engine::Settings {
+        let warm_memory_bytes = self.warm_memory.unwrap_or_else(|| {
+            let machine = crate::machine::memory_bytes().unwrap_or(0);
+            (machine / 4).min(default::WARM_MEMORY_BYTES)
+        });
         engine::Settings {
             limits: self.sandbox.limits.limits(),
             boxes: self.boxes.unwrap_or_else(default_boxes),
@@ -151,6 +161,7 @@ impl ServeArgs {
             queue_wait: self.queue_wait,
             allow_missing_limits: self.sandbox.allow_missing_limits,
             check_interval: self.check_interval,
+            warm_memory_bytes,
         }
     }
 }

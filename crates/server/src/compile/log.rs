@@ -33,6 +33,7 @@ pub(super) fn run(
         outcome = RunEnd::of(outcome).word(),
         code,
         signal,
+        r#box = outcome.box_kind.word(),
         queue_ms = milliseconds(timing.queue),
         prepare_ms = milliseconds(timing.prepare),
         compile_ms = timing.compile.map(milliseconds),

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use sandpiper_engine::languages::{Catalog, Submission, SubmissionError};
-use sandpiper_engine::{Engine, LanguageState, Load, Outcome, Refusal};
+use sandpiper_engine::{Engine, LanguageState, Load, Outcome, Refusal, Supply};
 
 use super::CompileRequest;
 
@@ -24,6 +24,9 @@ pub(crate) trait Runner: Send + Sync + 'static {
 
     /// How busy it is now.
     fn load(&self) -> Load;
+
+    /// The boxes that are ready.
+    fn supply(&self) -> Supply;
 }
 
 /// A run that ended, in whatever way.
@@ -73,5 +76,9 @@ impl Runner for Engine {
 
     fn load(&self) -> Load {
         Self::load(self)
+    }
+
+    fn supply(&self) -> Supply {
+        Self::supply(self)
     }
 }

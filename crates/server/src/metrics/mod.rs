@@ -1,6 +1,7 @@
 //! What the admin listener shows, in the text format of Prometheus.
 //! docs/monitoring.md describes each metric, and is tested against this.
 
+mod boxes;
 mod process;
 mod requests;
 mod run_end;
@@ -17,8 +18,11 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
-use sandpiper_engine::{LanguageState, Load, Outcome, Readiness, Stage};
+use sandpiper_engine::{
+    LanguageState, Load, Outcome, Readiness, Stage, Supply,
+};
 
+use boxes::Boxes;
 use process::Process;
 use requests::Requests;
 pub(crate) use run_end::RunEnd;
@@ -45,6 +49,7 @@ pub(crate) struct Metrics {
     stages: Histograms<StageLabels>,
     queue_wait: Histogram,
     refused: Family<ReasonLabels, Counter>,
+    boxes: Boxes,
     now: Measured,
 }
 
@@ -68,6 +73,7 @@ struct Measured {
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) load: Load,
+    pub(crate) supply: Supply,
     pub(crate) languages: Vec<LanguageState>,
     /// Bytes of large answers, and the most there may be.
     pub(crate) answer_memory: (u64, u64),
@@ -114,6 +120,7 @@ impl Metrics {
         reasons: &[&'static str],
     ) -> Self {
         let histogram: fn() -> Histogram = || Histogram::new(SECONDS);
+        let languages: Vec<String> = languages.map(str::to_owned).collect();
         let mut metrics = Self {
             registry: Registry::default(),
             requests: Requests::new(routes),
@@ -124,9 +131,10 @@ impl Metrics {
             stages: Family::new_with_constructor(histogram),
             queue_wait: histogram(),
             refused: Family::default(),
+            boxes: Boxes::new(languages.clone()),
             now: Measured::default(),
         };
-        for language in languages {
+        for language in &languages {
             for outcome in RunEnd::ALL {
                 let language = language.to_owned();
                 let labels = RunLabels { language, outcome };
@@ -184,6 +192,7 @@ impl Metrics {
     pub(crate) fn outcome(&self, language: &str, outcome: &Outcome) {
         let end = RunEnd::of(outcome);
         self.run(language, end);
+        self.boxes.taken(language, outcome.box_kind);
         if RunEnd::LIMITS.contains(&end.word()) {
             let stage = stage_word(outcome.stage);
             let labels = LimitLabels { stage, limit: end.word() };
@@ -203,6 +212,7 @@ impl Metrics {
 
     /// Everything as text.
     pub(crate) fn text(&self, snapshot: Snapshot, now: Instant) -> String {
+        self.boxes.set(&snapshot.supply);
         self.now.set(snapshot, now);
         let mut text = String::new();
         // Writing to a String cannot fail.
@@ -266,6 +276,7 @@ impl Metrics {
             "Compile requests that were not run, by reason",
             self.refused.clone(),
         );
+        self.boxes.register(own);
         self.now.register(own);
     }
 }

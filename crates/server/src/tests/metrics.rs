@@ -92,6 +92,10 @@ async fn what_is_measured_now_is_shown() {
     check("sandpiper_boxes", 2.0);
     check("sandpiper_runs_waiting", 3.0);
     check("sandpiper_queue_places", 4.0);
+    check("sandpiper_boxes_ready{language=\"python\"}", 5.0);
+    check("sandpiper_warm_memory_bytes", 6.0);
+    check("sandpiper_warm_memory_limit_bytes", 7.0);
+    check("sandpiper_run_boxes_total{language=\"echo\",box=\"cold\"}", 1.0);
     check("sandpiper_products", 0.0);
     check("sandpiper_products_limit_bytes", f64::from(256 << 20));
     check("sandpiper_answer_memory_limit_bytes", f64::from(512 << 20));

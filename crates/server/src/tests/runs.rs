@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use sandpiper_engine::languages::Catalog;
 use sandpiper_engine::{
-    BusyCause, End, LanguageState, Load, Outcome, Readiness, Refusal, Timing,
+    BoxKind, BusyCause, End, LanguageState, Load, Outcome, Readiness, Ready,
+    Refusal, Supply, Timing,
 };
 use tokio::sync::{Notify, mpsc};
 
@@ -109,6 +110,19 @@ impl Runner for TestRunner {
         ]
     }
 
+    fn supply(&self) -> Supply {
+        let python = Ready {
+            language: "python".to_owned(),
+            kind: BoxKind::Warm,
+            boxes: 5,
+        };
+        Supply {
+            languages: vec![python],
+            memory_bytes: 6,
+            memory_limit_bytes: 7,
+        }
+    }
+
     fn load(&self) -> Load {
         Load { running: 1, boxes: 2, waiting: 3, places: 4 }
     }
@@ -138,6 +152,7 @@ fn outcome(request: &CompileRequest) -> Outcome {
         stderr: request.stdin.clone(),
         stage: sandpiper_engine::languages::Stage::Run,
         end: End::Exited(3),
+        box_kind: BoxKind::Cold,
         timing: Timing {
             queue: Duration::from_micros(1_250),
             prepare: Duration::from_millis(2),

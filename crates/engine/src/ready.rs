@@ -1,0 +1,285 @@
+//! Boxes that are ready before anybody asks for them: made at the lowest CPU
+//! share, taken for one submission each, never put back.
+//!
+//! ```text
+//! languages that can run ──> kinds of box ── shares of the memory ──> fill
+//!                                                                       │
+//! submission ── take ──────────────── a shelf of ready boxes <──────────┘
+//! ```
+
+mod fill;
+mod shares;
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use sandpiper_sandbox::Sandbox;
+use tokio::sync::Notify;
+
+use crate::kind::{BoxKind, Kind};
+use crate::limits::{MIB, READY_BOXES_OF_A_KIND};
+pub(crate) use fill::fill;
+use shares::{Demand, Wish, shares};
+
+/// What a kind is taken to cost until one of it has been made.
+const UNKNOWN_COST: u64 = MIB;
+/// What a box costs where nothing accounts for its memory.
+const UNCOUNTED_COST: u64 = 64 * MIB;
+/// What a box costs beside its processes and files: the kernel's objects.
+const KERNEL_COST: u64 = MIB;
+/// How soon a kind that could not be made is tried again; the time doubles
+/// with every failure.
+const FIRST_RETRY: Duration = Duration::from_secs(5);
+const LONGEST_RETRY: Duration = Duration::from_secs(300);
+
+/// The ready boxes of one language.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// The language's id.
+    pub language: String,
+    /// What the boxes are when they are ready.
+    pub kind: BoxKind,
+    /// How many there are; languages of one image can have them in common.
+    pub boxes: usize,
+}
+
+/// All ready boxes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Supply {
+    /// Every language that can have some, and how many there are.
+    pub languages: Vec<Ready>,
+    /// Their memory in bytes.
+    pub memory_bytes: u64,
+    /// The most of it that there may be.
+    pub memory_limit_bytes: u64,
+}
+
+/// Every shelf. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct ReadyBoxes {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// Memory that ready boxes may have together, in bytes.
+    budget: u64,
+    /// How many there may be.
+    places: usize,
+    shelves: Mutex<Vec<Shelf>>,
+    /// Something was taken, or is wanted.
+    changed: Notify,
+}
+
+/// The ready boxes of one kind.
+#[derive(Debug)]
+struct Shelf {
+    kind: Kind,
+    languages: Vec<String>,
+    boxes: VecDeque<Sandbox>,
+    /// How many are being made.
+    making: usize,
+    demand: Demand,
+    /// Memory of the last that was made, in bytes.
+    cost: u64,
+    failures: u32,
+    retry_at: Option<Instant>,
+}
+
+/// What there is to do for whoever fills the shelves.
+enum Work {
+    Make(Kind),
+    Destroy(Box<Sandbox>),
+    /// Nothing, until something changes or this has passed.
+    Wait(Duration),
+}
+
+impl ReadyBoxes {
+    /// Shelves for `budget` bytes and `places` boxes; none with 0.
+    pub(crate) fn new(budget: u64, places: usize) -> Self {
+        let places = if budget == 0 { 0 } else { places };
+        let shelves = Mutex::default();
+        let changed = Notify::new();
+        let shared = Shared { budget, places, shelves, changed };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Whether there will ever be a box.
+    pub(crate) fn is_on(&self) -> bool {
+        self.shared.places > 0
+    }
+
+    /// A box of this kind, if one is ready. `is_demand`: more of it may be
+    /// wanted soon.
+    pub(crate) fn take(&self, kind: &Kind, is_demand: bool) -> Option<Sandbox> {
+        let mut shelves = self.shelves();
+        let shelf = shelves.iter_mut().find(|shelf| shelf.kind == *kind)?;
+        if is_demand {
+            shelf.demand.add(Instant::now());
+        }
+        self.shared.changed.notify_waiters();
+        loop {
+            let mut sandbox = shelf.boxes.pop_front()?;
+            // Dropped, it is cleared away.
+            if sandbox.is_alive() && sandbox.come_forward().is_ok() {
+                return Some(sandbox);
+            }
+        }
+    }
+
+    /// Says which languages can run now, and in which kind of box.
+    pub(crate) fn offer(&self, offered: Vec<(String, Kind)>) {
+        let mut kinds: Vec<(Kind, Vec<String>)> = Vec::new();
+        for (language, kind) in offered {
+            match kinds.iter_mut().find(|(other, _)| *other == kind) {
+                Some((_, languages)) => languages.push(language),
+                None => kinds.push((kind, vec![language])),
+            }
+        }
+        let mut shelves = self.shelves();
+        let is_same = shelves.len() == kinds.len()
+            && shelves.iter().zip(&kinds).all(|(shelf, (kind, languages))| {
+                shelf.kind == *kind && shelf.languages == *languages
+            });
+        if is_same {
+            return;
+        }
+        let mut old = std::mem::take(&mut *shelves);
+        for (kind, languages) in kinds {
+            let place = old.iter().position(|shelf| shelf.kind == kind);
+            let shelf = match place {
+                Some(place) => Shelf { languages, ..old.swap_remove(place) },
+                None => Shelf::new(kind, languages),
+            };
+            shelves.push(shelf);
+        }
+        // What is left in `old` has no language any more: its boxes go.
+        self.shared.changed.notify_waiters();
+    }
+
+    /// What there is.
+    pub(crate) fn supply(&self) -> Supply {
+        let shelves = self.shelves();
+        let ready = shelves.iter().flat_map(|shelf| {
+            shelf.languages.iter().map(|language| Ready {
+                language: language.clone(),
+                kind: shelf.kind.ready_kind(),
+                boxes: shelf.boxes.len(),
+            })
+        });
+        let memory = |shelf: &Shelf| shelf.cost * shelf.boxes.len() as u64;
+        Supply {
+            languages: ready.collect(),
+            memory_bytes: shelves.iter().map(memory).sum(),
+            memory_limit_bytes: self.shared.budget,
+        }
+    }
+
+    /// Destroys every box. Nobody may fill the shelves any more.
+    pub(crate) async fn clear(&self) {
+        let shelves = std::mem::take(&mut *self.shelves());
+        for sandbox in shelves.into_iter().flat_map(|shelf| shelf.boxes) {
+            sandbox.destroy().await;
+        }
+    }
+
+    /// What is to be done next. `is_contended`: somebody waits for a box to
+    /// run in.
+    fn next(&self, now: Instant, is_contended: bool) -> Work {
+        let mut shelves = self.shelves();
+        for shelf in &mut *shelves {
+            shelf.boxes.retain(Sandbox::is_alive);
+        }
+        let wishes: Vec<_> =
+            shelves.iter().map(|shelf| shelf.wish(now)).collect();
+        let Shared { budget, places, .. } = *self.shared;
+        let shares = shares(&wishes, budget, places, READY_BOXES_OF_A_KIND);
+        for (shelf, &share) in shelves.iter_mut().zip(&shares) {
+            if shelf.boxes.len() > share
+                && let Some(sandbox) = shelf.boxes.pop_front()
+            {
+                return Work::Destroy(Box::new(sandbox));
+            }
+        }
+        let missing = shelves
+            .iter_mut()
+            .zip(&shares)
+            .filter(|(shelf, share)| shelf.boxes.len() + shelf.making < **share)
+            .filter(|(shelf, _)| shelf.retry_at.is_none_or(|at| at <= now))
+            .max_by(|(a, _), (b, _)| a.urgency(now).total_cmp(&b.urgency(now)));
+        match missing {
+            Some((shelf, _)) if !is_contended => {
+                shelf.making += 1;
+                Work::Make(shelf.kind.clone())
+            }
+            Some(_) => Work::Wait(fill::LOOK_AGAIN_SOON),
+            None => Work::Wait(fill::LOOK_AGAIN),
+        }
+    }
+
+    /// What came of making a box of this kind.
+    fn made(&self, kind: &Kind, made: Result<Sandbox, String>) {
+        let mut shelves = self.shelves();
+        // Without its shelf the box is dropped, and so cleared away.
+        let Some(shelf) = shelves.iter_mut().find(|s| s.kind == *kind) else {
+            return;
+        };
+        shelf.making = shelf.making.saturating_sub(1);
+        match made {
+            Ok(sandbox) => {
+                let memory = sandbox.memory_bytes();
+                shelf.cost =
+                    memory.map_or(UNCOUNTED_COST, |bytes| bytes + KERNEL_COST);
+                shelf.boxes.push_back(sandbox);
+                shelf.failures = 0;
+                shelf.retry_at = None;
+            }
+            Err(error) => {
+                if shelf.failures == 0 {
+                    let languages = shelf.languages.join(", ");
+                    tracing::warn!(
+                        %languages, %error,
+                        "cannot make a box ahead; programs start cold"
+                    );
+                }
+                let pause = FIRST_RETRY * 2_u32.pow(shelf.failures.min(10));
+                shelf.failures += 1;
+                shelf.retry_at =
+                    Some(Instant::now() + pause.min(LONGEST_RETRY));
+            }
+        }
+        self.shared.changed.notify_waiters();
+    }
+
+    fn shelves(&self) -> MutexGuard<'_, Vec<Shelf>> {
+        let shelves = self.shared.shelves.lock();
+        // No change of them can stop halfway.
+        shelves.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shelf {
+    fn new(kind: Kind, languages: Vec<String>) -> Self {
+        Self {
+            kind,
+            languages,
+            boxes: VecDeque::new(),
+            making: 0,
+            demand: Demand::new(Instant::now()),
+            cost: UNKNOWN_COST,
+            failures: 0,
+            retry_at: None,
+        }
+    }
+
+    fn wish(&self, now: Instant) -> Wish {
+        Wish { demand: self.demand.at(now), cost: self.cost }
+    }
+
+    /// Which shelf is filled first: the one with most requests to a box.
+    fn urgency(&self, now: Instant) -> f64 {
+        let has = u32::try_from(self.boxes.len() + self.making + 1);
+        self.demand.at(now) / has.map_or(f64::MAX, f64::from)
+    }
+}

@@ -1,0 +1,91 @@
+//! Metrics of the boxes that are made ahead of requests.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::registry::{Registry, Unit};
+use sandpiper_engine::{BoxKind, Supply};
+
+use super::{LanguageLabels, Number};
+
+/// What is known of them.
+#[derive(Debug, Default)]
+pub(super) struct Boxes {
+    /// Every language's id.
+    languages: Vec<String>,
+    taken: Family<KindLabels, Counter>,
+    ready: Family<LanguageLabels, Number>,
+    memory: Number,
+    memory_limit: Number,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct KindLabels {
+    language: String,
+    r#box: &'static str,
+}
+
+impl Boxes {
+    /// Nothing taken yet, in any of these languages.
+    pub(super) fn new(languages: Vec<String>) -> Self {
+        let boxes = Self { languages, ..Self::default() };
+        for language in &boxes.languages {
+            for kind in BoxKind::ALL {
+                let labels = KindLabels::new(language, kind);
+                drop(boxes.taken.get_or_create(&labels));
+            }
+        }
+        boxes
+    }
+
+    pub(super) fn register(&self, own: &mut Registry) {
+        own.register(
+            "run_boxes",
+            "Runs that had an outcome, by what their box was when they came",
+            self.taken.clone(),
+        );
+        own.register(
+            "boxes_ready",
+            "Boxes that wait for a run of the language",
+            self.ready.clone(),
+        );
+        own.register_with_unit(
+            "warm_memory",
+            "Memory of the boxes that wait for a run",
+            Unit::Bytes,
+            self.memory.clone(),
+        );
+        own.register_with_unit(
+            "warm_memory_limit",
+            "Most of it before fewer boxes are made ahead",
+            Unit::Bytes,
+            self.memory_limit.clone(),
+        );
+    }
+
+    pub(super) fn taken(&self, language: &str, kind: BoxKind) {
+        self.taken.get_or_create(&KindLabels::new(language, kind)).inc();
+    }
+
+    pub(super) fn set(&self, supply: &Supply) {
+        self.memory.set(supply.memory_bytes);
+        self.memory_limit.set(supply.memory_limit_bytes);
+        let set = |language: &String, boxes: usize| {
+            let labels = LanguageLabels { language: language.clone() };
+            self.ready.get_or_create_owned(&labels).set(boxes as u64);
+        };
+        // One that can have none any more is not among those below.
+        for language in &self.languages {
+            set(language, 0);
+        }
+        for ready in &supply.languages {
+            set(&ready.language, ready.boxes);
+        }
+    }
+}
+
+impl KindLabels {
+    fn new(language: &str, kind: BoxKind) -> Self {
+        Self { language: language.to_owned(), r#box: kind.word() }
+    }
+}
