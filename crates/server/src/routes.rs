@@ -224,7 +224,8 @@ impl<R: Runner> Routes for App<R> {
             Route::Product(segment) => {
                 self.products.single(method, segment, exchange.body).await
             }
-            Route::Compile => self.compile.answer(exchange).await?,
+            // Its state is large, and other requests need not carry it along.
+            Route::Compile => Box::pin(self.compile.answer(exchange)).await?,
             Route::Embed => {
                 let query = exchange.head.uri.query();
                 self.embed.editor(method, query, self.runner.catalog())

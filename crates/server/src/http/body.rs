@@ -1,5 +1,6 @@
 //! Reading a request's body: bounded in size and in total time.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use sandpiper_engine::limits::{BODIES_BYTES, BODY_TIME, MIB};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::yield_now;
 use tokio::time::{Instant, timeout_at};
 
 use super::{Answer, failure};
@@ -39,7 +41,8 @@ pub(crate) struct RequestBody {
     /// Most bytes that are taken, read or discarded.
     limit: u64,
     taken: u64,
-    deadline: Instant,
+    /// Known when it is first asked for.
+    deadline: Option<Instant>,
     /// The client waits for `100 Continue` before it sends anything.
     waits: bool,
 }
@@ -71,10 +74,16 @@ impl RequestBody {
         headers: &HeaderMap,
         limit: u64,
     ) -> Self {
-        let waits = headers.contains_key(EXPECT);
-        let deadline = Instant::now() + BODY_TIME;
-        let held = None;
-        Self { incoming, memory, held, limit, taken: 0, deadline, waits }
+        let waits = !incoming.is_end_stream() && headers.contains_key(EXPECT);
+        Self {
+            incoming,
+            memory,
+            held: None,
+            limit,
+            taken: 0,
+            deadline: None,
+            waits,
+        }
     }
 
     /// The whole body.
@@ -85,20 +94,34 @@ impl RequestBody {
         }
         self.hold_memory().await?;
         self.waits = false;
-        let mut whole = BytesMut::new();
-        while let Some(chunk) = self.chunk(self.deadline).await? {
-            if self.taken > self.limit {
-                return Err(BodyError::TooLarge { limit: self.limit });
-            }
-            whole.extend_from_slice(&chunk);
+        let first = self.piece().await?.unwrap_or_default();
+        if self.incoming.is_end_stream() {
+            return Ok(first);
+        }
+        let mut whole = BytesMut::from(first);
+        while let Some(piece) = self.piece().await? {
+            whole.extend_from_slice(&piece);
         }
         Ok(whole.freeze())
+    }
+
+    /// The next piece, unless it is more than the body may have.
+    async fn piece(&mut self) -> Result<Option<Bytes>, BodyError> {
+        let deadline = self.deadline();
+        let piece = self.chunk(deadline).await?;
+        if self.taken > self.limit {
+            return Err(BodyError::TooLarge { limit: self.limit });
+        }
+        Ok(piece)
     }
 
     /// Takes what the client is still sending, up to the limit, so that it
     /// comes to read its answer. Says whether the connection can go on.
     pub(crate) async fn discard(&mut self) -> bool {
-        let deadline = self.deadline.min(Instant::now() + DISCARD_TIME);
+        if self.incoming.is_end_stream() {
+            return true;
+        }
+        let deadline = self.deadline().min(Instant::now() + DISCARD_TIME);
         while !self.incoming.is_end_stream() {
             if self.waits || self.taken > self.limit {
                 return false;
@@ -122,9 +145,13 @@ impl RequestBody {
         let units = u32::try_from(most.div_ceil(UNIT_BYTES));
         let semaphore = Arc::clone(&self.memory.0);
         let permit = semaphore.acquire_many_owned(units.unwrap_or(u32::MAX));
-        let permit = timeout_at(self.deadline, permit).await;
+        let permit = timeout_at(self.deadline(), permit).await;
         self.held = permit.map_err(|_| BodyError::Busy)?.ok();
         Ok(())
+    }
+
+    fn deadline(&mut self) -> Instant {
+        *self.deadline.get_or_insert_with(|| Instant::now() + BODY_TIME)
     }
 
     /// The next piece; trailers are passed over.
@@ -133,7 +160,14 @@ impl RequestBody {
         deadline: Instant,
     ) -> Result<Option<Bytes>, BodyError> {
         loop {
-            let frame = timeout_at(deadline, self.incoming.frame()).await;
+            let mut frame = pin!(self.incoming.frame());
+            let frame = tokio::select! {
+                biased;
+                frame = &mut frame => Ok(frame),
+                // hyper hands a piece over only once it was asked for: the
+                // first wait is never worth a timer.
+                () = yield_now() => timeout_at(deadline, frame).await,
+            };
             let Some(frame) = frame.map_err(|_| BodyError::TooSlow)? else {
                 return Ok(None);
             };

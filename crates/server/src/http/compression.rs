@@ -1,6 +1,7 @@
 //! Compression of answers, where the client takes it.
 
 use std::convert::Infallible;
+use std::pin::Pin;
 
 use http::header::ACCEPT_ENCODING;
 use http::{HeaderMap, HeaderValue, Request, Response};
@@ -10,8 +11,8 @@ use tower_http::compression::{Compression, CompressionBody};
 
 use super::{Answer, Body};
 
-/// A body, compressed or as it was.
-pub(crate) type Encoded = Either<Body, CompressionBody<Body>>;
+/// A body, compressed or as it was. Boxed, since an answer is moved about.
+pub(crate) type Encoded = Either<Body, Pin<Box<CompressionBody<Body>>>>;
 
 /// The answer in the encoding that `headers` ask for, with `Vary`.
 pub(crate) async fn compressed(
@@ -29,5 +30,5 @@ pub(crate) async fn compressed(
         async move { Ok::<_, Infallible>(answer) }
     });
     let Ok(encoded) = Compression::new(inner).oneshot(request).await;
-    encoded.map(Either::Right)
+    encoded.map(|body| Either::Right(Box::pin(body)))
 }

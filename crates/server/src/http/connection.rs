@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use http::header::{CONNECTION, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{HeaderValue, Request, Response};
+use http_body::Body as _;
 use http_body_util::Either;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use sandpiper_engine::limits::{HEAD_BYTES, HEAD_TIME};
+use hyper_util::rt::TokioIo;
+use sandpiper_engine::limits::HEAD_BYTES;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
@@ -79,17 +80,13 @@ pub(crate) async fn serve<R: Routes>(
     let link = Arc::new(link);
     let unread = AtomicBool::new(false);
     let service = service_fn(|request: Request<Incoming>| {
-        let (head, incoming) = request.into_parts();
-        let limit = routes.body_limit(&decoded_path(head.uri.path()));
-        let memory = memory.clone();
-        let body = RequestBody::new(incoming, memory, &head.headers, limit);
-        respond(&*routes, &link, peer, &unread, head, body)
+        respond(&*routes, &link, peer, &unread, memory.clone(), request)
     });
     let io = TokioIo::new(Socket::new(Arc::clone(&link)));
     let mut connection = pin!(
         http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIME)
+            // hyper would make a timer for each head: Patience has one.
+            .header_read_timeout(None)
             .max_header_size(HEAD_BYTES)
             .max_buf_size(HEAD_BYTES)
             // A client that closed its writing half still wants its answer;
@@ -98,6 +95,8 @@ pub(crate) async fn serve<R: Routes>(
             .serve_connection(io, service)
     );
     let ended = tokio::select! {
+        // What comes first here is what is woken.
+        biased;
         ended = connection.as_mut() => ended,
         () = patience.ended() => return,
         () = stopped(&mut stop) => {
@@ -127,16 +126,20 @@ async fn respond<R: Routes>(
     link: &Link,
     peer: IpAddr,
     unread: &AtomicBool,
-    head: Parts,
-    mut body: RequestBody,
+    memory: BodyMemory,
+    request: Request<Incoming>,
 ) -> Result<Response<Encoded>, ClientGone> {
     link.begin_request().await;
+    let (head, incoming) = request.into_parts();
     let path = decoded_path(head.uri.path());
+    let limit = routes.body_limit(&path);
+    // Behind a body in chunks no head is looked for: see `Heads`.
+    let in_chunks = !incoming.is_end_stream()
+        && head.headers.contains_key(TRANSFER_ENCODING);
+    let mut body = RequestBody::new(incoming, memory, &head.headers, limit);
     let exchange =
         Exchange { head: &head, path: &path, body: &mut body, peer, link };
     let mut answer = routes.answer(exchange).await?;
-    // Behind a body in chunks no head is looked for: see `Heads`.
-    let in_chunks = head.headers.contains_key(TRANSFER_ENCODING);
     if !body.discard().await || in_chunks {
         let close = HeaderValue::from_static("close");
         answer.headers_mut().insert(CONNECTION, close);
@@ -144,7 +147,8 @@ async fn respond<R: Routes>(
     }
     link.begin_answer(answer.body().remaining());
     if routes.is_compressed(&path) {
-        Ok(compressed(&head.headers, answer).await)
+        // Few answers are, and the others need not carry its state along.
+        Ok(Box::pin(compressed(&head.headers, answer)).await)
     } else {
         Ok(answer.map(Either::Left))
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 use sandpiper_engine::limits::HEAD_TIME;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 /// Connections of one client that may wait for a place of its share. Further
 /// ones are closed at once: who opens so many reads no answer.
@@ -218,13 +218,27 @@ impl Patience {
         *self.since() = None;
     }
 
-    /// Resolves when the connection is to end, for it only waits.
+    /// Resolves when the connection is to end: it only waits and its place is
+    /// needed, or it has waited for too long.
     pub(crate) async fn ended(&self) {
         loop {
-            self.end.notified().await;
-            // A request may have come since the choice was made.
-            if self.since().is_some() {
-                return;
+            let since = *self.since();
+            let end = since.unwrap_or_else(Instant::now) + HEAD_TIME;
+            // A request may have come meanwhile, and another wait begun.
+            tokio::select! {
+                biased;
+                () = self.end.notified() => {
+                    if self.since().is_some() {
+                        return;
+                    }
+                }
+                () = sleep_until(end) => {
+                    let now = Instant::now();
+                    let is_over = |since| since + HEAD_TIME <= now;
+                    if self.since().is_some_and(is_over) {
+                        return;
+                    }
+                }
             }
         }
     }

@@ -77,7 +77,8 @@ pub(crate) struct Link {
 /// How long an answer may take.
 #[derive(Clone, Copy, Debug)]
 struct Sending {
-    begun: Instant,
+    /// When the client first did not take all that there was.
+    begun: Option<Instant>,
     bytes: u64,
 }
 
@@ -99,7 +100,7 @@ impl Link {
         patience: Arc<Patience>,
         memory: AnswerMemory,
     ) -> Self {
-        let answer = Sending { begun: Instant::now(), bytes: 0 };
+        let answer = Sending { begun: None, bytes: 0 };
         Self {
             stream,
             flushed: AtomicBool::new(true),
@@ -145,11 +146,11 @@ impl Link {
         let _ = reset.await;
     }
 
-    /// Starts the clock for an answer of this many bytes.
+    /// An answer of this many bytes is about to be sent.
     pub(crate) fn begin_answer(&self, bytes: u64) {
         let mut answer =
             self.answer.lock().unwrap_or_else(PoisonError::into_inner);
-        *answer = Sending { begun: Instant::now(), bytes };
+        *answer = Sending { begun: None, bytes };
         // Before anything of the answer can be flushed.
         self.flushed.store(false, Ordering::Relaxed);
         self.busy.store(false, Ordering::Relaxed);
@@ -211,11 +212,29 @@ impl Link {
         }
     }
 
+    /// Reads once. Where there was less than there is room for, nothing more
+    /// is there: the socket counts as not readable, so that nobody has to ask
+    /// the kernel for that.
+    fn receive(&self, buffer: &mut ReadBuf<'_>) -> io::Result<()> {
+        let mut received = None;
+        let readable = self.stream.try_io(Interest::READABLE, || {
+            let room = buffer.remaining();
+            let count = self.stream.try_read_buf(buffer)?;
+            received = Some(());
+            if (1..room).contains(&count) {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            Ok(())
+        });
+        received.map_or(readable, Ok)
+    }
+
     /// When the answer must have been taken.
     fn deadline(&self) -> Instant {
-        let answer =
-            *self.answer.lock().unwrap_or_else(PoisonError::into_inner);
-        let Sending { begun, bytes } = answer;
+        let mut answer =
+            self.answer.lock().unwrap_or_else(PoisonError::into_inner);
+        let Sending { begun, bytes } = &mut *answer;
+        let (begun, bytes) = (*begun.get_or_insert_with(Instant::now), *bytes);
         if bytes > SMALL_ANSWER_BYTES && self.memory.is_crowded() {
             let seconds = Duration::from_secs(bytes / CROWDED_RATE);
             return begun + CROWDED_TIME + seconds;
@@ -284,21 +303,20 @@ impl AsyncRead for Socket {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let stream = &this.link.stream;
+        let before = buffer.filled().len();
         loop {
-            if stream.poll_read_ready(cx)?.is_pending() {
+            if this.link.stream.poll_read_ready(cx)?.is_pending() {
                 this.turn = 0;
                 return Poll::Pending;
             }
-            let free = buffer.initialize_unfilled();
-            match stream.try_read(free) {
+            match this.link.receive(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 result => {
-                    let count = result?;
-                    this.heads.read(&mut free[..count]);
-                    this.turn += count;
+                    result?;
+                    let received = &mut buffer.filled_mut()[before..];
+                    this.turn += received.len();
+                    this.heads.read(received);
                     this.link.fresh.store(true, Ordering::Relaxed);
-                    buffer.advance(count);
                     return Poll::Ready(Ok(()));
                 }
             }

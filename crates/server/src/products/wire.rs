@@ -48,6 +48,16 @@ impl<'de> Deserialize<'de> for ProductFields {
     }
 }
 
+/// A key of the object.
+#[derive(serde::Deserialize)]
+#[serde(field_identifier, rename_all = "lowercase")]
+enum Key {
+    Name,
+    Price,
+    #[serde(other)]
+    Other,
+}
+
 /// Written by hand since a derived one refuses a key that comes twice.
 struct FieldsVisitor;
 
@@ -70,17 +80,17 @@ impl<'de> Visitor<'de> for FieldsVisitor {
         mut map: A,
     ) -> Result<Self::Value, A::Error> {
         let mut fields = ProductFields::default();
-        while let Some(key) = map.next_key::<String>()? {
-            match key.as_str() {
-                "name" => {
+        while let Some(key) = map.next_key()? {
+            match key {
+                Key::Name => {
                     let name: Option<String> = map.next_value()?;
                     fields.name = name.unwrap_or_default();
                 }
-                "price" => {
+                Key::Price => {
                     let price: Option<f64> = map.next_value()?;
                     fields.price = price.unwrap_or_default();
                 }
-                _ => {
+                Key::Other => {
                     map.next_value::<IgnoredAny>()?;
                 }
             }
