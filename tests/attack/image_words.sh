@@ -4,7 +4,7 @@
 # mysql_server OPTION...
 mysql_server() {
     # The launcher's own server refuses to be root's, and leaves the data.
-    /opt/sandpiper/mysql /dev/null >/dev/null 2>&1 || true
+    /opt/sandpiper/mysql 3</dev/null >/dev/null 2>&1 || true
     mysqld --defaults-file=/opt/sandpiper/mysqld.cnf --user=root "$@" 2>/tmp/log &
     until mysql_client --execute='DO 0' </dev/null 2>/dev/null; do
         kill -0 $! || { cat /tmp/log; return 1; }

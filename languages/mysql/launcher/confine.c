@@ -35,7 +35,7 @@ static void allow(int rules, const char *path, uint64_t rights) {
     close(file);
 }
 
-static void confine_files(const char *program) {
+static void confine_files(const char *program, const char *library) {
     struct landlock_ruleset_attr attributes = {.handled_access_fs = HANDLED};
     // The first member alone: the size that every version takes.
     size_t size = sizeof attributes.handled_access_fs;
@@ -45,6 +45,7 @@ static void confine_files(const char *program) {
         return;
     allow(rules, ".", READ);
     allow(rules, program, RUN);
+    allow(rules, library, LANDLOCK_ACCESS_FS_READ_FILE);
     // The dynamic linker is a program of its own.
     allow(rules, "/lib64/ld-linux-x86-64.so.2", RUN);
     allow(rules, "/lib/ld-linux-aarch64.so.1", RUN);
@@ -55,10 +56,10 @@ static void confine_files(const char *program) {
     close(rules);
 }
 
-void confine(const char *program) {
+void confine(const char *program, const char *library) {
     // Landlock asks for it, or for root.
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    confine_files(program);
+    confine_files(program, library);
     const struct rlimit none = {0, 0};
     setrlimit(RLIMIT_NPROC, &none);
 }

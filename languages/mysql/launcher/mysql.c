@@ -1,13 +1,15 @@
 // Runs SQL statements as `mysql --table < ENTRY` does, on a MySQL server that
 // is started for this run alone.
 //
-// usage: mysql ENTRY
+// usage: mysql 3<>GATE
 //
-// Runs in the folder of the submission. prepare() brings the server to the
-// point where it accepts connections; submit() runs the client.
+// Runs in the folder of the submission. start_server() brings the server to the
+// point where it accepts connections; then this process becomes the client,
+// which connects and waits at the gate (submission.c).
 
 #define _GNU_SOURCE
 #include "confine.h"
+#include "gate.h"
 #include "template.h"
 
 #include <errno.h>
@@ -26,6 +28,7 @@
 #define INSTALLED "/opt/sandpiper/"
 #define SERVER "/usr/sbin/mysqld"
 #define CLIENT "/usr/bin/mysql"
+#define SUBMISSION INSTALLED "submission.so"
 // Named in mysqld.cnf, too.
 #define FOLDER "/tmp/mysql"
 #define DATA FOLDER "/data"
@@ -101,7 +104,7 @@ static void wait_until_ready(int ready, pid_t server) {
     close(ended);
 }
 
-static void prepare(void) {
+static void start_server(void) {
     if (mkdir(FOLDER, S_IRWXU) != 0 || mkdir(DATA, S_IRWXU) != 0)
         fail("no folder");
     if (!template_unpack(INSTALLED "template", DATA)) {
@@ -120,8 +123,9 @@ static void prepare(void) {
     unlink(READY);
 }
 
-static _Noreturn void run_client(int entry) {
-    dup2(entry, STDIN_FILENO);
+// The gate goes with it.
+static _Noreturn void become_client(void) {
+    fcntl(GATE, F_SETFD, 0);
     char *arguments[] = {
         "mysql", "--no-defaults", "--no-login-paths", "--protocol=socket",
         "--socket=" SOCKET, "--user=sandbox", "--database=sandbox",
@@ -135,27 +139,16 @@ static _Noreturn void run_client(int entry) {
         "--commands", "--system-command=OFF",
         // LOAD DATA LOCAL reads the submission's files, and no others.
         "--load-data-local-dir=.", NULL};
-    char *environment[] = {"LC_ALL=C.UTF-8", "TZ=UTC", NULL};
-    confine(CLIENT);
+    char *environment[] = {"LC_ALL=C.UTF-8", "TZ=UTC",
+                           "LD_PRELOAD=" SUBMISSION, NULL};
+    confine(CLIENT, SUBMISSION);
     execve(CLIENT, arguments, environment);
     perror("The MySQL client did not start");
     exit(EXIT_FAILURE);
 }
 
-static _Noreturn void submit(const char *path) {
-    int entry = open(path, O_RDONLY | O_CLOEXEC);
-    if (entry < 0) {
-        perror(path);
-        exit(EXIT_FAILURE);
-    }
-    run_client(entry);
-}
-
-int main(int count, char **arguments) {
-    if (count != 2) {
-        fputs("usage: mysql ENTRY\n", stderr);
-        return EXIT_FAILURE;
-    }
-    prepare();
-    submit(arguments[1]);
+int main(void) {
+    keep_gate();
+    start_server();
+    become_client();
 }
