@@ -57,5 +57,9 @@ mkfifo log
 mongod --dbpath data --bind_ip 127.0.0.1 >log &
 server=$!
 trap 'kill "$server" 2>/dev/null' EXIT
-(cd box && node --no-warnings --stack-size=6000 --max-old-space-size=1048576 \
-    /opt/sandpiper/mongosh/load.js 0 ../rehearsal.js --compile) <log >output
+(
+    cd box
+    printf ../rehearsal.js | node --no-warnings --stack-size=6000 \
+        --max-old-space-size=1048576 --no-memory-reducer \
+        /opt/sandpiper/mongosh/load.js 5 4 --compile 3<&0 4>/dev/null
+) 5<log >output

@@ -25,5 +25,6 @@ mongosh_with() {
     mkdir /tmp/data
     mkfifo /tmp/log
     mongod --dbpath /tmp/data --bind_ip 127.0.0.1 "$@" >/tmp/log &
-    node --no-warnings /opt/sandpiper/mongosh/load.js 0 "$entry" </tmp/log
+    printf %s "$entry" | node --no-warnings /opt/sandpiper/mongosh/load.js \
+        5 4 3<&0 4>/dev/null 5</tmp/log
 }

@@ -1,10 +1,11 @@
 // Loads the shell from its bundle with the code that V8 compiled when the image
-// was built, and runs a script.
+// was built, and runs the script that comes through the gate.
 //
-// usage: load.js LOG ENTRY [--compile]
+// usage: load.js LOG CODE [--compile] 3<>GATE
 //
-// LOG is the descriptor of the server's log. With --compile the code that the
-// script made V8 compile is written down in the end.
+// LOG is the descriptor of the server's log, CODE the one that the exit code is
+// written to. With --compile the code that the script made V8 compile is kept
+// in the end.
 'use strict';
 
 const fs = require('node:fs');
@@ -30,13 +31,10 @@ function load(isCompiling) {
   return module.exports;
 }
 
-async function main([log, entry, option]) {
+async function main([log, code, option]) {
   // Else what waits in a pipe that is not read at once is lost at the end.
   for (const { _handle } of [process.stdout, process.stderr]) _handle?.setBlocking?.(true);
-  const { prepare, submit } = load(option === '--compile');
-  // What a script sees that asks for its arguments.
-  process.argv = [process.argv[0], entry];
-  await submit(await prepare(Number(log)), entry);
+  await load(option === '--compile').run(log, code);
 }
 
 main(process.argv.slice(2)).catch((error) => {

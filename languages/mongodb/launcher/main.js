@@ -4,6 +4,8 @@
 
 const fs = require('node:fs');
 const net = require('node:net');
+const { Gate } = require('./gate');
+const { rehearse } = require('./rehearse');
 const { statements } = require('./statements');
 const { Shell } = require('./shell');
 const { Trace } = require('./trace');
@@ -11,15 +13,43 @@ const { Trace } = require('./trace');
 const READY = '"Waiting for connections"';
 
 /**
- * Everything that needs no submission.
- * @param {number} log descriptor of the server's log
+ * Prepares, waits at the gate, and runs what comes through it.
+ * @param {string} log descriptor of the server's log
+ * @param {string} code descriptor that the exit code is written to
  */
-async function prepare(log) {
+async function run(log, code) {
+  const gate = new Gate();
+  exitByTelling(own(code, 'w'));
   const trace = new Trace(process.cwd());
   const shell = new Shell(trace);
-  await serverIsReady(log);
+  const server = await serverIsReady(own(log, 'r'));
   await shell.connect();
-  return { shell, trace };
+  if (!await gate.isOpen()) rehearse(shell);
+  const fail = () => process.exit(1);
+  server.once('end', fail);
+  const entry = await gate.pass();
+  server.off('end', fail);
+  await submit({ shell, trace }, entry);
+}
+
+/** The same file under a descriptor that child processes do not inherit. */
+function own(descriptor, flags) {
+  const opened = fs.openSync(`/proc/self/fd/${descriptor}`, flags);
+  fs.closeSync(Number(descriptor));
+  return opened;
+}
+
+/** The run is over when its exit code is told: who reads that ends the rest. */
+function exitByTelling(descriptor) {
+  const { reallyExit } = process;
+  process.reallyExit = (code) => {
+    try {
+      fs.writeSync(descriptor, Buffer.of(code));
+    } catch {
+      // The script has closed it.
+    }
+    reallyExit.call(process, code);
+  };
 }
 
 /** Waits for the server; goes on reading its log, so that it never blocks. */
@@ -31,7 +61,7 @@ function serverIsReady(log) {
       text += chunk;
       if (!text.includes(READY)) return;
       stream.off('data', read).resume().unref();
-      resolve();
+      resolve(stream);
     };
     stream.on('data', read).once('end', () => {
       reject(new Error(`the MongoDB server did not start:\n${text}`));
@@ -40,6 +70,8 @@ function serverIsReady(log) {
 }
 
 async function submit({ shell, trace }, entry) {
+  // What a script sees that asks for its arguments.
+  process.argv = [process.argv[0], entry];
   trace.install();
   // Node's own would print its stack and the shell's.
   process.abort = () => process.kill(process.pid, 'SIGABRT');
@@ -75,4 +107,4 @@ function end(shell, error, place) {
   process.exit(1);
 }
 
-module.exports = { prepare, submit };
+module.exports = { run };

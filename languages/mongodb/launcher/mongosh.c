@@ -1,15 +1,19 @@
-// Starts the box's own MongoDB server, and becomes the shell in front of it.
-// The two start at the same time.
+// Starts the box's own MongoDB server and the shell in front of it, at the same
+// time, and ends as the shell does.
 //
-// usage: mongosh ENTRY
+// usage: mongosh 3<>GATE
 
 #define _GNU_SOURCE
+#include "gate.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define NODE "/opt/sandpiper/node"
@@ -21,6 +25,9 @@
 // In MiB, more than any box has: the box ends what takes too much, and V8 has
 // no words of its own. build.sh has the same.
 #define HEAP "--max-old-space-size=1048576"
+// A shell that waits would lose a third of what preparing has brought when V8
+// gives memory back. build.sh has the same.
+#define KEEP "--no-memory-reducer"
 // Beside the submission's own files, and out of its sight.
 #define DATA "/dev/shm/mongodb"
 
@@ -75,21 +82,56 @@ static int start_server(void) {
         fail("start the MongoDB server");
     if (child == 0)
         become_server(log[1]);
-    if (fcntl(log[0], F_SETFD, 0) != 0)
-        fail("read the server's log");
+    close(log[1]);
     return log[0];
 }
 
-int main(int argc, char **argv) {
-    if (argc != 2) {
-        fputs("usage: mongosh ENTRY\n", stderr);
-        return 2;
-    }
-    char log[12];
-    snprintf(log, sizeof log, "%d", start_server());
+// The shell passes the gate, reads the log and tells its exit code.
+static void become_shell(int log, int code) {
+    char log_number[12], code_number[12];
+    snprintf(log_number, sizeof log_number, "%d", log);
+    snprintf(code_number, sizeof code_number, "%d", code);
+    const int kept[] = {GATE, log, code};
+    for (size_t at = 0; at < sizeof kept / sizeof *kept; at++)
+        if (fcntl(kept[at], F_SETFD, 0) != 0)
+            fail("hand over a descriptor");
     char *arguments[] = {
-        "node", "--no-warnings", STACK, HEAP, LOADER, log, argv[1], NULL,
+        "node", "--no-warnings", STACK,       HEAP, KEEP,
+        LOADER, log_number,      code_number, NULL,
     };
     execv(NODE, arguments);
     fail("start the shell");
+}
+
+// Ends as the shell has ended that told no exit code.
+static _Noreturn void end_as(pid_t shell) {
+    int status;
+    if (waitpid(shell, &status, 0) != shell)
+        fail("wait for the shell");
+    if (WIFSIGNALED(status)) {
+        signal(WTERMSIG(status), SIG_DFL);
+        raise(WTERMSIG(status));
+    }
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE);
+}
+
+int main(void) {
+    keep_gate();
+    int log = start_server();
+    int codes[2];
+    if (pipe2(codes, O_CLOEXEC) != 0)
+        fail("prepare the shell");
+    pid_t shell = fork();
+    if (shell < 0)
+        fail("start the shell");
+    if (shell == 0)
+        become_shell(log, codes[1]);
+    close(GATE);
+    close(log);
+    close(codes[1]);
+    // The shell is not waited for: V8 takes 10 ms to put its heap away.
+    unsigned char code;
+    if (read(codes[0], &code, 1) == 1)
+        _exit(code);
+    end_as(shell);
 }

@@ -107,6 +107,14 @@ class Shell {
     return this.repl.loadExternalCode(text, name);
   }
 
+  /** The code that is run for a part of a file. */
+  rewritten({ text, line, column }) {
+    this.start = { startLine: line, startColumn: column };
+    const code = this.state().shellEvaluator.asyncWriter.process(text);
+    this.start = {};
+    return code;
+  }
+
   /** What the prompt would print for a value; nothing for undefined. */
   printed(value) {
     return value === undefined ? '' : this.repl.writer(value);
