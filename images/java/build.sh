@@ -12,6 +12,9 @@ jar --create --file /opt/sandpiper/compiler.jar -C classes .
 # A cache holds the time of the archive, which must be one that packing the
 # image does not change.
 touch --date=2000-01-01 /opt/sandpiper/compiler.jar
+# What the compiler practises with.
+mkdir /opt/sandpiper/samples
+cp training/*.java samples/*.java /opt/sandpiper/samples
 
 # A launcher that records takes the place of the real one, with an empty class
 # path: a cache whose class path holds folders fits only where they are empty.
@@ -22,12 +25,15 @@ launcher -o record -DPROGRAM_CLASS_PATH='""' \
 # programs more than it saves.
 export JAVA_TOOL_OPTIONS="-XX:+UnlockDiagnosticVMOptions -XX:-AOTRecordTraining"
 mkdir /artifacts
-(cd training && ../record compile Training.java)
-(cd /artifacts && echo line | /build/record run >/build/output 2>&1)
+# A file stands for the gate. It is never found open, so that the compiler
+# practises and a cache holds what it needs for that.
+printf Training.java >entry
+(cd training && ../record compile 3<../entry)
+(cd /artifacts && echo line | /build/record run 3</build/entry) >output 2>&1
 rm /artifacts/*.class
 
 # A JVM that must use its cache fails where that does not fit.
 JAVA_TOOL_OPTIONS=-XX:AOTMode=on
-(cd training && /opt/sandpiper/java compile Training.java)
-(cd training && echo line | /opt/sandpiper/java run >/build/output 2>&1)
+(cd training && /opt/sandpiper/java compile 3<../entry)
+(cd training && echo line | /opt/sandpiper/java run 3<../entry) >output 2>&1
 rm -r /artifacts

@@ -1,11 +1,11 @@
 // Compiles a Java submission, or runs one that was compiled, as `javac` and
 // `java` would, with no frame or message of its own.
 //
-// usage: java compile ENTRY
+// usage: java compile
 //        java run
 //
-// Runs in the folder of the submission. What is compiled, and the name of the
-// class to start, go to /artifacts.
+// The entry file comes through the gate. Runs in the folder of the submission.
+// What is compiled, and the name of the class to start, go to /artifacts.
 //
 // Each is a pair: prepare_*() brings its JVM to the point where only the
 // submission is missing; submit_*() compiles it, or runs it.
@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gate.h"
 #include "jvm.h"
 
 #define COMPILER "sandpiper/Compiler"
@@ -39,7 +40,7 @@
 
 static struct {
     jclass class;
-    jmethodID submit;
+    jmethodID practise, submit;
 } compiler;
 
 static struct {
@@ -54,9 +55,15 @@ static bool prepare_compiler(JNIEnv *env) {
     if (compiler.class == NULL)
         return false;
     // Initialises the class, and with it javac and its file manager.
+    compiler.practise =
+        (*env)->GetStaticMethodID(env, compiler.class, "practise", "(I)Z");
     compiler.submit =
         (*env)->GetStaticMethodID(env, compiler.class, "submit", "([B)I");
-    return compiler.submit != NULL;
+    bool is_more = !(*env)->ExceptionCheck(env);
+    for (int step = 0; is_more && !gate_is_open(); step++)
+        is_more = (*env)->CallStaticBooleanMethod(env, compiler.class,
+                                                  compiler.practise, step);
+    return !(*env)->ExceptionCheck(env);
 }
 
 static int submit_compiler(JNIEnv *env, const char *entry) {
@@ -126,8 +133,8 @@ static void call_main(JNIEnv *env, jclass main_class) {
         (*env)->CallVoidMethod(env, object, method, program.arguments);
 }
 
-static int submit_program(JNIEnv *env, const char *unused) {
-    (void)unused;
+static int submit_program(JNIEnv *env, const char *entry) {
+    (void)entry;
     jstring name = main_class_name(env);
     if (name == NULL)
         return EXIT_FAILURE;
@@ -159,10 +166,10 @@ static const struct jvm program_jvm = {
 };
 
 int main(int argc, char **argv) {
-    if (argc == 3 && strcmp(argv[1], "compile") == 0)
-        return run_jvm(&compiler_jvm, argv[2]);
+    if (argc == 2 && strcmp(argv[1], "compile") == 0)
+        return run_jvm(&compiler_jvm);
     if (argc == 2 && strcmp(argv[1], "run") == 0)
-        return run_jvm(&program_jvm, NULL);
-    fputs("usage: java compile ENTRY\n       java run\n", stderr);
+        return run_jvm(&program_jvm);
+    fputs("usage: java compile\n       java run\n", stderr);
     return 2;
 }

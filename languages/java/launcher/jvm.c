@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "gate.h"
+
 // Removed from the environment that the program sees.
 #define MEMORY_VARIABLE "BOX_MEMORY_MIB"
 #define DEFAULT_MEMORY_MIB 512
@@ -30,7 +32,6 @@ struct options {
 
 struct task {
     const struct jvm *jvm;
-    const char *argument;
     struct options options;
     int status;
 };
@@ -120,7 +121,7 @@ static void *run(void *argument) {
         fail("start a JVM");
     task->status = EXIT_FAILURE;
     if (task->jvm->prepare(env))
-        task->status = task->jvm->submit(env, task->argument);
+        task->status = task->jvm->submit(env, pass_gate());
     if ((*env)->ExceptionCheck(env))
         task->status = EXIT_FAILURE;
     // Hands a pending exception to the thread's handler, which prints it.
@@ -129,10 +130,10 @@ static void *run(void *argument) {
     return NULL;
 }
 
-int run_jvm(const struct jvm *jvm, const char *argument) {
+int run_jvm(const struct jvm *jvm) {
     static struct task task;
+    keep_gate();
     task.jvm = jvm;
-    task.argument = argument;
     add_all(&task.options, jvm);
     // The first thread's stack is the kernel's, and grows as it likes; the JVM
     // finds the end of a stack, and so a StackOverflowError, on others only.

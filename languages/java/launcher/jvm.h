@@ -17,10 +17,10 @@ struct jvm {
     // Ends with NULL.
     const char *const *options;
     bool (*prepare)(JNIEnv *env);
-    int (*submit)(JNIEnv *env, const char *argument);
+    int (*submit)(JNIEnv *env, const char *entry);
 };
 
-// Starts the JVM, prepares, submits `argument`, and shuts the JVM down, which
-// waits for the program's threads. Returns the exit status: 1 after an
-// exception, which is printed as the JVM prints uncaught ones.
-int run_jvm(const struct jvm *jvm, const char *argument);
+// Starts the JVM, prepares, submits what comes through the gate, and shuts the
+// JVM down, which waits for the program's threads. Returns the exit status: 1
+// after an exception, which is printed as the JVM prints uncaught ones.
+int run_jvm(const struct jvm *jvm);
