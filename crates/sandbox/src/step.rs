@@ -81,7 +81,7 @@ pub(crate) async fn run(
             return Err(error);
         }
     };
-    // Every process that could write to them is dead.
+    // Every process that could write to them is killed.
     let (stdout, stderr) = streams.finish().await?;
     let over = *overflow.borrow();
     let stop = match stop {

@@ -60,7 +60,8 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// What was written. To be called when no process of the command is left.
+    /// What was written. To be called when every process of the command is
+    /// killed.
     pub(crate) async fn finish(mut self) -> Result<(Vec<u8>, Vec<u8>)> {
         let step = "collect the output";
         self.dead.send_replace(true);

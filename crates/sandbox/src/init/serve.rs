@@ -12,8 +12,9 @@ use rustix::event::{PollFd, PollFlags, poll};
 use super::mounts::{self, Tree};
 use super::programs::{Programs, Waiting, leave_nothing};
 use super::{files, report};
-use crate::error::{Result, SandboxError};
+use crate::error::{During, Result, SandboxError};
 use crate::protocol::{self, Ended, Program, Reply, Request, Run, Setup};
+use crate::sys;
 
 /// Serves until the server closes the socket or is gone. The caller then ends,
 /// and with pid 1 the kernel ends the whole box.
@@ -28,7 +29,9 @@ pub(super) fn serve(
         .map(|&(code, jt, jf, k)| sock_filter { code, jt, jf, k })
         .collect();
     let programs = Programs::new(socket, setup.user_namespace, &seccomp)?;
-    let mut served = Served { programs, setup, tree, waiting: Vec::new() };
+    let waiting = Vec::new();
+    let mut served =
+        Served { programs, setup, tree, waiting, are_dying: false };
     while served.is_asked(socket)? {
         let Some((request, descriptors)) = protocol::receive(socket)? else {
             break;
@@ -48,6 +51,8 @@ struct Served<'a> {
     tree: &'a Tree,
     /// The launchers that wait at their gates, in the order of preparing.
     waiting: Vec<Waiting>,
+    /// Whether what the last program left is killed, but not yet reaped.
+    are_dying: bool,
 }
 
 impl Served<'_> {
@@ -75,6 +80,9 @@ impl Served<'_> {
         request: Request,
         descriptors: Vec<OwnedFd>,
     ) -> Result<Reply> {
+        if self.are_dying {
+            self.leave_nothing()?;
+        }
         match request {
             Request::Setup(_) => {
                 Err(SandboxError::other("setup", "the box already stands"))
@@ -99,7 +107,7 @@ impl Served<'_> {
         let Run { give_up, program, gate, artifacts_writable } = run;
         if give_up > 0 {
             self.waiting.drain(..give_up.min(self.waiting.len()));
-            leave_nothing(&mut self.waiting)?;
+            self.leave_nothing()?;
         }
         if artifacts_writable {
             mounts::cover_artifacts()?;
@@ -122,7 +130,15 @@ impl Served<'_> {
         };
         let status = self.programs.wait_for(&running, &mut self.waiting)?;
         let wall_micros = started.elapsed().as_micros();
-        leave_nothing(&mut self.waiting)?;
+        if artifacts_writable || !self.waiting.is_empty() {
+            self.leave_nothing()?;
+        } else {
+            // From here on nothing of it does anything. The answer need not
+            // wait for the kernel to take its memory back, which is 10 ms
+            // for a database.
+            sys::kill_all().during("kill what the program left")?;
+            self.are_dying = true;
+        }
         if artifacts_writable {
             mounts::uncover_artifacts()?;
         }
@@ -131,6 +147,11 @@ impl Served<'_> {
             wall_micros: u64::try_from(wall_micros).unwrap_or(u64::MAX),
             others_wait: !self.waiting.is_empty(),
         })
+    }
+
+    fn leave_nothing(&mut self) -> Result<()> {
+        self.are_dying = false;
+        leave_nothing(&mut self.waiting)
     }
 
     fn take_prepared(&mut self) -> Result<Waiting> {
