@@ -2,8 +2,6 @@
 // stderr alone, and name the files as they were submitted; readline() shows its
 // prompt.
 //
-// usage: php ENTRY
-//
 // Runs in the folder of the submission. prepare() brings the interpreter to
 // the point where only the submission is missing; submit() runs it.
 
@@ -18,6 +16,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "gate.h"
 #include "names.h"
 
 // What this process is for PHP: messages go to stderr, and php://stdin is the
@@ -218,8 +217,8 @@ static void set_stream(const char *name, const char *address,
     zend_register_constant(&constant);
 }
 
-static int submit(char *entry) {
-    char *arguments[] = {entry, NULL};
+static int submit(const char *entry) {
+    char *arguments[] = {(char *)entry, NULL};
     set_submission_folder();
     FILE *file = fopen(entry, "rb");
     if (file == NULL) {
@@ -230,7 +229,7 @@ static int submit(char *entry) {
     SG(options) |= SAPI_OPTION_NO_CHDIR;
     SG(request_info).argc = 1;
     SG(request_info).argv = arguments;
-    SG(request_info).path_translated = entry;
+    SG(request_info).path_translated = (char *)entry;
     if (php_request_startup() == FAILURE)
         return EXIT_FAILURE;
     CG(skip_shebang) = 1;
@@ -248,11 +247,8 @@ static int submit(char *entry) {
     return EG(exit_status);
 }
 
-int main(int argc, char **argv) {
-    if (argc != 2) {
-        fputs("usage: php ENTRY\n", stderr);
-        return 2;
-    }
+int main(void) {
+    keep_gate();
     prepare();
-    return submit(argv[1]);
+    return submit(pass_gate());
 }
