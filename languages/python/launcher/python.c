@@ -2,8 +2,6 @@
 // tracebacks name the files as they were submitted, and stdout is
 // line-buffered, so that complete lines are there when the run is ended.
 //
-// usage: python ENTRY
-//
 // Runs in the folder of the submission. prepare() brings the interpreter to
 // the point where only the submission is missing; submit() runs it.
 
@@ -16,6 +14,7 @@
 #include <unistd.h>
 
 #include "bootstrap.h"
+#include "gate.h"
 
 #define EXECUTABLE L"/usr/bin/python3"
 // CPython leaves frames of this file out of the tracebacks of failed imports.
@@ -105,34 +104,15 @@ static PyObject *main_names(const char *path) {
     return names;
 }
 
-// The code of the entry file, under its submitted name; NULL with an
-// exception set when it does not compile.
-static PyObject *compile(const char *entry, const char *path) {
+// Runs the entry file under its submitted name; NULL with an exception set when
+// it does not compile, or ends with one.
+static PyObject *run(const char *entry, const char *path, PyObject *names) {
     FILE *file = fopen(path, "rb");
     if (file == NULL) {
         PyErr_SetFromErrnoWithFilename(PyExc_OSError, entry);
         return NULL;
     }
-    PyObject *source = NULL;
-    if (fseek(file, 0, SEEK_END) == 0) {
-        source = checked(PyBytes_FromStringAndSize(NULL, ftell(file)));
-        rewind(file);
-        size_t size = (size_t)PyBytes_GET_SIZE(source);
-        if (fread(PyBytes_AS_STRING(source), 1, size, file) != size)
-            Py_CLEAR(source);
-    }
-    fclose(file);
-    if (source == NULL) {
-        PyErr_SetFromErrnoWithFilename(PyExc_OSError, entry);
-        return NULL;
-    }
-    // The built-in function: unlike Py_CompileString it takes any bytes.
-    PyObject *function =
-        checked(PyDict_GetItemString(PyEval_GetBuiltins(), "compile"));
-    PyObject *code = PyObject_CallFunction(function, "Oss", source, entry,
-                                           "exec");
-    Py_DECREF(source);
-    return code;
+    return PyRun_FileEx(file, entry, Py_file_input, names, names, true);
 }
 
 // Ends as the interpreter does after an interrupt that nobody caught: its
@@ -158,10 +138,7 @@ static int submit(const char *entry) {
 
     int status = EXIT_SUCCESS;
     bool interrupted = false;
-    PyObject *code = compile(entry, path);
-    PyObject *result =
-        code == NULL ? NULL : PyEval_EvalCode(code, names, names);
-    Py_XDECREF(code);
+    PyObject *result = run(entry, path, names);
     if (result == NULL) {
         status = EXIT_FAILURE;
         interrupted = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
@@ -176,11 +153,8 @@ static int submit(const char *entry) {
     return status;
 }
 
-int main(int argc, char **argv) {
-    if (argc != 2) {
-        fputs("usage: python ENTRY\n", stderr);
-        return 2;
-    }
+int main(void) {
+    keep_gate();
     prepare();
-    return submit(argv[1]);
+    return submit(pass_gate());
 }
