@@ -164,6 +164,8 @@ void print_diagnostics(int messages, const struct sources *sources) {
     }
 }
 
-bool mentions_linker(int messages) {
-    return has(map(messages), "\ncollect2: error: ");
+bool mentions_headers(int messages) {
+    struct text all = map(messages);
+    // The second is a proposal where to include one.
+    return has(all, "/usr/") || has(all, "#include <");
 }

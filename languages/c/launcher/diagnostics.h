@@ -9,5 +9,5 @@
 // become the paths that were submitted.
 void print_diagnostics(int messages, const struct sources *sources);
 
-// Whether the messages are the linker's.
-bool mentions_linker(int messages);
+// Whether the messages name a standard header.
+bool mentions_headers(int messages);

@@ -10,11 +10,6 @@
 
 #include "includes.h"
 
-struct names {
-    char **list;
-    size_t count;
-};
-
 static void *checked(void *memory) {
     if (memory == NULL) {
         perror("cannot read the submission");
@@ -89,9 +84,9 @@ static void mark(const char *path, void *context) {
 }
 
 struct sources find_sources(const char *entry, const char *const *extensions) {
-    struct sources sources = {NULL, 0};
+    struct sources sources = {.files = all_files()};
     append(&sources, entry);
-    struct names files = all_files();
+    struct names files = sources.files;
     struct names candidates = {
         checked(calloc(files.count + 1, sizeof *candidates.list)), 0};
     for (size_t i = 0; i < files.count; i++)

@@ -13,9 +13,16 @@ struct source {
     const char *object;
 };
 
+struct names {
+    char **list;
+    size_t count;
+};
+
 struct sources {
     struct source *list;
     size_t count;
+    // Every submitted file, relative to the working directory.
+    struct names files;
 };
 
 // The entry file, then every other file below the working directory that has
