@@ -17,6 +17,10 @@ const PRODUCT = {
   productDocsLink: 'https://www.mongodb.com/docs/mongodb-shell/',
   // Without it each connection looks for the cloud it might be in.
   driverInfo: { name: 'mongosh', version },
+  // A day. Else the number of connections, and of what the server has done,
+  // would tell how long the shell has waited for its script. That the server has
+  // ended is told by its connections.
+  heartbeatFrequencyMS: 24 * 60 * 60 * 1000,
 };
 
 /** What mongosh asks of the program around it; settings live in memory. */
