@@ -1,5 +1,5 @@
 # Builds what makes one document of a page or an application: Node, esbuild, the
-# frameworks as one script each, and a snapshot of the launcher.
+# frameworks as one script each, and the launcher with its snapshots.
 download() {
     pip download --quiet --no-deps --only-binary :all: --require-hashes \
         -r requirements.txt -d wheels || {
@@ -35,11 +35,15 @@ cp "$(find wheels -name LICENSE -path '*dist-info*' | head -n 1)" /usr/share/doc
 export ESBUILD_BINARY_PATH=/opt/sandpiper/esbuild NODE_NO_WARNINGS=1
 NODE_ENV=development node launcher/framework.js
 cp react.js react.json vue.js vue.json /opt/sandpiper/
-"$esbuild" launcher/main.js --bundle --platform=node --format=cjs --outfile=bundler.cjs \
-    --alias:@vue/compiler-sfc=@vue/compiler-sfc/dist/compiler-sfc.esm-browser.js \
-    --alias:esbuild=./node_modules/esbuild/lib/main.js --log-level=error
 
 strip -o /opt/sandpiper/node "$node/bin/node"
-# esbuild is started in the folder that the snapshot was made in.
-cd /
-/opt/sandpiper/node --snapshot-blob /opt/sandpiper/bundler --build-snapshot /build/bundler.cjs
+gcc -O2 -s -static -Wall -Wextra -Werror -I. -o /opt/sandpiper/document launcher/document.c
+for name in pages applications; do
+    "$esbuild" "launcher/$name.js" --bundle --platform=node --format=cjs \
+        "--outfile=$name.cjs" --log-level=error \
+        --alias:@vue/compiler-sfc=@vue/compiler-sfc/dist/compiler-sfc.esm-browser.js \
+        --alias:esbuild=./node_modules/esbuild/lib/main.js
+    # esbuild is started in the folder that the snapshot was made in.
+    (cd / && /opt/sandpiper/node --snapshot-blob "/opt/sandpiper/$name.snapshot" \
+        --build-snapshot "/build/$name.cjs")
+done

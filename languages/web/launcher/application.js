@@ -7,6 +7,9 @@ import { NOTHING } from "./map.js";
 import { document } from "./page.js";
 
 const MOUNTING = /^(createRoot|hydrateRoot|createApp|createSSRApp)$/;
+/** Exported, these are values in JavaScript and TypeScript alike. */
+const PLAIN = /^(?!TS)/;
+const TYPE = /^TS(Interface|TypeAlias)Declaration$/;
 const NAMES = { react: "root", vue: "app" };
 
 /** The document of the application that starts with `entry`. */
@@ -46,39 +49,66 @@ async function mounting(bundle, entry) {
   const { name } = bundle.framework;
   if (entry.endsWith(".css")) return entry;
   const isComponent = entry.endsWith(".vue");
-  const names = isComponent ? ["default"] : await bundle.exportsOf(entry);
+  const text = bundle.files.text(entry);
+  const script = isComponent ? null : parsed(entry, text);
+  const names = isComponent ? ["default"] : exported(script) ?? (await bundle.exportsOf(entry));
   const capital = names.filter((one) => /^\p{Lu}/u.test(one));
-  const exported = names.includes("default") ? "default" : capital.length === 1 ? capital[0] : null;
-  const imports = bundle.files.text(entry);
-  if (!isComponent && mountsItself(imports, /\.[mc]?tsx?$/.test(entry))) return entry;
-  if (exported == null) {
-    if (name === "react" && !/^\s*import\b/m.test(imports) || capital.length > 1) {
+  const shown = names.includes("default") ? "default" : capital.length === 1 ? capital[0] : null;
+  if (script && mountsItself(script)) return entry;
+  if (shown == null) {
+    if (name === "react" && !/^\s*import\b/m.test(text) || capital.length > 1) {
       throw new Faults([nothing(bundle, entry)]);
     }
     return entry;
   }
   const code = name === "react" ? REACT : VUE;
-  const contents = code(JSON.stringify(entry), exported) + NOTHING;
+  const contents = code(JSON.stringify(entry), shown) + NOTHING;
   return bundle.add(`${entry}?mount`, { file: null, contents, loader: "js" });
 }
 
-/** Whether a script calls what mounts a component, by its name or as a method. */
-function mountsItself(text, isTyped) {
-  const plugins = isTyped ? ["typescript", "decorators"] : ["decorators"];
-  let isFound = false;
-  const enter = ({ type, callee }) => {
-    isFound ||= type === "CallExpression" && MOUNTING.test((callee.property ?? callee).name);
-  };
+/** The syntax tree of a script, or nothing where it is none that Babel knows. */
+function parsed(path, text) {
+  const [, kind] = /\.[mc]?([jt])sx?$/.exec(path) ?? [];
+  if (!kind) return null;
+  const plugins = kind === "t" ? ["typescript", "decorators"] : ["decorators"];
   const options = (more) => ({ sourceType: "module", plugins: [...plugins, ...more] });
   for (const more of [["jsx"], []]) {
     try {
-      walk(babelParse(text, options(more)), { enter });
-      return isFound;
+      return babelParse(text, options(more));
     } catch {
       // Types in angle brackets are no JSX.
     }
   }
-  return false;
+  return null;
+}
+
+/** The names that a script exports, or nothing where that takes more to tell. */
+function exported(script) {
+  const names = script?.program.body.map((statement) => {
+    const { type, declaration, specifiers, exportKind } = statement;
+    if (!/^(Export|TSExport|TSImport)/.test(type)) return [];
+    if (TYPE.test(declaration?.type)) return [];
+    if (type === "ExportDefaultDeclaration" && PLAIN.test(declaration.type)) return ["default"];
+    if (type !== "ExportNamedDeclaration") return null;
+    // In TypeScript they may name types.
+    if (!declaration && exportKind) return null;
+    if (!declaration) return specifiers.map((one) => one.exported.name ?? one.exported.value);
+    if (declaration.declare || !PLAIN.test(declaration.type)) return null;
+    const declared = declaration.declarations ?? [declaration];
+    return declared.some(({ id }) => !id.name) ? null : declared.map(({ id }) => id.name);
+  });
+  // Without any it may be CommonJS.
+  return names?.includes(null) || names?.flat().length === 0 ? null : names?.flat();
+}
+
+/** Whether a script calls what mounts a component, by its name or as a method. */
+function mountsItself(script) {
+  let isFound = false;
+  const enter = ({ type, callee }) => {
+    isFound ||= type === "CallExpression" && MOUNTING.test((callee.property ?? callee).name);
+  };
+  walk(script, { enter });
+  return isFound;
 }
 
 function nothing(bundle, entry) {
@@ -99,22 +129,3 @@ import { ${name} as shown } from ${entry};
 import { createApp } from "vue";
 createApp(shown).mount("#app");
 `;
-
-/** The page of an entry that may be a page, a script or a stylesheet alone. */
-export function wrapped(files, entry) {
-  const text = files.text(entry);
-  const address = encodeURI(`/${entry}`).replace(/[?#]/g, encodeURIComponent).replaceAll("&", "&amp;");
-  const start = '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n';
-  const around = (head, body) =>
-    [`${entry}.html`, `${start}<title>${title(entry)}</title>\n${head}</head>\n<body>\n${body}</body>\n</html>\n`];
-  if (/\.css$/i.test(entry)) return around(`<link rel="stylesheet" href="${address}">\n`, "");
-  if (/\.svg$/i.test(entry)) return around("", text);
-  if (/\.([mc]?[jt]s|[jt]sx)$/i.test(entry)) {
-    const isModule = /\.(m[jt]s|tsx?|jsx)$/i.test(entry) || /^\s*(import|export)\b(?!\s*\()/m.test(text);
-    const type = isModule ? ' type="module"' : "";
-    return around("", `<script${type} src="${address}"></script>\n`);
-  }
-  return [entry, text];
-}
-
-const title = (entry) => entry.replaceAll("&", "&amp;").replaceAll("<", "&lt;");

@@ -6,7 +6,6 @@ import { Faults, characters, fault, place } from "./faults.js";
 import { NOTHING, comment, origin } from "./map.js";
 import { byAddress, byName, missing, missingPackage } from "./resolve.js";
 import { asScript, dataUrl, isElsewhere } from "./text.js";
-import { componentParts } from "./component.js";
 
 const LOADERS = {
   js: "js", mjs: "js", cjs: "js", jsx: "jsx", ts: "ts", mts: "ts", cts: "ts", tsx: "tsx",
@@ -24,8 +23,6 @@ export async function start() {
   await esbuild.transform("");
 }
 
-export const stop = () => esbuild.stop();
-
 /** One build of a submission. */
 export class Bundle {
   /** Pieces of files that are built as if they were files, by name. */
@@ -34,7 +31,7 @@ export class Bundle {
   imported = new Map();
   #found = [];
 
-  /** `framework` is null, or what the image has of React or Vue. */
+  /** `framework` is null, or what the image has of React or Vue, and builds components. */
   constructor(files, framework, importMap = null) {
     this.files = files;
     this.framework = framework;
@@ -191,7 +188,7 @@ export class Bundle {
 
   #component(path) {
     try {
-      return componentParts(this, path);
+      return this.framework.componentParts(this, path);
     } catch (error) {
       const isDeep = error instanceof RangeError;
       if (!isDeep && !(error instanceof Faults)) throw error;

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { posix } from "node:path";
 import {
-  compileScript, compileStyle, compileTemplate, parse,
+  compileScript, compileStyle, compileTemplate, invalidateTypeCache, parse, parseCache,
 } from "@vue/compiler-sfc";
 import { Faults, fault, place } from "./faults.js";
 import { relative } from "./files.js";
@@ -18,6 +18,12 @@ const ASSETS = {
 /** Adds the parts of the component to the bundle; gives its own code. */
 export function componentParts(bundle, path) {
   return new Component(bundle, path).code();
+}
+
+/** Drops what Vue's compiler keeps of the files: others may have their names. */
+export function forget(files) {
+  parseCache.clear();
+  for (const path of files.paths) invalidateTypeCache(path);
 }
 
 class Component {

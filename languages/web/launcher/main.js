@@ -1,55 +1,61 @@
-// Builds a submission into one HTML document: `bundler LANGUAGE ENTRY`. Start-up
-// is a snapshot of Node with all of this code in it.
-import { readFileSync, writeFileSync } from "node:fs";
+// Builds a submission into a document. Start-up is a snapshot of Node with all of
+// this code in it: one for pages, one for applications.
+import { writeFileSync } from "node:fs";
 import { startupSnapshot } from "node:v8";
-import { Bundle, start, stop } from "./bundle.js";
+import { Bundle, start } from "./bundle.js";
 import { Faults, fault, told } from "./faults.js";
 import { Files } from "./files.js";
-import { application, wrapped } from "./application.js";
-import { document } from "./page.js";
+import { end, gateIsOpen, passGate } from "./gate.js";
+import { rehearse, rehearseApart } from "./rehearsal.js";
 
-const HOME = "/opt/sandpiper";
+/** What is built, for show() of document.c. */
+const DOCUMENT = "/artifacts/document";
 
-/** Brings all to the point where only the submission is missing. */
-async function prepare(language) {
-  const started = start();
-  const framework = language === "web" ? null : {
-    ...JSON.parse(readFileSync(`${HOME}/${language}.json`, "utf8")),
-    code: readFileSync(`${HOME}/${language}.js`, "utf8"),
-  };
-  await started;
-  return framework;
+/**
+ * Makes of this process a snapshot that builds documents. `frameworkOf` gives
+ * what the image has for a language, `build` the document of a bundle.
+ */
+export function makeSnapshot(languages, frameworkOf, build) {
+  // Advice of the compilers is none of the program's.
+  console.warn = console.error = console.log = () => {};
+  startupSnapshot.setDeserializeMainFunction(() => main(process.argv[1], frameworkOf, build));
+  rehearseApart(languages, frameworkOf, build);
 }
 
-/** Builds the submission of the working directory. */
-async function submit(framework, entry) {
-  const files = new Files(process.cwd());
+async function main(language, frameworkOf, build) {
+  const prepared = prepare(language, frameworkOf, build);
+  await prepared.catch(() => {});
+  const entry = passGate();
+  let status = 1;
   try {
-    const bundle = new Bundle(files, framework);
-    const text = framework
-      ? await application(bundle, entry)
-      : await document(bundle, ...wrapped(files, entry));
-    writeFileSync("/artifacts/index.html", text);
-  } catch (error) {
-    if (!(error instanceof Faults)) throw error;
-    writeFileSync(2, told(error.list, files));
-    process.exitCode = 1;
-  }
-}
-
-async function main() {
-  const [, language, entry] = process.argv;
-  try {
-    await submit(await prepare(language), entry);
+    status = await submit(await prepared, entry, build);
   } catch (error) {
     // A fault of ours: it says nothing of the image.
     const message = `the document cannot be built: ${error.message}`;
     writeFileSync(2, told([fault({ file: entry }, message)], { has: () => false }));
-    process.exitCode = 1;
   }
-  stop();
+  end(status);
 }
 
-// Advice of the compilers is none of the program's.
-console.warn = console.error = console.log = () => {};
-startupSnapshot.setDeserializeMainFunction(main);
+/** Brings all to the point where only the submission is missing. */
+async function prepare(language, frameworkOf, build) {
+  await start();
+  const framework = frameworkOf(language);
+  await rehearse(language, framework, build, gateIsOpen);
+  return framework;
+}
+
+/** Builds the submission of the working directory; gives the step's status. */
+async function submit(framework, entry, build) {
+  const files = new Files(process.cwd());
+  try {
+    const { text, frameworkAt } = await build(new Bundle(files, framework), entry);
+    const at = frameworkAt == null ? -1 : Buffer.byteLength(text.slice(0, frameworkAt));
+    writeFileSync(DOCUMENT, `${at}\n${text}`);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof Faults)) throw error;
+    writeFileSync(2, told(error.list, files));
+    return 1;
+  }
+}

@@ -18,7 +18,10 @@ const REFERENCES = {
 const SETS = { img: ["srcset"], source: ["srcset"], link: ["imagesrcset"] };
 const ICONS = /(^|\s)(icon|apple-touch-icon|manifest|preload|mask-icon)(\s|$)/i;
 
-/** The page `file` as a document that needs no other file. */
+/**
+ * The page `file` as a document that needs no other file but the framework's
+ * script: `{text, frameworkAt}`, the latter being where that goes or null.
+ */
 export async function document(bundle, file, text, mount = null, around = []) {
   const page = new Page(bundle, file, text, around);
   page.scripts = new Scripts(page, mount);
@@ -156,7 +159,7 @@ class Page {
         const text = this.files.text(found.path);
         const inner = await document(bundle, found.path, text, null, this.around);
         const { startOffset, endOffset } = node.sourceCodeLocation.attrs.src;
-        const edit = `srcdoc="${asAttribute(inner)}"`;
+        const edit = `srcdoc="${asAttribute(inner.text)}"`;
         this.edits.push({ start: startOffset, end: endOffset, text: edit });
       } catch (error) {
         if (!(error instanceof Faults)) throw error;
@@ -179,11 +182,14 @@ class Page {
   edited() {
     let text = "";
     let at = 0;
+    let frameworkAt = null;
     for (const edit of this.edits.sort((a, b) => a.start - b.start || a.end - b.end)) {
-      text += this.text.slice(at, edit.start) + edit.text;
+      text += this.text.slice(at, edit.start);
+      if (edit.framework) frameworkAt = text.length + edit.framework;
+      text += edit.text;
       at = edit.end;
     }
-    return text + this.text.slice(at);
+    return { text: text + this.text.slice(at), frameworkAt };
   }
 }
 

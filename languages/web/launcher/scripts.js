@@ -165,9 +165,8 @@ export class Scripts {
   #before(outputs) {
     const start = this.#modules[0].node.sourceCodeLocation.startOffset;
     const { edits, head } = this.page;
-    const { framework, imported } = this.page.bundle;
-    if (imported.size > 0) {
-      edits.push({ start, end: start, text: `<script>${framework.code}</script>\n` });
+    if (this.page.bundle.imported.size > 0) {
+      edits.push({ start, end: start, text: "<script></script>\n", framework: "<script>".length });
     }
     const css = outputs.get("modules.css");
     const end = head?.endTag?.startOffset ?? Infinity;
