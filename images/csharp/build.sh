@@ -88,7 +88,7 @@ else
 fi
 
 echo '==> building the launcher'
-sources='compiler.cs generators.cs sources.cs'
+sources='compiler.cs generators.cs references.cs sources.cs'
 if [ -e "$roslyn/csc.dll" ]; then
     for assembly in "$references"/*.dll "$roslyn"/Microsoft.*.dll; do
         echo "-r:$assembly"

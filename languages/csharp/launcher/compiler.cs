@@ -1,5 +1,6 @@
 // Compiles a C# submission with Roslyn: every .cs file of its folder becomes
-// one program. The host, dotnet.c, calls Prepare, then Submit.
+// one program. The host, dotnet.c, calls Prepare, WarmUp where there is time
+// for it, then Submit.
 using System;
 using System.Collections.Generic;
 using System.IO;
@@ -10,7 +11,6 @@ using System.Threading;
 using Microsoft.CodeAnalysis;
 using Microsoft.CodeAnalysis.CSharp;
 using Microsoft.CodeAnalysis.Emit;
-using Microsoft.CodeAnalysis.Text;
 
 namespace Sandpiper;
 
@@ -22,59 +22,20 @@ public static class Compiler
     const int Stack = 4 << 20;
 
     static readonly Version Framework = Environment.Version;
-    static List<MetadataReference> references;
     static CSharpParseOptions parsing;
-    static SyntaxTree implied;
+    // What every program has: the references, and what the SDK adds.
+    static CSharpCompilation common;
 
     // Brings the compiler to the point where only the sources are missing.
     [UnmanagedCallersOnly]
     public static void Prepare(IntPtr folder)
     {
-        references = Directory.GetFiles(Marshal.PtrToStringUTF8(folder), "*.dll")
-            .Select(path => (MetadataReference)MetadataReference.CreateFromFile(path))
-            .ToList();
         parsing = new CSharpParseOptions(LanguageVersion.Latest)
             .WithPreprocessorSymbols(Symbols())
             // A script's #:lines are dotnet's own, not the compiler's.
             .WithFeatures([new("FileBasedProgram", "true")]);
-        implied = CSharpSyntaxTree.ParseText(Implied(), parsing);
-    }
-
-    // Writes the program, or else the errors to stderr. Gives the exit code.
-    [UnmanagedCallersOnly]
-    public static int Submit(IntPtr entry)
-    {
-        string path = Marshal.PtrToStringUTF8(entry);
-        bool compiled = false;
-        var compiling = new Thread(() => compiled = Compile(path), Stack);
-        compiling.Start();
-        compiling.Join();
-        return compiled ? 0 : 1;
-    }
-
-    static bool Compile(string entry)
-    {
-        List<SyntaxTree> trees = Sources.Read(entry, parsing);
-        try
-        {
-            return Emit(trees);
-        }
-        // What the compiler's own guards do not turn into this error.
-        catch (InsufficientExecutionStackException)
-        {
-            Report([Depth.Error(trees)], trees);
-            return false;
-        }
-    }
-
-    static bool Emit(List<SyntaxTree> trees)
-    {
         var options = new CSharpCompilationOptions(
             OutputKind.ConsoleApplication,
-            mainTypeName: EntryPoint.Find(trees),
-            // Optimised code tells other lines than those that failed.
-            optimizationLevel: Sources.WantSpeed(trees[0])
-                ? OptimizationLevel.Release : OptimizationLevel.Debug,
             allowUnsafe: true,
             deterministic: true,
             // Threads of the pool have other stacks.
@@ -82,24 +43,88 @@ public static class Compiler
             // Warnings are not shown; without them the analysis is not made.
             nullableContextOptions: NullableContextOptions.Annotations,
             warningLevel: 0);
-        var compilation = CSharpCompilation.Create(
-            Path.GetFileNameWithoutExtension(Program), [.. trees, implied], references, options);
-        var generated = Generators.Run(compilation, trees, parsing, out var complaints);
-        using var program = new MemoryStream();
-        EmitResult result = generated.Emit(program, options: new EmitOptions(
-            debugInformationFormat: DebugInformationFormat.Embedded));
-        if (result.Success && !complaints.Any(IsError))
+        common = CSharpCompilation.Create(
+            Path.GetFileNameWithoutExtension(Program),
+            [CSharpSyntaxTree.ParseText(Implied(), parsing)],
+            References.Of(Marshal.PtrToStringUTF8(folder)),
+            options);
+    }
+
+    // Compiles each file of the folder for nothing: what the runtime compiles
+    // of the compiler, and what that reads of the references, is there then.
+    [UnmanagedCallersOnly]
+    public static void WarmUp(IntPtr folder)
+    {
+        foreach (string sample in Directory.GetFiles(Marshal.PtrToStringUTF8(folder)))
+            OnItsStack(() => Compile(sample, out _, out _));
+        // Half of the memory is only the samples'.
+        GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
+    }
+
+    // Writes the program, or else the errors to stderr. Gives the exit code.
+    [UnmanagedCallersOnly]
+    public static int Submit(IntPtr entry)
+    {
+        string path = Marshal.PtrToStringUTF8(entry);
+        byte[] program = null;
+        string errors = null;
+        OnItsStack(() => Compile(path, out program, out errors));
+        if (program != null)
         {
-            File.WriteAllBytes(Program, program.ToArray());
-            return true;
+            File.WriteAllBytes(Program, program);
+            return 0;
         }
-        Report(complaints.Concat(result.Diagnostics), trees);
-        return false;
+        using Stream stderr = Console.OpenStandardError();
+        stderr.Write(Encoding.UTF8.GetBytes(errors));
+        return 1;
+    }
+
+    static void OnItsStack(ThreadStart work)
+    {
+        var thread = new Thread(work, Stack);
+        thread.Start();
+        thread.Join();
+    }
+
+    // Gives the program, or else the errors.
+    static void Compile(string entry, out byte[] program, out string errors)
+    {
+        program = null;
+        List<SyntaxTree> trees = Sources.Read(entry, parsing);
+        try
+        {
+            using var image = new MemoryStream();
+            IEnumerable<Diagnostic> complaints = Emit(trees, image, out bool good);
+            program = good ? image.ToArray() : null;
+            errors = good ? null : Text(complaints, trees);
+        }
+        // What the compiler's own guards do not turn into this error.
+        catch (InsufficientExecutionStackException)
+        {
+            errors = Text([Depth.Error(trees)], trees);
+        }
+    }
+
+    static IEnumerable<Diagnostic> Emit(List<SyntaxTree> trees, Stream image, out bool good)
+    {
+        CSharpCompilationOptions options = common.Options
+            .WithMainTypeName(EntryPoint.Find(trees))
+            // Optimised code tells other lines than those that failed.
+            .WithOptimizationLevel(Sources.WantSpeed(trees[0])
+                ? OptimizationLevel.Release : OptimizationLevel.Debug);
+        var compilation = common.RemoveAllSyntaxTrees()
+            .AddSyntaxTrees(trees.Concat(common.SyntaxTrees))
+            .WithOptions(options);
+        var generated = Generators.Run(compilation, trees, parsing, out var complaints);
+        EmitResult result = generated.Emit(image, options: new EmitOptions(
+            debugInformationFormat: DebugInformationFormat.Embedded));
+        good = result.Success && !complaints.Any(IsError);
+        return complaints.Concat(result.Diagnostics);
     }
 
     static bool IsError(Diagnostic diagnostic) => diagnostic.Severity == DiagnosticSeverity.Error;
 
-    static void Report(IEnumerable<Diagnostic> diagnostics, List<SyntaxTree> trees)
+    static string Text(IEnumerable<Diagnostic> diagnostics, List<SyntaxTree> trees)
     {
         var text = new StringBuilder();
         var errors = diagnostics
@@ -110,8 +135,7 @@ public static class Compiler
             .ThenBy(error => error.GetMessage(), StringComparer.Ordinal);
         foreach (Diagnostic error in errors)
             text.Append(CSharpDiagnosticFormatter.Instance.Format(error)).Append('\n');
-        using Stream stderr = Console.OpenStandardError();
-        stderr.Write(Encoding.UTF8.GetBytes(text.ToString()));
+        return text.ToString();
     }
 
     // The symbols that the SDK defines for a console program under `dotnet run`.
