@@ -55,6 +55,7 @@ fn help_lists_every_flag_and_its_variable() {
         "boxes",
         "check-interval",
         "drain-time",
+        "warm-memory",
     ];
     check_flags(&["serve"], &[&serve[..], &SANDBOX, &COMMON].concat());
     let run = ["language", "entry"];
@@ -97,6 +98,7 @@ fn a_wrong_value_is_told_with_a_right_one() {
     check("--compile-rate-limit", "-1", "a whole number from 0");
     check("--products-memory", "much", "512MiB");
     check("--products-memory", "256", "256 B is too little");
+    check("--warm-memory", "256", "256 B is too little");
     check("--frame-ancestors", "*; script-src *", "without `;`");
     check("--queue", "many", "a whole number from 0");
     check("--queue-wait", "soon", "10s, 500ms or 2m");

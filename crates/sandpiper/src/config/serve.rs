@@ -91,7 +91,8 @@ pub(crate) struct ServeArgs {
     /// Memory of boxes that are made ahead of requests, so that programs start
     /// at once; 0: none are [default: a quarter of this machine's, at most
     /// 2 GiB]
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    #[arg(long, value_name = "SIZE",
+        value_parser = values::size_or_none)]
     warm_memory: Option<u64>,
 
     /// How long running requests may go on after SIGTERM or SIGINT

@@ -45,6 +45,11 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
     Ok(size.as_u64())
 }
 
+/// A size, or 0 for none at all.
+pub(super) fn size_or_none(text: &str) -> Result<u64, String> {
+    if text == "0" { Ok(0) } else { size(text) }
+}
+
 /// Memory of a box: less than 16 MiB starts nothing.
 pub(super) fn memory(text: &str) -> Result<u64, String> {
     let bytes = size(text)?;
