@@ -44,8 +44,8 @@ test-vm: images ## the package, the walls and a container, in an emulated Debian
 	@scripts/test-vm $(binary)
 
 bench: images ## measurements against other ways to do the same, and of overload
-	cargo bench --package sandpiper-sandbox --bench sandbox
-	cargo bench --package sandpiper --bench languages
+	@scripts/setup-bench
+	cargo bench --package sandpiper --bench performance
 	cargo bench --package sandpiper --bench overload
 
 SOAK_MINUTES ?= 30

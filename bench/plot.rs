@@ -21,13 +21,13 @@ pub(crate) struct Line<'a> {
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-const WIDTH: u32 = 800;
+pub(crate) const WIDTH: u32 = 800;
 const PANEL_HEIGHT: u32 = 230;
 /// What is black on white, and white on black.
-const INK: RGBColor = RGBColor(0x1f, 0x23, 0x28);
-const GRID: RGBColor = RGBColor(0x80, 0x80, 0x80);
+pub(crate) const INK: RGBColor = RGBColor(0x1f, 0x23, 0x28);
+pub(crate) const GRID: RGBColor = RGBColor(0x80, 0x80, 0x80);
 /// Told apart on both grounds, and by those who see fewer colours.
-const COLOURS: [RGBColor; 4] = [
+pub(crate) const COLOURS: [RGBColor; 4] = [
     RGBColor(0x1f, 0x7f, 0xcf),
     RGBColor(0xd5, 0x5e, 0x00),
     RGBColor(0x00, 0x9e, 0x73),
@@ -45,15 +45,25 @@ pub(crate) fn write(
     x: &str,
     panels: &[Panel<'_>],
 ) -> Result<(), Box<dyn Error>> {
-    let mut svg = String::new();
     let count = u32::try_from(panels.len())?;
-    let size = (WIDTH, PANEL_HEIGHT * count);
+    save(path, (WIDTH, PANEL_HEIGHT * count), |area| {
+        let places = area.split_evenly((panels.len(), 1));
+        for (panel, place) in panels.iter().zip(places) {
+            draw(panel, x, &place)?;
+        }
+        Ok(())
+    })
+}
+
+/// Writes what `draw` puts on an area of this size.
+pub(crate) fn save(
+    path: &Path,
+    size: (u32, u32),
+    draw: impl FnOnce(&Place<'_>) -> Drawn,
+) -> Result<(), Box<dyn Error>> {
+    let mut svg = String::new();
     let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
-    for (panel, place) in
-        panels.iter().zip(area.split_evenly((count as usize, 1)))
-    {
-        draw(panel, x, &place).map_err(|error| error.to_string())?;
-    }
+    draw(&area).map_err(|error| error.to_string())?;
     area.present().map_err(|error| error.to_string())?;
     drop(area);
     // Behind the opening tag.
@@ -62,16 +72,11 @@ pub(crate) fn write(
     Ok(())
 }
 
-type Place<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+pub(crate) type Place<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+type BackendError = <SVGBackend<'static> as DrawingBackend>::ErrorType;
+pub(crate) type Drawn = Result<(), DrawingAreaErrorKind<BackendError>>;
 
-fn draw<'a>(
-    panel: &Panel<'_>,
-    x: &str,
-    place: &Place<'a>,
-) -> Result<
-    (),
-    DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>,
-> {
+fn draw(panel: &Panel<'_>, x: &str, place: &Place<'_>) -> Drawn {
     let text = |size: i32| ("sans-serif", size).into_font().color(&INK);
     let (across, up) = bounds(panel);
     let mut chart = ChartBuilder::on(place)

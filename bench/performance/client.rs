@@ -1,0 +1,112 @@
+//! One client of the service that waits for each answer.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::reply::Reply;
+use crate::server::connect;
+
+/// How long boxes may take to be ready.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How often to look whether they are.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// How long nothing is made any more before the machine counts as idle.
+const QUIET: Duration = Duration::from_millis(200);
+
+/// A server, and where its metrics are.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked {
+    pub(crate) address: SocketAddr,
+    pub(crate) admin: SocketAddr,
+}
+
+impl Asked {
+    /// Runs what `request` asks for; its standard output, and the time on a
+    /// connection that stands.
+    pub(crate) fn run(self, request: &str) -> (String, Duration) {
+        let mut stream = connect(self.address);
+        stream.set_nodelay(true).unwrap();
+        let head = format!(
+            "POST /api/compile HTTP/1.1\r\nHost: x\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            request.len()
+        );
+        let request = head + request;
+        let begun = Instant::now();
+        stream.write_all(request.as_bytes()).unwrap();
+        let answer = read(&mut stream);
+        let time = begun.elapsed();
+        let reply = Reply::read(&mut &answer[..]);
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        let body = reply.json();
+        let exit = reply.header("sandpiper-exit");
+        assert_eq!(exit, Some("stage=run; code=0"), "{body}");
+        (body["stdout"].as_str().unwrap().to_owned(), time)
+    }
+
+    /// Waits until a box is ready for the language and none is being made, for
+    /// the machine is to be idle; not where none are made ahead.
+    pub(crate) fn wait_for_box(self, language: &str) {
+        let begun = Instant::now();
+        let mut since = begun;
+        let mut last = self.boxes_ready();
+        while begun.elapsed() < PATIENCE {
+            let own = last.iter().find(|(name, _)| name == language);
+            match own {
+                None => return,
+                Some((_, count)) if *count > 0 && since.elapsed() >= QUIET => {
+                    return;
+                }
+                Some(_) => sleep(LOOK_AGAIN),
+            }
+            let now = self.boxes_ready();
+            if now != last {
+                (since, last) = (Instant::now(), now);
+            }
+        }
+        eprintln!("no box of {language} is ready: a cold one is measured");
+    }
+
+    /// How many wait, by language.
+    fn boxes_ready(self) -> Vec<(String, u64)> {
+        let mut stream = connect(self.admin);
+        let request =
+            b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+        stream.write_all(request).unwrap();
+        let reply = Reply::read(&mut stream);
+        let metric = "sandpiper_boxes_ready{language=\"";
+        let of_line = |line: &str| {
+            let (language, count) =
+                line.strip_prefix(metric)?.split_once("\"} ")?;
+            Some((language.to_owned(), count.parse().ok()?))
+        };
+        reply.text().lines().filter_map(of_line).collect()
+    }
+}
+
+/// One answer, as far as its length says.
+fn read(stream: &mut TcpStream) -> Vec<u8> {
+    let mut answer = Vec::new();
+    let mut buffer = [0; 16 * 1024];
+    loop {
+        let count = stream.read(&mut buffer).unwrap();
+        assert!(count > 0, "the server closed");
+        answer.extend_from_slice(&buffer[..count]);
+        let Some(body) = answer.windows(4).position(|four| four == b"\r\n\r\n")
+        else {
+            continue;
+        };
+        let head = std::str::from_utf8(&answer[..body]).unwrap();
+        let length = head.lines().find_map(|line| {
+            let (name, value) = line.split_once(": ")?;
+            let is_length = name.eq_ignore_ascii_case("content-length");
+            is_length.then_some(value.parse::<usize>())
+        });
+        let length = length.expect("a length").unwrap();
+        if answer.len() >= body + 4 + length {
+            return answer;
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The stock toolchain: commands in the root filesystem of an image, without a
+//! sandbox. To be used in a mount namespace of its own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::image_folder::image_folder;
+use crate::sample::{Sample, repository};
+use crate::server::program;
+
+/// An image with folders to write in, and /proc and /dev; gone with it.
+pub(crate) struct Stock {
+    rootfs: PathBuf,
+    mounted: Vec<PathBuf>,
+}
+
+impl Stock {
+    /// The image that the server uses for the sample.
+    pub(crate) fn of(sample: &Sample) -> Self {
+        let rootfs = rootfs(&sample.image);
+        let mut stock = Self { rootfs, mounted: Vec::new() };
+        stock.mount(&["-t", "tmpfs", "tmpfs"], "tmp");
+        stock.mount(&["-t", "tmpfs", "tmpfs"], "artifacts");
+        stock.mount(&["--rbind", "/proc"], "proc");
+        stock.mount(&["--rbind", "/dev"], "dev");
+        if let Some(folder) = &sample.packages {
+            let packages = packages(folder);
+            fs::create_dir(stock.rootfs.join("tmp/node_modules")).unwrap();
+            let packages = packages.to_str().unwrap();
+            stock.mount(&["--bind", packages], "tmp/node_modules");
+        }
+        stock
+    }
+
+    /// The folder that commands run in.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.rootfs.join("tmp")
+    }
+
+    /// Writes the files of a round, in place of those of the last.
+    pub(crate) fn write(&self, sample: &Sample, round: &str) {
+        for (path, text) in sample.files(round) {
+            let path = self.folder().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+    }
+
+    /// Runs a script for sh to its end; what it prints.
+    pub(crate) fn run(&self, script: &str) -> String {
+        let script = format!("cd /tmp\n{script}");
+        // The output is read, as ours is.
+        let output = Command::new("chroot")
+            .arg(&self.rootfs)
+            // What a login gives.
+            .args(["/usr/bin/env", "-i", "HOME=/tmp", "LANG=C.UTF-8"])
+            .arg(
+                "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:\
+                 /bin",
+            )
+            .args(["/bin/sh", "-euc", &script])
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn mount(&mut self, what: &[&str], on: &str) {
+        let on = self.rootfs.join(on);
+        let mounted = Command::new("mount").args(what).arg(&on).status();
+        assert!(mounted.unwrap().success());
+        self.mounted.push(on);
+    }
+}
+
+impl Drop for Stock {
+    fn drop(&mut self) {
+        for on in self.mounted.iter().rev() {
+            let _ = Command::new("umount").arg("--lazy").arg(on).status();
+        }
+    }
+}
+
+/// The root filesystem of an image that the server uses: there may be others,
+/// of other versions.
+fn rootfs(name: &str) -> PathBuf {
+    let list = Command::new(program()).args(["images", "list"]).output();
+    let list = String::from_utf8(list.unwrap().stdout).unwrap();
+    let hash = list.lines().find_map(|line| {
+        let mut words = line.split_whitespace();
+        let (image, hash, languages) =
+            (words.next()?, words.next()?, words.next()?);
+        (image == name && languages != "-").then_some(hash)
+    });
+    let hash = hash.expect("an image that languages use");
+    image_folder().join(format!("{name}-{hash}")).join("rootfs")
+}
+
+/// The `node_modules` that the lock in a folder of this project asks for;
+/// installed once.
+fn packages(folder: &Path) -> PathBuf {
+    let source = repository().join(folder);
+    let name = folder.to_str().unwrap().replace('/', "-");
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let installed = place.join("node_modules");
+    let lock = "package-lock.json";
+    let is_same = |name: &str| {
+        fs::read(source.join(name)).unwrap()
+            == fs::read(place.join(name)).unwrap_or_default()
+    };
+    if installed.is_dir() && is_same(lock) {
+        return installed;
+    }
+    fs::create_dir_all(&place).unwrap();
+    fs::copy(source.join("package.json"), place.join("package.json")).unwrap();
+    fs::copy(source.join(lock), place.join(lock)).unwrap();
+    let script =
+        "place=$1\n. scripts/node\ncd \"$place\"\ninstall_packages >&2";
+    let status = Command::new("sh")
+        .args(["-euc", script, "sh"])
+        .arg(&place)
+        .current_dir(repository())
+        .status();
+    assert!(status.unwrap().success(), "npm cannot install");
+    installed
+}
