@@ -16,7 +16,9 @@ pub(crate) type Answer = Response<Body>;
 /// A body that is in memory, in pieces; its length is known.
 #[derive(Debug, Default)]
 pub(crate) struct Body {
-    chunks: VecDeque<Bytes>,
+    /// Most have no more than this.
+    first: Option<Bytes>,
+    rest: VecDeque<Bytes>,
     remaining: u64,
 }
 
@@ -92,14 +94,14 @@ impl Body {
 impl From<Vec<Bytes>> for Body {
     fn from(chunks: Vec<Bytes>) -> Self {
         let remaining = chunks.iter().map(|chunk| chunk.len() as u64).sum();
-        Self { chunks: chunks.into(), remaining }
+        Self { first: None, rest: chunks.into(), remaining }
     }
 }
 
 impl From<Bytes> for Body {
     fn from(chunk: Bytes) -> Self {
         let remaining = chunk.len() as u64;
-        Self { chunks: VecDeque::from([chunk]), remaining }
+        Self { first: Some(chunk), rest: VecDeque::new(), remaining }
     }
 }
 
@@ -117,7 +119,7 @@ impl http_body::Body for Body {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let chunk = self.chunks.pop_front();
+        let chunk = self.first.take().or_else(|| self.rest.pop_front());
         if let Some(chunk) = &chunk {
             self.remaining -= chunk.len() as u64;
         }

@@ -184,7 +184,9 @@ fn page_of(id: i64) -> i64 {
 
 /// A product's JSON after its id, made outside of the lock.
 fn tail(product: &ProductFields) -> Vec<u8> {
-    let mut tail = b",\"name\":".to_vec();
+    // Room for most, without growing.
+    let mut tail = Vec::with_capacity(product.name.len() + 48);
+    tail.extend_from_slice(b",\"name\":");
     // Writing to a Vec cannot fail.
     let _ = serde_json::to_writer(&mut tail, &product.name);
     tail.extend_from_slice(b",\"price\":");
