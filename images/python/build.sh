@@ -9,7 +9,7 @@
 } >bootstrap.h
 python=$(echo /usr/lib/python3.13/config-3.13-*/libpython3.13.a)
 gcc -O2 -s -Wall -Wextra -Werror -I/usr/include/python3.13 \
-    -o /opt/sandpiper/python python.c sha2.c \
+    -o /opt/sandpiper/python python.c ending.c sha2.c \
     -no-pie -Wl,--export-dynamic "$python" -lexpat -lm -lz -l:libmd.a
 
 # The replaced functions must agree with OpenSSL's, whatever the length.

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "bootstrap.h"
+#include "ending.h"
 #include "gate.h"
 
 #define EXECUTABLE L"/usr/bin/python3"
@@ -58,6 +59,17 @@ static void bootstrap(void) {
     Py_DECREF(names);
 }
 
+// Of the main module, which has its path when there is one.
+static PyObject *loader;
+
+static void make_loader(void) {
+    PyObject *importlib =
+        checked(PyImport_ImportModule("_frozen_importlib_external"));
+    loader = checked(PyObject_CallMethod(importlib, "SourceFileLoader", "ss",
+                                         "__main__", ""));
+    Py_DECREF(importlib);
+}
+
 static void prepare(void) {
     PyConfig config;
     PyConfig_InitPythonConfig(&config);
@@ -73,6 +85,8 @@ static void prepare(void) {
     fail(Py_InitializeFromConfig(&config));
     PyConfig_Clear(&config);
     bootstrap();
+    make_loader();
+    begin_program();
 }
 
 static PyObject *strings(const char *first, const char *second) {
@@ -93,13 +107,11 @@ static void set_arguments(const char *entry, const char *folder) {
 // What `python3 ENTRY` puts into the main module.
 static PyObject *main_names(const char *path) {
     PyObject *names = PyModule_GetDict(checked(PyImport_AddModule("__main__")));
-    PyObject *importlib =
-        checked(PyImport_ImportModule("_frozen_importlib_external"));
-    PyObject *loader = PyObject_CallMethod(importlib, "SourceFileLoader", "ss",
-                                           "__main__", path);
-    Py_DECREF(importlib);
+    PyObject *file = checked(PyUnicode_DecodeFSDefault(path));
+    if (PyObject_SetAttrString(loader, "path", file) != 0)
+        fail_python();
     set(names, "__loader__", loader);
-    set(names, "__file__", PyUnicode_DecodeFSDefault(path));
+    set(names, "__file__", file);
     set(names, "__cached__", Py_NewRef(Py_None));
     return names;
 }
@@ -146,6 +158,8 @@ static int submit(const char *entry) {
         PyErr_Print();
     }
     Py_XDECREF(result);
+    if (!interrupted && nothing_is_left())
+        _exit(status);
     if (Py_FinalizeEx() < 0)
         status = EXIT_NOT_FLUSHED;
     if (interrupted)
