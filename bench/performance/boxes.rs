@@ -158,6 +158,7 @@ async fn start_in_box(host: &Arc<Host>, rootfs: &Path) -> Phases {
         gate: None,
         stdin: Vec::new(),
         artifacts_writable: false,
+        keep_artifacts: None,
         wall_time: Duration::from_secs(10),
         cpu_time: Duration::from_secs(10),
         output_bytes: 1 << 20,

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use crate::admission::{Admission, Cause, Full, Slot};
+use crate::artifacts::ArtifactCache;
 use crate::kind::Kind;
 use crate::outcome::{End, Outcome, Timing};
 use crate::readiness::{Checks, ImageState, Images, LanguageState, Readiness};
@@ -45,6 +46,8 @@ pub struct Settings {
     /// Memory that boxes made ahead of requests may have, in bytes; 0: none
     /// are made.
     pub warm_memory_bytes: u64,
+    /// Artifacts of compile steps that are kept, in bytes; 0: none are.
+    pub artifact_bytes: u64,
 }
 
 impl Settings {
@@ -122,6 +125,7 @@ pub(crate) struct Shared {
     pub(crate) images: Arc<dyn Images>,
     pub(crate) admission: Admission,
     pub(crate) ready: ReadyBoxes,
+    artifacts: ArtifactCache,
     pub(crate) languages: watch::Sender<Vec<LanguageState>>,
     checks: Mutex<Checks>,
 }
@@ -166,6 +170,7 @@ impl Engine {
         let ready =
             ReadyBoxes::new(settings.warm_memory_bytes, settings.boxes_ahead());
         let shared = Arc::new(Shared {
+            artifacts: ArtifactCache::new(settings.artifact_bytes),
             settings,
             host,
             catalog,
@@ -221,6 +226,11 @@ impl Engine {
     /// The boxes that are ready.
     pub fn supply(&self) -> Supply {
         self.shared.ready.supply()
+    }
+
+    /// Artifacts that are kept, in bytes, and the most that may be.
+    pub fn artifacts(&self) -> (u64, u64) {
+        self.shared.artifacts.size()
     }
 
     /// Runs `submission` for `client`. Dropping the future kills the run.
@@ -294,7 +304,8 @@ impl Shared {
         let limits = &self.settings.limits;
         let language = plan.language.clone();
         let ready = &self.ready;
-        let means = Means { host, limits, ready, is_demand };
+        let artifacts = &self.artifacts;
+        let means = Means { host, limits, ready, artifacts, is_demand };
         let run = run::run(means, plan, rootfs, slot, timing);
         run.await.map_err(|error| {
             tracing::error!(%language, %error, "the sandbox failed");

@@ -97,6 +97,7 @@ pub(crate) fn step_spec(limits: &Limits, step: Step, plan: &Plan) -> StepSpec {
         gate: step.prepares.then(|| plan.entry_file.clone()),
         stdin: stdin.to_vec(),
         artifacts_writable: !is_run,
+        keep_artifacts: None,
         wall_time,
         cpu_time,
         output_bytes: limits.output_bytes,

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod admission;
+mod artifacts;
 mod engine;
 mod kind;
 pub mod limits;
@@ -23,7 +24,7 @@ pub use admission::Cause as BusyCause;
 pub use engine::{Engine, Load, Refusal, Settings};
 pub use kind::BoxKind;
 pub use limits::Limits;
-pub use outcome::{End, LimitReached, Outcome, Stage, Timing};
+pub use outcome::{End, LimitReached, Outcome, Stage, Start, Timing};
 pub use readiness::{ImageState, Images, LanguageState, Readiness};
 pub use ready::{Ready, Supply};
 pub use sandpiper_languages as languages;

@@ -87,6 +87,11 @@ pub const READY_BOXES_OF_A_KIND: usize = 8;
 /// CPU. Reached: it is given up, and tried again later.
 pub const PREPARE_AHEAD_TIME: Duration = Duration::from_secs(120);
 
+/// Artifacts of compile steps that are kept for the same submission, in bytes;
+/// one has a quarter of that at most. Reached: the one not used for longest
+/// goes.
+pub const ARTIFACTS_BYTES: u64 = 64 * MIB;
+
 /// Time to make a box and write the files into it. Reached: 500, and the log
 /// says so: the host is stuck.
 pub const PREPARE_TIME: Duration = Duration::from_secs(30);

@@ -39,7 +39,7 @@ pub struct Timing {
     pub queue: Duration,
     /// Making the box and writing the files.
     pub prepare: Duration,
-    /// The compile step.
+    /// The compile step; `None` also where its artifacts were kept.
     pub compile: Option<Duration>,
     /// The run step; `None` when the compile step failed.
     pub run: Option<Duration>,
@@ -59,8 +59,17 @@ pub struct Outcome {
     pub end: End,
     /// Where the time went.
     pub timing: Timing,
+    /// How it was started.
+    pub start: Start,
+}
+
+/// What a submission found when it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
     /// How far its box was.
     pub box_kind: BoxKind,
+    /// Whether it had been compiled before.
+    pub is_compiled: bool,
 }
 
 impl Outcome {
@@ -72,7 +81,7 @@ impl Outcome {
         (stdout, stderr): (Vec<u8>, Vec<u8>),
         output_bytes: u64,
         timing: Timing,
-        box_kind: BoxKind,
+        start: Start,
     ) -> Self {
         let stdout = text(stdout, output_bytes);
         let mut stderr = text(stderr, output_bytes);
@@ -83,7 +92,7 @@ impl Outcome {
             stderr.push_str(&line);
             stderr.push('\n');
         }
-        Self { stdout, stderr, stage, end, timing, box_kind }
+        Self { stdout, stderr, stage, end, timing, start }
     }
 
     /// The value of the `Sandpiper-Exit` header, such as `stage=run; code=3`,

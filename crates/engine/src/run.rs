@@ -7,22 +7,26 @@ use std::time::Instant;
 
 use sandpiper_languages::{Plan, SourceFile, Stage};
 use sandpiper_sandbox::{
-    BoxFile, Host, Outcome as StepOutcome, Sandbox, SandboxError, Stop,
+    Artifact, BoxFile, BoxSpec, Host, Outcome as StepOutcome, Sandbox,
+    SandboxError, Stop,
 };
 use tokio::time::timeout;
 
 use crate::Limits;
 use crate::admission::Slot;
+use crate::artifacts::{ArtifactCache, Key};
 use crate::kind::{BoxKind, Kind, overridden, step_spec};
 use crate::limits::PREPARE_TIME;
-use crate::outcome::{End, LimitReached, Outcome, Timing};
+use crate::outcome::{End, LimitReached, Outcome, Start, Timing};
 use crate::ready::ReadyBoxes;
 
 /// What a run is made with.
+#[derive(Clone, Copy)]
 pub(crate) struct Means<'a> {
     pub(crate) host: &'a Arc<Host>,
     pub(crate) limits: &'a Limits,
     pub(crate) ready: &'a ReadyBoxes,
+    pub(crate) artifacts: &'a ArtifactCache,
     /// Whether the run says something of what clients want.
     pub(crate) is_demand: bool,
 }
@@ -41,15 +45,17 @@ pub(crate) async fn run(
     let kind = Kind::of(means.limits, rootfs, &plan);
     let started = Instant::now();
     let mut occupied = Occupied { sandbox: None, slot: Some(slot) };
+    let compiled = Compiled::find(means.artifacts, &kind.spec, &limits, &plan);
     let files = std::mem::take(&mut plan.files);
-    let prepare = prepare(means, &kind, files, &mut occupied);
+    let prepare = prepare(means, &kind, files, &compiled, &mut occupied);
     let (box_kind, fits) = timeout(PREPARE_TIME, prepare)
         .await
         .unwrap_or_else(|_| Err(failed("it took too long to make a box")))?;
     timing.prepare = started.elapsed();
+    let start = Start { box_kind, is_compiled: compiled.found.is_some() };
     let ended = |stage, end, wrote, timing| {
         let cap = limits.output_bytes;
-        Outcome::new(stage, end, wrote, cap, timing, box_kind)
+        Outcome::new(stage, end, wrote, cap, timing, start)
     };
     if !fits {
         let stage = plan.steps.first().map_or(Stage::Run, |step| step.stage);
@@ -60,7 +66,20 @@ pub(crate) async fn run(
     let mut last = None;
     for step in std::mem::take(&mut plan.steps) {
         let stage = step.stage;
-        let outcome = sandbox.run(&step_spec(&limits, step, &plan)).await?;
+        let mut spec = step_spec(&limits, step, &plan);
+        if stage == Stage::Compile && compiled.found.is_some() {
+            sandbox.skip(&spec);
+            continue;
+        }
+        if stage == Stage::Compile && compiled.key.is_some() {
+            spec.keep_artifacts = means.artifacts.largest();
+        }
+        let mut outcome = sandbox.run(&spec).await?;
+        if let Some((key, artifacts)) =
+            compiled.key.zip(outcome.artifacts.take())
+        {
+            means.artifacts.keep(key, artifacts);
+        }
         match stage {
             Stage::Compile => timing.compile = Some(outcome.wall_time),
             Stage::Run => timing.run = Some(outcome.wall_time),
@@ -77,12 +96,38 @@ pub(crate) async fn run(
     Ok(ended(stage, end, (outcome.stdout, outcome.stderr), timing))
 }
 
-/// Takes or makes a box, and writes the files into it; whether it has the
-/// memory for them.
+/// What is known of the artifacts of a submission.
+struct Compiled {
+    /// `None` where they are not kept.
+    key: Option<Key>,
+    found: Option<Arc<Vec<Artifact>>>,
+}
+
+impl Compiled {
+    fn find(
+        artifacts: &ArtifactCache,
+        spec: &BoxSpec,
+        limits: &Limits,
+        plan: &Plan,
+    ) -> Self {
+        let mut steps = plan.steps.iter();
+        let compile = steps.find(|step| step.stage == Stage::Compile);
+        let is_kept = plan.is_repeatable && artifacts.largest().is_some();
+        let key = compile.filter(|_| is_kept).map(|step| {
+            let step = step_spec(limits, step.clone(), plan);
+            Key::of(spec, &step, &plan.files)
+        });
+        Self { key, found: key.and_then(|key| artifacts.get(key)) }
+    }
+}
+
+/// Takes or makes a box, and writes into it the files, and the artifacts where
+/// they are known; whether it has the memory for them.
 async fn prepare(
     means: Means<'_>,
     kind: &Kind,
     files: Vec<SourceFile>,
+    compiled: &Compiled,
     occupied: &mut Occupied,
 ) -> Result<(BoxKind, bool), SandboxError> {
     let (sandbox, box_kind) = match means.ready.take(kind, means.is_demand) {
@@ -96,7 +141,10 @@ async fn prepare(
     let files = files
         .into_iter()
         .map(|file| BoxFile { path: file.path, content: file.content });
-    let fits = sandbox.write_files(files.collect()).await?;
+    let mut fits = sandbox.write_files(files.collect()).await?;
+    if let Some(artifacts) = compiled.found.as_ref().filter(|_| fits) {
+        fits = sandbox.write_artifacts(artifacts.to_vec()).await?;
+    }
     Ok((box_kind, fits))
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct Definition {
     #[serde(default)]
     pub(crate) environment: BTreeMap<String, String>,
     /// Missing where nothing is compiled ahead of the run.
-    pub(crate) compile: Option<Command>,
+    pub(crate) compile: Option<Compile>,
     pub(crate) run: Command,
     pub(crate) starter: StarterDefinition,
 }
@@ -64,7 +64,27 @@ pub(crate) struct LimitOverrides {
     pub(crate) processes: Option<NonZeroU32>,
 }
 
-/// `[compile]` and `[run]`.
+/// `[compile]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Compile {
+    /// As in `[run]`.
+    pub(crate) command: Vec<String>,
+    /// As in `[run]`.
+    #[serde(default)]
+    pub(crate) prepare: bool,
+    /// Whether the same files compile to the same artifacts at any time: then
+    /// what a success left in /artifacts is kept for the same submission. It
+    /// must depend on nothing else, and leave nothing elsewhere.
+    #[serde(default)]
+    pub(crate) repeatable: bool,
+    /// Words that make an exception of the files in which they are, such as
+    /// those that a compiler replaces by the time.
+    #[serde(default)]
+    pub(crate) unless: Vec<String>,
+}
+
+/// `[run]`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Command {

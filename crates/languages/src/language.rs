@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use crate::definition::{Command, Definition};
+use crate::definition::{Command, Compile, Definition};
 use crate::{Output, Plan, Stage, Step, Submission};
 
 /// The argument that stands for the entry file's path.
@@ -29,6 +29,10 @@ pub struct Language {
     memory_bytes: Option<u64>,
     output_bytes: Option<u64>,
     processes: Option<u32>,
+    /// Whether artifacts can be kept.
+    repeatable: bool,
+    /// Words of files for which they cannot.
+    unless: Vec<String>,
     /// The steps of every plan, with [`ENTRY`] still in their commands.
     steps: Vec<Step>,
 }
@@ -97,8 +101,15 @@ impl Language {
         }
         let environment = environment(definition)?;
         let mut steps = Vec::new();
-        if let Some(command) = &definition.compile {
-            steps.push(step(Stage::Compile, command, &environment)?);
+        let compile = definition.compile.as_ref();
+        if let Some(Compile { command, prepare, .. }) = compile {
+            let (command, prepare) = (command.clone(), *prepare);
+            let command = Command { command, prepare };
+            steps.push(step(Stage::Compile, &command, &environment)?);
+        }
+        let unless = compile.map_or(&[][..], |compile| &compile.unless);
+        if unless.iter().any(String::is_empty) {
+            return Err("[compile] unless holds an empty word".to_owned());
         }
         steps.push(step(Stage::Run, &definition.run, &environment)?);
         Ok(Self {
@@ -112,6 +123,8 @@ impl Language {
             memory_bytes: definition.limits.memory_mib.map(bytes),
             output_bytes: definition.limits.output_mib.map(bytes),
             processes: definition.limits.processes.map(NonZeroU32::get),
+            repeatable: compile.is_some_and(|compile| compile.repeatable),
+            unless: unless.to_vec(),
             steps,
         })
     }
@@ -127,6 +140,10 @@ impl Language {
         }
         submission.entry_file().clone_into(&mut plan.entry_file);
         plan.files = submission.files().to_vec();
+        plan.is_repeatable = self.repeatable
+            && !plan.files.iter().any(|file| {
+                self.unless.iter().any(|word| file.content.contains(word))
+            });
         stdin.clone_into(&mut plan.stdin);
         plan
     }
@@ -140,6 +157,7 @@ impl Language {
             entry_file: String::new(),
             files: Vec::new(),
             stdin: String::new(),
+            is_repeatable: false,
             steps: self.steps.clone(),
             memory_bytes: self.memory_bytes,
             output_bytes: self.output_bytes,

@@ -56,6 +56,8 @@ pub struct Plan {
     pub files: Vec<SourceFile>,
     /// Standard input of the run step; empty when the language takes none.
     pub stdin: String,
+    /// Whether the compile step would leave the same artifacts at any time.
+    pub is_repeatable: bool,
     /// The steps, in order; a step that fails ends the run.
     pub steps: Vec<Step>,
     /// Memory of the box in bytes, where the language needs another limit than

@@ -44,8 +44,18 @@ impl Control {
 
     /// The next answer that is no failure; a descriptor that came with it.
     pub(crate) async fn receive(&mut self) -> Result<(Reply, Option<OwnedFd>)> {
+        self.receive_with(0).await
+    }
+
+    /// The same, where it may be longer by this many bytes of artifacts.
+    pub(crate) async fn receive_with(
+        &mut self,
+        artifacts: u64,
+    ) -> Result<(Reply, Option<OwnedFd>)> {
+        let longest = usize::try_from(artifacts)
+            .map_or(usize::MAX, |bytes| bytes.saturating_add(LONGEST_REPLY));
         let (reply, descriptor) =
-            self.receive_any().await.during("hear from init")?;
+            self.receive_any(longest).await.during("hear from init")?;
         match reply {
             Reply::Failed { step, errno, reason } => {
                 let source = errno.map_or_else(
@@ -58,7 +68,10 @@ impl Control {
         }
     }
 
-    async fn receive_any(&mut self) -> io::Result<(Reply, Option<OwnedFd>)> {
+    async fn receive_any(
+        &mut self,
+        longest: usize,
+    ) -> io::Result<(Reply, Option<OwnedFd>)> {
         let mut length = [0; 4];
         let mut descriptors = Vec::new();
         let first = self
@@ -77,7 +90,7 @@ impl Control {
         self.stream.read_exact(&mut length[first..]).await?;
         let length = usize::try_from(u32::from_le_bytes(length))
             .map_err(io::Error::other)?;
-        if length > LONGEST_REPLY {
+        if length > longest {
             return Err(io::Error::other("init's answer is too long"));
         }
         let mut bytes = vec![0; length];

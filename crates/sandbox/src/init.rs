@@ -7,6 +7,7 @@
 //! belong to it), the clock offsets before the first fork (they are fixed by
 //! it), the mounts last, when nothing of the host is needed any more.
 
+mod artifacts;
 mod exec;
 mod files;
 mod mounts;

@@ -18,7 +18,7 @@ use crate::identity::Identity;
 use crate::launchers::Launchers;
 use crate::protocol::{Reply, Request, Setup, UserNamespace};
 use crate::spec::Priority;
-use crate::{BoxFile, BoxSpec, Outcome, StepSpec, step, sys};
+use crate::{Artifact, BoxFile, BoxSpec, Outcome, StepSpec, step, sys};
 
 /// When to try again to clear a box away, as when no descriptor was free.
 const CLEAR_AGAIN: Duration = Duration::from_secs(1);
@@ -148,9 +148,13 @@ impl Sandbox {
     /// When one cannot be written: its path must be relative, without `.`,
     /// `..` and empty segments, and not be there yet.
     pub async fn write_files(&mut self, files: Vec<BoxFile>) -> Result<bool> {
+        self.write(Request::Files(files)).await
+    }
+
+    async fn write(&mut self, request: Request) -> Result<bool> {
         let Live { control, remains } = self.live()?;
         let written = async {
-            control.send(&Request::Files(files), &[]).await?;
+            control.send(&request, &[]).await?;
             control.receive().await
         };
         match written.await {
@@ -160,6 +164,19 @@ impl Sandbox {
             Err(_) if remains.group.killed_for_memory() => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    /// Writes what an earlier step of the same kind left in /artifacts. `false`
+    /// as for [`Sandbox::write_files`].
+    ///
+    /// # Errors
+    ///
+    /// When one cannot be written.
+    pub async fn write_artifacts(
+        &mut self,
+        artifacts: Vec<Artifact>,
+    ) -> Result<bool> {
+        self.write(Request::Artifacts(artifacts)).await
     }
 
     /// Runs a command to its end. When a limit ended it, the whole box is dead

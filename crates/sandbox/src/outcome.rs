@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::Artifact;
+
 /// How a step ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
@@ -33,4 +35,6 @@ pub struct Outcome {
     /// CPU time of all processes of the step; `None` where the host cannot
     /// account for it.
     pub cpu_time: Option<Duration>,
+    /// What is in /artifacts, where that was asked for and could be had.
+    pub artifacts: Option<Vec<Artifact>>,
 }

@@ -17,11 +17,11 @@ use rustix::net::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::BoxFile;
+use crate::{Artifact, BoxFile};
 
 /// The longest frame that init takes: all files of a submission and room.
 pub(crate) const LONGEST_REQUEST: usize = 64 << 20;
-/// The longest frame that the server takes from a box.
+/// The longest frame that the server takes from a box, artifacts apart.
 pub(crate) const LONGEST_REPLY: usize = 64 << 10;
 /// Most descriptors that travel with one frame.
 const MOST_DESCRIPTORS: usize = 16;
@@ -34,6 +34,8 @@ pub(crate) enum Request {
     Setup(Setup),
     /// Write these files into the working directory.
     Files(Vec<BoxFile>),
+    /// Write these into /artifacts, which is empty.
+    Artifacts(Vec<Artifact>),
     /// Start a launcher, and tell when it waits at its gate. Descriptors: its
     /// stdin, stdout and stderr.
     Prepare(Command),
@@ -50,6 +52,8 @@ pub(crate) struct Run {
     /// What goes through its gate, where it has one.
     pub(crate) gate: Option<String>,
     pub(crate) artifacts_writable: bool,
+    /// Answer with what is in /artifacts, up to so many bytes.
+    pub(crate) keep_artifacts: Option<u64>,
 }
 
 /// Which program.
@@ -118,6 +122,7 @@ pub(crate) struct Ended {
     pub(crate) status: i32,
     /// From its start, or from the opening of its gate.
     pub(crate) wall_micros: u64,
+    pub(crate) artifacts: Option<Vec<Artifact>>,
     /// Whether the launchers that were prepared for later still wait.
     pub(crate) others_wait: bool,
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_bytes::ByteBuf;
 
 /// A box: its root filesystem and the limits of everything in it together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,17 @@ pub struct BoxFile {
     pub content: String,
 }
 
+/// A file or folder that a step left in /artifacts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Artifact {
+    /// Relative path below /artifacts; its folder comes before it.
+    pub path: String,
+    /// Its permissions, as chmod(2) takes them.
+    pub mode: u32,
+    /// What is in it; `None` for a folder.
+    pub content: Option<ByteBuf>,
+}
+
 /// One command to run in a box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepSpec {
@@ -47,6 +59,9 @@ pub struct StepSpec {
     pub stdin: Vec<u8>,
     /// Whether /artifacts can be written.
     pub artifacts_writable: bool,
+    /// Hand over what is in /artifacts after an exit with 0, where that is not
+    /// more bytes than this, and files and folders only.
+    pub keep_artifacts: Option<u64>,
     /// Wall clock. Reached: everything in the box is killed.
     pub wall_time: Duration,
     /// CPU time of all processes of the step. Reached: the same.

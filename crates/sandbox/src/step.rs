@@ -43,7 +43,7 @@ pub(crate) async fn run(
         // In this order: a program that ended in time has ended, whatever
         // else is true by now.
         biased;
-        ended = hear_the_end(control) => First::Ended(ended),
+        ended = hear_the_end(control, spec) => First::Ended(ended),
         () = out_of_memory(&remains.group) => First::Limit(Stop::Memory),
         () = overflowed(overflow.clone()) => First::Limit(Stop::Output),
         () = cpu_time_spent(&remains.group, before, spec.cpu_time) => {
@@ -52,6 +52,7 @@ pub(crate) async fn run(
         () = sleep(spec.wall_time) => First::Limit(Stop::WallTime),
     };
     let mut wall_time = started.elapsed();
+    let mut artifacts = None;
     let killed_for_memory = || remains.group.killed_for_memory();
     let cpu_time = || {
         let now = remains.group.cpu_time();
@@ -62,8 +63,9 @@ pub(crate) async fn run(
             remains.kill_and_wait().await?;
             stop
         }
-        First::Ended(Ok(ended)) => {
+        First::Ended(Ok(mut ended)) => {
             wall_time = Duration::from_micros(ended.wall_micros);
+            artifacts = ended.artifacts.take();
             if !ended.others_wait {
                 launchers.forget();
             }
@@ -88,7 +90,8 @@ pub(crate) async fn run(
         Stop::Exited(_) | Stop::Signaled(_) if over => Stop::Output,
         stop => stop,
     };
-    Ok(Outcome { stop, stdout, stderr, wall_time, cpu_time: cpu_time() })
+    let cpu_time = cpu_time();
+    Ok(Outcome { stop, stdout, stderr, wall_time, cpu_time, artifacts })
 }
 
 /// What happened first.
@@ -137,6 +140,7 @@ async fn start(
         program,
         gate: spec.gate.clone(),
         artifacts_writable: spec.artifacts_writable,
+        keep_artifacts: spec.keep_artifacts,
     };
     let far: Vec<_> = far.iter().flatten().map(AsFd::as_fd).collect();
     control.send(&Request::Run(run), &far).await?;
@@ -170,8 +174,9 @@ fn command(spec: &StepSpec, processes: u32) -> Command {
     }
 }
 
-async fn hear_the_end(control: &mut Control) -> Result<Ended> {
-    match control.receive().await? {
+async fn hear_the_end(control: &mut Control, spec: &StepSpec) -> Result<Ended> {
+    let artifacts = spec.keep_artifacts.unwrap_or(0);
+    match control.receive_with(artifacts).await? {
         (Reply::Ended(ended), _) => Ok(ended),
         _ => Err(SandboxError::other("hear from init", "expected an end")),
     }

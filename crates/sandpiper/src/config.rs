@@ -264,6 +264,7 @@ impl SandboxArgs {
             allow_missing_limits: self.allow_missing_limits,
             check_interval: engine::CHECK_INTERVAL,
             warm_memory_bytes: 0,
+            artifact_bytes: 0,
         }
     }
 }

@@ -181,6 +181,7 @@ impl<R: Runner> App<R> {
         let snapshot = Snapshot {
             load: self.runner.load(),
             supply: self.runner.supply(),
+            artifacts: self.runner.artifacts(),
             languages: self.runner.languages(),
             answer_memory: (self.memory.held(), self.memory.limit()),
             products,

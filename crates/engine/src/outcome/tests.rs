@@ -2,16 +2,12 @@
 
 use super::*;
 
+const START: Start = Start { box_kind: BoxKind::Cold, is_compiled: false };
+
 fn check(stage: Stage, end: End, line: &str, summary: &str) {
     let wrote = (b"out".to_vec(), b"err".to_vec());
-    let outcome = Outcome::new(
-        stage,
-        end,
-        wrote,
-        1_000,
-        Timing::default(),
-        BoxKind::Cold,
-    );
+    let outcome =
+        Outcome::new(stage, end, wrote, 1_000, Timing::default(), START);
     let expected = if line.is_empty() {
         "err".to_owned()
     } else {
@@ -89,7 +85,7 @@ fn the_closing_line_stands_alone() {
             wrote,
             1_000,
             Timing::default(),
-            BoxKind::Cold,
+            START,
         );
         assert_eq!(outcome.stderr, expected);
     }

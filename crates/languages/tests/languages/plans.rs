@@ -43,6 +43,7 @@ fn the_whole_plan() {
         language: "python".to_owned(),
         image: "python".to_owned(),
         entry_file: "main.py".to_owned(),
+        is_repeatable: false,
         files: submission.files().to_vec(),
         stdin: String::new(),
         steps: vec![

@@ -32,13 +32,21 @@ pub(super) fn write(
     files: &[BoxFile],
     user_namespace: UserNamespace,
 ) -> Result<()> {
+    as_program(user_namespace, || write_all(files))
+}
+
+/// Lets init act with the program's id.
+pub(super) fn as_program<T>(
+    user_namespace: UserNamespace,
+    act: impl FnOnce() -> Result<T>,
+) -> Result<T> {
     match user_namespace {
-        // Init shares the program's id.
-        UserNamespace::Make => write_all(files),
+        // Init shares it.
+        UserNamespace::Make => act(),
         UserNamespace::Join => {
             sys::set_effective_ids(PROGRAM_ID, PROGRAM_ID)
                 .during("become the program")?;
-            let written = write_all(files);
+            let written = act();
             sys::set_effective_ids(INIT_ID, INIT_ID)
                 .during("become init again")?;
             // The kernel dropped it with the first change of ids.
@@ -75,7 +83,7 @@ fn write_one(root: BorrowedFd<'_>, file: &BoxFile) -> Result<()> {
     File::from(target).write_all(file.content.as_bytes()).during(step)
 }
 
-fn open_folder(
+pub(super) fn open_folder(
     parent: BorrowedFd<'_>,
     path: &str,
     resolve: ResolveFlags,
@@ -85,7 +93,7 @@ fn open_folder(
         .during("open a folder")
 }
 
-fn below() -> ResolveFlags {
+pub(super) fn below() -> ResolveFlags {
     ResolveFlags::BENEATH
         | ResolveFlags::NO_SYMLINKS
         | ResolveFlags::NO_MAGICLINKS

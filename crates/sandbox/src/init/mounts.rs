@@ -19,7 +19,7 @@ const NO_SETUID: u64 = 0x2;
 const NO_DEVICES: u64 = 0x4;
 const NO_EXEC: u64 = 0x8;
 
-const ARTIFACTS: &str = "/artifacts";
+pub(super) const ARTIFACTS: &str = "/artifacts";
 
 /// The device nodes of a box and their numbers (null(4), full(4), random(4)).
 const DEVICES: [(&str, u32, u32); 5] = [

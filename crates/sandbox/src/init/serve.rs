@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use super::mounts::{self, Tree};
 use super::programs::{Programs, Waiting, leave_nothing};
-use super::{files, report};
+use super::{artifacts, files, report};
 use crate::error::{During, Result, SandboxError};
 use crate::protocol::{self, Ended, Program, Reply, Request, Run, Setup};
 use crate::sys;
@@ -92,6 +92,13 @@ impl Served<'_> {
                 files::write(&list, self.setup.user_namespace)
                     .map(|()| Reply::Written)
             }
+            Request::Artifacts(list) => {
+                self.tree.allow(self.setup.inodes + list.len() as u64)?;
+                mounts::cover_artifacts()?;
+                artifacts::write(&list, self.setup.user_namespace)?;
+                mounts::uncover_artifacts()?;
+                Ok(Reply::Written)
+            }
             Request::Prepare(command) => {
                 let launcher =
                     self.programs.start_with_gate(&command, descriptors)?;
@@ -104,7 +111,7 @@ impl Served<'_> {
     }
 
     fn run(&mut self, run: Run, streams: Vec<OwnedFd>) -> Result<Ended> {
-        let Run { give_up, program, gate, artifacts_writable } = run;
+        let Run { give_up, program, gate, artifacts_writable, .. } = run;
         if give_up > 0 {
             self.waiting.drain(..give_up.min(self.waiting.len()));
             self.leave_nothing()?;
@@ -142,7 +149,12 @@ impl Served<'_> {
         if artifacts_writable {
             mounts::uncover_artifacts()?;
         }
+        let artifacts = match run.keep_artifacts {
+            Some(most) if status.success() => artifacts::read(most),
+            _ => None,
+        };
         Ok(Ended {
+            artifacts,
             status: status.into_raw(),
             wall_micros: u64::try_from(wall_micros).unwrap_or(u64::MAX),
             others_wait: !self.waiting.is_empty(),

@@ -119,6 +119,7 @@ pub(crate) fn step(arguments: &[&str]) -> StepSpec {
         stdin: Vec::new(),
         gate: None,
         artifacts_writable: false,
+        keep_artifacts: None,
         wall_time: Duration::from_secs(10),
         cpu_time: Duration::from_secs(10),
         output_bytes: MIB,

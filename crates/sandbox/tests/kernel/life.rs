@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use sandpiper_sandbox::{BoxFile, Sandbox, Stop};
+use sandpiper_sandbox::{Artifact, BoxFile, Sandbox, Stop};
 
 use crate::Test;
 use crate::fixture::{Fixture, step};
@@ -15,6 +15,8 @@ pub(crate) const TESTS: &[Test] = &[
     ("files_do_not_follow_links", files_do_not_follow_links),
     ("a_step_leaves_no_process", a_step_leaves_no_process),
     ("artifacts_are_kept_for_the_run", artifacts_are_kept_for_the_run),
+    ("artifacts_go_from_box_to_box", artifacts_go_from_box_to_box),
+    ("only_whole_artifacts_are_kept", only_whole_artifacts_are_kept),
     ("a_command_that_is_not_there", a_command_that_is_not_there),
     ("a_box_that_is_dropped_is_gone", a_box_that_is_dropped_is_gone),
     ("a_box_given_up_while_it_is_made", a_box_given_up_while_it_is_made),
@@ -100,6 +102,49 @@ fn artifacts_are_kept_for_the_run(fixture: &Fixture) {
         assert_eq!(sandbox.run(&change).await.unwrap().stdout, b"EROFS\n");
         sandbox.destroy().await;
     });
+}
+
+/// A step that makes files, and keeps them up to `most` bytes.
+fn keep(fixture: &Fixture, make: &[&str], most: u64) -> Option<Vec<Artifact>> {
+    let mut make = step(make);
+    make.artifacts_writable = true;
+    make.keep_artifacts = Some(most);
+    let outcome = fixture.run_step(fixture.box_spec(), make, Vec::new());
+    outcome.artifacts
+}
+
+fn artifacts_go_from_box_to_box(fixture: &Fixture) {
+    let made = keep(fixture, &["tree", "/artifacts"], 1 << 20).unwrap();
+    let mut paths: Vec<&str> = made.iter().map(|a| a.path.as_str()).collect();
+    paths.sort_unstable();
+    assert_eq!(paths, ["a", "closed", "closed/b", "empty"]);
+    let spec = fixture.box_spec();
+    fixture.runtime.block_on(async {
+        let mut sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
+        assert!(sandbox.write_artifacts(made.clone()).await.unwrap());
+        let change = step(&["create", "/artifacts/other"]);
+        assert_eq!(sandbox.run(&change).await.unwrap().stdout, b"EROFS\n");
+        // They are the same again, to the permissions and their order.
+        let mut look = step(&["hello"]);
+        look.keep_artifacts = Some(1 << 20);
+        let mut again = sandbox.run(&look).await.unwrap().artifacts.unwrap();
+        let mut made = made;
+        for list in [&mut again, &mut made] {
+            list.sort_by(|a, b| a.path.cmp(&b.path));
+        }
+        assert_eq!(again, made);
+        sandbox.destroy().await;
+    });
+}
+
+fn only_whole_artifacts_are_kept(fixture: &Fixture) {
+    assert_eq!(keep(fixture, &["tree", "/artifacts"], 5), None);
+    assert_eq!(keep(fixture, &["link", "a", "/artifacts/l"], 1_000), None);
+    assert_eq!(keep(fixture, &["fifo", "/artifacts/f"], 1_000), None);
+    // Nor what a step left that failed.
+    assert_eq!(keep(fixture, &["exit", "1"], 1_000), None);
+    let made = keep(fixture, &["create", "/artifacts/main"], 0).unwrap();
+    assert_eq!(made.len(), 1);
 }
 
 fn a_command_that_is_not_there(fixture: &Fixture) {

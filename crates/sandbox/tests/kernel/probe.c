@@ -123,6 +123,18 @@ static int create(const char *path) {
     return tell(open(path, O_WRONLY | O_CREAT, 0644));
 }
 
+// Files and folders, one of which cannot be entered.
+static int tree(const char *path) {
+    if (chdir(path) || mkdir("empty", 0700) || mkdir("closed", 0700))
+        return tell(-1);
+    for (int i = 0; i < 2; i++) {
+        int file = open(i ? "closed/b" : "a", O_WRONLY | O_CREAT, 0755);
+        if (write(file, "text", 4) != 4 || close(file))
+            return tell(-1);
+    }
+    return tell(chmod("closed", 0));
+}
+
 static int connect_to(const char *address, int port) {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     inet_pton(AF_INET, address, &to.sin_addr);
@@ -326,6 +338,8 @@ int main(int argc, char **argv) {
     ON("show", show_file(argument));
     ON("list", list(argument));
     ON("create", create(argument));
+    ON("tree", tree(argument));
+    ON("fifo", tell(mkfifo(argument, 0644)));
     ON("lock", lock(argument));
     ON("link", tell(symlink(argument, argv[3])));
     ON("connect", connect_to(argument, atoi(argv[3])));

@@ -124,5 +124,6 @@ pub(crate) fn check_settings() -> engine::Settings {
         allow_missing_limits: true,
         check_interval: engine::CHECK_INTERVAL,
         warm_memory_bytes: 0,
+        artifact_bytes: 0,
     }
 }

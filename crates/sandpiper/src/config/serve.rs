@@ -95,6 +95,12 @@ pub(crate) struct ServeArgs {
         value_parser = values::size_or_none)]
     warm_memory: Option<u64>,
 
+    /// Memory of what was compiled, kept for the same submission; 0: everything
+    /// is compiled anew
+    #[arg(long, value_name = "SIZE", value_parser = values::size_or_none,
+        default_value = mebibytes(default::ARTIFACTS_BYTES))]
+    artifact_cache: u64,
+
     /// How long running requests may go on after SIGTERM or SIGINT
     #[arg(long, value_name = "TIME", value_parser = values::duration,
         default_value = "30s")]
@@ -163,6 +169,7 @@ impl ServeArgs {
             allow_missing_limits: self.sandbox.allow_missing_limits,
             check_interval: self.check_interval,
             warm_memory_bytes,
+            artifact_bytes: self.artifact_cache,
         }
     }
 }

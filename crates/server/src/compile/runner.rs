@@ -27,6 +27,9 @@ pub(crate) trait Runner: Send + Sync + 'static {
 
     /// The boxes that are ready.
     fn supply(&self) -> Supply;
+
+    /// Artifacts that are kept, in bytes, and the most that may be.
+    fn artifacts(&self) -> (u64, u64);
 }
 
 /// A run that ended, in whatever way.
@@ -80,5 +83,9 @@ impl Runner for Engine {
 
     fn supply(&self) -> Supply {
         Self::supply(self)
+    }
+
+    fn artifacts(&self) -> (u64, u64) {
+        Self::artifacts(self)
     }
 }

@@ -1,10 +1,10 @@
-//! Metrics of the boxes that are made ahead of requests.
+//! Metrics of what is there before a request: boxes, and artifacts.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::{Registry, Unit};
-use sandpiper_engine::{BoxKind, Supply};
+use sandpiper_engine::{BoxKind, Start, Supply};
 
 use super::{LanguageLabels, Number};
 
@@ -17,6 +17,9 @@ pub(super) struct Boxes {
     ready: Family<LanguageLabels, Number>,
     memory: Number,
     memory_limit: Number,
+    compiled_before: Family<LanguageLabels, Counter>,
+    artifacts: Number,
+    artifacts_limit: Number,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -30,6 +33,8 @@ impl Boxes {
     pub(super) fn new(languages: Vec<String>) -> Self {
         let boxes = Self { languages, ..Self::default() };
         for language in &boxes.languages {
+            let labels = LanguageLabels { language: language.clone() };
+            drop(boxes.compiled_before.get_or_create(&labels));
             for kind in BoxKind::ALL {
                 let labels = KindLabels::new(language, kind);
                 drop(boxes.taken.get_or_create(&labels));
@@ -61,13 +66,38 @@ impl Boxes {
             Unit::Bytes,
             self.memory_limit.clone(),
         );
+        own.register(
+            "runs_compiled_before",
+            "Runs whose artifacts were kept from the same submission",
+            self.compiled_before.clone(),
+        );
+        own.register_with_unit(
+            "artifacts",
+            "Artifacts of compile steps that are kept",
+            Unit::Bytes,
+            self.artifacts.clone(),
+        );
+        own.register_with_unit(
+            "artifacts_limit",
+            "Most of them before the one not used for longest goes",
+            Unit::Bytes,
+            self.artifacts_limit.clone(),
+        );
     }
 
-    pub(super) fn taken(&self, language: &str, kind: BoxKind) {
-        self.taken.get_or_create(&KindLabels::new(language, kind)).inc();
+    /// A run of the language had an outcome.
+    pub(super) fn taken(&self, language: &str, start: Start) {
+        let labels = KindLabels::new(language, start.box_kind);
+        self.taken.get_or_create(&labels).inc();
+        if start.is_compiled {
+            let labels = LanguageLabels { language: language.to_owned() };
+            self.compiled_before.get_or_create(&labels).inc();
+        }
     }
 
-    pub(super) fn set(&self, supply: &Supply) {
+    pub(super) fn set(&self, supply: &Supply, artifacts: (u64, u64)) {
+        self.artifacts.set(artifacts.0);
+        self.artifacts_limit.set(artifacts.1);
         self.memory.set(supply.memory_bytes);
         self.memory_limit.set(supply.memory_limit_bytes);
         let set = |language: &String, boxes: usize| {

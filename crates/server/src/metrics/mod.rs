@@ -74,6 +74,8 @@ struct Measured {
 pub(crate) struct Snapshot {
     pub(crate) load: Load,
     pub(crate) supply: Supply,
+    /// Bytes of artifacts kept, and the most there may be.
+    pub(crate) artifacts: (u64, u64),
     pub(crate) languages: Vec<LanguageState>,
     /// Bytes of large answers, and the most there may be.
     pub(crate) answer_memory: (u64, u64),
@@ -192,7 +194,7 @@ impl Metrics {
     pub(crate) fn outcome(&self, language: &str, outcome: &Outcome) {
         let end = RunEnd::of(outcome);
         self.run(language, end);
-        self.boxes.taken(language, outcome.box_kind);
+        self.boxes.taken(language, outcome.start);
         if RunEnd::LIMITS.contains(&end.word()) {
             let stage = stage_word(outcome.stage);
             let labels = LimitLabels { stage, limit: end.word() };
@@ -212,7 +214,7 @@ impl Metrics {
 
     /// Everything as text.
     pub(crate) fn text(&self, snapshot: Snapshot, now: Instant) -> String {
-        self.boxes.set(&snapshot.supply);
+        self.boxes.set(&snapshot.supply, snapshot.artifacts);
         self.now.set(snapshot, now);
         let mut text = String::new();
         // Writing to a String cannot fail.

@@ -96,6 +96,9 @@ async fn what_is_measured_now_is_shown() {
     check("sandpiper_warm_memory_bytes", 6.0);
     check("sandpiper_warm_memory_limit_bytes", 7.0);
     check("sandpiper_run_boxes_total{language=\"echo\",box=\"cold\"}", 1.0);
+    check("sandpiper_artifacts_bytes", 8.0);
+    check("sandpiper_artifacts_limit_bytes", 9.0);
+    check("sandpiper_runs_compiled_before_total{language=\"echo\"}", 1.0);
     check("sandpiper_products", 0.0);
     check("sandpiper_products_limit_bytes", f64::from(256 << 20));
     check("sandpiper_answer_memory_limit_bytes", f64::from(512 << 20));

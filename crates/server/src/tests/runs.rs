@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use sandpiper_engine::languages::Catalog;
 use sandpiper_engine::{
     BoxKind, BusyCause, End, LanguageState, Load, Outcome, Readiness, Ready,
-    Refusal, Supply, Timing,
+    Refusal, Start, Supply, Timing,
 };
 use tokio::sync::{Notify, mpsc};
 
@@ -110,6 +110,10 @@ impl Runner for TestRunner {
         ]
     }
 
+    fn artifacts(&self) -> (u64, u64) {
+        (8, 9)
+    }
+
     fn supply(&self) -> Supply {
         let python = Ready {
             language: "python".to_owned(),
@@ -152,7 +156,7 @@ fn outcome(request: &CompileRequest) -> Outcome {
         stderr: request.stdin.clone(),
         stage: sandpiper_engine::languages::Stage::Run,
         end: End::Exited(3),
-        box_kind: BoxKind::Cold,
+        start: Start { box_kind: BoxKind::Cold, is_compiled: true },
         timing: Timing {
             queue: Duration::from_micros(1_250),
             prepare: Duration::from_millis(2),

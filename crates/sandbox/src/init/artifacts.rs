@@ -1,0 +1,142 @@
+//! What a step left in /artifacts, handed to the server; and written again
+//! where a later submission is the same.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags};
+use serde_bytes::ByteBuf;
+
+use super::files::{as_program, below, open_folder};
+use super::mounts::ARTIFACTS;
+use crate::Artifact;
+use crate::error::{During, Result};
+use crate::protocol::UserNamespace;
+
+/// Most files and folders that are kept.
+const MOST: usize = 1_000;
+/// Deepest folder that is kept.
+const DEEPEST: usize = 16;
+
+/// Everything in /artifacts, up to `most` bytes. `None` where that is not all,
+/// or not only files and folders: then nothing is kept.
+pub(super) fn read(most: u64) -> Option<Vec<Artifact>> {
+    let root = open_folder(CWD, ARTIFACTS, ResolveFlags::NO_SYMLINKS).ok()?;
+    let mut kept = Kept { list: Vec::new(), left: most };
+    kept.add_folder(root.as_fd(), "", 0)?;
+    Some(kept.list)
+}
+
+/// What was read, and how many bytes may follow.
+struct Kept {
+    list: Vec<Artifact>,
+    left: u64,
+}
+
+impl Kept {
+    fn add_folder(
+        &mut self,
+        folder: BorrowedFd<'_>,
+        path: &str,
+        depth: usize,
+    ) -> Option<()> {
+        let mut names = Vec::new();
+        // The folder was opened as a path, which cannot be read.
+        let readable = open(folder, ".", OFlags::DIRECTORY)?;
+        for entry in Dir::new(readable).ok()? {
+            let name = entry.ok()?.file_name().to_str().ok()?.to_owned();
+            if name != "." && name != ".." {
+                names.push(name);
+            }
+        }
+        for name in names {
+            let path = format!("{path}{name}");
+            let found = open(folder, &name, OFlags::PATH)?;
+            let status = rustix::fs::fstat(&found).ok()?;
+            let mode = Mode::from_raw_mode(status.st_mode).as_raw_mode();
+            let is_too_much = self.list.len() == MOST || depth == DEEPEST;
+            let content = match FileType::from_raw_mode(status.st_mode) {
+                _ if is_too_much => return None,
+                FileType::RegularFile => Some(self.content(&open(
+                    folder,
+                    &name,
+                    OFlags::empty(),
+                )?)?),
+                FileType::Directory => None,
+                _ => return None,
+            };
+            let is_folder = content.is_none();
+            self.list.push(Artifact { path: path.clone(), mode, content });
+            if is_folder {
+                let below = format!("{path}/");
+                self.add_folder(found.as_fd(), &below, depth + 1)?;
+            }
+        }
+        Some(())
+    }
+
+    /// The whole file, unless it is longer than what may follow.
+    fn content(&mut self, file: &OwnedFd) -> Option<ByteBuf> {
+        let file = File::from(file.try_clone().ok()?);
+        let mut bytes = Vec::new();
+        file.take(self.left + 1).read_to_end(&mut bytes).ok()?;
+        self.left = self.left.checked_sub(bytes.len() as u64)?;
+        Some(ByteBuf::from(bytes))
+    }
+}
+
+/// Opens what is in a folder, whoever made it and whatever it is.
+fn open(folder: BorrowedFd<'_>, name: &str, flags: OFlags) -> Option<OwnedFd> {
+    // As a path it takes no other flag; opened, a pipe must not keep init
+    // waiting.
+    let is_path = flags.contains(OFlags::PATH);
+    let waiting = if is_path { OFlags::empty() } else { OFlags::NONBLOCK };
+    let flags = flags | waiting | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat2(folder, name, flags, Mode::empty(), below()).ok()
+}
+
+/// Writes them, as the program; /artifacts must be writable.
+pub(super) fn write(
+    artifacts: &[Artifact],
+    user_namespace: UserNamespace,
+) -> Result<()> {
+    as_program(user_namespace, || {
+        let root = open_folder(CWD, ARTIFACTS, ResolveFlags::NO_SYMLINKS)?;
+        let root = root.as_fd();
+        artifacts.iter().try_for_each(|a| write_one(root, a))?;
+        // Last, and the deepest first: one that cannot be written or passed
+        // could not be filled.
+        let folders = artifacts.iter().filter(|a| a.content.is_none());
+        folders.rev().try_for_each(|folder| permit(root, folder))
+    })
+}
+
+fn write_one(root: BorrowedFd<'_>, artifact: &Artifact) -> Result<()> {
+    let step = "write an artifact";
+    let (parent, name) =
+        artifact.path.rsplit_once('/').unwrap_or((".", &artifact.path));
+    let folder = open_folder(root, parent, below())?;
+    let mode = Mode::from_raw_mode(artifact.mode);
+    let Some(content) = &artifact.content else {
+        let usable = Mode::from_raw_mode(0o700);
+        return rustix::fs::mkdirat(&folder, name, usable).during(step);
+    };
+    let flags =
+        OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let target = rustix::fs::openat2(&folder, name, flags, mode, below())
+        .during(step)?;
+    rustix::fs::fchmod(&target, mode).during(step)?;
+    File::from(target).write_all(content).during(step)
+}
+
+/// Gives a folder its own permissions.
+fn permit(root: BorrowedFd<'_>, folder: &Artifact) -> Result<()> {
+    let step = "write an artifact";
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened =
+        rustix::fs::openat2(root, &folder.path, flags, Mode::empty(), below())
+            .during(step)?;
+    let mode = Mode::from_raw_mode(folder.mode);
+    rustix::fs::fchmod(opened, mode).during(step)
+}
