@@ -158,12 +158,14 @@ fn measure(settings: &Settings) -> Vec<Row> {
         let mut command = Command::new(itself());
         command.arg("--rootfs").arg(rootfs.path());
         // The process that measures is not root any more and cannot clean up.
-        let more = told(&mut command);
-        let whole = more.iter().find(|row| row.name == boxes::COLD_BOX);
-        cold_box = whole.map(|row| row.ours.clone());
-        if settings.has(BOXES) {
-            add(more);
-        }
+        told(&mut command, |row| {
+            if row.name == boxes::COLD_BOX {
+                cold_box = Some(row.ours.clone());
+            }
+            if settings.has(BOXES) {
+                add(vec![row]);
+            }
+        });
     }
     if settings.has(BOXES)
         || settings.has(THROUGHPUT)
@@ -172,7 +174,8 @@ fn measure(settings: &Settings) -> Vec<Row> {
         let flags = ["--compile-rate-limit=0", "--output-size=64MiB"];
         let server = Server::spawn(&flags, None);
         server.wait_until_ready();
-        add(told(&mut in_own_mounts(settings, &server, cold_box.as_ref())));
+        let mut command = in_own_mounts(settings, &server, cold_box.as_ref());
+        told(&mut command, |row| add(vec![row]));
     }
     rows
 }
@@ -226,17 +229,15 @@ fn tell(row: &Row) {
     println!("{}", serde_json::to_string(row).unwrap());
 }
 
-/// The rows that another process hands over.
-fn told(command: &mut Command) -> Vec<Row> {
+/// Takes the rows that another process hands over, as they come.
+fn told(command: &mut Command, mut take: impl FnMut(Row)) {
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let output = BufReader::new(child.stdout.take().unwrap());
-    let mut rows = Vec::new();
     for line in output.lines() {
         let line = line.unwrap();
-        rows.push(serde_json::from_str(&line).unwrap_or_else(|error| {
+        take(serde_json::from_str(&line).unwrap_or_else(|error| {
             panic!("{error}: {line}");
         }));
     }
     assert!(child.wait().unwrap().success(), "{command:?} failed");
-    rows
 }
