@@ -56,6 +56,7 @@ fn help_lists_every_flag_and_its_variable() {
         "check-interval",
         "drain-time",
         "warm-memory",
+        "artifact-cache",
     ];
     check_flags(&["serve"], &[&serve[..], &SANDBOX, &COMMON].concat());
     let run = ["language", "entry"];
