@@ -1,6 +1,7 @@
 //! What runs could leave on the host: processes, control groups, mounts, files.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
@@ -10,9 +11,11 @@ use std::time::Duration;
 
 use crate::image_folder::image_folder;
 
-/// What a run could leave on the host.
+/// What a run could leave on the host. Boxes that stand are not in it: some
+/// are made ahead of runs, others each time.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Traces {
+    /// Those in no box.
     pub(crate) processes: BTreeSet<i32>,
     /// What each of them has mounted.
     mounts: String,
@@ -23,7 +26,7 @@ pub(crate) struct Traces {
 impl Traces {
     /// Those of the server with this process.
     pub(crate) fn of(server: i32) -> Self {
-        let processes = descendants(server);
+        let processes = outside(server);
         let mounts = |pid: &i32| {
             // None of a process that has ended meanwhile.
             fs::read_to_string(format!("/proc/{pid}/mountinfo"))
@@ -72,14 +75,46 @@ pub(crate) fn descendants(pid: i32) -> BTreeSet<i32> {
     }
 }
 
+/// The processes below `pid` that are in no box.
+pub(crate) fn outside(pid: i32) -> BTreeSet<i32> {
+    let all = descendants(pid).into_iter();
+    all.filter(|pid| !groups_of(*pid).iter().any(|it| is_box(it))).collect()
+}
+
+/// The boxes that processes below `pid` are in, by name.
+pub(crate) fn boxes(pid: i32) -> BTreeSet<OsString> {
+    let groups = descendants(pid).into_iter().flat_map(groups_of);
+    let boxes = groups.filter(|group| is_box(group));
+    boxes.filter_map(|group| Some(group.file_name()?.to_owned())).collect()
+}
+
+/// Whether a control group is a box's.
+pub(crate) fn is_box(group: &Path) -> bool {
+    let name = group.file_name().unwrap_or_default();
+    name.to_string_lossy().starts_with("box-")
+}
+
+/// Whether none of these groups is there, but of boxes that stand.
+pub(crate) fn are_gone(groups: &BTreeSet<PathBuf>, server: i32) -> bool {
+    let standing = boxes(server);
+    groups.iter().all(|group| {
+        let name = group.file_name().unwrap_or_default();
+        standing.contains(name) || !group.exists()
+    })
+}
+
 /// Does `what`, and gives every control group that its boxes were seen in.
 pub(crate) fn watched(server: i32, what: impl FnOnce()) -> BTreeSet<PathBuf> {
     let is_done = AtomicBool::new(false);
     scope(|scope| {
         let watcher = scope.spawn(|| {
             let own = descendants(server);
-            let own: BTreeSet<PathBuf> =
-                own.into_iter().flat_map(groups_of).collect();
+            // A box that stands may be the one that is taken.
+            let own: BTreeSet<PathBuf> = own
+                .into_iter()
+                .flat_map(groups_of)
+                .filter(|group| !is_box(group))
+                .collect();
             let mut seen = BTreeSet::new();
             while !is_done.load(Ordering::Relaxed) {
                 let now = descendants(server);

@@ -3,14 +3,16 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
 use crate::bystander::Bystander;
 use crate::program::Program;
+use crate::ready::Metrics;
+use crate::servers::Server;
 use crate::suite::Suite;
-use crate::traces::{Traces, descendants, groups_of, watched};
+use crate::traces::{Traces, are_gone, boxes, outside, watched};
 
 /// How long something may take that happens soon.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -18,13 +20,12 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) fn check(program: &Program, suite: &Suite) -> Result<(), String> {
     let server = suite.server(program).pid();
     let bystander = Bystander::now(suite.server(program))?;
-    let before = settled(server)?;
+    let before = settled(suite.server(program))?;
     let groups = attacked(program, suite, &bystander)?;
     eventually("its processes and groups are gone", || {
-        descendants(server) == before.processes
-            && !groups.iter().any(|group| group.exists())
+        outside(server) == before.processes && are_gone(&groups, server)
     })?;
-    let after = Traces::of(server);
+    let after = settled(suite.server(program))?;
     if after == before {
         Ok(())
     } else {
@@ -59,34 +60,31 @@ fn attacked(
     Err("no control group was seen".to_owned())
 }
 
-/// What there is while the server has no box, not even one that is going or
-/// coming.
-fn settled(server: i32) -> Result<Traces, String> {
+/// What there is while the server has no box but those that are ready for
+/// somebody, not even one that is going or coming.
+fn settled(server: &Server) -> Result<Traces, String> {
+    let pid = server.pid();
     let deadline = Instant::now() + PATIENCE;
     loop {
-        let first = Traces::of(server);
+        let first = (Traces::of(pid), boxes(pid));
         sleep(Duration::from_millis(100));
-        let second = Traces::of(server);
-        if is_idle(server) && first == second {
-            return Ok(second);
+        let second = (Traces::of(pid), boxes(pid));
+        let ready = Metrics::of(server.admin).all_ready();
+        let stand = second.1.len();
+        if first == second && stand == ready && are_whole(&second.0) {
+            return Ok(second.0);
         }
         if Instant::now() > deadline {
-            return Err("never: the server has no box".to_owned());
+            return Err(format!("{stand} boxes stay, and {ready} are ready"));
         }
     }
 }
 
-/// Whether no process of the server is in a box, or dead and not gone, which
-/// has no mounts to tell.
-fn is_idle(server: i32) -> bool {
-    let is_box = |group: &Path| {
-        let name = group.file_name().unwrap_or_default();
-        name.to_string_lossy().starts_with("box-")
-    };
-    descendants(server).into_iter().all(|pid| {
-        fs::read_to_string(format!("/proc/{pid}/mountinfo")).is_ok()
-            && !groups_of(pid).iter().any(|group| is_box(group))
-    })
+/// Whether none of these processes is dead and not gone: such a one is in no
+/// box, and has no mounts to tell.
+fn are_whole(traces: &Traces) -> bool {
+    let mut all = traces.processes.iter();
+    all.all(|pid| fs::read_to_string(format!("/proc/{pid}/mountinfo")).is_ok())
 }
 
 /// Waits for something that happens soon.

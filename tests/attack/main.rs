@@ -13,11 +13,15 @@ mod image;
 #[path = "../image_folder.rs"]
 mod image_folder;
 mod program;
+#[path = "../ready.rs"]
+#[allow(dead_code, reason = "shared with other tests, which use more")]
+mod ready;
 mod request;
 mod servers;
 mod suite;
 mod text;
 #[path = "../traces.rs"]
+#[allow(dead_code, reason = "shared with other tests, which use more")]
 mod traces;
 
 use std::env;

@@ -10,8 +10,9 @@ use serde_json::Value;
 use crate::Fault;
 use crate::holdings::Holdings;
 use crate::servers::{
-    Reply, Server, assert_serves, assert_told, at_rest, eventually, kill,
-    program, python, send, serving, sleeper, start, start_under,
+    Reply, Server, assert_serves, assert_told, at_rest, await_boxes,
+    eventually, kill, program, python, send, serving, sleeper, start,
+    start_with_boxes,
 };
 use crate::traces::{descendants, watched};
 
@@ -28,9 +29,9 @@ const LONG: [&str; 3] =
     ["--run-wall-time=600s", "--run-cpu-time=600s", "--drain-time=1s"];
 
 fn all_amid_50_runs() -> Completion {
-    let flags = |boxes| ["--languages=python,c,php,java", boxes];
-    let flags = [&flags("--boxes=50")[..], &LONG].concat();
-    let server = start_under(&[], &flags, None);
+    let languages = ["python", "c", "php", "java"];
+    let flags = [&["--boxes=50"][..], &LONG].concat();
+    let server = start_with_boxes(&languages, &flags);
     let runs: Vec<TcpStream> =
         (1..).zip(mixed()).map(|(n, run)| send(&server, &run, n)).collect();
     assert_eq!(runs.len(), 50);
@@ -38,6 +39,8 @@ fn all_amid_50_runs() -> Completion {
     eventually("half of the boxes run a program", || {
         programs(&server).len() >= 25
     });
+    // Those for whoever comes next end as the others do.
+    await_boxes(&server, &["python"]);
     let held = Holdings::of(&server);
     assert!(held.processes() > 75, "{}", held.processes());
     let serving = serving(&server);
@@ -47,7 +50,7 @@ fn all_amid_50_runs() -> Completion {
     }
     drop(server);
     held.await_end();
-    let next = start_under(&[], &flags, None);
+    let next = start_with_boxes(&languages, &flags);
     assert_serves(&next);
     held.await_groups_end();
     drop(next);
@@ -106,10 +109,11 @@ fn one_of_two(fault: impl Fn(&Server), cleared: bool) -> Completion {
     if let Some(not_seen) = crate::needs_root() {
         return not_seen;
     }
-    let server = start(&LONG);
+    let server = start_with_boxes(&["python"], &LONG);
     let (file, request) = sleeper("one-of-two");
     let run = send(&server, &request, 1);
     eventually("the program runs", || process(&server, &file).is_some());
+    await_boxes(&server, &["python"]);
     let held = Holdings::of(&server);
     fault(&server);
     held.await_end();
@@ -180,10 +184,11 @@ pub(crate) fn parent(pid: i32) -> i32 {
 /// of a test does.
 fn starter() -> Completion {
     let started = std::thread::spawn(|| {
-        let server = start(&LONG);
+        let server = start_with_boxes(&["python"], &LONG);
         let (file, request) = sleeper("starter");
         let run = send(&server, &request, 1);
         eventually("the program runs", || process(&server, &file).is_some());
+        await_boxes(&server, &["python"]);
         (Holdings::of(&server), server, run)
     });
     let (held, server, run) = started.join().unwrap();

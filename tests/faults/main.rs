@@ -15,9 +15,13 @@ mod holdings;
 mod image_folder;
 mod killed;
 mod missing;
+#[path = "../ready.rs"]
+#[allow(dead_code, reason = "shared with other tests, which use more")]
+mod ready;
 mod servers;
 mod short;
 #[path = "../traces.rs"]
+#[allow(dead_code, reason = "shared with other tests, which use more")]
 mod traces;
 
 use std::process::ExitCode;

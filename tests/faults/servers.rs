@@ -20,7 +20,8 @@ use tempfile::TempDir;
 pub(crate) use reply::Reply;
 pub(crate) use server::Server;
 
-use crate::traces::Traces;
+use crate::ready::Metrics;
+use crate::traces::{Traces, boxes};
 
 /// Longer than anything takes that happens at all; reached only by a failure.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -30,8 +31,34 @@ pub(crate) fn start(flags: &[&str]) -> Server {
     start_under(&[], &[&["--languages=python"], flags].concat(), None)
 }
 
-/// A ready server with these flags; see [`Server::spawn_under`].
+/// A ready server with these flags; see [`Server::spawn_under`]. It makes no
+/// box ahead: what a fault leaves is then all that there is.
 pub(crate) fn start_under(
+    starter: &[&str],
+    flags: &[&str],
+    data: Option<TempDir>,
+) -> Server {
+    let flags = [&["--warm-memory=0"], flags].concat();
+    spawn_under(starter, &flags, data)
+}
+
+/// A server with these flags of which a box of each of these languages waits.
+pub(crate) fn start_with_boxes(languages: &[&str], flags: &[&str]) -> Server {
+    let only = format!("--languages={}", languages.join(","));
+    let server = spawn_under(&[], &[&[only.as_str()], flags].concat(), None);
+    await_boxes(&server, languages);
+    server
+}
+
+/// Waits until a box of each of these languages is ready.
+pub(crate) fn await_boxes(server: &Server, languages: &[&str]) {
+    eventually("a box of each language is ready", || {
+        let metrics = Metrics::of(server.admin);
+        languages.iter().all(|language| metrics.ready(language) > 0)
+    });
+}
+
+fn spawn_under(
     starter: &[&str],
     flags: &[&str],
     data: Option<TempDir>,
@@ -143,10 +170,12 @@ pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
 pub(crate) fn at_rest(server: &Server) -> Traces {
     let mut rest = Traces::of(server.pid());
     let usual = if rustix::process::geteuid().is_root() { 2 } else { 1 };
-    eventually("the server has no box", || {
+    eventually("the server has no box but those that are ready", || {
         sleep(Duration::from_millis(100));
         let before = std::mem::replace(&mut rest, Traces::of(server.pid()));
-        before == rest && rest.processes.len() == usual
+        let ready = Metrics::of(server.admin).all_ready();
+        let stand = boxes(server.pid()).len();
+        before == rest && rest.processes.len() == usual && stand == ready
     });
     rest
 }

@@ -1,13 +1,15 @@
 //! Every language at once, many times: each answer its own, and nothing of
 //! any run left behind.
 
-use std::thread::scope;
+use std::thread::{scope, sleep};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::life::eventually;
+use crate::ready::Metrics;
 use crate::service::{self, Server};
-use crate::traces::{Traces, descendants, watched};
+use crate::traces::{Traces, are_gone, boxes, watched};
 
 /// Submissions of each language.
 const EACH: usize = 10;
@@ -80,7 +82,7 @@ fn ten_of_each_language_at_once() {
         ["--boxes=4", "--queue=200", "--queue-wait=120s", "--trusted-proxy"];
     let server = service::start(&[&flags[..], &["127.0.0.1"]].concat());
     let samples = samples_of(&server);
-    let before = Traces::of(server.pid());
+    let before = settled(&server);
     let seen = watched(server.pid(), || {
         scope(|scope| {
             for number in 0..EACH {
@@ -93,10 +95,22 @@ fn ten_of_each_language_at_once() {
     });
     assert!(seen.len() >= samples.len(), "no box was seen: {seen:?}");
     eventually("every process and group of a run is gone", || {
-        descendants(server.pid()) == before.processes
-            && !seen.iter().any(|group| group.exists())
+        are_gone(&seen, server.pid())
     });
-    assert_eq!(Traces::of(server.pid()), before);
+    assert_eq!(settled(&server), before);
+}
+
+/// What there is when the server has no box but those that are ready.
+fn settled(server: &Server) -> Traces {
+    let pid = server.pid();
+    let mut found = Traces::of(pid);
+    eventually("only boxes that are ready stand", || {
+        sleep(Duration::from_millis(100));
+        let before = std::mem::replace(&mut found, Traces::of(pid));
+        let ready = Metrics::of(server.admin).all_ready();
+        before == found && boxes(pid).len() == ready
+    });
+    found
 }
 
 /// The samples of all languages that the server has.

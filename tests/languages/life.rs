@@ -55,7 +55,7 @@ impl Sleeper {
 }
 
 /// Waits for something that happens soon, or fails.
-pub(crate) fn eventually(what: &str, is_so: impl Fn() -> bool) {
+pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !is_so() {
         assert!(Instant::now() < deadline, "never: {what}");

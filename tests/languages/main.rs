@@ -15,9 +15,13 @@ mod image_folder;
 mod life;
 mod observed;
 mod readiness;
+#[path = "../ready.rs"]
+#[allow(dead_code, reason = "shared with other tests, which use more")]
+mod ready;
 mod service;
 mod together;
 #[path = "../traces.rs"]
+#[allow(dead_code, reason = "shared with other tests, which use more")]
 mod traces;
 
 use case::{Case, run};
