@@ -99,6 +99,23 @@ impl Server {
         self.log.lock().expect("no panic under the lock").clone()
     }
 
+    /// The line of the run that was answered so. It is written when the
+    /// answer is out.
+    #[allow(dead_code, reason = "shared with tests that ask nothing of it")]
+    pub(crate) fn line_of(&self, reply: &Reply) -> String {
+        let id = reply.header("x-request-id").expect("an id");
+        for _ in 0..1000 {
+            let log = self.log.lock().expect("no panic under the lock");
+            let mut lines = log.lines();
+            if let Some(line) = lines.find(|line| line.contains(id)) {
+                return line.to_owned();
+            }
+            drop(log);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("no line of {id}");
+    }
+
     fn end(&mut self) {
         if let Ok(pid) = i32::try_from(self.process.id()) {
             let pid = Pid::from_raw(pid).expect("a process");

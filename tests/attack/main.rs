@@ -1,6 +1,6 @@
 //! Attacks as data, sent to the running service: one file an attack, each
-//! with a control that shows that the attack would be seen to succeed. Needs
-//! the images.
+//! with a control that shows that the attack would be seen to succeed. Each
+//! runs in a box that is made then and in one that was ready. Needs the images.
 
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
@@ -35,6 +35,7 @@ use libtest_mimic::{Arguments, Completion, Trial};
 use canaries::SECRET;
 use case::Case;
 use program::Shown;
+use servers::Start;
 use suite::Suite;
 
 fn main() -> ExitCode {
@@ -44,35 +45,46 @@ fn main() -> ExitCode {
         return with_secret();
     };
     let secret = secret.into_string().unwrap();
-    let cases: Vec<(String, Result<Case, String>)> = cases()
-        .into_iter()
-        .filter(|(name, _)| is_chosen(&arguments, name))
-        .map(|(name, text)| {
-            let case = Case::read(&name, &text);
-            (name, case)
-        })
-        .collect();
-    // A listing starts nothing.
-    let suite = if arguments.list {
-        None
-    } else {
-        let right = cases.iter().filter_map(|(_, case)| case.as_ref().ok());
-        Some(Arc::new(Suite::start(secret, &right.collect::<Vec<_>>())))
-    };
-    let trials = cases.into_iter().map(|(name, case)| {
-        let suite = suite.clone();
-        Trial::ignorable_test(name, move || {
-            let suite = suite.ok_or("nothing was started")?;
-            Ok(match suite.check(&case?)? {
-                Shown::Yes => Completion::Completed,
-                Shown::No(reason) => Completion::ignored_with(reason),
+    let turn = Arc::default();
+    let mut suites = Vec::new();
+    let mut trials = Vec::new();
+    for start in Start::ALL {
+        let chosen = chosen(&arguments, start);
+        // A listing starts nothing.
+        let suite = (!arguments.list && !chosen.is_empty()).then(|| {
+            let right = chosen.iter().filter_map(|(_, it)| it.as_ref().ok());
+            let right: Vec<_> = right.collect();
+            let turn = Arc::clone(&turn);
+            Arc::new(Suite::new(&secret, start, turn, &right))
+        });
+        trials.extend(chosen.into_iter().map(|(name, case)| {
+            let suite = suite.clone();
+            Trial::ignorable_test(name, move || {
+                let suite = suite.ok_or("nothing was started")?;
+                Ok(match suite.check(&case?)? {
+                    Shown::Yes => Completion::Completed,
+                    Shown::No(reason) => Completion::ignored_with(reason),
+                })
             })
-        })
-    });
-    let conclusion = libtest_mimic::run(&arguments, trials.collect());
+        }));
+        suites.push(suite);
+    }
+    let conclusion = libtest_mimic::run(&arguments, trials);
     // Ends the servers and removes the canaries.
-    drop(suite);
+    drop(suites);
     conclusion.exit_code()
+}
+
+/// The cases that are to run, named with how their boxes start.
+fn chosen(
+    arguments: &Arguments,
+    start: Start,
+) -> Vec<(String, Result<Case, String>)> {
+    let named = cases().into_iter().map(|(name, text)| {
+        let case = Case::read(&name, &text);
+        (format!("{}/{name}", start.word()), case)
+    });
+    named.filter(|(name, _)| is_chosen(arguments, name)).collect()
 }
 
 /// Runs this program again with a secret in its environment, which every

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::canaries;
 use crate::control::{self, Control, Place};
-use crate::servers::{Server, client};
+use crate::servers::{Reply, Server, client};
 use crate::suite::Suite;
 use crate::text::{Repeat, Values, fill, repeat, with};
 
@@ -134,7 +134,7 @@ impl Program {
                 let script = self.control.script(&values)?;
                 control::in_image(&self.language, &source, &script)
             }
-            Place::Box => over(suite.server(self), &self.language, &source, 1),
+            Place::Box => self.over(suite, &source, 1),
         };
         let ending = ending.map_err(|error| format!("control: {error}"))?;
         let success = fill(&self.success, &values)?;
@@ -153,16 +153,15 @@ impl Program {
         for way in &self.via {
             let values = self.values(suite, &Values::new())?;
             let source = self.source.filled(&values)?;
-            let server = suite.server(self);
             let attempt = || match way {
-                Way::Http => over(server, &self.language, &source, 2),
+                Way::Http => self.over(suite, &source, 2),
                 Way::Run => control::command(&self.language, &source),
             };
             let ending = match &self.writer {
                 None => attempt()?,
                 Some(writer) => {
                     let writer = (writer.when, writer.source.filled(&values)?);
-                    self.after_writer(server, &writer, attempt)?
+                    self.after_writer(suite, &writer, attempt)?
                 }
             };
             let faults = self.faults(&ending, *way, suite, &values)?;
@@ -177,12 +176,12 @@ impl Program {
     /// The attack behind the writer, or beside it.
     fn after_writer(
         &self,
-        server: &Server,
+        suite: &Suite,
         (when, writer): &(When, Source),
         attempt: impl FnOnce() -> Result<Ending, String>,
     ) -> Result<Ending, String> {
         let write = || {
-            let written = over(server, &self.language, writer, 3)?;
+            let written = self.over(suite, writer, 3)?;
             let is_right = written.stdout.contains("written");
             if is_right { Ok(()) } else { Err(format!("writer: {written:#?}")) }
         };
@@ -201,6 +200,25 @@ impl Program {
             writer.join().expect("it does not panic")?;
             Ok(ending)
         })
+    }
+
+    /// Sends it as this client, until its box was as the suite wants it:
+    /// another run may have taken the one that was ready.
+    fn over(
+        &self,
+        suite: &Suite,
+        source: &Source,
+        number: u8,
+    ) -> Result<Ending, String> {
+        let server = suite.server(self);
+        for _ in 0..10 {
+            suite.start.wait(server, &self.language);
+            let reply = sent(server, &self.language, source, number)?;
+            if suite.start.was_of(server, &reply) {
+                return Ok(Ending::of(&reply));
+            }
+        }
+        Err(format!("its box was never {}", suite.start.word()))
     }
 
     fn values(&self, suite: &Suite, more: &Values) -> Result<Values, String> {
@@ -274,13 +292,22 @@ impl Source {
     }
 }
 
+impl Ending {
+    fn of(reply: &Reply) -> Self {
+        let answer = reply.json();
+        let text = |name: &str| answer[name].as_str().unwrap().to_owned();
+        let exit = reply.header("sandpiper-exit").unwrap().to_owned();
+        Self { stdout: text("stdout"), stderr: text("stderr"), exit }
+    }
+}
+
 /// Sends it to the server as this client.
-fn over(
+fn sent(
     server: &Server,
     language: &str,
     source: &Source,
     number: u8,
-) -> Result<Ending, String> {
+) -> Result<Reply, String> {
     let files = source.files.iter();
     let files =
         files.map(|(path, content)| json!({"path": path, "content": content}));
@@ -296,8 +323,5 @@ fn over(
     if reply.status != 200 {
         return Err(format!("{}: {}", reply.status, reply.text()));
     }
-    let answer = reply.json();
-    let text = |name: &str| answer[name].as_str().unwrap().to_owned();
-    let exit = reply.header("sandpiper-exit").unwrap().to_owned();
-    Ok(Ending { stdout: text("stdout"), stderr: text("stderr"), exit })
+    Ok(reply)
 }

@@ -7,6 +7,11 @@ mod reply;
 #[allow(dead_code, reason = "shared with the api tests, which use more")]
 mod server;
 
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::ready::Metrics;
+
 pub(crate) use reply::Reply;
 pub(crate) use server::{Server, program};
 
@@ -15,9 +20,52 @@ pub(crate) fn client(number: u8) -> String {
     format!("X-Forwarded-For: 192.0.2.{number}")
 }
 
+/// How the box is that a program finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// Made when the program comes.
+    Cold,
+    /// Ready before it comes, with its launchers where its language has some.
+    Warm,
+}
+
+impl Start {
+    pub(crate) const ALL: [Self; 2] = [Self::Cold, Self::Warm];
+
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Cold => "cold",
+            Self::Warm => "warm",
+        }
+    }
+
+    /// Waits for a box that is ready, where one is to be. Where none is made
+    /// soon, others are asked for more: a run changes that.
+    pub(crate) fn wait(self, server: &Server, language: &str) {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while self == Self::Warm && Instant::now() < deadline {
+            if Metrics::of(server.admin).ready(language) > 0 {
+                return;
+            }
+            sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Whether the run that was answered so found its box like that.
+    pub(crate) fn was_of(self, server: &Server, reply: &Reply) -> bool {
+        let line = server.line_of(reply);
+        line.contains("box=\"cold\"") == (self == Self::Cold)
+    }
+}
+
 /// Starts a server for attacks, with further flags.
-pub(crate) fn start(flags: &[&str]) -> Server {
+pub(crate) fn start(start: Start, flags: &[&str]) -> Server {
+    let off: &[&str] = match start {
+        Start::Cold => &["--warm-memory=0"],
+        Start::Warm => &[],
+    };
     let flags = [
+        off,
         &[
             "--compile-rate-limit=0",
             "--boxes=4",

@@ -1,30 +1,37 @@
 //! What all attacks share: the servers, the canaries, and another client.
 
 use std::collections::BTreeSet;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::bystander::Bystander;
 use crate::canaries::Canaries;
 use crate::case::Case;
 use crate::exhaustion;
 use crate::program::{Program, Shown};
-use crate::servers::{self, Server};
+use crate::servers::{self, Server, Start};
 use crate::text::Values;
 
 pub(crate) struct Suite {
+    pub(crate) start: Start,
     pub(crate) canaries: Canaries,
     bystander: Bystander,
     main: Server,
     /// With short times, for what only ends when its time is up.
     short: Option<Server>,
     /// Held alone by attacks beside which something is measured.
-    turn: RwLock<()>,
+    turn: Arc<RwLock<()>>,
 }
 
 impl Suite {
-    /// Places the canaries and starts the servers that these cases need.
-    pub(crate) fn start(secret: String, cases: &[&Case]) -> Self {
-        let mut canaries = Canaries::place(&secret);
+    /// Places the canaries and starts the servers that these cases need. Who
+    /// measures has `turn` alone.
+    pub(crate) fn new(
+        secret: &str,
+        start: Start,
+        turn: Arc<RwLock<()>>,
+        cases: &[&Case],
+    ) -> Self {
+        let mut canaries = Canaries::place(secret);
         let programs = cases.iter().filter_map(|case| case.program());
         let programs: Vec<&Program> = programs.collect();
         let languages = |short: bool| {
@@ -37,19 +44,25 @@ impl Suite {
             format!("--languages={}", ids.join(","))
         };
         // Nothing that is sent there wants more time than its work takes.
-        let main = servers::start(&[
-            &languages(false),
-            "--run-wall-time=60s",
-            "--run-cpu-time=60s",
-            "--compile-wall-time=60s",
-        ]);
+        let main = servers::start(
+            start,
+            &[
+                &languages(false),
+                "--run-wall-time=60s",
+                "--run-cpu-time=60s",
+                "--compile-wall-time=60s",
+            ],
+        );
         let short = programs.iter().any(|program| program.short).then(|| {
-            servers::start(&[
-                &languages(true),
-                "--run-wall-time=3s",
-                "--run-cpu-time=3s",
-                "--compile-wall-time=12s",
-            ])
+            servers::start(
+                start,
+                &[
+                    &languages(true),
+                    "--run-wall-time=3s",
+                    "--run-cpu-time=3s",
+                    "--compile-wall-time=12s",
+                ],
+            )
         });
         for server in [Some(&main), short.as_ref()].into_iter().flatten() {
             server.wait_until_ready();
@@ -62,7 +75,7 @@ impl Suite {
             canaries.values.insert(name.to_owned(), value);
         }
         let bystander = Bystander::now(&main).unwrap();
-        Self { canaries, bystander, main, short, turn: RwLock::new(()) }
+        Self { start, canaries, bystander, main, short, turn }
     }
 
     /// The control, the attack, and a client that comes after it.
