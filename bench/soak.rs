@@ -20,9 +20,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Parser;
+use sandpiper_engine::languages::SERVICE_LANGUAGES;
 use serde_json::json;
 
 #[allow(dead_code, reason = "shared with the attacks, which use more")]
@@ -36,6 +37,9 @@ mod image_folder;
 mod plot;
 #[path = "soak/programs.rs"]
 mod programs;
+#[allow(dead_code, reason = "shared with the tests, which use more")]
+#[path = "../tests/ready.rs"]
+mod ready;
 #[path = "../tests/api/reply.rs"]
 #[allow(dead_code, reason = "shared with the tests, which use more")]
 mod reply;
@@ -52,6 +56,7 @@ mod usage;
 use canaries::Canaries;
 use clients::{Clients, Tally};
 use plot::{Line, Panel};
+use ready::Metrics;
 use server::Server;
 use usage::Usage;
 
@@ -161,16 +166,20 @@ fn soak(settings: Settings, secret: &str) -> (Watched, Tally, String) {
         programs::attacks(&canaries.values).unwrap(),
         Duration::from_millis(settings.pause_ms),
     );
-    let watched = clients
-        .beside(settings.clients, || watch(settings, server.pid(), &clients));
+    let watched =
+        clients.beside(settings.clients, || watch(settings, &server, &clients));
     let tally = clients.into_tally();
     (watched, tally, server.into_log())
 }
 
 /// Notes what the server has until the time is over.
-fn watch(settings: Settings, server: i32, clients: &Clients<'_>) -> Watched {
+fn watch(
+    settings: Settings,
+    server: &Server,
+    clients: &Clients<'_>,
+) -> Watched {
     let part = Duration::from_secs(settings.minutes * 60) / PARTS;
-    let started = std::time::Instant::now();
+    let started = Instant::now();
     let mut watched =
         Watched { busy: Vec::new(), quiet: Vec::new(), first: None };
     let now = || started.elapsed().as_secs_f64();
@@ -179,10 +188,16 @@ fn watch(settings: Settings, server: i32, clients: &Clients<'_>) -> Watched {
         while started.elapsed() < end {
             let left = end.saturating_sub(started.elapsed());
             std::thread::sleep(left.min(Duration::from_secs(5)));
-            watched.busy.push((now(), Usage::of(server)));
+            watched.busy.push((now(), Usage::of(server.pid())));
         }
-        let usage = clients.held(|| at_rest(server));
-        if watched.first.is_none() && clients.has_sent_all() {
+        let is_first = watched.first.is_none() && clients.has_sent_all();
+        let usage = clients.held(|| {
+            if is_first || number == PARTS {
+                wait_for_one_of_each(server);
+            }
+            at_rest(server.pid())
+        });
+        if is_first {
             watched.first = Some(watched.quiet.len());
         }
         watched.quiet.push((now(), usage));
@@ -199,6 +214,21 @@ fn watch(settings: Settings, server: i32, clients: &Clients<'_>) -> Watched {
         );
     }
     watched
+}
+
+/// Waits until what was asked for lately is forgotten, and one box is ready of
+/// each kind: else how many there are depends on what came last.
+fn wait_for_one_of_each(server: &Server) {
+    let deadline = Instant::now() + Duration::from_secs(900);
+    loop {
+        let metrics = Metrics::of(server.admin);
+        // C and C++ have theirs in common.
+        if SERVICE_LANGUAGES.iter().all(|id| metrics.ready(id) == 1) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "not one box of each is ready");
+        std::thread::sleep(Duration::from_secs(1));
+    }
 }
 
 /// What a server has that has nothing to do: threads that wait for work end
