@@ -25,7 +25,7 @@ impl Metrics {
     pub(crate) fn count(&self, series: &str) -> usize {
         let found = self.0.lines().find_map(|line| line.strip_prefix(series));
         let value = found.map_or("0", str::trim);
-        value.parse().unwrap_or_else(|_| panic!("{series} is {value}"))
+        value.parse().expect(series)
     }
 
     /// Boxes that wait for a run of the language.

@@ -104,16 +104,18 @@ impl Server {
     #[allow(dead_code, reason = "shared with tests that ask nothing of it")]
     pub(crate) fn line_of(&self, reply: &Reply) -> String {
         let id = reply.header("x-request-id").expect("an id");
-        for _ in 0..1000 {
+        let mut tries = 0;
+        loop {
             let log = self.log.lock().expect("no panic under the lock");
             let mut lines = log.lines();
             if let Some(line) = lines.find(|line| line.contains(id)) {
                 return line.to_owned();
             }
             drop(log);
+            assert!(tries < 1000, "no line of {id}");
+            tries += 1;
             std::thread::sleep(Duration::from_millis(10));
         }
-        panic!("no line of {id}");
     }
 
     fn end(&mut self) {

@@ -10,7 +10,7 @@ use crate::Fault;
 use crate::killed::process;
 use crate::servers::{
     Reply, Server, assert_serves, assert_told, at_rest, compile, eventually,
-    python, send, start_under,
+    python, send, shell, start_under,
 };
 
 pub(crate) const FAULTS: &[(&str, Fault)] =
@@ -63,10 +63,9 @@ fn memory() -> Completion {
     let server = group.start();
     let before = at_rest(&server);
     for _ in 0..3 {
-        let beside = "import time\nfor n in range(20): time.sleep(0.1)\n\
-                      print('whole')";
-        let mut beside = send(&server, &python(beside), 1);
-        eventually("it runs", || process(&server, "main.py").is_some());
+        let (file, beside) = shell("beside", "sleep 2; echo whole");
+        let mut beside = send(&server, &beside, 1);
+        eventually("it runs", || process(&server, &file).is_some());
         let greedy = "x = b'x' * (450 << 20)\nprint('had it')";
         let greedy = compile(&server, &python(greedy));
         assert_eq!(

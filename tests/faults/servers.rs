@@ -87,13 +87,19 @@ pub(crate) fn python(source: &str) -> Value {
     program("python", "main.py", source)
 }
 
-/// A Python program that sleeps longer than any test. The name of its file is
-/// its own, so that its process can be found.
+/// A Python program that sleeps longer than any test; and its name.
 pub(crate) fn sleeper(name: &str) -> (String, Value) {
-    let file = format!("{name}-{}.py", std::process::id());
-    // A launcher that waited was started without it.
-    let source = format!("import os\nos.execlp('sleep', '{file}', '1000')");
-    (file.clone(), program("python", &file, &source))
+    // More than one command: the shell stays.
+    shell(name, "sleep 1000; exit 1")
+}
+
+/// A Python program that becomes a shell with a name of its own, by which its
+/// process can be found: a launcher is started without that of the entry file.
+pub(crate) fn shell(name: &str, script: &str) -> (String, Value) {
+    let name = format!("{name}-{}", std::process::id());
+    let become_it =
+        format!("import os\nos.execlp('sh', '{name}', '-c', '{script}')");
+    (name, python(&become_it))
 }
 
 pub(crate) fn compile(server: &Server, request: &Value) -> Reply {

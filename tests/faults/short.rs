@@ -12,7 +12,7 @@ use libtest_mimic::Completion;
 use crate::Fault;
 use crate::servers::{
     Reply, Server, assert_serves, assert_told, at_rest, compile, eventually,
-    python, send, serving, start,
+    python, send, serving, shell, start,
 };
 
 pub(crate) const FAULTS: &[(&str, Fault)] = &[
@@ -154,12 +154,9 @@ fn no_process() -> Completion {
     let server = start(&[]);
     assert_serves(&server);
     let before = at_rest(&server);
-    let first = "import time\nprint('begun', flush=True)\n\
-                 time.sleep(3)\nprint('whole')";
-    let mut running = send(&server, &python(first), 1);
-    eventually("it runs", || {
-        crate::killed::process(&server, "main.py").is_some()
-    });
+    let (file, first) = shell("first", "echo begun; sleep 3; echo whole");
+    let mut running = send(&server, &first, 1);
+    eventually("it runs", || crate::killed::process(&server, &file).is_some());
     let lowered = Lowered::to(1, "nproc", &server);
     for _ in 0..10 {
         assert_told(&compile(&server, &python("print(1)")), 503);

@@ -64,9 +64,11 @@ fn ended(outcome: &str) -> String {
 fn expected(outcome: &str) -> BTreeMap<String, f64> {
     let answered = "sandpiper_http_requests_total{route=\"/api/compile\",\
                     method=\"POST\",status=\"200\"}";
+    let cold = "sandpiper_run_boxes_total{language=\"python\",box=\"cold\"}";
     let mut changes = BTreeMap::from([
         (answered.to_owned(), 1.0),
         (ended(outcome), 1.0),
+        (cold.to_owned(), 1.0),
         ("sandpiper_queue_wait_seconds_count".to_owned(), 1.0),
     ]);
     for stage in ["prepare", "run"] {
@@ -103,6 +105,8 @@ fn start(log_format: &str) -> Server {
     let server = Server::spawn(
         &[
             "--languages=python",
+            // When others are made is a matter of time.
+            "--warm-memory=0",
             "--compile-rate-limit=0",
             "--run-wall-time=10s",
             "--run-cpu-time=500ms",

@@ -62,7 +62,9 @@ impl Image {
 
     fn serve(&self, check_interval: &str) -> Server {
         let folder = self.data.path().to_str().unwrap();
-        let flags = ["--languages=php", "--compile-rate-limit=0"];
+        // A box that was made ahead has what the image had then.
+        let flags =
+            ["--languages=php", "--compile-rate-limit=0", "--warm-memory=0"];
         let own = ["--data-dir", folder, "--check-interval", check_interval];
         let server = Server::spawn(&[&flags[..], &own].concat(), None);
         server.wait_until_ready();
