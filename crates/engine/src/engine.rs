@@ -17,48 +17,15 @@ use crate::kind::Kind;
 use crate::outcome::{End, Outcome, Timing};
 use crate::readiness::{Checks, ImageState, Images, LanguageState, Readiness};
 use crate::ready::{ReadyBoxes, Supply, fill};
-use crate::run::Means;
+use crate::run::{self, Means};
+use crate::settings::Settings;
 use crate::watcher::watch_languages;
-use crate::{Limits, limits, run};
 
 /// When a client may come back for a language whose image is being built.
 const BUILDING_RETRY: Duration = Duration::from_secs(10);
 
 /// When a client may come back where the host was short of something.
 const SHORTAGE_RETRY: Duration = Duration::from_secs(5);
-
-/// Settings of the engine, from the operator.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// What one run may use.
-    pub limits: Limits,
-    /// Boxes running at once.
-    pub boxes: usize,
-    /// Runs that may wait for a box.
-    pub queue_length: usize,
-    /// How long a run may wait.
-    pub queue_wait: Duration,
-    /// Run also where the host cannot limit memory and processes.
-    pub allow_missing_limits: bool,
-    /// From one proof that a language runs to the next run of its starter
-    /// program.
-    pub check_interval: Duration,
-    /// Memory that boxes made ahead of requests may have, in bytes; 0: none
-    /// are made.
-    pub warm_memory_bytes: u64,
-    /// Artifacts of compile steps that are kept, in bytes; 0: none are.
-    pub artifact_bytes: u64,
-}
-
-impl Settings {
-    /// How many boxes the host has to be ready for, besides those that run.
-    pub fn boxes_ahead(&self) -> usize {
-        if self.warm_memory_bytes == 0 {
-            return 0;
-        }
-        limits::READY_BOXES + 4 * self.boxes
-    }
-}
 
 /// Why a submission was not run. The text is for the client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -18,10 +18,11 @@ mod outcome;
 mod readiness;
 mod ready;
 mod run;
+mod settings;
 mod watcher;
 
 pub use admission::Cause as BusyCause;
-pub use engine::{Engine, Load, Refusal, Settings};
+pub use engine::{Engine, Load, Refusal};
 pub use kind::BoxKind;
 pub use limits::Limits;
 pub use outcome::{End, LimitReached, Outcome, Stage, Start, Timing};
@@ -32,4 +33,5 @@ pub use sandpiper_sandbox::{
     Controllers, Host, HostSettings, INIT_NAME, Identity, SandboxError,
     init_main,
 };
+pub use settings::Settings;
 pub use watcher::CHECK_INTERVAL;
