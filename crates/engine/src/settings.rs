@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use sandpiper_sandbox::MOST_BOXES;
+
 use crate::{Limits, limits};
 
 /// Settings of the engine, from the operator.
@@ -33,6 +35,35 @@ impl Settings {
         if self.warm_memory_bytes == 0 {
             return 0;
         }
-        limits::READY_BOXES + 4 * self.boxes
+        let wanted = limits::READY_BOXES + 4 * self.boxes;
+        // Those that run come first.
+        wanted.min(MOST_BOXES.saturating_sub(self.boxes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boxes_ahead_leave_room_for_those_that_run() {
+        let check = |boxes, warm_memory_bytes, expected| {
+            let settings = Settings {
+                limits: Limits::default(),
+                boxes,
+                queue_length: 0,
+                queue_wait: Duration::ZERO,
+                allow_missing_limits: false,
+                check_interval: Duration::ZERO,
+                warm_memory_bytes,
+                artifact_bytes: 0,
+            };
+            assert_eq!(settings.boxes_ahead(), expected, "{boxes}");
+        };
+        check(2, 0, 0);
+        check(2, 1, 16);
+        check(64, 1, 264);
+        check(400, 1, 100);
+        check(MOST_BOXES, 1, 0);
     }
 }

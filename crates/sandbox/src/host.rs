@@ -15,7 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::cgroup::{Controllers, Top, sweep};
 use crate::error::{During, Result, SandboxError};
-use crate::identity::{Identity, MOST_SLOTS, ROOT_RANGE, Source};
+use crate::identity::{Identity, MOST_BOXES, ROOT_RANGE, Source};
 use crate::instance::Instance;
 use crate::seccomp;
 use crate::spawner::Spawner;
@@ -88,7 +88,7 @@ impl Host {
         let mut instance = Instance::take(sweep)?;
         let name = instance.group_name();
         let top = Top::make(&name, settings.cgroup.as_deref())?;
-        let boxes = (settings.boxes.max(1) + settings.ahead).min(MOST_SLOTS);
+        let boxes = (settings.boxes.max(1) + settings.ahead).min(MOST_BOXES);
         if let Err(error) = instance.record(&top.folders()) {
             // No reason not to serve, such as a full /run.
             tracing::warn!(

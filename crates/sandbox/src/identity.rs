@@ -22,8 +22,8 @@ use crate::sys::{self, Fork};
 const IDS_PER_SLOT: u32 = 2;
 /// Host ids set aside for one server: its own, then its slots'.
 const IDS_PER_SERVER: u32 = 1024;
-/// Most slots that a server can have.
-pub(crate) const MOST_SLOTS: usize = 500;
+/// Most boxes that a server can have at once: each takes host ids of its own.
+pub const MOST_BOXES: usize = 500;
 
 /// The first host id of the range that root takes: above what systemd gives to
 /// its containers (up to `0x6FFF_FFFF`), below what it reserves.
@@ -84,7 +84,7 @@ impl Source {
 
     /// Makes the user namespaces of `slots` slots.
     pub(crate) fn make_slots(self, slots: usize) -> Result<Vec<OwnedFd>> {
-        let slots = u32::try_from(slots.min(MOST_SLOTS)).unwrap_or(0);
+        let slots = u32::try_from(slots.min(MOST_BOXES)).unwrap_or(0);
         match self {
             Self::None => Ok(Vec::new()),
             _ => (0..slots).map(|slot| self.make_slot(slot)).collect(),

@@ -57,7 +57,7 @@ mod sys;
 pub use cgroup::Controllers;
 pub use error::{Result, SandboxError};
 pub use host::{Host, HostSettings};
-pub use identity::Identity;
+pub use identity::{Identity, MOST_BOXES};
 pub use init::{INIT_NAME, init_main};
 pub use live::Sandbox;
 pub use outcome::{Outcome, Stop};
