@@ -10,6 +10,9 @@ mod console;
 mod harness;
 mod page;
 mod program;
+#[path = "../ready.rs"]
+#[allow(dead_code, reason = "shared with other tests, which use more")]
+mod ready;
 mod servers;
 mod source_map;
 mod visit;
@@ -45,8 +48,7 @@ fn main() {
         let language = language_of(&name).unwrap_or_default().to_owned();
         Trial::test(name, move || {
             let program = Program::read(&path)?;
-            let server = servers.of(&language)?;
-            Ok(program.check(&language, server, &chromium, &path)?)
+            Ok(program.check(&language, &servers, &chromium, &path)?)
         })
     });
     trials.extend(programs);
@@ -56,7 +58,8 @@ fn main() {
     conclusion.exit();
 }
 
-/// Every program, by `<language>/<name>`.
+/// Every program, by `<language>/<name>`. Languages take turns: while a box is
+/// made ahead for one, programs of others run.
 fn programs() -> Vec<(String, PathBuf)> {
     let root =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs");
@@ -69,12 +72,13 @@ fn programs() -> Vec<(String, PathBuf)> {
     };
     let mut programs = Vec::new();
     for folder in entries(&root).iter().filter(|path| path.is_dir()) {
-        for path in entries(folder) {
+        for (turn, path) in entries(folder).into_iter().enumerate() {
             let name = path.strip_prefix(&root).unwrap().with_extension("");
-            programs.push((name.to_str().unwrap().to_owned(), path));
+            programs.push((turn, (name.to_str().unwrap().to_owned(), path)));
         }
     }
-    programs
+    programs.sort_by_key(|(turn, _)| *turn);
+    programs.into_iter().map(|(_, program)| program).collect()
 }
 
 /// What libtest-mimic will decide, known before servers are started.

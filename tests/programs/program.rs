@@ -6,12 +6,12 @@ use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use toml_edit::{DocumentMut, Item, value};
 
 use crate::browser::Chromium;
 use crate::page::Expected;
-use crate::servers::Server;
+use crate::servers::{Reply, Servers, Start};
 
 /// How a program ends that does nothing wrong.
 const EXITED: &str = "stage=run; code=0";
@@ -48,6 +48,9 @@ pub(crate) struct Program {
     /// The `Sandpiper-Exit` header.
     #[serde(default = "exited")]
     exit: String,
+    /// Why its output is another each time, where it is: else it is the same
+    /// in a box made then, in one that was ready, and from kept artifacts.
+    differs: Option<String>,
     /// Where stdout is a document: what a browser shows of it.
     page: Option<Expected>,
 }
@@ -80,17 +83,28 @@ impl Program {
     pub(crate) fn check(
         &self,
         language: &str,
-        server: &Server,
+        servers: &Servers,
         chromium: &Chromium,
         path: &Path,
     ) -> Result<(), String> {
-        let answer = self.run(language, server)?;
+        let run = |start| self.run(language, servers, start);
+        let answer = run(Start::Cold)?.ok_or("it did not run")?;
         #[expect(clippy::disallowed_methods, reason = "a switch of the tests")]
         let is_update = env::var_os("UPDATE_EXPECT").is_some();
         if is_update {
             return self.update(&answer, chromium, path);
         }
-        let faults = self.faults(&answer, chromium)?;
+        let mut faults = self.faults(&answer, chromium)?;
+        for start in [Start::Warm, Start::Kept] {
+            let Some(other) = run(start)? else { continue };
+            if self.differs.is_some() {
+                let of_other = self.faults(&other, chromium)?;
+                let told = |fault| format!("{start:?}: {fault}");
+                faults.extend(of_other.into_iter().map(told));
+            } else {
+                faults.extend(answer.differences(&other, start));
+            }
+        }
         if faults.is_empty() {
             return Ok(());
         }
@@ -136,7 +150,27 @@ impl Program {
         self.files.keys().map(String::as_str).collect()
     }
 
-    fn run(&self, language: &str, server: &Server) -> Result<Answer, String> {
+    /// Runs it in one way, where there is that way.
+    fn run(
+        &self,
+        language: &str,
+        servers: &Servers,
+        start: Start,
+    ) -> Result<Option<Answer>, String> {
+        let request = self.request(language)?.to_string();
+        let reply = servers.run(language, start, |server| {
+            let json = ["Content-Type: application/json"];
+            let path = "/api/compile";
+            let reply = server.send("POST", path, &json, &request);
+            if reply.status == 200 {
+                return Ok(reply);
+            }
+            Err(format!("{}: {}", reply.status, reply.text()))
+        })?;
+        Ok(reply.map(|reply| Answer::of(&reply)))
+    }
+
+    fn request(&self, language: &str) -> Result<Value, String> {
         let entry = match (&self.entry, self.files.keys().next()) {
             (Some(entry), _) => entry,
             (None, Some(only)) if self.files.len() == 1 => only,
@@ -151,22 +185,12 @@ impl Program {
                 json!({"path": path, "content": content})
             })
             .collect();
-        let request = json!({
+        Ok(json!({
             "language": language,
             "entryFile": entry,
             "files": files,
             "stdin": self.stdin.repeat(self.stdin_repeat),
-        });
-        let json = ["Content-Type: application/json"];
-        let path = "/api/compile";
-        let reply = server.send("POST", path, &json, request.to_string());
-        if reply.status != 200 {
-            return Err(format!("{}: {}", reply.status, reply.text()));
-        }
-        let body = reply.json();
-        let text = |name: &str| body[name].as_str().unwrap().to_owned();
-        let exit = reply.header("sandpiper-exit").unwrap().to_owned();
-        Ok(Answer { stdout: text("stdout"), stderr: text("stderr"), exit })
+        }))
     }
 
     /// Writes what came back into the file, where it is to be exact.
@@ -198,6 +222,29 @@ impl Program {
         }
         let text = format!("{comment}{document}");
         fs::write(path, text).map_err(|e| e.to_string())
+    }
+}
+
+impl Answer {
+    fn of(reply: &Reply) -> Self {
+        let body = reply.json();
+        let text = |name: &str| body[name].as_str().unwrap().to_owned();
+        let exit = reply.header("sandpiper-exit").unwrap().to_owned();
+        Self { stdout: text("stdout"), stderr: text("stderr"), exit }
+    }
+
+    /// Where another way gave other bytes.
+    fn differences(&self, other: &Self, start: Start) -> Vec<String> {
+        let streams = [
+            ("stdout", &self.stdout, &other.stdout),
+            ("stderr", &self.stderr, &other.stderr),
+            ("exit", &self.exit, &other.exit),
+        ];
+        let differ = streams.into_iter().filter_map(|(name, cold, found)| {
+            let difference = first_difference(cold, found)?;
+            Some(format!("{start:?}, and cold: {name}: {difference}"))
+        });
+        differ.collect()
     }
 }
 
