@@ -44,6 +44,9 @@ pub(crate) struct Program {
     exit: Vec<String>,
     /// Another program, that leaves something for this one to find.
     writer: Option<Writer>,
+    /// Sent twice: nothing is compiled for the second, which is the same.
+    #[serde(default)]
+    again: bool,
     /// To run where times are short.
     #[serde(default)]
     pub(crate) short: bool,
@@ -94,7 +97,7 @@ pub(crate) enum Shown {
 }
 
 /// What came of a program.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Ending {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -164,7 +167,15 @@ impl Program {
                     self.after_writer(suite, &writer, attempt)?
                 }
             };
-            let faults = self.faults(&ending, *way, suite, &values)?;
+            let mut faults = self.faults(&ending, *way, suite, &values)?;
+            if self.again {
+                let second = self.from_kept(suite, &source)?;
+                let of_second = self.faults(&second, *way, suite, &values)?;
+                faults.extend(of_second);
+                if second != ending {
+                    faults.push(format!("and again: {second:#?}"));
+                }
+            }
             if !faults.is_empty() {
                 let faults = faults.join("\n");
                 return Err(format!("{way:?}: {faults}\n{ending:#?}"));
@@ -219,6 +230,21 @@ impl Program {
             }
         }
         Err(format!("its box was never {}", suite.start.word()))
+    }
+
+    /// The same once more, for which nothing may be compiled.
+    fn from_kept(
+        &self,
+        suite: &Suite,
+        source: &Source,
+    ) -> Result<Ending, String> {
+        let server = suite.server(self);
+        let reply = sent(server, &self.language, source, 2)?;
+        let line = server.line_of(&reply);
+        if line.contains("compiled_before=true") {
+            return Ok(Ending::of(&reply));
+        }
+        Err(format!("it was compiled again: {line}"))
     }
 
     fn values(&self, suite: &Suite, more: &Values) -> Result<Values, String> {
