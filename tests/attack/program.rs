@@ -169,7 +169,7 @@ impl Program {
             };
             let mut faults = self.faults(&ending, *way, suite, &values)?;
             if self.again {
-                let second = self.from_kept(suite, &source)?;
+                let second = self.run_again(suite, &source)?;
                 let of_second = self.faults(&second, *way, suite, &values)?;
                 faults.extend(of_second);
                 if second != ending {
@@ -233,7 +233,7 @@ impl Program {
     }
 
     /// The same once more, for which nothing may be compiled.
-    fn from_kept(
+    fn run_again(
         &self,
         suite: &Suite,
         source: &Source,
