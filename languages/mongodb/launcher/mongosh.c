@@ -66,6 +66,10 @@ static void become_server(int log) {
         "mongod", "--dbpath", DATA, "--bind_ip", "127.0.0.1",
         "--nounixsocket", "--wiredTigerCacheSizeGB", "0.25",
         "--setParameter", "diagnosticDataCollectionEnabled=false",
+        // What it would do after a minute or five, and a program that starts
+        // cold never meets: how long the server waited must not show.
+        "--syncdelay", "0", "--setParameter", "ttlMonitorEnabled=false",
+        "--setParameter", "disableLogicalSessionCacheRefresh=true",
         "--wiredTigerEngineConfigString=" ENGINE, JOURNAL NULL,
     };
     execv(MONGOD, arguments);
