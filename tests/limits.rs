@@ -81,6 +81,7 @@ fn expected_limits() -> Vec<(&'static str, String)> {
             limits::READY_BOXES.to_string(),
         ),
         ("those of one kind", limits::READY_BOXES_OF_A_KIND.to_string()),
+        ("age of one that waits", seconds(limits::READY_BOX_AGE)),
         ("preparing one", seconds(limits::PREPARE_AHEAD_TIME)),
     ]
 }

@@ -165,6 +165,11 @@ impl Admission {
         }
     }
 
+    /// Whether somebody waits who could have any slot.
+    pub(crate) fn is_contended(&self) -> bool {
+        self.shared.lock().queue.is_wanted()
+    }
+
     /// Runs that hold a slot.
     pub(crate) fn running(&self) -> usize {
         self.shared.lock().queue.running()

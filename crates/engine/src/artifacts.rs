@@ -9,10 +9,14 @@ use sandpiper_languages::SourceFile;
 use sandpiper_sandbox::{Artifact, BoxSpec, StepSpec};
 use sha2::{Digest, Sha256};
 
+use crate::limits::MIB;
+
 /// What an entry costs beside its bytes: names, modes, its place.
 const ENTRY_COST: u64 = 256;
 /// What part of the cache one submission may have.
-const LARGEST_PART: u64 = 4;
+const LARGEST_PART: u64 = 16;
+/// The most it may have: every copy on its way is in memory.
+const LARGEST: u64 = 16 * MIB;
 
 /// The hash of everything that artifacts depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -74,7 +78,8 @@ impl ArtifactCache {
     /// The most bytes of one submission's artifacts; `None` where nothing is
     /// kept.
     pub(crate) fn largest(&self) -> Option<u64> {
-        Some(self.capacity / LARGEST_PART).filter(|&bytes| bytes > 0)
+        let part = (self.capacity / LARGEST_PART).min(LARGEST);
+        Some(part).filter(|&bytes| bytes > 0)
     }
 
     pub(crate) fn get(&self, key: Key) -> Option<Arc<Vec<Artifact>>> {

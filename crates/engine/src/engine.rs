@@ -326,7 +326,11 @@ impl Shared {
     ) {
         let now = Instant::now();
         match result {
-            Ok(outcome) if outcome.end == End::Exited(0) => {
+            // One that did not compile proves nothing of the compiler.
+            Ok(outcome)
+                if outcome.end == End::Exited(0)
+                    && !outcome.start.is_compiled =>
+            {
                 self.checks().proved(language, rootfs, now);
                 self.prove(language, now);
             }

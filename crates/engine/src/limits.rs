@@ -83,12 +83,16 @@ pub const WARM_MEMORY_BYTES: u64 = 2048 * MIB;
 pub const READY_BOXES: usize = 8;
 /// Those of one kind. Reached: the same.
 pub const READY_BOXES_OF_A_KIND: usize = 8;
+/// How long a box waits for a submission. Reached: another takes its place.
+/// Servers in it do a little work all the time, which counts as theirs, and
+/// its clocks tell a program how old it is.
+pub const READY_BOX_AGE: Duration = Duration::from_secs(3_600);
 /// Time to make a box ahead and to prepare it, when nothing else wants the
 /// CPU. Reached: it is given up, and tried again later.
 pub const PREPARE_AHEAD_TIME: Duration = Duration::from_secs(120);
 
 /// Artifacts of compile steps that are kept for the same submission, in bytes;
-/// one has a quarter of that at most. Reached: the one not used for longest
+/// one has a sixteenth of that at most. Reached: the one not used for longest
 /// goes.
 pub const ARTIFACTS_BYTES: u64 = 64 * MIB;
 

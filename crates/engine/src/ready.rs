@@ -18,7 +18,7 @@ use sandpiper_sandbox::Sandbox;
 use tokio::sync::Notify;
 
 use crate::kind::{BoxKind, Kind};
-use crate::limits::{MIB, READY_BOXES_OF_A_KIND};
+use crate::limits::{MIB, READY_BOX_AGE, READY_BOXES_OF_A_KIND};
 pub(crate) use fill::fill;
 use shares::{Demand, Wish, shares};
 
@@ -77,14 +77,21 @@ struct Shared {
 struct Shelf {
     kind: Kind,
     languages: Vec<String>,
-    boxes: VecDeque<Sandbox>,
+    boxes: VecDeque<Waiting>,
     /// How many are being made.
     making: usize,
     demand: Demand,
     /// Memory of the last that was made, in bytes.
-    cost: u64,
+    cost: Option<u64>,
     failures: u32,
     retry_at: Option<Instant>,
+}
+
+/// A box that waits.
+#[derive(Debug)]
+struct Waiting {
+    sandbox: Sandbox,
+    since: Instant,
 }
 
 /// What there is to do for whoever fills the shelves.
@@ -120,9 +127,10 @@ impl ReadyBoxes {
         }
         self.shared.changed.notify_waiters();
         loop {
-            let mut sandbox = shelf.boxes.pop_front()?;
+            let mut sandbox = shelf.boxes.pop_front()?.sandbox;
             // Dropped, it is cleared away.
             if sandbox.is_alive() && sandbox.come_forward().is_ok() {
+                shelf.failures = 0;
                 return Some(sandbox);
             }
         }
@@ -168,7 +176,8 @@ impl ReadyBoxes {
                 boxes: shelf.boxes.len(),
             })
         });
-        let memory = |shelf: &Shelf| shelf.cost * shelf.boxes.len() as u64;
+        let memory =
+            |shelf: &Shelf| shelf.cost.unwrap_or(0) * shelf.boxes.len() as u64;
         Supply {
             languages: ready.collect(),
             memory_bytes: shelves.iter().map(memory).sum(),
@@ -179,8 +188,8 @@ impl ReadyBoxes {
     /// Destroys every box. Nobody may fill the shelves any more.
     pub(crate) async fn clear(&self) {
         let shelves = std::mem::take(&mut *self.shelves());
-        for sandbox in shelves.into_iter().flat_map(|shelf| shelf.boxes) {
-            sandbox.destroy().await;
+        for waiting in shelves.into_iter().flat_map(|shelf| shelf.boxes) {
+            waiting.sandbox.destroy().await;
         }
     }
 
@@ -189,24 +198,32 @@ impl ReadyBoxes {
     fn next(&self, now: Instant, is_contended: bool) -> Work {
         let mut shelves = self.shelves();
         for shelf in &mut *shelves {
-            shelf.boxes.retain(Sandbox::is_alive);
+            shelf.bury_the_dead(now);
         }
         let wishes: Vec<_> =
             shelves.iter().map(|shelf| shelf.wish(now)).collect();
         let Shared { budget, places, .. } = *self.shared;
         let shares = shares(&wishes, budget, places, READY_BOXES_OF_A_KIND);
         for (shelf, &share) in shelves.iter_mut().zip(&shares) {
-            if shelf.boxes.len() > share
-                && let Some(sandbox) = shelf.boxes.pop_front()
+            // The first is the oldest.
+            let is_old = shelf.boxes.front().is_some_and(|waiting| {
+                now.saturating_duration_since(waiting.since) > READY_BOX_AGE
+            });
+            if (is_old || shelf.boxes.len() > share)
+                && let Some(waiting) = shelf.boxes.pop_front()
             {
-                return Work::Destroy(Box::new(sandbox));
+                return Work::Destroy(Box::new(waiting.sandbox));
             }
         }
+        // What a kind costs is seen when it has been made: one at a time.
+        let is_measuring =
+            shelves.iter().any(|s| s.cost.is_none() && s.making > 0);
         let missing = shelves
             .iter_mut()
             .zip(&shares)
             .filter(|(shelf, share)| shelf.boxes.len() + shelf.making < **share)
             .filter(|(shelf, _)| shelf.retry_at.is_none_or(|at| at <= now))
+            .filter(|(shelf, _)| shelf.cost.is_some() || !is_measuring)
             .max_by(|(a, _), (b, _)| a.urgency(now).total_cmp(&b.urgency(now)));
         match missing {
             Some((shelf, _)) if !is_contended => {
@@ -229,25 +246,14 @@ impl ReadyBoxes {
         match made {
             Ok(sandbox) => {
                 let memory = sandbox.memory_bytes();
-                shelf.cost =
-                    memory.map_or(UNCOUNTED_COST, |bytes| bytes + KERNEL_COST);
-                shelf.boxes.push_back(sandbox);
-                shelf.failures = 0;
+                shelf.cost = Some(
+                    memory.map_or(UNCOUNTED_COST, |bytes| bytes + KERNEL_COST),
+                );
+                let since = Instant::now();
+                shelf.boxes.push_back(Waiting { sandbox, since });
                 shelf.retry_at = None;
             }
-            Err(error) => {
-                if shelf.failures == 0 {
-                    let languages = shelf.languages.join(", ");
-                    tracing::warn!(
-                        %languages, %error,
-                        "cannot make a box ahead; programs start cold"
-                    );
-                }
-                let pause = FIRST_RETRY * 2_u32.pow(shelf.failures.min(10));
-                shelf.failures += 1;
-                shelf.retry_at =
-                    Some(Instant::now() + pause.min(LONGEST_RETRY));
-            }
+            Err(error) => shelf.fail(&error, Instant::now()),
         }
         self.shared.changed.notify_waiters();
     }
@@ -267,14 +273,38 @@ impl Shelf {
             boxes: VecDeque::new(),
             making: 0,
             demand: Demand::new(Instant::now()),
-            cost: UNKNOWN_COST,
+            cost: None,
             failures: 0,
             retry_at: None,
         }
     }
 
+    /// Lets go of boxes that ended while they waited.
+    fn bury_the_dead(&mut self, now: Instant) {
+        let before = self.boxes.len();
+        self.boxes.retain(|waiting| waiting.sandbox.is_alive());
+        if self.boxes.len() < before {
+            self.fail("one ended while it waited", now);
+        }
+    }
+
+    /// Puts the next try off, longer with each failure since one was of use.
+    fn fail(&mut self, error: &str, now: Instant) {
+        if self.failures == 0 {
+            let languages = self.languages.join(", ");
+            tracing::warn!(
+                %languages, %error,
+                "cannot keep a box ready; programs start cold"
+            );
+        }
+        let pause = FIRST_RETRY * 2_u32.pow(self.failures.min(10));
+        self.failures += 1;
+        self.retry_at = Some(now + pause.min(LONGEST_RETRY));
+    }
+
     fn wish(&self, now: Instant) -> Wish {
-        Wish { demand: self.demand.at(now), cost: self.cost }
+        let cost = self.cost.unwrap_or(UNKNOWN_COST);
+        Wish { demand: self.demand.at(now), cost }
     }
 
     /// Which shelf is filled first: the one with most requests to a box.

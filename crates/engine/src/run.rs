@@ -27,7 +27,7 @@ pub(crate) struct Means<'a> {
     pub(crate) limits: &'a Limits,
     pub(crate) ready: &'a ReadyBoxes,
     pub(crate) artifacts: &'a ArtifactCache,
-    /// Whether the run says something of what clients want.
+    /// Whether a client asked for the run; else it is a check.
     pub(crate) is_demand: bool,
 }
 
@@ -45,7 +45,7 @@ pub(crate) async fn run(
     let kind = Kind::of(means.limits, rootfs, &plan);
     let started = Instant::now();
     let mut occupied = Occupied { sandbox: None, slot: Some(slot) };
-    let compiled = Compiled::find(means.artifacts, &kind.spec, &limits, &plan);
+    let compiled = Compiled::find(&means, &kind.spec, &limits, &plan);
     let files = std::mem::take(&mut plan.files);
     let prepare = prepare(means, &kind, files, &compiled, &mut occupied);
     let (box_kind, fits) = timeout(PREPARE_TIME, prepare)
@@ -75,8 +75,10 @@ pub(crate) async fn run(
             spec.keep_artifacts = means.artifacts.largest();
         }
         let mut outcome = sandbox.run(&spec).await?;
-        if let Some((key, artifacts)) =
-            compiled.key.zip(outcome.artifacts.take())
+        let artifacts = outcome.artifacts.take();
+        // A limit may have been reached by a step that exited with 0.
+        if outcome.stop == Stop::Exited(0)
+            && let Some((key, artifacts)) = compiled.key.zip(artifacts)
         {
             means.artifacts.keep(key, artifacts);
         }
@@ -105,14 +107,16 @@ struct Compiled {
 
 impl Compiled {
     fn find(
-        artifacts: &ArtifactCache,
+        Means { artifacts, is_demand, .. }: &Means<'_>,
         spec: &BoxSpec,
         limits: &Limits,
         plan: &Plan,
     ) -> Self {
         let mut steps = plan.steps.iter();
         let compile = steps.find(|step| step.stage == Stage::Compile);
-        let is_kept = plan.is_repeatable && artifacts.largest().is_some();
+        // A check has to compile.
+        let is_kept =
+            plan.is_repeatable && *is_demand && artifacts.largest().is_some();
         let key = compile.filter(|_| is_kept).map(|step| {
             let step = step_spec(limits, step.clone(), plan);
             Key::of(spec, &step, &plan.files)
@@ -130,22 +134,33 @@ async fn prepare(
     compiled: &Compiled,
     occupied: &mut Occupied,
 ) -> Result<(BoxKind, bool), SandboxError> {
-    let (sandbox, box_kind) = match means.ready.take(kind, means.is_demand) {
-        Some(sandbox) => (sandbox, kind.ready_kind()),
-        None => {
-            let made = Sandbox::make(means.host, &kind.spec).await?;
-            (made, BoxKind::Cold)
-        }
-    };
-    let sandbox = occupied.sandbox.insert(sandbox);
-    let files = files
+    let files: Vec<BoxFile> = files
         .into_iter()
-        .map(|file| BoxFile { path: file.path, content: file.content });
-    let mut fits = sandbox.write_files(files.collect()).await?;
+        .map(|file| BoxFile { path: file.path, content: file.content })
+        .collect();
+    if let Some(sandbox) = means.ready.take(kind, means.is_demand) {
+        let sandbox = occupied.sandbox.insert(sandbox);
+        // One that has just died is no reason to fail.
+        if let Ok(fits) = fill(sandbox, files.clone(), compiled).await {
+            return Ok((kind.ready_kind(), fits));
+        }
+    }
+    let made = Sandbox::make(means.host, &kind.spec).await?;
+    let sandbox = occupied.sandbox.insert(made);
+    let fits = fill(sandbox, files, compiled).await?;
+    Ok((BoxKind::Cold, fits))
+}
+
+async fn fill(
+    sandbox: &mut Sandbox,
+    files: Vec<BoxFile>,
+    compiled: &Compiled,
+) -> Result<bool, SandboxError> {
+    let mut fits = sandbox.write_files(files).await?;
     if let Some(artifacts) = compiled.found.as_ref().filter(|_| fits) {
         fits = sandbox.write_artifacts(artifacts.to_vec()).await?;
     }
-    Ok((box_kind, fits))
+    Ok(fits)
 }
 
 /// A box and the slot that it takes, until the box is gone.

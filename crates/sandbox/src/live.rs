@@ -83,10 +83,12 @@ impl Sandbox {
         let start =
             tokio::spawn(async move { start(&own, &spec_of_task, slot).await });
         let mut made = start.await.during("start a box")??;
+        made.live()?.set_up(host, spec).await?;
+        // After that: at the least share it would hold the kernel's locks of
+        // namespaces and mounts, which others wait for, for long.
         if priority == Priority::Background {
             made.live()?.remains.group.set_share(priority)?;
         }
-        made.live()?.set_up(host, spec).await?;
         Ok(made)
     }
 

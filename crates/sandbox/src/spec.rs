@@ -60,7 +60,7 @@ pub struct StepSpec {
     /// Whether /artifacts can be written.
     pub artifacts_writable: bool,
     /// Hand over what is in /artifacts after an exit with 0, where that is not
-    /// more bytes than this, and files and folders only.
+    /// more bytes than this, names included, and files and folders only.
     pub keep_artifacts: Option<u64>,
     /// Wall clock. Reached: everything in the box is killed.
     pub wall_time: Duration,

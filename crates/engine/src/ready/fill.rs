@@ -29,7 +29,7 @@ pub(crate) async fn fill(
         let mut changed = pin!(ready.shared.changed.notified());
         // What changes from here on is noticed.
         changed.as_mut().enable();
-        match ready.next(Instant::now(), admission.waiting() > 0) {
+        match ready.next(Instant::now(), admission.is_contended()) {
             Work::Make(kind) => {
                 let made = timeout(PREPARE_AHEAD_TIME, make(&host, &kind))
                     .await

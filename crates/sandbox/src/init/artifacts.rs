@@ -16,6 +16,8 @@ use crate::protocol::UserNamespace;
 
 /// Most files and folders that are kept.
 const MOST: usize = 1_000;
+/// What an entry takes in the answer besides its name and content, at most.
+const ENTRY_BYTES: u64 = 32;
 /// Deepest folder that is kept.
 const DEEPEST: usize = 16;
 
@@ -55,6 +57,9 @@ impl Kept {
             let found = open(folder, &name, OFlags::PATH)?;
             let status = rustix::fs::fstat(&found).ok()?;
             let mode = Mode::from_raw_mode(status.st_mode).as_raw_mode();
+            // In the answer a name takes room, too.
+            let told = path.len() as u64 + ENTRY_BYTES;
+            self.left = self.left.checked_sub(told)?;
             let is_too_much = self.list.len() == MOST || depth == DEEPEST;
             let content = match FileType::from_raw_mode(status.st_mode) {
                 _ if is_too_much => return None,

@@ -56,13 +56,17 @@ impl<'a> Programs<'a> {
     }
 
     /// Reaps what has ended; whether a launcher of `waiting` was among it.
-    pub(super) fn reap(&self, waiting: &[Waiting]) -> io::Result<bool> {
+    pub(super) fn reap<'b>(
+        &self,
+        waiting: impl IntoIterator<Item = &'b Waiting>,
+    ) -> io::Result<bool> {
+        let waiting: Vec<pid_t> = waiting.into_iter().map(|w| w.pid).collect();
         drain(&self.children);
         let mut is_missed = false;
         loop {
             match sys::wait_any(false) {
                 Ok(Some(reaped)) => {
-                    is_missed |= waiting.iter().any(|w| w.pid == reaped.pid);
+                    is_missed |= waiting.contains(&reaped.pid);
                 }
                 Ok(None) => return Ok(is_missed),
                 Err(error) if is_childless(&error) => return Ok(is_missed),
@@ -133,7 +137,12 @@ impl<'a> Programs<'a> {
     }
 
     /// Waits until the launcher tells that it only lacks its submission.
-    pub(super) fn wait_until_prepared(&self, launcher: &Waiting) -> Result<()> {
+    /// One of those that wait already may end meanwhile.
+    pub(super) fn wait_until_prepared(
+        &self,
+        launcher: &Waiting,
+        waiting: &[Waiting],
+    ) -> Result<()> {
         let step = "prepare";
         loop {
             let mut ready = [
@@ -152,7 +161,8 @@ impl<'a> Programs<'a> {
             if !ready[2].revents().is_empty() {
                 return Err(SandboxError::other(step, "the server is gone"));
             }
-            if self.reap(std::slice::from_ref(launcher)).during(step)? {
+            let ended = self.reap(waiting.iter().chain([launcher]));
+            if ended.during(step)? {
                 return Err(SandboxError::other(step, "the launcher ended"));
             }
         }

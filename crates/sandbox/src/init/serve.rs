@@ -30,8 +30,10 @@ pub(super) fn serve(
         .collect();
     let programs = Programs::new(socket, setup.user_namespace, &seccomp)?;
     let waiting = Vec::new();
+    let inodes = setup.inodes;
+    let are_dying = false;
     let mut served =
-        Served { programs, setup, tree, waiting, are_dying: false };
+        Served { programs, setup, tree, waiting, inodes, are_dying };
     while served.is_asked(socket)? {
         let Some((request, descriptors)) = protocol::receive(socket)? else {
             break;
@@ -51,6 +53,8 @@ struct Served<'a> {
     tree: &'a Tree,
     /// The launchers that wait at their gates, in the order of preparing.
     waiting: Vec<Waiting>,
+    /// How many inodes the tmpfs may have.
+    inodes: u64,
     /// Whether what the last program left is killed, but not yet reaped.
     are_dying: bool,
 }
@@ -66,11 +70,14 @@ impl Served<'_> {
                 PollFd::new(children, PollFlags::IN),
             ];
             rustix::io::retry_on_intr(|| poll(&mut ready, None))?;
-            if !ready[0].revents().is_empty() {
-                return Ok(true);
-            }
-            if self.programs.reap(&self.waiting)? {
+            let [is_asked, has_ended] =
+                ready.map(|descriptor| !descriptor.revents().is_empty());
+            // First: a request must not meet a launcher that has ended.
+            if has_ended && self.programs.reap(&self.waiting)? {
                 return Ok(false);
+            }
+            if is_asked {
+                return Ok(true);
             }
         }
     }
@@ -88,12 +95,12 @@ impl Served<'_> {
                 Err(SandboxError::other("setup", "the box already stands"))
             }
             Request::Files(list) => {
-                self.tree.allow(self.setup.inodes + files::inodes(&list))?;
+                self.allow(files::inodes(&list))?;
                 files::write(&list, self.setup.user_namespace)
                     .map(|()| Reply::Written)
             }
             Request::Artifacts(list) => {
-                self.tree.allow(self.setup.inodes + list.len() as u64)?;
+                self.allow(list.len() as u64)?;
                 mounts::cover_artifacts()?;
                 artifacts::write(&list, self.setup.user_namespace)?;
                 mounts::uncover_artifacts()?;
@@ -102,7 +109,7 @@ impl Served<'_> {
             Request::Prepare(command) => {
                 let launcher =
                     self.programs.start_with_gate(&command, descriptors)?;
-                self.programs.wait_until_prepared(&launcher)?;
+                self.programs.wait_until_prepared(&launcher, &self.waiting)?;
                 self.waiting.push(launcher);
                 Ok(Reply::Prepared)
             }
@@ -159,6 +166,12 @@ impl Served<'_> {
             wall_micros: u64::try_from(wall_micros).unwrap_or(u64::MAX),
             others_wait: !self.waiting.is_empty(),
         })
+    }
+
+    /// Makes room for what was submitted, beside what the program may make.
+    fn allow(&mut self, inodes: u64) -> Result<()> {
+        self.inodes += inodes;
+        self.tree.allow(self.inodes)
     }
 
     fn leave_nothing(&mut self) -> Result<()> {

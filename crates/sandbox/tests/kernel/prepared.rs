@@ -36,7 +36,6 @@ where
         for how in prepared {
             sandbox.prepare(launch(how, "")).await.unwrap();
         }
-        assert!(sandbox.is_alive());
         sandbox.come_forward().unwrap();
         test(&mut sandbox).await;
         sandbox.destroy().await;
@@ -125,6 +124,11 @@ fn a_launcher_that_ends(fixture: &Fixture) {
         let error = sandbox.prepare(launch("end", "")).await.unwrap_err();
         assert!(error.to_string().contains("launcher ended"), "{error}");
         sandbox.destroy().await;
+    });
+    // One that ends while the next prepares is missed as well.
+    with_prepared(fixture, &["end-later"], async |sandbox| {
+        let next = sandbox.prepare(launch("slow", "")).await;
+        assert!(next.is_err());
     });
     with_prepared(fixture, &[""], async |sandbox| {
         sandbox.prepare(launch("end-later", "")).await.unwrap();

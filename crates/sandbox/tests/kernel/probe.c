@@ -297,6 +297,8 @@ static int launch(const char *how) {
         return 1;
     if (!strcmp(how, "leave") && fork() == 0)
         sleep(60);
+    if (!strcmp(how, "slow"))
+        usleep(200000);
     if (write(3, "", 1) != 1)
         return tell(-1);
     if (!strcmp(how, "end-later")) {
