@@ -97,10 +97,13 @@ fn taken_away(
     assert_serves(&server);
     let before = at_rest(&server);
     for _ in 0..2 {
-        let running = "import time\ntime.sleep(3)\n\
-                       import decimal\nprint('whole')";
+        // The last argument is only there to be found by.
+        let running = "import os\n\
+                       code = '''import time; time.sleep(3)\n\
+                       import decimal; print(\"whole\")'''\n\
+                       os.execlp('python3', 'python3', '-c', code, 'missed')";
         let mut running = send(&server, &python(running), 1);
-        eventually("it runs", || process(&server, "main.py").is_some());
+        eventually("it runs", || process(&server, "missed").is_some());
         take();
         let hello = python("print(1)");
         // Within a second of it, the engine has not looked yet.

@@ -1,6 +1,7 @@
 //! What a compiler is made to do by hostile sources. What C and C++ programs
 //! print stands in tests/programs.
 
+use crate::case::Answer;
 use crate::{Case, run};
 
 fn c(source: &str) -> Case {
@@ -50,4 +51,30 @@ fn an_object_file_of_any_make_is_linked_or_refused() {
         &[("main.c", "int main(void) { return 3; }"), ("odd.c", odd)],
     ));
     assert!(!answer.exit.contains("signal"), "{answer:?}");
+}
+
+#[test]
+fn what_was_compiled_is_kept_unless_the_time_is_in_it() {
+    let check = |language: &'static str, line: &str, is_kept: bool| {
+        let source = format!("#include <stdio.h>\nint main() {{ {line} }}\n");
+        let case = Case::new(language, &[("main.c", &source)]);
+        let [first, second] = [run(&case), run(&case)];
+        let compiled = |answer: &Answer| answer.timing.contains("compile");
+        assert!(compiled(&first), "{first:?}");
+        assert_eq!(compiled(&second), !is_kept, "{line}: {second:?}");
+        if is_kept {
+            assert_eq!(second.stdout, first.stdout);
+        }
+    };
+    check("c", "puts(\"one\");", true);
+    check("cpp", "puts(\"one\");", true);
+    check("c", "puts(__TIME__);", false);
+    check("cpp", "puts(__DATE__);", false);
+    check("c", "\n#define JOIN(a, b) a##b\nputs(JOIN(__TI, ME__));", false);
+    check("c", "puts(__TI\\\nME__);", false);
+    // A failure is no artifact.
+    let broken = Case::new("c", &[("main.c", "int main(void) { return x; }")]);
+    let [first, second] = [run(&broken), run(&broken)];
+    assert_eq!(first.stderr, second.stderr);
+    assert!(second.exit.starts_with("stage=compile"), "{second:?}");
 }

@@ -19,7 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Artifact, BoxFile};
 
-/// The longest frame that init takes: all files of a submission and room.
+/// The longest frame that init takes: all files of a submission, or the
+/// artifacts of one, and room.
 pub(crate) const LONGEST_REQUEST: usize = 64 << 20;
 /// The longest frame that the server takes from a box, artifacts apart.
 pub(crate) const LONGEST_REPLY: usize = 64 << 10;
@@ -109,7 +110,7 @@ pub(crate) enum Reply {
     Written,
     /// The launcher waits at its gate.
     Prepared,
-    /// The command ended, and nothing it started is left.
+    /// The command ended, and what it started is killed.
     Ended(Ended),
     /// The box could not do it: the step, and the error's number and words.
     Failed { step: String, errno: Option<i32>, reason: String },
