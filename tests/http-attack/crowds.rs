@@ -3,6 +3,7 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
@@ -38,6 +39,7 @@ fn dribble(
     meanwhile: impl FnOnce(),
 ) -> usize {
     let stop = AtomicBool::new(false);
+    let (tell, begun) = channel();
     thread::scope(|scope| {
         let dribbling = scope.spawn(|| {
             let mut sent = 0;
@@ -45,10 +47,12 @@ fn dribble(
                 for stream in &mut *streams {
                     sent += usize::from(stream.write_all(piece).is_ok());
                 }
+                let _ = tell.send(());
                 thread::sleep(Duration::from_millis(20));
             }
             sent
         });
+        begun.recv().unwrap();
         meanwhile();
         stop.store(true, Ordering::Relaxed);
         dribbling.join().unwrap()
