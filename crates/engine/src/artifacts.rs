@@ -14,7 +14,7 @@ use crate::limits::MIB;
 /// What an entry costs beside its bytes: names, modes, its place.
 const ENTRY_COST: u64 = 256;
 /// What part of the cache one submission may have.
-const LARGEST_PART: u64 = 16;
+const LARGEST_PART: u64 = 4;
 /// The most it may have: every copy on its way is in memory.
 const LARGEST: u64 = 16 * MIB;
 

@@ -92,7 +92,7 @@ pub const READY_BOX_AGE: Duration = Duration::from_secs(3_600);
 pub const PREPARE_AHEAD_TIME: Duration = Duration::from_secs(120);
 
 /// Artifacts of compile steps that are kept for the same submission, in bytes;
-/// one has a sixteenth of that at most. Reached: the one not used for longest
+/// one has a quarter of that at most. Reached: the one not used for longest
 /// goes.
 pub const ARTIFACTS_BYTES: u64 = 64 * MIB;
 

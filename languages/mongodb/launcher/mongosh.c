@@ -69,7 +69,7 @@ static void become_server(int log) {
         // What it would do after a minute or five, and a program that starts
         // cold never meets: how long the server waited must not show.
         "--syncdelay", "0", "--setParameter", "ttlMonitorEnabled=false",
-        "--setParameter", "disableLogicalSessionCacheRefresh=true",
+        "--setParameter", "logicalSessionRefreshMillis=86400000",
         "--wiredTigerEngineConfigString=" ENGINE, JOURNAL NULL,
     };
     execv(MONGOD, arguments);
