@@ -2,11 +2,11 @@
 //! boxes together less than they may use.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use libtest_mimic::Completion;
 
 use crate::Fault;
+use crate::groups::Group;
 use crate::killed::process;
 use crate::servers::{
     Reply, Server, assert_serves, assert_told, at_rest, compile, eventually,
@@ -16,40 +16,12 @@ use crate::servers::{
 pub(crate) const FAULTS: &[(&str, Fault)] =
     &[("container/memory", memory), ("container/processes", processes)];
 
-/// A control group that goes with this value.
-struct Group(PathBuf);
-
-impl Group {
-    /// A group of the host's in which `controller` limits all together.
-    fn of(controller: &str) -> Self {
-        let v1 = Path::new("/sys/fs/cgroup").join(controller);
-        let hierarchy = if v1.exists() { &v1 } else { v1.parent().unwrap() };
-        let name = format!("faults-of-{controller}-{}", std::process::id());
-        let group = Self(hierarchy.join(name));
-        fs::create_dir(&group.0).unwrap();
-        group
-    }
-
-    /// Writes the first of these files that is there.
-    fn set(&self, files: &[&str], value: u64) {
-        let mut files = files.iter().map(|name| self.0.join(name));
-        let file = files.find(|file| file.exists()).unwrap();
-        fs::write(file, value.to_string()).unwrap();
-    }
-
-    /// Starts a server of Python in it.
-    fn start(&self) -> Server {
-        let procs = self.0.join("cgroup.procs");
-        let enter = "echo 0 >\"$1\"; shift; exec \"$@\"";
-        let starter = ["sh", "-c", enter, "sh", procs.to_str().unwrap()];
-        start_under(&starter, &["--languages=python", "--boxes=4"], None)
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        eventually("the group is empty", || fs::remove_dir(&self.0).is_ok());
-    }
+/// A server of Python in the group.
+fn start_in(group: &Group) -> Server {
+    let procs = group.file(&["cgroup.procs"]);
+    let enter = "echo 0 >\"$1\"; shift; exec \"$@\"";
+    let starter = ["sh", "-c", enter, "sh", procs.to_str().unwrap()];
+    start_under(&starter, &["--languages=python", "--boxes=4"], None)
 }
 
 /// Server and boxes have less than two boxes may use, as in a small container:
@@ -58,9 +30,9 @@ fn memory() -> Completion {
     if let Some(not_seen) = crate::needs_root() {
         return not_seen;
     }
-    let group = Group::of("memory");
+    let group = Group::of(&["memory"]);
     group.set(&["memory.limit_in_bytes", "memory.max"], 384 << 20);
-    let server = group.start();
+    let server = start_in(&group);
     let before = at_rest(&server);
     for _ in 0..3 {
         let (file, beside) = shell("beside", "sleep 2; echo whole");
@@ -87,10 +59,10 @@ fn processes() -> Completion {
     if let Some(not_seen) = crate::needs_root() {
         return not_seen;
     }
-    let group = Group::of("pids");
-    let server = group.start();
+    let group = Group::of(&["pids"]);
+    let server = start_in(&group);
     let before = at_rest(&server);
-    let used = fs::read_to_string(group.0.join("pids.current")).unwrap();
+    let used = fs::read_to_string(group.file(&["pids.current"])).unwrap();
     let used: u64 = used.trim().parse().unwrap();
     let (mut refused, mut served) = (0, 0);
     for more in 0..6 {

@@ -3,6 +3,7 @@
 use libtest_mimic::Completion;
 
 use crate::Fault;
+use crate::groups::Group;
 use crate::killed::{parent, process};
 use crate::servers::server::program;
 use crate::servers::{
@@ -33,14 +34,19 @@ const BYTES: &str = "dd if=/dev/zero of=filling bs=64k";
 const NAMES: &str = "touch 1 2 3 4 5 6 7 8 9";
 
 /// A server for which `place` is full.
-fn start_with_full(place: &str, fill: &str, size: &str) -> Server {
+fn start_with_full(
+    place: &str,
+    fill: &str,
+    size: &str,
+    flags: &[&str],
+) -> Server {
     let starter = ["unshare", "--mount", "--propagation=private", "sh", "-c"];
     let program = program();
     let program = program.to_str().unwrap();
     let script = [IN_MOUNTS, "sh", place, fill, size, program];
     let starter = [&starter[..], &script].concat();
-    let flags = ["--languages=python", "--compile-rate-limit=0"];
-    Server::spawn_under(&starter, &flags, None)
+    let flags = [&["--languages=python", "--compile-rate-limit=0"], flags];
+    Server::spawn_under(&starter, &flags.concat(), None)
 }
 
 /// A running server keeps no file anywhere.
@@ -49,7 +55,7 @@ fn temporary_folders() -> Completion {
         return not_seen;
     }
     for place in ["/tmp", "/var/tmp", "/dev/shm"] {
-        let server = start_with_full(place, BYTES, "size=256k");
+        let server = start_with_full(place, BYTES, "size=256k", &[]);
         server.wait_until_ready();
         assert_serves(&server);
         at_rest(&server);
@@ -62,11 +68,17 @@ fn run_folder() -> Completion {
     if let Some(not_seen) = crate::needs_root() {
         return not_seen;
     }
-    let server = start_with_full("/run/sandpiper", BYTES, "size=256k");
+    // In this folder servers see each other, and share out their numbers and
+    // groups: one that has a folder of its own needs groups of its own.
+    let group = Group::of(&["memory", "pids", "cpu", "cpuacct"]);
+    let cgroup = format!("--cgroup={}", group.name());
+    let server =
+        start_with_full("/run/sandpiper", BYTES, "size=256k", &[&cgroup]);
     server.wait_until_ready();
     assert_serves(&server);
     let told = "No space left on device";
     assert!(server.begun.contains(told), "{}", server.begun);
+    drop(server);
     Completion::Completed
 }
 
@@ -75,7 +87,7 @@ fn run_folder_without_inodes() -> Completion {
     if let Some(not_seen) = crate::needs_root() {
         return not_seen;
     }
-    let server = start_with_full("/run/sandpiper", NAMES, "nr_inodes=5");
+    let server = start_with_full("/run/sandpiper", NAMES, "nr_inodes=5", &[]);
     eventually("the engine has looked", || {
         server.ask("GET", "/readyz").text().contains("broken")
     });

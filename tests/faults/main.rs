@@ -10,6 +10,7 @@
 mod container;
 mod flat;
 mod full;
+mod groups;
 mod holdings;
 #[path = "../image_folder.rs"]
 mod image_folder;

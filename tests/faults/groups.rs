@@ -1,0 +1,61 @@
+//! Control groups of a test's own: to limit a server and its boxes together,
+//! or to keep them apart from other servers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::servers::eventually;
+
+/// A control group in one or more hierarchies; it goes with this value.
+pub(crate) struct Group {
+    name: String,
+    folders: Vec<PathBuf>,
+}
+
+impl Group {
+    /// A group of the host's in which these controllers limit all together.
+    pub(crate) fn of(controllers: &[&str]) -> Self {
+        let mount = Path::new("/sys/fs/cgroup");
+        let number = std::process::id();
+        let name = format!("faults-of-{}-{number}", controllers.join("-"));
+        let v1 =
+            |controller| Some(mount.join(controller)).filter(|v1| v1.exists());
+        let mut hierarchies: Vec<_> = controllers
+            .iter()
+            .map(|controller| v1(controller).unwrap_or_else(|| mount.into()))
+            // Two controllers can be one hierarchy, by two names.
+            .map(|hierarchy| fs::canonicalize(hierarchy).unwrap())
+            .collect();
+        hierarchies.sort();
+        hierarchies.dedup();
+        let folders: Vec<_> =
+            hierarchies.iter().map(|it| it.join(&name)).collect();
+        folders.iter().for_each(|folder| fs::create_dir(folder).unwrap());
+        Self { name, folders }
+    }
+
+    /// Its path below the mount of each hierarchy.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The first of these files that is there.
+    pub(crate) fn file(&self, names: &[&str]) -> PathBuf {
+        let folders = self.folders.iter();
+        let mut files =
+            folders.flat_map(|folder| names.iter().map(|it| folder.join(it)));
+        files.find(|file| file.exists()).unwrap()
+    }
+
+    pub(crate) fn set(&self, names: &[&str], value: u64) {
+        fs::write(self.file(names), value.to_string()).unwrap();
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        for folder in &self.folders {
+            eventually("the group is empty", || fs::remove_dir(folder).is_ok());
+        }
+    }
+}
