@@ -9,8 +9,8 @@ use crate::Fault;
 use crate::groups::Group;
 use crate::killed::process;
 use crate::servers::{
-    Reply, Server, assert_serves, assert_told, at_rest, compile, eventually,
-    python, send, shell, start_under,
+    Reply, Server, assert_serves, at_rest, compile, eventually, python, ran,
+    send, shell, start_under,
 };
 
 pub(crate) const FAULTS: &[(&str, Fault)] =
@@ -67,14 +67,7 @@ fn processes() -> Completion {
     let (mut refused, mut served) = (0, 0);
     for more in 0..6 {
         group.set(&["pids.max"], used + more);
-        let reply = compile(&server, &python("print('ran')"));
-        if reply.status == 200 {
-            reply.assert_json(200, r#"{"stdout":"ran\n","stderr":""}"#);
-            served += 1;
-        } else {
-            assert_told(&reply, 503);
-            refused += 1;
-        }
+        *if ran(&server) { &mut served } else { &mut refused } += 1;
         assert_eq!(server.ask("GET", "/products").status, 200);
         group.set(&["pids.max"], 10_000);
         assert_serves(&server);

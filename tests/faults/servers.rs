@@ -131,6 +131,18 @@ pub(crate) fn assert_serves(server: &Server) {
     reply.assert_json(200, r#"{"stdout":"42\n","stderr":""}"#);
 }
 
+/// Whether a program was run, and right, rather than refused for now.
+pub(crate) fn ran(server: &Server) -> bool {
+    let reply = compile(server, &python("print('ran')"));
+    let ran = reply.status == 200;
+    if ran {
+        reply.assert_json(200, r#"{"stdout":"ran\n","stderr":""}"#);
+    } else {
+        assert_told(&reply, 503);
+    }
+    ran
+}
+
 /// Fails unless this tells the client that the service failed, whether to come
 /// back, and nothing of the inside.
 pub(crate) fn assert_told(reply: &Reply, status: u16) {

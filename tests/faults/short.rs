@@ -12,7 +12,7 @@ use libtest_mimic::Completion;
 use crate::Fault;
 use crate::servers::{
     Reply, Server, assert_serves, assert_told, at_rest, compile, eventually,
-    python, send, serving, shell, start,
+    python, ran, send, serving, shell, start,
 };
 
 pub(crate) const FAULTS: &[(&str, Fault)] = &[
@@ -115,14 +115,7 @@ fn few_descriptors() -> Completion {
         let free = (0..).filter(|number| !open.contains(number));
         let most = free.take(more).last().unwrap() + 1;
         let lowered = Lowered::to(most, "nofile", &server);
-        let reply = compile(&server, &python("print('ran')"));
-        if reply.status == 200 {
-            reply.assert_json(200, r#"{"stdout":"ran\n","stderr":""}"#);
-            served += 1;
-        } else {
-            assert_told(&reply, 503);
-            refused += 1;
-        }
+        *if ran(&server) { &mut served } else { &mut refused } += 1;
         drop(lowered);
         assert_serves(&server);
         assert_eq!(at_rest(&server), before, "{more} descriptors");
