@@ -62,7 +62,7 @@ use usage::Usage;
 
 #[derive(Clone, Copy, Debug, Parser)]
 struct Settings {
-    /// How long it goes on.
+    /// How long the clients send; the rests come to it.
     #[arg(long, default_value_t = 30)]
     minutes: u64,
     /// Clients that send one program after the other.
@@ -84,7 +84,7 @@ const MEMORY_BYTES: u64 = 4 << 20;
 
 /// What the server had, and when.
 struct Watched {
-    /// In seconds from the start, at work.
+    /// In seconds from the start, the rests included, at work.
     busy: Vec<(f64, Usage)>,
     /// The same without work, one for each part.
     quiet: Vec<(f64, Usage)>,
@@ -184,9 +184,10 @@ fn watch(
         Watched { busy: Vec::new(), quiet: Vec::new(), first: None };
     let now = || started.elapsed().as_secs_f64();
     for number in 1..=PARTS {
-        let end = part * number;
-        while started.elapsed() < end {
-            let left = end.saturating_sub(started.elapsed());
+        // A part is time at work: how long the rests take is the server's.
+        let end = Instant::now() + part;
+        while Instant::now() < end {
+            let left = end.saturating_duration_since(Instant::now());
             std::thread::sleep(left.min(Duration::from_secs(5)));
             watched.busy.push((now(), Usage::of(server.pid())));
         }
