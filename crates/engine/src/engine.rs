@@ -231,7 +231,7 @@ impl Engine {
     /// starter program that is being run is killed; runs of clients are not.
     pub async fn close(&self) {
         self.tasks.iter().for_each(AbortHandle::abort);
-        self.shared.ready.clear().await;
+        self.shared.ready.clear();
         if let Ok(host) = &self.shared.host {
             host.close().await;
         }

@@ -185,12 +185,10 @@ impl ReadyBoxes {
         }
     }
 
-    /// Destroys every box. Nobody may fill the shelves any more.
-    pub(crate) async fn clear(&self) {
-        let shelves = std::mem::take(&mut *self.shelves());
-        for waiting in shelves.into_iter().flat_map(|shelf| shelf.boxes) {
-            waiting.sandbox.destroy().await;
-        }
+    /// Lets go of every box; the host knows when all are gone. Nobody may fill
+    /// the shelves any more.
+    pub(crate) fn clear(&self) {
+        self.shelves().clear();
     }
 
     /// What is to be done next. `is_contended`: somebody waits for a box to

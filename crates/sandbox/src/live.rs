@@ -8,6 +8,8 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal};
 use tokio::io::Interest;
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use crate::cgroup::Group;
@@ -198,9 +200,21 @@ impl Sandbox {
 
     /// Kills everything in the box and waits until nothing of it is left.
     pub async fn destroy(mut self) {
-        if let Some(live) = self.live.take() {
-            live.clear().await;
+        if let Some(clearing) = self.end() {
+            // It fails where the runtime ends, and the process with it.
+            let _ = clearing.await;
         }
+    }
+
+    /// Kills everything in the box. A task of its own clears it away: that
+    /// goes on when whoever waits for it is dropped.
+    fn end(&mut self) -> Option<JoinHandle<()>> {
+        let live = self.live.take()?;
+        // Without a runtime the process is ending: its boxes follow it, and
+        // the next start sweeps their groups.
+        let runtime = Handle::try_current().ok()?;
+        live.remains.kill();
+        Some(runtime.spawn(live.clear()))
     }
 
     fn live(&mut self) -> Result<&mut Live> {
@@ -235,13 +249,7 @@ async fn start(host: &Host, spec: &BoxSpec, slot: Slot) -> Result<Sandbox> {
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
-        let Some(live) = self.live.take() else { return };
-        // Without a runtime the process is ending: its boxes follow it, and
-        // the next start sweeps their groups.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            live.remains.kill();
-            runtime.spawn(live.clear());
-        }
+        drop(self.end());
     }
 }
 

@@ -20,6 +20,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("a_command_that_is_not_there", a_command_that_is_not_there),
     ("a_box_that_is_dropped_is_gone", a_box_that_is_dropped_is_gone),
     ("a_box_given_up_while_it_is_made", a_box_given_up_while_it_is_made),
+    ("a_box_given_up_while_it_ends", a_box_given_up_while_it_ends),
     ("streams_end_with_the_program", streams_end_with_the_program),
     ("an_image_that_is_not_there", an_image_that_is_not_there),
     ("many_boxes_one_after_another", many_boxes_one_after_another),
@@ -189,6 +190,23 @@ fn a_box_given_up_while_it_is_made(fixture: &Fixture) {
             let _ = tokio::time::timeout(patience, making).await;
         }
     });
+    nothing_is_left();
+}
+
+fn a_box_given_up_while_it_ends(fixture: &Fixture) {
+    let spec = fixture.box_spec();
+    fixture.runtime.block_on(async {
+        for patience in 0..30 {
+            let sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
+            let patience = Duration::from_micros(patience * 40);
+            let _ = tokio::time::timeout(patience, sandbox.destroy()).await;
+        }
+    });
+    nothing_is_left();
+}
+
+/// Waits until boxes that were given up are gone, group and init.
+fn nothing_is_left() {
     // The fixture has four boxes, which other tests use meanwhile.
     let deadline = Instant::now() + Duration::from_secs(20);
     while most_groups(Path::new("/sys/fs/cgroup")) > 4 {
