@@ -32,7 +32,7 @@ pub(crate) struct Means<'a> {
 }
 
 /// Runs `plan` in a box of its own on `rootfs`. The slot is given back when
-/// the box is gone, also when the future is dropped. `timing` holds the time
+/// no process of the box is left, also when the future is dropped. `timing` holds the time
 /// in the queue.
 pub(crate) async fn run(
     means: Means<'_>,
@@ -163,7 +163,7 @@ async fn fill(
     Ok(fits)
 }
 
-/// A box and the slot that it takes, until the box is gone.
+/// A box and the slot that it takes, for as long as something runs in it.
 struct Occupied {
     sandbox: Option<Sandbox>,
     slot: Option<Slot>,
@@ -181,10 +181,13 @@ impl Drop for Occupied {
         let (sandbox, slot) = (self.sandbox.take(), self.slot.take());
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
-                if let Some(sandbox) = sandbox {
-                    sandbox.destroy().await;
+                let Some(mut sandbox) = sandbox else { return };
+                // Not until the box is gone: namespaces and groups take some
+                // milliseconds, and a client that asks again has its share.
+                if sandbox.kill().await.is_ok() {
+                    drop(slot);
                 }
-                drop(slot);
+                sandbox.destroy().await;
             });
         }
     }

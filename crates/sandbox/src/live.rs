@@ -25,8 +25,8 @@ use crate::{Artifact, BoxFile, BoxSpec, Outcome, StepSpec, step, sys};
 /// When to try again to clear a box away, as when no descriptor was free.
 const CLEAR_AGAIN: Duration = Duration::from_secs(1);
 
-/// One box. Dropping it kills everything in it; [`Sandbox::destroy`] does so
-/// and waits until it is gone.
+/// One box. Dropping it kills everything in it and clears it away;
+/// [`Sandbox::destroy`] does so and waits until it is gone.
 #[derive(Debug)]
 pub struct Sandbox {
     /// `None` once it is being cleared away.
@@ -196,6 +196,16 @@ impl Sandbox {
         let Live { control, remains } =
             live.as_mut().ok_or_else(|| unexpected("a live box"))?;
         step::run(control, remains, spec, processes, launchers).await
+    }
+
+    /// Kills everything in the box and waits until all its processes have
+    /// ended. What the kernel still has of it goes when it is dropped.
+    ///
+    /// # Errors
+    ///
+    /// When the end cannot be watched, as without a free descriptor.
+    pub async fn kill(&mut self) -> Result<()> {
+        self.live()?.remains.kill_and_wait().await
     }
 
     /// Kills everything in the box and waits until nothing of it is left.

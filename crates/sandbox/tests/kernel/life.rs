@@ -19,6 +19,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("only_whole_artifacts_are_kept", only_whole_artifacts_are_kept),
     ("a_command_that_is_not_there", a_command_that_is_not_there),
     ("a_box_that_is_dropped_is_gone", a_box_that_is_dropped_is_gone),
+    ("a_box_that_is_killed_runs_nothing", a_box_that_is_killed_runs_nothing),
     ("a_box_given_up_while_it_is_made", a_box_given_up_while_it_is_made),
     ("a_box_given_up_while_it_ends", a_box_given_up_while_it_ends),
     ("streams_end_with_the_program", streams_end_with_the_program),
@@ -178,6 +179,32 @@ fn a_box_that_is_dropped_is_gone(fixture: &Fixture) {
         });
     }
     assert_eq!(fixture.run(&["hello"]).stdout, b"hello\n");
+}
+
+fn a_box_that_is_killed_runs_nothing(fixture: &Fixture) {
+    let spec = fixture.box_spec();
+    let name = "killed-and-waited-for";
+    fixture.runtime.block_on(async {
+        let mut sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
+        let forever = step(&["stubborn", name]);
+        let short = Duration::from_millis(100);
+        let run = tokio::time::timeout(short, sandbox.run(&forever)).await;
+        assert!(run.is_err(), "it cannot have ended");
+        assert!(is_running(name));
+        sandbox.kill().await.unwrap();
+        assert!(!is_running(name));
+        assert!(sandbox.run(&step(&["hello"])).await.is_err());
+    });
+}
+
+/// Whether a process of this machine was started with this argument.
+fn is_running(argument: &str) -> bool {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let commands = processes.filter_map(|process| {
+        fs::read_to_string(process.path().join("cmdline")).ok()
+    });
+    let mut arguments = commands.filter(|c| c.contains("/bin/probe"));
+    arguments.any(|command| command.split('\0').any(|a| a == argument))
 }
 
 fn a_box_given_up_while_it_is_made(fixture: &Fixture) {
