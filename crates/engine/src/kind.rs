@@ -1,6 +1,8 @@
 //! From a plan to what the sandbox is asked for; and which plans can share a
 //! box that was made ahead.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use sandpiper_languages::{Plan, Stage, Step};
@@ -38,6 +40,9 @@ impl BoxKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Kind {
     pub(crate) spec: BoxSpec,
+    /// Which folder is at the image's path: it may be removed and built again.
+    /// A folder that is in a box keeps its number.
+    image: Option<u64>,
     /// The steps whose launchers are started ahead, without a submission.
     pub(crate) launchers: Vec<StepSpec>,
 }
@@ -54,7 +59,8 @@ impl Kind {
                 ..step_spec(&limits, step.clone(), plan)
             })
             .collect();
-        Self { spec: box_spec(&limits, rootfs), launchers }
+        let image = fs::metadata(&rootfs).ok().map(|folder| folder.ino());
+        Self { spec: box_spec(&limits, rootfs), image, launchers }
     }
 
     /// What a box is called that is ready.
@@ -103,5 +109,35 @@ pub(crate) fn step_spec(limits: &Limits, step: Step, plan: &Plan) -> StepSpec {
         output_bytes: limits.output_bytes,
         file_bytes: limits.file_bytes,
         open_files: limits.open_files,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_that_was_built_again_is_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let rootfs = folder.path().join("rootfs");
+        let plan = Plan {
+            language: "c".to_owned(),
+            image: "native".to_owned(),
+            entry_file: String::new(),
+            files: Vec::new(),
+            stdin: String::new(),
+            is_repeatable: false,
+            steps: Vec::new(),
+            memory_bytes: None,
+            output_bytes: None,
+            processes: None,
+        };
+        let kind = || Kind::of(&Limits::default(), rootfs.clone(), &plan);
+        fs::create_dir(&rootfs).unwrap();
+        let first = kind();
+        assert_eq!(first, kind());
+        fs::rename(&rootfs, folder.path().join("old")).unwrap();
+        fs::create_dir(&rootfs).unwrap();
+        assert_ne!(first, kind());
     }
 }
