@@ -228,8 +228,12 @@ pub(super) fn leave_nothing(waiting: &mut Vec<Waiting>) -> Result<()> {
             if others.is_empty() {
                 return Ok(());
             }
+            // All of them first: they die side by side.
+            for &pid in &others {
+                kill(pid).during(step)?;
+            }
             for pid in others {
-                kill_and_reap(pid).during(step)?;
+                reap(pid).during(step)?;
             }
         }
         waiting.clear();
@@ -258,13 +262,16 @@ fn others(waiting: &[Waiting]) -> io::Result<Vec<pid_t>> {
     Ok(others)
 }
 
-/// Kills a process, and reaps it where it is a child of pid 1 by now; else its
-/// parent ends as well, and a later look finds it.
-fn kill_and_reap(pid: pid_t) -> io::Result<()> {
+fn kill(pid: pid_t) -> io::Result<()> {
     match sys::kill(pid, libc::SIGKILL) {
-        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
-        killed => killed?,
+        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
+        killed => killed,
     }
+}
+
+/// Waits for a process that was killed, where it is a child of pid 1 by now;
+/// else its parent ends as well, and a later look finds it.
+fn reap(pid: pid_t) -> io::Result<()> {
     match sys::wait_for(pid) {
         Err(error) if !is_childless(&error) => Err(error),
         _ => Ok(()),
