@@ -1,4 +1,4 @@
-//! Parts of a server that are killed: all of it amid 50 runs, one of its two
+//! Parts of a server that are killed: all of it amid 50 runs, one of its
 //! processes, one box's init. What is left goes at once or at the next start.
 
 use std::fs;
@@ -11,8 +11,8 @@ use crate::Fault;
 use crate::holdings::Holdings;
 use crate::servers::{
     Reply, Server, assert_serves, assert_told, at_rest, await_boxes,
-    eventually, kill, program, python, send, serving, sleeper, start,
-    start_with_boxes,
+    eventually, fork_server, kill, program, python, send, serving, shell,
+    sleeper, start, start_with_boxes,
 };
 use crate::traces::{descendants, watched};
 
@@ -22,6 +22,7 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("killed/root-process", root_process),
     ("killed/pid-1-of-a-box", pid_1),
     ("killed/outer-half-of-init", outer_half),
+    ("killed/fork-server", no_fork_server),
     ("killed/starter-of-the-server", starter),
 ];
 
@@ -178,6 +179,25 @@ pub(crate) fn parent(pid: i32) -> i32 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("PPid:"));
     line.unwrap().trim().parse().unwrap()
+}
+
+/// Boxes that stand go on, and there is another for those that follow.
+fn no_fork_server() -> Completion {
+    let server = start(&LONG);
+    assert_serves(&server);
+    let before = at_rest(&server);
+    let killed = fork_server(&server);
+    let (file, request) = shell("goes-on", "echo begun; sleep 2; echo whole");
+    let mut run = send(&server, &request, 1);
+    eventually("it runs", || process(&server, &file).is_some());
+    kill(killed);
+    assert_serves(&server);
+    let reply = Reply::read(&mut run);
+    reply.assert_json(200, r#"{"stdout":"begun\nwhole\n","stderr":""}"#);
+    let after = at_rest(&server);
+    assert_eq!(after.processes.len(), before.processes.len());
+    assert_ne!(fork_server(&server), killed);
+    Completion::Completed
 }
 
 /// A server ends with whoever started it and asked for that, as the thread

@@ -21,7 +21,7 @@ pub(crate) use reply::Reply;
 pub(crate) use server::Server;
 
 use crate::ready::Metrics;
-use crate::traces::{Traces, boxes};
+use crate::traces::{Traces, boxes, outside};
 
 /// Longer than anything takes that happens at all; reached only by a failure.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -165,6 +165,15 @@ pub(crate) fn serving(server: &Server) -> i32 {
     children(pid)[0]
 }
 
+/// The process that all inits are forks of. No box may be starting.
+pub(crate) fn fork_server(server: &Server) -> i32 {
+    let serving = serving(server);
+    let mut below = outside(server.pid());
+    below.retain(|&pid| pid != server.pid() && pid != serving);
+    assert_eq!(below.len(), 1, "{below:?}");
+    below.pop_first().unwrap()
+}
+
 /// The children of a process's first thread.
 fn children(pid: i32) -> Vec<i32> {
     let path = format!("/proc/{pid}/task/{pid}/children");
@@ -188,7 +197,8 @@ pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
 /// What there is while the server does nothing.
 pub(crate) fn at_rest(server: &Server) -> Traces {
     let mut rest = Traces::of(server.pid());
-    let usual = if rustix::process::geteuid().is_root() { 2 } else { 1 };
+    // The one that serves, its fork server, and the one that stayed root.
+    let usual = if rustix::process::geteuid().is_root() { 3 } else { 2 };
     eventually("the server has no box but those that are ready", || {
         sleep(Duration::from_millis(100));
         let before = std::mem::replace(&mut rest, Traces::of(server.pid()));

@@ -11,8 +11,8 @@ use libtest_mimic::Completion;
 
 use crate::Fault;
 use crate::servers::{
-    Reply, Server, assert_serves, assert_told, at_rest, compile, eventually,
-    python, ran, send, serving, shell, start,
+    Reply, assert_serves, assert_told, at_rest, compile, eventually,
+    fork_server, python, ran, send, serving, shell, start,
 };
 
 pub(crate) const FAULTS: &[(&str, Fault)] = &[
@@ -22,7 +22,7 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("short/no-process", no_process),
 ];
 
-/// A soft limit of the process that serves, until this is dropped.
+/// A soft limit of a process of the server's, until this is dropped.
 struct Lowered {
     pid: i32,
     resource: &'static str,
@@ -31,8 +31,7 @@ struct Lowered {
 
 impl Lowered {
     /// `resource` as prlimit(1) calls it.
-    fn to(most: u64, resource: &'static str, server: &Server) -> Self {
-        let pid = serving(server);
+    fn to(most: u64, resource: &'static str, pid: i32) -> Self {
         let flags = ["--noheadings", "--raw", "--output=SOFT"];
         let resource_flag = format!("--{resource}");
         let before = prlimit(pid, &[&flags[..], &[&resource_flag]].concat());
@@ -82,7 +81,7 @@ fn no_descriptor() -> Completion {
     let server = start(&[]);
     assert_serves(&server);
     let before = at_rest(&server);
-    let lowered = Lowered::to(0, "nofile", &server);
+    let lowered = Lowered::to(0, "nofile", serving(&server));
     let mut waiting = send(&server, &python("print('waited')"), 1);
     sleep(Duration::from_millis(500));
     let patience = waiting.read_timeout().unwrap();
@@ -114,7 +113,7 @@ fn few_descriptors() -> Completion {
         // The lowest free ones are taken first.
         let free = (0..).filter(|number| !open.contains(number));
         let most = free.take(more).last().unwrap() + 1;
-        let lowered = Lowered::to(most, "nofile", &server);
+        let lowered = Lowered::to(most, "nofile", serving);
         *if ran(&server) { &mut served } else { &mut refused } += 1;
         drop(lowered);
         assert_serves(&server);
@@ -135,7 +134,7 @@ fn first_page() -> Completion {
     let open = descriptors(serving(&server));
     // One is free: the connection's.
     let free = (0..).find(|number| !open.contains(number)).unwrap();
-    let lowered = Lowered::to(free + 1, "nofile", &server);
+    let lowered = Lowered::to(free + 1, "nofile", serving(&server));
     let page = server.ask("GET", "/embed?lang=python");
     assert_eq!(page.status, 200, "{page:?}");
     drop(lowered);
@@ -147,10 +146,11 @@ fn no_process() -> Completion {
     let server = start(&[]);
     assert_serves(&server);
     let before = at_rest(&server);
+    let fork_server = fork_server(&server);
     let (file, first) = shell("first", "echo begun; sleep 3; echo whole");
     let mut running = send(&server, &first, 1);
     eventually("it runs", || crate::killed::process(&server, &file).is_some());
-    let lowered = Lowered::to(1, "nproc", &server);
+    let lowered = Lowered::to(1, "nproc", fork_server);
     for _ in 0..10 {
         assert_told(&compile(&server, &python("print(1)")), 503);
     }

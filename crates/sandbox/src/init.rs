@@ -1,5 +1,6 @@
-//! The program inside every box, started anew for each: its outer half makes
-//! the namespaces, its inner half is pid 1 and does what the server asks.
+//! The program inside every box, a fork of one that is started once: its outer
+//! half makes the namespaces, its inner half is pid 1 and does what the server
+//! asks.
 //!
 //! It has one thread, so it may fork and go on in ordinary Rust. The order of
 //! the steps is what keeps the walls whole: control groups first (everything
@@ -19,13 +20,15 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-use rustix::process::{DumpableBehavior, Signal};
+use rustix::process::{
+    DumpableBehavior, PidfdFlags, Signal, getpid, pidfd_open,
+};
 use rustix::thread::LinkNameSpaceType;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::{During, Result, SandboxError};
 use crate::protocol::{self, Reply, Request, Setup, UserNamespace};
-use crate::sys::{self, Fork};
+use crate::sys::{self, Disposition, Fork};
 use mounts::Tree;
 
 /// The name the server starts this program by (`argv[0]`).
@@ -36,12 +39,35 @@ const PROGRAM_ID: u32 = 1000;
 /// The id that init has inside a box with a range of ids.
 const INIT_ID: u32 = 0;
 
-/// Runs a box's init; the socket to the server is standard input. Call it
-/// before anything else when the process was started as [`INIT_NAME`].
+/// Runs the fork server of boxes' inits; the socket to the server is standard
+/// input. Call it before anything else when the process was started as
+/// [`INIT_NAME`].
 pub fn init_main() -> ! {
-    // A failure that could not be reported has nobody to tell: the server
-    // reads the end of the socket.
-    sys::exit_now(outer().unwrap_or(1))
+    sys::exit_now(i32::from(fork_inits().is_err()))
+}
+
+/// Forks an init for each socket that comes, until the server is gone. What
+/// execve and the start of a program cost is paid once, and nothing of the
+/// server is in the memory that boxes have a copy of.
+fn fork_inits() -> io::Result<()> {
+    // The kernel keeps every signal from pid 1 that it has no handler for.
+    // Rust's runtime has set some, and where programs have init's own id a
+    // program could use them to interrupt it.
+    sys::reset_signals()?;
+    // The kernel reaps; the server has a pidfd of each.
+    sys::set_signal(libc::SIGCHLD, Disposition::Ignore)?;
+    while let Some(socket) = protocol::receive_socket(rustix::stdio::stdin())? {
+        match sys::fork() {
+            // A failure that could not be reported has nobody to tell: the
+            // server reads the end of the socket.
+            Ok(Fork::Child) => sys::exit_now(outer(socket).unwrap_or(1)),
+            Ok(Fork::Parent(_)) => {}
+            Err(error) => {
+                report(&socket, SandboxError::new("fork init", error));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Tells the server of a failure, then passes it on.
@@ -54,8 +80,13 @@ fn report(socket: &UnixStream, error: SandboxError) -> io::Error {
 }
 
 /// The outer half. It stays as the parent of pid 1 and ends with it.
-fn outer() -> io::Result<i32> {
-    let socket = take_socket()?;
+fn outer(socket: UnixStream) -> io::Result<i32> {
+    sys::set_signal(libc::SIGCHLD, Disposition::Default)?;
+    // In place of the fork server's socket.
+    rustix::stdio::dup2_stdin(rustix::stdio::stdout())?;
+    let own = pidfd_open(getpid(), PidfdFlags::empty())?;
+    protocol::send(&socket, &Reply::Begun, &[own.as_fd()])?;
+    drop(own);
     let Some((Request::Setup(setup), descriptors)) =
         protocol::receive(&socket)?
     else {
@@ -78,14 +109,6 @@ fn outer() -> io::Result<i32> {
             Err(report(&socket, SandboxError::new("fork pid 1", error)))
         }
     }
-}
-
-/// Takes the server's socket off standard input, and puts nothing there.
-fn take_socket() -> io::Result<UnixStream> {
-    let socket = io::stdin().as_fd().try_clone_to_owned()?;
-    let nothing = fs::File::open("/dev/null")?;
-    rustix::stdio::dup2_stdin(&nothing)?;
-    Ok(UnixStream::from(socket))
 }
 
 fn enter_namespaces(setup: &Setup, descriptors: Vec<OwnedFd>) -> Result<()> {
@@ -172,15 +195,8 @@ fn reset_clocks() -> io::Result<()> {
 
 /// The inner half: pid 1 of the box.
 fn inner(socket: &UnixStream, setup: &Setup) -> io::Result<()> {
-    // The kernel keeps every signal from pid 1 that it has no handler for.
-    // Rust's runtime has set some, and where programs have init's own id a
-    // program could use them to interrupt it.
-    sys::reset_signals()?;
     let prepared = prepare(setup).map_err(|error| report(socket, error));
-    let own = rustix::process::pidfd_open(
-        rustix::process::getpid(),
-        rustix::process::PidfdFlags::empty(),
-    )?;
+    let own = pidfd_open(getpid(), PidfdFlags::empty())?;
     protocol::send(socket, &Reply::Born, &[own.as_fd()])?;
     let tree = prepared?;
     let ready = Reply::Ready { own_inodes: tree.own_inodes };

@@ -9,15 +9,15 @@
 //! for each submission, used once and destroyed.
 //!
 //! ```text
-//! server ── spawner thread ──> init, outer half ── fork ──> init, pid 1
-//!    │                          joins groups, user          mounts, /proc, lo
-//!    │                          and other namespaces        │
-//!    └───────────── a socket: setup, files, commands ───────┘── fork ──> program
-//!                                                               gives up all, execve
+//! server ── fork server ── fork ──> init, outer half ── fork ──> init, pid 1
+//!    │                              joins groups, user          mounts, /proc, lo
+//!    │                              and other namespaces        │
+//!    └───────────── a socket: setup, files, commands ───────────┘── fork ──> program
+//!                                                                   gives up all, execve
 //! ```
 //!
-//! Init is a program of its own with one thread ([`init_main`]), so all that
-//! happens between fork and execve is ordinary Rust. After the first
+//! The fork server is a program of its own with one thread ([`init_main`]), so
+//! all that happens between fork and execve is ordinary Rust. After the first
 //! instruction of the program nothing outside the box opens, changes or
 //! removes anything in it by name: output comes through pipes, and the files
 //! vanish with the mount namespace.

@@ -1,12 +1,11 @@
 //! A live box, seen from the server: made, given files, run, and gone.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::process::Child;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal};
+use rustix::process::Signal;
 use tokio::io::Interest;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
@@ -44,8 +43,8 @@ struct Live {
 /// What must be cleared away when a box ends, in this order.
 #[derive(Debug)]
 pub(crate) struct Remains {
-    /// Init's outer half, our child: it ends when pid 1 has.
-    outer: Child,
+    /// Init's outer half: it ends when pid 1 has.
+    outer: OwnedFd,
     /// Pid 1, once it has told us.
     pub(crate) init: Option<OwnedFd>,
     pub(crate) group: Group,
@@ -232,27 +231,24 @@ impl Sandbox {
     }
 }
 
-/// Takes a group and starts an init; together they are the box's beginning.
+/// Starts an init and makes its group; together they are the box's beginning.
 async fn start(host: &Host, spec: &BoxSpec, slot: Slot) -> Result<Sandbox> {
+    // First: it starts while the group is made. It joins nothing and ends with
+    // its socket as long as it has no setup.
+    let mut control = Control::new(host.spawner.spawn()?)?;
     let mut group = host.top.make_box(&host.next_box_name(), spec)?;
-    let spawned = match host.spawner.spawn().await {
-        Ok(spawned) => spawned,
-        Err(error) => {
-            group.remove();
-            return Err(error);
+    match control.receive().await {
+        Ok((Reply::Begun, Some(outer))) => {
+            let remains = Remains { outer, init: None, group, slot };
+            Ok(Sandbox {
+                live: Some(Live { control, remains }),
+                launchers: Launchers::default(),
+                processes: spec.processes,
+            })
         }
-    };
-    let remains = Remains { outer: spawned.child, init: None, group, slot };
-    match Control::new(spawned.socket) {
-        Ok(control) => Ok(Sandbox {
-            live: Some(Live { control, remains }),
-            launchers: Launchers::default(),
-            processes: spec.processes,
-        }),
-        Err(error) => {
-            // Its socket is closed: it ends by itself.
-            tokio::spawn(remains.clear());
-            Err(error)
+        other => {
+            group.remove();
+            Err(other.err().unwrap_or_else(|| unexpected("its beginning")))
         }
     }
 }
@@ -343,12 +339,7 @@ impl Remains {
     async fn wait(&mut self) -> Result<()> {
         self.kill_and_wait().await?;
         let step = "wait for the end of a box";
-        let id = i32::try_from(self.outer.id()).ok().and_then(Pid::from_raw);
-        let id = id.ok_or_else(|| unexpected("a process id"))?;
-        let outer = rustix::process::pidfd_open(id, PidfdFlags::empty())
-            .during(step)?;
-        ended(outer).await.during(step)?;
-        self.outer.wait().map(drop).during(step)
+        ended(self.outer.try_clone().during(step)?).await.during(step)
     }
 }
 

@@ -101,7 +101,9 @@ pub(crate) struct Command {
 /// What a box's init answers.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Reply {
-    /// Init's outer half made pid 1. Descriptor: a pidfd of it.
+    /// Init's outer half waits for its setup. Descriptor: a pidfd of it.
+    Begun,
+    /// It made pid 1. Descriptor: a pidfd of that.
     Born,
     /// The box stands; whether the files of its image have inodes that no
     /// other box has.
@@ -187,6 +189,20 @@ pub(crate) fn receive_with(
         return Err(rustix::io::Errno::MFILE.into());
     }
     Ok(received.bytes)
+}
+
+/// Receives the socket of a box that is to be made: the fork server's side.
+/// `None`: the server is gone.
+pub(crate) fn receive_socket(
+    requests: impl AsFd,
+) -> io::Result<Option<UnixStream>> {
+    let mut descriptors = Vec::new();
+    let received = receive_with(requests, &mut [0], &mut descriptors)?;
+    match descriptors.pop() {
+        Some(socket) => Ok(Some(socket.into())),
+        None if received == 0 => Ok(None),
+        None => Err(invalid("no socket came")),
+    }
 }
 
 /// Sends one message over a blocking socket: init's side.

@@ -1,79 +1,91 @@
-//! The one thread that starts inits.
-//!
-//! A box follows its parent's death (`PR_SET_PDEATHSIG`), and to the kernel
-//! the parent is the thread that forked. This one lives as long as the server.
+//! The fork server that starts inits, seen from the server: started once, and
+//! again when it was killed.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
-use std::thread;
+use std::sync::{Mutex, PoisonError};
 
-use tokio::sync::oneshot;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
-use crate::error::{During, Result, SandboxError};
+use crate::error::{During, Result};
 use crate::init::INIT_NAME;
+use crate::protocol;
 
-/// A handle to the thread; it ends when the handle is dropped.
+/// Starts inits. The fork server ends when this is dropped, or with the
+/// server: when nobody has the other end of its socket any more.
 #[derive(Debug)]
 pub(crate) struct Spawner {
-    requests: mpsc::Sender<Request>,
+    init: PathBuf,
+    fork_server: Mutex<ForkServer>,
 }
 
-/// An init's outer half, and the server's end of the socket to it.
-pub(crate) struct Spawned {
-    pub(crate) child: Child,
-    pub(crate) socket: UnixStream,
-}
-
-struct Request {
-    reply: oneshot::Sender<io::Result<Spawned>>,
+#[derive(Debug)]
+struct ForkServer {
+    child: Child,
+    socket: OwnedFd,
 }
 
 impl Spawner {
     pub(crate) fn start(init: PathBuf) -> Result<Self> {
-        let (requests, inbox) = mpsc::channel::<Request>();
-        thread::Builder::new()
-            .name("spawner".to_owned())
-            .spawn(move || {
-                for request in inbox {
-                    if let Err(Ok(mut unwanted)) =
-                        request.reply.send(spawn(&init))
-                    {
-                        // The asker has gone: without its socket the init
-                        // ends by itself, and is reaped here.
-                        drop(unwanted.socket);
-                        let _ = unwanted.child.wait();
-                    }
-                }
-            })
-            .during("start the spawner thread")?;
-        Ok(Self { requests })
+        let fork_server = ForkServer::start(&init).during("start init")?;
+        Ok(Self { init, fork_server: Mutex::new(fork_server) })
     }
 
-    /// Starts an init. Dropping the future leaves none behind.
-    pub(crate) async fn spawn(&self) -> Result<Spawned> {
-        let step = "start init";
-        let (reply, answer) = oneshot::channel();
-        let gone = || SandboxError::other(step, "the spawner thread is gone");
-        self.requests.send(Request { reply }).map_err(|_| gone())?;
-        answer.await.map_err(|_| gone())?.during(step)
+    /// Asks for an init: the server's end of the socket to it.
+    pub(crate) fn spawn(&self) -> Result<UnixStream> {
+        self.try_spawn().during("start init")
+    }
+
+    fn try_spawn(&self) -> io::Result<UnixStream> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let fork_server = self.fork_server.lock();
+        let mut fork_server =
+            fork_server.unwrap_or_else(PoisonError::into_inner);
+        let sent = fork_server.send(&theirs);
+        if sent.as_ref().is_err_and(has_ended) {
+            let started = ForkServer::start(&self.init)?;
+            let mut ended = std::mem::replace(&mut *fork_server, started);
+            ended.child.wait()?;
+            fork_server.send(&theirs)?;
+        } else {
+            sent?;
+        }
+        Ok(ours)
     }
 }
 
-fn spawn(init: &PathBuf) -> io::Result<Spawned> {
-    let (ours, theirs) = UnixStream::pair()?;
-    // The environment is cleared here, not in the box: /proc/1/environ would
-    // show the server's.
-    let child = Command::new(init)
-        .arg0(INIT_NAME)
-        .env_clear()
-        .stdin(Stdio::from(OwnedFd::from(theirs)))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()?;
-    Ok(Spawned { child, socket: ours })
+impl ForkServer {
+    fn start(init: &Path) -> io::Result<Self> {
+        let (ours, theirs) = socketpair(
+            AddressFamily::UNIX,
+            // A message for each box: requests of several threads never mix.
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )?;
+        // The environment is cleared here, not in the box: /proc/1/environ
+        // would show the server's.
+        let child = Command::new(init)
+            .arg0(INIT_NAME)
+            .env_clear()
+            .stdin(Stdio::from(theirs))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        Ok(Self { child, socket: ours })
+    }
+
+    fn send(&self, socket: &UnixStream) -> io::Result<()> {
+        // One byte: a message without any reads as the end of the stream.
+        protocol::send_with(&self.socket, &[0], &[socket.as_fd()]).map(drop)
+    }
+}
+
+fn has_ended(error: &io::Error) -> bool {
+    let ends = [io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset];
+    ends.contains(&error.kind())
 }

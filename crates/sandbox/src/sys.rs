@@ -26,9 +26,8 @@ pub(crate) enum Fork {
 /// Forks the calling process, which must have a single thread: then the child
 /// may go on in ordinary Rust. A process with more threads gets an error.
 pub(crate) fn fork() -> io::Result<Fork> {
-    if thread_count()? != 1 {
-        return Err(io::Error::other("fork needs a process of one thread"));
-    }
+    // Does nothing, and fails in a process with more threads (unshare(2)).
+    unshare(libc::CLONE_THREAD)?;
     // SAFETY: the process has one thread, so no lock (of the allocator or of
     // libc) can be held by a thread that does not exist in the child.
     let pid = check(unsafe { libc::fork() })?;
@@ -150,10 +149,26 @@ pub(crate) fn reset_signals() -> io::Result<()> {
     Ok(())
 }
 
-/// Ignores a signal, also over execve.
-pub(crate) fn ignore_signal(signal: c_int) -> io::Result<()> {
-    // SAFETY: SIG_IGN is no pointer to code of ours.
-    let previous = unsafe { libc::signal(signal, libc::SIG_IGN) };
+/// What a signal does to this process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Disposition {
+    /// What it does by default.
+    Default,
+    /// Nothing, also over execve.
+    Ignore,
+}
+
+/// Sets what a signal does.
+pub(crate) fn set_signal(
+    signal: c_int,
+    disposition: Disposition,
+) -> io::Result<()> {
+    let action = match disposition {
+        Disposition::Default => libc::SIG_DFL,
+        Disposition::Ignore => libc::SIG_IGN,
+    };
+    // SAFETY: neither is a pointer to code of ours.
+    let previous = unsafe { libc::signal(signal, action) };
     if previous == libc::SIG_ERR {
         return Err(io::Error::last_os_error());
     }
@@ -364,17 +379,6 @@ pub fn signal_words(signal: i32) -> String {
     // SAFETY: not null, so it points to a C string, see above.
     let words = unsafe { std::ffi::CStr::from_ptr(words) };
     words.to_string_lossy().into_owned()
-}
-
-fn thread_count() -> io::Result<u64> {
-    let stat = std::fs::read_to_string("/proc/self/stat")?;
-    // The command name may hold anything, so count fields after its `)`:
-    // num_threads is field 20 (proc_pid_stat(5)), the 18th after it.
-    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
-    let count = fields.split_ascii_whitespace().nth(17);
-    count
-        .and_then(|field| field.parse().ok())
-        .ok_or_else(|| io::Error::other("/proc/self/stat has no thread count"))
 }
 
 fn own(raw: c_int) -> io::Result<OwnedFd> {

@@ -13,7 +13,7 @@ use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 use super::PROGRAM_ID;
 use crate::error::{During, Result, SandboxError};
 use crate::protocol::{Command, UserNamespace};
-use crate::sys;
+use crate::sys::{self, Disposition};
 
 /// A stack as everywhere, which a program may raise to this.
 const STACK_BYTES: u64 = 8 << 20;
@@ -44,14 +44,14 @@ pub(super) fn become_program(
         connect(streams)?;
         prefer_as_oom_victim()?;
         set_limits(command, user_namespace)?;
-        reset_signals().during("reset signals")?;
+        set_signals().during("set signals")?;
         drop_privileges(user_namespace)?;
         rustix::process::chdir("/box").during("enter /box")?;
         let first_closed = match gate {
             None => GATE,
             Some(gate) => {
-                // The number is that of the server's socket, which init opens
-                // before all else: nothing that is needed here is lost.
+                // The number is that of the server's socket, the first that
+                // the fork server got: nothing that is needed here is lost.
                 sys::duplicate_to(gate, GATE).during("connect the gate")?;
                 GATE + 1
             }
@@ -123,10 +123,10 @@ fn set_limits(command: &Command, user_namespace: UserNamespace) -> Result<()> {
     Ok(())
 }
 
-fn reset_signals() -> io::Result<()> {
-    sys::reset_signals()?;
+/// All others do what they do by default since the fork server started.
+fn set_signals() -> io::Result<()> {
     // A file over its limit is a failed write (EFBIG), not a death.
-    sys::ignore_signal(libc::SIGXFSZ)?;
+    sys::set_signal(libc::SIGXFSZ, Disposition::Ignore)?;
     sys::block_signals(&[])
 }
 
