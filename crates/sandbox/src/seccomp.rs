@@ -99,9 +99,10 @@ const NATIVE: u32 = 0xC000_00B7;
 #[cfg(target_arch = "x86_64")]
 const X32: u32 = 0x4000_0000;
 
-/// The program: architecture, then one block per call that is decided by more
-/// than its number, then the rest in runs of consecutive numbers. The kernel
-/// caches the calls that are allowed by number alone (since 5.11).
+/// The program: architecture, then a binary search for the number. It is short
+/// on every path because each program that starts pays for that: the kernel
+/// walks it once for every call there is, to learn which ones are allowed by
+/// number alone (since 5.11).
 fn compile(policy: &Policy) -> Result<Vec<sock_filter>> {
     let mut by_call: BTreeMap<u32, Vec<&Rule>> = BTreeMap::new();
     for rule in &policy.rule {
@@ -122,28 +123,88 @@ fn compile(policy: &Policy) -> Result<Vec<sock_filter>> {
         jump(libc::BPF_JGE, X32, 0, 1),
         answer(Action::NoSuchCall.verdict()),
     ]);
-    let (simple, conditional): (Vec<_>, Vec<_>) =
-        by_call.into_iter().partition(|(_, rules)| rules[0].when.is_empty());
-    for (number, rules) in conditional {
-        program.extend(block(number, &rules)?);
-    }
-    let simple =
-        simple.into_iter().map(|(number, rules)| (number, rules[0].action));
-    program.extend(ranges(simple));
-    program.push(answer(Action::NoSuchCall.verdict()));
+    program.extend(search(&runs(by_call))?);
     Ok(program)
 }
 
-/// The block of one call: skipped when the number is another.
-fn block(number: u32, rules: &[&Rule]) -> Result<Vec<sock_filter>> {
-    let mut body = Vec::new();
-    for rule in rules {
-        body.extend(rule_code(&rule.when, rule.action)?);
+/// How a call is decided.
+enum Decision<'a> {
+    /// By its number alone.
+    Always(Action),
+    /// By these rules, from the first.
+    Rules(Vec<&'a Rule>),
+}
+
+/// Calls with consecutive numbers and one decision.
+struct Run<'a> {
+    first: u32,
+    decision: Decision<'a>,
+}
+
+/// All numbers there are, in runs.
+fn runs(by_call: BTreeMap<u32, Vec<&Rule>>) -> Vec<Run<'_>> {
+    let mut runs: Vec<Run<'_>> = Vec::new();
+    let mut next = 0;
+    let mut add = |first, decision| match (runs.last(), &decision) {
+        (
+            Some(Run { decision: Decision::Always(last), .. }),
+            Decision::Always(action),
+        ) if last == action => {}
+        _ => runs.push(Run { first, decision }),
+    };
+    for (number, rules) in by_call {
+        if next < number {
+            add(next, Decision::Always(Action::NoSuchCall));
+        }
+        next = number + 1;
+        add(
+            number,
+            if rules[0].when.is_empty() {
+                Decision::Always(rules[0].action)
+            } else {
+                Decision::Rules(rules)
+            },
+        );
     }
-    body.push(answer(Action::NoSuchCall.verdict()));
-    let mut block = vec![jump(libc::BPF_JEQ, number, 0, skip(body.len())?)];
-    block.append(&mut body);
-    Ok(block)
+    add(next, Decision::Always(Action::NoSuchCall));
+    runs
+}
+
+/// Finds the run of the number that is loaded, and decides.
+fn search(runs: &[Run<'_>]) -> Result<Vec<sock_filter>> {
+    let (below, from) = match runs {
+        [Run { decision, .. }] => return decide(decision),
+        _ => runs.split_at(runs.len() / 2),
+    };
+    let first = from[0].first;
+    let below = search(below)?;
+    // A conditional jump is 255 instructions long at most.
+    let mut code = match u8::try_from(below.len()) {
+        Ok(length) => vec![jump(libc::BPF_JGE, first, length, 0)],
+        Err(_) => vec![
+            jump(libc::BPF_JGE, first, 0, 1),
+            statement(libc::BPF_JMP | libc::BPF_JA, length(&below)?),
+        ],
+    };
+    code.extend(below);
+    code.extend(search(from)?);
+    Ok(code)
+}
+
+fn decide(decision: &Decision<'_>) -> Result<Vec<sock_filter>> {
+    let rules = match decision {
+        Decision::Always(action) => return Ok(vec![answer(action.verdict())]),
+        Decision::Rules(rules) => rules,
+    };
+    let mut code = Vec::new();
+    for rule in rules {
+        code.extend(rule_code(&rule.when, rule.action)?);
+    }
+    // A rule without conditions is the last that can be reached.
+    if rules.iter().all(|rule| !rule.when.is_empty()) {
+        code.push(answer(Action::NoSuchCall.verdict()));
+    }
+    Ok(code)
 }
 
 /// One rule: each condition falls through when it holds and else leaves the
@@ -174,29 +235,6 @@ fn rule_code(
     Ok(code)
 }
 
-/// The calls decided by number alone, as runs of consecutive numbers with one
-/// action.
-fn ranges(calls: impl Iterator<Item = (u32, Action)>) -> Vec<sock_filter> {
-    let mut runs: Vec<(u32, u32, Action)> = Vec::new();
-    for (number, action) in calls {
-        match runs.last_mut() {
-            Some((_, last, same)) if *same == action && *last + 1 == number => {
-                *last = number;
-            }
-            _ => runs.push((number, number, action)),
-        }
-    }
-    runs.into_iter()
-        .flat_map(|(first, last, action)| {
-            [
-                jump(libc::BPF_JGE, first, 0, 2),
-                jump(libc::BPF_JGT, last, 1, 0),
-                answer(action.verdict()),
-            ]
-        })
-        .collect()
-}
-
 #[cfg(target_endian = "little")]
 const LOW_HALF: u32 = 0;
 #[cfg(target_endian = "big")]
@@ -221,6 +259,11 @@ fn skip(instructions: usize) -> Result<u8> {
     u8::try_from(instructions).map_err(|_| {
         SandboxError::other("seccomp policy", "a rule is too long")
     })
+}
+
+fn length(code: &[sock_filter]) -> Result<u32> {
+    u32::try_from(code.len())
+        .map_err(|_| SandboxError::other("seccomp policy", "too many rules"))
 }
 
 fn load(offset: u32) -> sock_filter {

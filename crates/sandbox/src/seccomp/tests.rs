@@ -26,11 +26,12 @@ fn judge(architecture: u32, number: u32, arguments: &[u64]) -> u32 {
             accumulator &= k;
         } else if code == libc::BPF_RET | libc::BPF_K {
             return k;
+        } else if code == libc::BPF_JMP | libc::BPF_JA {
+            at += k as usize;
         } else {
             let hit = match code & !(libc::BPF_JMP | libc::BPF_K) {
                 libc::BPF_JEQ => accumulator == k,
                 libc::BPF_JGE => accumulator >= k,
-                libc::BPF_JGT => accumulator > k,
                 other => panic!("instruction {other:#x}"),
             };
             let offset = if hit { instruction.jt } else { instruction.jf };
