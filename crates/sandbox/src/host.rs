@@ -17,7 +17,6 @@ use crate::cgroup::{Controllers, Top, sweep};
 use crate::error::{During, Result, SandboxError};
 use crate::identity::{Identity, MOST_BOXES, ROOT_RANGE, Source};
 use crate::instance::Instance;
-use crate::seccomp;
 use crate::spawner::Spawner;
 use crate::sys::{self, Fork};
 
@@ -44,8 +43,6 @@ pub struct Host {
     pub(crate) top: Top,
     pub(crate) source: Source,
     pub(crate) spawner: Spawner,
-    /// The compiled seccomp policy, as init gets it.
-    pub(crate) seccomp: Vec<(u16, u8, u8, u32)>,
     slots: Mutex<Vec<Arc<OwnedFd>>>,
     free: Arc<Semaphore>,
     boxes: u32,
@@ -99,9 +96,9 @@ impl Host {
         }
         let prepared = Source::find(instance.number).and_then(|source| {
             let slots = source.make_slots(boxes)?;
-            Ok((source, slots, seccomp::program()?))
+            Ok((source, slots))
         });
-        let (source, slots, filter) = match prepared {
+        let (source, slots) = match prepared {
             Ok(prepared) => prepared,
             Err(error) => {
                 remove(&top, &instance);
@@ -116,13 +113,10 @@ impl Host {
             false
         };
         forbid_privileges()?;
-        let seccomp =
-            filter.iter().map(|f| (f.code, f.jt, f.jf, f.k)).collect();
         Ok(Self {
             top,
             source,
             spawner: Spawner::start(settings.init.clone())?,
-            seccomp,
             slots: Mutex::new(slots.into_iter().map(Arc::new).collect()),
             free: Arc::new(Semaphore::new(boxes)),
             boxes: u32::try_from(boxes).unwrap_or(u32::MAX),

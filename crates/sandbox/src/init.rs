@@ -20,6 +20,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
+use libc::sock_filter;
 use rustix::process::{
     DumpableBehavior, PidfdFlags, Signal, getpid, pidfd_open,
 };
@@ -28,6 +29,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::{During, Result, SandboxError};
 use crate::protocol::{self, Reply, Request, Setup, UserNamespace};
+use crate::seccomp;
 use crate::sys::{self, Disposition, Fork};
 use mounts::Tree;
 
@@ -54,13 +56,16 @@ fn fork_inits() -> io::Result<()> {
     // Rust's runtime has set some, and where programs have init's own id a
     // program could use them to interrupt it.
     sys::reset_signals()?;
+    let seccomp = seccomp::program().map_err(|error| error.cause)?;
     // The kernel reaps; the server has a pidfd of each.
     sys::set_signal(libc::SIGCHLD, Disposition::Ignore)?;
     while let Some(socket) = protocol::receive_socket(rustix::stdio::stdin())? {
         match sys::fork() {
             // A failure that could not be reported has nobody to tell: the
             // server reads the end of the socket.
-            Ok(Fork::Child) => sys::exit_now(outer(socket).unwrap_or(1)),
+            Ok(Fork::Child) => {
+                sys::exit_now(outer(socket, &seccomp).unwrap_or(1))
+            }
             Ok(Fork::Parent(_)) => {}
             Err(error) => {
                 report(&socket, SandboxError::new("fork init", error));
@@ -80,7 +85,7 @@ fn report(socket: &UnixStream, error: SandboxError) -> io::Error {
 }
 
 /// The outer half. It stays as the parent of pid 1 and ends with it.
-fn outer(socket: UnixStream) -> io::Result<i32> {
+fn outer(socket: UnixStream, seccomp: &[sock_filter]) -> io::Result<i32> {
     sys::set_signal(libc::SIGCHLD, Disposition::Default)?;
     // In place of the fork server's socket.
     rustix::stdio::dup2_stdin(rustix::stdio::stdout())?;
@@ -96,7 +101,7 @@ fn outer(socket: UnixStream) -> io::Result<i32> {
         .map_err(|error| report(&socket, error))?;
     match sys::fork() {
         Ok(Fork::Child) => {
-            let code = inner(&socket, &setup).map_or(1, |()| 0);
+            let code = inner(&socket, &setup, seccomp).map_or(1, |()| 0);
             sys::exit_now(code)
         }
         Ok(Fork::Parent(child)) => {
@@ -194,14 +199,16 @@ fn reset_clocks() -> io::Result<()> {
 }
 
 /// The inner half: pid 1 of the box.
-fn inner(socket: &UnixStream, setup: &Setup) -> io::Result<()> {
-    let prepared = prepare(setup).map_err(|error| report(socket, error));
-    let own = pidfd_open(getpid(), PidfdFlags::empty())?;
-    protocol::send(socket, &Reply::Born, &[own.as_fd()])?;
-    let tree = prepared?;
+fn inner(
+    socket: &UnixStream,
+    setup: &Setup,
+    seccomp: &[sock_filter],
+) -> io::Result<()> {
+    let tree = prepare(setup).map_err(|error| report(socket, error))?;
     let ready = Reply::Ready { own_inodes: tree.own_inodes };
-    protocol::send(socket, &ready, &[])?;
-    serve::serve(socket, setup, &tree)
+    let own = pidfd_open(getpid(), PidfdFlags::empty())?;
+    protocol::send(socket, &ready, &[own.as_fd()])?;
+    serve::serve(socket, setup, &tree, seccomp)
 }
 
 /// Builds the box around pid 1.

@@ -272,25 +272,21 @@ impl Live {
             user_namespace,
             disk_bytes: spec.disk_bytes,
             inodes: spec.inodes,
-            seccomp: host.seccomp.clone(),
         };
         let mut descriptors: Vec<_> = remains.group.joins().collect();
         let namespace = remains.slot.user_namespace.as_ref();
         descriptors.extend(namespace.map(|fd| fd.as_fd()));
         control.send(&Request::Setup(setup), &descriptors).await?;
-        let (Reply::Born, Some(init)) = control.receive().await? else {
-            return Err(unexpected("its birth"));
+        let (Reply::Ready { own_inodes }, Some(init)) =
+            control.receive().await?
+        else {
+            return Err(unexpected("its readiness"));
         };
         remains.init = Some(init);
-        match control.receive().await? {
-            (Reply::Ready { own_inodes }, _) => {
-                if !own_inodes {
-                    host.tell_of_shared_inodes();
-                }
-                Ok(())
-            }
-            _ => Err(unexpected("its readiness")),
+        if !own_inodes {
+            host.tell_of_shared_inodes();
         }
+        Ok(())
     }
 
     async fn clear(self) {
@@ -337,8 +333,9 @@ impl Remains {
     }
 
     async fn wait(&mut self) -> Result<()> {
-        self.kill_and_wait().await?;
         let step = "wait for the end of a box";
+        self.kill();
+        // It ends when pid 1 has.
         ended(self.outer.try_clone().during(step)?).await.during(step)
     }
 }

@@ -83,8 +83,6 @@ pub(crate) struct Setup {
     pub(crate) user_namespace: UserNamespace,
     pub(crate) disk_bytes: u64,
     pub(crate) inodes: u64,
-    /// The seccomp program of every step: code, jt, jf, k.
-    pub(crate) seccomp: Vec<(u16, u8, u8, u32)>,
 }
 
 /// One command, as init runs it.
@@ -103,10 +101,8 @@ pub(crate) struct Command {
 pub(crate) enum Reply {
     /// Init's outer half waits for its setup. Descriptor: a pidfd of it.
     Begun,
-    /// It made pid 1. Descriptor: a pidfd of that.
-    Born,
     /// The box stands; whether the files of its image have inodes that no
-    /// other box has.
+    /// other box has. Descriptor: a pidfd of pid 1.
     Ready { own_inodes: bool },
     /// The files are written.
     Written,

@@ -22,13 +22,9 @@ pub(super) fn serve(
     socket: &UnixStream,
     setup: &Setup,
     tree: &Tree,
+    seccomp: &[sock_filter],
 ) -> io::Result<()> {
-    let seccomp: Vec<_> = setup
-        .seccomp
-        .iter()
-        .map(|&(code, jt, jf, k)| sock_filter { code, jt, jf, k })
-        .collect();
-    let programs = Programs::new(socket, setup.user_namespace, &seccomp)?;
+    let programs = Programs::new(socket, setup.user_namespace, seccomp)?;
     let waiting = Vec::new();
     let inodes = setup.inodes;
     let are_dying = false;
