@@ -16,15 +16,18 @@ mod programs;
 mod serve;
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 use libc::sock_filter;
+use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
     DumpableBehavior, PidfdFlags, Signal, getpid, pidfd_open,
 };
-use rustix::thread::LinkNameSpaceType;
+use rustix::thread::{
+    LinkNameSpaceType, ThreadNameSpaceType, move_into_thread_name_spaces,
+};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::{During, Result, SandboxError};
@@ -91,7 +94,6 @@ fn outer(socket: UnixStream, seccomp: &[sock_filter]) -> io::Result<i32> {
     rustix::stdio::dup2_stdin(rustix::stdio::stdout())?;
     let own = pidfd_open(getpid(), PidfdFlags::empty())?;
     protocol::send(&socket, &Reply::Begun, &[own.as_fd()])?;
-    drop(own);
     let Some((Request::Setup(setup), descriptors)) =
         protocol::receive(&socket)?
     else {
@@ -99,12 +101,20 @@ fn outer(socket: UnixStream, seccomp: &[sock_filter]) -> io::Result<i32> {
     };
     enter_namespaces(&setup, descriptors)
         .map_err(|error| report(&socket, error))?;
+    let (made, tell_made) = pipe_with(PipeFlags::CLOEXEC)?;
     match sys::fork() {
         Ok(Fork::Child) => {
-            let code = inner(&socket, &setup, seccomp).map_or(1, |()| 0);
+            drop(tell_made);
+            let network = Network { made, maker: own };
+            let code =
+                inner(&socket, &setup, network, seccomp).map_or(1, |()| 0);
             sys::exit_now(code)
         }
         Ok(Fork::Parent(child)) => {
+            drop(made);
+            if let Err(error) = make_network(tell_made) {
+                report(&socket, error);
+            }
             // Pid 1 alone holds the socket from here on: its end is the end
             // of the box.
             drop(socket);
@@ -136,7 +146,6 @@ fn enter_namespaces(setup: &Setup, descriptors: Vec<OwnedFd>) -> Result<()> {
         libc::CLONE_NEWNS
             | libc::CLONE_NEWIPC
             | libc::CLONE_NEWUTS
-            | libc::CLONE_NEWNET
             | libc::CLONE_NEWCGROUP
             | libc::CLONE_NEWPID
             | CLONE_NEWTIME,
@@ -202,9 +211,11 @@ fn reset_clocks() -> io::Result<()> {
 fn inner(
     socket: &UnixStream,
     setup: &Setup,
+    network: Network,
     seccomp: &[sock_filter],
 ) -> io::Result<()> {
-    let tree = prepare(setup).map_err(|error| report(socket, error))?;
+    let tree =
+        prepare(setup, network).map_err(|error| report(socket, error))?;
     let ready = Reply::Ready { own_inodes: tree.own_inodes };
     let own = pidfd_open(getpid(), PidfdFlags::empty())?;
     protocol::send(socket, &ready, &[own.as_fd()])?;
@@ -212,13 +223,13 @@ fn inner(
 }
 
 /// Builds the box around pid 1.
-fn prepare(setup: &Setup) -> Result<Tree> {
+fn prepare(setup: &Setup, network: Network) -> Result<Tree> {
     follow_parent()?;
     join_own_keyring()?;
     rustix::system::sethostname(b"sandbox").during("set host name")?;
     rustix::system::setdomainname(b"").during("set domain name")?;
-    bring_loopback_up().during("bring loopback up")?;
     let tree = mounts::build(setup.disk_bytes, setup.inodes)?;
+    join_network(network)?;
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .during("become undumpable")?;
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
@@ -239,6 +250,21 @@ fn join_own_keyring() -> Result<()> {
     }
 }
 
+/// The box's network namespace, which the outer half makes while pid 1 builds
+/// the rest: it takes the kernel as long as all of that.
+struct Network {
+    /// One byte comes when it is made.
+    made: OwnedFd,
+    /// A pidfd of the outer half, which is in it then.
+    maker: OwnedFd,
+}
+
+fn make_network(tell_made: OwnedFd) -> Result<()> {
+    sys::unshare(libc::CLONE_NEWNET).during("make network namespace")?;
+    bring_loopback_up().during("bring loopback up")?;
+    fs::File::from(tell_made).write_all(b"1").during("tell of the network")
+}
+
 fn bring_loopback_up() -> io::Result<()> {
     let socket = rustix::net::socket(
         rustix::net::AddressFamily::INET,
@@ -246,4 +272,12 @@ fn bring_loopback_up() -> io::Result<()> {
         None,
     )?;
     sys::loopback_up(socket.as_fd())
+}
+
+fn join_network(Network { made, maker }: Network) -> Result<()> {
+    let step = "join network namespace";
+    // Its end without a byte: the outer half has told why.
+    fs::File::from(made).read_exact(&mut [0]).during(step)?;
+    move_into_thread_name_spaces(maker.as_fd(), ThreadNameSpaceType::NETWORK)
+        .during(step)
 }
