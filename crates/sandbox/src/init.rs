@@ -21,7 +21,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 use libc::sock_filter;
-use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::net::SendFlags;
 use rustix::process::{
     DumpableBehavior, PidfdFlags, Signal, getpid, pidfd_open,
 };
@@ -101,7 +101,7 @@ fn outer(socket: UnixStream, seccomp: &[sock_filter]) -> io::Result<i32> {
     };
     enter_namespaces(&setup, descriptors)
         .map_err(|error| report(&socket, error))?;
-    let (made, tell_made) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (made, tell_made) = UnixStream::pair()?;
     match sys::fork() {
         Ok(Fork::Child) => {
             drop(tell_made);
@@ -112,9 +112,11 @@ fn outer(socket: UnixStream, seccomp: &[sock_filter]) -> io::Result<i32> {
         }
         Ok(Fork::Parent(child)) => {
             drop(made);
-            if let Err(error) = make_network(tell_made) {
+            if let Err(error) = make_network(&tell_made) {
                 report(&socket, error);
             }
+            // Not before: pid 1 would tell of it first, and not know why.
+            drop(tell_made);
             // Pid 1 alone holds the socket from here on: its end is the end
             // of the box.
             drop(socket);
@@ -219,6 +221,9 @@ fn inner(
     let ready = Reply::Ready { own_inodes: tree.own_inodes };
     let own = pidfd_open(getpid(), PidfdFlags::empty())?;
     protocol::send(socket, &ready, &[own.as_fd()])?;
+    // The kernel takes 0.05 ms for this, and until the server has heard and
+    // asked for something there is nothing to do.
+    mounts::let_go_of_the_host().map_err(|error| report(socket, error))?;
     serve::serve(socket, setup, &tree, seccomp)
 }
 
@@ -254,15 +259,18 @@ fn join_own_keyring() -> Result<()> {
 /// the rest: it takes the kernel as long as all of that.
 struct Network {
     /// One byte comes when it is made.
-    made: OwnedFd,
+    made: UnixStream,
     /// A pidfd of the outer half, which is in it then.
     maker: OwnedFd,
 }
 
-fn make_network(tell_made: OwnedFd) -> Result<()> {
+fn make_network(tell_made: &UnixStream) -> Result<()> {
     sys::unshare(libc::CLONE_NEWNET).during("make network namespace")?;
     bring_loopback_up().during("bring loopback up")?;
-    fs::File::from(tell_made).write_all(b"1").during("tell of the network")
+    // Without a signal: this half must not end before pid 1.
+    rustix::net::send(tell_made, b"1", SendFlags::NOSIGNAL)
+        .map(drop)
+        .during("tell of the network")
 }
 
 fn bring_loopback_up() -> io::Result<()> {
@@ -274,10 +282,10 @@ fn bring_loopback_up() -> io::Result<()> {
     sys::loopback_up(socket.as_fd())
 }
 
-fn join_network(Network { made, maker }: Network) -> Result<()> {
+fn join_network(Network { mut made, maker }: Network) -> Result<()> {
     let step = "join network namespace";
     // Its end without a byte: the outer half has told why.
-    fs::File::from(made).read_exact(&mut [0]).during(step)?;
+    made.read_exact(&mut [0]).during(step)?;
     move_into_thread_name_spaces(maker.as_fd(), ThreadNameSpaceType::NETWORK)
         .during(step)
 }

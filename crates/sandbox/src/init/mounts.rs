@@ -251,11 +251,15 @@ fn mount_proc() -> Result<()> {
     attach(&proc, "proc")
 }
 
-/// Makes the working directory the root and lets go of the old one.
+/// Makes the working directory the root. With the same folder for both, the
+/// old root ends up on top of the new one (`pivot_root(2)`).
 fn change_root() -> Result<()> {
-    // With the same folder for both, the old root ends up on top of the new
-    // one, and is detached from there (pivot_root(2)).
-    rustix::process::pivot_root(".", ".").during("pivot root")?;
+    rustix::process::pivot_root(".", ".").during("pivot root")
+}
+
+/// Lets go of the old root, from where it is on top of the new one. Nothing is
+/// to be started before.
+pub(super) fn let_go_of_the_host() -> Result<()> {
     rustix::mount::unmount(".", UnmountFlags::DETACH)
         .during("detach the host's tree")?;
     rustix::process::chdir("/").during("enter the new root")
