@@ -41,7 +41,7 @@ pub(crate) struct RequestBody {
     /// Most bytes that are taken, read or discarded.
     limit: u64,
     taken: u64,
-    /// Known when it is first asked for.
+    /// Known when something is first waited for.
     deadline: Option<Instant>,
     /// The client waits for `100 Continue` before it sends anything.
     waits: bool,
@@ -107,8 +107,7 @@ impl RequestBody {
 
     /// The next piece, unless it is more than the body may have.
     async fn piece(&mut self) -> Result<Option<Bytes>, BodyError> {
-        let deadline = self.deadline();
-        let piece = self.chunk(deadline).await?;
+        let piece = self.chunk().await?;
         if self.taken > self.limit {
             return Err(BodyError::TooLarge { limit: self.limit });
         }
@@ -121,12 +120,13 @@ impl RequestBody {
         if self.incoming.is_end_stream() {
             return true;
         }
-        let deadline = self.deadline().min(Instant::now() + DISCARD_TIME);
+        let soon = Instant::now() + DISCARD_TIME;
+        self.deadline = Some(deadline(&mut self.deadline).min(soon));
         while !self.incoming.is_end_stream() {
             if self.waits || self.taken > self.limit {
                 return false;
             }
-            match self.chunk(deadline).await {
+            match self.chunk().await {
                 Ok(Some(_)) => {}
                 Ok(None) => return true,
                 Err(_) => return false,
@@ -145,20 +145,14 @@ impl RequestBody {
         let units = u32::try_from(most.div_ceil(UNIT_BYTES));
         let semaphore = Arc::clone(&self.memory.0);
         let permit = semaphore.acquire_many_owned(units.unwrap_or(u32::MAX));
-        let permit = timeout_at(self.deadline(), permit).await;
+        let deadline = deadline(&mut self.deadline);
+        let permit = timeout_at(deadline, permit).await;
         self.held = permit.map_err(|_| BodyError::Busy)?.ok();
         Ok(())
     }
 
-    fn deadline(&mut self) -> Instant {
-        *self.deadline.get_or_insert_with(|| Instant::now() + BODY_TIME)
-    }
-
     /// The next piece; trailers are passed over.
-    async fn chunk(
-        &mut self,
-        deadline: Instant,
-    ) -> Result<Option<Bytes>, BodyError> {
+    async fn chunk(&mut self) -> Result<Option<Bytes>, BodyError> {
         loop {
             let mut frame = pin!(self.incoming.frame());
             let frame = tokio::select! {
@@ -166,7 +160,9 @@ impl RequestBody {
                 frame = &mut frame => Ok(frame),
                 // hyper hands a piece over only once it was asked for: the
                 // first wait is never worth a timer.
-                () = yield_now() => timeout_at(deadline, frame).await,
+                () = yield_now() => {
+                    timeout_at(deadline(&mut self.deadline), frame).await
+                }
             };
             let Some(frame) = frame.map_err(|_| BodyError::TooSlow)? else {
                 return Ok(None);
@@ -178,6 +174,11 @@ impl RequestBody {
             }
         }
     }
+}
+
+/// When the whole body must be there: this long after the first wait for it.
+fn deadline(known: &mut Option<Instant>) -> Instant {
+    *known.get_or_insert_with(|| Instant::now() + BODY_TIME)
 }
 
 impl From<BodyError> for Answer {

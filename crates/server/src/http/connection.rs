@@ -1,10 +1,12 @@
 //! One connection, from its first byte to its last.
 
+use std::iter::once;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use http::header::{CONNECTION, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{HeaderValue, Request, Response};
@@ -94,12 +96,23 @@ pub(crate) async fn serve<R: Routes>(
             .half_close(true)
             .serve_connection(io, service)
     );
+    let stops = async {
+        tokio::select! {
+            biased;
+            () = patience.ended() => false,
+            () = stopped(&mut stop) => true,
+        }
+    };
+    // Looked at when it was woken, not whenever the connection is.
+    let mut stops: FuturesUnordered<_> = once(stops).collect();
     let ended = tokio::select! {
         // What comes first here is what is woken.
         biased;
         ended = connection.as_mut() => ended,
-        () = patience.ended() => return,
-        () = stopped(&mut stop) => {
+        Some(has_time) = stops.next() => {
+            if !has_time {
+                return;
+            }
             connection.as_mut().graceful_shutdown();
             connection.await
         }

@@ -13,10 +13,13 @@ const NO_BODY: &str = "content-length: 0\r\n";
 /// The answer to send instead of `head`, where that is a failure of hyper's
 /// own, which has no body; and its status.
 pub(super) fn with_body(head: &[u8]) -> Option<(u16, Bytes)> {
+    if !head.starts_with(CLIENT_FAILURE.as_bytes()) {
+        return None;
+    }
     let head = std::str::from_utf8(head).ok()?;
     let status = head.strip_prefix("HTTP/1.1 ")?.get(..3)?;
     let (line, rest) = head.split_once("\r\n")?;
-    if !line.starts_with(CLIENT_FAILURE) || !rest.ends_with("\r\n\r\n") {
+    if !rest.ends_with("\r\n\r\n") {
         return None;
     }
     let (before, after) = rest.split_once(NO_BODY)?;

@@ -5,6 +5,7 @@
 //! are equal and takes lines without a carriage return, so that the routes see
 //! none of it. A head that is spoiled is one that hyper refuses itself.
 
+use memchr::memchr;
 use sandpiper_engine::limits::HEAD_BYTES;
 
 /// What takes the place of the last byte of a head that is refused: no line
@@ -71,8 +72,7 @@ impl Heads {
                     count
                 }
                 Place::Head(head) => {
-                    let end = bytes.iter().position(|byte| *byte == b'\n');
-                    let Some(end) = end else {
+                    let Some(end) = memchr(b'\n', bytes) else {
                         self.keep(bytes);
                         return;
                     };
@@ -123,9 +123,8 @@ impl Head {
             self.needs_host = line.ends_with(b" HTTP/1.1");
             return false;
         }
-        let colon = line.iter().position(|byte| *byte == b':');
         // A line without one, or with space before it, hyper refuses.
-        let Some(colon) = colon else { return false };
+        let Some(colon) = memchr(b':', line) else { return false };
         let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
         if name.eq_ignore_ascii_case(b"content-length") {
             self.lengths += 1;

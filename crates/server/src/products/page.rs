@@ -49,6 +49,11 @@ impl Page {
     /// Stores a record; the one that had its id before goes.
     pub(super) fn put(&mut self, id: i64, record: Bytes) {
         self.chunks.take();
+        // A new one is the last.
+        if self.records.last().is_none_or(|(last, _)| *last < id) {
+            self.records.push((id, record));
+            return;
+        }
         match self.position(id) {
             Ok(at) => self.records[at].1 = record,
             Err(at) => self.records.insert(at, (id, record)),
