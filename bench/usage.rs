@@ -1,7 +1,6 @@
 //! What a server takes of its machine: memory, descriptors, threads,
 //! processes, control groups, mounts, files. For benchmarks that watch it.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
@@ -10,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::image_folder::image_folder;
-use crate::traces::descendants;
+use crate::traces::{descendants, outside};
 
 /// Ids from the server's own on: those of its boxes follow it.
 const IDS: u32 = 1_024;
@@ -44,7 +43,7 @@ impl Usage {
     /// That of the server that was started as `server`.
     pub(crate) fn of(server: i32) -> Self {
         let all = descendants(server);
-        let own = own(server, &all);
+        let own = Vec::from_iter(outside(server));
         let sum = |what: fn(i32) -> u64| own.iter().copied().map(what).sum();
         let ids = ids(&own);
         Self {
@@ -87,15 +86,6 @@ impl Usage {
             ("files left", self.files),
         ]
     }
-}
-
-/// The processes of the server proper: boxes have pid namespaces of their own.
-fn own(server: i32, all: &BTreeSet<i32>) -> Vec<i32> {
-    let namespace = |pid: i32| fs::read_link(format!("/proc/{pid}/ns/pid"));
-    let Ok(of_server) = namespace(server) else { return Vec::new() };
-    let is_own =
-        |pid: &i32| namespace(*pid).is_ok_and(|other| other == of_server);
-    all.iter().copied().filter(is_own).collect()
 }
 
 /// The ids of the server that left root, and of its boxes; one's own where it
