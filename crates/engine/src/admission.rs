@@ -181,6 +181,13 @@ impl Admission {
     }
 }
 
+impl Slot {
+    /// Whether somebody waits who could have any slot.
+    pub(crate) fn is_contended(&self) -> bool {
+        self.shared.lock().queue.is_wanted()
+    }
+}
+
 impl Drop for Slot {
     fn drop(&mut self) {
         let next = {

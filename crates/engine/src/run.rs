@@ -32,8 +32,8 @@ pub(crate) struct Means<'a> {
 }
 
 /// Runs `plan` in a box of its own on `rootfs`. The slot is given back when
-/// no process of the box is left, also when the future is dropped. `timing` holds the time
-/// in the queue.
+/// no process of the box is left or, where others wait, when the box is gone;
+/// also when the future is dropped. `timing` holds the time in the queue.
 pub(crate) async fn run(
     means: Means<'_>,
     mut plan: Plan,
@@ -163,7 +163,7 @@ async fn fill(
     Ok(fits)
 }
 
-/// A box and the slot that it takes, for as long as something runs in it.
+/// A box and the slot that it takes.
 struct Occupied {
     sandbox: Option<Sandbox>,
     slot: Option<Slot>,
@@ -178,16 +178,17 @@ impl Occupied {
 /// Nobody waits for the end of a box: the answer is out before it.
 impl Drop for Occupied {
     fn drop(&mut self) {
-        let (sandbox, slot) = (self.sandbox.take(), self.slot.take());
+        let (sandbox, mut slot) = (self.sandbox.take(), self.slot.take());
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 let Some(mut sandbox) = sandbox else { return };
-                // Not until the box is gone: namespaces and groups take some
-                // milliseconds, and a client that asks again has its share.
-                if sandbox.kill().await.is_ok() {
-                    drop(slot);
-                }
+                // Namespaces and groups take some milliseconds more. A client
+                // that asks again at once need not wait for them; where others
+                // wait, the next run would be slower for them.
+                let is_dead = sandbox.kill().await.is_ok();
+                slot.take_if(|slot| is_dead && !slot.is_contended());
                 sandbox.destroy().await;
+                drop(slot);
             });
         }
     }
