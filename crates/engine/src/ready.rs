@@ -15,7 +15,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use sandpiper_sandbox::Sandbox;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::timeout;
 
 use crate::kind::{BoxKind, Kind};
 use crate::limits::{MIB, READY_BOX_AGE, READY_BOXES_OF_A_KIND};
@@ -32,6 +33,10 @@ const KERNEL_COST: u64 = MIB;
 /// with every failure.
 const FIRST_RETRY: Duration = Duration::from_secs(5);
 const LONGEST_RETRY: Duration = Duration::from_secs(300);
+/// A run that lasts longer does not keep the shelves from being filled.
+const LONG_RUN: Duration = Duration::from_millis(100);
+/// How often it is looked whether boxes that wait live.
+const LOOK_FOR_THE_DEAD: Duration = Duration::from_secs(1);
 
 /// The ready boxes of one language.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +90,8 @@ struct Shelf {
     cost: Option<u64>,
     failures: u32,
     retry_at: Option<Instant>,
+    /// When it was looked whether its boxes live.
+    looked_at: Option<Instant>,
 }
 
 /// A box that waits.
@@ -125,7 +132,6 @@ impl ReadyBoxes {
         if is_demand {
             shelf.demand.add(Instant::now());
         }
-        self.shared.changed.notify_waiters();
         loop {
             let mut sandbox = shelf.boxes.pop_front()?.sandbox;
             // Dropped, it is cleared away.
@@ -134,6 +140,20 @@ impl ReadyBoxes {
                 return Some(sandbox);
             }
         }
+    }
+
+    /// Has the shelves filled when the sender is dropped, or soon after where
+    /// that takes long: to make a box would slow the run that took one.
+    pub(crate) fn refill_after(&self, run: oneshot::Receiver<()>) {
+        let ready = self.clone();
+        tokio::spawn(async move {
+            let _ = timeout(LONG_RUN, run).await;
+            ready.refill();
+        });
+    }
+
+    fn refill(&self) {
+        self.shared.changed.notify_waiters();
     }
 
     /// Says which languages can run now, and in which kind of box.
@@ -163,7 +183,7 @@ impl ReadyBoxes {
             shelves.push(shelf);
         }
         // What is left in `old` has no language any more: its boxes go.
-        self.shared.changed.notify_waiters();
+        self.refill();
     }
 
     /// What there is.
@@ -253,7 +273,7 @@ impl ReadyBoxes {
             }
             Err(error) => shelf.fail(&error, Instant::now()),
         }
-        self.shared.changed.notify_waiters();
+        self.refill();
     }
 
     fn shelves(&self) -> MutexGuard<'_, Vec<Shelf>> {
@@ -274,11 +294,19 @@ impl Shelf {
             cost: None,
             failures: 0,
             retry_at: None,
+            looked_at: None,
         }
     }
 
     /// Lets go of boxes that ended while they waited.
     fn bury_the_dead(&mut self, now: Instant) {
+        let is_soon = self.looked_at.is_some_and(|at| {
+            now.saturating_duration_since(at) < LOOK_FOR_THE_DEAD
+        });
+        if is_soon {
+            return;
+        }
+        self.looked_at = Some(now);
         let before = self.boxes.len();
         self.boxes.retain(|waiting| waiting.sandbox.is_alive());
         if self.boxes.len() < before {

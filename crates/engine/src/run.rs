@@ -10,6 +10,7 @@ use sandpiper_sandbox::{
     Artifact, BoxFile, BoxSpec, Host, Outcome as StepOutcome, Sandbox,
     SandboxError, Stop,
 };
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::Limits;
@@ -44,7 +45,10 @@ pub(crate) async fn run(
     let limits = overridden(means.limits, &plan);
     let kind = Kind::of(means.limits, rootfs, &plan);
     let started = Instant::now();
-    let mut occupied = Occupied { sandbox: None, slot: Some(slot) };
+    let (over, is_over) = oneshot::channel();
+    means.ready.refill_after(is_over);
+    let mut occupied =
+        Occupied { sandbox: None, slot: Some(slot), over: Some(over) };
     let compiled = Compiled::find(&means, &kind.spec, &limits, &plan);
     let files = std::mem::take(&mut plan.files);
     let prepare = prepare(means, &kind, files, &compiled, &mut occupied);
@@ -167,6 +171,8 @@ async fn fill(
 struct Occupied {
     sandbox: Option<Sandbox>,
     slot: Option<Slot>,
+    /// Dropped when the box is gone.
+    over: Option<oneshot::Sender<()>>,
 }
 
 impl Occupied {
@@ -179,6 +185,7 @@ impl Occupied {
 impl Drop for Occupied {
     fn drop(&mut self) {
         let (sandbox, mut slot) = (self.sandbox.take(), self.slot.take());
+        let over = self.over.take();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 let Some(mut sandbox) = sandbox else { return };
@@ -188,7 +195,7 @@ impl Drop for Occupied {
                 let is_dead = sandbox.kill().await.is_ok();
                 slot.take_if(|slot| is_dead && !slot.is_contended());
                 sandbox.destroy().await;
-                drop(slot);
+                drop((slot, over));
             });
         }
     }
