@@ -3,6 +3,8 @@
 
 use std::fs;
 use std::net::TcpStream;
+use std::thread::sleep;
+use std::time::Duration;
 
 use libtest_mimic::Completion;
 use serde_json::Value;
@@ -12,7 +14,7 @@ use crate::holdings::Holdings;
 use crate::servers::{
     Reply, Server, assert_serves, assert_told, at_rest, await_boxes,
     eventually, fork_server, kill, program, python, send, serving, shell,
-    sleeper, start, start_with_boxes,
+    sleeper, start, start_with_boxes, stop,
 };
 use crate::traces::{descendants, watched};
 
@@ -196,7 +198,14 @@ fn no_fork_server() -> Completion {
     reply.assert_json(200, r#"{"stdout":"begun\nwhole\n","stderr":""}"#);
     let after = at_rest(&server);
     assert_eq!(after.processes.len(), before.processes.len());
-    assert_ne!(fork_server(&server), killed);
+    let next = fork_server(&server);
+    assert_ne!(next, killed);
+    // What it was asked for, and had not come to, is asked of another.
+    stop(next);
+    let mut run = send(&server, &python("print(1)"), 2);
+    sleep(Duration::from_millis(200));
+    kill(next);
+    Reply::read(&mut run).assert_json(200, r#"{"stdout":"1\n","stderr":""}"#);
     Completion::Completed
 }
 

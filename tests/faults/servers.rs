@@ -185,6 +185,10 @@ pub(crate) fn kill(pid: i32) {
     kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
 }
 
+pub(crate) fn stop(pid: i32) {
+    kill_process(Pid::from_raw(pid).unwrap(), Signal::STOP).unwrap();
+}
+
 /// Waits for something that happens soon, or fails.
 pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;

@@ -1,5 +1,6 @@
 //! A live box, seen from the server: made, given files, run, and gone.
 
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
@@ -235,10 +236,10 @@ impl Sandbox {
 async fn start(host: &Host, spec: &BoxSpec, slot: Slot) -> Result<Sandbox> {
     // First: it starts while the group is made. It joins nothing and ends with
     // its socket as long as it has no setup.
-    let mut control = Control::new(host.spawner.spawn()?)?;
+    let control = Control::new(host.spawner.spawn()?)?;
     let mut group = host.top.make_box(&host.next_box_name(), spec)?;
-    match control.receive().await {
-        Ok((Reply::Begun, Some(outer))) => {
+    match begun(host, control).await {
+        Ok((control, outer)) => {
             let remains = Remains { outer, init: None, group, slot };
             Ok(Sandbox {
                 live: Some(Live { control, remains }),
@@ -246,10 +247,30 @@ async fn start(host: &Host, spec: &BoxSpec, slot: Slot) -> Result<Sandbox> {
                 processes: spec.processes,
             })
         }
-        other => {
+        Err(error) => {
             group.remove();
-            Err(other.err().unwrap_or_else(|| unexpected("its beginning")))
+            Err(error)
         }
+    }
+}
+
+/// Waits until init's outer half has begun; asks for another where the fork
+/// server was killed before it came to this one.
+async fn begun(
+    host: &Host,
+    mut control: Control,
+) -> Result<(Control, OwnedFd)> {
+    let mut reply = control.receive().await;
+    let is_lost = |error: &SandboxError| {
+        error.cause.kind() == io::ErrorKind::UnexpectedEof
+    };
+    if reply.as_ref().is_err_and(is_lost) {
+        control = Control::new(host.spawner.spawn()?)?;
+        reply = control.receive().await;
+    }
+    match reply? {
+        (Reply::Begun, Some(outer)) => Ok((control, outer)),
+        _ => Err(unexpected("its beginning")),
     }
 }
 
@@ -341,7 +362,7 @@ impl Remains {
 }
 
 /// Resolves when the process of a pidfd has ended.
-async fn ended(pidfd: OwnedFd) -> std::io::Result<()> {
+async fn ended(pidfd: OwnedFd) -> io::Result<()> {
     let pidfd = sys::watch(pidfd, Interest::READABLE)?;
     pidfd.readable().await.map(drop)
 }
