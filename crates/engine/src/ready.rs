@@ -145,6 +145,9 @@ impl ReadyBoxes {
     /// Has the shelves filled when the sender is dropped, or soon after where
     /// that takes long: to make a box would slow the run that took one.
     pub(crate) fn refill_after(&self, run: oneshot::Receiver<()>) {
+        if !self.is_on() {
+            return;
+        }
         let ready = self.clone();
         tokio::spawn(async move {
             let _ = timeout(LONG_RUN, run).await;
