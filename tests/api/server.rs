@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -212,9 +212,15 @@ pub(crate) fn connect(address: SocketAddr) -> TcpStream {
 }
 
 impl Drop for Server {
+    #[expect(clippy::print_stdout, reason = "shown with a test that failed")]
     fn drop(&mut self) {
         if matches!(self.process.try_wait(), Ok(None)) {
             self.end();
+        }
+        // What the server says of it is the reason of most failures.
+        if std::thread::panicking() {
+            let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+            println!("the server's log:\n{log}");
         }
     }
 }

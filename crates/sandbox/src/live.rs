@@ -19,6 +19,7 @@ use crate::host::{Host, Slot};
 use crate::identity::Identity;
 use crate::launchers::Launchers;
 use crate::protocol::{Reply, Request, Setup, UserNamespace};
+use crate::spawner::Asked;
 use crate::spec::Priority;
 use crate::{Artifact, BoxFile, BoxSpec, Outcome, StepSpec, step, sys};
 
@@ -236,9 +237,9 @@ impl Sandbox {
 async fn start(host: &Host, spec: &BoxSpec, slot: Slot) -> Result<Sandbox> {
     // First: it starts while the group is made. It joins nothing and ends with
     // its socket as long as it has no setup.
-    let control = Control::new(host.spawner.spawn()?)?;
+    let asked = host.spawner.spawn()?;
     let mut group = host.top.make_box(&host.next_box_name(), spec)?;
-    match begun(host, control).await {
+    match begun(host, asked).await {
         Ok((control, outer)) => {
             let remains = Remains { outer, init: None, group, slot };
             Ok(Sandbox {
@@ -256,16 +257,14 @@ async fn start(host: &Host, spec: &BoxSpec, slot: Slot) -> Result<Sandbox> {
 
 /// Waits until init's outer half has begun; asks for another where the fork
 /// server was killed before it came to this one.
-async fn begun(
-    host: &Host,
-    mut control: Control,
-) -> Result<(Control, OwnedFd)> {
+async fn begun(host: &Host, asked: Asked) -> Result<(Control, OwnedFd)> {
+    let mut control = Control::new(asked.socket)?;
     let mut reply = control.receive().await;
     let is_lost = |error: &SandboxError| {
         error.cause.kind() == io::ErrorKind::UnexpectedEof
     };
     if reply.as_ref().is_err_and(is_lost) {
-        control = Control::new(host.spawner.spawn()?)?;
+        control = Control::new(host.spawner.spawn_again(asked.of)?.socket)?;
         reply = control.receive().await;
     }
     match reply? {

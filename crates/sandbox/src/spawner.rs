@@ -25,41 +25,59 @@ pub(crate) struct Spawner {
 
 #[derive(Debug)]
 struct ForkServer {
+    /// How many there were before.
+    number: u64,
     child: Child,
     socket: OwnedFd,
 }
 
+/// An init that was asked for.
+pub(crate) struct Asked {
+    /// The server's end of the socket to it.
+    pub(crate) socket: UnixStream,
+    /// The number of the fork server that was asked.
+    pub(crate) of: u64,
+}
+
 impl Spawner {
     pub(crate) fn start(init: PathBuf) -> Result<Self> {
-        let fork_server = ForkServer::start(&init).during("start init")?;
+        let fork_server = ForkServer::start(&init, 0).during("start init")?;
         Ok(Self { init, fork_server: Mutex::new(fork_server) })
     }
 
-    /// Asks for an init: the server's end of the socket to it.
-    pub(crate) fn spawn(&self) -> Result<UnixStream> {
-        self.try_spawn().during("start init")
+    /// Asks for an init.
+    pub(crate) fn spawn(&self) -> Result<Asked> {
+        self.try_spawn(None).during("start init")
     }
 
-    fn try_spawn(&self) -> io::Result<UnixStream> {
+    /// Asks for another in place of one that never began. Its fork server was
+    /// killed, but may still take requests: when a process ends, the kernel
+    /// closes what it opened last first, here the socket to that init.
+    pub(crate) fn spawn_again(&self, of: u64) -> Result<Asked> {
+        self.try_spawn(Some(of)).during("start init again")
+    }
+
+    fn try_spawn(&self, lost: Option<u64>) -> io::Result<Asked> {
         let (ours, theirs) = UnixStream::pair()?;
         let fork_server = self.fork_server.lock();
         let mut fork_server =
             fork_server.unwrap_or_else(PoisonError::into_inner);
+        if lost == Some(fork_server.number) {
+            fork_server.replace(&self.init)?;
+        }
         let sent = fork_server.send(&theirs);
         if sent.as_ref().is_err_and(has_ended) {
-            let started = ForkServer::start(&self.init)?;
-            let mut ended = std::mem::replace(&mut *fork_server, started);
-            ended.child.wait()?;
+            fork_server.replace(&self.init)?;
             fork_server.send(&theirs)?;
         } else {
             sent?;
         }
-        Ok(ours)
+        Ok(Asked { socket: ours, of: fork_server.number })
     }
 }
 
 impl ForkServer {
-    fn start(init: &Path) -> io::Result<Self> {
+    fn start(init: &Path, number: u64) -> io::Result<Self> {
         let (ours, theirs) = socketpair(
             AddressFamily::UNIX,
             // A message for each box: requests of several threads never mix.
@@ -76,7 +94,14 @@ impl ForkServer {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        Ok(Self { child, socket: ours })
+        Ok(Self { number, child, socket: ours })
+    }
+
+    fn replace(&mut self, init: &Path) -> io::Result<()> {
+        let next = Self::start(init, self.number + 1)?;
+        let mut last = std::mem::replace(self, next);
+        last.child.kill()?;
+        last.child.wait().map(drop)
     }
 
     fn send(&self, socket: &UnixStream) -> io::Result<()> {
