@@ -1,18 +1,27 @@
 //! What a program writes, taken as it comes and kept up to a cap.
 
 use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
 
+use rustix::buffer::spare_capacity;
 use rustix::fs::Mode;
 use rustix::pipe::{PipeFlags, pipe_with};
-use std::os::fd::OwnedFd;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use crate::error::{During, Result};
 
 /// How much is read at once: a pipe's capacity.
 const CHUNK: usize = 64 << 10;
+/// Fewer bytes than this are little; programs with a buffer write more.
+const LITTLE: usize = 1 << 10;
+/// How often little may come before a stream is let fill each time.
+const MOST_LITTLE: u32 = 4;
+/// For how long it is.
+const MOMENT: Duration = Duration::from_millis(1);
 
 /// A pipe whose far end goes to a program: what it writes.
 pub(crate) fn outgoing() -> Result<(pipe::Receiver, OwnedFd)> {
@@ -53,33 +62,54 @@ pub(crate) async fn capture(
     cap: u64,
     over: watch::Sender<bool>,
     mut dead: watch::Receiver<bool>,
-) -> Vec<u8> {
+) -> io::Result<Vec<u8>> {
     let mut kept = Kept { bytes: Vec::new(), cap, over };
-    let mut chunk = vec![0; CHUNK];
+    let mut little = 0;
     loop {
         let read = tokio::select! {
-            read = stream.read(&mut chunk) => read,
+            read = stream.read_buf(kept.room()) => read,
             // An error says that the one who tells is gone: nobody waits.
             _ = dead.wait_for(|&dead| dead) => break,
         };
         match read {
-            Ok(0) => return kept.bytes,
-            Ok(read) => kept.add(&chunk[..read]),
+            Ok(0) => return Ok(kept.bytes),
+            Ok(read) => {
+                kept.cut();
+                little += u32::from(read < LITTLE);
+                if read < LITTLE && little > MOST_LITTLE {
+                    stream = let_it_fill(stream, &mut dead).await?;
+                }
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             // A pipe has no other errors to read; it ends here.
-            Err(_) => return kept.bytes,
+            Err(_) => return Ok(kept.bytes),
         }
     }
     // The runtime may not have heard yet of what came last: ask the kernel.
     loop {
-        match rustix::io::read(&stream, &mut chunk) {
-            Ok(0) => return kept.bytes,
-            Ok(read) => kept.add(&chunk[..read]),
+        let room = spare_capacity(kept.room());
+        match rustix::io::read(&stream, room) {
+            Ok(0) => return Ok(kept.bytes),
+            Ok(_) => kept.cut(),
             Err(rustix::io::Errno::INTR) => {}
             // Empty (EAGAIN).
-            Err(_) => return kept.bytes,
+            Err(_) => return Ok(kept.bytes),
         }
     }
+}
+
+/// Leaves a stream alone for a moment, or until its writers are `dead`. A
+/// watched pipe wakes whoever watches it at every write: a program that writes
+/// line by line would spend half its time on that, and the server as much on
+/// another core. Nobody sees output before the end, so nobody waits for it.
+async fn let_it_fill(
+    stream: pipe::Receiver,
+    dead: &mut watch::Receiver<bool>,
+) -> io::Result<pipe::Receiver> {
+    let unwatched = stream.into_nonblocking_fd()?;
+    // Its time being up is what is waited for.
+    let _ = timeout(MOMENT, dead.wait_for(|&dead| dead)).await;
+    pipe::Receiver::from_owned_fd_unchecked(unwatched)
 }
 
 /// The first bytes of a stream.
@@ -90,11 +120,17 @@ struct Kept {
 }
 
 impl Kept {
-    fn add(&mut self, read: &[u8]) {
+    /// Where to put what is read next, with room for it.
+    fn room(&mut self) -> &mut Vec<u8> {
+        self.bytes.reserve(CHUNK);
+        &mut self.bytes
+    }
+
+    /// Drops what is beyond the cap.
+    fn cut(&mut self) {
         let cap = usize::try_from(self.cap).unwrap_or(usize::MAX);
-        let room = cap - self.bytes.len();
-        self.bytes.extend_from_slice(&read[..read.len().min(room)]);
-        if read.len() > room {
+        if self.bytes.len() > cap {
+            self.bytes.truncate(cap);
             self.over.send_replace(true);
         }
     }
@@ -114,10 +150,29 @@ mod tests {
             assert_eq!(rustix::io::write(&far, &vec![7; written]), Ok(written));
             tell.send_replace(true);
             // The far end is still open.
-            let kept = capture.await.unwrap();
+            let kept = capture.await.unwrap().unwrap();
             let expected = written.min(usize::try_from(cap).unwrap());
             assert_eq!(kept, vec![7; expected], "{written} {cap}");
             drop(far);
         }
+    }
+
+    #[tokio::test]
+    async fn many_little_writes_come_whole() {
+        let (near, far) = outgoing().unwrap();
+        let (over, _overflow) = watch::channel(false);
+        let (_tell, dead) = watch::channel(false);
+        let capture = tokio::spawn(capture(near, 1 << 20, over, dead));
+        let lines: Vec<String> =
+            (0..20_000).map(|n| format!("{n}\n")).collect();
+        let expected = lines.concat();
+        let writer = tokio::task::spawn_blocking(move || {
+            for line in &lines {
+                rustix::io::write(&far, line.as_bytes()).unwrap();
+            }
+        });
+        writer.await.unwrap();
+        let kept = capture.await.unwrap().unwrap();
+        assert!(kept == expected.as_bytes(), "{}", kept.len());
     }
 }

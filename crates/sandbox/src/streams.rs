@@ -1,5 +1,6 @@
 //! The three streams of a command: pipes, and the tasks that carry them.
 
+use std::io;
 use std::os::fd::OwnedFd;
 
 use tokio::io::AsyncWriteExt;
@@ -53,8 +54,8 @@ impl Near {
 /// The tasks that carry a command's streams.
 pub(crate) struct Streams {
     stdin: JoinHandle<()>,
-    stdout: JoinHandle<Vec<u8>>,
-    stderr: JoinHandle<Vec<u8>>,
+    stdout: JoinHandle<io::Result<Vec<u8>>>,
+    stderr: JoinHandle<io::Result<Vec<u8>>>,
     /// Tells the two above that nobody is left who could write.
     dead: watch::Sender<bool>,
 }
@@ -65,8 +66,8 @@ impl Streams {
     pub(crate) async fn finish(mut self) -> Result<(Vec<u8>, Vec<u8>)> {
         let step = "collect the output";
         self.dead.send_replace(true);
-        let stdout = (&mut self.stdout).await.during(step)?;
-        let stderr = (&mut self.stderr).await.during(step)?;
+        let stdout = (&mut self.stdout).await.during(step)?.during(step)?;
+        let stderr = (&mut self.stderr).await.during(step)?.during(step)?;
         Ok((stdout, stderr))
     }
 }
