@@ -133,9 +133,9 @@ impl ReadyBoxes {
             shelf.demand.add(Instant::now());
         }
         loop {
-            let mut sandbox = shelf.boxes.pop_front()?.sandbox;
+            let sandbox = shelf.boxes.pop_front()?.sandbox;
             // Dropped, it is cleared away.
-            if sandbox.is_alive() && sandbox.come_forward().is_ok() {
+            if sandbox.is_alive() {
                 shelf.failures = 0;
                 return Some(sandbox);
             }

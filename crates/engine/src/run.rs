@@ -1,14 +1,14 @@
-//! A plan in a box: one that is ready or a new one; the files written, the
-//! steps run one after another.
+//! A plan in a box: one that is ready or a new one; the steps run one after
+//! another, the first with the files.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use sandpiper_languages::{Plan, SourceFile, Stage};
+use sandpiper_languages::{Plan, Stage};
 use sandpiper_sandbox::{
-    Artifact, BoxFile, BoxSpec, Host, Outcome as StepOutcome, Sandbox,
-    SandboxError, Stop,
+    Artifact, BoxFile, BoxSpec, Host, Inputs, Outcome as StepOutcome, Sandbox,
+    SandboxError, StepSpec, Stop,
 };
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -40,45 +40,31 @@ pub(crate) async fn run(
     mut plan: Plan,
     rootfs: PathBuf,
     slot: Slot,
-    mut timing: Timing,
+    timing: Timing,
 ) -> Result<Outcome, SandboxError> {
     let limits = overridden(means.limits, &plan);
     let kind = Kind::of(means.limits, rootfs, &plan);
-    let started = Instant::now();
-    let (over, is_over) = oneshot::channel();
-    means.ready.refill_after(is_over);
-    let mut occupied =
-        Occupied { sandbox: None, slot: Some(slot), over: Some(over) };
     let compiled = Compiled::find(&means, &kind.spec, &limits, &plan);
     let files = std::mem::take(&mut plan.files);
-    let prepare = prepare(means, &kind, files, &compiled, &mut occupied);
-    let (box_kind, fits) = timeout(PREPARE_TIME, prepare)
-        .await
-        .unwrap_or_else(|_| Err(failed("it took too long to make a box")))?;
-    timing.prepare = started.elapsed();
-    let start = Start { box_kind, is_compiled: compiled.found.is_some() };
-    let ended = |stage, end, wrote, timing| {
-        let cap = limits.output_bytes;
-        Outcome::new(stage, end, wrote, cap, timing, start)
-    };
-    if !fits {
-        let stage = plan.steps.first().map_or(Stage::Run, |step| step.stage);
-        let end = End::Limit(LimitReached::Memory(limits.memory_bytes));
-        return Ok(ended(stage, end, (Vec::new(), Vec::new()), timing));
-    }
-    let sandbox = occupied.sandbox()?;
+    let files: Vec<BoxFile> = files
+        .into_iter()
+        .map(|file| BoxFile { path: file.path, content: file.content })
+        .collect();
+    let mut occupied = Occupied::new(means, &kind, slot, timing).await?;
+    let mut inputs = compiled.inputs(&files);
     let mut last = None;
     for step in std::mem::take(&mut plan.steps) {
         let stage = step.stage;
         let mut spec = step_spec(&limits, step, &plan);
         if stage == Stage::Compile && compiled.found.is_some() {
-            sandbox.skip(&spec);
+            occupied.sandbox()?.skip(&spec);
             continue;
         }
         if stage == Stage::Compile && compiled.key.is_some() {
             spec.keep_artifacts = means.artifacts.largest();
         }
-        let mut outcome = sandbox.run(&spec).await?;
+        let inputs = std::mem::take(&mut inputs);
+        let mut outcome = occupied.run(&spec, inputs).await?;
         let artifacts = outcome.artifacts.take();
         // A limit may have been reached by a step that exited with 0.
         if outcome.stop == Stop::Exited(0)
@@ -86,6 +72,8 @@ pub(crate) async fn run(
         {
             means.artifacts.keep(key, artifacts);
         }
+        let timing = &mut occupied.timing;
+        timing.prepare += outcome.fill_time;
         match stage {
             Stage::Compile => timing.compile = Some(outcome.wall_time),
             Stage::Run => timing.run = Some(outcome.wall_time),
@@ -99,7 +87,11 @@ pub(crate) async fn run(
     let (stage, outcome) =
         last.ok_or_else(|| failed("the plan has no step"))?;
     let end = end_of(&limits, stage, &outcome);
-    Ok(ended(stage, end, (outcome.stdout, outcome.stderr), timing))
+    let wrote = (outcome.stdout, outcome.stderr);
+    let is_compiled = compiled.found.is_some();
+    let start = Start { box_kind: occupied.box_kind, is_compiled };
+    let cap = limits.output_bytes;
+    Ok(Outcome::new(stage, end, wrote, cap, occupied.timing, start))
 }
 
 /// What is known of the artifacts of a submission.
@@ -127,62 +119,80 @@ impl Compiled {
         });
         Self { key, found: key.and_then(|key| artifacts.get(key)) }
     }
-}
 
-/// Takes or makes a box, and writes into it the files, and the artifacts where
-/// they are known; whether it has the memory for them.
-async fn prepare(
-    means: Means<'_>,
-    kind: &Kind,
-    files: Vec<SourceFile>,
-    compiled: &Compiled,
-    occupied: &mut Occupied,
-) -> Result<(BoxKind, bool), SandboxError> {
-    let files: Vec<BoxFile> = files
-        .into_iter()
-        .map(|file| BoxFile { path: file.path, content: file.content })
-        .collect();
-    if let Some(sandbox) = means.ready.take(kind, means.is_demand) {
-        let sandbox = occupied.sandbox.insert(sandbox);
-        // One that has just died is no reason to fail.
-        if let Ok(fits) = fill(sandbox, files.clone(), compiled).await {
-            return Ok((kind.ready_kind(), fits));
-        }
+    /// What the first step finds.
+    fn inputs<'a>(&'a self, files: &'a [BoxFile]) -> Inputs<'a> {
+        let artifacts = self.found.as_ref().map(|found| found.as_slice());
+        Inputs { files, artifacts: artifacts.unwrap_or_default() }
     }
-    let made = Sandbox::make(means.host, &kind.spec).await?;
-    let sandbox = occupied.sandbox.insert(made);
-    let fits = fill(sandbox, files, compiled).await?;
-    Ok((BoxKind::Cold, fits))
 }
 
-async fn fill(
-    sandbox: &mut Sandbox,
-    files: Vec<BoxFile>,
-    compiled: &Compiled,
-) -> Result<bool, SandboxError> {
-    let mut fits = sandbox.write_files(files).await?;
-    if let Some(artifacts) = compiled.found.as_ref().filter(|_| fits) {
-        fits = sandbox.write_artifacts(artifacts.to_vec()).await?;
-    }
-    Ok(fits)
-}
-
-/// A box and the slot that it takes.
-struct Occupied {
+/// A box, and the slot that it takes.
+struct Occupied<'a> {
+    means: Means<'a>,
+    kind: &'a Kind,
+    box_kind: BoxKind,
+    timing: Timing,
     sandbox: Option<Sandbox>,
     slot: Option<Slot>,
     /// Dropped when the box is gone.
     over: Option<oneshot::Sender<()>>,
 }
 
-impl Occupied {
+impl<'a> Occupied<'a> {
+    /// With a box that is ready, or else a new one.
+    async fn new(
+        means: Means<'a>,
+        kind: &'a Kind,
+        slot: Slot,
+        timing: Timing,
+    ) -> Result<Self, SandboxError> {
+        let started = Instant::now();
+        let (over, is_over) = oneshot::channel();
+        means.ready.refill_after(is_over);
+        let sandbox = means.ready.take(kind, means.is_demand);
+        let box_kind = kind.ready_kind();
+        let (slot, over) = (Some(slot), Some(over));
+        let mut occupied =
+            Self { means, kind, box_kind, timing, sandbox, slot, over };
+        if occupied.sandbox.is_none() {
+            occupied.make().await?;
+        }
+        occupied.timing.prepare = started.elapsed();
+        Ok(occupied)
+    }
+
+    async fn make(&mut self) -> Result<&mut Sandbox, SandboxError> {
+        let made = Sandbox::make(self.means.host, &self.kind.spec);
+        let made = timeout(PREPARE_TIME, made).await.unwrap_or_else(|_| {
+            Err(failed("it took too long to make a box"))
+        })?;
+        self.box_kind = BoxKind::Cold;
+        Ok(self.sandbox.insert(made))
+    }
+
     fn sandbox(&mut self) -> Result<&mut Sandbox, SandboxError> {
         self.sandbox.as_mut().ok_or_else(|| failed("there is no box"))
+    }
+
+    async fn run(
+        &mut self,
+        step: &StepSpec,
+        inputs: Inputs<'_>,
+    ) -> Result<StepOutcome, SandboxError> {
+        let is_ready = self.box_kind != BoxKind::Cold;
+        match self.sandbox()?.run_with(step, inputs).await {
+            // One that died while it waited is no reason to fail.
+            Err(error) if is_ready && error.is_unheard() => {
+                self.make().await?.run_with(step, inputs).await
+            }
+            ran => ran,
+        }
     }
 }
 
 /// Nobody waits for the end of a box: the answer is out before it.
-impl Drop for Occupied {
+impl Drop for Occupied<'_> {
     fn drop(&mut self) {
         let (sandbox, mut slot) = (self.sandbox.take(), self.slot.take());
         let over = self.over.take();

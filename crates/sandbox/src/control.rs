@@ -27,7 +27,7 @@ impl Control {
     /// Asks something of init.
     pub(crate) async fn send(
         &mut self,
-        request: &Request,
+        request: &Request<'_>,
         descriptors: &[BorrowedFd<'_>],
     ) -> Result<()> {
         let step = "ask init";

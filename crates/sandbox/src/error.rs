@@ -28,6 +28,16 @@ impl SandboxError {
         number.is_some_and(|number| SHORTAGES.contains(&number))
     }
 
+    /// Whether a box had ended before it heard what was asked: nothing of it
+    /// has begun.
+    pub fn is_unheard(&self) -> bool {
+        // The end of a socket that holds what nobody read is a reset, else it
+        // is the end of the stream (unix(7)).
+        let unheard =
+            [io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset];
+        unheard.contains(&self.cause.kind())
+    }
+
     pub(crate) fn new(step: impl Into<String>, cause: io::Error) -> Self {
         Self { step: step.into(), cause }
     }

@@ -12,7 +12,7 @@ use crate::protocol::{Reply, Request, decode, encode};
 /// # Errors
 /// The bytes are no request.
 pub fn request(bytes: &[u8]) -> io::Result<Vec<u8>> {
-    again::<Request>(bytes)
+    again::<Request<'_>>(bytes)
 }
 
 /// What the server makes of bytes of a box, written again.

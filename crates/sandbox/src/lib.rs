@@ -62,4 +62,4 @@ pub use init::{INIT_NAME, init_main};
 pub use live::Sandbox;
 pub use outcome::{Outcome, Stop};
 pub use signals::{signal_name, signal_words};
-pub use spec::{Artifact, BoxFile, BoxSpec, StepSpec};
+pub use spec::{Artifact, BoxFile, BoxSpec, Inputs, StepSpec};

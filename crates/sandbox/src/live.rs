@@ -20,8 +20,7 @@ use crate::identity::Identity;
 use crate::launchers::Launchers;
 use crate::protocol::{Reply, Request, Setup, UserNamespace};
 use crate::spawner::Asked;
-use crate::spec::Priority;
-use crate::{Artifact, BoxFile, BoxSpec, Outcome, StepSpec, step, sys};
+use crate::{BoxSpec, Inputs, Outcome, StepSpec, step, sys};
 
 /// When to try again to clear a box away, as when no descriptor was free.
 const CLEAR_AGAIN: Duration = Duration::from_secs(1);
@@ -60,24 +59,6 @@ impl Sandbox {
     ///
     /// When a wall could not be built. Nothing is left of the box then.
     pub async fn make(host: &Arc<Host>, spec: &BoxSpec) -> Result<Self> {
-        Self::make_with(host, spec, Priority::Usual).await
-    }
-
-    /// The same for a box that nobody waits for yet: until
-    /// [`Sandbox::come_forward`] it has as little of the CPU as can be.
-    ///
-    /// # Errors
-    ///
-    /// The same.
-    pub async fn make_ahead(host: &Arc<Host>, spec: &BoxSpec) -> Result<Self> {
-        Self::make_with(host, spec, Priority::Background).await
-    }
-
-    async fn make_with(
-        host: &Arc<Host>,
-        spec: &BoxSpec,
-        priority: Priority,
-    ) -> Result<Self> {
         let slot = host.take_slot().await?;
         let (own, spec_of_task) = (Arc::clone(host), spec.clone());
         // A task of its own goes on when the caller's future is dropped: cut
@@ -87,11 +68,20 @@ impl Sandbox {
             tokio::spawn(async move { start(&own, &spec_of_task, slot).await });
         let mut made = start.await.during("start a box")??;
         made.live()?.set_up(host, spec).await?;
-        // After that: at the least share it would hold the kernel's locks of
+        Ok(made)
+    }
+
+    /// The same for a box that nobody waits for yet: until it is asked to run
+    /// something it has as little of the CPU as can be.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub async fn make_ahead(host: &Arc<Host>, spec: &BoxSpec) -> Result<Self> {
+        let mut made = Self::make(host, spec).await?;
+        // Not before: at the least share it would hold the kernel's locks of
         // namespaces and mounts, which others wait for, for long.
-        if priority == Priority::Background {
-            made.live()?.remains.group.set_share(priority)?;
-        }
+        made.live()?.remains.group.step_back()?;
         Ok(made)
     }
 
@@ -116,15 +106,6 @@ impl Sandbox {
         self.launchers.skip(spec);
     }
 
-    /// Gives a box that was made in the background its usual share of the CPU.
-    ///
-    /// # Errors
-    ///
-    /// When the kernel refuses it.
-    pub fn come_forward(&mut self) -> Result<()> {
-        self.live()?.remains.group.set_share(Priority::Usual)
-    }
-
     /// Whether it could still run something, as far as is known: a launcher
     /// that ended while it waited takes the box with it.
     pub fn is_alive(&self) -> bool {
@@ -145,45 +126,6 @@ impl Sandbox {
         self.live.as_ref()?.remains.group.memory_bytes()
     }
 
-    /// Writes files into the working directory. `false` where the box has less
-    /// memory than they take: it is dead then, and runs nothing more.
-    ///
-    /// # Errors
-    ///
-    /// When one cannot be written: its path must be relative, without `.`,
-    /// `..` and empty segments, and not be there yet.
-    pub async fn write_files(&mut self, files: Vec<BoxFile>) -> Result<bool> {
-        self.write(Request::Files(files)).await
-    }
-
-    async fn write(&mut self, request: Request) -> Result<bool> {
-        let Live { control, remains } = self.live()?;
-        let written = async {
-            control.send(&request, &[]).await?;
-            control.receive().await
-        };
-        match written.await {
-            Ok((Reply::Written, _)) => Ok(true),
-            Ok(_) => Err(unexpected("the files")),
-            // Init writes them, and what it uses is the box's.
-            Err(_) if remains.group.killed_for_memory() => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Writes what an earlier step of the same kind left in /artifacts. `false`
-    /// as for [`Sandbox::write_files`].
-    ///
-    /// # Errors
-    ///
-    /// When one cannot be written.
-    pub async fn write_artifacts(
-        &mut self,
-        artifacts: Vec<Artifact>,
-    ) -> Result<bool> {
-        self.write(Request::Artifacts(artifacts)).await
-    }
-
     /// Runs a command to its end. When a limit ended it, the whole box is dead
     /// and runs nothing more.
     ///
@@ -192,11 +134,26 @@ impl Sandbox {
     /// When the command could not be started, or init failed. What the program
     /// does is never an error.
     pub async fn run(&mut self, spec: &StepSpec) -> Result<Outcome> {
+        self.run_with(spec, Inputs::default()).await
+    }
+
+    /// The same, after these are written. Where the box has less memory than
+    /// they take it ends with [`Stop::Memory`](crate::Stop::Memory).
+    ///
+    /// # Errors
+    ///
+    /// The same, and when one of them cannot be written.
+    pub async fn run_with(
+        &mut self,
+        spec: &StepSpec,
+        inputs: Inputs<'_>,
+    ) -> Result<Outcome> {
         let processes = self.processes;
         let Self { live, launchers, .. } = self;
         let Live { control, remains } =
             live.as_mut().ok_or_else(|| unexpected("a live box"))?;
-        step::run(control, remains, spec, processes, launchers).await
+        let asked = step::to_run(spec, inputs, processes, launchers)?;
+        step::run(control, remains, spec, asked, launchers).await
     }
 
     /// Kills everything in the box and waits until all its processes have

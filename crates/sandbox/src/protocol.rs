@@ -5,6 +5,7 @@
 //! request once; init trusts the server, the server trusts init with no more
 //! than this box: a frame that is too long or does not parse ends the box.
 
+use std::borrow::Cow;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -29,24 +30,25 @@ const MOST_DESCRIPTORS: usize = 16;
 
 /// What the server asks of a box's init.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Request {
+pub(crate) enum Request<'a> {
     /// Build the box. Descriptors: the groups to join, then the user
     /// namespace where [`Setup::user_namespace`] says so.
     Setup(Setup),
-    /// Write these files into the working directory.
-    Files(Vec<BoxFile>),
-    /// Write these into /artifacts, which is empty.
-    Artifacts(Vec<Artifact>),
     /// Start a launcher, and tell when it waits at its gate. Descriptors: its
     /// stdin, stdout and stderr.
     Prepare(Command),
     /// Run a program to its end. Descriptors: those of [`Program::New`].
-    Run(Run),
+    Run(Run<'a>),
 }
 
-/// A program to run to its end, and what else there is to say of it.
+/// A program to run to its end, and what else there is to say of it. All in
+/// one: each answer that is waited for costs a change of process both ways.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Run {
+pub(crate) struct Run<'a> {
+    /// What is written into the working directory before it starts.
+    pub(crate) files: Cow<'a, [BoxFile]>,
+    /// What is written into /artifacts, which is empty.
+    pub(crate) artifacts: Cow<'a, [Artifact]>,
     /// How many of the launchers that wait, the first ones, are killed before.
     pub(crate) give_up: usize,
     pub(crate) program: Program,
@@ -104,8 +106,6 @@ pub(crate) enum Reply {
     /// The box stands; whether the files of its image have inodes that no
     /// other box has. Descriptor: a pidfd of pid 1.
     Ready { own_inodes: bool },
-    /// The files are written.
-    Written,
     /// The launcher waits at its gate.
     Prepared,
     /// The command ended, and what it started is killed.
@@ -119,6 +119,8 @@ pub(crate) enum Reply {
 pub(crate) struct Ended {
     /// The raw wait status (wait(2)).
     pub(crate) status: i32,
+    /// How long it took to write what it was given.
+    pub(crate) fill_micros: u64,
     /// From its start, or from the opening of its gate.
     pub(crate) wall_micros: u64,
     pub(crate) artifacts: Option<Vec<Artifact>>,

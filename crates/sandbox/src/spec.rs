@@ -19,12 +19,22 @@ pub struct BoxSpec {
     pub processes: u32,
     /// Bytes in /box, /tmp and /dev/shm together. Reached: ENOSPC.
     pub disk_bytes: u64,
-    /// Files and folders in them, besides those that are written by
-    /// [`Sandbox::write_files`](crate::Sandbox::write_files). Reached: ENOSPC.
+    /// Files and folders in them, besides [`Inputs`]. Reached: ENOSPC.
     pub inodes: u64,
 }
 
-/// A file to write into the working directory before the first step.
+/// What is written into a box before a command starts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Inputs<'a> {
+    /// Into the working directory. A path must be relative, without `.`, `..`
+    /// and empty segments, and not be there yet.
+    pub files: &'a [BoxFile],
+    /// Into /artifacts, which must be empty: what an earlier step of the same
+    /// kind left there.
+    pub artifacts: &'a [Artifact],
+}
+
+/// A file for the working directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoxFile {
     /// Relative path below the working directory; parents are made.
@@ -86,13 +96,4 @@ impl StepSpec {
             && self.file_bytes == other.file_bytes
             && self.open_files == other.open_files
     }
-}
-
-/// How a box shares the CPU with others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Priority {
-    /// As every box whose program somebody waits for.
-    Usual,
-    /// As little as the kernel gives.
-    Background,
 }

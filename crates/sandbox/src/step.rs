@@ -1,6 +1,7 @@
 //! One command in a live box: streams connected, limits watched, the first
 //! thing that ends it told apart from all others.
 
+use std::borrow::Cow;
 use std::future::pending;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,14 +13,14 @@ use tokio::io::Interest;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use crate::cgroup::{Group, OutOfMemory};
+use crate::cgroup::{Behind, Group, OutOfMemory};
 use crate::control::Control;
 use crate::error::{Result, SandboxError};
 use crate::launchers::Launchers;
 use crate::live::Remains;
 use crate::protocol::{Command, Ended, Program, Reply, Request, Run};
-use crate::streams::{self, Near, Streams};
-use crate::{Outcome, StepSpec, Stop, sys};
+use crate::streams::{self, Near};
+use crate::{Inputs, Outcome, StepSpec, Stop, sys};
 
 /// CPU time that a launcher may use before its submission comes, beyond that
 /// of the program. Only for the rlimit behind the group's accounting, which
@@ -27,36 +28,70 @@ use crate::{Outcome, StepSpec, Stop, sys};
 const PREPARE_CPU_TIME: Duration = Duration::from_secs(60);
 const NONE: Duration = Duration::ZERO;
 
+/// What is asked of init, and the streams that go with it.
+pub(crate) struct Asked<'a> {
+    request: Request<'a>,
+    near: Near,
+    far: Option<[OwnedFd; 3]>,
+}
+
+/// To run the command of `spec`, or to go on with its launcher where that
+/// waits.
+pub(crate) fn to_run<'a>(
+    spec: &StepSpec,
+    inputs: Inputs<'a>,
+    processes: u32,
+    launchers: &mut Launchers,
+) -> Result<Asked<'a>> {
+    let (give_up, prepared) = launchers.take(spec);
+    let (near, far, program) = match prepared {
+        Some(near) => (near, None, Program::Prepared),
+        None => {
+            let (near, far) = streams::pipes()?;
+            let command = command(spec, processes);
+            (near, Some(far), Program::New(command))
+        }
+    };
+    let request = Request::Run(Run {
+        files: Cow::Borrowed(inputs.files),
+        artifacts: Cow::Borrowed(inputs.artifacts),
+        give_up,
+        program,
+        gate: spec.gate.clone(),
+        artifacts_writable: spec.artifacts_writable,
+        keep_artifacts: spec.keep_artifacts,
+    });
+    Ok(Asked { request, near, far })
+}
+
 /// Runs a command to its end, or kills the box when a limit is reached.
 pub(crate) async fn run(
     control: &mut Control,
-    remains: &Remains,
+    remains: &mut Remains,
     spec: &StepSpec,
-    processes: u32,
+    asked: Asked<'_>,
     launchers: &mut Launchers,
 ) -> Result<Outcome> {
+    let Asked { request, near, far } = asked;
+    let behind = remains.group.take_behind();
+    let group = &remains.group;
+    let before = group.cpu_time();
     let (over, overflow) = watch::channel(false);
-    let before = remains.group.cpu_time();
-    let streams = start(control, spec, processes, launchers, over).await?;
-    let started = Instant::now();
-    let first = tokio::select! {
-        // In this order: a program that ended in time has ended, whatever
-        // else is true by now.
-        biased;
-        ended = hear_the_end(control, spec) => First::Ended(ended),
-        () = out_of_memory(&remains.group) => First::Limit(Stop::Memory),
-        () = overflowed(overflow.clone()) => First::Limit(Stop::Output),
-        () = cpu_time_spent(&remains.group, before, spec.cpu_time) => {
-            First::Limit(Stop::CpuTime)
-        }
-        () = sleep(spec.wall_time) => First::Limit(Stop::WallTime),
+    let streams = near.carry(spec, over);
+    let ended = async {
+        send(control, &request, far.as_ref()).await?;
+        // Not before: init is under way meanwhile.
+        behind.map_or(Ok(()), Behind::come_forward)?;
+        // The program's ends are the program's alone.
+        drop(far);
+        hear_the_end(control, spec).await
     };
-    let mut wall_time = started.elapsed();
+    let started = Instant::now();
+    let first = first_of(ended, group, before, spec, overflow.clone()).await;
+    let mut times = [Duration::ZERO, started.elapsed()];
     let mut artifacts = None;
-    let killed_for_memory = || remains.group.killed_for_memory();
     let cpu_time = || {
-        let now = remains.group.cpu_time();
-        now.zip(before).map(|(now, before)| now.saturating_sub(before))
+        group.cpu_time().zip(before).map(|(now, then)| now.saturating_sub(then))
     };
     let stop = match first {
         First::Limit(stop) => {
@@ -64,17 +99,19 @@ pub(crate) async fn run(
             stop
         }
         First::Ended(Ok(mut ended)) => {
-            wall_time = Duration::from_micros(ended.wall_micros);
+            times = [ended.fill_micros, ended.wall_micros]
+                .map(Duration::from_micros);
             artifacts = ended.artifacts.take();
             if !ended.others_wait {
                 launchers.forget();
             }
             // Where nothing accounts for it, SIGXCPU is taken at its word.
             let spent = cpu_time().is_none_or(|used| used >= spec.cpu_time);
-            stop_of(&ended, killed_for_memory(), spent)
+            stop_of(&ended, group.killed_for_memory(), spent)
         }
-        // The kernel may have chosen init, or the whole group.
-        First::Ended(Err(_)) if killed_for_memory() => {
+        // The kernel may have chosen init, which writes what came with the
+        // command, or the whole group.
+        First::Ended(Err(_)) if group.killed_for_memory() => {
             remains.kill_and_wait().await?;
             Stop::Memory
         }
@@ -85,19 +122,46 @@ pub(crate) async fn run(
     };
     // Every process that could write to them is killed.
     let (stdout, stderr) = streams.finish().await?;
-    let over = *overflow.borrow();
-    let stop = match stop {
-        Stop::Exited(_) | Stop::Signaled(_) if over => Stop::Output,
-        stop => stop,
-    };
-    let cpu_time = cpu_time();
-    Ok(Outcome { stop, stdout, stderr, wall_time, cpu_time, artifacts })
+    let is_over = *overflow.borrow();
+    let has_ended = matches!(stop, Stop::Exited(_) | Stop::Signaled(_));
+    let stop = if has_ended && is_over { Stop::Output } else { stop };
+    let [fill_time, wall_time] = times;
+    Ok(Outcome {
+        stop,
+        stdout,
+        stderr,
+        fill_time,
+        wall_time,
+        cpu_time: cpu_time(),
+        artifacts,
+    })
 }
 
 /// What happened first.
 enum First {
     Ended(Result<Ended>),
     Limit(Stop),
+}
+
+async fn first_of(
+    ended: impl Future<Output = Result<Ended>>,
+    group: &Group,
+    before: Option<Duration>,
+    spec: &StepSpec,
+    overflow: watch::Receiver<bool>,
+) -> First {
+    tokio::select! {
+        // In this order: a program that ended in time has ended, whatever
+        // else is true by now.
+        biased;
+        ended = ended => First::Ended(ended),
+        () = out_of_memory(group) => First::Limit(Stop::Memory),
+        () = overflowed(overflow) => First::Limit(Stop::Output),
+        () = cpu_time_spent(group, before, spec.cpu_time) => {
+            First::Limit(Stop::CpuTime)
+        }
+        () = sleep(spec.wall_time) => First::Limit(Stop::WallTime),
+    }
 }
 
 fn stop_of(
@@ -118,35 +182,6 @@ fn stop_of(
     }
 }
 
-/// Asks init to run the command, and carries its streams.
-async fn start(
-    control: &mut Control,
-    spec: &StepSpec,
-    processes: u32,
-    launchers: &mut Launchers,
-    over: watch::Sender<bool>,
-) -> Result<Streams> {
-    let (give_up, prepared) = launchers.take(spec);
-    let (near, far, program) = match prepared {
-        Some(near) => (near, None, Program::Prepared),
-        None => {
-            let (near, far) = streams::pipes()?;
-            let command = command(spec, processes);
-            (near, Some(far), Program::New(command))
-        }
-    };
-    let run = Run {
-        give_up,
-        program,
-        gate: spec.gate.clone(),
-        artifacts_writable: spec.artifacts_writable,
-        keep_artifacts: spec.keep_artifacts,
-    };
-    let far: Vec<_> = far.iter().flatten().map(AsFd::as_fd).collect();
-    control.send(&Request::Run(run), &far).await?;
-    Ok(near.carry(spec, over))
-}
-
 /// Starts a launcher that prepares, and waits until it is at its gate.
 pub(crate) async fn prepare(
     control: &mut Control,
@@ -155,11 +190,20 @@ pub(crate) async fn prepare(
 ) -> Result<Near> {
     let (near, far) = streams::pipes()?;
     let request = Request::Prepare(command(spec, processes));
-    control.send(&request, &far.each_ref().map(AsFd::as_fd)).await?;
+    send(control, &request, Some(&far)).await?;
     match control.receive().await? {
         (Reply::Prepared, _) => Ok(near),
         _ => Err(SandboxError::other("prepare", "expected a launcher")),
     }
+}
+
+async fn send(
+    control: &mut Control,
+    request: &Request<'_>,
+    far: Option<&[OwnedFd; 3]>,
+) -> Result<()> {
+    let far: Vec<_> = far.into_iter().flatten().map(AsFd::as_fd).collect();
+    control.send(request, &far).await
 }
 
 fn command(spec: &StepSpec, processes: u32) -> Command {

@@ -2,8 +2,9 @@
 //! processes, asked what it counted, and removed.
 
 use std::fs::{self, File};
-use std::io::{Read, Seek, Write};
+use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,7 +12,6 @@ use rustix::event::EventfdFlags;
 
 use crate::BoxSpec;
 use crate::error::{During, Result, SandboxError};
-use crate::spec::Priority;
 
 /// Processes of a box that are ours: init's two halves.
 const OWN_PROCESSES: u32 = 2;
@@ -26,6 +26,8 @@ pub(crate) struct Group {
     cpu_time: Option<CpuTime>,
     /// The file of the CPU share, and what is written there.
     share: Option<(PathBuf, Shares)>,
+    /// While the group has the least.
+    behind: Option<Behind>,
     /// `memory.stat`, and its keys of what is not of the page cache.
     memory: Option<(PathBuf, [&'static str; 2])>,
 }
@@ -39,6 +41,20 @@ struct Shares {
 
 const SHARES_V1: Shares = Shares { usual: "1024", least: "2" };
 const SHARES_V2: Shares = Shares { usual: "100", least: "1" };
+
+/// What gives a group its usual share again. Somebody waits when that is done:
+/// the file is open already.
+#[derive(Debug)]
+pub(crate) struct Behind {
+    file: File,
+    usual: &'static str,
+}
+
+impl Behind {
+    pub(crate) fn come_forward(self) -> Result<()> {
+        write_again(&self.file, self.usual).during("come forward")
+    }
+}
 
 /// How the kernel tells of a box that is out of memory.
 #[derive(Debug)]
@@ -66,6 +82,7 @@ impl Group {
             out_of_memory: None,
             cpu_time: None,
             share: None,
+            behind: None,
             memory: None,
         }
     }
@@ -223,14 +240,19 @@ impl Group {
         }
     }
 
-    /// Sets the share of the CPU, where the host has shares.
-    pub(crate) fn set_share(&self, priority: Priority) -> Result<()> {
-        let Some((file, shares)) = &self.share else { return Ok(()) };
-        let share = match priority {
-            Priority::Usual => shares.usual,
-            Priority::Background => shares.least,
-        };
-        write(file, share)
+    /// Leaves the group as little of the CPU as can be, where the host has
+    /// shares.
+    pub(crate) fn step_back(&mut self) -> Result<()> {
+        let Some((path, shares)) = &self.share else { return Ok(()) };
+        let file = open_to_write(path)?;
+        write_again(&file, shares.least).during(&named("write", path))?;
+        self.behind = Some(Behind { file, usual: shares.usual });
+        Ok(())
+    }
+
+    /// Takes what gives it the usual share again, if it has not got that.
+    pub(crate) fn take_behind(&mut self) -> Option<Behind> {
+        self.behind.take()
     }
 
     /// Memory of the group's processes and files, the page cache left out.
@@ -264,11 +286,16 @@ fn counter(text: &str, key: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix(key)?.parse().ok())
 }
 
-fn read_again(mut file: &File) -> Option<String> {
-    let mut text = String::new();
-    file.rewind().ok()?;
-    file.read_to_string(&mut text).ok()?;
-    Some(text)
+/// In one system call: such a file is short, and what is wanted of it comes
+/// first.
+fn read_again(file: &File) -> Option<String> {
+    let mut bytes = [0; 1024];
+    let length = file.read_at(&mut bytes, 0).ok()?;
+    Some(String::from_utf8_lossy(&bytes[..length]).into_owned())
+}
+
+fn write_again(file: &File, text: &str) -> io::Result<()> {
+    file.write_all_at(text.as_bytes(), 0)
 }
 
 fn make(folder: &Path) -> Result<()> {

@@ -8,11 +8,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags};
 use serde_bytes::ByteBuf;
 
-use super::files::{as_program, below, open_folder};
+use super::files::{below, open_folder};
 use super::mounts::ARTIFACTS;
 use crate::Artifact;
 use crate::error::{During, Result};
-use crate::protocol::UserNamespace;
 
 /// Most files and folders that are kept.
 const MOST: usize = 1_000;
@@ -101,20 +100,16 @@ fn open(folder: BorrowedFd<'_>, name: &str, flags: OFlags) -> Option<OwnedFd> {
     rustix::fs::openat2(folder, name, flags, Mode::empty(), below()).ok()
 }
 
-/// Writes them, as the program; /artifacts must be writable.
+/// Writes them below `root`. To be called as the program.
 pub(super) fn write(
     artifacts: &[Artifact],
-    user_namespace: UserNamespace,
+    root: BorrowedFd<'_>,
 ) -> Result<()> {
-    as_program(user_namespace, || {
-        let root = open_folder(CWD, ARTIFACTS, ResolveFlags::NO_SYMLINKS)?;
-        let root = root.as_fd();
-        artifacts.iter().try_for_each(|a| write_one(root, a))?;
-        // Last, and the deepest first: one that cannot be written or passed
-        // could not be filled.
-        let folders = artifacts.iter().filter(|a| a.content.is_none());
-        folders.rev().try_for_each(|folder| permit(root, folder))
-    })
+    artifacts.iter().try_for_each(|a| write_one(root, a))?;
+    // Last, and the deepest first: one that cannot be written or passed could
+    // not be filled.
+    let folders = artifacts.iter().filter(|a| a.content.is_none());
+    folders.rev().try_for_each(|folder| permit(root, folder))
 }
 
 fn write_one(root: BorrowedFd<'_>, artifact: &Artifact) -> Result<()> {

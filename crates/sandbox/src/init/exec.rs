@@ -4,7 +4,8 @@
 use std::ffi::CString;
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 
 use libc::sock_filter;
 use rustix::process::{DumpableBehavior, Resource, Rlimit};
@@ -12,7 +13,7 @@ use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 
 use super::PROGRAM_ID;
 use crate::error::{During, Result, SandboxError};
-use crate::protocol::{Command, UserNamespace};
+use crate::protocol::{self, Command, UserNamespace};
 use crate::sys::{self, Disposition};
 
 /// A stack as everywhere, which a program may raise to this.
@@ -22,50 +23,71 @@ const LARGEST_STACK_BYTES: u64 = 64 << 20;
 /// The gate's number in a launcher that prepares.
 const GATE: i32 = 3;
 
-/// Becomes the program; returns only when that fails. `streams` become its
-/// stdin, stdout and stderr, `gate` its descriptor 3.
+/// Gives up all that a program must not have, waits for a command, and becomes
+/// it; returns only when that fails. With the command come its stdin, stdout
+/// and stderr, and for a launcher its gate.
 pub(super) fn become_program(
-    command: &Command,
-    streams: &[OwnedFd],
-    gate: Option<BorrowedFd<'_>>,
+    commands: &UnixStream,
     user_namespace: UserNamespace,
     seccomp: &[sock_filter],
 ) -> SandboxError {
-    let steps = || -> Result<SandboxError> {
-        let [program, arguments @ ..] = command.command.as_slice() else {
-            return Err(SandboxError::other("execve", "the command is empty"));
+    let steps = || {
+        give_up(user_namespace, seccomp)?;
+        let received = protocol::receive(commands).during("hear a command")?;
+        let Some((command, descriptors)) = received else {
+            return Err(SandboxError::other("hear a command", "none came"));
         };
-        let program = c_string(program)?;
-        let arguments = c_strings(arguments.iter().map(String::as_str))?;
-        let variables =
-            command.environment.iter().map(|(key, value)| [key, "=", value]);
-        let environment = c_strings(variables.map(|parts| parts.concat()))?;
-        rustix::process::setsid().during("make session")?;
-        connect(streams)?;
-        prefer_as_oom_victim()?;
-        set_limits(command, user_namespace)?;
-        set_signals().during("set signals")?;
-        drop_privileges(user_namespace)?;
-        rustix::process::chdir("/box").during("enter /box")?;
-        let first_closed = match gate {
-            None => GATE,
-            Some(gate) => {
-                // The number is that of the server's socket, the first that
-                // the fork server got: nothing that is needed here is lost.
-                sys::duplicate_to(gate, GATE).during("connect the gate")?;
-                GATE + 1
-            }
-        };
-        sys::close_on_exec_from(first_closed.unsigned_abs())
-            .during("close descriptors")?;
-        // Last: the steps above need calls that the filter refuses.
-        sys::install_seccomp(seccomp).during("install seccomp filter")?;
-        let mut argv = vec![program.clone()];
-        argv.extend(arguments);
-        let error = sys::execve(&program, &argv, &environment);
-        Ok(SandboxError::new(format!("execve {program:?}"), error))
+        take_over(&command, descriptors, user_namespace)
     };
     steps().unwrap_or_else(|error| error)
+}
+
+fn give_up(
+    user_namespace: UserNamespace,
+    seccomp: &[sock_filter],
+) -> Result<()> {
+    rustix::process::setsid().during("make session")?;
+    prefer_as_oom_victim()?;
+    set_signals().during("set signals")?;
+    drop_privileges(user_namespace)?;
+    rustix::process::chdir("/box").during("enter /box")?;
+    // Last: the steps above need calls that the filter refuses. Those that
+    // follow every program may make.
+    sys::install_seccomp(seccomp).during("install seccomp filter")
+}
+
+/// Becomes the program.
+fn take_over(
+    command: &Command,
+    descriptors: Vec<OwnedFd>,
+    user_namespace: UserNamespace,
+) -> Result<SandboxError> {
+    let [program, arguments @ ..] = command.command.as_slice() else {
+        return Err(SandboxError::other("execve", "the command is empty"));
+    };
+    let program = c_string(program)?;
+    let mut argv = vec![program.clone()];
+    for argument in arguments {
+        argv.push(c_string(argument)?);
+    }
+    let variables = command.environment.iter();
+    let environment = variables
+        .map(|(key, value)| c_string(&[key, "=", value].concat()))
+        .collect::<Result<Vec<_>>>()?;
+    let (streams, gate) = descriptors.split_at(descriptors.len().min(3));
+    connect(streams)?;
+    let mut first_closed = GATE;
+    if let [gate, ..] = gate {
+        // The number is that of the server's socket, the first that the fork
+        // server got: nothing that is needed here is lost.
+        sys::duplicate_to(gate.as_fd(), GATE).during("connect the gate")?;
+        first_closed += 1;
+    }
+    sys::close_on_exec_from(first_closed.unsigned_abs())
+        .during("close descriptors")?;
+    set_limits(command, user_namespace)?;
+    let error = sys::execve(&program, &argv, &environment);
+    Ok(SandboxError::new(format!("execve {program:?}"), error))
 }
 
 fn connect(streams: &[OwnedFd]) -> Result<()> {
@@ -170,12 +192,6 @@ fn locked_bits() -> CapabilitiesSecureBits {
         | CapabilitiesSecureBits::KEEP_CAPS_LOCKED
         | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE
         | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE_LOCKED
-}
-
-fn c_strings<S: AsRef<str>>(
-    strings: impl Iterator<Item = S>,
-) -> Result<Vec<CString>> {
-    strings.map(|string| c_string(string.as_ref())).collect()
 }
 
 fn c_string(string: &str) -> Result<CString> {

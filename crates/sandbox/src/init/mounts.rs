@@ -51,21 +51,28 @@ pub(super) fn build(disk_bytes: u64, inodes: u64) -> Result<Tree> {
     // belong, and at last its own tmp folder covers it.
     let tmpfs = new_tmpfs(disk_bytes, inodes)?;
     attach(&tmpfs.mount, "tmp")?;
-    let artifacts = bind_new_folder("artifacts", "artifacts", 0o755)?;
-    sys::set_mount_attributes(artifacts.as_fd(), READ_ONLY, 0)
+    let bound = bind_new_folder("artifacts", "artifacts", 0o755)?;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let artifacts =
+        rustix::fs::openat(&tmpfs.mount, "artifacts", flags, Mode::empty())
+            .during("open /artifacts")?;
+    sys::set_mount_attributes(bound.as_fd(), READ_ONLY, 0)
         .during("make /artifacts read-only")?;
     bind_new_folder("box", "box", 0o755)?;
     devices()?;
     mount_proc()?;
     bind_new_folder("tmp", "tmp", 0o1777)?;
     change_root()?;
-    Ok(Tree { own_inodes, tmpfs: tmpfs.context })
+    Ok(Tree { own_inodes, artifacts, tmpfs: tmpfs.context })
 }
 
 /// A box's file tree.
 pub(super) struct Tree {
     /// Whether the files of the image have inodes of this box alone.
     pub(super) own_inodes: bool,
+    /// The folder that is bound to /artifacts, by the tmpfs's own mount: there
+    /// it can be written.
+    pub(super) artifacts: OwnedFd,
     /// What the tmpfs was configured by.
     tmpfs: OwnedFd,
 }

@@ -1,10 +1,10 @@
 //! The processes of a box, seen from pid 1: started, prepared, waited for,
 //! reaped, and killed.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::ExitStatus;
 
@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use super::exec;
 use crate::error::{During, Result, SandboxError};
-use crate::protocol::{Command, UserNamespace};
+use crate::protocol::{self, Command, UserNamespace};
 use crate::sys::{self, Fork};
 
 /// Starts and reaps the programs of a box.
@@ -21,19 +21,29 @@ pub(super) struct Programs<'a> {
     socket: &'a UnixStream,
     user_namespace: UserNamespace,
     seccomp: &'a [sock_filter],
+    /// The process of the next program.
+    ahead: Option<Forked>,
     /// Readable when a child has ended.
     children: OwnedFd,
 }
 
+/// A fork that becomes a program.
+struct Forked {
+    pid: pid_t,
+    /// Takes its command. What comes back is why it could not become that;
+    /// a successful execve closes the other end.
+    socket: UnixStream,
+}
+
 /// A launcher at its gate.
 pub(super) struct Waiting {
-    pid: pid_t,
+    forked: Forked,
     gate: UnixStream,
 }
 
 /// A program that has all it needs.
 pub(super) struct Running {
-    pid: pid_t,
+    forked: Forked,
     /// Open until the end: where the submission came first, a launcher tells
     /// that it is prepared when nobody listens, and that must not fail.
     _gate: Option<UnixStream>,
@@ -47,7 +57,15 @@ impl<'a> Programs<'a> {
     ) -> io::Result<Self> {
         sys::block_signals(&[libc::SIGCHLD])?;
         let children = sys::signal_fd(&[libc::SIGCHLD])?;
-        Ok(Self { socket, user_namespace, seccomp, children })
+        let ahead = None;
+        Ok(Self { socket, user_namespace, seccomp, ahead, children })
+    }
+
+    /// Forks the process of the first program. It gives up all that a program
+    /// must not have while nobody waits, and then waits for its command.
+    pub(super) fn fork_ahead(&mut self) -> Result<()> {
+        self.ahead = Some(self.fork()?);
+        Ok(())
     }
 
     /// Readable when a child has ended, until [`Programs::reap`].
@@ -55,18 +73,21 @@ impl<'a> Programs<'a> {
         &self.children
     }
 
-    /// Reaps what has ended; whether a launcher of `waiting` was among it.
+    /// Reaps what has ended; whether a launcher of `waiting` was among it, or
+    /// the process that was forked ahead.
     pub(super) fn reap<'b>(
         &self,
         waiting: impl IntoIterator<Item = &'b Waiting>,
     ) -> io::Result<bool> {
-        let waiting: Vec<pid_t> = waiting.into_iter().map(|w| w.pid).collect();
+        let launchers = waiting.into_iter().map(|launcher| &launcher.forked);
+        let needed: Vec<pid_t> =
+            launchers.chain(&self.ahead).map(|forked| forked.pid).collect();
         drain(&self.children);
         let mut is_missed = false;
         loop {
             match sys::wait_any(false) {
                 Ok(Some(reaped)) => {
-                    is_missed |= waiting.contains(&reaped.pid);
+                    is_missed |= needed.contains(&reaped.pid);
                 }
                 Ok(None) => return Ok(is_missed),
                 Err(error) if is_childless(&error) => return Ok(is_missed),
@@ -75,64 +96,62 @@ impl<'a> Programs<'a> {
         }
     }
 
-    /// Starts a program; an error when it could not be.
+    /// Starts a program. Where that fails [`Programs::wait_for`] tells.
     pub(super) fn start(
-        &self,
+        &mut self,
         command: &Command,
         streams: Vec<OwnedFd>,
     ) -> Result<Running> {
-        let pid = self.spawn(command, streams, None)?;
-        Ok(Running { pid, _gate: None })
+        let forked = self.spawn(command, &streams, None)?;
+        Ok(Running { forked, _gate: None })
     }
 
     /// The same for a launcher that prepares.
     pub(super) fn start_with_gate(
-        &self,
+        &mut self,
         command: &Command,
         streams: Vec<OwnedFd>,
     ) -> Result<Waiting> {
         let (gate, far) = UnixStream::pair().during("make a gate")?;
-        let pid = self.spawn(command, streams, Some(far.as_fd()))?;
-        Ok(Waiting { pid, gate })
+        let forked = self.spawn(command, &streams, Some(&far))?;
+        Ok(Waiting { forked, gate })
     }
 
     fn spawn(
-        &self,
+        &mut self,
         command: &Command,
-        streams: Vec<OwnedFd>,
-        gate: Option<BorrowedFd<'_>>,
-    ) -> Result<pid_t> {
-        // Closed by a successful execve: then nothing comes out of it.
-        let (failure, failed) =
-            rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-                .during("make pipe")?;
+        streams: &[OwnedFd],
+        gate: Option<&UnixStream>,
+    ) -> Result<Forked> {
+        let forked = match self.ahead.take() {
+            Some(forked) => forked,
+            None => self.fork()?,
+        };
+        let descriptors: Vec<_> = streams
+            .iter()
+            .map(AsFd::as_fd)
+            .chain(gate.map(AsFd::as_fd))
+            .collect();
+        protocol::send(&forked.socket, command, &descriptors)
+            .during("start the program")?;
+        Ok(forked)
+    }
+
+    fn fork(&self) -> Result<Forked> {
+        let (socket, its) = UnixStream::pair().during("make a socket")?;
         match sys::fork().during("fork the program")? {
             Fork::Child => {
+                drop(socket);
                 let error = exec::become_program(
-                    command,
-                    &streams,
-                    gate,
+                    &its,
                     self.user_namespace,
                     self.seccomp,
                 );
-                // Init reads the end of the pipe in any case.
-                let _ =
-                    File::from(failed).write_all(error.to_string().as_bytes());
+                // Init reads the end of the socket in any case.
+                let _ = (&its).write_all(error.to_string().as_bytes());
                 sys::exit_now(127)
             }
-            Fork::Parent(child) => {
-                drop(failed);
-                drop(streams);
-                let mut reason = String::new();
-                File::from(failure)
-                    .read_to_string(&mut reason)
-                    .during("start the program")?;
-                if reason.is_empty() {
-                    Ok(child)
-                } else {
-                    Err(SandboxError::other("start the program", reason))
-                }
-            }
+            Fork::Parent(pid) => Ok(Forked { pid, socket }),
         }
     }
 
@@ -155,7 +174,9 @@ impl<'a> Programs<'a> {
             if !ready[0].revents().is_empty() {
                 return match (&launcher.gate).read(&mut [0]).during(step)? {
                     1 => Ok(()),
-                    _ => Err(SandboxError::other(step, "the launcher ended")),
+                    _ => launcher.forked.failure().and_then(|()| {
+                        Err(SandboxError::other(step, "the launcher ended"))
+                    }),
                 };
             }
             if !ready[2].revents().is_empty() {
@@ -163,6 +184,7 @@ impl<'a> Programs<'a> {
             }
             let ended = self.reap(waiting.iter().chain([launcher]));
             if ended.during(step)? {
+                launcher.forked.failure()?;
                 return Err(SandboxError::other(step, "the launcher ended"));
             }
         }
@@ -178,10 +200,11 @@ impl<'a> Programs<'a> {
         let step = "wait for the program";
         loop {
             while let Some(reaped) = sys::wait_any(false).during(step)? {
-                if reaped.pid == program.pid {
+                if reaped.pid == program.forked.pid {
+                    program.forked.failure()?;
                     return Ok(reaped.status);
                 }
-                if waiting.iter().any(|other| other.pid == reaped.pid) {
+                if waiting.iter().any(|w| w.forked.pid == reaped.pid) {
                     waiting.clear();
                 }
             }
@@ -200,6 +223,21 @@ impl<'a> Programs<'a> {
     }
 }
 
+impl Forked {
+    /// An error where it could not become its program. To be called when it
+    /// has ended.
+    fn failure(&self) -> Result<()> {
+        let step = "start the program";
+        let mut reason = String::new();
+        (&self.socket).read_to_string(&mut reason).during(step)?;
+        if reason.is_empty() {
+            Ok(())
+        } else {
+            Err(SandboxError::other(step, reason))
+        }
+    }
+}
+
 impl Waiting {
     /// Lets the launcher go on with its submission.
     pub(super) fn open_gate(self, text: &str) -> Result<Running> {
@@ -212,7 +250,7 @@ impl Waiting {
                 self.gate.shutdown(Shutdown::Write).during(step)?;
             }
         }
-        Ok(Running { pid: self.pid, _gate: Some(self.gate) })
+        Ok(Running { forked: self.forked, _gate: Some(self.gate) })
     }
 }
 
@@ -256,7 +294,8 @@ fn others(waiting: &[Waiting]) -> io::Result<Vec<pid_t>> {
         // What is no number is no process.
         let pid = name.to_str().and_then(|name| name.parse().ok());
         others.extend(pid.filter(|&pid| {
-            pid != 1 && waiting.iter().all(|launcher| launcher.pid != pid)
+            pid != 1
+                && waiting.iter().all(|launcher| launcher.forked.pid != pid)
         }));
     }
     Ok(others)

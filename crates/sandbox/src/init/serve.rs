@@ -1,20 +1,21 @@
 //! Pid 1's work: takes requests until the server is gone.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use libc::sock_filter;
 use rustix::event::{PollFd, PollFlags, poll};
 
+use super::files::as_program;
 use super::mounts::{self, Tree};
 use super::programs::{Programs, Waiting, leave_nothing};
 use super::{artifacts, files, report};
 use crate::error::{During, Result, SandboxError};
 use crate::protocol::{self, Ended, Program, Reply, Request, Run, Setup};
-use crate::sys;
+use crate::{Artifact, BoxFile, sys};
 
 /// Serves until the server closes the socket or is gone. The caller then ends,
 /// and with pid 1 the kernel ends the whole box.
@@ -24,7 +25,8 @@ pub(super) fn serve(
     tree: &Tree,
     seccomp: &[sock_filter],
 ) -> io::Result<()> {
-    let programs = Programs::new(socket, setup.user_namespace, seccomp)?;
+    let mut programs = Programs::new(socket, setup.user_namespace, seccomp)?;
+    programs.fork_ahead().map_err(|error| report(socket, error))?;
     let waiting = Vec::new();
     let inodes = setup.inodes;
     let are_dying = false;
@@ -80,7 +82,7 @@ impl Served<'_> {
 
     fn answer(
         &mut self,
-        request: Request,
+        request: Request<'_>,
         descriptors: Vec<OwnedFd>,
     ) -> Result<Reply> {
         if self.are_dying {
@@ -89,18 +91,6 @@ impl Served<'_> {
         match request {
             Request::Setup(_) => {
                 Err(SandboxError::other("setup", "the box already stands"))
-            }
-            Request::Files(list) => {
-                self.allow(files::inodes(&list))?;
-                files::write(&list, self.setup.user_namespace)
-                    .map(|()| Reply::Written)
-            }
-            Request::Artifacts(list) => {
-                self.allow(list.len() as u64)?;
-                mounts::cover_artifacts()?;
-                artifacts::write(&list, self.setup.user_namespace)?;
-                mounts::uncover_artifacts()?;
-                Ok(Reply::Written)
             }
             Request::Prepare(command) => {
                 let launcher =
@@ -113,12 +103,15 @@ impl Served<'_> {
         }
     }
 
-    fn run(&mut self, run: Run, streams: Vec<OwnedFd>) -> Result<Ended> {
-        let Run { give_up, program, gate, artifacts_writable, .. } = run;
-        if give_up > 0 {
-            self.waiting.drain(..give_up.min(self.waiting.len()));
+    fn run(&mut self, run: Run<'_>, streams: Vec<OwnedFd>) -> Result<Ended> {
+        let asked = Instant::now();
+        if run.give_up > 0 {
+            self.waiting.drain(..run.give_up.min(self.waiting.len()));
             self.leave_nothing()?;
         }
+        self.fill(&run.files, &run.artifacts)?;
+        let fill_time = asked.elapsed();
+        let Run { program, gate, artifacts_writable, .. } = run;
         if artifacts_writable {
             mounts::cover_artifacts()?;
         }
@@ -139,7 +132,7 @@ impl Served<'_> {
             }
         };
         let status = self.programs.wait_for(&running, &mut self.waiting)?;
-        let wall_micros = started.elapsed().as_micros();
+        let wall_time = started.elapsed();
         if artifacts_writable || !self.waiting.is_empty() {
             self.leave_nothing()?;
         } else {
@@ -159,15 +152,28 @@ impl Served<'_> {
         Ok(Ended {
             artifacts,
             status: status.into_raw(),
-            wall_micros: u64::try_from(wall_micros).unwrap_or(u64::MAX),
+            fill_micros: micros(fill_time),
+            wall_micros: micros(wall_time),
             others_wait: !self.waiting.is_empty(),
         })
     }
 
-    /// Makes room for what was submitted, beside what the program may make.
-    fn allow(&mut self, inodes: u64) -> Result<()> {
-        self.inodes += inodes;
-        self.tree.allow(self.inodes)
+    /// Writes what came with a command, as the program.
+    fn fill(
+        &mut self,
+        files: &[BoxFile],
+        artifacts: &[Artifact],
+    ) -> Result<()> {
+        if files.is_empty() && artifacts.is_empty() {
+            return Ok(());
+        }
+        // Room for it, beside what the program may make.
+        self.inodes += files::inodes(files) + artifacts.len() as u64;
+        self.tree.allow(self.inodes)?;
+        as_program(self.setup.user_namespace, || {
+            files::write(files)?;
+            artifacts::write(artifacts, self.tree.artifacts.as_fd())
+        })
     }
 
     fn leave_nothing(&mut self) -> Result<()> {
@@ -182,4 +188,8 @@ impl Served<'_> {
         }
         Ok(self.waiting.remove(0))
     }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sandpiper_sandbox::{
-    BoxFile, BoxSpec, Host, HostSettings, Outcome, Sandbox, StepSpec,
+    BoxFile, BoxSpec, Host, HostSettings, Inputs, Outcome, Sandbox, StepSpec,
 };
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -101,9 +101,9 @@ impl Fixture {
         self.runtime.block_on(async {
             let mut sandbox =
                 Sandbox::make(&self.host, &spec).await.expect("a box");
-            let written = sandbox.write_files(files).await;
-            assert!(written.expect("files"), "they fit");
-            let outcome = sandbox.run(&step).await.expect("an outcome");
+            let inputs = Inputs { files: &files, artifacts: &[] };
+            let outcome = sandbox.run_with(&step, inputs).await;
+            let outcome = outcome.expect("an outcome");
             sandbox.destroy().await;
             outcome
         })

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sandpiper_sandbox::{BoxFile, BoxSpec, Outcome, Sandbox, StepSpec, Stop};
+use sandpiper_sandbox::{BoxFile, BoxSpec, Outcome, StepSpec, Stop};
 
 use crate::Test;
 use crate::fixture::{Fixture, MIB, step};
@@ -74,7 +74,7 @@ fn memory_of_submitted_files(fixture: &Fixture) {
         fixture.cannot("limit memory");
         return;
     }
-    let check = |mebibytes: u64, expected: bool| {
+    let check = |mebibytes: u64, expected: Stop| {
         let spec = BoxSpec {
             memory_bytes: 32 * MIB,
             disk_bytes: 256 * MIB,
@@ -84,18 +84,11 @@ fn memory_of_submitted_files(fixture: &Fixture) {
             path: format!("{number}"),
             content: "x".repeat(1 << 20),
         });
-        let files = files.collect();
-        let fits = fixture.runtime.block_on(async {
-            let sandbox = Sandbox::make(&fixture.host, &spec).await;
-            let mut sandbox = sandbox.expect("a box");
-            let fits = sandbox.write_files(files).await.expect("no error");
-            sandbox.destroy().await;
-            fits
-        });
-        assert_eq!(fits, expected, "{mebibytes} MiB");
+        let outcome = fixture.run_step(spec, step(&["hello"]), files.collect());
+        assert_eq!(outcome.stop, expected, "{mebibytes} MiB");
     };
-    check(1, true);
-    check(48, false);
+    check(1, Stop::Exited(0));
+    check(48, Stop::Memory);
 }
 
 fn processes_and_threads(fixture: &Fixture) {

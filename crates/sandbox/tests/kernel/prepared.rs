@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use sandpiper_sandbox::{BoxFile, Sandbox, StepSpec, Stop};
+use sandpiper_sandbox::{BoxFile, Inputs, Sandbox, StepSpec, Stop};
 
 use crate::Test;
 use crate::fixture::{Fixture, step};
@@ -36,7 +36,6 @@ where
         for how in prepared {
             sandbox.prepare(launch(how, "")).await.unwrap();
         }
-        sandbox.come_forward().unwrap();
         test(&mut sandbox).await;
         sandbox.destroy().await;
     });
@@ -148,9 +147,10 @@ fn submitted_files_need_no_inodes(fixture: &Fixture) {
         spec.inodes = 50;
         let mut sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
         let file = |n| BoxFile { path: format!("d/{n}"), content: "x".into() };
-        let files = (0..500).map(file).collect();
-        assert!(sandbox.write_files(files).await.unwrap());
-        let filled = sandbox.run(&step(&["fill", "101"])).await.unwrap();
+        let files: Vec<_> = (0..500).map(file).collect();
+        let inputs = Inputs { files: &files, artifacts: &[] };
+        let fill = step(&["fill", "101"]);
+        let filled = sandbox.run_with(&fill, inputs).await.unwrap();
         let filled = String::from_utf8(filled.stdout).unwrap();
         assert!(filled.contains("ENOSPC"), "{filled}");
         sandbox.destroy().await;
