@@ -59,7 +59,11 @@ fn fork_inits() -> io::Result<()> {
     // Rust's runtime has set some, and where programs have init's own id a
     // program could use them to interrupt it.
     sys::reset_signals()?;
-    let seccomp = seccomp::program().map_err(|error| error.cause)?;
+    let Some(seccomp) = protocol::receive_filter(rustix::stdio::stdin())?
+    else {
+        return Ok(());
+    };
+    let seccomp = seccomp::from_bytes(&seccomp);
     // The kernel reaps; the server has a pidfd of each.
     sys::set_signal(libc::SIGCHLD, Disposition::Ignore)?;
     while let Some(socket) = protocol::receive_socket(rustix::stdio::stdin())? {

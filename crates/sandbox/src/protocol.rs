@@ -25,6 +25,8 @@ use crate::{Artifact, BoxFile};
 pub(crate) const LONGEST_REQUEST: usize = 64 << 20;
 /// The longest frame that the server takes from a box, artifacts apart.
 pub(crate) const LONGEST_REPLY: usize = 64 << 10;
+/// The longest seccomp filter, in bytes: what the kernel takes.
+const LONGEST_FILTER: usize = 4096 * 8;
 /// Most descriptors that travel with one frame.
 const MOST_DESCRIPTORS: usize = 16;
 
@@ -187,6 +189,17 @@ pub(crate) fn receive_with(
         return Err(rustix::io::Errno::MFILE.into());
     }
     Ok(received.bytes)
+}
+
+/// Receives the bytes of the seccomp filter, the first message to the fork
+/// server. `None`: the server is gone.
+pub(crate) fn receive_filter(
+    requests: impl AsFd,
+) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = vec![0; LONGEST_FILTER];
+    let received = receive_with(requests, &mut bytes, &mut Vec::new())?;
+    bytes.truncate(received);
+    Ok((received > 0).then_some(bytes))
 }
 
 /// Receives the socket of a box that is to be made: the fork server's side.

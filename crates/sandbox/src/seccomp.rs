@@ -14,12 +14,36 @@ use crate::error::{Result, SandboxError};
 
 const POLICY: &str = include_str!("seccomp.toml");
 
+/// Bytes of one instruction.
+const INSTRUCTION_BYTES: usize = 8;
+
 /// The filter of every step, for this machine's architecture.
 pub(crate) fn program() -> Result<Vec<sock_filter>> {
     let policy: Policy = toml::from_str(POLICY).map_err(|error| {
         SandboxError::other("seccomp policy", error.to_string())
     })?;
     compile(&policy)
+}
+
+/// The program's bytes, for another process of this machine.
+pub(crate) fn to_bytes(program: &[sock_filter]) -> Vec<u8> {
+    let bytes = |&sock_filter { code, jt, jf, k }: &sock_filter| {
+        let [code_0, code_1] = code.to_ne_bytes();
+        let [k_0, k_1, k_2, k_3] = k.to_ne_bytes();
+        [code_0, code_1, jt, jf, k_0, k_1, k_2, k_3]
+    };
+    program.iter().flat_map(bytes).collect()
+}
+
+/// The program of these bytes.
+pub(crate) fn from_bytes(bytes: &[u8]) -> Vec<sock_filter> {
+    let (instructions, _) = bytes.as_chunks::<INSTRUCTION_BYTES>();
+    let read = |&[code_0, code_1, jt, jf, k_0, k_1, k_2, k_3]: &[u8; INSTRUCTION_BYTES]| {
+        let code = u16::from_ne_bytes([code_0, code_1]);
+        let k = u32::from_ne_bytes([k_0, k_1, k_2, k_3]);
+        sock_filter { code, jt, jf, k }
+    };
+    instructions.iter().map(read).collect()
 }
 
 #[derive(Debug, Deserialize)]

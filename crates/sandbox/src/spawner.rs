@@ -13,13 +13,16 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use crate::error::{During, Result};
 use crate::init::INIT_NAME;
-use crate::protocol;
+use crate::{protocol, seccomp};
 
 /// Starts inits. The fork server ends when this is dropped, or with the
 /// server: when nobody has the other end of its socket any more.
 #[derive(Debug)]
 pub(crate) struct Spawner {
     init: PathBuf,
+    /// The filter of every step. It is made here: what is left of making it
+    /// would be in the fork server's memory, of which every box has a copy.
+    seccomp: Vec<u8>,
     fork_server: Mutex<ForkServer>,
 }
 
@@ -41,8 +44,10 @@ pub(crate) struct Asked {
 
 impl Spawner {
     pub(crate) fn start(init: PathBuf) -> Result<Self> {
-        let fork_server = ForkServer::start(&init, 0).during("start init")?;
-        Ok(Self { init, fork_server: Mutex::new(fork_server) })
+        let seccomp = seccomp::to_bytes(&seccomp::program()?);
+        let fork_server =
+            ForkServer::start(&init, &seccomp, 0).during("start init")?;
+        Ok(Self { init, seccomp, fork_server: Mutex::new(fork_server) })
     }
 
     /// Asks for an init.
@@ -63,11 +68,11 @@ impl Spawner {
         let mut fork_server =
             fork_server.unwrap_or_else(PoisonError::into_inner);
         if lost == Some(fork_server.number) {
-            fork_server.replace(&self.init)?;
+            fork_server.replace(&self.init, &self.seccomp)?;
         }
         let sent = fork_server.send(&theirs);
         if sent.as_ref().is_err_and(has_ended) {
-            fork_server.replace(&self.init)?;
+            fork_server.replace(&self.init, &self.seccomp)?;
             fork_server.send(&theirs)?;
         } else {
             sent?;
@@ -77,7 +82,7 @@ impl Spawner {
 }
 
 impl ForkServer {
-    fn start(init: &Path, number: u64) -> io::Result<Self> {
+    fn start(init: &Path, seccomp: &[u8], number: u64) -> io::Result<Self> {
         let (ours, theirs) = socketpair(
             AddressFamily::UNIX,
             // A message for each box: requests of several threads never mix.
@@ -94,11 +99,12 @@ impl ForkServer {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
+        protocol::send_with(&ours, seccomp, &[])?;
         Ok(Self { number, child, socket: ours })
     }
 
-    fn replace(&mut self, init: &Path) -> io::Result<()> {
-        let next = Self::start(init, self.number + 1)?;
+    fn replace(&mut self, init: &Path, seccomp: &[u8]) -> io::Result<()> {
+        let next = Self::start(init, seccomp, self.number + 1)?;
         let mut last = std::mem::replace(self, next);
         last.child.kill()?;
         last.child.wait().map(drop)

@@ -153,3 +153,15 @@ fn a_misspelt_call_is_an_error() {
     assert!(number("opennat").is_err());
     assert!(number("open").is_ok());
 }
+
+#[test]
+fn the_bytes_are_the_program() {
+    let program = program().unwrap();
+    let sent = to_bytes(&program);
+    let came = from_bytes(&sent);
+    assert_eq!(came.len(), program.len());
+    for (one, other) in came.iter().zip(&program) {
+        let fields = |of: &sock_filter| (of.code, of.jt, of.jf, of.k);
+        assert_eq!(fields(one), fields(other));
+    }
+}
