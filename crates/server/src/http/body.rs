@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http::header::{EXPECT, RETRY_AFTER};
 use http::{HeaderMap, StatusCode};
-use http_body::Body as _;
+use http_body::{Body as _, Frame};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use sandpiper_engine::limits::{BODIES_BYTES, BODY_TIME, MIB};
@@ -45,6 +45,8 @@ pub(crate) struct RequestBody {
     deadline: Option<Instant>,
     /// The client waits for `100 Continue` before it sends anything.
     waits: bool,
+    /// All of it was read from the socket.
+    is_here: bool,
 }
 
 /// Why a body could not be read.
@@ -83,7 +85,13 @@ impl RequestBody {
             taken: 0,
             deadline: None,
             waits,
+            is_here: false,
         }
+    }
+
+    /// All of it is there already: no piece is waited for.
+    pub(crate) fn expect_at_once(&mut self) {
+        self.is_here = true;
     }
 
     /// The whole body.
@@ -117,9 +125,12 @@ impl RequestBody {
     /// Takes what the client is still sending, up to the limit, so that it
     /// comes to read its answer. Says whether the connection can go on.
     pub(crate) async fn discard(&mut self) -> bool {
-        if self.incoming.is_end_stream() {
-            return true;
-        }
+        // Few bodies come to this, and to what is boxed below: the others need
+        // not carry its state along.
+        self.incoming.is_end_stream() || Box::pin(self.discard_rest()).await
+    }
+
+    async fn discard_rest(&mut self) -> bool {
         let soon = Instant::now() + DISCARD_TIME;
         self.deadline = Some(deadline(&mut self.deadline).min(soon));
         while !self.incoming.is_end_stream() {
@@ -142,6 +153,10 @@ impl RequestBody {
         if most <= SMALL_BODY_BYTES {
             return Ok(());
         }
+        Box::pin(self.hold(most)).await
+    }
+
+    async fn hold(&mut self, most: u64) -> Result<(), BodyError> {
         let units = u32::try_from(most.div_ceil(UNIT_BYTES));
         let semaphore = Arc::clone(&self.memory.0);
         let permit = semaphore.acquire_many_owned(units.unwrap_or(u32::MAX));
@@ -154,23 +169,32 @@ impl RequestBody {
     /// The next piece; trailers are passed over.
     async fn chunk(&mut self) -> Result<Option<Bytes>, BodyError> {
         loop {
-            let mut frame = pin!(self.incoming.frame());
-            let frame = tokio::select! {
-                biased;
-                frame = &mut frame => Ok(frame),
-                // hyper hands a piece over only once it was asked for: the
-                // first wait is never worth a timer.
-                () = yield_now() => {
-                    timeout_at(deadline(&mut self.deadline), frame).await
-                }
+            let frame = if self.is_here {
+                self.incoming.frame().await
+            } else {
+                Box::pin(self.frame_in_time()).await?
             };
-            let Some(frame) = frame.map_err(|_| BodyError::TooSlow)? else {
-                return Ok(None);
-            };
+            let Some(frame) = frame else { return Ok(None) };
             let frame = frame.map_err(|_| BodyError::Broken)?;
             if let Ok(chunk) = frame.into_data() {
                 self.taken += chunk.len() as u64;
                 return Ok(Some(chunk));
+            }
+        }
+    }
+
+    async fn frame_in_time(
+        &mut self,
+    ) -> Result<Option<hyper::Result<Frame<Bytes>>>, BodyError> {
+        let mut frame = pin!(self.incoming.frame());
+        tokio::select! {
+            biased;
+            frame = &mut frame => Ok(frame),
+            // hyper hands a piece over only once it was asked for: the first
+            // wait is never worth a timer.
+            () = yield_now() => {
+                let frame = timeout_at(deadline(&mut self.deadline), frame);
+                frame.await.map_err(|_| BodyError::TooSlow)
             }
         }
     }

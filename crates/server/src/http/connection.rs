@@ -150,6 +150,9 @@ async fn respond<R: Routes>(
     let in_chunks = !incoming.is_end_stream()
         && head.headers.contains_key(TRANSFER_ENCODING);
     let mut body = RequestBody::new(incoming, memory, &head.headers, limit);
+    if link.has_body() {
+        body.expect_at_once();
+    }
     let exchange =
         Exchange { head: &head, path: &path, body: &mut body, peer, link };
     let mut answer = routes.answer(exchange).await?;

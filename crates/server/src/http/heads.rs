@@ -57,6 +57,11 @@ impl Heads {
         std::mem::take(&mut self.behind)
     }
 
+    /// Whether each body that has begun was taken to its end.
+    pub(crate) fn are_bodies_whole(&self) -> bool {
+        matches!(self.place, Place::Head(_))
+    }
+
     /// Takes what hyper is about to read.
     pub(crate) fn read(&mut self, mut bytes: &mut [u8]) {
         while !bytes.is_empty() {

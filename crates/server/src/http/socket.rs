@@ -68,6 +68,8 @@ pub(crate) struct Link {
     busy: AtomicBool,
     /// Whether anything was read since a request came.
     fresh: AtomicBool,
+    /// Whether the bodies of all requests that were read are whole.
+    whole: AtomicBool,
     /// The status of hyper's own failure; 0 where there was none.
     malformed: AtomicU16,
     patience: Arc<Patience>,
@@ -108,6 +110,7 @@ impl Link {
             answer: Mutex::new(answer),
             busy: AtomicBool::new(false),
             fresh: AtomicBool::new(false),
+            whole: AtomicBool::new(true),
             malformed: AtomicU16::new(0),
             patience,
             memory,
@@ -122,6 +125,11 @@ impl Link {
         if !self.fresh.swap(false, Ordering::Relaxed) {
             yield_now().await;
         }
+    }
+
+    /// Whether all of the body of the request that has just come is there.
+    pub(crate) fn has_body(&self) -> bool {
+        self.whole.load(Ordering::Relaxed)
     }
 
     /// Resolves when the client has gone away. To be awaited only while a
@@ -316,6 +324,8 @@ impl AsyncRead for Socket {
                     let received = &mut buffer.filled_mut()[before..];
                     this.turn += received.len();
                     this.heads.read(received);
+                    let whole = this.heads.are_bodies_whole();
+                    this.link.whole.store(whole, Ordering::Relaxed);
                     this.link.fresh.store(true, Ordering::Relaxed);
                     return Poll::Ready(Ok(()));
                 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use bytes::Bytes;
+use bytes::{Buf as _, Bytes};
 
 use crate::http::AnswerMemory;
 
@@ -14,6 +14,8 @@ use super::wire::ProductFields;
 
 /// Ids of one page. More make the list quicker to gather and a change dearer.
 const IDS_PER_PAGE: i64 = 256;
+/// What stands before the name, with the longest id.
+const HEAD_BYTES: usize = 27;
 
 /// Products, each as the JSON that answers carry. A list is gathered from
 /// pages that stay rendered until one of their products changes.
@@ -59,26 +61,35 @@ impl Store {
         &self,
         product: &ProductFields,
     ) -> Result<Bytes, Full> {
-        let tail = tail(product);
+        // Everyone waits for this lock: nothing is done under it that can be
+        // done before.
+        let draft = draft(product);
         let mut state = self.write();
-        let id = state.next_id;
-        let record = self.record(id, &tail);
-        let new_page = !state.pages.contains_key(&page_of(id));
-        let added = cost(&record) + if new_page { PAGE_BYTES } else { 0 };
-        let used = state.used + added;
-        if used > self.capacity {
+        let State { pages, next_id, used } = &mut *state;
+        let id = *next_id;
+        let record = self.record(id, draft);
+        // No page is behind that of the next id.
+        let last = pages.last_entry();
+        let last = last.filter(|last| *last.key() == page_of(id));
+        let new_page = if last.is_none() { PAGE_BYTES } else { 0 };
+        let used_then = *used + cost(&record) + new_page;
+        if used_then > self.capacity {
             return Err(Full);
         }
-        state.used = used;
-        state.next_id += 1;
-        let page = state.pages.entry(page_of(id)).or_default();
+        *used = used_then;
+        *next_id += 1;
+        let page = match last {
+            Some(last) => last.into_mut(),
+            None => pages.entry(page_of(id)).or_default(),
+        };
         page.put(id, record.clone());
-        Ok(json_of(&record))
+        drop(state);
+        Ok(json_of(record))
     }
 
     /// The JSON of a product.
     pub(super) fn get(&self, id: i64) -> Option<Bytes> {
-        self.read().get(id).map(json_of)
+        self.read().get(id).cloned().map(json_of)
     }
 
     /// Replaces all but the id of a product and gives its JSON.
@@ -87,7 +98,7 @@ impl Store {
         id: i64,
         product: &ProductFields,
     ) -> Result<Bytes, ReplaceError> {
-        let record = self.record(id, &tail(product));
+        let record = self.record(id, draft(product));
         let mut state = self.write();
         let old = state.get(id).map(cost).ok_or(ReplaceError::NotFound)?;
         let used = state.used - old + cost(&record);
@@ -99,7 +110,7 @@ impl Store {
         if let Some(page) = state.pages.get_mut(&page_of(id)) {
             page.put(id, record.clone());
         }
-        Ok(json_of(&record))
+        Ok(json_of(record))
     }
 
     /// Removes a product. `false` where there is none.
@@ -130,7 +141,7 @@ impl Store {
             }
         }
         if let Some(first) = pieces.get_mut(1) {
-            *first = json_of(first);
+            first.advance(1);
         }
         pieces.push(Bytes::from_static(b"]"));
         pieces
@@ -149,17 +160,22 @@ impl Store {
     }
 
     /// A product as pages keep it: behind a comma.
-    fn record(&self, id: i64, tail: &[u8]) -> Bytes {
-        // Room for the longest id.
-        let mut record = Vec::with_capacity(tail.len() + 27);
-        // Writing to a Vec cannot fail.
-        let _ = write!(record, ",{{\"id\":{id}");
-        record.extend_from_slice(tail);
-        if record.len() < LARGE {
+    fn record(&self, id: i64, mut draft: Vec<u8>) -> Bytes {
+        let mut head = [0; HEAD_BYTES];
+        let mut free = &mut head[..];
+        // It fits, however long the id is.
+        let _ = write!(free, ",{{\"id\":{id}");
+        let unused = free.len();
+        let head = &head[..HEAD_BYTES - unused];
+        draft[unused..HEAD_BYTES].copy_from_slice(head);
+        let mut record = if draft.len() - unused < LARGE {
             // Lists have a copy, and that counts.
-            return record.into();
-        }
-        self.memory.count(record)
+            draft.into()
+        } else {
+            self.memory.count(draft)
+        };
+        record.advance(unused);
+        record
     }
 
     // A panic under the lock would be a bug that leaves the maps whole.
@@ -182,22 +198,31 @@ fn page_of(id: i64) -> i64 {
     id.div_euclid(IDS_PER_PAGE)
 }
 
-/// A product's JSON after its id, made outside of the lock.
-fn tail(product: &ProductFields) -> Vec<u8> {
-    // Room for most, without growing.
-    let mut tail = Vec::with_capacity(product.name.len() + 48);
-    tail.extend_from_slice(b",\"name\":");
+/// A product's JSON after its id, behind room for what comes before it.
+fn draft(product: &ProductFields) -> Vec<u8> {
+    const NAME: &[u8] = b",\"name\":";
+    const PRICE: &[u8] = b",\"price\":";
+    let price = price::text(product.price);
+    // Exact where nothing of the name is escaped.
+    let quoted = product.name.len() + 2;
+    let length = [HEAD_BYTES, NAME.len(), quoted, PRICE.len(), price.len(), 1];
+    let mut draft = Vec::with_capacity(length.iter().sum());
+    draft.resize(HEAD_BYTES, 0);
+    draft.extend_from_slice(NAME);
     // Writing to a Vec cannot fail.
-    let _ = serde_json::to_writer(&mut tail, &product.name);
-    tail.extend_from_slice(b",\"price\":");
-    price::write(product.price, &mut tail);
-    tail.push(b'}');
-    tail
+    let _ = serde_json::to_writer(&mut draft, &product.name);
+    draft.extend_from_slice(PRICE);
+    draft.extend_from_slice(price.as_bytes());
+    draft.push(b'}');
+    // Its memory is counted by its length.
+    draft.shrink_to_fit();
+    draft
 }
 
 /// A record, or records in a row, without the comma in front.
-fn json_of(record: &Bytes) -> Bytes {
-    record.slice(1..)
+fn json_of(mut record: Bytes) -> Bytes {
+    record.advance(1);
+    record
 }
 
 #[cfg(test)]
