@@ -6,7 +6,10 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread;
 use std::time::Duration;
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::load::Load;
 use crate::row::{Bound, Row, Series, Unit};
@@ -14,8 +17,8 @@ use crate::server::Server;
 use crate::{bare_hyper, cpu};
 
 /// How often each server is measured, and for how long.
-const ROUNDS: usize = 7;
-const TIME: Duration = Duration::from_millis(500);
+const ROUNDS: usize = 21;
+const TIME: Duration = Duration::from_millis(200);
 /// Products in the list.
 const PRODUCTS: usize = 1_000;
 
@@ -30,6 +33,32 @@ struct Asked {
 struct Program(Child);
 
 pub(crate) fn measure() -> Vec<Row> {
+    // The processors are chosen for a thread, and for what it starts.
+    let measured = thread::spawn(|| {
+        let all = sched_getaffinity(None).unwrap();
+        let chosen = |cpu: &usize| all.is_set(*cpu);
+        let mut cpus: Vec<_> = (0..CpuSet::MAX_CPU).filter(chosen).collect();
+        let client = cpus.pop().filter(|_| !cpus.is_empty());
+        stay_on(&cpus);
+        measure_from(client)
+    });
+    measured.join().unwrap()
+}
+
+/// Keeps this thread, and what it starts from now on, on these processors;
+/// anywhere where there are none.
+fn stay_on(cpus: &[usize]) {
+    if cpus.is_empty() {
+        return;
+    }
+    let mut set = CpuSet::new();
+    cpus.iter().for_each(|cpu| set.set(*cpu));
+    sched_setaffinity(None, &set).unwrap();
+}
+
+/// The client has a processor of its own, where there are several: else it and
+/// the servers take turns as chance has it.
+fn measure_from(client: Option<usize>) -> Vec<Row> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -53,6 +82,7 @@ pub(crate) fn measure() -> Vec<Row> {
     let mut bare = Command::new(itself);
     bare.arg("--bare-hyper").arg(folder.path());
     let bare = Program::start(&mut bare);
+    stay_on(client.as_slice());
     let mut rows = Vec::new();
     for (_, load, name, of_go) in &loads {
         let mut figures = [const { Vec::new() }; 3];
