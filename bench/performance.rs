@@ -98,6 +98,9 @@ struct Settings {
     /// The series of a box that is not ready, as JSON.
     #[arg(long, hide = true)]
     cold_box: Option<String>,
+    /// Draws the plot of the figures that docs/ has, and measures nothing.
+    #[arg(long)]
+    draw: bool,
     /// Given by cargo.
     #[arg(long, hide = true)]
     bench: bool,
@@ -114,6 +117,10 @@ fn main() -> ExitCode {
     }
     if let [address, admin] = settings.server[..] {
         measure_server(&settings, Asked { address, admin });
+        return ExitCode::SUCCESS;
+    }
+    if settings.draw {
+        report::draw(&report::read());
         return ExitCode::SUCCESS;
     }
     let origin = figures::origin();

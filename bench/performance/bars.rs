@@ -16,9 +16,10 @@ const BOTTOM: i32 = 44;
 const LEFT: i32 = 300;
 const RIGHT: i32 = 660;
 /// Shares from the left to the right, by their logarithm.
-const LEAST: f64 = 0.02;
+const LEAST: f64 = 0.002;
 const MOST: f64 = 2.0;
-const MARKS: [f64; 7] = [0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0];
+const MARKS: [f64; 10] =
+    [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0];
 
 /// One bar.
 struct Bar<'a> {

@@ -7,6 +7,9 @@ use serde_json::json;
 use crate::row::{Bound, Row, Series, Verdict};
 use crate::{bars, figures};
 
+/// The file of the figures in docs/.
+const FIGURES: &str = "performance.json";
+
 /// Prints a row as soon as it is there.
 pub(crate) fn print(row: &Row) {
     let unit = row.unit.name();
@@ -36,10 +39,23 @@ pub(crate) fn write(origin: &str, rows: &[Row]) {
     let all: Vec<_> = rows.iter().map(with_verdict).collect();
     let result = json!({ "origin": origin, "rows": all });
     let text = format!("{result:#}\n");
-    fs::write(folder.join("performance.json"), text).unwrap();
+    fs::write(folder.join(FIGURES), text).unwrap();
     figures::replace(&folder.join("performance.md"), &table(origin, rows))
         .unwrap();
-    bars::write(&folder.join("performance.svg"), rows).unwrap();
+    draw(rows);
+}
+
+/// The rows that were written last.
+pub(crate) fn read() -> Vec<Row> {
+    let text = fs::read_to_string(figures::documents().join(FIGURES)).unwrap();
+    let mut result: serde_json::Value = serde_json::from_str(&text).unwrap();
+    serde_json::from_value(result["rows"].take()).unwrap()
+}
+
+/// Writes the plot to docs/.
+pub(crate) fn draw(rows: &[Row]) {
+    let path = figures::documents().join("performance.svg");
+    bars::write(&path, rows).unwrap();
 }
 
 fn table(origin: &str, rows: &[Row]) -> String {
