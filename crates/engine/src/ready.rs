@@ -342,3 +342,7 @@ impl Shelf {
         self.demand.at(now) / has.map_or(f64::MAX, f64::from)
     }
 }
+
+#[cfg(test)]
+#[path = "ready/tests.rs"]
+mod tests;
