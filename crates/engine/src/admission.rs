@@ -182,9 +182,9 @@ impl Admission {
 }
 
 impl Slot {
-    /// Whether somebody waits who could have any slot.
-    pub(crate) fn is_contended(&self) -> bool {
-        self.shared.lock().queue.is_wanted()
+    /// What handed it out.
+    pub(crate) fn admission(&self) -> Admission {
+        Admission { shared: Arc::clone(&self.shared) }
     }
 }
 

@@ -203,7 +203,9 @@ impl Drop for Occupied<'_> {
                 // that asks again at once need not wait for them; where others
                 // wait, the next run would be slower for them.
                 let is_dead = sandbox.kill().await.is_ok();
-                slot.take_if(|slot| is_dead && !slot.is_contended());
+                slot.take_if(|slot| {
+                    is_dead && !slot.admission().is_contended()
+                });
                 sandbox.destroy().await;
                 drop((slot, over));
             });
