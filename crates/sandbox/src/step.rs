@@ -20,7 +20,7 @@ use crate::launchers::Launchers;
 use crate::live::Remains;
 use crate::protocol::{Command, Ended, Program, Reply, Request, Run};
 use crate::streams::{self, Near};
-use crate::{Inputs, Outcome, StepSpec, Stop, sys};
+use crate::{Artifact, Inputs, Outcome, StepSpec, Stop, sys};
 
 /// CPU time that a launcher may use before its submission comes, beyond that
 /// of the program. Only for the rlimit behind the group's accounting, which
@@ -77,7 +77,7 @@ pub(crate) async fn run(
     let group = &remains.group;
     let before = group.cpu_time();
     let (over, overflow) = watch::channel(false);
-    let streams = near.carry(spec, over);
+    let (tell_dead, dead) = watch::channel(false);
     let ended = async {
         send(control, &request, far.as_ref()).await?;
         // Not before: init is under way meanwhile.
@@ -86,53 +86,40 @@ pub(crate) async fn run(
         drop(far);
         hear_the_end(control, spec).await
     };
-    let started = Instant::now();
-    let first = first_of(ended, group, before, spec, overflow.clone()).await;
-    let mut times = [Duration::ZERO, started.elapsed()];
-    let mut artifacts = None;
-    let cpu_time = || {
-        group.cpu_time().zip(before).map(|(now, then)| now.saturating_sub(then))
+    let verdict = async {
+        let started = Instant::now();
+        let limit = limit_reached(group, before, spec, overflow.clone());
+        let first = tokio::select! {
+            // In this order: a program that ended in time has ended, whatever
+            // else is true by now.
+            biased;
+            ended = ended => First::Ended(ended),
+            stop = limit => First::Limit(stop),
+        };
+        let wall_time = started.elapsed();
+        let verdict = judge(first, remains, spec, before, wall_time).await?;
+        // Every process that could write to them is killed.
+        tell_dead.send_replace(true);
+        Ok(verdict)
     };
-    let stop = match first {
-        First::Limit(stop) => {
-            remains.kill_and_wait().await?;
-            stop
-        }
-        First::Ended(Ok(mut ended)) => {
-            times = [ended.fill_micros, ended.wall_micros]
-                .map(Duration::from_micros);
-            artifacts = ended.artifacts.take();
-            if !ended.others_wait {
-                launchers.forget();
-            }
-            // Where nothing accounts for it, SIGXCPU is taken at its word.
-            let spent = cpu_time().is_none_or(|used| used >= spec.cpu_time);
-            stop_of(&ended, group.killed_for_memory(), spent)
-        }
-        // The kernel may have chosen init, which writes what came with the
-        // command, or the whole group.
-        First::Ended(Err(_)) if group.killed_for_memory() => {
-            remains.kill_and_wait().await?;
-            Stop::Memory
-        }
-        First::Ended(Err(error)) => {
-            remains.kill();
-            return Err(error);
-        }
-    };
-    // Every process that could write to them is killed.
-    let (stdout, stderr) = streams.finish().await?;
+    // In this task: one of its own would have another thread woken for it.
+    let carried = near.carry(spec, over, dead);
+    let (verdict, (stdout, stderr)) = tokio::try_join!(verdict, carried)?;
+    if !verdict.others_wait {
+        launchers.forget();
+    }
+    let Verdict { stop, fill_time, wall_time, cpu_time, artifacts, .. } =
+        verdict;
     let is_over = *overflow.borrow();
     let has_ended = matches!(stop, Stop::Exited(_) | Stop::Signaled(_));
     let stop = if has_ended && is_over { Stop::Output } else { stop };
-    let [fill_time, wall_time] = times;
     Ok(Outcome {
         stop,
         stdout,
         stderr,
         fill_time,
         wall_time,
-        cpu_time: cpu_time(),
+        cpu_time,
         artifacts,
     })
 }
@@ -143,25 +130,76 @@ enum First {
     Limit(Stop),
 }
 
-async fn first_of(
-    ended: impl Future<Output = Result<Ended>>,
+/// Resolves with the first limit that is reached.
+async fn limit_reached(
     group: &Group,
     before: Option<Duration>,
     spec: &StepSpec,
     overflow: watch::Receiver<bool>,
-) -> First {
+) -> Stop {
     tokio::select! {
-        // In this order: a program that ended in time has ended, whatever
-        // else is true by now.
         biased;
-        ended = ended => First::Ended(ended),
-        () = out_of_memory(group) => First::Limit(Stop::Memory),
-        () = overflowed(overflow) => First::Limit(Stop::Output),
-        () = cpu_time_spent(group, before, spec.cpu_time) => {
-            First::Limit(Stop::CpuTime)
-        }
-        () = sleep(spec.wall_time) => First::Limit(Stop::WallTime),
+        () = out_of_memory(group) => Stop::Memory,
+        () = overflowed(overflow) => Stop::Output,
+        () = cpu_time_spent(group, before, spec.cpu_time) => Stop::CpuTime,
+        () = sleep(spec.wall_time) => Stop::WallTime,
     }
+}
+
+/// What is known of a command that is over: no process of it is left.
+struct Verdict {
+    stop: Stop,
+    fill_time: Duration,
+    wall_time: Duration,
+    cpu_time: Option<Duration>,
+    artifacts: Option<Vec<Artifact>>,
+    /// Whether the launchers that were prepared for later still wait.
+    others_wait: bool,
+}
+
+async fn judge(
+    first: First,
+    remains: &Remains,
+    spec: &StepSpec,
+    before: Option<Duration>,
+    wall_time: Duration,
+) -> Result<Verdict> {
+    let group = &remains.group;
+    let cpu_time = || {
+        group.cpu_time().zip(before).map(|(now, then)| now.saturating_sub(then))
+    };
+    let stop = match first {
+        First::Ended(Ok(ended)) => {
+            let cpu_time = cpu_time();
+            // Where nothing accounts for it, SIGXCPU is taken at its word.
+            let spent = cpu_time.is_none_or(|used| used >= spec.cpu_time);
+            return Ok(Verdict {
+                stop: stop_of(&ended, group.killed_for_memory(), spent),
+                fill_time: Duration::from_micros(ended.fill_micros),
+                wall_time: Duration::from_micros(ended.wall_micros),
+                cpu_time,
+                artifacts: ended.artifacts,
+                others_wait: ended.others_wait,
+            });
+        }
+        // The kernel may have chosen init, which writes what came with the
+        // command, or the whole group.
+        First::Ended(Err(_)) if group.killed_for_memory() => Stop::Memory,
+        First::Ended(Err(error)) => {
+            remains.kill();
+            return Err(error);
+        }
+        First::Limit(stop) => stop,
+    };
+    remains.kill_and_wait().await?;
+    Ok(Verdict {
+        stop,
+        fill_time: Duration::ZERO,
+        wall_time,
+        cpu_time: cpu_time(),
+        artifacts: None,
+        others_wait: false,
+    })
 }
 
 fn stop_of(

@@ -1,12 +1,10 @@
-//! The three streams of a command: pipes, and the tasks that carry them.
+//! The three streams of a command: pipes, and what carries them.
 
-use std::io;
 use std::os::fd::OwnedFd;
 
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 
 use crate::StepSpec;
 use crate::error::{During, Result};
@@ -30,59 +28,36 @@ pub(crate) fn pipes() -> Result<(Near, [OwnedFd; 3])> {
 }
 
 impl Near {
-    /// Feeds stdin and captures the others, up to the caps of `spec`; `over`
-    /// is told when one is passed.
-    pub(crate) fn carry(
+    /// Feeds stdin and captures the others up to the caps of `spec`, until
+    /// they end or every process that could write is `dead`: what was written.
+    /// `over` is told when a cap is passed.
+    pub(crate) async fn carry(
         self,
         spec: &StepSpec,
         over: watch::Sender<bool>,
-    ) -> Streams {
-        let (tell_dead, dead) = watch::channel(false);
-        let cap = spec.output_bytes;
-        let keep = |stream, over| {
-            tokio::spawn(capture(stream, cap, over, dead.clone()))
-        };
-        Streams {
-            stdin: tokio::spawn(feed(self.stdin, spec.stdin.clone())),
-            stdout: keep(self.stdout, over.clone()),
-            stderr: keep(self.stderr, over),
-            dead: tell_dead,
-        }
-    }
-}
-
-/// The tasks that carry a command's streams.
-pub(crate) struct Streams {
-    stdin: JoinHandle<()>,
-    stdout: JoinHandle<io::Result<Vec<u8>>>,
-    stderr: JoinHandle<io::Result<Vec<u8>>>,
-    /// Tells the two above that nobody is left who could write.
-    dead: watch::Sender<bool>,
-}
-
-impl Streams {
-    /// What was written. To be called when every process of the command is
-    /// killed.
-    pub(crate) async fn finish(mut self) -> Result<(Vec<u8>, Vec<u8>)> {
+        dead: watch::Receiver<bool>,
+    ) -> Result<(Vec<u8>, Vec<u8>)> {
         let step = "collect the output";
-        self.dead.send_replace(true);
-        let stdout = (&mut self.stdout).await.during(step)?.during(step)?;
-        let stderr = (&mut self.stderr).await.during(step)?.during(step)?;
-        Ok((stdout, stderr))
-    }
-}
-
-/// A command whose future was dropped: nobody reads its streams any more.
-impl Drop for Streams {
-    fn drop(&mut self) {
-        self.stdin.abort();
-        self.stdout.abort();
-        self.stderr.abort();
+        let cap = spec.output_bytes;
+        let keep = |stream, over| capture(stream, cap, over, dead.clone());
+        let (stdout, stderr, ()) = tokio::join!(
+            keep(self.stdout, over.clone()),
+            keep(self.stderr, over),
+            feed(self.stdin, &spec.stdin, dead.clone()),
+        );
+        Ok((stdout.during(step)?, stderr.during(step)?))
     }
 }
 
 /// Writes all of stdin and closes it. A program that does not read it, or has
 /// ended, is no failure.
-async fn feed(mut stdin: pipe::Sender, bytes: Vec<u8>) {
-    let _ = stdin.write_all(&bytes).await;
+async fn feed(
+    mut stdin: pipe::Sender,
+    bytes: &[u8],
+    mut dead: watch::Receiver<bool>,
+) {
+    tokio::select! {
+        _ = stdin.write_all(bytes) => {}
+        _ = dead.wait_for(|&dead| dead) => {}
+    }
 }

@@ -223,6 +223,21 @@ impl<'a> Programs<'a> {
     }
 }
 
+/// Whether any process of the box is left. Each is a descendant of pid 1: one
+/// that loses its parent becomes pid 1's child.
+pub(super) fn are_left() -> Result<bool> {
+    loop {
+        match sys::wait_any(false) {
+            Ok(Some(_)) => {}
+            Ok(None) => return Ok(true),
+            Err(error) if is_childless(&error) => return Ok(false),
+            Err(error) => {
+                return Err(SandboxError::new("look who is left", error));
+            }
+        }
+    }
+}
+
 impl Forked {
     /// An error where it could not become its program. To be called when it
     /// has ended.

@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use super::files::as_program;
 use super::mounts::{self, Tree};
-use super::programs::{Programs, Waiting, leave_nothing};
+use super::programs::{Programs, Waiting, are_left, leave_nothing};
 use super::{artifacts, files, report};
 use crate::error::{During, Result, SandboxError};
 use crate::protocol::{self, Ended, Program, Reply, Request, Run, Setup};
@@ -135,7 +135,7 @@ impl Served<'_> {
         let wall_time = started.elapsed();
         if artifacts_writable || !self.waiting.is_empty() {
             self.leave_nothing()?;
-        } else {
+        } else if are_left()? {
             // From here on nothing of it does anything. The answer need not
             // wait for the kernel to take its memory back, which is 10 ms
             // for a database.

@@ -124,8 +124,12 @@ impl<R: Runner> Compile<R> {
         }
         let Finished { language, outcome } = finished?;
         self.metrics.outcome(&language, &outcome);
-        log::run(id, client, &language, &outcome);
-        Ok(answer::of(&outcome, &self.memory))
+        let answer = answer::of(&outcome, &self.memory);
+        // The client need not wait for its line.
+        tokio::spawn(async move {
+            log::run(id, client, &language, &outcome);
+        });
+        Ok(answer)
     }
 
     fn give_up(
