@@ -142,7 +142,7 @@ async fn respond<R: Routes>(
     memory: BodyMemory,
     request: Request<Incoming>,
 ) -> Result<Response<Encoded>, ClientGone> {
-    link.begin_request().await;
+    let is_whole = link.begin_request().await;
     let (head, incoming) = request.into_parts();
     let path = decoded_path(head.uri.path());
     let limit = routes.body_limit(&path);
@@ -150,7 +150,7 @@ async fn respond<R: Routes>(
     let in_chunks = !incoming.is_end_stream()
         && head.headers.contains_key(TRANSFER_ENCODING);
     let mut body = RequestBody::new(incoming, memory, &head.headers, limit);
-    if link.has_body() {
+    if is_whole {
         body.expect_at_once();
     }
     let exchange =

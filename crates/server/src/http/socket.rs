@@ -117,18 +117,14 @@ impl Link {
         }
     }
 
-    /// A request has come.
-    pub(crate) async fn begin_request(&self) {
+    /// A request has come. Says whether all of its body has.
+    pub(crate) async fn begin_request(&self) -> bool {
         self.busy.store(true, Ordering::Relaxed);
         self.patience.pause();
         // Of requests that come together, others have their turn after each.
         if !self.fresh.swap(false, Ordering::Relaxed) {
             yield_now().await;
         }
-    }
-
-    /// Whether all of the body of the request that has just come is there.
-    pub(crate) fn has_body(&self) -> bool {
         self.whole.load(Ordering::Relaxed)
     }
 
@@ -324,8 +320,8 @@ impl AsyncRead for Socket {
                     let received = &mut buffer.filled_mut()[before..];
                     this.turn += received.len();
                     this.heads.read(received);
-                    let whole = this.heads.are_bodies_whole();
-                    this.link.whole.store(whole, Ordering::Relaxed);
+                    let are_whole = this.heads.are_bodies_whole();
+                    this.link.whole.store(are_whole, Ordering::Relaxed);
                     this.link.fresh.store(true, Ordering::Relaxed);
                     return Poll::Ready(Ok(()));
                 }
