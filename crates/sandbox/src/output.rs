@@ -27,15 +27,16 @@ const MOMENT: Duration = Duration::from_millis(1);
 pub(crate) fn outgoing() -> Result<(pipe::Receiver, OwnedFd)> {
     let (near, far) = pipe_with(PipeFlags::CLOEXEC).during("make pipe")?;
     prepare(&near)?;
-    let near = pipe::Receiver::from_owned_fd(near).during("make pipe")?;
+    let near =
+        pipe::Receiver::from_owned_fd_unchecked(near).during("make pipe")?;
     Ok((near, far))
 }
 
-/// A pipe whose far end goes to a program: what it reads.
-pub(crate) fn incoming() -> Result<(pipe::Sender, OwnedFd)> {
+/// A pipe whose far end goes to a program: what it reads. Most programs get
+/// nothing: the runtime need not watch it.
+pub(crate) fn incoming() -> Result<(OwnedFd, OwnedFd)> {
     let (far, near) = pipe_with(PipeFlags::CLOEXEC).during("make pipe")?;
     prepare(&near)?;
-    let near = pipe::Sender::from_owned_fd(near).during("make pipe")?;
     Ok((near, far))
 }
 

@@ -1,5 +1,6 @@
 //! The three streams of a command: pipes, and what carries them.
 
+use std::io;
 use std::os::fd::OwnedFd;
 
 use tokio::io::AsyncWriteExt;
@@ -13,7 +14,7 @@ use crate::output::{capture, incoming, outgoing};
 /// The server's ends of a command's streams.
 #[derive(Debug)]
 pub(crate) struct Near {
-    stdin: pipe::Sender,
+    stdin: OwnedFd,
     stdout: pipe::Receiver,
     stderr: pipe::Receiver,
 }
@@ -40,11 +41,12 @@ impl Near {
         let step = "collect the output";
         let cap = spec.output_bytes;
         let keep = |stream, over| capture(stream, cap, over, dead.clone());
-        let (stdout, stderr, ()) = tokio::join!(
+        let (stdout, stderr, fed) = tokio::join!(
             keep(self.stdout, over.clone()),
             keep(self.stderr, over),
             feed(self.stdin, &spec.stdin, dead.clone()),
         );
+        fed.during("feed stdin")?;
         Ok((stdout.during(step)?, stderr.during(step)?))
     }
 }
@@ -52,12 +54,17 @@ impl Near {
 /// Writes all of stdin and closes it. A program that does not read it, or has
 /// ended, is no failure.
 async fn feed(
-    mut stdin: pipe::Sender,
+    stdin: OwnedFd,
     bytes: &[u8],
     mut dead: watch::Receiver<bool>,
-) {
+) -> io::Result<()> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let mut stdin = pipe::Sender::from_owned_fd_unchecked(stdin)?;
     tokio::select! {
         _ = stdin.write_all(bytes) => {}
         _ = dead.wait_for(|&dead| dead) => {}
     }
+    Ok(())
 }
