@@ -20,6 +20,7 @@ use crate::identity::Identity;
 use crate::launchers::Launchers;
 use crate::protocol::{Reply, Request, Setup, UserNamespace};
 use crate::spawner::Asked;
+use crate::streams::Pipes;
 use crate::{BoxSpec, Inputs, Outcome, StepSpec, step, sys};
 
 /// When to try again to clear a box away, as when no descriptor was free.
@@ -32,6 +33,7 @@ pub struct Sandbox {
     /// `None` once it is being cleared away.
     live: Option<Live>,
     launchers: Launchers,
+    pipes: Pipes,
     processes: u32,
 }
 
@@ -82,6 +84,7 @@ impl Sandbox {
         // Not before: at the least share it would hold the kernel's locks of
         // namespaces and mounts, which others wait for, for long.
         made.live()?.remains.group.step_back()?;
+        made.pipes.make_ahead()?;
         Ok(made)
     }
 
@@ -94,8 +97,9 @@ impl Sandbox {
     /// When the launcher could not be started, or ended.
     pub async fn prepare(&mut self, spec: StepSpec) -> Result<()> {
         let processes = self.processes;
+        let pipes = self.pipes.take()?;
         let control = &mut self.live()?.control;
-        let near = step::prepare(control, &spec, processes).await?;
+        let near = step::prepare(control, &spec, processes, pipes).await?;
         self.launchers.add(spec, near);
         Ok(())
     }
@@ -149,10 +153,10 @@ impl Sandbox {
         inputs: Inputs<'_>,
     ) -> Result<Outcome> {
         let processes = self.processes;
-        let Self { live, launchers, .. } = self;
+        let Self { live, launchers, pipes, .. } = self;
         let Live { control, remains } =
             live.as_mut().ok_or_else(|| unexpected("a live box"))?;
-        let asked = step::to_run(spec, inputs, processes, launchers)?;
+        let asked = step::to_run(spec, inputs, processes, launchers, pipes)?;
         step::run(control, remains, spec, asked, launchers).await
     }
 
@@ -202,6 +206,7 @@ async fn start(host: &Host, spec: &BoxSpec, slot: Slot) -> Result<Sandbox> {
             Ok(Sandbox {
                 live: Some(Live { control, remains }),
                 launchers: Launchers::default(),
+                pipes: Pipes::default(),
                 processes: spec.processes,
             })
         }

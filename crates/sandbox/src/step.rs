@@ -19,7 +19,7 @@ use crate::error::{Result, SandboxError};
 use crate::launchers::Launchers;
 use crate::live::Remains;
 use crate::protocol::{Command, Ended, Program, Reply, Request, Run};
-use crate::streams::{self, Near};
+use crate::streams::{Far, Near, Pipes};
 use crate::{Artifact, Inputs, Outcome, StepSpec, Stop, sys};
 
 /// CPU time that a launcher may use before its submission comes, beyond that
@@ -32,7 +32,7 @@ const NONE: Duration = Duration::ZERO;
 pub(crate) struct Asked<'a> {
     request: Request<'a>,
     near: Near,
-    far: Option<[OwnedFd; 3]>,
+    far: Option<Far>,
 }
 
 /// To run the command of `spec`, or to go on with its launcher where that
@@ -42,12 +42,13 @@ pub(crate) fn to_run<'a>(
     inputs: Inputs<'a>,
     processes: u32,
     launchers: &mut Launchers,
+    pipes: &mut Pipes,
 ) -> Result<Asked<'a>> {
     let (give_up, prepared) = launchers.take(spec);
     let (near, far, program) = match prepared {
         Some(near) => (near, None, Program::Prepared),
         None => {
-            let (near, far) = streams::pipes()?;
+            let (near, far) = pipes.take()?;
             let command = command(spec, processes);
             (near, Some(far), Program::New(command))
         }
@@ -225,8 +226,8 @@ pub(crate) async fn prepare(
     control: &mut Control,
     spec: &StepSpec,
     processes: u32,
+    (near, far): (Near, Far),
 ) -> Result<Near> {
-    let (near, far) = streams::pipes()?;
     let request = Request::Prepare(command(spec, processes));
     send(control, &request, Some(&far)).await?;
     match control.receive().await? {
@@ -238,7 +239,7 @@ pub(crate) async fn prepare(
 async fn send(
     control: &mut Control,
     request: &Request<'_>,
-    far: Option<&[OwnedFd; 3]>,
+    far: Option<&Far>,
 ) -> Result<()> {
     let far: Vec<_> = far.into_iter().flatten().map(AsFd::as_fd).collect();
     control.send(request, &far).await

@@ -19,8 +19,29 @@ pub(crate) struct Near {
     stderr: pipe::Receiver,
 }
 
-/// New streams: the server's ends, and the command's in the usual order.
-pub(crate) fn pipes() -> Result<(Near, [OwnedFd; 3])> {
+/// The program's ends of a command's streams, in the usual order.
+pub(crate) type Far = [OwnedFd; 3];
+
+/// Where the streams of a box's commands come from.
+#[derive(Debug, Default)]
+pub(crate) struct Pipes {
+    /// Those of the next command.
+    ahead: Option<(Near, Far)>,
+}
+
+impl Pipes {
+    /// Makes the next ones while nobody waits for them.
+    pub(crate) fn make_ahead(&mut self) -> Result<()> {
+        self.ahead = Some(pipes()?);
+        Ok(())
+    }
+
+    pub(crate) fn take(&mut self) -> Result<(Near, Far)> {
+        self.ahead.take().map_or_else(pipes, Ok)
+    }
+}
+
+fn pipes() -> Result<(Near, Far)> {
     let (stdin, far_stdin) = incoming()?;
     let (stdout, far_stdout) = outgoing()?;
     let (stderr, far_stderr) = outgoing()?;

@@ -61,7 +61,8 @@ pub(crate) fn wait_for(pid: pid_t) -> io::Result<ExitStatus> {
 
 fn wait(pid: pid_t, block: bool) -> io::Result<Option<Reaped>> {
     let mut status: c_int = 0;
-    let flags = if block { 0 } else { libc::WNOHANG };
+    // Also those that end with another signal than SIGCHLD (clone(2)).
+    let flags = libc::__WALL | if block { 0 } else { libc::WNOHANG };
     // SAFETY: the pointer is to a live, writable local.
     let pid = check(unsafe { libc::waitpid(pid, &raw mut status, flags) })?;
     if pid == 0 {
