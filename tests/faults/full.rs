@@ -14,6 +14,7 @@ use crate::servers::{
 pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("full/temporary-folders", temporary_folders),
     ("full/run-folder", run_folder),
+    ("full/run-folder-of-its-own", run_folder_of_its_own),
     ("full/run-folder-without-inodes", run_folder_without_inodes),
     ("full/log", log),
 ];
@@ -68,8 +69,7 @@ fn run_folder() -> Completion {
     if let Some(not_seen) = crate::needs_root() {
         return not_seen;
     }
-    // In this folder servers see each other, and share out their numbers and
-    // groups: one that has a folder of its own needs groups of its own.
+    // Not the groups of servers that other tests start.
     let group = Group::of(&["memory", "pids", "cpu", "cpuacct"]);
     let cgroup = format!("--cgroup={}", group.name());
     let server =
@@ -79,6 +79,33 @@ fn run_folder() -> Completion {
     let told = "No space left on device";
     assert!(server.begun.contains(told), "{}", server.begun);
     drop(server);
+    Completion::Completed
+}
+
+/// Servers that share the control groups, but not this folder, take groups of
+/// different names all the same.
+fn run_folder_of_its_own() -> Completion {
+    if let Some(not_seen) = crate::needs_root() {
+        return not_seen;
+    }
+    // Not the groups of servers that other tests start.
+    let group = Group::of(&["memory", "pids", "cpu", "cpuacct"]);
+    let cgroup = format!("--cgroup={}", group.name());
+    let start =
+        || start_with_full("/run/sandpiper", "true", "size=1m", &[&cgroup]);
+    let first = start();
+    first.wait_until_ready();
+    let (file, request) = sleeper("first");
+    let run = send(&first, &request, 1);
+    eventually("the program runs", || process(&first, &file).is_some());
+    let second = start();
+    second.wait_until_ready();
+    assert_serves(&second);
+    assert!(process(&first, &file).is_some(), "the first server's run ended");
+    assert_serves(&first);
+    drop((run, first));
+    assert_serves(&second);
+    drop(second);
     Completion::Completed
 }
 

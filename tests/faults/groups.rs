@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::servers::eventually;
 
@@ -16,8 +17,9 @@ impl Group {
     /// A group of the host's in which these controllers limit all together.
     pub(crate) fn of(controllers: &[&str]) -> Self {
         let mount = Path::new("/sys/fs/cgroup");
-        let number = std::process::id();
-        let name = format!("faults-of-{}-{number}", controllers.join("-"));
+        static GROUPS: AtomicU32 = AtomicU32::new(0);
+        let number = GROUPS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("faults-{}-{number}", std::process::id());
         let v1 =
             |controller| Some(mount.join(controller)).filter(|v1| v1.exists());
         let mut hierarchies: Vec<_> = controllers

@@ -11,7 +11,7 @@ mod group;
 mod top;
 mod v2;
 
-pub(crate) use folder::sweep;
+pub(crate) use folder::sweep_dead;
 pub(crate) use group::{Behind, Group, OutOfMemory};
 pub(crate) use top::Top;
 

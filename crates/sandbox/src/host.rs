@@ -13,7 +13,7 @@ use rustix::process::{Resource, Rlimit, Signal};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::cgroup::{Controllers, Top, sweep};
+use crate::cgroup::{Controllers, Top, sweep_dead};
 use crate::error::{During, Result, SandboxError};
 use crate::identity::{Identity, MOST_BOXES, ROOT_RANGE, Source};
 use crate::instance::Instance;
@@ -82,9 +82,9 @@ impl Host {
         // Requests and outputs are megabytes that come and go.
         sys::give_large_blocks_back();
         raise_open_files().during("raise the open files limit")?;
-        let mut instance = Instance::take(sweep)?;
-        let name = instance.group_name();
-        let top = Top::make(&name, settings.cgroup.as_deref())?;
+        let below = settings.cgroup.as_deref();
+        let make = |name: &str| Top::make(name, below);
+        let (mut instance, top) = Instance::take(sweep_dead, make)?;
         let boxes = (settings.boxes.max(1) + settings.ahead).min(MOST_BOXES);
         if let Err(error) = instance.record(&top.folders()) {
             // No reason not to serve, such as a full /run.

@@ -21,16 +21,25 @@ pub(crate) struct Instance {
     path: PathBuf,
     /// Locked; holds the folders of the server's control groups.
     lock: File,
+    /// The locks of the groups themselves.
+    _groups: Vec<File>,
 }
 
 impl Instance {
     /// Takes the lowest free number, by a lock in a folder that all servers
     /// of this user share: control groups and host ids follow from the number.
+    /// Then `make`s its groups, by name, which are locked as well: a server
+    /// in mounts of its own may share the groups and not the folder, and one
+    /// on a host without groups has the folder alone. `None` of `make` says
+    /// that another has them: the next number is tried.
     ///
     /// Also calls `sweep` with every control group of servers that are dead:
     /// whoever holds no lock is. Their locks are held meanwhile, so that none
     /// of them can come to life again.
-    pub(crate) fn take(sweep: impl Fn(&Path)) -> Result<Self> {
+    pub(crate) fn take<T>(
+        sweep: impl Fn(&Path),
+        make: impl Fn(&str) -> Result<Option<(T, Vec<File>)>>,
+    ) -> Result<(Self, T)> {
         let run_dir = open_run_dir()?;
         let mut taken = None;
         for number in 0..MOST {
@@ -40,12 +49,18 @@ impl Instance {
             if taken.is_some() && !path.exists() {
                 continue;
             }
-            let Some(mut lock) = try_lock(&path)? else { continue };
-            take_record(&mut lock)?.iter().for_each(|group| sweep(group));
-            if taken.is_none() {
-                taken = Some(Self { number, path, lock });
+            let lock = match lock_and_sweep(&path, &sweep) {
+                // Of another's, once there is one: the groups are made.
+                Err(_) if taken.is_some() => continue,
+                lock => lock?,
+            };
+            let Some(lock) = lock else { continue };
+            let made =
+                if taken.is_none() { make(&group_name(number))? } else { None };
+            if let Some((made, _groups)) = made {
+                taken = Some((Self { number, path, lock, _groups }, made));
             } else {
-                // Of a dead server, and swept: nothing is left to tell.
+                // Nobody's, and swept: nothing is left to tell.
                 let _ = fs::remove_file(&path);
             }
         }
@@ -70,12 +85,12 @@ impl Instance {
             let _ = fs::remove_file(&self.path);
         }
     }
+}
 
-    /// The name of this server's control groups.
-    pub(crate) fn group_name(&self) -> String {
-        let uid = rustix::process::geteuid().as_raw();
-        format!("sandpiper-{uid}-{}", self.number)
-    }
+/// The name of the control groups of the server with this number.
+fn group_name(number: u32) -> String {
+    let uid = rustix::process::geteuid().as_raw();
+    format!("sandpiper-{uid}-{number}")
 }
 
 const STEP: &str = "use the folder of locks";
@@ -94,6 +109,14 @@ fn open_run_dir() -> Result<PathBuf> {
         return Err(SandboxError::other(step, "it belongs to another user"));
     }
     Ok(run_dir)
+}
+
+/// The file, locked, and what it names swept; `None` while a live server holds
+/// it.
+fn lock_and_sweep(path: &Path, sweep: impl Fn(&Path)) -> Result<Option<File>> {
+    let Some(mut lock) = try_lock(path)? else { return Ok(None) };
+    take_record(&mut lock)?.iter().for_each(|group| sweep(group));
+    Ok(Some(lock))
 }
 
 /// The file, locked; `None` while a live server holds it.
@@ -116,8 +139,8 @@ fn try_lock(path: &Path) -> Result<Option<File>> {
     }
 }
 
-/// Whether the file is still the one of this name.
-fn is_at(file: &File, path: &Path) -> Result<bool> {
+/// Whether the file, or folder, is still the one of this name.
+pub(crate) fn is_at(file: &File, path: &Path) -> Result<bool> {
     let own = file.metadata().during(STEP)?;
     Ok(path.symlink_metadata().is_ok_and(|named| {
         (named.dev(), named.ino()) == (own.dev(), own.ino())
@@ -166,7 +189,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("instance-0.lock");
         let lock = try_lock(&path).unwrap().expect("it is free");
-        let instance = Instance { number: 0, path: path.clone(), lock };
+        let (number, _groups) = (0, Vec::new());
+        let instance = Instance { number, path: path.clone(), lock, _groups };
         assert!(try_lock(&path).unwrap().is_none(), "it is held");
         // A group is still there: the next start has to know of it.
         instance.release(&[folder.path().to_owned()]);

@@ -1,20 +1,66 @@
 //! The folders of control groups: made anew, written, and swept with all
 //! processes that are in them.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::error::{During, Result};
+use rustix::fs::{FlockOperation, flock};
+
+use crate::error::{During, Result, SandboxError};
+use crate::instance::is_at;
 use crate::sys;
 
+/// How often a group is made where others make and sweep it meanwhile.
+const TRIES: usize = 3;
+
 /// Sweeps what an earlier server left under the same name, then makes it anew.
-pub(super) fn make_anew(group: &Path) -> Result<()> {
-    sweep(group);
-    make(group)
+/// The group is this server's for as long as the lock that it gives is held;
+/// `None` where another has it.
+pub(super) fn claim(group: &Path) -> Result<Option<File>> {
+    let step = format!("make group {}", group.display());
+    for _ in 0..TRIES {
+        let made = fs::create_dir(group);
+        let is_there =
+            |error: &io::Error| error.kind() == io::ErrorKind::AlreadyExists;
+        let is_new = match made {
+            Err(error) if is_there(&error) => false,
+            made => made.map(|()| true).during(&step)?,
+        };
+        let lock = match lock(group) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            lock => lock.during(&step)?,
+        };
+        let Some(lock) = lock else { return Ok(None) };
+        if !is_at(&lock, group)? {
+            continue;
+        }
+        if is_new {
+            return Ok(Some(lock));
+        }
+        sweep(group);
+    }
+    Err(SandboxError::other(step, "it cannot be made anew"))
+}
+
+/// The lock of a group; `None` while a live server holds it.
+fn lock(group: &Path) -> io::Result<Option<File>> {
+    let folder = File::open(group)?;
+    match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(folder)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Sweeps a group, unless a live server has it.
+pub(crate) fn sweep_dead(group: &Path) {
+    if let Ok(Some(_held)) = lock(group) {
+        sweep(group);
+    }
 }
 
 pub(super) fn make(group: &Path) -> Result<()> {
@@ -37,7 +83,7 @@ pub(super) fn write(path: &Path, text: &str) -> Result<()> {
 
 /// Kills every process in and below a group and removes it, as far as that
 /// goes. A group that is not there is no failure.
-pub(crate) fn sweep(top: &Path) {
+pub(super) fn sweep(top: &Path) {
     // Ours alone: a link or a foreign folder of this name is left.
     let Ok(found) = fs::symlink_metadata(top) else { return };
     let me = rustix::process::geteuid();

@@ -1,10 +1,11 @@
 //! The groups above all boxes of one server: found, made, handed to the
 //! server's user, and removed.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::detect::{Hierarchy, hierarchies};
-use super::folder::{give, make_anew, sweep};
+use super::folder::{claim, give, sweep};
 use super::v2::V2;
 use super::{Controllers, Group};
 use crate::BoxSpec;
@@ -23,40 +24,51 @@ pub(crate) enum Top {
 
 impl Top {
     /// Finds where groups can be made and makes the top ones, named `name`.
-    /// What an earlier server of that name left is killed and removed first:
-    /// the caller holds the lock of the name.
+    /// What an earlier server of that name left is killed and removed first.
+    /// Gives the groups' locks as well, which keep others from doing that;
+    /// `None` where a live server has groups of this name.
     ///
     /// `below` is the operator's choice of group, a path below the mount of
     /// each hierarchy; without it the process's own group is used.
-    pub(crate) fn make(name: &str, below: Option<&Path>) -> Result<Self> {
+    pub(crate) fn make(
+        name: &str,
+        below: Option<&Path>,
+    ) -> Result<Option<(Self, Vec<File>)>> {
         let all = hierarchies()?;
         let (v2, v1): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|h| h.controllers.is_empty());
         let mut reasons = Vec::new();
         for hierarchy in &v2 {
             match V2::make(hierarchy, name, chosen(hierarchy, below)) {
-                Ok(made) => return Ok(Self::V2(made)),
+                Ok(Some((v2, lock))) => {
+                    return Ok(Some((Self::V2(v2), vec![lock])));
+                }
+                Ok(None) => return Ok(None),
                 Err(error) => reasons.push(error.to_string()),
             }
         }
-        let tops: Vec<_> = v1
-            .into_iter()
-            .filter_map(|hierarchy| {
-                let base = chosen(&hierarchy, below);
-                let top = base.unwrap_or(hierarchy.own).join(name);
-                match make_anew(&top) {
-                    Ok(()) => Some((hierarchy.controllers, top)),
-                    Err(error) => {
-                        reasons.push(error.to_string());
-                        None
-                    }
+        let (mut tops, mut locks) = (Vec::new(), Vec::new());
+        for hierarchy in v1 {
+            let base = chosen(&hierarchy, below);
+            let top = base.unwrap_or(hierarchy.own).join(name);
+            match claim(&top) {
+                Ok(Some(lock)) => {
+                    tops.push((hierarchy.controllers, top));
+                    locks.push(lock);
                 }
-            })
-            .collect();
-        if tops.is_empty() {
-            return Ok(Self::None(reasons.join("; ")));
+                Ok(None) => {
+                    Self::V1(tops).remove();
+                    return Ok(None);
+                }
+                Err(error) => reasons.push(error.to_string()),
+            }
         }
-        Ok(Self::V1(tops))
+        let made = if tops.is_empty() {
+            Self::None(reasons.join("; "))
+        } else {
+            Self::V1(tops)
+        };
+        Ok(Some((made, locks)))
     }
 
     /// What the groups can enforce.

@@ -1,11 +1,12 @@
 //! The version 2 groups above all boxes of one server: found a place, made,
 //! handed to the server's user, and removed.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::detect::Hierarchy;
-use super::folder::{give, make, make_anew, read, sweep, write};
+use super::folder::{claim, give, make, read, sweep, write};
 use super::group::Group;
 use crate::BoxSpec;
 use crate::error::{Result, SandboxError};
@@ -34,7 +35,7 @@ impl V2 {
         hierarchy: &Hierarchy,
         name: &str,
         base: Option<PathBuf>,
-    ) -> Result<Self> {
+    ) -> Result<Option<(Self, File)>> {
         let mut bases = vec![base.clone().unwrap_or(hierarchy.own.clone())];
         let is_root = rustix::process::geteuid().is_root();
         if base.is_none() && is_root && hierarchy.own != hierarchy.mount {
@@ -50,7 +51,11 @@ impl V2 {
         Err(SandboxError::other("version 2", reasons.join("; ")))
     }
 
-    fn make_in(base: PathBuf, name: &str, origin: &Path) -> Result<Self> {
+    fn make_in(
+        base: PathBuf,
+        name: &str,
+        origin: &Path,
+    ) -> Result<Option<(Self, File)>> {
         let offered = read(&base.join("cgroup.controllers"))?;
         let offered: Vec<_> = offered.split_ascii_whitespace().collect();
         if !offered.contains(&"memory") || !offered.contains(&"pids") {
@@ -66,7 +71,7 @@ impl V2 {
             .map(|&wanted| wanted.to_owned())
             .collect();
         let top = base.join(name);
-        make_anew(&top)?;
+        let Some(lock) = claim(&top)? else { return Ok(None) };
         let mut made = Self {
             base,
             top,
@@ -75,7 +80,7 @@ impl V2 {
             enabled_in_base: false,
         };
         match made.fill() {
-            Ok(()) => Ok(made),
+            Ok(()) => Ok(Some((made, lock))),
             Err(error) => {
                 made.remove();
                 Err(error)
