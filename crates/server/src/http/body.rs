@@ -70,13 +70,17 @@ impl Default for BodyMemory {
 }
 
 impl RequestBody {
+    /// `is_here`: all of it was read from the socket.
     pub(crate) fn new(
         incoming: Incoming,
         memory: BodyMemory,
         headers: &HeaderMap,
         limit: u64,
+        is_here: bool,
     ) -> Self {
-        let waits = !incoming.is_end_stream() && headers.contains_key(EXPECT);
+        let waits = !is_here
+            && !incoming.is_end_stream()
+            && headers.contains_key(EXPECT);
         Self {
             incoming,
             memory,
@@ -85,13 +89,8 @@ impl RequestBody {
             taken: 0,
             deadline: None,
             waits,
-            is_here: false,
+            is_here,
         }
-    }
-
-    /// All of it is there already: no piece is waited for.
-    pub(crate) fn expect_at_once(&mut self) {
-        self.is_here = true;
     }
 
     /// The whole body.

@@ -147,12 +147,11 @@ async fn respond<R: Routes>(
     let path = decoded_path(head.uri.path());
     let limit = routes.body_limit(&path);
     // Behind a body in chunks no head is looked for: see `Heads`.
-    let in_chunks = !incoming.is_end_stream()
+    let in_chunks = !is_whole
+        && !incoming.is_end_stream()
         && head.headers.contains_key(TRANSFER_ENCODING);
-    let mut body = RequestBody::new(incoming, memory, &head.headers, limit);
-    if is_whole {
-        body.expect_at_once();
-    }
+    let headers = &head.headers;
+    let mut body = RequestBody::new(incoming, memory, headers, limit, is_whole);
     let exchange =
         Exchange { head: &head, path: &path, body: &mut body, peer, link };
     let mut answer = routes.answer(exchange).await?;

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -48,7 +49,9 @@ struct Client {
 /// is needed.
 #[derive(Debug)]
 pub(crate) struct Patience {
-    since: Mutex<Option<Instant>>,
+    /// In nanoseconds from `made`, but 1 at the least; 0 where it does not.
+    since: AtomicU64,
+    made: Instant,
     end: Notify,
 }
 
@@ -135,7 +138,7 @@ impl Client {
     /// The connection that waits longest, where that is long enough.
     fn idle(&self, now: Instant) -> Option<&Patience> {
         let waiting = self.seated.iter().filter_map(|patience| {
-            let since = (*patience.since())?;
+            let since = patience.since()?;
             (since + SETTLED <= now).then_some((since, &**patience))
         });
         let longest = waiting.min_by_key(|(since, _)| *since);
@@ -205,25 +208,29 @@ impl Drop for Seat {
 
 impl Patience {
     fn new() -> Self {
-        Self { since: Mutex::new(None), end: Notify::new() }
+        let (since, made) = (AtomicU64::new(0), Instant::now());
+        Self { since, made, end: Notify::new() }
     }
 
     /// The connection waits for a request, from now on or already.
     pub(crate) fn begin(&self) {
-        self.since().get_or_insert_with(Instant::now);
+        if self.since.load(Ordering::Relaxed) == 0 {
+            let since = u64::try_from(self.made.elapsed().as_nanos());
+            let since = since.unwrap_or(u64::MAX).max(1);
+            self.since.store(since, Ordering::Relaxed);
+        }
     }
 
     /// A request has come, or an answer is being sent.
     pub(crate) fn pause(&self) {
-        *self.since() = None;
+        self.since.store(0, Ordering::Relaxed);
     }
 
     /// Resolves when the connection is to end: it only waits and its place is
     /// needed, or it has waited for too long.
     pub(crate) async fn ended(&self) {
         loop {
-            let since = *self.since();
-            let end = since.unwrap_or_else(Instant::now) + HEAD_TIME;
+            let end = self.since().unwrap_or_else(Instant::now) + HEAD_TIME;
             // A request may have come meanwhile, and another wait begun.
             tokio::select! {
                 biased;
@@ -243,8 +250,9 @@ impl Patience {
         }
     }
 
-    fn since(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.since.lock().unwrap_or_else(PoisonError::into_inner)
+    fn since(&self) -> Option<Instant> {
+        let since = self.since.load(Ordering::Relaxed);
+        (since > 0).then(|| self.made + Duration::from_nanos(since))
     }
 }
 
