@@ -63,9 +63,9 @@ impl<'a> Programs<'a> {
 
     /// Forks the process of the first program. It gives up all that a program
     /// must not have while nobody waits, and then waits for its command.
-    pub(super) fn fork_ahead(&mut self) -> Result<()> {
-        self.ahead = Some(self.fork()?);
-        Ok(())
+    pub(super) fn fork_ahead(&mut self) {
+        // Where that fails it is tried again when there is somebody to tell.
+        self.ahead = self.fork().ok();
     }
 
     /// Readable when a child has ended, until [`Programs::reap`].
@@ -73,21 +73,19 @@ impl<'a> Programs<'a> {
         &self.children
     }
 
-    /// Reaps what has ended; whether a launcher of `waiting` was among it, or
-    /// the process that was forked ahead.
+    /// Reaps what has ended; whether a launcher of `waiting` was among it.
     pub(super) fn reap<'b>(
         &self,
         waiting: impl IntoIterator<Item = &'b Waiting>,
     ) -> io::Result<bool> {
-        let launchers = waiting.into_iter().map(|launcher| &launcher.forked);
-        let needed: Vec<pid_t> =
-            launchers.chain(&self.ahead).map(|forked| forked.pid).collect();
+        let waiting: Vec<pid_t> =
+            waiting.into_iter().map(|launcher| launcher.forked.pid).collect();
         drain(&self.children);
         let mut is_missed = false;
         loop {
             match sys::wait_any(false) {
                 Ok(Some(reaped)) => {
-                    is_missed |= needed.contains(&reaped.pid);
+                    is_missed |= waiting.contains(&reaped.pid);
                 }
                 Ok(None) => return Ok(is_missed),
                 Err(error) if is_childless(&error) => return Ok(is_missed),
@@ -123,15 +121,19 @@ impl<'a> Programs<'a> {
         streams: &[OwnedFd],
         gate: Option<&UnixStream>,
     ) -> Result<Forked> {
-        let forked = match self.ahead.take() {
-            Some(forked) => forked,
-            None => self.fork()?,
-        };
         let descriptors: Vec<_> = streams
             .iter()
             .map(AsFd::as_fd)
             .chain(gate.map(AsFd::as_fd))
             .collect();
+        if let Some(forked) = self.ahead.take() {
+            match protocol::send(&forked.socket, command, &descriptors) {
+                Ok(()) => return Ok(forked),
+                // It has ended while it waited.
+                Err(_) => forked.failure()?,
+            }
+        }
+        let forked = self.fork()?;
         protocol::send(&forked.socket, command, &descriptors)
             .during("start the program")?;
         Ok(forked)

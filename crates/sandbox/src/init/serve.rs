@@ -28,7 +28,7 @@ pub(super) fn serve(
     seccomp: &[sock_filter],
 ) -> io::Result<()> {
     let mut programs = Programs::new(socket, setup.user_namespace, seccomp)?;
-    programs.fork_ahead().map_err(|error| report(socket, error))?;
+    programs.fork_ahead();
     rehearse();
     let waiting = Vec::new();
     let inodes = setup.inodes;
