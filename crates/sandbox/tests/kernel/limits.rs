@@ -84,7 +84,10 @@ fn memory_of_submitted_files(fixture: &Fixture) {
             path: format!("{number}"),
             content: "x".repeat(1 << 20),
         });
-        let outcome = fixture.run_step(spec, step(&["hello"]), files.collect());
+        // On an emulated machine the kernel takes its time to give up.
+        let mut hello = step(&["hello"]);
+        hello.wall_time = Duration::from_secs(60);
+        let outcome = fixture.run_step(spec, hello, files.collect());
         assert_eq!(outcome.stop, expected, "{mebibytes} MiB");
     };
     check(1, Stop::Exited(0));
