@@ -132,6 +132,8 @@ struct Occupied<'a> {
     means: Means<'a>,
     kind: &'a Kind,
     box_kind: BoxKind,
+    /// Whether a step has run in it.
+    is_used: bool,
     timing: Timing,
     sandbox: Option<Sandbox>,
     slot: Option<Slot>,
@@ -152,9 +154,16 @@ impl<'a> Occupied<'a> {
         means.ready.refill_after(is_over);
         let sandbox = means.ready.take(kind, means.is_demand);
         let box_kind = kind.ready_kind();
-        let (slot, over) = (Some(slot), Some(over));
-        let mut occupied =
-            Self { means, kind, box_kind, timing, sandbox, slot, over };
+        let mut occupied = Self {
+            means,
+            kind,
+            box_kind,
+            is_used: false,
+            timing,
+            sandbox,
+            slot: Some(slot),
+            over: Some(over),
+        };
         if occupied.sandbox.is_none() {
             occupied.make().await?;
         }
@@ -180,10 +189,11 @@ impl<'a> Occupied<'a> {
         step: &StepSpec,
         inputs: Inputs<'_>,
     ) -> Result<StepOutcome, SandboxError> {
-        let is_ready = self.box_kind != BoxKind::Cold;
+        let can_be_another = self.box_kind != BoxKind::Cold && !self.is_used;
+        self.is_used = true;
         match self.sandbox()?.run_with(step, inputs).await {
             // One that died while it waited is no reason to fail.
-            Err(error) if is_ready && error.is_unheard() => {
+            Err(error) if can_be_another && error.is_unheard() => {
                 self.make().await?.run_with(step, inputs).await
             }
             ran => ran,
