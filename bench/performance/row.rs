@@ -89,14 +89,10 @@ impl Row {
     pub(crate) fn verdict(&self) -> Verdict {
         const WORSE: f64 = 1.5;
         let excess = match self.bound {
-            Bound::Times(bound) | Bound::Most(bound) => {
-                self.measured() / bound
-            }
+            Bound::Times(bound) | Bound::Most(bound) => self.measured() / bound,
             // Of the time that is asked. The difference of two times that are
             // much alike is no ratio to take a half of.
-            Bound::More(bound) => {
-                self.ours.p50 / (self.other_p50() + bound)
-            }
+            Bound::More(bound) => self.ours.p50 / (self.other_p50() + bound),
             Bound::AtLeastTimes(bound) => bound / self.measured(),
             Bound::Nothing => 0.0,
         };

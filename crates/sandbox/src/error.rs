@@ -33,9 +33,7 @@ impl SandboxError {
     pub fn is_unheard(&self) -> bool {
         // The end of a socket that holds what nobody read is a reset, else it
         // is the end of the stream (unix(7)).
-        let unheard =
-            [io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset];
-        unheard.contains(&self.cause.kind())
+        is_ended(&self.cause)
     }
 
     pub(crate) fn new(step: impl Into<String>, cause: io::Error) -> Self {
@@ -49,6 +47,12 @@ impl SandboxError {
     ) -> Self {
         Self::new(step, io::Error::other(reason.into()))
     }
+}
+
+/// Whether a socket told that its other end is closed.
+pub(crate) fn is_ended(error: &io::Error) -> bool {
+    let ended = [io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset];
+    ended.contains(&error.kind())
 }
 
 /// Names the step in which a call failed.

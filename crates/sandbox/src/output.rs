@@ -91,8 +91,8 @@ pub(crate) async fn capture(
         let room = spare_capacity(kept.room());
         match rustix::io::read(&stream, room) {
             Ok(0) => return Ok(kept.bytes),
-            Ok(_) => kept.cut(),
-            Err(rustix::io::Errno::INTR) => {}
+            Ok(_) if kept.cut() => return Ok(kept.bytes),
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
             // Empty (EAGAIN).
             Err(_) => return Ok(kept.bytes),
         }
@@ -127,13 +127,15 @@ impl Kept {
         &mut self.bytes
     }
 
-    /// Drops what is beyond the cap.
-    fn cut(&mut self) {
+    /// Drops what is beyond the cap; whether there was any.
+    fn cut(&mut self) -> bool {
         let cap = usize::try_from(self.cap).unwrap_or(usize::MAX);
-        if self.bytes.len() > cap {
+        let is_over = self.bytes.len() > cap;
+        if is_over {
             self.bytes.truncate(cap);
             self.over.send_replace(true);
         }
+        is_over
     }
 }
 

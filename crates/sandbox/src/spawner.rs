@@ -11,9 +11,9 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
-use crate::error::{During, Result};
+use crate::error::{During, Result, is_ended};
 use crate::init::INIT_NAME;
-use crate::{protocol, seccomp};
+use crate::{protocol, seccomp, sys};
 
 /// Starts inits. The fork server ends when this is dropped, or with the
 /// server: when nobody has the other end of its socket any more.
@@ -44,6 +44,8 @@ pub(crate) struct Asked {
 
 impl Spawner {
     pub(crate) fn start(init: PathBuf) -> Result<Self> {
+        // What whoever started the server left open is none of the boxes'.
+        sys::close_on_exec_from(3).during("close descriptors")?;
         let seccomp = seccomp::to_bytes(&seccomp::program()?);
         let fork_server =
             ForkServer::start(&init, &seccomp, 0).during("start init")?;
@@ -71,7 +73,7 @@ impl Spawner {
             fork_server.replace(&self.init, &self.seccomp)?;
         }
         let sent = fork_server.send(&theirs);
-        if sent.as_ref().is_err_and(has_ended) {
+        if sent.as_ref().is_err_and(is_ended) {
             fork_server.replace(&self.init, &self.seccomp)?;
             fork_server.send(&theirs)?;
         } else {
@@ -114,9 +116,4 @@ impl ForkServer {
         // One byte: a message without any reads as the end of the stream.
         protocol::send_with(&self.socket, &[0], &[socket.as_fd()]).map(drop)
     }
-}
-
-fn has_ended(error: &io::Error) -> bool {
-    let ends = [io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset];
-    ends.contains(&error.kind())
 }

@@ -80,9 +80,9 @@ pub(crate) async fn run(
     let (over, overflow) = watch::channel(false);
     let (tell_dead, dead) = watch::channel(false);
     let ended = async {
-        send(control, &request, far.as_ref()).await?;
-        // Not before: init is under way meanwhile.
+        // First: a long message is read while it is written.
         behind.map_or(Ok(()), Behind::come_forward)?;
+        send(control, &request, far.as_ref()).await?;
         // The program's ends are the program's alone.
         drop(far);
         hear_the_end(control, spec).await

@@ -105,7 +105,10 @@ fn prefer_as_oom_victim() -> Result<()> {
     // root; this flag is this fork's own and ends with execve.
     rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable)
         .during("become dumpable")?;
-    fs::write("/proc/self/oom_score_adj", "1000").during("set oom score")
+    fs::write("/proc/self/oom_score_adj", "1000").during("set oom score")?;
+    // It has init's memory and descriptors until execve.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .during("become undumpable")
 }
 
 fn set_limits(command: &Command, user_namespace: UserNamespace) -> Result<()> {

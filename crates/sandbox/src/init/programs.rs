@@ -12,7 +12,7 @@ use libc::{pid_t, sock_filter};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::exec;
-use crate::error::{During, Result, SandboxError};
+use crate::error::{During, Result, SandboxError, is_ended};
 use crate::protocol::{self, Command, UserNamespace};
 use crate::sys::{self, Fork};
 
@@ -129,8 +129,8 @@ impl<'a> Programs<'a> {
         if let Some(forked) = self.ahead.take() {
             match protocol::send(&forked.socket, command, &descriptors) {
                 Ok(()) => return Ok(forked),
-                // It has ended while it waited.
-                Err(_) => forked.failure()?,
+                Err(error) if is_ended(&error) => forked.failure()?,
+                failed => failed.during("start the program")?,
             }
         }
         let forked = self.fork()?;

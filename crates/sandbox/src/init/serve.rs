@@ -131,13 +131,16 @@ impl Served<'_> {
 
     fn run(&mut self, run: Run<'_>, streams: Vec<OwnedFd>) -> Result<Ended> {
         let asked = Instant::now();
-        if run.give_up > 0 {
-            self.waiting.drain(..run.give_up.min(self.waiting.len()));
+        let Run { files, artifacts, program, gate, .. } = run;
+        let Run { give_up, artifacts_writable, keep_artifacts, .. } = run;
+        if give_up > 0 {
+            self.waiting.drain(..give_up.min(self.waiting.len()));
             self.leave_nothing()?;
         }
-        self.fill(&run.files, &run.artifacts)?;
+        self.fill(&files, &artifacts)?;
+        // What the program may use is what the box has left.
+        drop((files, artifacts));
         let fill_time = asked.elapsed();
-        let Run { program, gate, artifacts_writable, .. } = run;
         if artifacts_writable {
             mounts::cover_artifacts()?;
         }
@@ -171,7 +174,7 @@ impl Served<'_> {
         if artifacts_writable {
             mounts::uncover_artifacts()?;
         }
-        let artifacts = match run.keep_artifacts {
+        let artifacts = match keep_artifacts {
             Some(most) if status.success() => artifacts::read(most),
             _ => None,
         };

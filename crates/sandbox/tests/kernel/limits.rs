@@ -11,6 +11,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("exits_and_signals", exits_and_signals),
     ("memory", memory),
     ("memory_of_submitted_files", memory_of_submitted_files),
+    ("memory_beside_submitted_files", memory_beside_submitted_files),
     ("processes_and_threads", processes_and_threads),
     ("fork_bomb", fork_bomb),
     ("wall_time", wall_time),
@@ -92,6 +93,21 @@ fn memory_of_submitted_files(fixture: &Fixture) {
     };
     check(1, Stop::Exited(0));
     check(48, Stop::Memory);
+}
+
+/// They are in memory once, as files: init keeps none of them.
+fn memory_beside_submitted_files(fixture: &Fixture) {
+    if !fixture.host.controllers().memory {
+        fixture.cannot("limit memory");
+        return;
+    }
+    let spec = BoxSpec { memory_bytes: 64 * MIB, ..fixture.box_spec() };
+    let content = "x".repeat(20 << 20);
+    let files = vec![BoxFile { path: "large".to_owned(), content }];
+    let touch = step(&["touch", "30"]);
+    let outcome = fixture.run_step(spec, touch, files);
+    assert_eq!(outcome.stop, Stop::Exited(0));
+    assert_eq!(outcome.stdout, b"ok\n");
 }
 
 fn processes_and_threads(fixture: &Fixture) {

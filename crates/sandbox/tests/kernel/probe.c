@@ -349,6 +349,7 @@ int main(int argc, char **argv) {
     ON("own-loopback", own_loopback());
     ON("shared-memory", shared_memory());
     ON("hog", hog());
+    ON("touch", touch(atoi(argument)));
     ON("hog-memfd", hog_memfd());
     ON("hog-in-child", hog_in_child());
     ON("forks", fork_until_refused());

@@ -7,6 +7,7 @@ int tell(long result);
 // probe_limits.c: programs that want more than they may have.
 
 int hog(void);
+int touch(int mebibytes);
 int hog_memfd(void);
 int fork_until_refused(void);
 int threads_until_refused(void);

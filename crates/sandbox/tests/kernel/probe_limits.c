@@ -26,6 +26,17 @@ int hog(void) {
     }
 }
 
+// Touches this many mebibytes.
+int touch(int mebibytes) {
+    for (int count = 0; count < mebibytes; count++) {
+        char *block = malloc(1 << 20);
+        if (block == NULL)
+            return tell(-1);
+        memset(block, 1, 1 << 20);
+    }
+    return tell(0);
+}
+
 int hog_memfd(void) {
     int file = memfd_create("hog", 0);
     char block[1 << 16];
