@@ -70,7 +70,7 @@ impl Row {
     /// What the bound is about: a ratio, a difference, or the figure itself.
     pub(crate) fn measured(&self) -> f64 {
         let ours = self.ours.p50;
-        let other = self.other_p50();
+        let other = self.other.as_ref().map_or(f64::NAN, |other| other.p50);
         match self.bound {
             Bound::Times(_) | Bound::AtLeastTimes(_) => ours / other,
             Bound::More(_) => ours - other,
@@ -82,17 +82,12 @@ impl Row {
         }
     }
 
-    fn other_p50(&self) -> f64 {
-        self.other.as_ref().map_or(f64::NAN, |other| other.p50)
-    }
-
     pub(crate) fn verdict(&self) -> Verdict {
         const WORSE: f64 = 1.5;
         let excess = match self.bound {
-            Bound::Times(bound) | Bound::Most(bound) => self.measured() / bound,
-            // Of the time that is asked. The difference of two times that are
-            // much alike is no ratio to take a half of.
-            Bound::More(bound) => self.ours.p50 / (self.other_p50() + bound),
+            Bound::Times(bound) | Bound::More(bound) | Bound::Most(bound) => {
+                self.measured() / bound
+            }
             Bound::AtLeastTimes(bound) => bound / self.measured(),
             Bound::Nothing => 0.0,
         };

@@ -25,6 +25,7 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("killed/pid-1-of-a-box", pid_1),
     ("killed/outer-half-of-init", outer_half),
     ("killed/fork-server", no_fork_server),
+    ("killed/ready-box-that-was-asked", asked_box),
     ("killed/starter-of-the-server", starter),
 ];
 
@@ -207,6 +208,29 @@ fn no_fork_server() -> Completion {
     kill(next);
     Reply::read(&mut run).assert_json(200, r#"{"stdout":"1\n","stderr":""}"#);
     Completion::Completed
+}
+
+/// A ready box that dies before it heard of its submission: another runs it.
+fn asked_box() -> Completion {
+    let server = start_with_boxes(&["python"], &LONG);
+    let waiting: Vec<i32> =
+        descendants(server.pid()).into_iter().filter(is_pid_1).collect();
+    assert!(!waiting.is_empty());
+    waiting.iter().for_each(|&pid| stop(pid));
+    let mut run = send(&server, &python("print(1)"), 1);
+    sleep(Duration::from_millis(200));
+    waiting.iter().for_each(|&pid| kill(pid));
+    Reply::read(&mut run).assert_json(200, r#"{"stdout":"1\n","stderr":""}"#);
+    Completion::Completed
+}
+
+/// Whether this is the first process of a pid namespace of its own.
+fn is_pid_1(pid: &i32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"));
+    let status = status.unwrap_or_default();
+    let ids = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+    let mut ids = ids.unwrap_or_default().split_whitespace();
+    ids.clone().count() > 1 && ids.next_back() == Some("1")
 }
 
 /// A server ends with whoever started it and asked for that, as the thread

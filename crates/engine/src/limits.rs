@@ -96,8 +96,7 @@ pub const PREPARE_AHEAD_TIME: Duration = Duration::from_secs(120);
 /// goes.
 pub const ARTIFACTS_BYTES: u64 = 64 * MIB;
 
-/// Time to make a box and write the files into it. Reached: 500, and the log
-/// says so: the host is stuck.
+/// Time to make a box. Reached: 500, and the log says so: the host is stuck.
 pub const PREPARE_TIME: Duration = Duration::from_secs(30);
 
 /// Connections at once. Reached: those that only wait for a request are closed

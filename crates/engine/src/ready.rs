@@ -1,5 +1,5 @@
-//! Boxes that are ready before anybody asks for them: made at the lowest CPU
-//! share, taken for one submission each, never put back.
+//! Boxes that are ready before anybody asks for them: prepared and kept at the
+//! least CPU share, taken for one submission each, never put back.
 //!
 //! ```text
 //! languages that can run ──> kinds of box ── shares of the memory ──> fill

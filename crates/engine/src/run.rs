@@ -127,7 +127,7 @@ impl Compiled {
     }
 }
 
-/// A box, and the slot that it takes.
+/// A run's box, and the slot that it takes.
 struct Occupied<'a> {
     means: Means<'a>,
     kind: &'a Kind,
@@ -164,19 +164,23 @@ impl<'a> Occupied<'a> {
             slot: Some(slot),
             over: Some(over),
         };
+        occupied.timing.prepare = started.elapsed();
         if occupied.sandbox.is_none() {
             occupied.make().await?;
         }
-        occupied.timing.prepare = started.elapsed();
         Ok(occupied)
     }
 
     async fn make(&mut self) -> Result<&mut Sandbox, SandboxError> {
+        let started = Instant::now();
+        // First: it has a place among the host's boxes.
+        drop(self.sandbox.take());
         let made = Sandbox::make(self.means.host, &self.kind.spec);
         let made = timeout(PREPARE_TIME, made).await.unwrap_or_else(|_| {
             Err(failed("it took too long to make a box"))
         })?;
         self.box_kind = BoxKind::Cold;
+        self.timing.prepare += started.elapsed();
         Ok(self.sandbox.insert(made))
     }
 

@@ -121,8 +121,8 @@ fn outer(socket: UnixStream, seccomp: &[sock_filter]) -> io::Result<i32> {
             }
             // Not before: pid 1 would tell of it first, and not know why.
             drop(tell_made);
-            // Pid 1 alone holds the socket from here on: its end is the end
-            // of the box.
+            // Pid 1 alone holds the socket from here on, with its forks until
+            // their execve: its end is the end of the box.
             drop(socket);
             sys::wait_for(child).map(|_| 0)
         }

@@ -1,4 +1,4 @@
-//! A live box, seen from the server: made, given files, run, and gone.
+//! A live box, seen from the server: made, prepared, run, and gone.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -19,7 +19,7 @@ use crate::host::{Host, Slot};
 use crate::identity::Identity;
 use crate::launchers::Launchers;
 use crate::protocol::{Reply, Request, Setup, UserNamespace};
-use crate::spawner::Asked;
+use crate::spawner::AskedInit;
 use crate::streams::Pipes;
 use crate::{BoxSpec, Inputs, Outcome, StepSpec, step, sys};
 
@@ -219,7 +219,7 @@ async fn start(host: &Host, spec: &BoxSpec, slot: Slot) -> Result<Sandbox> {
 
 /// Waits until init's outer half has begun; asks for another where the fork
 /// server was killed before it came to this one.
-async fn begun(host: &Host, asked: Asked) -> Result<(Control, OwnedFd)> {
+async fn begun(host: &Host, asked: AskedInit) -> Result<(Control, OwnedFd)> {
     let mut control = Control::new(asked.socket)?;
     let mut reply = control.receive().await;
     let is_lost = |error: &SandboxError| {

@@ -30,7 +30,8 @@ pub struct Outcome {
     pub stdout: Vec<u8>,
     /// What was written to stderr, up to the cap.
     pub stderr: Vec<u8>,
-    /// How long it took to write its [`Inputs`](crate::Inputs).
+    /// How long it took to write its [`Inputs`](crate::Inputs). Where a limit
+    /// ended it that is in the wall time.
     pub fill_time: Duration,
     /// From the start of the command to its end.
     pub wall_time: Duration,

@@ -38,7 +38,8 @@ pub(crate) fn to_bytes(program: &[sock_filter]) -> Vec<u8> {
 /// The program of these bytes.
 pub(crate) fn from_bytes(bytes: &[u8]) -> Vec<sock_filter> {
     let (instructions, _) = bytes.as_chunks::<INSTRUCTION_BYTES>();
-    let read = |&[code_0, code_1, jt, jf, k_0, k_1, k_2, k_3]: &[u8; INSTRUCTION_BYTES]| {
+    let read = |bytes: &[u8; INSTRUCTION_BYTES]| {
+        let [code_0, code_1, jt, jf, k_0, k_1, k_2, k_3] = *bytes;
         let code = u16::from_ne_bytes([code_0, code_1]);
         let k = u32::from_ne_bytes([k_0, k_1, k_2, k_3]);
         sock_filter { code, jt, jf, k }

@@ -35,7 +35,7 @@ struct ForkServer {
 }
 
 /// An init that was asked for.
-pub(crate) struct Asked {
+pub(crate) struct AskedInit {
     /// The server's end of the socket to it.
     pub(crate) socket: UnixStream,
     /// The number of the fork server that was asked.
@@ -53,18 +53,18 @@ impl Spawner {
     }
 
     /// Asks for an init.
-    pub(crate) fn spawn(&self) -> Result<Asked> {
+    pub(crate) fn spawn(&self) -> Result<AskedInit> {
         self.try_spawn(None).during("start init")
     }
 
     /// Asks for another in place of one that never began. Its fork server was
     /// killed, but may still take requests: when a process ends, the kernel
     /// closes what it opened last first, here the socket to that init.
-    pub(crate) fn spawn_again(&self, of: u64) -> Result<Asked> {
+    pub(crate) fn spawn_again(&self, of: u64) -> Result<AskedInit> {
         self.try_spawn(Some(of)).during("start init again")
     }
 
-    fn try_spawn(&self, lost: Option<u64>) -> io::Result<Asked> {
+    fn try_spawn(&self, lost: Option<u64>) -> io::Result<AskedInit> {
         let (ours, theirs) = UnixStream::pair()?;
         let fork_server = self.fork_server.lock();
         let mut fork_server =
@@ -79,7 +79,7 @@ impl Spawner {
         } else {
             sent?;
         }
-        Ok(Asked { socket: ours, of: fork_server.number })
+        Ok(AskedInit { socket: ours, of: fork_server.number })
     }
 }
 

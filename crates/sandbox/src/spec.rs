@@ -72,7 +72,8 @@ pub struct StepSpec {
     /// Hand over what is in /artifacts after an exit with 0, where that is not
     /// more bytes than this, names included, and files and folders only.
     pub keep_artifacts: Option<u64>,
-    /// Wall clock. Reached: everything in the box is killed.
+    /// Wall clock, from when init is asked; writing [`Inputs`] counts. Reached:
+    /// everything in the box is killed.
     pub wall_time: Duration,
     /// CPU time of all processes of the step. Reached: the same.
     pub cpu_time: Duration,

@@ -105,7 +105,9 @@ pub(crate) async fn run(
     };
     // In this task: one of its own would have another thread woken for it.
     let carried = near.carry(spec, over, dead);
-    let (verdict, (stdout, stderr)) = tokio::try_join!(verdict, carried)?;
+    let both = tokio::try_join!(verdict, carried);
+    // It runs nothing more: what it is doing would be another's answer.
+    let (verdict, (stdout, stderr)) = both.inspect_err(|_| remains.kill())?;
     if !verdict.others_wait {
         launchers.forget();
     }
@@ -186,10 +188,7 @@ async fn judge(
         // The kernel may have chosen init, which writes what came with the
         // command, or the whole group.
         First::Ended(Err(_)) if group.killed_for_memory() => Stop::Memory,
-        First::Ended(Err(error)) => {
-            remains.kill();
-            return Err(error);
-        }
+        First::Ended(Err(error)) => return Err(error),
         First::Limit(stop) => stop,
     };
     remains.kill_and_wait().await?;

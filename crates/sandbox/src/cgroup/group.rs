@@ -211,7 +211,7 @@ impl Group {
         self.joins.iter().map(AsFd::as_fd)
     }
 
-    /// Takes the descriptor that tells of the end of memory.
+    /// What tells of the end of memory.
     pub(crate) fn out_of_memory(&self) -> Option<&OutOfMemory> {
         self.out_of_memory.as_ref()
     }

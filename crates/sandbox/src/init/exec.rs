@@ -1,6 +1,7 @@
 //! From a fresh fork of init to the program: everything is given up, in
 //! order, and then the program takes the process over.
 
+use std::convert::Infallible;
 use std::ffi::CString;
 use std::fs;
 use std::io;
@@ -39,7 +40,8 @@ pub(super) fn become_program(
         };
         take_over(&command, descriptors, user_namespace)
     };
-    steps().unwrap_or_else(|error| error)
+    let Err(error) = steps();
+    error
 }
 
 fn give_up(
@@ -61,7 +63,7 @@ fn take_over(
     command: &Command,
     descriptors: Vec<OwnedFd>,
     user_namespace: UserNamespace,
-) -> Result<SandboxError> {
+) -> Result<Infallible> {
     let [program, arguments @ ..] = command.command.as_slice() else {
         return Err(SandboxError::other("execve", "the command is empty"));
     };
@@ -87,7 +89,7 @@ fn take_over(
         .during("close descriptors")?;
     set_limits(command, user_namespace)?;
     let error = sys::execve(&program, &argv, &environment);
-    Ok(SandboxError::new(format!("execve {program:?}"), error))
+    Err(SandboxError::new(format!("execve {program:?}"), error))
 }
 
 fn connect(streams: &[OwnedFd]) -> Result<()> {

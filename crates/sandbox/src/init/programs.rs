@@ -94,7 +94,8 @@ impl<'a> Programs<'a> {
         }
     }
 
-    /// Starts a program. Where that fails [`Programs::wait_for`] tells.
+    /// Starts a program. Why it could not become that is told by
+    /// [`Programs::wait_for`].
     pub(super) fn start(
         &mut self,
         command: &Command,
@@ -245,12 +246,18 @@ impl Forked {
     /// has ended.
     fn failure(&self) -> Result<()> {
         let step = "start the program";
-        let mut reason = String::new();
-        (&self.socket).read_to_string(&mut reason).during(step)?;
-        if reason.is_empty() {
-            Ok(())
-        } else {
-            Err(SandboxError::other(step, reason))
+        let mut reason = Vec::new();
+        // A reset follows what one wrote that had not read its command.
+        let read = (&self.socket).read_to_end(&mut reason);
+        match read {
+            _ if !reason.is_empty() => {
+                let reason = String::from_utf8_lossy(&reason);
+                Err(SandboxError::other(step, reason))
+            }
+            Err(error) if !is_ended(&error) => {
+                Err(SandboxError::new(step, error))
+            }
+            _ => Ok(()),
         }
     }
 }

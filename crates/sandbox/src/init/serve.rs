@@ -131,8 +131,8 @@ impl Served<'_> {
 
     fn run(&mut self, run: Run<'_>, streams: Vec<OwnedFd>) -> Result<Ended> {
         let asked = Instant::now();
-        let Run { files, artifacts, program, gate, .. } = run;
-        let Run { give_up, artifacts_writable, keep_artifacts, .. } = run;
+        let Run { files, artifacts, give_up, program, gate, .. } = run;
+        let Run { artifacts_writable, keep_artifacts, .. } = run;
         if give_up > 0 {
             self.waiting.drain(..give_up.min(self.waiting.len()));
             self.leave_nothing()?;
