@@ -69,9 +69,7 @@ fn run_folder() -> Completion {
     if let Some(not_seen) = crate::needs_root() {
         return not_seen;
     }
-    // Not the groups of servers that other tests start.
-    let group = Group::of(&["memory", "pids", "cpu", "cpuacct"]);
-    let cgroup = format!("--cgroup={}", group.name());
+    let (_group, cgroup) = own_group();
     let server =
         start_with_full("/run/sandpiper", BYTES, "size=256k", &[&cgroup]);
     server.wait_until_ready();
@@ -82,15 +80,21 @@ fn run_folder() -> Completion {
     Completion::Completed
 }
 
+/// A group, and the flag for servers in it: not among the groups of servers
+/// that other tests start.
+fn own_group() -> (Group, String) {
+    let group = Group::of(&["memory", "pids", "cpu", "cpuacct"]);
+    let cgroup = format!("--cgroup={}", group.name());
+    (group, cgroup)
+}
+
 /// Servers that share the control groups, but not this folder, take groups of
 /// different names all the same.
 fn run_folder_of_its_own() -> Completion {
     if let Some(not_seen) = crate::needs_root() {
         return not_seen;
     }
-    // Not the groups of servers that other tests start.
-    let group = Group::of(&["memory", "pids", "cpu", "cpuacct"]);
-    let cgroup = format!("--cgroup={}", group.name());
+    let (_group, cgroup) = own_group();
     let start =
         || start_with_full("/run/sandpiper", "true", "size=1m", &[&cgroup]);
     let first = start();
