@@ -72,6 +72,38 @@ test("from the host page into the frame, through all of it, and out again", asyn
   expect(complaints).toEqual([]);
 });
 
+for (const [what, typed] of [
+  ["what might be offered is not known yet", "("],
+  ["nothing is offered", "print(zzqx"],
+] as const) {
+  test(`Escape, then Tab, at once after typing: ${what}`, async ({ page, service }) => {
+    const frame = await embed(page, service, "lang=python");
+    await frame.locator(".cm-content").focus();
+    await page.keyboard.type(typed);
+    await page.keyboard.press("Escape");
+    await press(page, frame, "Tab", "Input");
+  });
+}
+
+test("Escape closes a list first; then, however long after it, Tab leaves the code", async ({ page, service }) => {
+  await page.clock.install();
+  const frame = await embed(page, service, "lang=python");
+  await frame.locator(".cm-content").focus();
+  await page.keyboard.type("impor");
+  await expect(frame.getByRole("option", { name: "import", exact: true })).toBeVisible();
+  await press(page, frame, "Escape", CODE);
+  await expect(frame.getByRole("listbox")).toHaveCount(0);
+  await page.keyboard.press("Escape");
+  await page.clock.fastForward(60_000);
+  await press(page, frame, "Tab", "Input");
+  // Not for who comes back, and not after another key.
+  await press(page, frame, "Shift+Tab", CODE);
+  await press(page, frame, "Tab", CODE);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("ArrowUp");
+  await press(page, frame, "Tab", CODE);
+});
+
 test("files by keyboard, the focus never lost", async ({ page, service }) => {
   const frame = await embed(page, service, "lang=python");
   await frame.getByRole("tab", { name: "main.py" }).focus();

@@ -3,6 +3,7 @@
 
 import {
   autocompletion,
+  closeCompletion,
   completeAnyWord,
   type Completion,
   type CompletionContext,
@@ -10,15 +11,24 @@ import {
   type CompletionSource,
 } from "@codemirror/autocomplete";
 import { syntaxTree } from "@codemirror/language";
-import { EditorState, type Extension } from "@codemirror/state";
+import { EditorState, Prec, type Extension } from "@codemirror/state";
+import { keymap, type EditorView } from "@codemirror/view";
 
 export const completion: Extension = [
+  // Before its own keys: those give Escape no other meaning while a list is looked for, or has nothing to offer.
+  Prec.highest(keymap.of([{ key: "Escape", run: giveUpUnseen }])),
   autocompletion({ icons: false }),
   EditorState.languageData.of(() => everywhere),
 ];
 
 // The same value each time: the open list knows its sources by it.
 const everywhere = [{ autocomplete: wordsOfFile }];
+
+/** Ends what nobody sees, and leaves Escape to others. */
+function giveUpUnseen(view: EditorView): false {
+  if (view.dom.querySelector(".cm-tooltip-autocomplete") === null) closeCompletion(view);
+  return false;
+}
 
 /** Not a member of something, and not the rest of a name. */
 const WORD = /(?<![\p{Alphabetic}\p{Number}_$@.]|->|::)[\p{Alphabetic}_][\p{Alphabetic}\p{Number}_]*/u;

@@ -18,6 +18,7 @@ import type { Parameters } from "../config";
 import { Event } from "../event";
 import type { Workspace } from "../workspace";
 import { grammarOf } from "./languages";
+import { leaving } from "./leaving";
 import { pointAt, pointedLines } from "./lines";
 import { overtyping } from "./overtype";
 import { theme } from "./theme";
@@ -202,6 +203,7 @@ export class Editor {
       overtyping,
       highlightActiveLine(),
       keymap.of([...defaultKeymap, ...historyKeymap, ...foldKeymap, indentWithTab]),
+      leaving,
       EditorView.contentAttributes.of(() => ({
         // What scrolls holds something that can have the focus: axe knows it by this alone.
         tabindex: "0",
