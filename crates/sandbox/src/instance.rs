@@ -2,7 +2,7 @@
 //! it lives.
 
 use std::fs::{self, DirBuilder, File};
-use std::io::{Read, Seek, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -129,13 +129,23 @@ fn try_lock(path: &Path) -> Result<Option<File>> {
             .write(true)
             .open(path)
             .during(STEP)?;
-        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) if is_at(&lock, path)? => return Ok(Some(lock)),
-            // Its last owner removed it in between: a lock on nothing.
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
-            Err(error) => return Err(SandboxError::new(STEP, error.into())),
+        if !take_lock(&lock).during(STEP)? {
+            return Ok(None);
         }
+        // Else its last owner removed it in between: a lock on nothing.
+        if is_at(&lock, path)? {
+            return Ok(Some(lock));
+        }
+    }
+}
+
+/// Locks a file, or folder, as long as it is open; `false` while somebody else
+/// holds it.
+pub(crate) fn take_lock(file: &File) -> io::Result<bool> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -8,10 +8,8 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
-
 use crate::error::{During, Result, SandboxError};
-use crate::instance::is_at;
+use crate::instance::{is_at, take_lock};
 use crate::sys;
 
 /// How often a group is made where others make and sweep it meanwhile.
@@ -49,11 +47,7 @@ pub(super) fn claim(group: &Path) -> Result<Option<File>> {
 /// The lock of a group; `None` while a live server holds it.
 fn lock(group: &Path) -> io::Result<Option<File>> {
     let folder = File::open(group)?;
-    match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(folder)),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
+    Ok(take_lock(&folder)?.then_some(folder))
 }
 
 /// Sweeps a group, unless a live server has it.

@@ -46,7 +46,7 @@ pub(crate) struct RequestBody {
     /// The client waits for `100 Continue` before it sends anything.
     waits: bool,
     /// All of it was read from the socket.
-    is_here: bool,
+    is_whole: bool,
 }
 
 /// Why a body could not be read.
@@ -70,15 +70,15 @@ impl Default for BodyMemory {
 }
 
 impl RequestBody {
-    /// `is_here`: all of it was read from the socket.
+    /// `is_whole`: all of it was read from the socket.
     pub(crate) fn new(
         incoming: Incoming,
         memory: BodyMemory,
         headers: &HeaderMap,
         limit: u64,
-        is_here: bool,
+        is_whole: bool,
     ) -> Self {
-        let waits = !is_here
+        let waits = !is_whole
             && !incoming.is_end_stream()
             && headers.contains_key(EXPECT);
         Self {
@@ -89,7 +89,7 @@ impl RequestBody {
             taken: 0,
             deadline: None,
             waits,
-            is_here,
+            is_whole,
         }
     }
 
@@ -168,7 +168,7 @@ impl RequestBody {
     /// The next piece; trailers are passed over.
     async fn chunk(&mut self) -> Result<Option<Bytes>, BodyError> {
         loop {
-            let frame = if self.is_here {
+            let frame = if self.is_whole {
                 self.incoming.frame().await
             } else {
                 Box::pin(self.frame_in_time()).await?

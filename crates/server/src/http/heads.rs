@@ -58,7 +58,7 @@ impl Heads {
     }
 
     /// Whether each body that has begun was taken to its end.
-    pub(crate) fn are_bodies_whole(&self) -> bool {
+    pub(crate) fn is_body_whole(&self) -> bool {
         matches!(self.place, Place::Head(_))
     }
 

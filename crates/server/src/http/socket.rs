@@ -320,8 +320,8 @@ impl AsyncRead for Socket {
                     let received = &mut buffer.filled_mut()[before..];
                     this.turn += received.len();
                     this.heads.read(received);
-                    let are_whole = this.heads.are_bodies_whole();
-                    this.link.whole.store(are_whole, Ordering::Relaxed);
+                    let is_whole = this.heads.is_body_whole();
+                    this.link.whole.store(is_whole, Ordering::Relaxed);
                     this.link.fresh.store(true, Ordering::Relaxed);
                     return Poll::Ready(Ok(()));
                 }

@@ -15,7 +15,7 @@ use super::wire::ProductFields;
 /// Ids of one page. More make the list quicker to gather and a change dearer.
 const IDS_PER_PAGE: i64 = 256;
 /// What stands before the name, with the longest id.
-const HEAD_BYTES: usize = 27;
+const ID_BYTES: usize = 27;
 
 /// Products, each as the JSON that answers carry. A list is gathered from
 /// pages that stay rendered until one of their products changes.
@@ -161,13 +161,13 @@ impl Store {
 
     /// A product as pages keep it: behind a comma.
     fn record(&self, id: i64, mut draft: Vec<u8>) -> Bytes {
-        let mut head = [0; HEAD_BYTES];
+        let mut head = [0; ID_BYTES];
         let mut free = &mut head[..];
         // It fits, however long the id is.
         let _ = write!(free, ",{{\"id\":{id}");
         let unused = free.len();
-        let head = &head[..HEAD_BYTES - unused];
-        draft[unused..HEAD_BYTES].copy_from_slice(head);
+        let head = &head[..ID_BYTES - unused];
+        draft[unused..ID_BYTES].copy_from_slice(head);
         let mut record = if draft.len() - unused < LARGE {
             // Lists have a copy, and that counts.
             draft.into()
@@ -205,9 +205,9 @@ fn draft(product: &ProductFields) -> Vec<u8> {
     let price = price::text(product.price);
     // Exact where nothing of the name is escaped.
     let quoted = product.name.len() + 2;
-    let length = [HEAD_BYTES, NAME.len(), quoted, PRICE.len(), price.len(), 1];
+    let length = [ID_BYTES, NAME.len(), quoted, PRICE.len(), price.len(), 1];
     let mut draft = Vec::with_capacity(length.iter().sum());
-    draft.resize(HEAD_BYTES, 0);
+    draft.resize(ID_BYTES, 0);
     draft.extend_from_slice(NAME);
     // Writing to a Vec cannot fail.
     let _ = serde_json::to_writer(&mut draft, &product.name);
