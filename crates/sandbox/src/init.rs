@@ -225,9 +225,6 @@ fn inner(
     let ready = Reply::Ready { own_inodes: tree.own_inodes };
     let own = pidfd_open(getpid(), PidfdFlags::empty())?;
     protocol::send(socket, &ready, &[own.as_fd()])?;
-    // The kernel takes 0.05 ms for this, and until the server has heard and
-    // asked for something there is nothing to do.
-    mounts::let_go_of_the_host().map_err(|error| report(socket, error))?;
     serve::serve(socket, setup, &tree, seccomp)
 }
 

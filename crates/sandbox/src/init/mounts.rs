@@ -264,8 +264,8 @@ fn change_root() -> Result<()> {
     rustix::process::pivot_root(".", ".").during("pivot root")
 }
 
-/// Lets go of the old root, from where it is on top of the new one. Nothing is
-/// to be started before.
+/// Lets go of the old root, from where it is on top of the new one. No program
+/// is to be started before.
 pub(super) fn let_go_of_the_host() -> Result<()> {
     rustix::mount::unmount(".", UnmountFlags::DETACH)
         .during("detach the host's tree")?;
