@@ -32,6 +32,7 @@ mod bars;
 #[path = "performance/boxes.rs"]
 mod boxes;
 #[path = "performance/client.rs"]
+#[allow(dead_code, reason = "shared with the other benchmark")]
 mod client;
 #[path = "performance/cpu.rs"]
 mod cpu;
@@ -44,6 +45,8 @@ mod image_folder;
 mod languages;
 #[path = "performance/load.rs"]
 mod load;
+#[path = "performance/nothing.rs"]
+mod nothing;
 #[allow(dead_code, reason = "shared with benchmarks that draw lines")]
 mod plot;
 #[path = "performance/products.rs"]
@@ -92,6 +95,10 @@ struct Settings {
     /// Measures boxes of this root filesystem.
     #[arg(long, hide = true)]
     rootfs: Option<PathBuf>,
+    /// Serves a language whose programs are the one that does nothing, in
+    /// this root filesystem.
+    #[arg(long, hide = true)]
+    serve_nothing: Option<PathBuf>,
     /// Measures this server, in a mount namespace of its own.
     #[arg(long, hide = true, num_args = 2)]
     server: Vec<SocketAddr>,
@@ -113,6 +120,10 @@ fn main() -> ExitCode {
     }
     if let Some(rootfs) = &settings.rootfs {
         boxes::measure(rootfs).iter().for_each(tell);
+        return ExitCode::SUCCESS;
+    }
+    if let Some(rootfs) = &settings.serve_nothing {
+        nothing::serve(rootfs);
         return ExitCode::SUCCESS;
     }
     if let [address, admin] = settings.server[..] {
@@ -173,6 +184,9 @@ fn measure(settings: &Settings) -> Vec<Row> {
                 add(vec![row]);
             }
         });
+        if settings.has(BOXES) {
+            add(vec![nothing::measure(rootfs.path())]);
+        }
     }
     if settings.has(BOXES)
         || settings.has(THROUGHPUT)

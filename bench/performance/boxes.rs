@@ -23,8 +23,15 @@ const BOX_MS: f64 = 2.0;
 /// How much of bubblewrap's time it may take.
 const OF_BUBBLEWRAP: f64 = 0.8;
 
+/// A language's starter has to print something.
+const NOTHING: &str = r#"#include <unistd.h>
+int main(int count, char **words) {
+    return count > 1 && words[1][0] == '1' && write(1, "1\n", 2) != 2;
+}
+"#;
+
 /// The phases of one box.
-struct Phases {
+pub(crate) struct Phases {
     make: Duration,
     run: Duration,
     remove: Duration,
@@ -40,13 +47,7 @@ struct Other {
 /// To be called before there is any thread: as root, our boxes are made by a
 /// server that left root, as in service.
 pub(crate) fn measure(rootfs: &Path) -> Vec<Row> {
-    let host = Host::prepare(&HostSettings {
-        init: PathBuf::from(program()),
-        cgroup: None,
-        boxes: 4,
-        ahead: 0,
-    });
-    let host = Arc::new(host.unwrap());
+    let host = host();
     let runtime = Runtime::new().unwrap();
     let state = tempfile::tempdir().unwrap();
     let mut others = others(rootfs, state.path());
@@ -60,7 +61,8 @@ pub(crate) fn measure(rootfs: &Path) -> Vec<Row> {
             assert!(output.status.success(), "{output:?}");
         }
         // On a thread of the runtime, as a request is served.
-        let in_box = start_in_box(Arc::clone(&host), rootfs.to_owned());
+        let rootfs = rootfs.to_owned();
+        let in_box = start_in_box(Arc::clone(&host), rootfs, || ());
         phases.push(runtime.block_on(runtime.spawn(in_box)).unwrap());
     }
     runtime.block_on(host.close());
@@ -146,7 +148,23 @@ impl Other {
     }
 }
 
-async fn start_in_box(host: Arc<Host>, rootfs: PathBuf) -> Phases {
+/// Where boxes are made. To be called before there is any thread.
+pub(crate) fn host() -> Arc<Host> {
+    let host = Host::prepare(&HostSettings {
+        init: PathBuf::from(program()),
+        cgroup: None,
+        boxes: 4,
+        ahead: 0,
+    });
+    Arc::new(host.unwrap())
+}
+
+/// Calls `passed` before each phase, and after the last.
+pub(crate) async fn start_in_box(
+    host: Arc<Host>,
+    rootfs: PathBuf,
+    passed: fn(),
+) -> Phases {
     let spec = BoxSpec {
         rootfs,
         memory_bytes: 512 << 20,
@@ -167,15 +185,20 @@ async fn start_in_box(host: Arc<Host>, rootfs: PathBuf) -> Phases {
         file_bytes: 64 << 20,
         open_files: 1_024,
     };
+    passed();
     let begun = Instant::now();
     let mut sandbox = Sandbox::make(&host, &spec).await.unwrap();
     let make = begun.elapsed();
+    passed();
     let outcome = sandbox.run(&step).await.unwrap();
     assert_eq!(outcome.stop, Stop::Exited(0));
     let run = begun.elapsed() - make;
+    passed();
     // The whole life of a box, its removal included.
     sandbox.destroy().await;
-    Phases { make, run, remove: begun.elapsed() - make - run }
+    let remove = begun.elapsed() - make - run;
+    passed();
+    Phases { make, run, remove }
 }
 
 /// A root filesystem with a static program that does nothing, and the folders
@@ -188,7 +211,7 @@ pub(crate) fn make_rootfs() -> TempDir {
         fs::create_dir(path.join(folder)).unwrap();
     }
     let source = path.join("nothing.c");
-    fs::write(&source, "int main(void) { return 0; }\n").unwrap();
+    fs::write(&source, NOTHING).unwrap();
     let built = Command::new("cc")
         .args(["-static", "-O1", "-o"])
         .arg(path.join("bin/nothing"))

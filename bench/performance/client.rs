@@ -24,26 +24,38 @@ pub(crate) struct Asked {
 
 impl Asked {
     /// Runs what `request` asks for; its standard output, and the time on a
-    /// connection that stands.
-    pub(crate) fn run(self, request: &str) -> (String, Duration) {
-        let mut stream = connect(self.address);
-        stream.set_nodelay(true).unwrap();
+    /// connection that stands. Calls `passed` before and after that time.
+    pub(crate) fn run(self, request: &str, passed: fn()) -> (String, Duration) {
         let head = format!(
             "POST /api/compile HTTP/1.1\r\nHost: x\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
             request.len()
         );
-        let request = head + request;
-        let begun = Instant::now();
-        stream.write_all(request.as_bytes()).unwrap();
-        let answer = read(&mut stream);
-        let time = begun.elapsed();
-        let reply = Reply::read(&mut &answer[..]);
-        assert_eq!(reply.status, 200, "{}", reply.text());
+        let (reply, time) = self.exchange(&(head + request), passed);
         let body = reply.json();
         let exit = reply.header("sandpiper-exit");
         assert_eq!(exit, Some("stage=run; code=0"), "{body}");
         (body["stdout"].as_str().unwrap().to_owned(), time)
+    }
+
+    /// Asks for a page; otherwise the same.
+    pub(crate) fn get(self, path: &str, passed: fn()) {
+        let head = format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n");
+        self.exchange(&head, passed);
+    }
+
+    fn exchange(self, request: &str, passed: fn()) -> (Reply, Duration) {
+        let mut stream = connect(self.address);
+        stream.set_nodelay(true).unwrap();
+        passed();
+        let begun = Instant::now();
+        stream.write_all(request.as_bytes()).unwrap();
+        let answer = read(&mut stream);
+        let time = begun.elapsed();
+        passed();
+        let reply = Reply::read(&mut &answer[..]);
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        (reply, time)
     }
 
     /// Waits until a box is ready for the language and none is being made, for

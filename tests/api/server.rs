@@ -61,15 +61,23 @@ impl Server {
         // it cannot outlive a test process that has no chance to end it.
         let follow = ["setpriv", "--pdeathsig", "TERM"];
         let words = [starter, &follow].concat();
-        let mut process = Command::new(words[0])
+        let mut command = Command::new(words[0]);
+        command
             .args(&words[1..])
             .arg(program())
             .args(["serve", "--listen", "127.0.0.1:0"])
             .args(["--admin-listen", "127.0.0.1:0"])
-            .args(flags)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
+            .args(flags);
+        Self::started(&mut command, data)
+    }
+
+    /// Starts by a command whose process serves and logs as the program does.
+    pub(crate) fn started(
+        command: &mut Command,
+        data: Option<TempDir>,
+    ) -> Self {
+        let mut process =
+            command.stdout(Stdio::piped()).spawn().expect("the program starts");
         let output = process.stdout.take().expect("a pipe");
         let mut output = BufReader::new(output);
         let mut begun = String::new();
