@@ -1,28 +1,30 @@
-//! Figures of a benchmark, written where its document has a place for them.
+//! What a benchmark found, written where its document has a place for it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-const BEGIN: &str = "<!-- figures: written by the benchmark -->\n";
-const END: &str = "<!-- end of the figures -->\n";
 
 /// The folder of the documents.
 pub(crate) fn documents() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
 }
 
-/// Puts `figures` in the place of those that the document has.
+/// Puts `text` in the place that the document has for what is called so, such
+/// as `figures`.
 pub(crate) fn replace(
     document: &Path,
-    figures: &str,
+    name: &str,
+    text: &str,
 ) -> Result<(), std::io::Error> {
-    let text = fs::read_to_string(document)?;
-    let no_place = || std::io::Error::other("it has no place for figures");
-    let (before, rest) = text.split_once(BEGIN).ok_or_else(no_place)?;
-    let (_, after) = rest.split_once(END).ok_or_else(no_place)?;
-    let text = format!("{before}{BEGIN}\n{}\n\n{END}{after}", figures.trim());
-    fs::write(document, text)
+    let begin = format!("<!-- {name}: written by the benchmark -->\n");
+    let end = format!("<!-- end of the {name} -->\n");
+    let old = fs::read_to_string(document)?;
+    let no_place =
+        || std::io::Error::other(format!("it has no place for {name}"));
+    let (before, rest) = old.split_once(&begin).ok_or_else(no_place)?;
+    let (_, after) = rest.split_once(&end).ok_or_else(no_place)?;
+    let text = text.trim();
+    fs::write(document, format!("{before}{begin}\n{text}\n\n{end}{after}"))
 }
 
 /// When, on what and of which build these figures are.

@@ -307,7 +307,7 @@ fn write(
     fs::write(folder.join("soak.json"), format!("{result:#}\n")).unwrap();
     plot(watched);
     let table = table(settings, origin, watched, tally, faults);
-    figures::replace(&folder.join("soak.md"), &table).unwrap();
+    figures::replace(&folder.join("soak.md"), "figures", &table).unwrap();
 }
 
 fn plot(watched: &Watched) {

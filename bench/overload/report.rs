@@ -38,7 +38,7 @@ pub(crate) fn write(
     fs::write(folder.join("overload.json"), text).unwrap();
     plot(seen);
     let table = table(settings, origin, seen, promises);
-    figures::replace(&folder.join("overload.md"), &table).unwrap();
+    figures::replace(&folder.join("overload.md"), "figures", &table).unwrap();
 }
 
 fn table(

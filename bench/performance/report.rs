@@ -40,8 +40,8 @@ pub(crate) fn write(origin: &str, rows: &[Row]) {
     let result = json!({ "origin": origin, "rows": all });
     let text = format!("{result:#}\n");
     fs::write(folder.join(FIGURES), text).unwrap();
-    figures::replace(&folder.join("performance.md"), &table(origin, rows))
-        .unwrap();
+    let document = folder.join("performance.md");
+    figures::replace(&document, "figures", &table(origin, rows)).unwrap();
     draw(rows);
 }
 
