@@ -36,7 +36,11 @@ mod boxes;
 mod client;
 #[path = "performance/cpu.rs"]
 mod cpu;
+#[path = "performance/demand.rs"]
+mod demand;
 mod figures;
+#[path = "performance/floor.rs"]
+mod floor;
 #[path = "performance/idle.rs"]
 mod idle;
 #[path = "../tests/image_folder.rs"]
@@ -82,12 +86,13 @@ use server::Server;
 const PRODUCTS: &str = "products";
 const BOXES: &str = "boxes";
 const THROUGHPUT: &str = "throughput";
+const DEMAND: &str = "demand";
 const IDLE: &str = "idle";
 
 #[derive(Clone, Debug, Parser)]
 struct Settings {
-    /// Only parts (products, boxes, throughput, idle) and samples whose names
-    /// hold this
+    /// Only parts (products, boxes, throughput, demand, idle) and samples
+    /// whose names hold this
     filter: Option<String>,
     /// Serves what is in this folder.
     #[arg(long, hide = true)]
@@ -185,11 +190,12 @@ fn measure(settings: &Settings) -> Vec<Row> {
             }
         });
         if settings.has(BOXES) {
-            add(vec![nothing::measure(rootfs.path())]);
+            add(nothing::measure(rootfs.path()).into());
         }
     }
     if settings.has(BOXES)
         || settings.has(THROUGHPUT)
+        || settings.has(DEMAND)
         || samples.iter().any(chosen)
     {
         let flags = ["--compile-rate-limit=0", "--output-size=64MiB"];
@@ -197,6 +203,9 @@ fn measure(settings: &Settings) -> Vec<Row> {
         server.wait_until_ready();
         let mut command = in_own_mounts(settings, &server, cold_box.as_ref());
         told(&mut command, |row| add(vec![row]));
+        if settings.has(DEMAND) {
+            add(demand::measure(Asked::of(&server)));
+        }
     }
     rows
 }

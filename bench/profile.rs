@@ -27,11 +27,15 @@ use clap::Parser;
 #[allow(dead_code, reason = "shared with the other benchmark")]
 mod boxes;
 #[path = "performance/client.rs"]
+#[allow(dead_code, reason = "shared with the other benchmark")]
 mod client;
 #[path = "profile/event.rs"]
 mod event;
 #[allow(dead_code, reason = "shared with other benchmarks")]
 mod figures;
+#[path = "performance/floor.rs"]
+#[allow(dead_code, reason = "shared with the other benchmark")]
+mod floor;
 #[path = "../tests/image_folder.rs"]
 mod image_folder;
 #[path = "performance/nothing.rs"]

@@ -1,5 +1,6 @@
 //! What a box costs: a static program that does nothing, started bare, in
-//! Debian's bubblewrap, by crun, and in a box of ours that is not ready.
+//! Debian's bubblewrap, by crun, by the same system calls alone, and in a box
+//! of ours that is not ready.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,6 +13,7 @@ use sandpiper_sandbox::{BoxSpec, Host, HostSettings, Sandbox, StepSpec, Stop};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
+use crate::floor::Floor;
 use crate::row::{Bound, Row, Series, Unit};
 use crate::server::program;
 
@@ -47,10 +49,12 @@ struct Other {
 /// To be called before there is any thread: as root, our boxes are made by a
 /// server that left root, as in service.
 pub(crate) fn measure(rootfs: &Path) -> Vec<Row> {
+    // Before root is given up.
+    let floor = Floor::start(rootfs);
     let host = host();
     let runtime = Runtime::new().unwrap();
     let state = tempfile::tempdir().unwrap();
-    let mut others = others(rootfs, state.path());
+    let mut others = others(rootfs, state.path(), floor);
     others.retain(Other::can_be_had);
     let mut phases = Vec::new();
     for _ in 0..ROUNDS {
@@ -98,7 +102,7 @@ fn rows(others: &[Other], phases: &[Phases]) -> Vec<Row> {
     rows
 }
 
-fn others(rootfs: &Path, state: &Path) -> Vec<Other> {
+fn others(rootfs: &Path, state: &Path, floor: Floor) -> Vec<Other> {
     let nothing = rootfs.join("bin/nothing");
     let bare = move || Command::new(&nothing).output().unwrap();
     // By their paths: looking for them would cost time.
@@ -118,6 +122,7 @@ fn others(rootfs: &Path, state: &Path) -> Vec<Other> {
         Other::new("fork and exec", bare),
         Other::of_command("bubblewrap", bubblewrap),
         Other::of_command("crun", crun),
+        Other::new("the calls alone, in C", move || floor.one_box()),
     ]
 }
 
@@ -218,6 +223,7 @@ pub(crate) fn make_rootfs() -> TempDir {
         .arg(&source)
         .status();
     assert!(built.unwrap().success(), "cc cannot build");
+    Floor::build(path);
     rootfs
 }
 

@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::reply::Reply;
-use crate::server::connect;
+use crate::server::{Server, connect};
 
 /// How long boxes may take to be ready.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -23,6 +23,10 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
+    pub(crate) fn of(server: &Server) -> Self {
+        Self { address: server.address, admin: server.admin }
+    }
+
     /// Runs what `request` asks for; its standard output, and the time on a
     /// connection that stands. Calls `passed` before and after that time.
     pub(crate) fn run(self, request: &str, passed: fn()) -> (String, Duration) {
@@ -39,9 +43,9 @@ impl Asked {
     }
 
     /// Asks for a page; otherwise the same.
-    pub(crate) fn get(self, path: &str, passed: fn()) {
+    pub(crate) fn get(self, path: &str, passed: fn()) -> Duration {
         let head = format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n");
-        self.exchange(&head, passed);
+        self.exchange(&head, passed).1
     }
 
     fn exchange(self, request: &str, passed: fn()) -> (Reply, Duration) {
@@ -81,20 +85,40 @@ impl Asked {
         eprintln!("no box of {language} is ready: a cold one is measured");
     }
 
+    /// How many boxes wait for a run of the language.
+    pub(crate) fn ready(self, language: &str) -> u64 {
+        let boxes = self.boxes_ready().into_iter();
+        boxes.filter(|(name, _)| name == language).map(|(_, count)| count).sum()
+    }
+
+    /// How many runs of the language found no box ready.
+    pub(crate) fn cold_runs(self, language: &str) -> u64 {
+        let metric = format!(
+            "sandpiper_run_boxes_total{{language=\"{language}\",box=\"cold\"}} "
+        );
+        let metrics = self.metrics();
+        let mut lines = metrics.lines();
+        let value = lines.find_map(|line| line.strip_prefix(&metric));
+        value.map_or(0, |value| value.parse().unwrap())
+    }
+
     /// How many wait, by language.
     fn boxes_ready(self) -> Vec<(String, u64)> {
-        let mut stream = connect(self.admin);
-        let request =
-            b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-        stream.write_all(request).unwrap();
-        let reply = Reply::read(&mut stream);
         let metric = "sandpiper_boxes_ready{language=\"";
         let of_line = |line: &str| {
             let (language, count) =
                 line.strip_prefix(metric)?.split_once("\"} ")?;
             Some((language.to_owned(), count.parse().ok()?))
         };
-        reply.text().lines().filter_map(of_line).collect()
+        self.metrics().lines().filter_map(of_line).collect()
+    }
+
+    fn metrics(self) -> String {
+        let mut stream = connect(self.admin);
+        let request =
+            b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+        stream.write_all(request).unwrap();
+        Reply::read(&mut stream).text().to_owned()
     }
 }
 

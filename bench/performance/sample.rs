@@ -57,6 +57,12 @@ impl Sample {
         paths.iter().map(read).collect()
     }
 
+    /// The one of this name.
+    pub(crate) fn named(name: &str) -> Self {
+        let mut all = Self::all().into_iter();
+        all.find(|sample| sample.name == name).expect("the sample")
+    }
+
     /// The files of one round.
     pub(crate) fn files(&self, round: &str) -> BTreeMap<String, String> {
         let of_round = |(path, text): (&String, &String)| {
