@@ -64,8 +64,10 @@ fn fork_inits() -> io::Result<()> {
         return Ok(());
     };
     let seccomp = seccomp::from_bytes(&seccomp);
-    // The kernel reaps; the server has a pidfd of each.
+    // The kernel reaps; the server has a pidfd of each. A pid 1 that loses its
+    // outer half becomes a child of this process, and is reaped as well.
     sys::set_signal(libc::SIGCHLD, Disposition::Ignore)?;
+    rustix::process::set_child_subreaper(Some(getpid()))?;
     while let Some(socket) = protocol::receive_socket(rustix::stdio::stdin())? {
         match sys::fork() {
             // A failure that could not be reported has nobody to tell: the
@@ -91,7 +93,8 @@ fn report(socket: &UnixStream, error: SandboxError) -> io::Error {
     protocol::send(socket, &reply, &[]).err().unwrap_or(cause)
 }
 
-/// The outer half. It stays as the parent of pid 1 and ends with it.
+/// The outer half. It stays as the parent of pid 1 and ends with it, if it is
+/// not killed.
 fn outer(socket: UnixStream, seccomp: &[sock_filter]) -> io::Result<i32> {
     sys::set_signal(libc::SIGCHLD, Disposition::Default)?;
     // In place of the fork server's socket.

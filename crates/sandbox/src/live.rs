@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::Signal;
+use rustix::process::{Signal, pidfd_send_signal};
 use tokio::io::Interest;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
@@ -46,7 +46,7 @@ struct Live {
 /// What must be cleared away when a box ends, in this order.
 #[derive(Debug)]
 pub(crate) struct Remains {
-    /// Init's outer half: it ends when pid 1 has.
+    /// Init's outer half: it ends when pid 1 has, if not before.
     outer: OwnedFd,
     /// Pid 1, once it has told us.
     pub(crate) init: Option<OwnedFd>,
@@ -291,14 +291,18 @@ impl Remains {
     pub(crate) fn kill(&self) {
         if let Some(init) = &self.init {
             // ESRCH: it has ended already.
-            let _ = rustix::process::pidfd_send_signal(init, Signal::KILL);
+            let _ = pidfd_send_signal(init, Signal::KILL);
         }
     }
 
     /// The same, and waits until every process of the box has ended.
     pub(crate) async fn kill_and_wait(&self) -> Result<()> {
-        let step = "wait for the end of a box";
         self.kill();
+        self.init_ended().await
+    }
+
+    async fn init_ended(&self) -> Result<()> {
+        let step = "wait for the end of a box";
         let Some(init) = &self.init else { return Ok(()) };
         ended(init.try_clone().during(step)?).await.during(step)
     }
@@ -314,10 +318,15 @@ impl Remains {
         drop(self.slot);
     }
 
-    async fn wait(&mut self) -> Result<()> {
+    async fn wait(&self) -> Result<()> {
         let step = "wait for the end of a box";
-        self.kill();
-        // It ends when pid 1 has.
+        // Where pid 1 is not known yet, the outer half ends when it has.
+        if self.init.is_some() {
+            self.kill();
+            // Both at once: each takes the kernel 0.1 ms.
+            let _ = pidfd_send_signal(&self.outer, Signal::KILL);
+            self.init_ended().await?;
+        }
         ended(self.outer.try_clone().during(step)?).await.during(step)
     }
 }
