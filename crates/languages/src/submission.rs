@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{Catalog, Language, path};
 
 /// One submitted file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SourceFile {
     /// Relative path, with `/` between its segments.
     pub path: String,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 
 /// A box: its root filesystem and the limits of everything in it together.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BoxSpec {
     /// The root filesystem: a folder of the operator's that holds `dev`,
     /// `proc`, `tmp`, `box` and `artifacts`. Mounted read-only.
@@ -55,7 +55,7 @@ pub struct Artifact {
 }
 
 /// One command to run in a box.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StepSpec {
     /// Program (absolute path in the box) and arguments.
     pub command: Vec<String>,
