@@ -11,11 +11,12 @@ mod fill;
 mod shares;
 
 use std::collections::VecDeque;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use sandpiper_sandbox::Sandbox;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::kind::{BoxKind, Kind};
@@ -75,6 +76,18 @@ struct Shared {
     shelves: Mutex<Vec<Shelf>>,
     /// Something was taken, or is wanted.
     changed: Notify,
+}
+
+/// Has the shelves filled when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Refill {
+    ready: ReadyBoxes,
+}
+
+impl Drop for Refill {
+    fn drop(&mut self) {
+        self.ready.refill();
+    }
 }
 
 /// The ready boxes of one kind.
@@ -142,17 +155,27 @@ impl ReadyBoxes {
         }
     }
 
-    /// Has the shelves filled when the sender is dropped, or soon after where
-    /// that takes long: to make a box would slow the run that took one.
-    pub(crate) fn refill_after(&self, run: oneshot::Receiver<()>) {
+    /// Goes on with a run that takes a box. The shelves are filled when it is
+    /// over, and its box gone ([`Refill`]), or soon where it takes long: to
+    /// make a box would slow it.
+    pub(crate) async fn beside<T>(&self, run: impl Future<Output = T>) -> T {
         if !self.is_on() {
-            return;
+            return run.await;
         }
-        let ready = self.clone();
-        tokio::spawn(async move {
-            let _ = timeout(LONG_RUN, run).await;
-            ready.refill();
-        });
+        let mut run = pin!(run);
+        // In the run's own task: another would have a thread woken for it.
+        match timeout(LONG_RUN, run.as_mut()).await {
+            Ok(ran) => ran,
+            Err(_) => {
+                self.refill();
+                run.await
+            }
+        }
+    }
+
+    /// What has the shelves filled when it is dropped.
+    pub(crate) fn refill_later(&self) -> Refill {
+        Refill { ready: self.clone() }
     }
 
     fn refill(&self) {

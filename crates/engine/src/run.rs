@@ -10,7 +10,6 @@ use sandpiper_sandbox::{
     Artifact, BoxFile, BoxSpec, Host, Inputs, Outcome as StepOutcome, Sandbox,
     SandboxError, StepSpec, Stop,
 };
-use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::Limits;
@@ -19,7 +18,7 @@ use crate::artifacts::{ArtifactCache, Key};
 use crate::kind::{BoxKind, Kind, overridden, step_spec};
 use crate::limits::PREPARE_TIME;
 use crate::outcome::{End, LimitReached, Outcome, Start, Timing};
-use crate::ready::ReadyBoxes;
+use crate::ready::{ReadyBoxes, Refill};
 
 /// What a run is made with.
 #[derive(Clone, Copy)]
@@ -36,6 +35,17 @@ pub(crate) struct Means<'a> {
 /// no process of the box is left or, where others wait, when the box is gone;
 /// also when the future is dropped. `timing` holds the time in the queue.
 pub(crate) async fn run(
+    means: Means<'_>,
+    plan: Plan,
+    rootfs: PathBuf,
+    slot: Slot,
+    timing: Timing,
+) -> Result<Outcome, SandboxError> {
+    let run = run_steps(means, plan, rootfs, slot, timing);
+    means.ready.beside(run).await
+}
+
+async fn run_steps(
     means: Means<'_>,
     mut plan: Plan,
     rootfs: PathBuf,
@@ -138,7 +148,7 @@ struct Occupied<'a> {
     sandbox: Option<Sandbox>,
     slot: Option<Slot>,
     /// Dropped when the box is gone.
-    over: Option<oneshot::Sender<()>>,
+    refill: Option<Refill>,
 }
 
 impl<'a> Occupied<'a> {
@@ -150,8 +160,6 @@ impl<'a> Occupied<'a> {
         timing: Timing,
     ) -> Result<Self, SandboxError> {
         let started = Instant::now();
-        let (over, is_over) = oneshot::channel();
-        means.ready.refill_after(is_over);
         let sandbox = means.ready.take(kind, means.is_demand);
         let box_kind = kind.ready_kind();
         let mut occupied = Self {
@@ -162,7 +170,7 @@ impl<'a> Occupied<'a> {
             timing,
             sandbox,
             slot: Some(slot),
-            over: Some(over),
+            refill: Some(means.ready.refill_later()),
         };
         occupied.timing.prepare = started.elapsed();
         if occupied.sandbox.is_none() {
@@ -209,7 +217,7 @@ impl<'a> Occupied<'a> {
 impl Drop for Occupied<'_> {
     fn drop(&mut self) {
         let (sandbox, mut slot) = (self.sandbox.take(), self.slot.take());
-        let over = self.over.take();
+        let refill = self.refill.take();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 let Some(mut sandbox) = sandbox else { return };
@@ -221,7 +229,7 @@ impl Drop for Occupied<'_> {
                     is_dead && !slot.admission().is_contended()
                 });
                 sandbox.destroy().await;
-                drop((slot, over));
+                drop((slot, refill));
             });
         }
     }

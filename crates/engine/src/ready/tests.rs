@@ -12,12 +12,12 @@ async fn filled_after(run_time: Duration) -> Duration {
     let ready = ReadyBoxes::new(MIB, 1);
     let mut changed = pin!(ready.shared.changed.notified());
     changed.as_mut().enable();
-    let (over, is_over) = oneshot::channel::<()>();
     let begun = Instant::now();
-    ready.refill_after(is_over);
+    let of_run = ready.clone();
     tokio::spawn(async move {
-        sleep(run_time).await;
-        drop(over);
+        let refill = of_run.refill_later();
+        of_run.beside(sleep(run_time)).await;
+        drop(refill);
     });
     changed.await;
     begun.elapsed()

@@ -17,6 +17,7 @@ use crate::http::{
 };
 use crate::rate_limit::{Quota, WINDOW};
 
+use super::log::RunLine;
 use super::request::RequestError;
 use super::request_id::RequestId;
 use super::runner::Refused;
@@ -110,14 +111,19 @@ pub(crate) struct CompileResponse<'a> {
     stderr: &'a str,
 }
 
-/// The answer to a run that was started, however it ended.
-pub(super) fn of(outcome: &Outcome, memory: &AnswerMemory) -> Answer {
+/// The answer to a run that was started, however it ended. `line` goes when
+/// the client has it, or never will.
+pub(super) fn of(
+    outcome: &Outcome,
+    memory: &AnswerMemory,
+    line: RunLine,
+) -> Answer {
     let body =
         CompileResponse { stdout: &outcome.stdout, stderr: &outcome.stderr };
     let Ok(body) = serde_json::to_vec(&body) else {
         return internal_error();
     };
-    let mut answer = json(StatusCode::OK, memory.count(body));
+    let mut answer = json(StatusCode::OK, memory.count(body, line));
     insert(answer.headers_mut(), SERVER_TIMING, &server_timing(outcome));
     insert(answer.headers_mut(), EXIT, &outcome.exit_summary());
     answer

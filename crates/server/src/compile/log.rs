@@ -5,44 +5,77 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use http::StatusCode;
-use sandpiper_engine::{End, Outcome};
+use sandpiper_engine::{End, Outcome, Stage, Start, Timing};
 use tracing::{debug, info};
 
 use crate::metrics::{RunEnd, stage_word};
 
 use super::request_id::RequestId;
 
-/// A run that ended, in whatever way.
-pub(super) fn run(
+/// The line of a run that ended, in whatever way. It is written when this is
+/// dropped: the client need not wait for it, nor a task be woken.
+#[derive(Debug)]
+pub(super) struct RunLine {
     request: RequestId,
     client: IpAddr,
-    language: &str,
-    outcome: &Outcome,
-) {
-    let (code, signal) = match outcome.end {
-        End::Exited(code) => (Some(code), None),
-        End::Signaled(signal) => (None, Some(signal)),
-        End::Limit(_) => (None, None),
-    };
-    let timing = &outcome.timing;
-    info!(
-        %request,
-        %client,
-        language,
-        stage = stage_word(outcome.stage),
-        outcome = RunEnd::of(outcome).word(),
-        code,
-        signal,
-        r#box = outcome.start.box_kind.word(),
-        compiled_before = outcome.start.is_compiled.then_some(true),
-        queue_ms = milliseconds(timing.queue),
-        prepare_ms = milliseconds(timing.prepare),
-        compile_ms = timing.compile.map(milliseconds),
-        run_ms = timing.run.map(milliseconds),
-        stdout_bytes = outcome.stdout.len(),
-        stderr_bytes = outcome.stderr.len(),
-        "run"
-    );
+    language: String,
+    stage: Stage,
+    end: End,
+    word: &'static str,
+    start: Start,
+    timing: Timing,
+    stdout_bytes: usize,
+    stderr_bytes: usize,
+}
+
+impl RunLine {
+    pub(super) fn new(
+        request: RequestId,
+        client: IpAddr,
+        language: String,
+        outcome: &Outcome,
+    ) -> Self {
+        Self {
+            request,
+            client,
+            language,
+            stage: outcome.stage,
+            end: outcome.end,
+            word: RunEnd::of(outcome).word(),
+            start: outcome.start,
+            timing: outcome.timing,
+            stdout_bytes: outcome.stdout.len(),
+            stderr_bytes: outcome.stderr.len(),
+        }
+    }
+}
+
+impl Drop for RunLine {
+    fn drop(&mut self) {
+        let (code, signal) = match self.end {
+            End::Exited(code) => (Some(code), None),
+            End::Signaled(signal) => (None, Some(signal)),
+            End::Limit(_) => (None, None),
+        };
+        info!(
+            request = %self.request,
+            client = %self.client,
+            language = self.language,
+            stage = stage_word(self.stage),
+            outcome = self.word,
+            code,
+            signal,
+            r#box = self.start.box_kind.word(),
+            compiled_before = self.start.is_compiled.then_some(true),
+            queue_ms = milliseconds(self.timing.queue),
+            prepare_ms = milliseconds(self.timing.prepare),
+            compile_ms = self.timing.compile.map(milliseconds),
+            run_ms = self.timing.run.map(milliseconds),
+            stdout_bytes = self.stdout_bytes,
+            stderr_bytes = self.stderr_bytes,
+            "run"
+        );
+    }
 }
 
 /// A run without an outcome: the client went away, or the sandbox failed.

@@ -26,6 +26,7 @@ use crate::rate_limit::{RateLimiter, Verdict};
 pub(crate) use answer::CompileResponse;
 use answer::Failure;
 pub(crate) use answer::REFUSALS;
+use log::RunLine;
 pub(crate) use request::CompileRequest;
 use request_id::RequestId;
 pub(crate) use runner::Runner;
@@ -124,12 +125,8 @@ impl<R: Runner> Compile<R> {
         }
         let Finished { language, outcome } = finished?;
         self.metrics.outcome(&language, &outcome);
-        let answer = answer::of(&outcome, &self.memory);
-        // The client need not wait for its line.
-        tokio::spawn(async move {
-            log::run(id, client, &language, &outcome);
-        });
-        Ok(answer)
+        let line = RunLine::new(id, client, language, &outcome);
+        Ok(answer::of(&outcome, &self.memory, line))
     }
 
     fn give_up(

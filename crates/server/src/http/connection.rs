@@ -20,6 +20,7 @@ use sandpiper_engine::limits::HEAD_BYTES;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
+use super::again::Again;
 use super::compression::Encoded;
 use super::socket::{Link, Socket};
 use super::{
@@ -96,6 +97,7 @@ pub(crate) async fn serve<R: Routes>(
             .half_close(true)
             .serve_connection(io, service)
     );
+    let mut connection = Again::new(connection.as_mut());
     let stops = async {
         tokio::select! {
             biased;
@@ -108,12 +110,12 @@ pub(crate) async fn serve<R: Routes>(
     let ended = tokio::select! {
         // What comes first here is what is woken.
         biased;
-        ended = connection.as_mut() => ended,
+        ended = &mut connection => ended,
         Some(has_time) = stops.next() => {
             if !has_time {
                 return;
             }
-            connection.as_mut().graceful_shutdown();
+            connection.inner().as_mut().graceful_shutdown();
             connection.await
         }
     };

@@ -17,9 +17,10 @@ struct Inner {
 }
 
 /// Bytes that count until they go.
-struct Counted {
+struct Counted<T> {
     bytes: Vec<u8>,
     memory: AnswerMemory,
+    _with: T,
 }
 
 impl AnswerMemory {
@@ -28,9 +29,15 @@ impl AnswerMemory {
     }
 
     /// These bytes, counted until the last clone and slice of them is gone.
-    pub(crate) fn count(&self, bytes: Vec<u8>) -> Bytes {
+    /// `with` goes after them: the client has the answer then.
+    pub(crate) fn count<T: Send + 'static>(
+        &self,
+        bytes: Vec<u8>,
+        with: T,
+    ) -> Bytes {
         self.0.held.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        Bytes::from_owner(Counted { bytes, memory: self.clone() })
+        let memory = self.clone();
+        Bytes::from_owner(Counted { bytes, memory, _with: with })
     }
 
     /// Bytes that count now.
@@ -50,13 +57,13 @@ impl AnswerMemory {
     }
 }
 
-impl AsRef<[u8]> for Counted {
+impl<T> AsRef<[u8]> for Counted<T> {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-impl Drop for Counted {
+impl<T> Drop for Counted<T> {
     fn drop(&mut self) {
         let length = self.bytes.len() as u64;
         self.memory.0.held.fetch_sub(length, Ordering::Relaxed);
@@ -70,9 +77,9 @@ mod tests {
     #[test]
     fn bytes_count_until_the_last_slice_is_gone() {
         let memory = AnswerMemory::new(3);
-        let first = memory.count(vec![0; 2]);
+        let first = memory.count(vec![0; 2], ());
         assert!(!memory.is_crowded());
-        let second = memory.count(vec![0; 2]);
+        let second = memory.count(vec![0; 2], ());
         assert!(memory.is_crowded());
         let slice = second.slice(1..);
         drop(second);

@@ -1,6 +1,7 @@
 //! What every route shares: connections, paths, bodies and answers.
 
 mod address;
+mod again;
 mod answer;
 mod body;
 mod compression;

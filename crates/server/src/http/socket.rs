@@ -304,7 +304,8 @@ impl AsyncRead for Socket {
         }
         if this.turn >= TURN_BYTES {
             this.turn = 0;
-            cx.waker().wake_by_ref();
+            // Not woken at once, for `Again` would then poll it at once.
+            let _ = pin!(yield_now()).poll(cx);
             return Poll::Pending;
         }
         let before = buffer.filled().len();
@@ -393,7 +394,6 @@ impl AsyncWrite for Socket {
         self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
-        let socket = SockRef::from(&self.link.stream);
-        Poll::Ready(socket.shutdown(Shutdown::Write))
+        Poll::Ready(SockRef::from(&self.link.stream).shutdown(Shutdown::Write))
     }
 }

@@ -101,7 +101,7 @@ impl Page {
 
 /// The text in an allocation of its own size, and the buffer empty again.
 fn exact(buffer: &mut Vec<u8>, memory: &AnswerMemory) -> Bytes {
-    let chunk = memory.count(buffer.as_slice().to_vec());
+    let chunk = memory.count(buffer.as_slice().to_vec(), ());
     buffer.clear();
     chunk
 }

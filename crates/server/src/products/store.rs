@@ -172,7 +172,7 @@ impl Store {
             // Lists have a copy, and that counts.
             draft.into()
         } else {
-            self.memory.count(draft)
+            self.memory.count(draft, ())
         };
         record.advance(unused);
         record
