@@ -12,7 +12,7 @@ mod top;
 mod v2;
 
 pub(crate) use folder::sweep_dead;
-pub(crate) use group::{Behind, Group, OutOfMemory};
+pub(crate) use group::{Group, OutOfMemory};
 pub(crate) use top::Top;
 
 /// What the groups of this host can enforce.

@@ -7,13 +7,14 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use tokio::io::Interest;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use crate::cgroup::{Behind, Group, OutOfMemory};
+use crate::cgroup::{Group, OutOfMemory};
 use crate::control::Control;
 use crate::error::{Result, SandboxError};
 use crate::launchers::Launchers;
@@ -74,22 +75,29 @@ pub(crate) async fn run(
     launchers: &mut Launchers,
 ) -> Result<Outcome> {
     let Asked { request, near, far } = asked;
-    let behind = remains.group.take_behind();
     let group = &remains.group;
-    let before = group.cpu_time();
+    let before = OnceLock::new();
     let (over, overflow) = watch::channel(false);
     let (tell_dead, dead) = watch::channel(false);
     let ended = async {
-        // First: a long message is read while it is written.
-        behind.map_or(Ok(()), Behind::come_forward)?;
-        send(control, &request, far.as_ref()).await?;
+        let begun = async {
+            before.get_or_init(|| group.cpu_time());
+            group.come_forward()
+        };
+        // In this order: init need not wait for what it does not need. A long
+        // message is read while it is written.
+        tokio::try_join!(
+            biased;
+            send(control, &request, far.as_ref()),
+            begun
+        )?;
         // The program's ends are the program's alone.
         drop(far);
         hear_the_end(control, spec).await
     };
     let verdict = async {
         let started = Instant::now();
-        let limit = limit_reached(group, before, spec, overflow.clone());
+        let limit = limit_reached(group, &before, spec, overflow.clone());
         let first = tokio::select! {
             // In this order: a program that ended in time has ended, whatever
             // else is true by now.
@@ -98,6 +106,7 @@ pub(crate) async fn run(
             stop = limit => First::Limit(stop),
         };
         let wall_time = started.elapsed();
+        let before = before.get().copied().flatten();
         let verdict = judge(first, remains, spec, before, wall_time).await?;
         // Every process that could write to them is killed.
         tell_dead.send_replace(true);
@@ -136,10 +145,12 @@ enum First {
 /// Resolves with the first limit that is reached.
 async fn limit_reached(
     group: &Group,
-    before: Option<Duration>,
+    before: &OnceLock<Option<Duration>>,
     spec: &StepSpec,
     overflow: watch::Receiver<bool>,
 ) -> Stop {
+    // It is known when the command was sent, which is before this is polled.
+    let before = before.get().copied().flatten();
     tokio::select! {
         biased;
         () = out_of_memory(group) => Stop::Memory,
@@ -340,12 +351,13 @@ async fn cpu_time_spent(
     // One system call, where std would read files at every step.
     let cores = rustix::thread::sched_getaffinity(None)
         .map_or(1, |cores| cores.count().max(1));
+    let mut left = limit;
     loop {
-        let used = group.cpu_time().unwrap_or(before).saturating_sub(before);
-        let Some(left) = limit.checked_sub(used).filter(|l| !l.is_zero())
-        else {
-            return;
-        };
         sleep((left / cores).max(SHORTEST)).await;
+        let used = group.cpu_time().unwrap_or(before).saturating_sub(before);
+        match limit.checked_sub(used).filter(|left| !left.is_zero()) {
+            Some(rest) => left = rest,
+            None => return,
+        }
     }
 }

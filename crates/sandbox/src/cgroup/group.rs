@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::event::EventfdFlags;
@@ -26,7 +27,7 @@ pub(crate) struct Group {
     cpu_time: Option<CpuTime>,
     /// The file of the CPU share, and what is written there.
     share: Option<(PathBuf, Shares)>,
-    /// While the group has the least.
+    /// Since the group has had the least.
     behind: Option<Behind>,
     /// `memory.stat`, and its keys of what is not of the page cache.
     memory: Option<(PathBuf, [&'static str; 2])>,
@@ -43,17 +44,12 @@ const SHARES_V1: Shares = Shares { usual: "1024", least: "2" };
 const SHARES_V2: Shares = Shares { usual: "100", least: "1" };
 
 /// What gives a group its usual share again. Somebody waits when that is done:
-/// the file is open already.
+/// the file is open already, and closed when the group goes.
 #[derive(Debug)]
-pub(crate) struct Behind {
+struct Behind {
     file: File,
     usual: &'static str,
-}
-
-impl Behind {
-    pub(crate) fn come_forward(self) -> Result<()> {
-        write_again(&self.file, self.usual).during("come forward")
-    }
+    is_over: AtomicBool,
 }
 
 /// How the kernel tells of a box that is out of memory.
@@ -246,13 +242,21 @@ impl Group {
         let Some((path, shares)) = &self.share else { return Ok(()) };
         let file = open_to_write(path)?;
         write_again(&file, shares.least).during(&named("write", path))?;
-        self.behind = Some(Behind { file, usual: shares.usual });
+        let is_over = AtomicBool::new(false);
+        self.behind = Some(Behind { file, usual: shares.usual, is_over });
         Ok(())
     }
 
-    /// Takes what gives it the usual share again, if it has not got that.
-    pub(crate) fn take_behind(&mut self) -> Option<Behind> {
-        self.behind.take()
+    /// Gives it the usual share again, if it has not got that.
+    pub(crate) fn come_forward(&self) -> Result<()> {
+        match &self.behind {
+            Some(Behind { file, usual, is_over })
+                if !is_over.swap(true, Ordering::Relaxed) =>
+            {
+                write_again(file, usual).during("come forward")
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Memory of the group's processes and files, the page cache left out.
