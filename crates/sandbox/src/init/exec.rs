@@ -51,6 +51,7 @@ fn give_up(
     rustix::process::setsid().during("make session")?;
     prefer_as_oom_victim()?;
     set_signals().during("set signals")?;
+    set_usual_limits()?;
     drop_privileges(user_namespace)?;
     rustix::process::chdir("/box").during("enter /box")?;
     // Last: the steps above need calls that the filter refuses. Those that
@@ -113,30 +114,43 @@ fn prefer_as_oom_victim() -> Result<()> {
         .during("become undumpable")
 }
 
+/// The limits that come with a command.
 fn set_limits(command: &Command, user_namespace: UserNamespace) -> Result<()> {
     // Init's two halves count where they share the program's id.
     let own = match user_namespace {
         UserNamespace::Join => 0,
         UserNamespace::Make => 2,
     };
-    let same = |limit: u64| (limit, limit);
-    let limits = [
-        // 1 and not 0: the kernel pipes a core to a handler at 0 as well, and
-        // does neither that nor a file at 1 (core(5)).
-        (Resource::Core, same(1)),
+    limit(&[
         // A backstop for hosts that cannot account a box's CPU time; a second
         // more at the hard end, so that SIGXCPU comes first.
         (Resource::Cpu, (command.cpu_seconds, command.cpu_seconds + 1)),
         (Resource::Fsize, same(command.file_bytes)),
-        (Resource::Memlock, same(0)),
-        (Resource::Nice, same(0)),
         (Resource::Nofile, same(command.open_files)),
         (Resource::Nproc, same(command.processes + own)),
+    ])
+}
+
+/// Those that are the same for every command.
+fn set_usual_limits() -> Result<()> {
+    limit(&[
+        // 1 and not 0: the kernel pipes a core to a handler at 0 as well, and
+        // does neither that nor a file at 1 (core(5)).
+        (Resource::Core, same(1)),
+        (Resource::Memlock, same(0)),
+        (Resource::Nice, same(0)),
         (Resource::Rtprio, same(0)),
         (Resource::Sigpending, same(1_024)),
         (Resource::Stack, (STACK_BYTES, LARGEST_STACK_BYTES)),
-    ];
-    for (resource, (soft, hard)) in limits {
+    ])
+}
+
+fn same(limit: u64) -> (u64, u64) {
+    (limit, limit)
+}
+
+fn limit(limits: &[(Resource, (u64, u64))]) -> Result<()> {
+    for &(resource, (soft, hard)) in limits {
         // An operator's own, lower hard limit stays: raising is not ours.
         let highest = rustix::process::getrlimit(resource).maximum;
         let most = highest.unwrap_or(u64::MAX);

@@ -1,6 +1,5 @@
 //! Writes the submitted files into the working directory, as the program.
 
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,12 +14,14 @@ use crate::sys;
 
 /// How many inodes the files need, those of their folders included.
 pub(super) fn inodes(files: &[BoxFile]) -> u64 {
-    let folders: HashSet<&str> = files
+    let mut folders: Vec<&str> = files
         .iter()
         .flat_map(|BoxFile { path, .. }| {
             path.match_indices('/').map(|(end, _)| &path[..end])
         })
         .collect();
+    folders.sort_unstable();
+    folders.dedup();
     (files.len() + folders.len()) as u64
 }
 
