@@ -141,6 +141,8 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
+    use rustix::fs::OFlags;
+
     use super::*;
 
     #[tokio::test]
@@ -158,6 +160,32 @@ mod tests {
             assert_eq!(kept, vec![7; expected], "{written} {cap}");
             drop(far);
         }
+    }
+
+    #[test]
+    fn what_never_ends_is_read_up_to_the_cap() {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        // As from a process that nobody sees: there is always more.
+        let endless =
+            rustix::fs::open("/dev/random", flags, Mode::empty()).unwrap();
+        let (tell, kept) = std::sync::mpsc::channel();
+        // A thread of its own: without a bound it would never come back.
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
+            runtime.block_on(async {
+                let near =
+                    pipe::Receiver::from_owned_fd_unchecked(endless).unwrap();
+                let (over, _overflow) = watch::channel(false);
+                let (_tell, dead) = watch::channel(true);
+                let kept = capture(near, 10, over, dead).await.unwrap();
+                tell.send(kept.len()).unwrap();
+            });
+        });
+        let longest = Duration::from_secs(20);
+        assert_eq!(kept.recv_timeout(longest), Ok(10));
     }
 
     #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sandpiper_sandbox::{BoxFile, BoxSpec, Outcome, StepSpec, Stop};
+use sandpiper_sandbox::{BoxFile, BoxSpec, Outcome, Sandbox, StepSpec, Stop};
 
 use crate::Test;
 use crate::fixture::{Fixture, MIB, step};
@@ -13,6 +13,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("memory_of_submitted_files", memory_of_submitted_files),
     ("memory_beside_submitted_files", memory_beside_submitted_files),
     ("processes_and_threads", processes_and_threads),
+    ("a_box_that_cannot_fork", a_box_that_cannot_fork),
     ("fork_bomb", fork_bomb),
     ("wall_time", wall_time),
     ("cpu_time", cpu_time),
@@ -117,6 +118,23 @@ fn processes_and_threads(fixture: &Fixture) {
         // 32 in all, of which the program itself is one.
         assert_eq!(said, "31 EAGAIN\n", "{what}");
     }
+}
+
+/// The process of the first program is forked before anybody asks; where that
+/// fails the box stands, and who asks is told.
+fn a_box_that_cannot_fork(fixture: &Fixture) {
+    if !fixture.host.controllers().processes {
+        fixture.cannot("limit processes");
+        return;
+    }
+    let spec = BoxSpec { processes: 0, ..fixture.box_spec() };
+    fixture.runtime.block_on(async {
+        let mut sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
+        let ran = sandbox.run(&step(&["hello"])).await;
+        let error = ran.expect_err("a program without a process").to_string();
+        assert!(error.contains("fork the program"), "{error}");
+        sandbox.destroy().await;
+    });
 }
 
 fn fork_bomb(fixture: &Fixture) {
