@@ -84,6 +84,9 @@ struct Settings {
     /// Sends requests to this server, and marks them.
     #[arg(long, hide = true, num_args = 2)]
     ask: Vec<SocketAddr>,
+    /// Starts this program bare, and marks it as well.
+    #[arg(long, hide = true, requires = "ask")]
+    bare: Option<PathBuf>,
     /// Makes boxes of this root filesystem, and marks them.
     #[arg(long, hide = true)]
     rootfs: Option<PathBuf>,
@@ -100,6 +103,7 @@ fn main() -> ExitCode {
     }
     if let [address, admin] = settings.ask[..] {
         ask(Asked { address, admin });
+        settings.bare.iter().for_each(|program| start_bare(program));
         return ExitCode::SUCCESS;
     }
     if let Some(rootfs) = &settings.rootfs {
@@ -142,6 +146,17 @@ fn ask(server: Asked) {
     }
 }
 
+/// The same process, after that.
+fn start_bare(program: &Path) {
+    for _ in 0..FIRST + ROUNDS {
+        sleep(REST);
+        mark();
+        let output = Command::new(program).output();
+        mark();
+        assert!(output.unwrap().status.success());
+    }
+}
+
 /// The process that is traced.
 fn make_boxes(rootfs: &Path) {
     let host = boxes::host();
@@ -161,9 +176,13 @@ fn of_requests(rootfs: &Path) -> String {
     let mut command = Command::new(itself());
     command.arg("--ask");
     command.args([server.address, server.admin].map(|at| at.to_string()));
+    command.arg("--bare").arg(rootfs.join("bin/nothing"));
     let windows = trace::windows(&mut command, 2, Some(serving(server.pid())));
-    let (health, runs) = windows.split_at(FIRST + ROUNDS);
+    let (health, rest) = windows.split_at(FIRST + ROUNDS);
+    let (runs, bare) = rest.split_at(FIRST + ROUNDS);
     let whole = health[FIRST..].iter().map(length);
+    let bare_whole = bare[FIRST..].iter().map(length);
+    let bare_runs = bare[FIRST..].iter().filter_map(steps::run_time);
     let (times, spent): (Vec<_>, Vec<_>) = runs[FIRST..]
         .iter()
         .filter_map(|run| Some((steps::times(run)?, spent::of(run))))
@@ -171,9 +190,12 @@ fn of_requests(rootfs: &Path) -> String {
     // Else it goes another way by now than what is looked for.
     assert!(times.len() * 2 > ROUNDS, "{} of {ROUNDS} runs", times.len());
     format!(
-        "*A run in a ready box* (`/healthz` from the same client: {:.0} µs)\n\n\
-         {}\n{}",
+        "*A run in a ready box*. From the same client, `/healthz` takes {:.0} \
+         µs, and starting the program bare {:.0} µs, of which it runs \
+         {:.0}.\n\n{}\n{}",
         median(whole),
+        median(bare_whole),
+        median(bare_runs),
         table::of_times(&steps::names(), &times),
         table::of_spent(&spent),
     )

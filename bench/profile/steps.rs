@@ -95,3 +95,17 @@ pub(crate) fn times(window: &Window) -> Option<Vec<f64>> {
     let since = |at: u64| at.saturating_sub(first) as f64 / 1e3;
     Some(times.into_iter().map(since).collect())
 }
+
+/// How long the program ran, in microseconds: from the end of execve until it
+/// asks to end.
+pub(crate) fn run_time(window: &Window) -> Option<f64> {
+    let mut events = window.events.iter();
+    let begun = events.find(|event| event.what == What::Exec)?;
+    let ended = events.find(|event| {
+        event.process == begun.process
+            && event.what == What::Enter(Sysno::exit_group)
+    })?;
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+    let time = ended.at.saturating_sub(begun.at) as f64;
+    Some(time / 1e3)
+}

@@ -65,11 +65,9 @@ fn record(file: &std::path::Path) -> Command {
     let mut command = Command::new("perf");
     command.args(["record", "--quiet", "--all-cpus", "--mmap-pages=8M"]);
     command.args(["--no-buildid", "--output"]).arg(file);
-    for point in POINTS {
-        command.args(["--event", point]);
-    }
-    // Else what it writes is recorded, and gives it more to write.
-    command.args(["--exclude-perf", "--"]);
+    // One list: the option behind it is for the last that is named. Without
+    // it, what perf writes is recorded and gives it more to write.
+    command.args(["--event", &POINTS.join(","), "--exclude-perf", "--"]);
     command
 }
 
