@@ -3,8 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::thread::sleep;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -154,8 +152,10 @@ fn every_run_has_its_series_and_its_line() {
         .filter(|line: &Value| line["message"] == "run")
         .collect();
     assert_eq!(lines.len(), told.len() + 1, "{log}");
-    for ((id, outcome, (name, value)), line) in told.iter().zip(&lines) {
-        assert_eq!(line["request"], **id, "{line}");
+    for (id, outcome, (name, value)) in &told {
+        // In whatever order: a line follows its answer.
+        let line = lines.iter().find(|line| line["request"] == **id);
+        let line = line.unwrap_or_else(|| panic!("no line of {id}: {log}"));
         assert_eq!(line["outcome"], *outcome, "{line}");
         assert_eq!(line[*name], *value, "{line}");
         assert_eq!(line["language"], "python", "{line}");
@@ -166,7 +166,7 @@ fn every_run_has_its_series_and_its_line() {
         }
         assert_eq!(line["compile_ms"], Value::Null, "{line}");
     }
-    assert_eq!(lines[told.len()]["outcome"], "client_gone");
+    assert!(lines.iter().any(|line| line["outcome"] == "client_gone"));
 }
 
 /// The line for people is one line, too.
@@ -177,8 +177,6 @@ fn lines_for_people_hold_nothing_that_was_submitted() {
     let body = request("print('\\x1b[31m\\n2026 INFO')").to_string();
     let reply = server.send("POST", "/api/compile", &json, body);
     let id = reply.header("x-request-id").expect("an id").to_owned();
-    // The answer is out before its line can be read.
-    sleep(Duration::from_millis(50));
     let log = server.into_log();
     let found = log.lines().filter(|line| line.contains(&id));
     let found: Vec<&str> =

@@ -96,11 +96,14 @@ test("Escape closes a list first; then, however long after it, Tab leaves the co
   await page.keyboard.press("Escape");
   await page.clock.fastForward(60_000);
   await press(page, frame, "Tab", "Input");
-  // Not for who comes back, and not after another key.
+  // Not for who comes back, and not after another key or a click.
   await press(page, frame, "Shift+Tab", CODE);
   await press(page, frame, "Tab", CODE);
   await page.keyboard.press("Escape");
   await page.keyboard.press("ArrowUp");
+  await press(page, frame, "Tab", CODE);
+  await page.keyboard.press("Escape");
+  await frame.locator(".cm-line").first().click();
   await press(page, frame, "Tab", CODE);
 });
 

@@ -45,9 +45,10 @@ impl Key {
         files: &[SourceFile],
     ) -> Self {
         let mut all = Everything(Sha256::new());
-        // All fields, those that will come included. Lists say how long they
-        // are and texts where they end: nothing can look like something else.
-        (spec, step, files).hash(&mut all);
+        // All fields, those that will come included: lists say how long they
+        // are, texts where they end. A path says less than its text.
+        let rootfs = spec.rootfs.as_os_str();
+        (spec, rootfs, step, files).hash(&mut all);
         Self(all.0.finalize().into())
     }
 }

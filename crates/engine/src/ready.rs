@@ -155,9 +155,9 @@ impl ReadyBoxes {
         }
     }
 
-    /// Goes on with a run that takes a box. The shelves are filled when it is
-    /// over, and its box gone ([`Refill`]), or soon where it takes long: to
-    /// make a box would slow it.
+    /// Goes on with a run that takes a box, or with its box's removal. The
+    /// shelves are filled when both are over ([`Refill`]), or soon where one
+    /// takes long: to make a box would slow it.
     pub(crate) async fn beside<T>(&self, run: impl Future<Output = T>) -> T {
         if !self.is_on() {
             return run.await;

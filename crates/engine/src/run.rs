@@ -218,6 +218,7 @@ impl Drop for Occupied<'_> {
     fn drop(&mut self) {
         let (sandbox, mut slot) = (self.sandbox.take(), self.slot.take());
         let refill = self.refill.take();
+        let ready = self.means.ready.clone();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 let Some(mut sandbox) = sandbox else { return };
@@ -228,7 +229,7 @@ impl Drop for Occupied<'_> {
                 slot.take_if(|slot| {
                     is_dead && !slot.admission().is_contended()
                 });
-                sandbox.destroy().await;
+                ready.beside(sandbox.destroy()).await;
                 drop((slot, refill));
             });
         }

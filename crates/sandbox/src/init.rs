@@ -245,7 +245,8 @@ fn prepare(setup: &Setup, network: Network) -> Result<Tree> {
     Ok(tree)
 }
 
-/// Lets the kernel end pid 1, and with it the box, when the outer half ends.
+/// Lets the kernel end pid 1, and with it the box, when the outer half ends;
+/// a change of ids takes that back. The server ends both anyway.
 fn follow_parent() -> Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .during("follow the parent")

@@ -83,7 +83,7 @@ impl Sandbox {
         let mut made = Self::make(host, spec).await?;
         // Not before: at the least share it would hold the kernel's locks of
         // namespaces and mounts, which others wait for, for long.
-        made.live()?.remains.group.step_back()?;
+        made.live()?.remains.group.lower_share()?;
         made.pipes.make_ahead()?;
         Ok(made)
     }

@@ -7,7 +7,6 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use tokio::io::Interest;
@@ -76,20 +75,17 @@ pub(crate) async fn run(
 ) -> Result<Outcome> {
     let Asked { request, near, far } = asked;
     let group = &remains.group;
-    let before = OnceLock::new();
+    // What the box used while it waited is not the program's.
+    let before = group.cpu_time();
     let (over, overflow) = watch::channel(false);
     let (tell_dead, dead) = watch::channel(false);
     let ended = async {
-        let begun = async {
-            before.get_or_init(|| group.cpu_time());
-            group.come_forward()
-        };
         // In this order: init need not wait for what it does not need. A long
         // message is read while it is written.
         tokio::try_join!(
             biased;
             send(control, &request, far.as_ref()),
-            begun
+            async { group.raise_share() }
         )?;
         // The program's ends are the program's alone.
         drop(far);
@@ -97,7 +93,7 @@ pub(crate) async fn run(
     };
     let verdict = async {
         let started = Instant::now();
-        let limit = limit_reached(group, &before, spec, overflow.clone());
+        let limit = limit_reached(group, before, spec, overflow.clone());
         let first = tokio::select! {
             // In this order: a program that ended in time has ended, whatever
             // else is true by now.
@@ -106,7 +102,6 @@ pub(crate) async fn run(
             stop = limit => First::Limit(stop),
         };
         let wall_time = started.elapsed();
-        let before = before.get().copied().flatten();
         let verdict = judge(first, remains, spec, before, wall_time).await?;
         // Every process that could write to them is killed.
         tell_dead.send_replace(true);
@@ -145,12 +140,10 @@ enum First {
 /// Resolves with the first limit that is reached.
 async fn limit_reached(
     group: &Group,
-    before: &OnceLock<Option<Duration>>,
+    before: Option<Duration>,
     spec: &StepSpec,
     overflow: watch::Receiver<bool>,
 ) -> Stop {
-    // It is known when the command was sent, which is before this is polled.
-    let before = before.get().copied().flatten();
     tokio::select! {
         biased;
         () = out_of_memory(group) => Stop::Memory,

@@ -9,6 +9,11 @@ const UNTIL_ANOTHER_KEY_MS = 1e12;
 export const leaving: Extension = [
   // After everything that Escape may close.
   Prec.lowest(keymap.of([{ key: "Escape", run: (view) => (view.setTabFocusMode(UNTIL_ANOTHER_KEY_MS), true) }])),
-  // Who comes back indents again.
-  EditorView.domEventObservers({ blur: (_, view) => view.setTabFocusMode(0) }),
+  // Who comes back, or does something else, indents again.
+  EditorView.domEventObservers({ blur: indentAgain, mousedown: indentAgain, touchstart: indentAgain }),
 ];
+
+function indentAgain(_: Event, view: EditorView): void {
+  // For no longer than now: false would end what Ctrl-M began, too.
+  view.setTabFocusMode(0);
+}

@@ -27,8 +27,8 @@ pub(crate) struct Group {
     cpu_time: Option<CpuTime>,
     /// The file of the CPU share, and what is written there.
     share: Option<(PathBuf, Shares)>,
-    /// Since the group has had the least.
-    behind: Option<Behind>,
+    /// Where it was lowered.
+    lowered: Option<LoweredShare>,
     /// `memory.stat`, and its keys of what is not of the page cache.
     memory: Option<(PathBuf, [&'static str; 2])>,
 }
@@ -46,10 +46,10 @@ const SHARES_V2: Shares = Shares { usual: "100", least: "1" };
 /// What gives a group its usual share again. Somebody waits when that is done:
 /// the file is open already, and closed when the group goes.
 #[derive(Debug)]
-struct Behind {
+struct LoweredShare {
     file: File,
     usual: &'static str,
-    is_over: AtomicBool,
+    is_raised: AtomicBool,
 }
 
 /// How the kernel tells of a box that is out of memory.
@@ -78,7 +78,7 @@ impl Group {
             out_of_memory: None,
             cpu_time: None,
             share: None,
-            behind: None,
+            lowered: None,
             memory: None,
         }
     }
@@ -238,25 +238,26 @@ impl Group {
 
     /// Leaves the group as little of the CPU as can be, where the host has
     /// shares.
-    pub(crate) fn step_back(&mut self) -> Result<()> {
+    pub(crate) fn lower_share(&mut self) -> Result<()> {
         let Some((path, shares)) = &self.share else { return Ok(()) };
         let file = open_to_write(path)?;
         write_again(&file, shares.least).during(&named("write", path))?;
-        let is_over = AtomicBool::new(false);
-        self.behind = Some(Behind { file, usual: shares.usual, is_over });
+        self.lowered = Some(LoweredShare {
+            file,
+            usual: shares.usual,
+            is_raised: AtomicBool::new(false),
+        });
         Ok(())
     }
 
     /// Gives it the usual share again, if it has not got that.
-    pub(crate) fn come_forward(&self) -> Result<()> {
-        match &self.behind {
-            Some(Behind { file, usual, is_over })
-                if !is_over.swap(true, Ordering::Relaxed) =>
-            {
-                write_again(file, usual).during("come forward")
-            }
-            _ => Ok(()),
+    pub(crate) fn raise_share(&self) -> Result<()> {
+        let Some(lowered) = &self.lowered else { return Ok(()) };
+        if lowered.is_raised.swap(true, Ordering::Relaxed) {
+            return Ok(());
         }
+        write_again(&lowered.file, lowered.usual)
+            .during("raise the share of the CPU")
     }
 
     /// Memory of the group's processes and files, the page cache left out.

@@ -111,8 +111,11 @@ pub(crate) struct CompileResponse<'a> {
     stderr: &'a str,
 }
 
-/// The answer to a run that was started, however it ended. `line` goes when
-/// the client has it, or never will.
+/// Bytes that go at once: a socket's buffer has that much room.
+const SENT_AT_ONCE: usize = 16 << 10;
+
+/// The answer to a run that was started, however it ended. `line` is written
+/// when that went, but does not wait for a client that reads a long one.
 pub(super) fn of(
     outcome: &Outcome,
     memory: &AnswerMemory,
@@ -123,6 +126,7 @@ pub(super) fn of(
     let Ok(body) = serde_json::to_vec(&body) else {
         return internal_error();
     };
+    let line = (body.len() <= SENT_AT_ONCE).then_some(line);
     let mut answer = json(StatusCode::OK, memory.count(body, line));
     insert(answer.headers_mut(), SERVER_TIMING, &server_timing(outcome));
     insert(answer.headers_mut(), EXIT, &outcome.exit_summary());

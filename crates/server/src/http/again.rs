@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// How often in a row: others have their turn in between.
+/// Polls in a row, the first included: then others have their turn.
 const MOST: usize = 2;
 
 const WAITING: u8 = 0;
@@ -57,6 +57,7 @@ impl<F: Future + Unpin> Future for Again<F> {
             let bell = Arc::new(Bell { state, task });
             (Arc::clone(&bell), bell.into())
         });
+        debug_assert!(bell.task.will_wake(cx.waker()), "another task's");
         let mut cx = Context::from_waker(waker);
         for _ in 0..MOST {
             bell.state.store(POLLED, Ordering::SeqCst);

@@ -29,7 +29,7 @@ impl AnswerMemory {
     }
 
     /// These bytes, counted until the last clone and slice of them is gone.
-    /// `with` goes after them: the client has the answer then.
+    /// `with` goes after them: when they were sent, or compressed.
     pub(crate) fn count<T: Send + 'static>(
         &self,
         bytes: Vec<u8>,

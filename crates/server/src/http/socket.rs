@@ -304,8 +304,7 @@ impl AsyncRead for Socket {
         }
         if this.turn >= TURN_BYTES {
             this.turn = 0;
-            // Not woken at once, for `Again` would then poll it at once.
-            let _ = pin!(yield_now()).poll(cx);
+            cx.waker().wake_by_ref();
             return Poll::Pending;
         }
         let before = buffer.filled().len();
