@@ -198,7 +198,8 @@ async fn answers_that_nobody_takes_share_their_memory() {
     let write = async |method: &str, path: &str| {
         let body = format!(r#"{{"name":"{}"}}"#, "x".repeat(1_000_000));
         let request = post(path, CLOSE, &body).replacen("POST", method, 1);
-        assert!(server.ask(request).await.status < 300);
+        let reply = server.ask_at_once(request).await;
+        assert!(reply.status < 300, "{}", reply.text());
     };
     let list = format!("GET /products HTTP/1.1\r\nHost: x\r\n{CLOSE}\r\n");
     for _ in 0..PRODUCTS {

@@ -72,6 +72,18 @@ impl TestServer {
         Reply::read(&mut stream).await
     }
 
+    /// The same while a paused clock stands still: it would go on to the next
+    /// deadline whenever bytes are on their way to the server.
+    async fn ask_at_once(&self, request: impl AsRef<[u8]>) -> Reply {
+        let (over, is_over) = std::sync::mpsc::channel::<()>();
+        // The clock waits for what blocks.
+        let still = tokio::task::spawn_blocking(move || is_over.recv());
+        let reply = self.ask(request).await;
+        drop(over);
+        let _ = still.await;
+        reply
+    }
+
     /// Asks for a run on a connection of its own.
     async fn compile(&self, language: &str) -> Reply {
         self.ask(compile(language, "Connection: close\r\n")).await
