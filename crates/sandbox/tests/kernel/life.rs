@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use sandpiper_sandbox::{Artifact, BoxFile, INIT_NAME, Inputs, Sandbox, Stop};
+use sandpiper_sandbox::{Artifact, BoxFile, Inputs, Sandbox, Stop};
 
 use crate::Test;
 use crate::fixture::{Fixture, step};
@@ -22,7 +22,6 @@ pub(crate) const TESTS: &[Test] = &[
     ("a_box_that_is_killed_runs_nothing", a_box_that_is_killed_runs_nothing),
     ("a_box_given_up_while_it_is_made", a_box_given_up_while_it_is_made),
     ("a_box_given_up_while_it_ends", a_box_given_up_while_it_ends),
-    ("who_waits_cannot_be_looked_into", who_waits_cannot_be_looked_into),
     ("streams_end_with_the_program", streams_end_with_the_program),
     ("an_image_that_is_not_there", an_image_that_is_not_there),
     ("many_boxes_one_after_another", many_boxes_one_after_another),
@@ -283,81 +282,6 @@ fn unreaped_child() -> Option<String> {
             fs::read_to_string(format!("/proc/{child}/status")).ok()?;
         status.contains("State:\tZ").then(|| child.to_owned())
     })
-}
-
-/// The process that will be the box's first program has init's memory until
-/// then, and is undumpable: nobody may trace it but the host's root.
-fn who_waits_cannot_be_looked_into(fixture: &Fixture) {
-    let spec = fixture.box_spec();
-    let deadline = Instant::now() + Duration::from_secs(20);
-    fixture.runtime.block_on(async {
-        let sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
-        // It has given up everything a moment after the box is ready.
-        while !is_any_waiting() {
-            assert!(Instant::now() < deadline, "nobody waits");
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        sandbox.destroy().await;
-    });
-}
-
-/// Whether a process waits to become the first program of a box of ours. Each
-/// that does must be undumpable.
-fn is_any_waiting() -> bool {
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    let paths = processes.map(|process| process.path());
-    paths.filter(|folder| is_waiting(folder)).count() > 0
-}
-
-fn is_waiting(folder: &Path) -> bool {
-    let status = status_of(folder);
-    // The second of its box, with its filter, which is the last it gets.
-    let is_second = field(&status, "NSpid:").count() > 1
-        && field(&status, "NSpid:").last() == Some("2");
-    let is_filtered = field(&status, "Seccomp:").last() == Some("2");
-    if !is_second || !is_filtered || !is_ours(&status) {
-        return false;
-    }
-    let Ok(files) = fs::metadata(folder.join("environ")) else {
-        return false;
-    };
-    // Last: by now it may be the program.
-    let command = fs::read(folder.join("cmdline")).unwrap_or_default();
-    if !command.starts_with(INIT_NAME.as_bytes()) {
-        return false;
-    }
-    // What /proc has of an undumpable process is not its own user's.
-    let user = field(&status, "Uid:").nth(1).unwrap_or_default();
-    assert_ne!(files.uid().to_string(), user, "{}", folder.display());
-    true
-}
-
-/// Whether a process descends from this one: by pid 1 of its box, init's outer
-/// half and the fork server.
-fn is_ours(status: &str) -> bool {
-    let own = std::process::id().to_string();
-    let mut status = status.to_owned();
-    for _ in 0..4 {
-        let parent = field(&status, "PPid:").last().unwrap_or_default();
-        if parent == own {
-            return true;
-        }
-        status = status_of(&Path::new("/proc").join(parent));
-    }
-    false
-}
-
-fn status_of(process: &Path) -> String {
-    // Empty where it is gone.
-    fs::read_to_string(process.join("status")).unwrap_or_default()
-}
-
-fn field<'a>(
-    status: &'a str,
-    name: &str,
-) -> impl Iterator<Item = &'a str> + use<'a> {
-    let rest = status.lines().find_map(|line| line.strip_prefix(name));
-    rest.unwrap_or_default().split_whitespace()
 }
 
 fn streams_end_with_the_program(fixture: &Fixture) {

@@ -1,0 +1,97 @@
+//! Who waits to become a program: what others can see of it.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use sandpiper_sandbox::{INIT_NAME, Sandbox};
+
+use crate::Test;
+use crate::fixture::Fixture;
+
+pub(crate) const TESTS: &[Test] =
+    &[("cannot_be_looked_into", cannot_be_looked_into)];
+
+/// The process that will be the box's first program has init's memory until
+/// then, and is undumpable: nobody may trace it but the host's root.
+fn cannot_be_looked_into(fixture: &Fixture) {
+    let spec = fixture.box_spec();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    fixture.runtime.block_on(async {
+        let sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
+        // It has given up everything a moment after the box is ready.
+        while !is_any_waiting() {
+            assert!(Instant::now() < deadline, "nobody waits");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        sandbox.destroy().await;
+    });
+}
+
+/// Whether /proc shows only the processes that its reader may trace, as under
+/// our unit (`ProtectProc=invisible`): there is nothing to look at then.
+pub(crate) fn is_nobody_shown() -> bool {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let mut of_proc = mounts.lines().filter(|line| line.contains(" /proc "));
+    of_proc.any(|line| line.contains("hidepid="))
+}
+
+/// Whether a process waits to become the first program of a box of ours. Each
+/// that does must be undumpable.
+fn is_any_waiting() -> bool {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let paths = processes.map(|process| process.path());
+    paths.filter(|folder| is_waiting(folder)).count() > 0
+}
+
+fn is_waiting(folder: &Path) -> bool {
+    let status = status_of(folder);
+    // The second of its box, with its filter, which is the last it gets.
+    let is_second = field(&status, "NSpid:").count() > 1
+        && field(&status, "NSpid:").last() == Some("2");
+    let is_filtered = field(&status, "Seccomp:").last() == Some("2");
+    if !is_second || !is_filtered || !is_ours(&status) {
+        return false;
+    }
+    let Ok(files) = fs::metadata(folder.join("environ")) else {
+        return false;
+    };
+    // Last: by now it may be the program.
+    let command = fs::read(folder.join("cmdline")).unwrap_or_default();
+    if !command.starts_with(INIT_NAME.as_bytes()) {
+        return false;
+    }
+    // What /proc has of an undumpable process is not its own user's.
+    let user = field(&status, "Uid:").nth(1).unwrap_or_default();
+    assert_ne!(files.uid().to_string(), user, "{}", folder.display());
+    true
+}
+
+/// Whether a process descends from this one: by pid 1 of its box, init's outer
+/// half and the fork server.
+fn is_ours(status: &str) -> bool {
+    let own = std::process::id().to_string();
+    let mut status = status.to_owned();
+    for _ in 0..4 {
+        let parent = field(&status, "PPid:").last().unwrap_or_default();
+        if parent == own {
+            return true;
+        }
+        status = status_of(&Path::new("/proc").join(parent));
+    }
+    false
+}
+
+fn status_of(process: &Path) -> String {
+    // Empty where it is gone.
+    fs::read_to_string(process.join("status")).unwrap_or_default()
+}
+
+fn field<'a>(
+    status: &'a str,
+    name: &str,
+) -> impl Iterator<Item = &'a str> + use<'a> {
+    let rest = status.lines().find_map(|line| line.strip_prefix(name));
+    rest.unwrap_or_default().split_whitespace()
+}
