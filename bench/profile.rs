@@ -118,7 +118,7 @@ fn main() -> ExitCode {
     let rootfs = boxes::make_rootfs();
     let text = format!(
         "{origin}. Medians of {ROUNDS}, a static program that does nothing; \
-         tracing makes each a little slower.\n\n{}\n{}",
+         tracing makes each slower.\n\n{}\n{}",
         of_requests(rootfs.path()),
         of_boxes(rootfs.path()),
     );

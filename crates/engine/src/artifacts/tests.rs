@@ -81,10 +81,12 @@ fn a_key_tells_apart_whatever_differs() {
         change(&mut spec, &mut step, &mut files);
         Key::of(&spec, &step, &files)
     };
-    let changes: [Change; 13] = [
+    let changes: [Change; 14] = [
         |_, _, _| {},
         |spec, _, _| spec.rootfs = PathBuf::from("/images/c-2/rootfs"),
         |spec, _, _| spec.rootfs = PathBuf::from("/images/c-1r/ootfs"),
+        // The same path to std, and to its hash.
+        |spec, _, _| spec.rootfs = PathBuf::from("/images//c-1/rootfs"),
         |spec, _, _| spec.memory_bytes = 2,
         |_, step, _| step.command = vec!["/cc a b".to_owned()],
         |_, step, _| step.command.swap(0, 1),
