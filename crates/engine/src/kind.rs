@@ -63,6 +63,12 @@ impl Kind {
         Self { spec: box_spec(&limits, rootfs), image, launchers }
     }
 
+    /// One in which nothing is prepared.
+    #[cfg(test)]
+    pub(crate) fn of_spec(spec: BoxSpec) -> Self {
+        Self { spec, image: None, launchers: Vec::new() }
+    }
+
     /// What a box is called that is ready.
     pub(crate) fn ready_kind(&self) -> BoxKind {
         if self.launchers.is_empty() { BoxKind::Blank } else { BoxKind::Warm }

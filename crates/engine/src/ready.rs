@@ -36,6 +36,9 @@ const FIRST_RETRY: Duration = Duration::from_secs(5);
 const LONGEST_RETRY: Duration = Duration::from_secs(300);
 /// A run that lasts longer does not keep the shelves from being filled.
 const LONG_RUN: Duration = Duration::from_millis(100);
+/// Boxes that are made in this time are made also while runs wait for one, one
+/// at a time: who finds none ready would take as long itself.
+const QUICK: Duration = Duration::from_millis(50);
 /// How often it is looked whether boxes that wait live.
 const LOOK_FOR_THE_DEAD: Duration = Duration::from_secs(1);
 
@@ -101,6 +104,8 @@ struct Shelf {
     demand: Demand,
     /// Memory of the last that was made, in bytes.
     cost: Option<u64>,
+    /// The least time that one was made in.
+    least_time: Duration,
     failures: u32,
     retry_at: Option<Instant>,
     /// When it was looked whether its boxes live.
@@ -238,7 +243,7 @@ impl ReadyBoxes {
     }
 
     /// What is to be done next. `is_contended`: somebody waits for a box to
-    /// run in.
+    /// run in; then only what is quick is made.
     fn next(&self, now: Instant, is_contended: bool) -> Work {
         let mut shelves = self.shelves();
         for shelf in &mut *shelves {
@@ -262,25 +267,32 @@ impl ReadyBoxes {
         // What a kind costs is seen when it has been made: one at a time.
         let is_measuring =
             shelves.iter().any(|s| s.cost.is_none() && s.making > 0);
-        let missing = shelves
+        let is_one_made = shelves.iter().any(|s| s.making > 0 && s.is_quick());
+        let missing: Vec<_> = shelves
             .iter_mut()
             .zip(&shares)
             .filter(|(shelf, share)| shelf.boxes.len() + shelf.making < **share)
             .filter(|(shelf, _)| shelf.retry_at.is_none_or(|at| at <= now))
             .filter(|(shelf, _)| shelf.cost.is_some() || !is_measuring)
-            .max_by(|(a, _), (b, _)| a.urgency(now).total_cmp(&b.urgency(now)));
-        match missing {
-            Some((shelf, _)) if !is_contended => {
+            .map(|(shelf, _)| shelf)
+            .collect();
+        let is_put_off = is_contended && !missing.is_empty();
+        let next = missing
+            .into_iter()
+            .filter(|s| !is_contended || s.is_quick() && !is_one_made)
+            .max_by(|a, b| a.urgency(now).total_cmp(&b.urgency(now)));
+        match next {
+            Some(shelf) => {
                 shelf.making += 1;
                 Work::Make(shelf.kind.clone())
             }
-            Some(_) => Work::Wait(fill::LOOK_AGAIN_SOON),
+            None if is_put_off => Work::Wait(fill::LOOK_AGAIN_SOON),
             None => Work::Wait(fill::LOOK_AGAIN),
         }
     }
 
-    /// What came of making a box of this kind.
-    fn made(&self, kind: &Kind, made: Result<Sandbox, String>) {
+    /// What came of making a box of this kind, and how long it took.
+    fn made(&self, kind: &Kind, made: Result<Sandbox, String>, time: Duration) {
         let mut shelves = self.shelves();
         // Without its shelf the box is dropped, and so cleared away.
         let Some(shelf) = shelves.iter_mut().find(|s| s.kind == *kind) else {
@@ -293,6 +305,7 @@ impl ReadyBoxes {
                 shelf.cost = Some(
                     memory.map_or(UNCOUNTED_COST, |bytes| bytes + KERNEL_COST),
                 );
+                shelf.least_time = shelf.least_time.min(time);
                 let since = Instant::now();
                 shelf.boxes.push_back(Waiting { sandbox, since });
                 shelf.retry_at = None;
@@ -318,6 +331,7 @@ impl Shelf {
             making: 0,
             demand: Demand::new(Instant::now()),
             cost: None,
+            least_time: Duration::MAX,
             failures: 0,
             retry_at: None,
             looked_at: None,
@@ -357,6 +371,10 @@ impl Shelf {
     fn wish(&self, now: Instant) -> Wish {
         let cost = self.cost.unwrap_or(UNKNOWN_COST);
         Wish { demand: self.demand.at(now), cost }
+    }
+
+    fn is_quick(&self) -> bool {
+        self.least_time <= QUICK
     }
 
     /// Which shelf is filled first: the one with most requests to a box.

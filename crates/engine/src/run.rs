@@ -32,8 +32,9 @@ pub(crate) struct Means<'a> {
 }
 
 /// Runs `plan` in a box of its own on `rootfs`. The slot is given back when
-/// no process of the box is left or, where others wait, when the box is gone;
-/// also when the future is dropped. `timing` holds the time in the queue.
+/// no process of the box is left or, where others wait and no box is made
+/// ahead, when the box is gone; also when the future is dropped. `timing` holds
+/// the time in the queue.
 pub(crate) async fn run(
     means: Means<'_>,
     plan: Plan,
@@ -222,12 +223,13 @@ impl Drop for Occupied<'_> {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 let Some(mut sandbox) = sandbox else { return };
-                // Namespaces and groups take some milliseconds more. A client
-                // that asks again at once need not wait for them; where others
-                // wait, the next run would be slower for them.
+                // Namespaces and groups take some milliseconds more. The next
+                // run need not wait for them, but where others wait and every
+                // run makes its own box: these would make that slower.
                 let is_dead = sandbox.kill().await.is_ok();
                 slot.take_if(|slot| {
-                    is_dead && !slot.admission().is_contended()
+                    is_dead
+                        && (ready.is_on() || !slot.admission().is_contended())
                 });
                 ready.beside(sandbox.destroy()).await;
                 drop((slot, refill));

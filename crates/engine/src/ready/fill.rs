@@ -31,11 +31,12 @@ pub(crate) async fn fill(
         changed.as_mut().enable();
         match ready.next(Instant::now(), admission.is_contended()) {
             Work::Make(kind) => {
+                let started = Instant::now();
                 let made = timeout(PREPARE_AHEAD_TIME, make(&host, &kind))
                     .await
                     .map_err(|_| "it took too long".to_owned())
                     .and_then(|made| made.map_err(|error| error.to_string()));
-                ready.made(&kind, made);
+                ready.made(&kind, made, started.elapsed());
             }
             Work::Destroy(sandbox) => sandbox.destroy().await,
             Work::Wait(time) => {

@@ -1,8 +1,10 @@
 //! When the shelves are filled again.
 
+use std::path::PathBuf;
 use std::pin::pin;
 
-use tokio::time::{Instant, sleep};
+use sandpiper_sandbox::BoxSpec;
+use tokio::time::sleep;
 
 use super::*;
 
@@ -12,7 +14,7 @@ async fn filled_after(run_time: Duration) -> Duration {
     let ready = ReadyBoxes::new(MIB, 1);
     let mut changed = pin!(ready.shared.changed.notified());
     changed.as_mut().enable();
-    let begun = Instant::now();
+    let begun = tokio::time::Instant::now();
     let of_run = ready.clone();
     tokio::spawn(async move {
         let refill = of_run.refill_later();
@@ -37,4 +39,51 @@ async fn shelves_are_filled_when_the_run_is_over_or_long() {
     check(3, 3).await;
     check(90, 90).await;
     check(5_000, 100).await;
+}
+
+/// Shelves without a box, one for each language: the least time in ms that one
+/// was made in, and whether one is being made.
+fn shelves(of: &[(&str, u64, bool)]) -> ReadyBoxes {
+    let ready = ReadyBoxes::new(64 * MIB, 8);
+    let kind = |language: &str| {
+        Kind::of_spec(BoxSpec {
+            rootfs: PathBuf::from(language),
+            memory_bytes: 0,
+            processes: 0,
+            disk_bytes: 0,
+            inodes: 0,
+        })
+    };
+    let offered = of.iter().map(|(name, ..)| ((*name).to_owned(), kind(name)));
+    ready.offer(offered.collect());
+    for (shelf, (.., least_ms, is_made)) in ready.shelves().iter_mut().zip(of) {
+        shelf.cost = Some(MIB);
+        shelf.least_time = Duration::from_millis(*least_ms);
+        shelf.making = usize::from(*is_made);
+        // More than one is wanted.
+        (0..20).for_each(|_| shelf.demand.add(Instant::now()));
+    }
+    ready
+}
+
+#[test]
+fn while_runs_wait_only_what_is_quick_is_made_and_one_at_a_time() {
+    let check = |of: &[(&str, u64, bool)], is_contended, expected: &str| {
+        let work = shelves(of).next(Instant::now(), is_contended);
+        let found = match work {
+            Work::Make(kind) => kind.spec.rootfs.display().to_string(),
+            Work::Destroy(_) => "destroy".to_owned(),
+            Work::Wait(time) => format!("{} ms", time.as_millis()),
+        };
+        assert_eq!(found, expected, "{of:?}, {is_contended}");
+    };
+    check(&[("java", 900, false)], false, "java");
+    check(&[("java", 900, false)], true, "100 ms");
+    check(&[("java", 900, true), ("c", 2, false)], false, "c");
+    check(&[("java", 900, true), ("c", 2, false)], true, "c");
+    check(&[("java", 900, false), ("c", 2, true)], true, "100 ms");
+    check(&[("python", 40, false), ("c", 2, true)], true, "100 ms");
+    check(&[("python", 40, false), ("c", 2, true)], false, "python");
+    check(&[], true, "10000 ms");
+    check(&[], false, "10000 ms");
 }
