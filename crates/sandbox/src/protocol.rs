@@ -11,6 +11,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
     SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
@@ -249,6 +250,12 @@ pub(crate) fn receive<T: DeserializeOwned>(
     let mut bytes = vec![0; length];
     reader.read_exact(&mut bytes)?;
     Ok(Some((decode(&bytes)?, descriptors)))
+}
+
+/// Whether something came already, or the other end is gone.
+pub(crate) fn is_readable(socket: &UnixStream) -> bool {
+    let mut ready = [PollFd::new(socket, PollFlags::IN)];
+    poll(&mut ready, Some(&Timespec::default())).is_ok_and(|count| count > 0)
 }
 
 fn invalid<E>(error: E) -> io::Error

@@ -34,6 +34,10 @@ pub(super) fn become_program(
 ) -> SandboxError {
     let steps = || {
         give_up(user_namespace, seccomp)?;
+        if !protocol::is_readable(commands) {
+            // Nothing depends on it.
+            let _ = rehearse();
+        }
         let received = protocol::receive(commands).during("hear a command")?;
         let Some((command, descriptors)) = received else {
             return Err(SandboxError::other("hear a command", "none came"));
@@ -65,18 +69,7 @@ fn take_over(
     descriptors: Vec<OwnedFd>,
     user_namespace: UserNamespace,
 ) -> Result<Infallible> {
-    let [program, arguments @ ..] = command.command.as_slice() else {
-        return Err(SandboxError::other("execve", "the command is empty"));
-    };
-    let program = c_string(program)?;
-    let mut argv = vec![program.clone()];
-    for argument in arguments {
-        argv.push(c_string(argument)?);
-    }
-    let variables = command.environment.iter();
-    let environment = variables
-        .map(|(key, value)| c_string(&[key, "=", value].concat()))
-        .collect::<Result<Vec<_>>>()?;
+    let Arguments { program, argv, environment } = arguments(command)?;
     let (streams, gate) = descriptors.split_at(descriptors.len().min(3));
     connect(streams)?;
     let mut first_closed = GATE;
@@ -91,6 +84,49 @@ fn take_over(
     set_limits(command, user_namespace)?;
     let error = sys::execve(&program, &argv, &environment);
     Err(SandboxError::new(format!("execve {program:?}"), error))
+}
+
+/// What execve takes.
+struct Arguments {
+    program: CString,
+    argv: Vec<CString>,
+    environment: Vec<CString>,
+}
+
+fn arguments(command: &Command) -> Result<Arguments> {
+    let [program, arguments @ ..] = command.command.as_slice() else {
+        return Err(SandboxError::other("execve", "the command is empty"));
+    };
+    let program = c_string(program)?;
+    let mut argv = vec![program.clone()];
+    for argument in arguments {
+        argv.push(c_string(argument)?);
+    }
+    let variables = command.environment.iter();
+    let environment = variables
+        .map(|(key, value)| c_string(&[key, "=", value].concat()))
+        .collect::<Result<Vec<_>>>()?;
+    Ok(Arguments { program, argv, environment })
+}
+
+/// Hears a command, of no effect, as it will hear its own: every page that is
+/// read for that is mapped, and every page that is written to is copied,
+/// before somebody waits.
+fn rehearse() -> Result<()> {
+    let step = "rehearse";
+    let command = Command {
+        command: vec!["a".repeat(64); 4],
+        environment: vec![("a".repeat(8), "a".repeat(64)); 8],
+        cpu_seconds: 0,
+        processes: 0,
+        file_bytes: 0,
+        open_files: 0,
+    };
+    let (near, far) = UnixStream::pair().during(step)?;
+    let streams = [near.as_fd(); 3];
+    protocol::send(&near, &command, &streams).during(step)?;
+    let heard = protocol::receive::<Command>(&far).during(step)?;
+    heard.map_or(Ok(()), |(command, _)| arguments(&command).map(drop))
 }
 
 fn connect(streams: &[OwnedFd]) -> Result<()> {
@@ -158,8 +194,9 @@ fn limit(limits: &[(Resource, (u64, u64))]) -> Result<()> {
             current: Some(soft.min(most)),
             maximum: Some(hard.min(most)),
         };
-        rustix::process::setrlimit(resource, limit)
-            .during(&format!("set limit {resource:?}"))?;
+        rustix::process::setrlimit(resource, limit).map_err(|error| {
+            SandboxError::new(format!("set limit {resource:?}"), error.into())
+        })?;
     }
     Ok(())
 }
