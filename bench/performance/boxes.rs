@@ -159,7 +159,7 @@ pub(crate) fn host() -> Arc<Host> {
         init: PathBuf::from(program()),
         cgroup: None,
         boxes: 4,
-        ahead: 0,
+        besides: 0,
     });
     Arc::new(host.unwrap())
 }

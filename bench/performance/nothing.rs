@@ -79,7 +79,7 @@ pub(crate) fn serve(rootfs: &Path) {
         init: program().into(),
         cgroup: None,
         boxes: settings.boxes,
-        ahead: settings.boxes_ahead(),
+        besides: settings.boxes_besides(),
     });
     let images = Arc::new(Rootfs(rootfs.to_owned()));
     let runtime = tokio::runtime::Runtime::new().unwrap();

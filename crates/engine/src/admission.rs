@@ -1,6 +1,7 @@
 //! Admission: which runs may use a box now, which wait, and which are refused.
 //!
-//! Slots are the boxes that run at once. One client holds at most half of
+//! Slots are the boxes that run at once. As many more may be in removal, dead,
+//! after they gave theirs back. One client holds at most half of
 //! them, rounded up. Runs that find no slot wait in a bounded queue: clients
 //! take turns, and each client's runs keep their order. One client takes at
 //! most half of the queue's places, rounded up, so that nobody can keep the
@@ -23,7 +24,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, timeout};
 
 use crate::limits::{PROMISE_TIME, PROMISES};
@@ -46,6 +47,12 @@ pub(crate) struct Slot {
     shared: Arc<Shared>,
     client: IpAddr,
     since: Instant,
+}
+
+/// The right to remove a box without a slot; dropping it gives it back.
+#[derive(Debug)]
+pub(crate) struct Removal {
+    _permit: OwnedSemaphorePermit,
 }
 
 /// Why a run got no slot; the text is for the client.
@@ -95,7 +102,9 @@ impl Admission {
             busy_since: None,
         });
         let arrival = Notify::new();
-        Self { shared: Arc::new(Shared { queue_wait, state, arrival }) }
+        let removals = Arc::new(Semaphore::new(slots));
+        let shared = Shared { queue_wait, state, arrival, removals };
+        Self { shared: Arc::new(shared) }
     }
 
     /// Waits for a slot. Dropping the future leaves the queue.
@@ -170,6 +179,13 @@ impl Admission {
         self.shared.lock().queue.is_wanted()
     }
 
+    /// The right to remove a box without a slot, where it is free.
+    pub(crate) fn try_remove(&self) -> Option<Removal> {
+        let removals = Arc::clone(&self.shared.removals);
+        let permit = removals.try_acquire_owned().ok()?;
+        Some(Removal { _permit: permit })
+    }
+
     /// Runs that hold a slot.
     pub(crate) fn running(&self) -> usize {
         self.shared.lock().queue.running()
@@ -222,6 +238,8 @@ struct Shared {
     state: Mutex<State>,
     /// Somebody has begun to wait who could have any slot.
     arrival: Notify,
+    /// One for each box that may be in removal besides those with slots.
+    removals: Arc<Semaphore>,
 }
 
 #[derive(Debug)]

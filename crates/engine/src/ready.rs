@@ -9,8 +9,8 @@
 
 mod fill;
 mod shares;
+mod shelf;
 
-use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -22,26 +22,16 @@ use tokio::time::timeout;
 use crate::kind::{BoxKind, Kind};
 use crate::limits::{MIB, READY_BOX_AGE, READY_BOXES_OF_A_KIND};
 pub(crate) use fill::fill;
-use shares::{Demand, Wish, shares};
+use shares::shares;
+use shelf::{Shelf, Waiting};
 
-/// What a kind is taken to cost until one of it has been made.
-const UNKNOWN_COST: u64 = MIB;
 /// What a box costs where nothing accounts for its memory.
 const UNCOUNTED_COST: u64 = 64 * MIB;
-/// What a box costs beside its processes and files: the kernel's objects.
+/// What a box costs beside its processes and files: the kernel's objects, and
+/// the pages that it touches once it is looked at.
 const KERNEL_COST: u64 = MIB;
-/// How soon a kind that could not be made is tried again; the time doubles
-/// with every failure.
-const FIRST_RETRY: Duration = Duration::from_secs(5);
-const LONGEST_RETRY: Duration = Duration::from_secs(300);
 /// A run that lasts longer does not keep the shelves from being filled.
 const LONG_RUN: Duration = Duration::from_millis(100);
-/// Boxes that are made in this time are made also while runs wait for one, one
-/// at a time: who finds none ready would take as long itself.
-const QUICK: Duration = Duration::from_millis(50);
-/// How often it is looked whether boxes that wait live.
-const LOOK_FOR_THE_DEAD: Duration = Duration::from_secs(1);
-
 /// The ready boxes of one language.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ready {
@@ -93,32 +83,6 @@ impl Drop for Refill {
     }
 }
 
-/// The ready boxes of one kind.
-#[derive(Debug)]
-struct Shelf {
-    kind: Kind,
-    languages: Vec<String>,
-    boxes: VecDeque<Waiting>,
-    /// How many are being made.
-    making: usize,
-    demand: Demand,
-    /// Memory of the last that was made, in bytes.
-    cost: Option<u64>,
-    /// The least time that one was made in.
-    least_time: Duration,
-    failures: u32,
-    retry_at: Option<Instant>,
-    /// When it was looked whether its boxes live.
-    looked_at: Option<Instant>,
-}
-
-/// A box that waits.
-#[derive(Debug)]
-struct Waiting {
-    sandbox: Sandbox,
-    since: Instant,
-}
-
 /// What there is to do for whoever fills the shelves.
 enum Work {
     Make(Kind),
@@ -162,7 +126,7 @@ impl ReadyBoxes {
 
     /// Goes on with a run that takes a box, or with its box's removal. The
     /// shelves are filled when both are over ([`Refill`]), or soon where one
-    /// takes long: to make a box would slow it.
+    /// takes long: to begin with a box would slow it.
     pub(crate) async fn beside<T>(&self, run: impl Future<Output = T>) -> T {
         if !self.is_on() {
             return run.await;
@@ -267,7 +231,8 @@ impl ReadyBoxes {
         // What a kind costs is seen when it has been made: one at a time.
         let is_measuring =
             shelves.iter().any(|s| s.cost.is_none() && s.making > 0);
-        let is_one_made = shelves.iter().any(|s| s.making > 0 && s.is_quick());
+        let is_quick_in_making =
+            shelves.iter().any(|s| s.is_quick() && s.has_begun_lately(now));
         let missing: Vec<_> = shelves
             .iter_mut()
             .zip(&shares)
@@ -279,11 +244,12 @@ impl ReadyBoxes {
         let is_put_off = is_contended && !missing.is_empty();
         let next = missing
             .into_iter()
-            .filter(|s| !is_contended || s.is_quick() && !is_one_made)
+            .filter(|s| !is_contended || s.is_quick() && !is_quick_in_making)
             .max_by(|a, b| a.urgency(now).total_cmp(&b.urgency(now)));
         match next {
             Some(shelf) => {
                 shelf.making += 1;
+                shelf.making_since = Some(now);
                 Work::Make(shelf.kind.clone())
             }
             None if is_put_off => Work::Wait(fill::LOOK_AGAIN_SOON),
@@ -305,7 +271,7 @@ impl ReadyBoxes {
                 shelf.cost = Some(
                     memory.map_or(UNCOUNTED_COST, |bytes| bytes + KERNEL_COST),
                 );
-                shelf.least_time = shelf.least_time.min(time);
+                shelf.took(time);
                 let since = Instant::now();
                 shelf.boxes.push_back(Waiting { sandbox, since });
                 shelf.retry_at = None;
@@ -319,68 +285,6 @@ impl ReadyBoxes {
         let shelves = self.shared.shelves.lock();
         // No change of them can stop halfway.
         shelves.unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Shelf {
-    fn new(kind: Kind, languages: Vec<String>) -> Self {
-        Self {
-            kind,
-            languages,
-            boxes: VecDeque::new(),
-            making: 0,
-            demand: Demand::new(Instant::now()),
-            cost: None,
-            least_time: Duration::MAX,
-            failures: 0,
-            retry_at: None,
-            looked_at: None,
-        }
-    }
-
-    /// Lets go of boxes that ended while they waited.
-    fn bury_the_dead(&mut self, now: Instant) {
-        let is_soon = self.looked_at.is_some_and(|at| {
-            now.saturating_duration_since(at) < LOOK_FOR_THE_DEAD
-        });
-        if is_soon {
-            return;
-        }
-        self.looked_at = Some(now);
-        let before = self.boxes.len();
-        self.boxes.retain(|waiting| waiting.sandbox.is_alive());
-        if self.boxes.len() < before {
-            self.fail("one ended while it waited", now);
-        }
-    }
-
-    /// Puts the next try off, longer with each failure since one was of use.
-    fn fail(&mut self, error: &str, now: Instant) {
-        if self.failures == 0 {
-            let languages = self.languages.join(", ");
-            tracing::warn!(
-                %languages, %error,
-                "cannot keep a box ready; programs start cold"
-            );
-        }
-        let pause = FIRST_RETRY * 2_u32.pow(self.failures.min(10));
-        self.failures += 1;
-        self.retry_at = Some(now + pause.min(LONGEST_RETRY));
-    }
-
-    fn wish(&self, now: Instant) -> Wish {
-        let cost = self.cost.unwrap_or(UNKNOWN_COST);
-        Wish { demand: self.demand.at(now), cost }
-    }
-
-    fn is_quick(&self) -> bool {
-        self.least_time <= QUICK
-    }
-
-    /// Which shelf is filled first: the one with most requests to a box.
-    fn urgency(&self, now: Instant) -> f64 {
-        let has = u32::try_from(self.boxes.len() + self.making + 1);
-        self.demand.at(now) / has.map_or(f64::MAX, f64::from)
     }
 }
 

@@ -32,9 +32,9 @@ pub(crate) struct Means<'a> {
 }
 
 /// Runs `plan` in a box of its own on `rootfs`. The slot is given back when
-/// no process of the box is left or, where others wait and no box is made
-/// ahead, when the box is gone; also when the future is dropped. `timing` holds
-/// the time in the queue.
+/// no process of the box is left or, where many such boxes are in removal, when
+/// the box is gone; also when the future is dropped. `timing` holds the time in
+/// the queue.
 pub(crate) async fn run(
     means: Means<'_>,
     plan: Plan,
@@ -220,19 +220,21 @@ impl Drop for Occupied<'_> {
         let (sandbox, mut slot) = (self.sandbox.take(), self.slot.take());
         let refill = self.refill.take();
         let ready = self.means.ready.clone();
+        let is_on = ready.is_on();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 let Some(mut sandbox) = sandbox else { return };
-                // Namespaces and groups take some milliseconds more. The next
-                // run need not wait for them, but where others wait and every
-                // run makes its own box: these would make that slower.
+                // Namespaces, files and groups take some milliseconds more.
+                // The next run need not wait for them, but where others wait
+                // and no box is ever made ahead: its own would take longer.
                 let is_dead = sandbox.kill().await.is_ok();
-                slot.take_if(|slot| {
-                    is_dead
-                        && (ready.is_on() || !slot.admission().is_contended())
-                });
+                let admission = slot.as_ref().map(Slot::admission);
+                let removal = admission
+                    .filter(|it| is_dead && (is_on || !it.is_contended()))
+                    .and_then(|it| it.try_remove());
+                slot.take_if(|_| removal.is_some());
                 ready.beside(sandbox.destroy()).await;
-                drop((slot, refill));
+                drop((slot, removal, refill));
             });
         }
     }

@@ -30,8 +30,15 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// How many boxes the host has to be ready for, besides those that run.
-    pub fn boxes_ahead(&self) -> usize {
+    /// How many boxes the host has to be ready for, besides those that run:
+    /// those made ahead and, as many as run, those in removal.
+    pub fn boxes_besides(&self) -> usize {
+        let wanted = self.boxes_ahead() + self.boxes;
+        wanted.min(MOST_BOXES.saturating_sub(self.boxes))
+    }
+
+    /// How many boxes may be made ahead.
+    pub(crate) fn boxes_ahead(&self) -> usize {
         if self.warm_memory_bytes == 0 {
             return 0;
         }
@@ -46,8 +53,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn boxes_ahead_leave_room_for_those_that_run() {
-        let check = |boxes, warm_memory_bytes, expected| {
+    fn boxes_besides_leave_room_for_those_that_run() {
+        let check = |boxes, warm_memory_bytes, ahead, besides| {
             let settings = Settings {
                 limits: Limits::default(),
                 boxes,
@@ -58,12 +65,13 @@ mod tests {
                 warm_memory_bytes,
                 artifact_bytes: 0,
             };
-            assert_eq!(settings.boxes_ahead(), expected, "{boxes}");
+            let found = (settings.boxes_ahead(), settings.boxes_besides());
+            assert_eq!(found, (ahead, besides), "{boxes}");
         };
-        check(2, 0, 0);
-        check(2, 1, 16);
-        check(64, 1, 264);
-        check(400, 1, 100);
-        check(MOST_BOXES, 1, 0);
+        check(2, 0, 0, 2);
+        check(2, 1, 16, 18);
+        check(64, 1, 264, 328);
+        check(400, 1, 100, 100);
+        check(MOST_BOXES, 1, 0, 0);
     }
 }

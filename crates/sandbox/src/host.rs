@@ -32,9 +32,9 @@ pub struct HostSettings {
     pub cgroup: Option<PathBuf>,
     /// Boxes that may run something at once, at least 1.
     pub boxes: usize,
-    /// Boxes that may be made ahead of that, and wait. There are 500 at most
-    /// in all.
-    pub ahead: usize,
+    /// Boxes that may be there besides: those that wait, and those that are
+    /// removed. There are 500 at most in all.
+    pub besides: usize,
 }
 
 /// A prepared host: boxes are made on it.
@@ -85,7 +85,7 @@ impl Host {
         let below = settings.cgroup.as_deref();
         let make = |name: &str| Top::make(name, below);
         let (mut instance, top) = Instance::take(sweep_dead, make)?;
-        let boxes = (settings.boxes.max(1) + settings.ahead).min(MOST_BOXES);
+        let boxes = (settings.boxes.max(1) + settings.besides).min(MOST_BOXES);
         if let Err(error) = instance.record(&top.folders()) {
             // No reason not to serve, such as a full /run.
             tracing::warn!(

@@ -61,6 +61,14 @@ impl Sandbox {
     ///
     /// When a wall could not be built. Nothing is left of the box then.
     pub async fn make(host: &Arc<Host>, spec: &BoxSpec) -> Result<Self> {
+        Self::make_for(host, spec, false).await
+    }
+
+    async fn make_for(
+        host: &Arc<Host>,
+        spec: &BoxSpec,
+        is_ahead: bool,
+    ) -> Result<Self> {
         let slot = host.take_slot().await?;
         let (own, spec_of_task) = (Arc::clone(host), spec.clone());
         // A task of its own goes on when the caller's future is dropped: cut
@@ -69,7 +77,7 @@ impl Sandbox {
         let start =
             tokio::spawn(async move { start(&own, &spec_of_task, slot).await });
         let mut made = start.await.during("start a box")??;
-        made.live()?.set_up(host, spec).await?;
+        made.live()?.set_up(host, spec, is_ahead).await?;
         Ok(made)
     }
 
@@ -80,7 +88,7 @@ impl Sandbox {
     ///
     /// The same.
     pub async fn make_ahead(host: &Arc<Host>, spec: &BoxSpec) -> Result<Self> {
-        let mut made = Self::make(host, spec).await?;
+        let mut made = Self::make_for(host, spec, true).await?;
         // Not before: at the least share it would hold the kernel's locks of
         // namespaces and mounts, which others wait for, for long.
         made.live()?.remains.group.lower_share()?;
@@ -242,7 +250,12 @@ impl Drop for Sandbox {
 }
 
 impl Live {
-    async fn set_up(&mut self, host: &Host, spec: &BoxSpec) -> Result<()> {
+    async fn set_up(
+        &mut self,
+        host: &Host,
+        spec: &BoxSpec,
+        is_ahead: bool,
+    ) -> Result<()> {
         let Self { control, remains } = self;
         let user_namespace = match host.source.identity() {
             Identity::Range => UserNamespace::Join,
@@ -254,6 +267,7 @@ impl Live {
             user_namespace,
             disk_bytes: spec.disk_bytes,
             inodes: spec.inodes,
+            is_ahead,
         };
         let mut descriptors: Vec<_> = remains.group.joins().collect();
         let namespace = remains.slot.user_namespace.as_ref();

@@ -11,7 +11,6 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
     SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
@@ -88,6 +87,8 @@ pub(crate) struct Setup {
     pub(crate) user_namespace: UserNamespace,
     pub(crate) disk_bytes: u64,
     pub(crate) inodes: u64,
+    /// Whether nobody waits for the box yet.
+    pub(crate) is_ahead: bool,
 }
 
 /// One command, as init runs it.
@@ -250,12 +251,6 @@ pub(crate) fn receive<T: DeserializeOwned>(
     let mut bytes = vec![0; length];
     reader.read_exact(&mut bytes)?;
     Ok(Some((decode(&bytes)?, descriptors)))
-}
-
-/// Whether something came already, or the other end is gone.
-pub(crate) fn is_readable(socket: &UnixStream) -> bool {
-    let mut ready = [PollFd::new(socket, PollFlags::IN)];
-    poll(&mut ready, Some(&Timespec::default())).is_ok_and(|count| count > 0)
 }
 
 fn invalid<E>(error: E) -> io::Error

@@ -235,15 +235,15 @@ pub(crate) fn downloads(mirror: Option<String>) -> Downloads {
     Downloads { mirror, variables: std::env::vars_os().collect() }
 }
 
-/// What a host is prepared with, for `boxes` boxes at once, and as many
-/// `ahead` of requests.
+/// What a host is prepared with, for `boxes` that run at once, and as many
+/// `besides`.
 pub(crate) fn host_settings(
     cgroup: Option<PathBuf>,
     boxes: usize,
-    ahead: usize,
+    besides: usize,
 ) -> engine::HostSettings {
     let init = "/proc/self/exe".into();
-    engine::HostSettings { init, cgroup, boxes, ahead }
+    engine::HostSettings { init, cgroup, boxes, besides }
 }
 
 impl DoctorArgs {

@@ -49,7 +49,7 @@ impl Service {
         let host = config::host_settings(
             cgroup,
             settings.boxes,
-            settings.boxes_ahead(),
+            settings.boxes_besides(),
         );
         let host = Host::prepare(&host);
         if host.is_err() && rustix::process::geteuid().is_root() {

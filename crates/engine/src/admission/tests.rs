@@ -281,3 +281,15 @@ async fn a_storm_keeps_the_rules_and_leaves_nothing() {
     let queue = &admission.shared.lock().queue;
     assert!(queue.is_empty(), "{queue:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn as_many_boxes_as_slots_are_in_removal_without_one() {
+    let admission = Admission::new(2, 4, WAIT);
+    // Whether slots are taken makes no difference.
+    let _slot = take(&admission, 1).await;
+    let mut removals = [admission.try_remove(), admission.try_remove()];
+    assert!(removals.iter().all(Option::is_some));
+    assert!(admission.try_remove().is_none());
+    removals[0].take();
+    assert!(admission.try_remove().is_some());
+}

@@ -41,9 +41,9 @@ async fn shelves_are_filled_when_the_run_is_over_or_long() {
     check(5_000, 100).await;
 }
 
-/// Shelves without a box, one for each language: the least time in ms that one
-/// was made in, and whether one is being made.
-fn shelves(of: &[(&str, u64, bool)]) -> ReadyBoxes {
+/// Shelves without a box, one for each language: in how many ms one was made
+/// before, and since how many another is being made; 0: never, and none is.
+fn shelves(of: &[(&str, u64, u64)], now: Instant) -> ReadyBoxes {
     let ready = ReadyBoxes::new(64 * MIB, 8);
     let kind = |language: &str| {
         Kind::of_spec(BoxSpec {
@@ -56,10 +56,18 @@ fn shelves(of: &[(&str, u64, bool)]) -> ReadyBoxes {
     };
     let offered = of.iter().map(|(name, ..)| ((*name).to_owned(), kind(name)));
     ready.offer(offered.collect());
-    for (shelf, (.., least_ms, is_made)) in ready.shelves().iter_mut().zip(of) {
+    let ms = Duration::from_millis;
+    for (shelf, &(_, took, since)) in ready.shelves().iter_mut().zip(of) {
         shelf.cost = Some(MIB);
-        shelf.least_time = Duration::from_millis(*least_ms);
-        shelf.making = usize::from(*is_made);
+        if took > 0 {
+            // The least of them counts.
+            shelf.took(ms(took));
+            shelf.took(ms(2_000));
+        }
+        if since > 0 {
+            shelf.making = 1;
+            shelf.making_since = now.checked_sub(ms(since));
+        }
         // More than one is wanted.
         (0..20).for_each(|_| shelf.demand.add(Instant::now()));
     }
@@ -68,22 +76,27 @@ fn shelves(of: &[(&str, u64, bool)]) -> ReadyBoxes {
 
 #[test]
 fn while_runs_wait_only_what_is_quick_is_made_and_one_at_a_time() {
-    let check = |of: &[(&str, u64, bool)], is_contended, expected: &str| {
-        let work = shelves(of).next(Instant::now(), is_contended);
-        let found = match work {
+    let check = |of: &[(&str, u64, u64)], is_contended, expected: &str| {
+        let now = Instant::now();
+        let ready = shelves(of, now);
+        let work = |now| match ready.next(now, is_contended) {
             Work::Make(kind) => kind.spec.rootfs.display().to_string(),
             Work::Destroy(_) => "destroy".to_owned(),
             Work::Wait(time) => format!("{} ms", time.as_millis()),
         };
-        assert_eq!(found, expected, "{of:?}, {is_contended}");
+        let (first, second) = (work(now), work(now));
+        assert_eq!(format!("{first}, {second}"), expected, "{of:?}");
     };
-    check(&[("java", 900, false)], false, "java");
-    check(&[("java", 900, false)], true, "100 ms");
-    check(&[("java", 900, true), ("c", 2, false)], false, "c");
-    check(&[("java", 900, true), ("c", 2, false)], true, "c");
-    check(&[("java", 900, false), ("c", 2, true)], true, "100 ms");
-    check(&[("python", 40, false), ("c", 2, true)], true, "100 ms");
-    check(&[("python", 40, false), ("c", 2, true)], false, "python");
-    check(&[], true, "10000 ms");
-    check(&[], false, "10000 ms");
+    check(&[("java", 900, 0)], false, "java, java");
+    check(&[("java", 900, 0)], true, "100 ms, 100 ms");
+    check(&[("never", 0, 0)], true, "100 ms, 100 ms");
+    check(&[("java", 900, 1), ("c", 2, 0)], false, "c, c");
+    check(&[("java", 900, 1), ("c", 2, 0)], true, "c, 100 ms");
+    check(&[("java", 900, 0), ("c", 2, 1)], true, "100 ms, 100 ms");
+    check(&[("python", 40, 0), ("c", 2, 1)], true, "100 ms, 100 ms");
+    check(&[("python", 40, 0), ("c", 2, 1)], false, "python, c");
+    // One that is not quick now keeps no other back.
+    check(&[("python", 40, 60), ("c", 2, 0)], true, "c, 100 ms");
+    check(&[], true, "10000 ms, 10000 ms");
+    check(&[], false, "10000 ms, 10000 ms");
 }

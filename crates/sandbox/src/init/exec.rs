@@ -31,10 +31,11 @@ pub(super) fn become_program(
     commands: &UnixStream,
     user_namespace: UserNamespace,
     seccomp: &[sock_filter],
+    rehearses: bool,
 ) -> SandboxError {
     let steps = || {
         give_up(user_namespace, seccomp)?;
-        if !protocol::is_readable(commands) {
+        if rehearses {
             // Nothing depends on it.
             let _ = rehearse();
         }
@@ -109,9 +110,8 @@ fn arguments(command: &Command) -> Result<Arguments> {
     Ok(Arguments { program, argv, environment })
 }
 
-/// Hears a command, of no effect, as it will hear its own: every page that is
-/// read for that is mapped, and every page that is written to is copied,
-/// before somebody waits.
+/// Hears a command, of no effect: the pages for that are mapped and copied, as
+/// init's are, while nobody waits.
 fn rehearse() -> Result<()> {
     let step = "rehearse";
     let command = Command {
@@ -123,7 +123,10 @@ fn rehearse() -> Result<()> {
         open_files: 0,
     };
     let (near, far) = UnixStream::pair().during(step)?;
-    let streams = [near.as_fd(); 3];
+    // Nobody reads while it writes.
+    near.set_nonblocking(true).during(step)?;
+    far.set_nonblocking(true).during(step)?;
+    let streams = [rustix::stdio::stdin(); 3];
     protocol::send(&near, &command, &streams).during(step)?;
     let heard = protocol::receive::<Command>(&far).during(step)?;
     heard.map_or(Ok(()), |(command, _)| arguments(&command).map(drop))
@@ -252,4 +255,12 @@ fn locked_bits() -> CapabilitiesSecureBits {
 
 fn c_string(string: &str) -> Result<CString> {
     CString::new(string).during("execve: a NUL in the command")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_command_can_be_rehearsed() {
+        super::rehearse().unwrap();
+    }
 }

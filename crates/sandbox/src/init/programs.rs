@@ -63,9 +63,10 @@ impl<'a> Programs<'a> {
 
     /// Forks the process of the first program. It gives up all that a program
     /// must not have while nobody waits, and then waits for its command.
-    pub(super) fn fork_ahead(&mut self) {
+    /// `rehearses`: it goes through hearing one first, for that is not near.
+    pub(super) fn fork_ahead(&mut self, rehearses: bool) {
         // Where that fails it is tried again when there is somebody to tell.
-        self.ahead = self.fork().ok();
+        self.ahead = self.fork(rehearses).ok();
     }
 
     /// Readable when a child has ended, until [`Programs::reap`].
@@ -134,13 +135,13 @@ impl<'a> Programs<'a> {
                 failed => failed.during("start the program")?,
             }
         }
-        let forked = self.fork()?;
+        let forked = self.fork(false)?;
         protocol::send(&forked.socket, command, &descriptors)
             .during("start the program")?;
         Ok(forked)
     }
 
-    fn fork(&self) -> Result<Forked> {
+    fn fork(&self, rehearses: bool) -> Result<Forked> {
         let (socket, its) = UnixStream::pair().during("make a socket")?;
         match sys::fork().during("fork the program")? {
             Fork::Child => {
@@ -149,6 +150,7 @@ impl<'a> Programs<'a> {
                     &its,
                     self.user_namespace,
                     self.seccomp,
+                    rehearses,
                 );
                 // Init reads the end of the socket in any case.
                 let _ = (&its).write_all(error.to_string().as_bytes());

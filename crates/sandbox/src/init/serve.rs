@@ -28,11 +28,11 @@ pub(super) fn serve(
     seccomp: &[sock_filter],
 ) -> io::Result<()> {
     let mut programs = Programs::new(socket, setup.user_namespace, seccomp)?;
-    programs.fork_ahead();
+    programs.fork_ahead(setup.is_ahead);
     // The kernel takes 0.1 ms for this: the server hears meanwhile that the box
     // stands, and the fork gets ready. What it becomes is said after this.
     mounts::let_go_of_the_host().map_err(|error| report(socket, error))?;
-    if !protocol::is_readable(socket) {
+    if setup.is_ahead {
         // Nothing depends on it.
         let _ = rehearse();
     }
@@ -55,7 +55,7 @@ pub(super) fn serve(
 
 /// Hears a request, of no effect: every page of a fork that is read is mapped
 /// first, and every page that is written to is copied, and that then happens
-/// before somebody waits.
+/// while nobody waits.
 fn rehearse() -> io::Result<()> {
     let file = BoxFile { path: "a".repeat(8), content: "a".repeat(8 << 10) };
     let artifact = Artifact {
@@ -73,6 +73,9 @@ fn rehearse() -> io::Result<()> {
         keep_artifacts: None,
     };
     let (near, far) = UnixStream::pair()?;
+    // Nobody reads while it writes.
+    near.set_nonblocking(true)?;
+    far.set_nonblocking(true)?;
     protocol::send(&near, &Request::Run(run), &[])?;
     protocol::receive::<Request<'_>>(&far)?;
     // The clock has pages of its own.
@@ -231,4 +234,12 @@ impl Served<'_> {
 
 fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_request_can_be_rehearsed() {
+        super::rehearse().unwrap();
+    }
 }

@@ -42,7 +42,7 @@ impl Fixture {
             init: PathBuf::from("/proc/self/exe"),
             cgroup: std::env::var_os("SANDPIPER_CGROUP").map(PathBuf::from),
             boxes: 4,
-            ahead: 0,
+            besides: 0,
         };
         let host = Host::prepare(&settings).expect("a host that can sandbox");
         let runtime = Runtime::new().expect("a runtime");
