@@ -1,6 +1,11 @@
 // What the kernel alone takes for a box and a program in it: the same
-// namespaces, mounts and control groups by a minimal sequence of calls. One
-// for each byte on standard input, answered by a byte when all of it is gone.
+// namespaces, mounts and control groups by a minimal sequence of calls. Each
+// byte on standard input is answered by one when that is done:
+//
+//     b    a box, a program in it, and all of it gone
+//     p    a box is prepared: pid 1 waits, and the fork that will be a program
+//     r    it is asked to run the program, which ends
+//     g    that box goes
 //
 //     floor ROOTFS FOLDER...     (the folders to make control groups in)
 #define _GNU_SOURCE
@@ -93,33 +98,53 @@ static void build_tree(const char *rootfs) {
     must(chdir("/"), "chdir");
 }
 
-static void first_process(const char *rootfs, int made, int maker) {
+static void tell(int whom) { must(write(whom, "1", 1), "tell"); }
+
+static void hear(int whom) {
     char byte;
+    must(read(whom, &byte, 1) == 1 ? 0 : -1, "hear");
+}
+
+// `asks`: who asks for the program, later; -1: nobody, it starts at once.
+static void first_process(const char *rootfs, int made, int maker, int asks) {
+    int go[2];
     must(sethostname("sandbox", 7), "sethostname");
     build_tree(rootfs);
-    must(read(made, &byte, 1) == 1 ? 0 : -1, "network");
+    hear(made);
     must(setns(maker, CLONE_NEWNET), "setns");
+    must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go), "go");
     pid_t program = fork();
     must(program, "fork");
     if (program == 0) {
+        if (asks >= 0)
+            hear(go[1]);
         execl("/bin/nothing", "nothing", (char *)NULL);
         _exit(1);
     }
+    if (asks >= 0) {
+        tell(asks);
+        hear(asks);
+        tell(go[0]);
+    }
     int status;
     must(waitpid(program, &status, 0), "wait");
+    if (asks >= 0) {
+        tell(asks);
+        hear(asks);
+    }
     _exit(status != 0);
 }
 
 // As in a box of ours, the network is made beside the mounts.
-static void make_network(int tell) {
+static void make_network(int made) {
     struct ifreq loopback = {.ifr_name = "lo", .ifr_flags = IFF_UP};
     must(unshare(CLONE_NEWNET), "network");
     int anything = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     must(ioctl(anything, SIOCSIFFLAGS, &loopback), "loopback");
-    must(write(tell, "1", 1), "tell");
+    tell(made);
 }
 
-static void outer(const char *rootfs, char **groups) {
+static void outer(const char *rootfs, char **groups, int asks) {
     char path[4096];
     must(chdir(rootfs), rootfs);
     for (; *groups; groups++) {
@@ -139,14 +164,14 @@ static void outer(const char *rootfs, char **groups) {
     pid_t first = fork();
     must(first, "fork");
     if (first == 0)
-        first_process(rootfs, made[0], maker);
+        first_process(rootfs, made[0], maker, asks);
     make_network(made[1]);
     int status;
     must(waitpid(first, &status, 0), "wait");
     _exit(status != 0);
 }
 
-static void one_box(const char *rootfs, char **groups) {
+static pid_t start_box(const char *rootfs, char **groups, int asks) {
     char path[4096];
     for (char **group = groups; *group; group++) {
         snprintf(path, sizeof path, "%s/floor", *group);
@@ -157,7 +182,12 @@ static void one_box(const char *rootfs, char **groups) {
     pid_t child = fork();
     must(child, "fork");
     if (child == 0)
-        outer(rootfs, groups);
+        outer(rootfs, groups, asks);
+    return child;
+}
+
+static void see_it_gone(pid_t child, char **groups) {
+    char path[4096];
     int status;
     must(waitpid(child, &status, 0), "wait");
     for (char **group = groups; *group; group++) {
@@ -189,9 +219,21 @@ int main(int count, char **words) {
     snprintf(map, sizeof map, "0 %u 1", group);
     write_file("/proc/self/gid_map", map);
     char byte;
+    pid_t box = -1;
+    int box_asked[2];
+    must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, box_asked), "ask");
     while (read(0, &byte, 1) == 1) {
-        one_box(words[1], words + 2);
-        must(write(1, "1", 1), "answer");
+        if (byte == 'b')
+            see_it_gone(start_box(words[1], words + 2, -1), words + 2);
+        if (byte == 'p')
+            box = start_box(words[1], words + 2, box_asked[1]);
+        if (byte == 'r' || byte == 'g')
+            tell(box_asked[0]);
+        if (byte == 'p' || byte == 'r')
+            hear(box_asked[0]);
+        if (byte == 'g')
+            see_it_gone(box, words + 2);
+        tell(1);
     }
     return 0;
 }

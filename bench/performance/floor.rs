@@ -1,5 +1,6 @@
-//! The floor of a box that is not ready: what the kernel alone takes for the
-//! same namespaces, mounts and control groups.
+//! The floor of a box: what the kernel alone takes for the same namespaces,
+//! mounts and control groups; and of a run in one that is ready, for handing it
+//! from process to process.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -7,6 +8,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
 
 /// Controllers whose groups boxes are in, where control groups are version 1.
 const CONTROLLERS: [&str; 4] = ["memory", "pids", "cpu", "cpuacct"];
@@ -54,7 +56,7 @@ impl Floor {
 
     /// Has one box made and removed. It says itself what it cannot do.
     pub(crate) fn one_box(&self) -> Output {
-        let result = self.ask_for_one();
+        let result = self.ask_for(b'b');
         let code = i32::from(result.is_err()) << 8;
         let why = result.err().map(|error| error.to_string());
         Output {
@@ -64,8 +66,19 @@ impl Floor {
         }
     }
 
-    fn ask_for_one(&self) -> io::Result<()> {
-        (&self.ask).write_all(b"1")?;
+    /// Has a box made, in which a run is timed, and then removed.
+    pub(crate) fn run_in_ready_box(&self, rest: impl FnOnce()) -> Duration {
+        self.ask_for(b'p').unwrap();
+        rest();
+        let begun = Instant::now();
+        self.ask_for(b'r').unwrap();
+        let time = begun.elapsed();
+        self.ask_for(b'g').unwrap();
+        time
+    }
+
+    fn ask_for(&self, what: u8) -> io::Result<()> {
+        (&self.ask).write_all(&[what])?;
         (&self.answer).read_exact(&mut [0])
     }
 }

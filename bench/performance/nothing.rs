@@ -20,6 +20,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing::info;
 
 use crate::client::Asked;
+use crate::floor::Floor;
 use crate::itself;
 use crate::row::{Bound, Row, Series, Unit};
 use crate::server::{Server, program};
@@ -137,8 +138,10 @@ pub(crate) fn request() -> String {
     .to_string()
 }
 
-/// The program over HTTP, beside starting it; and HTTP alone.
-pub(crate) fn measure(rootfs: &Path) -> [Row; 2] {
+/// The program over HTTP, beside starting it and handing it over; and HTTP
+/// alone.
+pub(crate) fn measure(rootfs: &Path) -> [Row; 3] {
+    let floor = Floor::start(rootfs);
     let server = server(rootfs);
     let asked = Asked::of(&server);
     let request = request();
@@ -146,6 +149,7 @@ pub(crate) fn measure(rootfs: &Path) -> [Row; 2] {
     let mut bare = Vec::new();
     let mut ours = Vec::new();
     let mut http = Vec::new();
+    let mut handed_over = Vec::new();
     // The first of each fills the host's caches.
     for _ in 0..=ROUNDS {
         asked.wait_for_box(NAME);
@@ -159,6 +163,8 @@ pub(crate) fn measure(rootfs: &Path) -> [Row; 2] {
         assert_eq!(stdout, "");
         asked.wait_for_box(NAME);
         http.push(asked.get("/healthz", || ()));
+        let rest = || asked.wait_for_box(NAME);
+        handed_over.push(floor.run_in_ready_box(rest));
     }
     let row = Row {
         name: "a program that does nothing, box ready".to_owned(),
@@ -167,12 +173,15 @@ pub(crate) fn measure(rootfs: &Path) -> [Row; 2] {
         other: Some(Series::of_times("fork and exec", &bare[1..])),
         bound: Bound::More(READY_BOX_MS),
     };
-    let floor = Row {
+    let alone = Series::of_times("the hand-overs, in C", &handed_over[1..]);
+    let beside_floor =
+        Row { other: Some(alone), bound: Bound::Nothing, ..row.clone() };
+    let http = Row {
         name: "of it, HTTP".to_owned(),
         ours: Series::of_times("/healthz", &http[1..]),
         other: None,
         bound: Bound::Nothing,
         ..row.clone()
     };
-    [row, floor]
+    [row, beside_floor, http]
 }
