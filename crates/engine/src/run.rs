@@ -32,9 +32,10 @@ pub(crate) struct Means<'a> {
 }
 
 /// Runs `plan` in a box of its own on `rootfs`. The slot is given back when
-/// no process of the box is left or, where many such boxes are in removal, when
-/// the box is gone; also when the future is dropped. `timing` holds the time in
-/// the queue.
+/// no process of the box is left. It is when the box is gone where as many as
+/// there are slots are in removal without one, and where others wait and no box
+/// is ever made ahead; also when the future is dropped. `timing` holds the time
+/// in the queue.
 pub(crate) async fn run(
     means: Means<'_>,
     plan: Plan,
