@@ -6,6 +6,7 @@ compile() {
 compile -static -o /opt/sandpiper/mysql mysql.c confine.c template.c
 compile -o pack pack.c
 compile -shared -fPIC -o /opt/sandpiper/startup.so startup.c
+compile -shared -fPIC -o /opt/sandpiper/reserve.so reserve.c
 compile -shared -fPIC -o /opt/sandpiper/submission.so submission.c
 cp mysqld.cnf /opt/sandpiper/mysqld.cnf
 
