@@ -45,6 +45,8 @@ pub(crate) struct Kind {
     image: Option<u64>,
     /// The steps whose launchers are started ahead, without a submission.
     pub(crate) launchers: Vec<StepSpec>,
+    /// Those of the steps.
+    pub(crate) programs: Vec<String>,
 }
 
 impl Kind {
@@ -60,13 +62,17 @@ impl Kind {
             })
             .collect();
         let image = fs::metadata(&rootfs).ok().map(|folder| folder.ino());
-        Self { spec: box_spec(&limits, rootfs), image, launchers }
+        let programs =
+            plan.steps.iter().filter_map(|step| step.command.first().cloned());
+        let programs = programs.collect();
+        Self { spec: box_spec(&limits, rootfs), image, launchers, programs }
     }
 
     /// One in which nothing is prepared.
     #[cfg(test)]
     pub(crate) fn of_spec(spec: BoxSpec) -> Self {
-        Self { spec, image: None, launchers: Vec::new() }
+        let (launchers, programs) = (Vec::new(), Vec::new());
+        Self { spec, image: None, launchers, programs }
     }
 
     /// What a box is called that is ready.

@@ -61,13 +61,13 @@ impl Sandbox {
     ///
     /// When a wall could not be built. Nothing is left of the box then.
     pub async fn make(host: &Arc<Host>, spec: &BoxSpec) -> Result<Self> {
-        Self::make_for(host, spec, false).await
+        Self::make_for(host, spec, None).await
     }
 
     async fn make_for(
         host: &Arc<Host>,
         spec: &BoxSpec,
-        is_ahead: bool,
+        ahead: Option<Vec<String>>,
     ) -> Result<Self> {
         let slot = host.take_slot().await?;
         let (own, spec_of_task) = (Arc::clone(host), spec.clone());
@@ -77,18 +77,24 @@ impl Sandbox {
         let start =
             tokio::spawn(async move { start(&own, &spec_of_task, slot).await });
         let mut made = start.await.during("start a box")??;
-        made.live()?.set_up(host, spec, is_ahead).await?;
+        made.live()?.set_up(host, spec, ahead).await?;
         Ok(made)
     }
 
     /// The same for a box that nobody waits for yet: until it is asked to run
-    /// something it has as little of the CPU as can be.
+    /// something it has as little of the CPU as can be. `programs` will start
+    /// sooner in it than others: paths, of which any may be missing.
     ///
     /// # Errors
     ///
     /// The same.
-    pub async fn make_ahead(host: &Arc<Host>, spec: &BoxSpec) -> Result<Self> {
-        let mut made = Self::make_for(host, spec, true).await?;
+    pub async fn make_ahead(
+        host: &Arc<Host>,
+        spec: &BoxSpec,
+        programs: &[String],
+    ) -> Result<Self> {
+        let ahead = Some(programs.to_vec());
+        let mut made = Self::make_for(host, spec, ahead).await?;
         // Not before: at the least share it would hold the kernel's locks of
         // namespaces and mounts, which others wait for, for long.
         made.live()?.remains.group.lower_share()?;
@@ -254,7 +260,7 @@ impl Live {
         &mut self,
         host: &Host,
         spec: &BoxSpec,
-        is_ahead: bool,
+        ahead: Option<Vec<String>>,
     ) -> Result<()> {
         let Self { control, remains } = self;
         let user_namespace = match host.source.identity() {
@@ -267,7 +273,7 @@ impl Live {
             user_namespace,
             disk_bytes: spec.disk_bytes,
             inodes: spec.inodes,
-            is_ahead,
+            ahead,
         };
         let mut descriptors: Vec<_> = remains.group.joins().collect();
         let namespace = remains.slot.user_namespace.as_ref();

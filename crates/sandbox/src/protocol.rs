@@ -87,8 +87,9 @@ pub(crate) struct Setup {
     pub(crate) user_namespace: UserNamespace,
     pub(crate) disk_bytes: u64,
     pub(crate) inodes: u64,
-    /// Whether nobody waits for the box yet.
-    pub(crate) is_ahead: bool,
+    /// Where nobody waits for the box yet: the programs that will run in it,
+    /// as far as they are known.
+    pub(crate) ahead: Option<Vec<String>>,
 }
 
 /// One command, as init runs it.
@@ -112,7 +113,8 @@ pub(crate) enum Reply {
     Ready { own_inodes: bool },
     /// The launcher waits at its gate.
     Prepared,
-    /// The command ended, and what it started is killed.
+    /// The command ended. What else it started has no effect any more, and is
+    /// killed next.
     Ended(Ended),
     /// The box could not do it: the step, and the error's number and words.
     Failed { step: String, errno: Option<i32>, reason: String },

@@ -103,7 +103,7 @@ pub(crate) async fn run(
         };
         let wall_time = started.elapsed();
         let verdict = judge(first, remains, spec, before, wall_time).await?;
-        // Every process that could write to them is killed.
+        // Whoever could write to them is killed now, if not before.
         tell_dead.send_replace(true);
         Ok(verdict)
     };

@@ -48,7 +48,8 @@ pub(crate) async fn fill(
 }
 
 async fn make(host: &Arc<Host>, kind: &Kind) -> Result<Sandbox, SandboxError> {
-    let mut sandbox = Sandbox::make_ahead(host, &kind.spec).await?;
+    let mut sandbox =
+        Sandbox::make_ahead(host, &kind.spec, &kind.programs).await?;
     for launcher in &kind.launchers {
         sandbox.prepare(launcher.clone()).await?;
     }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+use rustix::fs::{Mode, OFlags, ResolveFlags};
 
 use super::{INIT_ID, PROGRAM_ID};
 use crate::BoxFile;
@@ -25,16 +25,13 @@ pub(super) fn inodes(files: &[BoxFile]) -> u64 {
     (files.len() + folders.len()) as u64
 }
 
-/// Writes every file below /box. Paths were checked when the submission was;
-/// here each segment is opened alone and below the last, so that no link could
-/// lead out even if one were there. Errors end up in the log, where no name of
-/// a submission may be. To be called as the program.
-pub(super) fn write(files: &[BoxFile]) -> Result<()> {
-    if files.is_empty() {
-        return Ok(());
-    }
-    let root = open_folder(CWD, "/box", ResolveFlags::NO_SYMLINKS)?;
-    files.iter().try_for_each(|file| write_one(root.as_fd(), file))
+/// Writes every file below `root`, the folder that is /box. Paths were checked
+/// when the submission was; here each segment is opened alone and below the
+/// last, so that no link could lead out even if one were there. Errors end up
+/// in the log, where no name of a submission may be. To be called as the
+/// program.
+pub(super) fn write(files: &[BoxFile], root: BorrowedFd<'_>) -> Result<()> {
+    files.iter().try_for_each(|file| write_one(root, file))
 }
 
 /// Lets init act with the program's id.
@@ -59,24 +56,26 @@ pub(super) fn as_program<T>(
 }
 
 fn write_one(root: BorrowedFd<'_>, file: &BoxFile) -> Result<()> {
-    let mut folder = root.try_clone_to_owned().during("open /box")?;
+    let mut opened: Option<OwnedFd> = None;
     let (parents, name) =
         file.path.rsplit_once('/').unwrap_or(("", &file.path));
     for segment in parents.split('/').filter(|segment| !segment.is_empty()) {
-        match rustix::fs::mkdirat(&folder, segment, folder_mode()) {
+        let folder = opened.as_ref().map_or(root, AsFd::as_fd);
+        match rustix::fs::mkdirat(folder, segment, folder_mode()) {
             Ok(()) | Err(rustix::io::Errno::EXIST) => {}
             Err(error) => {
                 return Err(SandboxError::new("make a folder", error.into()));
             }
         }
-        folder = open_folder(folder.as_fd(), segment, below())?;
+        opened = Some(open_folder(folder, segment, below())?);
     }
+    let folder = opened.as_ref().map_or(root, AsFd::as_fd);
     let step = "write a file";
     let flags =
         OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let mode = Mode::from_raw_mode(0o644);
-    let target = rustix::fs::openat2(&folder, name, flags, mode, below())
-        .during(step)?;
+    let target =
+        rustix::fs::openat2(folder, name, flags, mode, below()).during(step)?;
     File::from(target).write_all(file.content.as_bytes()).during(step)
 }
 

@@ -6,10 +6,12 @@ use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use libc::{pid_t, sock_filter};
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::exec;
 use crate::error::{During, Result, SandboxError, is_ended};
@@ -195,8 +197,9 @@ impl<'a> Programs<'a> {
         }
     }
 
-    /// Waits for the program, reaping whatever else ends meanwhile. Where one
-    /// of the launchers that wait does, `waiting` is empty afterwards.
+    /// Waits for the program, reaping whatever else ends meanwhile; the program
+    /// itself need not be reaped afterwards. Where one of the launchers that
+    /// wait ends, `waiting` is empty then.
     pub(super) fn wait_for(
         &self,
         program: &Running,
@@ -204,6 +207,13 @@ impl<'a> Programs<'a> {
     ) -> Result<ExitStatus> {
         let step = "wait for the program";
         loop {
+            // To reap takes the kernel longer than to tell.
+            if waiting.is_empty()
+                && let Some(status) = program.forked.status().during(step)?
+            {
+                program.forked.failure()?;
+                return Ok(status);
+            }
             while let Some(reaped) = sys::wait_any(false).during(step)? {
                 if reaped.pid == program.forked.pid {
                     program.forked.failure()?;
@@ -244,6 +254,24 @@ pub(super) fn are_left() -> Result<bool> {
 }
 
 impl Forked {
+    /// How it ended, if it has. It is not reaped.
+    fn status(&self) -> io::Result<Option<ExitStatus>> {
+        let options = WaitIdOptions::EXITED
+            | WaitIdOptions::NOHANG
+            | WaitIdOptions::NOWAIT;
+        let pid = Pid::from_raw(self.pid).ok_or(io::ErrorKind::InvalidInput)?;
+        let Some(ended) = waitid(WaitId::Pid(pid), options)? else {
+            return Ok(None);
+        };
+        // As wait(2) packs it.
+        let core = if ended.dumped() { 0x80 } else { 0 };
+        let raw = match (ended.exit_status(), ended.terminating_signal()) {
+            (Some(code), _) => (code & 0xff) << 8,
+            (None, signal) => signal.unwrap_or(0) | core,
+        };
+        Ok(Some(ExitStatus::from_raw(raw)))
+    }
+
     /// An error where it could not become its program. To be called when it
     /// has ended.
     fn failure(&self) -> Result<()> {

@@ -13,7 +13,7 @@ use serde_bytes::ByteBuf;
 
 use super::files::as_program;
 use super::mounts::{self, Tree};
-use super::programs::{Programs, Waiting, are_left, leave_nothing};
+use super::programs::{Programs, Running, Waiting, are_left, leave_nothing};
 use super::{artifacts, files, report};
 use crate::error::{During, Result, SandboxError};
 use crate::protocol::{self, Ended, Program, Reply, Request, Run, Setup};
@@ -28,19 +28,20 @@ pub(super) fn serve(
     seccomp: &[sock_filter],
 ) -> io::Result<()> {
     let mut programs = Programs::new(socket, setup.user_namespace, seccomp)?;
-    programs.fork_ahead(setup.is_ahead);
+    programs.fork_ahead(setup.ahead.is_some());
     // The kernel takes 0.1 ms for this: the server hears meanwhile that the box
     // stands, and the fork gets ready. What it becomes is said after this.
     mounts::let_go_of_the_host().map_err(|error| report(socket, error))?;
-    if setup.is_ahead {
-        // Nothing depends on it.
+    if let Some(programs) = &setup.ahead {
+        // Nothing depends on either.
         let _ = rehearse();
+        mounts::look_up(programs);
     }
     let waiting = Vec::new();
     let inodes = setup.inodes;
-    let are_dying = false;
+    let (ended, are_dying) = (None, false);
     let mut served =
-        Served { programs, setup, tree, waiting, inodes, are_dying };
+        Served { programs, setup, tree, waiting, inodes, ended, are_dying };
     while served.is_asked(socket)? {
         let Some((request, descriptors)) = protocol::receive(socket)? else {
             break;
@@ -49,6 +50,7 @@ pub(super) fn serve(
             Ok(reply) => protocol::send(socket, &reply, &[])?,
             Err(error) => return Err(report(socket, error)),
         }
+        served.settle().map_err(|error| report(socket, error))?;
     }
     Ok(())
 }
@@ -92,7 +94,9 @@ struct Served<'a> {
     waiting: Vec<Waiting>,
     /// How many inodes the tmpfs may have.
     inodes: u64,
-    /// Whether what the last program left is killed, but not yet reaped.
+    /// The last program, where nothing was done yet about what it left.
+    ended: Option<Running>,
+    /// Whether that is killed, but not yet reaped.
     are_dying: bool,
 }
 
@@ -177,12 +181,8 @@ impl Served<'_> {
         let wall_time = started.elapsed();
         if artifacts_writable || !self.waiting.is_empty() {
             self.leave_nothing()?;
-        } else if are_left()? {
-            // From here on nothing of it does anything. The answer need not
-            // wait for the kernel to take its memory back, which is 10 ms
-            // for a database.
-            sys::kill_all().during("kill what the program left")?;
-            self.are_dying = true;
+        } else {
+            self.ended = Some(running);
         }
         if artifacts_writable {
             mounts::uncover_artifacts()?;
@@ -200,6 +200,18 @@ impl Served<'_> {
         })
     }
 
+    /// Ends what the last program left, when its end is told: the server
+    /// takes nothing of it any more, and need not wait for the kernel.
+    fn settle(&mut self) -> Result<()> {
+        if self.ended.take().is_some() && are_left()? {
+            // To take its memory back is 10 ms for a database: that can wait
+            // until the box is asked for something else, if it ever is.
+            sys::kill_all().during("kill what the program left")?;
+            self.are_dying = true;
+        }
+        Ok(())
+    }
+
     /// Writes what came with a command, as the program.
     fn fill(
         &mut self,
@@ -213,7 +225,7 @@ impl Served<'_> {
         self.inodes += files::inodes(files) + artifacts.len() as u64;
         self.tree.allow(self.inodes)?;
         as_program(self.setup.user_namespace, || {
-            files::write(files)?;
+            files::write(files, self.tree.files.as_fd())?;
             artifacts::write(artifacts, self.tree.artifacts.as_fd())
         })
     }

@@ -32,7 +32,7 @@ where
     fixture.runtime.block_on(async {
         let spec = fixture.box_spec();
         let mut sandbox =
-            Sandbox::make_ahead(&fixture.host, &spec).await.unwrap();
+            Sandbox::make_ahead(&fixture.host, &spec, &[]).await.unwrap();
         for how in prepared {
             sandbox.prepare(launch(how, "")).await.unwrap();
         }
@@ -119,7 +119,7 @@ fn a_launcher_that_ends(fixture: &Fixture) {
     fixture.runtime.block_on(async {
         let spec = fixture.box_spec();
         let mut sandbox =
-            Sandbox::make_ahead(&fixture.host, &spec).await.unwrap();
+            Sandbox::make_ahead(&fixture.host, &spec, &[]).await.unwrap();
         let error = sandbox.prepare(launch("end", "")).await.unwrap_err();
         assert!(error.to_string().contains("launcher ended"), "{error}");
         sandbox.destroy().await;
