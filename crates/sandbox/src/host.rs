@@ -14,8 +14,10 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::cgroup::{Controllers, Top, sweep_dead};
+use crate::children;
 use crate::error::{During, Result, SandboxError};
 use crate::identity::{Identity, MOST_BOXES, ROOT_RANGE, Source};
+use crate::ids;
 use crate::instance::Instance;
 use crate::spawner::Spawner;
 use crate::sys::{self, Fork};
@@ -220,11 +222,11 @@ fn remove(top: &Top, instance: &Instance) {
 /// Becomes a user that owns nothing, where there are no boxes to prepare for.
 fn give_up_root() -> Result<()> {
     let step = "give up root";
-    sys::clear_groups().during(step)?;
+    ids::clear_groups().during(step)?;
     // The second is there in every user namespace that has a range at all.
     let given_up = [ROOT_RANGE, 65_534]
         .into_iter()
-        .any(|id| sys::set_group(id).and_then(|()| sys::set_user(id)).is_ok());
+        .any(|id| ids::set_group(id).and_then(|()| ids::set_user(id)).is_ok());
     if !given_up {
         return Err(SandboxError::other(step, "there is no other user to be"));
     }
@@ -265,9 +267,9 @@ fn leave_root(top: &Top, instance: &Instance, uid: u32) -> Result<()> {
             // passes it on once.
             rustix::process::setpgid(None, None).during("leave the group")?;
             let step = "become the server's user";
-            sys::clear_groups().during(step)?;
-            sys::set_group(uid).during(step)?;
-            sys::set_user(uid).during(step)?;
+            ids::clear_groups().during(step)?;
+            ids::set_group(uid).during(step)?;
+            ids::set_user(uid).during(step)?;
             if rustix::process::geteuid().is_root() {
                 return Err(SandboxError::other(step, "still root"));
             }
@@ -301,10 +303,10 @@ fn wait_as_root(child: i32, signals: &OwnedFd) -> c_int {
                 c_int::from_ne_bytes([info[0], info[1], info[2], info[3]]);
             if number != SIGCHLD {
                 // The child may have ended: the wait below tells.
-                let _ = sys::kill(child, number);
+                let _ = children::kill(child, number);
             }
         }
-        match sys::wait_any(false) {
+        match children::wait_any(false) {
             Ok(Some(reaped)) if reaped.pid == child => {
                 return exit_code(reaped.status);
             }

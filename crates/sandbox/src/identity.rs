@@ -15,7 +15,9 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{DumpableBehavior, Uid, set_dumpable_behavior};
 use rustix::thread::{CapabilitySet, set_thread_res_uid};
 
+use crate::children;
 use crate::error::{During, Result, SandboxError};
+use crate::ids;
 use crate::sys::{self, Fork};
 
 /// Host ids that one slot takes: init's and the program's.
@@ -113,7 +115,7 @@ impl Source {
                 drop(mapped);
                 let namespace = self.map_child(child, slot, made);
                 drop(tell_mapped);
-                let ended = sys::wait_for(child).during(step)?;
+                let ended = children::wait_for(child).during(step)?;
                 if ended.success() {
                     namespace
                 } else {
@@ -127,9 +129,9 @@ impl Source {
         match self {
             Self::Root { first } => {
                 let step = "become the server's user";
-                sys::clear_groups().during(step)?;
-                sys::set_group(first).during(step)?;
-                sys::set_user(first).during(step)?;
+                ids::clear_groups().during(step)?;
+                ids::set_group(first).during(step)?;
+                ids::set_user(first).during(step)?;
                 // Lost with the change of user; without it only
                 // CAP_SYS_PTRACE, which containers lack, opens its namespace.
                 // Nobody else is this user.

@@ -14,6 +14,7 @@ mod files;
 mod mounts;
 mod programs;
 mod serve;
+mod victim;
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -30,11 +31,14 @@ use rustix::thread::{
 };
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::children;
 use crate::error::{During, Result, SandboxError};
+use crate::ids;
 use crate::protocol::{self, Reply, Request, Setup, UserNamespace};
 use crate::seccomp;
-use crate::sys::{self, Disposition, Fork};
+use crate::sys::{self, Fork};
 use mounts::Tree;
+use victim::Victim;
 
 /// The name the server starts this program by (`argv[0]`).
 pub const INIT_NAME: &str = "sandpiper-init";
@@ -63,17 +67,18 @@ fn fork_inits() -> io::Result<()> {
     else {
         return Ok(());
     };
-    let seccomp = seccomp::from_bytes(&seccomp);
+    let seccomp: &'static [sock_filter] =
+        Vec::leak(seccomp::from_bytes(&seccomp));
     // The kernel reaps; the server has a pidfd of each. A pid 1 that loses its
     // outer half becomes a child of this process, and is reaped as well.
-    sys::set_signal(libc::SIGCHLD, Disposition::Ignore)?;
+    sys::ignore_signal(libc::SIGCHLD, true)?;
     rustix::process::set_child_subreaper(Some(getpid()))?;
     while let Some(socket) = protocol::receive_socket(rustix::stdio::stdin())? {
         match sys::fork() {
             // A failure that could not be reported has nobody to tell: the
             // server reads the end of the socket.
             Ok(Fork::Child) => {
-                sys::exit_now(outer(socket, &seccomp).unwrap_or(1))
+                sys::exit_now(outer(socket, seccomp).unwrap_or(1))
             }
             Ok(Fork::Parent(_)) => {}
             Err(error) => {
@@ -95,8 +100,11 @@ fn report(socket: &UnixStream, error: SandboxError) -> io::Error {
 
 /// The outer half. It stays as the parent of pid 1 and ends with it, if it is
 /// not killed.
-fn outer(socket: UnixStream, seccomp: &[sock_filter]) -> io::Result<i32> {
-    sys::set_signal(libc::SIGCHLD, Disposition::Default)?;
+fn outer(
+    socket: UnixStream,
+    seccomp: &'static [sock_filter],
+) -> io::Result<i32> {
+    sys::ignore_signal(libc::SIGCHLD, false)?;
     // In place of the fork server's socket.
     rustix::stdio::dup2_stdin(rustix::stdio::stdout())?;
     let own = pidfd_open(getpid(), PidfdFlags::empty())?;
@@ -127,7 +135,7 @@ fn outer(socket: UnixStream, seccomp: &[sock_filter]) -> io::Result<i32> {
             // Pid 1 alone holds the socket from here on, with its forks until
             // their execve: its end is the end of the box.
             drop(socket);
-            sys::wait_for(child).map(|_| 0)
+            children::wait_for(child).map(|_| 0)
         }
         Err(error) => {
             Err(report(&socket, SandboxError::new("fork pid 1", error)))
@@ -177,9 +185,9 @@ fn enter_user_namespace(
                 Some(LinkNameSpaceType::User),
             )
             .during("join user namespace")?;
-            sys::clear_groups().during("drop groups")?;
-            sys::set_group(INIT_ID).during("set group")?;
-            sys::set_user(INIT_ID).during("set user")?;
+            ids::clear_groups().during("drop groups")?;
+            ids::set_group(INIT_ID).during("set group")?;
+            ids::set_user(INIT_ID).during("set user")?;
         }
         (UserNamespace::Join, None) => {
             return Err(SandboxError::other("setup", "no user namespace came"));
@@ -221,28 +229,29 @@ fn inner(
     socket: &UnixStream,
     setup: &Setup,
     network: Network,
-    seccomp: &[sock_filter],
+    seccomp: &'static [sock_filter],
 ) -> io::Result<()> {
-    let tree =
+    let (tree, victim) =
         prepare(setup, network).map_err(|error| report(socket, error))?;
     let ready = Reply::Ready { own_inodes: tree.own_inodes };
     let own = pidfd_open(getpid(), PidfdFlags::empty())?;
     protocol::send(socket, &ready, &[own.as_fd()])?;
-    serve::serve(socket, setup, &tree, seccomp)
+    serve::serve(socket, setup, &tree, victim, seccomp)
 }
 
 /// Builds the box around pid 1.
-fn prepare(setup: &Setup, network: Network) -> Result<Tree> {
+fn prepare(setup: &Setup, network: Network) -> Result<(Tree, Victim)> {
     follow_parent()?;
     join_own_keyring()?;
     rustix::system::sethostname(b"sandbox").during("set host name")?;
     rustix::system::setdomainname(b"").during("set domain name")?;
     let tree = mounts::build(setup.disk_bytes, setup.inodes)?;
     join_network(network)?;
+    let victim = Victim::open().during("open oom score")?;
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .during("become undumpable")?;
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
-    Ok(tree)
+    Ok((tree, victim))
 }
 
 /// Lets the kernel end pid 1, and with it the box, when the outer half ends;

@@ -31,6 +31,7 @@
 //! The crate knows no HTTP, no JSON and no language.
 
 mod cgroup;
+mod children;
 mod control;
 mod error;
 #[cfg(feature = "fuzzing")]
@@ -38,6 +39,7 @@ mod error;
 pub mod fuzzing;
 mod host;
 mod identity;
+mod ids;
 mod init;
 mod instance;
 mod launchers;

@@ -2,47 +2,62 @@
 
 use libc::c_int;
 
-pub use crate::sys::signal_words;
-
-/// The signals that end a process by default, by name.
-const NAMES: [(c_int, &str); 24] = [
-    (libc::SIGHUP, "SIGHUP"),
-    (libc::SIGINT, "SIGINT"),
-    (libc::SIGQUIT, "SIGQUIT"),
-    (libc::SIGILL, "SIGILL"),
-    (libc::SIGTRAP, "SIGTRAP"),
-    (libc::SIGABRT, "SIGABRT"),
-    (libc::SIGBUS, "SIGBUS"),
-    (libc::SIGFPE, "SIGFPE"),
-    (libc::SIGKILL, "SIGKILL"),
-    (libc::SIGUSR1, "SIGUSR1"),
-    (libc::SIGSEGV, "SIGSEGV"),
-    (libc::SIGUSR2, "SIGUSR2"),
-    (libc::SIGPIPE, "SIGPIPE"),
-    (libc::SIGALRM, "SIGALRM"),
-    (libc::SIGTERM, "SIGTERM"),
-    (libc::SIGSTKFLT, "SIGSTKFLT"),
-    (libc::SIGXCPU, "SIGXCPU"),
-    (libc::SIGXFSZ, "SIGXFSZ"),
-    (libc::SIGVTALRM, "SIGVTALRM"),
-    (libc::SIGPROF, "SIGPROF"),
-    (libc::SIGIO, "SIGIO"),
-    (libc::SIGPWR, "SIGPWR"),
-    (libc::SIGSYS, "SIGSYS"),
-    (libc::SIGSTOP, "SIGSTOP"),
+/// The signals that end a process by default: name, and words of strsignal(3).
+const NAMES: [(c_int, &str, &str); 24] = [
+    (libc::SIGHUP, "SIGHUP", "Hangup"),
+    (libc::SIGINT, "SIGINT", "Interrupt"),
+    (libc::SIGQUIT, "SIGQUIT", "Quit"),
+    (libc::SIGILL, "SIGILL", "Illegal instruction"),
+    (libc::SIGTRAP, "SIGTRAP", "Trace/breakpoint trap"),
+    (libc::SIGABRT, "SIGABRT", "Aborted"),
+    (libc::SIGBUS, "SIGBUS", "Bus error"),
+    (libc::SIGFPE, "SIGFPE", "Floating point exception"),
+    (libc::SIGKILL, "SIGKILL", "Killed"),
+    (libc::SIGUSR1, "SIGUSR1", "User defined signal 1"),
+    (libc::SIGSEGV, "SIGSEGV", "Segmentation fault"),
+    (libc::SIGUSR2, "SIGUSR2", "User defined signal 2"),
+    (libc::SIGPIPE, "SIGPIPE", "Broken pipe"),
+    (libc::SIGALRM, "SIGALRM", "Alarm clock"),
+    (libc::SIGTERM, "SIGTERM", "Terminated"),
+    (libc::SIGSTKFLT, "SIGSTKFLT", "Stack fault"),
+    (libc::SIGXCPU, "SIGXCPU", "CPU time limit exceeded"),
+    (libc::SIGXFSZ, "SIGXFSZ", "File size limit exceeded"),
+    (libc::SIGVTALRM, "SIGVTALRM", "Virtual timer expired"),
+    (libc::SIGPROF, "SIGPROF", "Profiling timer expired"),
+    (libc::SIGIO, "SIGIO", "I/O possible"),
+    (libc::SIGPWR, "SIGPWR", "Power failure"),
+    (libc::SIGSYS, "SIGSYS", "Bad system call"),
+    (libc::SIGSTOP, "SIGSTOP", "Stopped (signal)"),
 ];
 
 /// The name of a signal, such as `SIGSEGV`; real-time signals count from
 /// `SIGRTMIN`.
 pub fn signal_name(signal: i32) -> String {
-    let named = NAMES.iter().find(|(number, _)| *number == signal);
-    match named {
-        Some((_, name)) => (*name).to_owned(),
+    match named(signal) {
+        Some((_, name, _)) => (*name).to_owned(),
         None if signal >= libc::SIGRTMIN() => {
             format!("SIGRTMIN+{}", signal - libc::SIGRTMIN())
         }
         None => format!("SIG{signal}"),
     }
+}
+
+/// What a shell says of a program that this signal ended, such as
+/// `Segmentation fault`.
+pub fn signal_words(signal: i32) -> String {
+    match named(signal) {
+        Some((_, _, words)) => (*words).to_owned(),
+        None if signal >= libc::SIGRTMIN() => {
+            format!("Real-time signal {}", signal - libc::SIGRTMIN())
+        }
+        None => format!("Unknown signal {signal}"),
+    }
+}
+
+fn named(
+    signal: c_int,
+) -> Option<&'static (c_int, &'static str, &'static str)> {
+    NAMES.iter().find(|(number, _, _)| *number == signal)
 }
 
 #[cfg(test)]

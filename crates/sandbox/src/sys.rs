@@ -3,16 +3,17 @@
 
 use std::ffi::CString;
 use std::io;
-use std::mem;
+use std::mem::{self, MaybeUninit};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
 use std::ptr;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
+use rustix::thread::futex;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use libc::{c_int, c_long, pid_t};
+use libc::{c_int, c_long, c_void, pid_t};
 
 /// Which side of a fork this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,41 +35,100 @@ pub(crate) fn fork() -> io::Result<Fork> {
     Ok(if pid == 0 { Fork::Child } else { Fork::Parent(pid) })
 }
 
-/// A child that has ended.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Reaped {
+/// A process in the caller's memory, with the caller's descriptors, until it
+/// becomes a program or ends. The two take turns, so that neither finds a lock
+/// or an allocator half changed: one runs, the other waits.
+#[derive(Debug)]
+pub(crate) struct Twin {
     pub(crate) pid: pid_t,
-    pub(crate) status: ExitStatus,
+    turn: &'static AtomicU32,
 }
 
-/// Waits for any child. `Ok(None)`: none has ended yet (only without `block`).
-/// An error of ECHILD says that there is no child.
-pub(crate) fn wait_any(block: bool) -> io::Result<Option<Reaped>> {
-    wait(-1, block)
+/// The twin's own end of it.
+pub(crate) struct Turn(&'static AtomicU32);
+
+/// Whose turn it is: the twin's, or its parent's. The kernel writes 0, and
+/// wakes the parent, when the twin has left the memory: by execve, by its end.
+const ITS_TURN: u32 = 1;
+const PARENTS_TURN: u32 = 2;
+const STACK_BYTES: usize = 256 << 10;
+
+/// Starts a twin, and waits until `act` passes the turn on or the twin is gone.
+/// What it needs is never freed.
+pub(crate) fn fork_twin(
+    act: impl FnOnce(Turn) -> c_int + 'static,
+) -> io::Result<Twin> {
+    type Act = Box<dyn FnOnce() -> c_int>;
+    extern "C" fn begin(act: *mut c_void) -> c_int {
+        // SAFETY: fork_twin gave it, to this process alone.
+        let act = unsafe { Box::from_raw(act.cast::<Act>()) };
+        act()
+    }
+    let turn: &'static AtomicU32 = Box::leak(Box::new(ITS_TURN.into()));
+    let act: Act = Box::new(move || act(Turn(turn)));
+    let stack: &'static mut [MaybeUninit<u128>] =
+        Box::leak(Box::new_uninit_slice(STACK_BYTES / size_of::<u128>()));
+    let flags = libc::CLONE_VM
+        | libc::CLONE_FILES
+        | libc::CLONE_CHILD_CLEARTID
+        | libc::SIGCHLD;
+    // SAFETY: the stack is the twin's alone, grows down from its aligned end
+    // and is never freed, as all else that `act` has. Nothing is touched by
+    // both at once, libc's thread-local variables included: this thread waits
+    // below, and in Twin::go_on, whenever the twin does not.
+    let pid = check(unsafe {
+        libc::clone(
+            begin,
+            stack.as_mut_ptr_range().end.cast(),
+            flags,
+            Box::into_raw(Box::new(act)).cast(),
+            ptr::null_mut::<pid_t>(),
+            ptr::null_mut::<c_void>(),
+            turn.as_ptr(),
+        )
+    })?;
+    wait_while(turn, ITS_TURN);
+    Ok(Twin { pid, turn })
 }
 
-/// Waits for one child to end.
-pub(crate) fn wait_for(pid: pid_t) -> io::Result<ExitStatus> {
-    loop {
-        match wait(pid, true) {
-            Ok(Some(reaped)) => return Ok(reaped.status),
-            Ok(None) => {}
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+impl Twin {
+    /// Lets it go on until it passes the turn back or is gone.
+    pub(crate) fn go_on(&self) {
+        pass(self.turn, PARENTS_TURN, ITS_TURN);
+    }
+
+    /// Whether it is in this memory still.
+    pub(crate) fn is_here(&self) -> bool {
+        self.turn.load(Acquire) != 0
     }
 }
 
-fn wait(pid: pid_t, block: bool) -> io::Result<Option<Reaped>> {
-    let mut status: c_int = 0;
-    // Also those that end with another signal than SIGCHLD (clone(2)).
-    let flags = libc::__WALL | if block { 0 } else { libc::WNOHANG };
-    // SAFETY: the pointer is to a live, writable local.
-    let pid = check(unsafe { libc::waitpid(pid, &raw mut status, flags) })?;
-    if pid == 0 {
-        return Ok(None);
+impl Turn {
+    /// Lets the parent go on, and waits until that passes the turn back.
+    pub(crate) fn pass(&self) {
+        pass(self.0, ITS_TURN, PARENTS_TURN);
     }
-    Ok(Some(Reaped { pid, status: ExitStatus::from_raw(status) }))
+
+    /// Gives the twin descriptors of its own, under the numbers that they had.
+    /// Those from `first` on are closed by its execve.
+    pub(crate) fn part_descriptors(&self, first: u32) -> io::Result<()> {
+        close_range(first, libc::CLOSE_RANGE_UNSHARE)
+    }
+}
+
+fn pass(turn: &AtomicU32, from: u32, to: u32) {
+    // Else the other is gone.
+    if turn.compare_exchange(from, to, AcqRel, Acquire).is_ok() {
+        let _ = futex::wake(turn, futex::Flags::empty(), 1);
+        wait_while(turn, to);
+    }
+}
+
+fn wait_while(turn: &AtomicU32, whose: u32) {
+    while turn.load(Acquire) == whose {
+        // Not private to the process: the kernel's own wake is not.
+        let _ = futex::wait(turn, futex::Flags::empty(), whose, None);
+    }
 }
 
 /// Sends SIGKILL to every process that this one may signal, but itself. Called
@@ -85,15 +145,6 @@ pub(crate) fn kill_all() -> io::Result<()> {
         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
         Err(error) => Err(error),
     }
-}
-
-/// Sends `signal` to one process.
-pub(crate) fn kill(pid: pid_t, signal: c_int) -> io::Result<()> {
-    if pid <= 0 {
-        return Err(io::Error::other("kill names one process"));
-    }
-    // SAFETY: kill takes integers only.
-    check(unsafe { libc::kill(pid, signal) }).map(drop)
 }
 
 /// Replaces the calling process; returns only when that fails.
@@ -150,24 +201,9 @@ pub(crate) fn reset_signals() -> io::Result<()> {
     Ok(())
 }
 
-/// What a signal does to this process.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Disposition {
-    /// What it does by default.
-    Default,
-    /// Nothing, also over execve.
-    Ignore,
-}
-
-/// Sets what a signal does.
-pub(crate) fn set_signal(
-    signal: c_int,
-    disposition: Disposition,
-) -> io::Result<()> {
-    let action = match disposition {
-        Disposition::Default => libc::SIG_DFL,
-        Disposition::Ignore => libc::SIG_IGN,
-    };
+/// Has a signal ignored, also over execve, or do what it does by default.
+pub(crate) fn ignore_signal(signal: c_int, is_ignored: bool) -> io::Result<()> {
+    let action = if is_ignored { libc::SIG_IGN } else { libc::SIG_DFL };
     // SAFETY: neither is a pointer to code of ours.
     let previous = unsafe { libc::signal(signal, action) };
     if previous == libc::SIG_ERR {
@@ -209,7 +245,11 @@ fn signal_set(signals: &[c_int]) -> libc::sigset_t {
 
 /// Marks every descriptor from `first` on as closed by the next execve.
 pub(crate) fn close_on_exec_from(first: u32) -> io::Result<()> {
-    let flags: libc::c_uint = libc::CLOSE_RANGE_CLOEXEC;
+    close_range(first, 0)
+}
+
+fn close_range(first: u32, flags: libc::c_uint) -> io::Result<()> {
+    let flags = flags | libc::CLOSE_RANGE_CLOEXEC;
     // SAFETY: the call takes integers only, and with CLOSE_RANGE_CLOEXEC it
     // closes nothing now, so no owned descriptor is invalidated.
     check_long(unsafe {
@@ -308,35 +348,6 @@ pub(crate) fn install_seccomp(program: &[libc::sock_filter]) -> io::Result<()> {
     .map(drop)
 }
 
-/// Takes every supplementary group from the calling process.
-pub(crate) fn clear_groups() -> io::Result<()> {
-    // SAFETY: with a count of 0 the pointer is not read.
-    check(unsafe { libc::setgroups(0, ptr::null()) }).map(drop)
-}
-
-/// Sets real, effective and saved user id of the calling process.
-pub(crate) fn set_user(uid: u32) -> io::Result<()> {
-    // SAFETY: takes integers only.
-    check(unsafe { libc::setresuid(uid, uid, uid) }).map(drop)
-}
-
-/// Sets real, effective and saved group id of the calling process.
-pub(crate) fn set_group(gid: u32) -> io::Result<()> {
-    // SAFETY: takes integers only.
-    check(unsafe { libc::setresgid(gid, gid, gid) }).map(drop)
-}
-
-/// Sets the effective ids alone, so that the old ones can be taken back.
-pub(crate) fn set_effective_ids(uid: u32, gid: u32) -> io::Result<()> {
-    const KEEP: u32 = u32::MAX;
-    // The group first: an unprivileged effective user may not change it. On the
-    // way back the saved user id is what allows it.
-    // SAFETY: takes integers only.
-    check(unsafe { libc::setresgid(KEEP, gid, KEEP) })?;
-    // SAFETY: takes integers only.
-    check(unsafe { libc::setresuid(KEEP, uid, KEEP) }).map(drop)
-}
-
 /// Ends the calling process at once: no destructor, no exit handler.
 pub(crate) fn exit_now(code: c_int) -> ! {
     // SAFETY: _exit takes an integer and does not return.
@@ -368,19 +379,6 @@ pub(crate) fn give_large_blocks_back() {
 /// glibc's own bound at the start: 128 KiB.
 #[cfg(target_env = "gnu")]
 const LARGE_BLOCK: c_int = 128 << 10;
-
-/// The words of strsignal(3) for a signal number.
-pub fn signal_words(signal: i32) -> String {
-    // SAFETY: strsignal returns null or a C string that stays valid until the
-    // next call in this thread; it is copied before this function ends.
-    let words = unsafe { libc::strsignal(signal) };
-    if words.is_null() {
-        return format!("Unknown signal {signal}");
-    }
-    // SAFETY: not null, so it points to a C string, see above.
-    let words = unsafe { std::ffi::CStr::from_ptr(words) };
-    words.to_string_lossy().into_owned()
-}
 
 fn own(raw: c_int) -> io::Result<OwnedFd> {
     use std::os::fd::FromRawFd;

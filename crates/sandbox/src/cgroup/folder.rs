@@ -8,9 +8,9 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
+use crate::children;
 use crate::error::{During, Result, SandboxError};
 use crate::instance::{is_at, take_lock};
-use crate::sys;
 
 /// How often a group is made where others make and sweep it meanwhile.
 const TRIES: usize = 3;
@@ -111,7 +111,7 @@ fn kill_and_remove(group: &Path) -> io::Result<()> {
     if !all_killed {
         for pid in members.into_iter().filter(|&pid| pid != own) {
             // It may have ended in between.
-            let _ = sys::kill(pid, libc::SIGKILL);
+            let _ = children::kill(pid, libc::SIGKILL);
         }
     }
     fs::remove_dir(group)

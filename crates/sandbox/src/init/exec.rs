@@ -3,10 +3,9 @@
 
 use std::convert::Infallible;
 use std::ffi::CString;
-use std::fs;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::net::UnixStream;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use libc::sock_filter;
 use rustix::process::{DumpableBehavior, Resource, Rlimit};
@@ -14,8 +13,9 @@ use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 
 use super::PROGRAM_ID;
 use crate::error::{During, Result, SandboxError};
-use crate::protocol::{self, Command, UserNamespace};
-use crate::sys::{self, Disposition};
+use crate::ids;
+use crate::protocol::{Command, UserNamespace};
+use crate::sys::{self, Turn};
 
 /// A stack as everywhere, which a program may raise to this.
 const STACK_BYTES: u64 = 8 << 20;
@@ -24,29 +24,69 @@ const LARGEST_STACK_BYTES: u64 = 64 << 20;
 /// The gate's number in a launcher that prepares.
 const GATE: i32 = 3;
 
+/// What the process of a program is told, and tells, through the memory that
+/// it shares with init.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    given: Mutex<Option<Given>>,
+    failure: Mutex<Option<SandboxError>>,
+}
+
+/// A command; its stdin, stdout and stderr, and for a launcher its gate.
+#[derive(Debug)]
+struct Given {
+    command: Command,
+    descriptors: Vec<OwnedFd>,
+}
+
+impl Told {
+    /// Sets what it is to become.
+    pub(super) fn give(&self, command: Command, descriptors: Vec<OwnedFd>) {
+        *self.given() = Some(Given { command, descriptors });
+    }
+
+    /// Closes init's copies of the descriptors.
+    pub(super) fn take_back(&self) {
+        // Locked for ever where it was killed just then.
+        drop(self.given.try_lock().ok().and_then(|mut given| given.take()));
+    }
+
+    /// Why it could not become that.
+    pub(super) fn failure(&self) -> Option<SandboxError> {
+        self.failure.try_lock().ok()?.take()
+    }
+
+    fn given(&self) -> MutexGuard<'_, Option<Given>> {
+        self.given.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Gives up all that a program must not have, waits for a command, and becomes
-/// it; returns only when that fails. With the command come its stdin, stdout
-/// and stderr, and for a launcher its gate.
+/// it; returns only when that fails.
 pub(super) fn become_program(
-    commands: &UnixStream,
+    told: &Told,
+    turn: &Turn,
     user_namespace: UserNamespace,
     seccomp: &[sock_filter],
-    rehearses: bool,
-) -> SandboxError {
+) {
     let steps = || {
         give_up(user_namespace, seccomp)?;
-        if rehearses {
-            // Nothing depends on it.
-            let _ = rehearse();
-        }
-        let received = protocol::receive(commands).during("hear a command")?;
-        let Some((command, descriptors)) = received else {
+        turn.pass();
+        let given = told.given().take();
+        let Some(Given { command, descriptors }) = &given else {
             return Err(SandboxError::other("hear a command", "none came"));
         };
-        take_over(&command, descriptors, user_namespace)
+        let arguments = take_over(command, descriptors, turn, user_namespace);
+        // No lock is held over execve: nobody would open it.
+        *told.given() = given;
+        let Arguments { program, argv, environment } = arguments?;
+        let error = sys::execve(&program, &argv, &environment);
+        Err(SandboxError::new(format!("execve {program:?}"), error))
     };
-    let Err(error) = steps();
-    error
+    let Err::<Infallible, _>(error) = steps();
+    if let Ok(mut failure) = told.failure.lock() {
+        *failure = Some(error);
+    }
 }
 
 fn give_up(
@@ -54,37 +94,36 @@ fn give_up(
     seccomp: &[sock_filter],
 ) -> Result<()> {
     rustix::process::setsid().during("make session")?;
-    prefer_as_oom_victim()?;
     set_signals().during("set signals")?;
     set_usual_limits()?;
     drop_privileges(user_namespace)?;
+    // A change of ids may take that from the memory, which is init's.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .during("become undumpable")?;
     rustix::process::chdir("/box").during("enter /box")?;
     // Last: the steps above need calls that the filter refuses. Those that
     // follow every program may make.
     sys::install_seccomp(seccomp).during("install seccomp filter")
 }
 
-/// Becomes the program.
+/// Prepares all that execve keeps; what that takes.
 fn take_over(
     command: &Command,
-    descriptors: Vec<OwnedFd>,
+    descriptors: &[OwnedFd],
+    turn: &Turn,
     user_namespace: UserNamespace,
-) -> Result<Infallible> {
-    let Arguments { program, argv, environment } = arguments(command)?;
+) -> Result<Arguments> {
+    let arguments = arguments(command)?;
     let (streams, gate) = descriptors.split_at(descriptors.len().min(3));
+    turn.part_descriptors(GATE.unsigned_abs()).during("close descriptors")?;
     connect(streams)?;
-    let mut first_closed = GATE;
     if let [gate, ..] = gate {
         // The number is that of the server's socket, the first that the fork
         // server got: nothing that is needed here is lost.
         sys::duplicate_to(gate.as_fd(), GATE).during("connect the gate")?;
-        first_closed += 1;
     }
-    sys::close_on_exec_from(first_closed.unsigned_abs())
-        .during("close descriptors")?;
     set_limits(command, user_namespace)?;
-    let error = sys::execve(&program, &argv, &environment);
-    Err(SandboxError::new(format!("execve {program:?}"), error))
+    Ok(arguments)
 }
 
 /// What execve takes.
@@ -110,28 +149,6 @@ fn arguments(command: &Command) -> Result<Arguments> {
     Ok(Arguments { program, argv, environment })
 }
 
-/// Hears a command, of no effect: the pages for that are mapped and copied, as
-/// init's are, while nobody waits.
-fn rehearse() -> Result<()> {
-    let step = "rehearse";
-    let command = Command {
-        command: vec!["a".repeat(64); 4],
-        environment: vec![("a".repeat(8), "a".repeat(64)); 8],
-        cpu_seconds: 0,
-        processes: 0,
-        file_bytes: 0,
-        open_files: 0,
-    };
-    let (near, far) = UnixStream::pair().during(step)?;
-    // Nobody reads while it writes.
-    near.set_nonblocking(true).during(step)?;
-    far.set_nonblocking(true).during(step)?;
-    let streams = [rustix::stdio::stdin(); 3];
-    protocol::send(&near, &command, &streams).during(step)?;
-    let heard = protocol::receive::<Command>(&far).during(step)?;
-    heard.map_or(Ok(()), |(command, _)| arguments(&command).map(drop))
-}
-
 fn connect(streams: &[OwnedFd]) -> Result<()> {
     let [stdin, stdout, stderr] = streams else {
         return Err(SandboxError::other("connect streams", "three are needed"));
@@ -139,18 +156,6 @@ fn connect(streams: &[OwnedFd]) -> Result<()> {
     rustix::stdio::dup2_stdin(stdin.as_fd()).during("connect stdin")?;
     rustix::stdio::dup2_stdout(stdout.as_fd()).during("connect stdout")?;
     rustix::stdio::dup2_stderr(stderr.as_fd()).during("connect stderr")
-}
-
-/// When the box is out of memory, the program goes before init.
-fn prefer_as_oom_victim() -> Result<()> {
-    // The files of an undumpable process in /proc are those of the host's
-    // root; this flag is this fork's own and ends with execve.
-    rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable)
-        .during("become dumpable")?;
-    fs::write("/proc/self/oom_score_adj", "1000").during("set oom score")?;
-    // It has init's memory and descriptors until execve.
-    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
-        .during("become undumpable")
 }
 
 /// The limits that come with a command.
@@ -207,7 +212,7 @@ fn limit(limits: &[(Resource, (u64, u64))]) -> Result<()> {
 /// All others do what they do by default since the fork server started.
 fn set_signals() -> io::Result<()> {
     // A file over its limit is a failed write (EFBIG), not a death.
-    sys::set_signal(libc::SIGXFSZ, Disposition::Ignore)?;
+    sys::ignore_signal(libc::SIGXFSZ, true)?;
     sys::block_signals(&[])
 }
 
@@ -224,9 +229,9 @@ fn drop_privileges(user_namespace: UserNamespace) -> Result<()> {
         .during("lock secure bits")?;
     match user_namespace {
         UserNamespace::Join => {
-            sys::clear_groups().during("drop groups")?;
-            sys::set_group(PROGRAM_ID).during("set group")?;
-            sys::set_user(PROGRAM_ID).during("set user")?;
+            ids::clear_groups().during("drop groups")?;
+            ids::set_group(PROGRAM_ID).during("set group")?;
+            ids::set_user(PROGRAM_ID).during("set user")?;
         }
         // The one id of this namespace is already the program's.
         UserNamespace::Make => {}
@@ -259,8 +264,55 @@ fn c_string(string: &str) -> Result<CString> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+    use crate::children;
+
     #[test]
-    fn a_command_can_be_rehearsed() {
-        super::rehearse().unwrap();
+    fn a_twin_and_its_parent_take_turns() {
+        static STEP: AtomicU32 = AtomicU32::new(0);
+        let step = |from| {
+            STEP.compare_exchange(
+                from,
+                from + 1,
+                Ordering::SeqCst,
+                Ordering::SeqCst,
+            )
+            .is_ok()
+        };
+        let twin = sys::fork_twin(move |turn| {
+            let first = step(0);
+            turn.pass();
+            i32::from(!(first && step(2)))
+        })
+        .unwrap();
+        assert!(step(1) && twin.is_here());
+        twin.go_on();
+        assert!(step(3) && !twin.is_here());
+        assert!(children::wait_for(twin.pid).unwrap().success());
+    }
+
+    #[test]
+    fn a_twin_that_is_killed_keeps_nobody_waiting() {
+        let told: &'static Told = Box::leak(Box::default());
+        let twin = sys::fork_twin(move |turn| {
+            turn.pass();
+            let _locked = told.given();
+            let _ =
+                children::kill(std::process::id().cast_signed(), libc::SIGKILL);
+            0
+        })
+        .unwrap();
+        twin.go_on();
+        assert!(!twin.is_here());
+        twin.go_on();
+        told.take_back();
+        assert!(told.failure().is_none());
+        let status = children::wait_for(twin.pid).unwrap();
+        assert_eq!(
+            std::os::unix::process::ExitStatusExt::signal(&status),
+            Some(libc::SIGKILL)
+        );
     }
 }

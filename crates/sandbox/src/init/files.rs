@@ -9,8 +9,8 @@ use rustix::fs::{Mode, OFlags, ResolveFlags};
 use super::{INIT_ID, PROGRAM_ID};
 use crate::BoxFile;
 use crate::error::{During, Result, SandboxError};
+use crate::ids;
 use crate::protocol::UserNamespace;
-use crate::sys;
 
 /// How many inodes the files need, those of their folders included.
 pub(super) fn inodes(files: &[BoxFile]) -> u64 {
@@ -43,11 +43,10 @@ pub(super) fn as_program<T>(
         // Init shares it.
         UserNamespace::Make => act(),
         UserNamespace::Join => {
-            sys::set_effective_ids(PROGRAM_ID, PROGRAM_ID)
+            ids::set_effective(PROGRAM_ID, PROGRAM_ID)
                 .during("become the program")?;
             let written = act();
-            sys::set_effective_ids(INIT_ID, INIT_ID)
-                .during("become init again")?;
+            ids::set_effective(INIT_ID, INIT_ID).during("become init again")?;
             // The kernel dropped it with the first change of ids.
             super::follow_parent()?;
             written

@@ -6,35 +6,35 @@ use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use libc::{pid_t, sock_filter};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-use super::exec;
-use crate::error::{During, Result, SandboxError, is_ended};
-use crate::protocol::{self, Command, UserNamespace};
-use crate::sys::{self, Fork};
+use super::exec::{self, Told};
+use super::victim::Victim;
+use crate::children;
+use crate::error::{During, Result, SandboxError};
+use crate::protocol::{Command, UserNamespace};
+use crate::sys::{self, Twin};
 
 /// Starts and reaps the programs of a box.
 pub(super) struct Programs<'a> {
     socket: &'a UnixStream,
     user_namespace: UserNamespace,
-    seccomp: &'a [sock_filter],
+    seccomp: &'static [sock_filter],
     /// The process of the next program.
     ahead: Option<Forked>,
     /// Readable when a child has ended.
     children: OwnedFd,
+    victim: Victim,
 }
 
-/// A fork that becomes a program.
+/// A process that becomes a program. Until then it is in init's memory: a copy
+/// of that would cost more to make and to give up than all else on the way.
 struct Forked {
-    pid: pid_t,
-    /// Takes its command. What comes back is why it could not become that;
-    /// a successful execve closes the other end.
-    socket: UnixStream,
+    twin: Twin,
+    told: &'static Told,
 }
 
 /// A launcher at its gate.
@@ -55,20 +55,20 @@ impl<'a> Programs<'a> {
     pub(super) fn new(
         socket: &'a UnixStream,
         user_namespace: UserNamespace,
-        seccomp: &'a [sock_filter],
+        seccomp: &'static [sock_filter],
+        victim: Victim,
     ) -> io::Result<Self> {
         sys::block_signals(&[libc::SIGCHLD])?;
         let children = sys::signal_fd(&[libc::SIGCHLD])?;
         let ahead = None;
-        Ok(Self { socket, user_namespace, seccomp, ahead, children })
+        Ok(Self { socket, user_namespace, seccomp, ahead, children, victim })
     }
 
     /// Forks the process of the first program. It gives up all that a program
     /// must not have while nobody waits, and then waits for its command.
-    /// `rehearses`: it goes through hearing one first, for that is not near.
-    pub(super) fn fork_ahead(&mut self, rehearses: bool) {
+    pub(super) fn fork_ahead(&mut self) {
         // Where that fails it is tried again when there is somebody to tell.
-        self.ahead = self.fork(rehearses).ok();
+        self.ahead = self.fork().ok();
     }
 
     /// Readable when a child has ended, until [`Programs::reap`].
@@ -81,12 +81,14 @@ impl<'a> Programs<'a> {
         &self,
         waiting: impl IntoIterator<Item = &'b Waiting>,
     ) -> io::Result<bool> {
-        let waiting: Vec<pid_t> =
-            waiting.into_iter().map(|launcher| launcher.forked.pid).collect();
+        let waiting: Vec<pid_t> = waiting
+            .into_iter()
+            .map(|launcher| launcher.forked.twin.pid)
+            .collect();
         drain(&self.children);
         let mut is_missed = false;
         loop {
-            match sys::wait_any(false) {
+            match children::wait_any(false) {
                 Ok(Some(reaped)) => {
                     is_missed |= waiting.contains(&reaped.pid);
                 }
@@ -101,65 +103,56 @@ impl<'a> Programs<'a> {
     /// [`Programs::wait_for`].
     pub(super) fn start(
         &mut self,
-        command: &Command,
+        command: Command,
         streams: Vec<OwnedFd>,
     ) -> Result<Running> {
-        let forked = self.spawn(command, &streams, None)?;
+        let forked = self.spawn(command, streams)?;
         Ok(Running { forked, _gate: None })
     }
 
     /// The same for a launcher that prepares.
     pub(super) fn start_with_gate(
         &mut self,
-        command: &Command,
-        streams: Vec<OwnedFd>,
+        command: Command,
+        mut streams: Vec<OwnedFd>,
     ) -> Result<Waiting> {
         let (gate, far) = UnixStream::pair().during("make a gate")?;
-        let forked = self.spawn(command, &streams, Some(&far))?;
+        streams.push(far.into());
+        let forked = self.spawn(command, streams)?;
         Ok(Waiting { forked, gate })
     }
 
+    /// Returns when it has become its program, or has failed.
     fn spawn(
         &mut self,
-        command: &Command,
-        streams: &[OwnedFd],
-        gate: Option<&UnixStream>,
+        command: Command,
+        descriptors: Vec<OwnedFd>,
     ) -> Result<Forked> {
-        let descriptors: Vec<_> = streams
-            .iter()
-            .map(AsFd::as_fd)
-            .chain(gate.map(AsFd::as_fd))
-            .collect();
-        if let Some(forked) = self.ahead.take() {
-            match protocol::send(&forked.socket, command, &descriptors) {
-                Ok(()) => return Ok(forked),
-                Err(error) if is_ended(&error) => forked.failure()?,
-                failed => failed.during("start the program")?,
+        let forked = match self.ahead.take() {
+            Some(forked) if forked.twin.is_here() => forked,
+            Some(forked) => {
+                forked.failure()?;
+                self.fork()?
             }
-        }
-        let forked = self.fork(false)?;
-        protocol::send(&forked.socket, command, &descriptors)
-            .during("start the program")?;
+            None => self.fork()?,
+        };
+        forked.told.give(command, descriptors);
+        forked.twin.go_on();
+        forked.told.take_back();
+        self.victim.step_back().during("set oom score")?;
         Ok(forked)
     }
 
-    fn fork(&self, rehearses: bool) -> Result<Forked> {
-        let (socket, its) = UnixStream::pair().during("make a socket")?;
-        match sys::fork().during("fork the program")? {
-            Fork::Child => {
-                drop(socket);
-                let error = exec::become_program(
-                    &its,
-                    self.user_namespace,
-                    self.seccomp,
-                    rehearses,
-                );
-                // Init reads the end of the socket in any case.
-                let _ = (&its).write_all(error.to_string().as_bytes());
-                sys::exit_now(127)
-            }
-            Fork::Parent(pid) => Ok(Forked { pid, socket }),
-        }
+    fn fork(&self) -> Result<Forked> {
+        let told: &'static Told = Box::leak(Box::default());
+        let (user_namespace, seccomp) = (self.user_namespace, self.seccomp);
+        self.victim.come_first().during("set oom score")?;
+        let twin = sys::fork_twin(move |turn| {
+            exec::become_program(told, &turn, user_namespace, seccomp);
+            127
+        })
+        .during("fork the program")?;
+        Ok(Forked { twin, told })
     }
 
     /// Waits until the launcher tells that it only lacks its submission.
@@ -207,19 +200,19 @@ impl<'a> Programs<'a> {
     ) -> Result<ExitStatus> {
         let step = "wait for the program";
         loop {
-            // To reap takes the kernel longer than to tell.
             if waiting.is_empty()
-                && let Some(status) = program.forked.status().during(step)?
+                && let Some(status) =
+                    children::status(program.forked.twin.pid).during(step)?
             {
                 program.forked.failure()?;
                 return Ok(status);
             }
-            while let Some(reaped) = sys::wait_any(false).during(step)? {
-                if reaped.pid == program.forked.pid {
+            while let Some(reaped) = children::wait_any(false).during(step)? {
+                if reaped.pid == program.forked.twin.pid {
                     program.forked.failure()?;
                     return Ok(reaped.status);
                 }
-                if waiting.iter().any(|w| w.forked.pid == reaped.pid) {
+                if waiting.iter().any(|w| w.forked.twin.pid == reaped.pid) {
                     waiting.clear();
                 }
             }
@@ -242,7 +235,7 @@ impl<'a> Programs<'a> {
 /// that loses its parent becomes pid 1's child.
 pub(super) fn are_left() -> Result<bool> {
     loop {
-        match sys::wait_any(false) {
+        match children::wait_any(false) {
             Ok(Some(_)) => {}
             Ok(None) => return Ok(true),
             Err(error) if is_childless(&error) => return Ok(false),
@@ -254,41 +247,12 @@ pub(super) fn are_left() -> Result<bool> {
 }
 
 impl Forked {
-    /// How it ended, if it has. It is not reaped.
-    fn status(&self) -> io::Result<Option<ExitStatus>> {
-        let options = WaitIdOptions::EXITED
-            | WaitIdOptions::NOHANG
-            | WaitIdOptions::NOWAIT;
-        let pid = Pid::from_raw(self.pid).ok_or(io::ErrorKind::InvalidInput)?;
-        let Some(ended) = waitid(WaitId::Pid(pid), options)? else {
-            return Ok(None);
-        };
-        // As wait(2) packs it.
-        let core = if ended.dumped() { 0x80 } else { 0 };
-        let raw = match (ended.exit_status(), ended.terminating_signal()) {
-            (Some(code), _) => (code & 0xff) << 8,
-            (None, signal) => signal.unwrap_or(0) | core,
-        };
-        Ok(Some(ExitStatus::from_raw(raw)))
-    }
-
     /// An error where it could not become its program. To be called when it
     /// has ended.
     fn failure(&self) -> Result<()> {
-        let step = "start the program";
-        let mut reason = Vec::new();
-        // A reset follows what one wrote that had not read its command.
-        let read = (&self.socket).read_to_end(&mut reason);
-        match read {
-            _ if !reason.is_empty() => {
-                let reason = String::from_utf8_lossy(&reason);
-                Err(SandboxError::other(step, reason))
-            }
-            Err(error) if !is_ended(&error) => {
-                Err(SandboxError::new(step, error))
-            }
-            _ => Ok(()),
-        }
+        self.told.failure().map_or(Ok(()), |error| {
+            Err(SandboxError::other("start the program", error.to_string()))
+        })
     }
 }
 
@@ -332,7 +296,7 @@ pub(super) fn leave_nothing(waiting: &mut Vec<Waiting>) -> Result<()> {
     }
     loop {
         sys::kill_all().during(step)?;
-        match sys::wait_any(true) {
+        match children::wait_any(true) {
             Ok(_) => {}
             Err(error) if is_childless(&error) => return Ok(()),
             Err(error) => return Err(SandboxError::new(step, error)),
@@ -349,14 +313,16 @@ fn others(waiting: &[Waiting]) -> io::Result<Vec<pid_t>> {
         let pid = name.to_str().and_then(|name| name.parse().ok());
         others.extend(pid.filter(|&pid| {
             pid != 1
-                && waiting.iter().all(|launcher| launcher.forked.pid != pid)
+                && waiting
+                    .iter()
+                    .all(|launcher| launcher.forked.twin.pid != pid)
         }));
     }
     Ok(others)
 }
 
 fn kill(pid: pid_t) -> io::Result<()> {
-    match sys::kill(pid, libc::SIGKILL) {
+    match children::kill(pid, libc::SIGKILL) {
         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
         killed => killed,
     }
@@ -365,7 +331,7 @@ fn kill(pid: pid_t) -> io::Result<()> {
 /// Waits for a process that was killed, where it is a child of pid 1 by now;
 /// else its parent ends as well, and a later look finds it.
 fn reap(pid: pid_t) -> io::Result<()> {
-    match sys::wait_for(pid) {
+    match children::wait_for(pid) {
         Err(error) if !is_childless(&error) => Err(error),
         _ => Ok(()),
     }

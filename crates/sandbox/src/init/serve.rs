@@ -14,6 +14,7 @@ use serde_bytes::ByteBuf;
 use super::files::as_program;
 use super::mounts::{self, Tree};
 use super::programs::{Programs, Running, Waiting, are_left, leave_nothing};
+use super::victim::Victim;
 use super::{artifacts, files, report};
 use crate::error::{During, Result, SandboxError};
 use crate::protocol::{self, Ended, Program, Reply, Request, Run, Setup};
@@ -25,12 +26,14 @@ pub(super) fn serve(
     socket: &UnixStream,
     setup: &Setup,
     tree: &Tree,
-    seccomp: &[sock_filter],
+    victim: Victim,
+    seccomp: &'static [sock_filter],
 ) -> io::Result<()> {
-    let mut programs = Programs::new(socket, setup.user_namespace, seccomp)?;
-    programs.fork_ahead(setup.ahead.is_some());
+    let mut programs =
+        Programs::new(socket, setup.user_namespace, seccomp, victim)?;
+    programs.fork_ahead();
     // The kernel takes 0.1 ms for this: the server hears meanwhile that the box
-    // stands, and the fork gets ready. What it becomes is said after this.
+    // stands. What the fork becomes is said after this.
     mounts::let_go_of_the_host().map_err(|error| report(socket, error))?;
     if let Some(programs) = &setup.ahead {
         // Nothing depends on either.
@@ -137,7 +140,7 @@ impl Served<'_> {
             }
             Request::Prepare(command) => {
                 let launcher =
-                    self.programs.start_with_gate(&command, descriptors)?;
+                    self.programs.start_with_gate(command, descriptors)?;
                 self.programs.wait_until_prepared(&launcher, &self.waiting)?;
                 self.waiting.push(launcher);
                 Ok(Reply::Prepared)
@@ -164,11 +167,11 @@ impl Served<'_> {
         let mut started = Instant::now();
         let running = match (program, gate) {
             (Program::New(command), None) => {
-                self.programs.start(&command, streams)?
+                self.programs.start(command, streams)?
             }
             (Program::New(command), Some(text)) => {
                 let launcher =
-                    self.programs.start_with_gate(&command, streams)?;
+                    self.programs.start_with_gate(command, streams)?;
                 launcher.open_gate(&text)?
             }
             (Program::Prepared, text) => {

@@ -1,0 +1,34 @@
+//! User and group ids of the calling thread. Whoever changes them here has one
+//! thread.
+
+use std::io;
+
+use rustix::process::{Gid, Uid};
+use rustix::thread::{
+    set_thread_groups, set_thread_res_gid, set_thread_res_uid,
+};
+
+/// Takes every supplementary group away.
+pub(crate) fn clear_groups() -> io::Result<()> {
+    Ok(set_thread_groups(&[])?)
+}
+
+/// Sets real, effective and saved user id.
+pub(crate) fn set_user(uid: u32) -> io::Result<()> {
+    let uid = Uid::from_raw(uid);
+    Ok(set_thread_res_uid(uid, uid, uid)?)
+}
+
+/// Sets real, effective and saved group id.
+pub(crate) fn set_group(gid: u32) -> io::Result<()> {
+    let gid = Gid::from_raw(gid);
+    Ok(set_thread_res_gid(gid, gid, gid)?)
+}
+
+/// Sets the effective ids alone, so that the old ones can be taken back.
+pub(crate) fn set_effective(uid: u32, gid: u32) -> io::Result<()> {
+    // The group first: an unprivileged effective user may not change it. On the
+    // way back the saved user id is what allows it.
+    set_thread_res_gid(None, Gid::from_raw(gid), None)?;
+    Ok(set_thread_res_uid(None, Uid::from_raw(uid), None)?)
+}
