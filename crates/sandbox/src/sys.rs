@@ -1,26 +1,25 @@
 //! The system calls that no maintained crate offers safely: one small function
 //! each. The only file of the project that may use `unsafe`.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::mem::{self, MaybeUninit};
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
+use rustix::mount::UnmountFlags;
 use rustix::thread::futex;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
+use libc::{CLONE_CHILD_CLEARTID, CLONE_FILES, CLONE_VM};
 use libc::{c_int, c_long, c_void, pid_t};
 
-/// Which side of a fork this is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Which side of a fork this is; on the parent's, the child's id.
 pub(crate) enum Fork {
-    /// The new process.
     Child,
-    /// The old process; the child's id.
     Parent(pid_t),
 }
 
@@ -38,7 +37,6 @@ pub(crate) fn fork() -> io::Result<Fork> {
 /// A process in the caller's memory, with the caller's descriptors, until it
 /// becomes a program or ends. The two take turns, so that neither finds a lock
 /// or an allocator half changed: one runs, the other waits.
-#[derive(Debug)]
 pub(crate) struct Twin {
     pub(crate) pid: pid_t,
     turn: &'static AtomicU32,
@@ -47,8 +45,8 @@ pub(crate) struct Twin {
 /// The twin's own end of it.
 pub(crate) struct Turn(&'static AtomicU32);
 
-/// Whose turn it is: the twin's, or its parent's. The kernel writes 0, and
-/// wakes the parent, when the twin has left the memory: by execve, by its end.
+/// Whose turn it is. The kernel writes 0, and wakes the parent, when the twin
+/// has left the memory: by execve, by its end (set_tid_address(2)).
 const ITS_TURN: u32 = 1;
 const PARENTS_TURN: u32 = 2;
 const STACK_BYTES: usize = 256 << 10;
@@ -58,9 +56,26 @@ const STACK_BYTES: usize = 256 << 10;
 pub(crate) fn fork_twin(
     act: impl FnOnce(Turn) -> c_int + 'static,
 ) -> io::Result<Twin> {
+    start_twin(act).inspect(|twin| wait_while(twin.turn, ITS_TURN))
+}
+
+/// The same, and detaches a mount meanwhile.
+pub(crate) fn fork_twin_and_detach(
+    act: impl FnOnce(Turn) -> c_int + 'static,
+    mount: &CStr,
+) -> (io::Result<Twin>, io::Result<()>) {
+    let twin = start_twin(act);
+    // One system call, and nothing of libc's: the twin runs.
+    let detached = rustix::mount::unmount(mount, UnmountFlags::DETACH);
+    let wait = |twin: &Twin| wait_while(twin.turn, ITS_TURN);
+    (twin.inspect(wait), detached.map_err(io::Error::from))
+}
+
+/// The caller waits for its turn before it does anything.
+fn start_twin(act: impl FnOnce(Turn) -> c_int + 'static) -> io::Result<Twin> {
     type Act = Box<dyn FnOnce() -> c_int>;
     extern "C" fn begin(act: *mut c_void) -> c_int {
-        // SAFETY: fork_twin gave it, to this process alone.
+        // SAFETY: start_twin gave it, to this process alone.
         let act = unsafe { Box::from_raw(act.cast::<Act>()) };
         act()
     }
@@ -68,14 +83,11 @@ pub(crate) fn fork_twin(
     let act: Act = Box::new(move || act(Turn(turn)));
     let stack: &'static mut [MaybeUninit<u128>] =
         Box::leak(Box::new_uninit_slice(STACK_BYTES / size_of::<u128>()));
-    let flags = libc::CLONE_VM
-        | libc::CLONE_FILES
-        | libc::CLONE_CHILD_CLEARTID
-        | libc::SIGCHLD;
+    let flags = CLONE_VM | CLONE_FILES | CLONE_CHILD_CLEARTID | libc::SIGCHLD;
     // SAFETY: the stack is the twin's alone, grows down from its aligned end
     // and is never freed, as all else that `act` has. Nothing is touched by
     // both at once, libc's thread-local variables included: this thread waits
-    // below, and in Twin::go_on, whenever the twin does not.
+    // in the callers, and in Twin::go_on, whenever the twin does not.
     let pid = check(unsafe {
         libc::clone(
             begin,
@@ -87,7 +99,6 @@ pub(crate) fn fork_twin(
             turn.as_ptr(),
         )
     })?;
-    wait_while(turn, ITS_TURN);
     Ok(Twin { pid, turn })
 }
 
@@ -140,10 +151,9 @@ pub(crate) fn kill_all() -> io::Result<()> {
     // SAFETY: kill takes integers only. The check above keeps a mistaken call
     // from reaching the processes of the host.
     match check(unsafe { libc::kill(-1, libc::SIGKILL) }) {
-        Ok(_) => Ok(()),
         // Nobody is left.
         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
-        Err(error) => Err(error),
+        killed => killed.map(drop),
     }
 }
 
@@ -188,7 +198,7 @@ pub(crate) fn reset_signals() -> io::Result<()> {
         // SAFETY: the kernel reads a sigaction from the first pointer, which
         // the array is large enough for, and writes nothing: the second is
         // null. The mask's size, 8, is what every architecture here has.
-        check_long(unsafe {
+        check(unsafe {
             libc::syscall(
                 libc::SYS_rt_sigaction,
                 signal,
@@ -228,7 +238,8 @@ pub(crate) fn signal_fd(signals: &[c_int]) -> io::Result<OwnedFd> {
     let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
     // SAFETY: the set is initialised; -1 asks for a new descriptor.
     let raw = check(unsafe { libc::signalfd(-1, &raw const set, flags) })?;
-    own(raw)
+    // SAFETY: the kernel just made it, and nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(raw) })
 }
 
 fn signal_set(signals: &[c_int]) -> libc::sigset_t {
@@ -252,7 +263,7 @@ fn close_range(first: u32, flags: libc::c_uint) -> io::Result<()> {
     let flags = flags | libc::CLOSE_RANGE_CLOEXEC;
     // SAFETY: the call takes integers only, and with CLOSE_RANGE_CLOEXEC it
     // closes nothing now, so no owned descriptor is invalidated.
-    check_long(unsafe {
+    check(unsafe {
         libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, flags)
     })
     .map(drop)
@@ -275,7 +286,7 @@ pub(crate) fn join_new_session_keyring() -> io::Result<()> {
     // From linux/keyctl.h; the libc crate does not name it.
     const KEYCTL_JOIN_SESSION_KEYRING: c_long = 1;
     // SAFETY: with this operation and a null name no memory is touched.
-    check_long(unsafe {
+    check(unsafe {
         libc::syscall(
             libc::SYS_keyctl,
             KEYCTL_JOIN_SESSION_KEYRING,
@@ -304,7 +315,7 @@ pub(crate) fn set_mount_attributes(
         MountAttributes { set, clear, propagation: 0, user_namespace: 0 };
     // SAFETY: the path is an empty C string, the struct is live and its true
     // size is passed.
-    check_long(unsafe {
+    check(unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
             mount.as_raw_fd(),
@@ -342,7 +353,7 @@ pub(crate) fn install_seccomp(program: &[libc::sock_filter]) -> io::Result<()> {
     let operation: c_long = c_long::from(libc::SECCOMP_SET_MODE_FILTER);
     // SAFETY: the kernel reads `len` instructions from `filter`, which is what
     // the slice holds, and writes nothing.
-    check_long(unsafe {
+    check(unsafe {
         libc::syscall(libc::SYS_seccomp, operation, 0, &raw const program)
     })
     .map(drop)
@@ -380,17 +391,10 @@ pub(crate) fn give_large_blocks_back() {
 #[cfg(target_env = "gnu")]
 const LARGE_BLOCK: c_int = 128 << 10;
 
-fn own(raw: c_int) -> io::Result<OwnedFd> {
-    use std::os::fd::FromRawFd;
-    // SAFETY: the descriptor was just made by the kernel and is owned by
-    // nobody else.
-    Ok(unsafe { OwnedFd::from_raw_fd(raw) })
-}
-
-fn check(result: c_int) -> io::Result<c_int> {
-    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) }
-}
-
-fn check_long(result: c_long) -> io::Result<c_long> {
-    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) }
+/// A call's result, where -1 says that errno has the error.
+fn check<T: From<i8> + PartialEq>(result: T) -> io::Result<T> {
+    if result == T::from(-1) {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(result)
 }

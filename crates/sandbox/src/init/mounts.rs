@@ -1,6 +1,7 @@
 //! The file tree of a box: a read-only image, one tmpfs for what a program
 //! may write, a minimal /dev and a /proc of its own pids.
 
+use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid};
@@ -268,13 +269,9 @@ fn change_root() -> Result<()> {
     rustix::process::pivot_root(".", ".").during("pivot root")
 }
 
-/// Lets go of the old root, from where it is on top of the new one. No program
-/// is to be started before.
-pub(super) fn let_go_of_the_host() -> Result<()> {
-    rustix::mount::unmount(".", UnmountFlags::DETACH)
-        .during("detach the host's tree")?;
-    rustix::process::chdir("/").during("enter the new root")
-}
+/// The old root, where it is on top of the new one. To be detached before any
+/// program is started, and the new root then to be entered.
+pub(super) const OLD_ROOT: &CStr = c".";
 
 /// Finds these and what every dynamically linked program opens, of no effect:
 /// the kernel knows them then, where each part of a path that is new to an

@@ -1,6 +1,7 @@
 //! The processes of a box, seen from pid 1: started, prepared, waited for,
 //! reaped, and killed.
 
+use std::ffi::CStr;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -8,7 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::ExitStatus;
 
-use libc::{pid_t, sock_filter};
+use libc::{c_int, pid_t, sock_filter};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::exec::{self, Told};
@@ -16,7 +17,7 @@ use super::victim::Victim;
 use crate::children;
 use crate::error::{During, Result, SandboxError};
 use crate::protocol::{Command, UserNamespace};
-use crate::sys::{self, Twin};
+use crate::sys::{self, Turn, Twin};
 
 /// Starts and reaps the programs of a box.
 pub(super) struct Programs<'a> {
@@ -64,11 +65,16 @@ impl<'a> Programs<'a> {
         Ok(Self { socket, user_namespace, seccomp, ahead, children, victim })
     }
 
-    /// Forks the process of the first program. It gives up all that a program
+    /// Starts the process of the first program, and detaches a mount meanwhile:
+    /// either takes the kernel 0.1 ms. The process gives up all that a program
     /// must not have while nobody waits, and then waits for its command.
-    pub(super) fn fork_ahead(&mut self) {
+    pub(super) fn fork_ahead(&mut self, mount: &CStr) -> io::Result<()> {
+        self.victim.come_first()?;
+        let (told, act) = self.process();
+        let (twin, detached) = sys::fork_twin_and_detach(act, mount);
         // Where that fails it is tried again when there is somebody to tell.
-        self.ahead = self.fork().ok();
+        self.ahead = twin.ok().map(|twin| Forked { twin, told });
+        detached
     }
 
     /// Readable when a child has ended, until [`Programs::reap`].
@@ -144,15 +150,21 @@ impl<'a> Programs<'a> {
     }
 
     fn fork(&self) -> Result<Forked> {
+        self.victim.come_first().during("set oom score")?;
+        let (told, act) = self.process();
+        let twin = sys::fork_twin(act).during("fork the program")?;
+        Ok(Forked { twin, told })
+    }
+
+    /// What a program's process is told, and what it does.
+    fn process(&self) -> (&'static Told, impl FnOnce(Turn) -> c_int + 'static) {
         let told: &'static Told = Box::leak(Box::default());
         let (user_namespace, seccomp) = (self.user_namespace, self.seccomp);
-        self.victim.come_first().during("set oom score")?;
-        let twin = sys::fork_twin(move |turn| {
+        let act = move |turn: Turn| {
             exec::become_program(told, &turn, user_namespace, seccomp);
             127
-        })
-        .during("fork the program")?;
-        Ok(Forked { twin, told })
+        };
+        (told, act)
     }
 
     /// Waits until the launcher tells that it only lacks its submission.

@@ -31,10 +31,14 @@ pub(super) fn serve(
 ) -> io::Result<()> {
     let mut programs =
         Programs::new(socket, setup.user_namespace, seccomp, victim)?;
-    programs.fork_ahead();
-    // The kernel takes 0.1 ms for this: the server hears meanwhile that the box
-    // stands. What the fork becomes is said after this.
-    mounts::let_go_of_the_host().map_err(|error| report(socket, error))?;
+    // The server hears meanwhile that the box stands.
+    let let_go = programs
+        .fork_ahead(mounts::OLD_ROOT)
+        .during("let go of the host's tree")
+        .and_then(|()| {
+            rustix::process::chdir("/").during("enter the new root")
+        });
+    let_go.map_err(|error| report(socket, error))?;
     if let Some(programs) = &setup.ahead {
         // Nothing depends on either.
         let _ = rehearse();
