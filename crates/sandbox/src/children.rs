@@ -1,13 +1,11 @@
-//! Children that have ended: reaped, or looked at.
+//! Children waited for, and killed.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use libc::pid_t;
-use rustix::process::{
-    Pid, WaitId, WaitIdOptions, WaitOptions, waitid, waitpid,
-};
+use rustix::process::{Pid, WaitOptions, waitpid};
 
 /// A child that has ended.
 #[derive(Clone, Copy, Debug)]
@@ -32,23 +30,6 @@ pub(crate) fn wait_for(pid: pid_t) -> io::Result<ExitStatus> {
             Err(error) => return Err(error),
         }
     }
-}
-
-/// How a child ended, if it has. It is not reaped, which takes the kernel
-/// longer.
-pub(crate) fn status(pid: pid_t) -> io::Result<Option<ExitStatus>> {
-    let options =
-        WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    let Some(ended) = waitid(WaitId::Pid(known(pid)?), options)? else {
-        return Ok(None);
-    };
-    // As wait(2) packs it.
-    let core = if ended.dumped() { 0x80 } else { 0 };
-    let raw = match (ended.exit_status(), ended.terminating_signal()) {
-        (Some(code), _) => (code & 0xff) << 8,
-        (None, signal) => signal.unwrap_or(0) | core,
-    };
-    Ok(Some(ExitStatus::from_raw(raw)))
 }
 
 /// Sends `signal` to one process.
@@ -80,33 +61,4 @@ fn known(pid: pid_t) -> io::Result<Pid> {
         return Err(io::Error::other("that names no one process"));
     }
     Pid::from_raw(pid).ok_or_else(|| io::ErrorKind::InvalidInput.into())
-}
-
-#[cfg(test)]
-mod tests {
-    use std::process::Command;
-
-    use super::*;
-
-    #[test]
-    fn an_end_is_told_as_wait_tells_it() {
-        let check = |script: &str, words: &str| {
-            let mut child =
-                Command::new("sh").args(["-c", script]).spawn().unwrap();
-            let pid = child.id().cast_signed();
-            let looked_at = loop {
-                if let Some(status) = status(pid).unwrap() {
-                    break status;
-                }
-                std::thread::yield_now();
-            };
-            assert_eq!(looked_at.to_string(), words, "{script}");
-            // It was not reaped.
-            assert_eq!(child.wait().unwrap(), looked_at, "{script}");
-        };
-        check("exit 0", "exit status: 0");
-        check("exit 255", "exit status: 255");
-        check("kill -KILL $$", "signal: 9 (SIGKILL)");
-        check("kill -TERM $$", "signal: 15 (SIGTERM)");
-    }
 }

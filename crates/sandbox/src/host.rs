@@ -222,6 +222,8 @@ fn remove(top: &Top, instance: &Instance) {
 /// Becomes a user that owns nothing, where there are no boxes to prepare for.
 fn give_up_root() -> Result<()> {
     let step = "give up root";
+    // Ids are a thread's: fails where there are more.
+    sys::unshare(libc::CLONE_THREAD).during(step)?;
     ids::clear_groups().during(step)?;
     // The second is there in every user namespace that has a range at all.
     let given_up = [ROOT_RANGE, 65_534]

@@ -14,7 +14,6 @@ mod files;
 mod mounts;
 mod programs;
 mod serve;
-mod victim;
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -38,7 +37,6 @@ use crate::protocol::{self, Reply, Request, Setup, UserNamespace};
 use crate::seccomp;
 use crate::sys::{self, Fork};
 use mounts::Tree;
-use victim::Victim;
 
 /// The name the server starts this program by (`argv[0]`).
 pub const INIT_NAME: &str = "sandpiper-init";
@@ -132,7 +130,7 @@ fn outer(
             }
             // Not before: pid 1 would tell of it first, and not know why.
             drop(tell_made);
-            // Pid 1 alone holds the socket from here on, with its forks until
+            // Pid 1 alone holds the socket from here on, with its twins until
             // their execve: its end is the end of the box.
             drop(socket);
             children::wait_for(child).map(|_| 0)
@@ -231,27 +229,28 @@ fn inner(
     network: Network,
     seccomp: &'static [sock_filter],
 ) -> io::Result<()> {
-    let (tree, victim) =
+    let tree =
         prepare(setup, network).map_err(|error| report(socket, error))?;
     let ready = Reply::Ready { own_inodes: tree.own_inodes };
     let own = pidfd_open(getpid(), PidfdFlags::empty())?;
     protocol::send(socket, &ready, &[own.as_fd()])?;
-    serve::serve(socket, setup, &tree, victim, seccomp)
+    serve::serve(socket, setup, &tree, seccomp)
 }
 
 /// Builds the box around pid 1.
-fn prepare(setup: &Setup, network: Network) -> Result<(Tree, Victim)> {
+fn prepare(setup: &Setup, network: Network) -> Result<Tree> {
     follow_parent()?;
     join_own_keyring()?;
     rustix::system::sethostname(b"sandbox").during("set host name")?;
     rustix::system::setdomainname(b"").during("set domain name")?;
     let tree = mounts::build(setup.disk_bytes, setup.inodes)?;
     join_network(network)?;
-    let victim = Victim::open().during("open oom score")?;
-    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
-        .during("become undumpable")?;
+    // Before whatever else the host has, where that is out of memory. Children
+    // have the same; which of a box's processes goes first is all the same.
+    write_proc("/proc/self/oom_score_adj", "1000")?;
+    become_undumpable()?;
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
-    Ok((tree, victim))
+    Ok(tree)
 }
 
 /// Lets the kernel end pid 1, and with it the box, when the outer half ends;
@@ -259,6 +258,12 @@ fn prepare(setup: &Setup, network: Network) -> Result<(Tree, Victim)> {
 fn follow_parent() -> Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .during("follow the parent")
+}
+
+/// For all who share the memory.
+fn become_undumpable() -> Result<()> {
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .during("become undumpable")
 }
 
 fn join_own_keyring() -> Result<()> {

@@ -113,8 +113,7 @@ pub(crate) enum Reply {
     Ready { own_inodes: bool },
     /// The launcher waits at its gate.
     Prepared,
-    /// The command ended. What else it started has no effect any more, and is
-    /// killed next.
+    /// The command ended, and what it started is killed.
     Ended(Ended),
     /// The box could not do it: the step, and the error's number and words.
     Failed { step: String, errno: Option<i32>, reason: String },

@@ -103,7 +103,7 @@ pub(crate) async fn run(
         };
         let wall_time = started.elapsed();
         let verdict = judge(first, remains, spec, before, wall_time).await?;
-        // Whoever could write to them is killed now, if not before.
+        // Every process that could write to them is killed.
         tell_dead.send_replace(true);
         Ok(verdict)
     };

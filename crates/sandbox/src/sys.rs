@@ -46,36 +46,20 @@ pub(crate) struct Twin {
 pub(crate) struct Turn(&'static AtomicU32);
 
 /// Whose turn it is. The kernel writes 0, and wakes the parent, when the twin
-/// has left the memory: by execve, by its end (set_tid_address(2)).
+/// has left the memory: by execve, by its end (`set_tid_address(2)`).
 const ITS_TURN: u32 = 1;
 const PARENTS_TURN: u32 = 2;
 const STACK_BYTES: usize = 256 << 10;
 
-/// Starts a twin, and waits until `act` passes the turn on or the twin is gone.
-/// What it needs is never freed.
+/// Starts a twin, and waits until `act` passes the turn on or the twin is gone;
+/// detaches a mount meanwhile. What the twin needs is never freed.
 pub(crate) fn fork_twin(
     act: impl FnOnce(Turn) -> c_int + 'static,
-) -> io::Result<Twin> {
-    start_twin(act).inspect(|twin| wait_while(twin.turn, ITS_TURN))
-}
-
-/// The same, and detaches a mount meanwhile.
-pub(crate) fn fork_twin_and_detach(
-    act: impl FnOnce(Turn) -> c_int + 'static,
-    mount: &CStr,
+    mount: Option<&CStr>,
 ) -> (io::Result<Twin>, io::Result<()>) {
-    let twin = start_twin(act);
-    // One system call, and nothing of libc's: the twin runs.
-    let detached = rustix::mount::unmount(mount, UnmountFlags::DETACH);
-    let wait = |twin: &Twin| wait_while(twin.turn, ITS_TURN);
-    (twin.inspect(wait), detached.map_err(io::Error::from))
-}
-
-/// The caller waits for its turn before it does anything.
-fn start_twin(act: impl FnOnce(Turn) -> c_int + 'static) -> io::Result<Twin> {
     type Act = Box<dyn FnOnce() -> c_int>;
     extern "C" fn begin(act: *mut c_void) -> c_int {
-        // SAFETY: start_twin gave it, to this process alone.
+        // SAFETY: fork_twin gave it, to this process alone.
         let act = unsafe { Box::from_raw(act.cast::<Act>()) };
         act()
     }
@@ -85,9 +69,10 @@ fn start_twin(act: impl FnOnce(Turn) -> c_int + 'static) -> io::Result<Twin> {
         Box::leak(Box::new_uninit_slice(STACK_BYTES / size_of::<u128>()));
     let flags = CLONE_VM | CLONE_FILES | CLONE_CHILD_CLEARTID | libc::SIGCHLD;
     // SAFETY: the stack is the twin's alone, grows down from its aligned end
-    // and is never freed, as all else that `act` has. Nothing is touched by
-    // both at once, libc's thread-local variables included: this thread waits
-    // in the callers, and in Twin::go_on, whenever the twin does not.
+    // and is never freed, as all else that `act` has. Nothing but `turn` is
+    // touched by both at once, libc's thread-local variables included: this
+    // thread waits below, and in Twin::go_on, whenever the twin does not, but
+    // for system calls by rustix, in which libc has no part.
     let pid = check(unsafe {
         libc::clone(
             begin,
@@ -98,8 +83,14 @@ fn start_twin(act: impl FnOnce(Turn) -> c_int + 'static) -> io::Result<Twin> {
             ptr::null_mut::<c_void>(),
             turn.as_ptr(),
         )
-    })?;
-    Ok(Twin { pid, turn })
+    });
+    let detach = |mount| rustix::mount::unmount(mount, UnmountFlags::DETACH);
+    let detached = mount.map_or(Ok(()), detach);
+    let twin = pid.map(|pid| {
+        wait_while(turn, ITS_TURN);
+        Twin { pid, turn }
+    });
+    (twin, detached.map_err(io::Error::from))
 }
 
 impl Twin {

@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 // As large as the buffer pool (mysqld.cnf): what is not written yet, when a
-// file can grow no more, is there.
+// file can grow no more, is there. What is written inside after that may still
+// need more, up to all the holes.
 #define RESERVE (16 << 20)
 
 // Whether a file of the disk would get larger than the reserve allows.
@@ -46,7 +47,11 @@ ssize_t pwrite64(int file, const void *data, size_t size, off64_t offset) {
 
 // Files that are sorted, and tables of other engines.
 ssize_t write(int file, const void *data, size_t size) {
+    bool appends = (fcntl(file, F_GETFL) & O_APPEND) != 0;
     off_t offset = lseek(file, 0, SEEK_CUR);
+    struct stat status;
+    if (offset >= 0 && appends && fstat(file, &status) == 0)
+        offset = status.st_size;
     if (offset >= 0 && is_too_large(file, offset, size)) {
         errno = ENOSPC;
         return -1;

@@ -1,4 +1,4 @@
-//! From a fresh fork of init to the program: everything is given up, in
+//! From a new process in init's memory to the program: everything is given up, in
 //! order, and then the program takes the process over.
 
 use std::convert::Infallible;
@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use libc::sock_filter;
-use rustix::process::{DumpableBehavior, Resource, Rlimit};
+use rustix::process::{Resource, Rlimit};
 use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 
 use super::PROGRAM_ID;
@@ -98,8 +98,7 @@ fn give_up(
     set_usual_limits()?;
     drop_privileges(user_namespace)?;
     // A change of ids may take that from the memory, which is init's.
-    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
-        .during("become undumpable")?;
+    super::become_undumpable()?;
     rustix::process::chdir("/box").during("enter /box")?;
     // Last: the steps above need calls that the filter refuses. Those that
     // follow every program may make.
@@ -281,11 +280,15 @@ mod tests {
             )
             .is_ok()
         };
-        let twin = sys::fork_twin(move |turn| {
-            let first = step(0);
-            turn.pass();
-            i32::from(!(first && step(2)))
-        })
+        let twin = sys::fork_twin(
+            move |turn| {
+                let first = step(0);
+                turn.pass();
+                i32::from(!(first && step(2)))
+            },
+            None,
+        )
+        .0
         .unwrap();
         assert!(step(1) && twin.is_here());
         twin.go_on();
@@ -296,13 +299,19 @@ mod tests {
     #[test]
     fn a_twin_that_is_killed_keeps_nobody_waiting() {
         let told: &'static Told = Box::leak(Box::default());
-        let twin = sys::fork_twin(move |turn| {
-            turn.pass();
-            let _locked = told.given();
-            let _ =
-                children::kill(std::process::id().cast_signed(), libc::SIGKILL);
-            0
-        })
+        let twin = sys::fork_twin(
+            move |turn| {
+                turn.pass();
+                let _locked = told.given();
+                let _ = children::kill(
+                    std::process::id().cast_signed(),
+                    libc::SIGKILL,
+                );
+                0
+            },
+            None,
+        )
+        .0
         .unwrap();
         twin.go_on();
         assert!(!twin.is_here());

@@ -47,8 +47,9 @@ pub(super) fn as_program<T>(
                 .during("become the program")?;
             let written = act();
             ids::set_effective(INIT_ID, INIT_ID).during("become init again")?;
-            // The kernel dropped it with the first change of ids.
+            // The kernel took both back with the first change of ids.
             super::follow_parent()?;
+            super::become_undumpable()?;
             written
         }
     }

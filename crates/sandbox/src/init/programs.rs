@@ -9,11 +9,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::ExitStatus;
 
-use libc::{c_int, pid_t, sock_filter};
+use libc::{pid_t, sock_filter};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::exec::{self, Told};
-use super::victim::Victim;
 use crate::children;
 use crate::error::{During, Result, SandboxError};
 use crate::protocol::{Command, UserNamespace};
@@ -28,7 +27,6 @@ pub(super) struct Programs<'a> {
     ahead: Option<Forked>,
     /// Readable when a child has ended.
     children: OwnedFd,
-    victim: Victim,
 }
 
 /// A process that becomes a program. Until then it is in init's memory: a copy
@@ -57,23 +55,20 @@ impl<'a> Programs<'a> {
         socket: &'a UnixStream,
         user_namespace: UserNamespace,
         seccomp: &'static [sock_filter],
-        victim: Victim,
     ) -> io::Result<Self> {
         sys::block_signals(&[libc::SIGCHLD])?;
         let children = sys::signal_fd(&[libc::SIGCHLD])?;
         let ahead = None;
-        Ok(Self { socket, user_namespace, seccomp, ahead, children, victim })
+        Ok(Self { socket, user_namespace, seccomp, ahead, children })
     }
 
     /// Starts the process of the first program, and detaches a mount meanwhile:
     /// either takes the kernel 0.1 ms. The process gives up all that a program
     /// must not have while nobody waits, and then waits for its command.
     pub(super) fn fork_ahead(&mut self, mount: &CStr) -> io::Result<()> {
-        self.victim.come_first()?;
-        let (told, act) = self.process();
-        let (twin, detached) = sys::fork_twin_and_detach(act, mount);
+        let (forked, detached) = self.fork(Some(mount));
         // Where that fails it is tried again when there is somebody to tell.
-        self.ahead = twin.ok().map(|twin| Forked { twin, told });
+        self.ahead = forked.ok();
         detached
     }
 
@@ -138,33 +133,26 @@ impl<'a> Programs<'a> {
             Some(forked) if forked.twin.is_here() => forked,
             Some(forked) => {
                 forked.failure()?;
-                self.fork()?
+                self.fork(None).0?
             }
-            None => self.fork()?,
+            None => self.fork(None).0?,
         };
         forked.told.give(command, descriptors);
         forked.twin.go_on();
         forked.told.take_back();
-        self.victim.step_back().during("set oom score")?;
         Ok(forked)
     }
 
-    fn fork(&self) -> Result<Forked> {
-        self.victim.come_first().during("set oom score")?;
-        let (told, act) = self.process();
-        let twin = sys::fork_twin(act).during("fork the program")?;
-        Ok(Forked { twin, told })
-    }
-
-    /// What a program's process is told, and what it does.
-    fn process(&self) -> (&'static Told, impl FnOnce(Turn) -> c_int + 'static) {
+    fn fork(&self, mount: Option<&CStr>) -> (Result<Forked>, io::Result<()>) {
         let told: &'static Told = Box::leak(Box::default());
         let (user_namespace, seccomp) = (self.user_namespace, self.seccomp);
         let act = move |turn: Turn| {
             exec::become_program(told, &turn, user_namespace, seccomp);
             127
         };
-        (told, act)
+        let (twin, detached) = sys::fork_twin(act, mount);
+        let forked = twin.map(|twin| Forked { twin, told });
+        (forked.during("fork the program"), detached)
     }
 
     /// Waits until the launcher tells that it only lacks its submission.
@@ -202,9 +190,8 @@ impl<'a> Programs<'a> {
         }
     }
 
-    /// Waits for the program, reaping whatever else ends meanwhile; the program
-    /// itself need not be reaped afterwards. Where one of the launchers that
-    /// wait ends, `waiting` is empty then.
+    /// Waits for the program, reaping whatever else ends meanwhile. Where one
+    /// of the launchers that wait does, `waiting` is empty afterwards.
     pub(super) fn wait_for(
         &self,
         program: &Running,
@@ -212,13 +199,6 @@ impl<'a> Programs<'a> {
     ) -> Result<ExitStatus> {
         let step = "wait for the program";
         loop {
-            if waiting.is_empty()
-                && let Some(status) =
-                    children::status(program.forked.twin.pid).during(step)?
-            {
-                program.forked.failure()?;
-                return Ok(status);
-            }
             while let Some(reaped) = children::wait_any(false).during(step)? {
                 if reaped.pid == program.forked.twin.pid {
                     program.forked.failure()?;

@@ -13,8 +13,7 @@ use serde_bytes::ByteBuf;
 
 use super::files::as_program;
 use super::mounts::{self, Tree};
-use super::programs::{Programs, Running, Waiting, are_left, leave_nothing};
-use super::victim::Victim;
+use super::programs::{Programs, Waiting, are_left, leave_nothing};
 use super::{artifacts, files, report};
 use crate::error::{During, Result, SandboxError};
 use crate::protocol::{self, Ended, Program, Reply, Request, Run, Setup};
@@ -26,18 +25,14 @@ pub(super) fn serve(
     socket: &UnixStream,
     setup: &Setup,
     tree: &Tree,
-    victim: Victim,
     seccomp: &'static [sock_filter],
 ) -> io::Result<()> {
-    let mut programs =
-        Programs::new(socket, setup.user_namespace, seccomp, victim)?;
+    let mut programs = Programs::new(socket, setup.user_namespace, seccomp)?;
     // The server hears meanwhile that the box stands.
     let let_go = programs
         .fork_ahead(mounts::OLD_ROOT)
-        .during("let go of the host's tree")
-        .and_then(|()| {
-            rustix::process::chdir("/").during("enter the new root")
-        });
+        .and_then(|()| Ok(rustix::process::chdir("/")?))
+        .during("let go of the host's tree");
     let_go.map_err(|error| report(socket, error))?;
     if let Some(programs) = &setup.ahead {
         // Nothing depends on either.
@@ -46,9 +41,9 @@ pub(super) fn serve(
     }
     let waiting = Vec::new();
     let inodes = setup.inodes;
-    let (ended, are_dying) = (None, false);
+    let are_dying = false;
     let mut served =
-        Served { programs, setup, tree, waiting, inodes, ended, are_dying };
+        Served { programs, setup, tree, waiting, inodes, are_dying };
     while served.is_asked(socket)? {
         let Some((request, descriptors)) = protocol::receive(socket)? else {
             break;
@@ -57,7 +52,6 @@ pub(super) fn serve(
             Ok(reply) => protocol::send(socket, &reply, &[])?,
             Err(error) => return Err(report(socket, error)),
         }
-        served.settle().map_err(|error| report(socket, error))?;
     }
     Ok(())
 }
@@ -101,9 +95,7 @@ struct Served<'a> {
     waiting: Vec<Waiting>,
     /// How many inodes the tmpfs may have.
     inodes: u64,
-    /// The last program, where nothing was done yet about what it left.
-    ended: Option<Running>,
-    /// Whether that is killed, but not yet reaped.
+    /// Whether what the last program left is killed, but not yet reaped.
     are_dying: bool,
 }
 
@@ -188,8 +180,12 @@ impl Served<'_> {
         let wall_time = started.elapsed();
         if artifacts_writable || !self.waiting.is_empty() {
             self.leave_nothing()?;
-        } else {
-            self.ended = Some(running);
+        } else if are_left()? {
+            // From here on nothing of it does anything. The answer need not
+            // wait for the kernel to take its memory back, which is 10 ms
+            // for a database.
+            sys::kill_all().during("kill what the program left")?;
+            self.are_dying = true;
         }
         if artifacts_writable {
             mounts::uncover_artifacts()?;
@@ -205,18 +201,6 @@ impl Served<'_> {
             wall_micros: micros(wall_time),
             others_wait: !self.waiting.is_empty(),
         })
-    }
-
-    /// Ends what the last program left, when its end is told: the server
-    /// takes nothing of it any more, and need not wait for the kernel.
-    fn settle(&mut self) -> Result<()> {
-        if self.ended.take().is_some() && are_left()? {
-            // To take its memory back is 10 ms for a database: that can wait
-            // until the box is asked for something else, if it ever is.
-            sys::kill_all().during("kill what the program left")?;
-            self.are_dying = true;
-        }
-        Ok(())
     }
 
     /// Writes what came with a command, as the program.

@@ -61,6 +61,7 @@ fn privileges(fixture: &Fixture) {
     check(fixture, &["status", "NoNewPrivs"], "NoNewPrivs:\t1\n");
     check(fixture, &["status", "Seccomp:"], "Seccomp:\t2\n");
     check(fixture, &["status", "SigBlk"], "SigBlk:\t0000000000000000\n");
+    check(fixture, &["show", "/proc/self/oom_score_adj"], "1000\n");
     // SIGXFSZ alone is ignored.
     check(fixture, &["status", "SigIgn"], "SigIgn:\t0000000001000000\n");
 }
