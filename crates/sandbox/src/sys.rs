@@ -45,8 +45,8 @@ pub(crate) struct Twin {
 /// The twin's own end of it.
 pub(crate) struct Turn(&'static AtomicU32);
 
-/// Whose turn it is. The kernel writes 0, and wakes the parent, when the twin
-/// has left the memory: by execve, by its end (`set_tid_address(2)`).
+/// Whose turn it is. The kernel writes 0, and wakes the parent, as the twin
+/// leaves the memory: by execve, by its end (`set_tid_address(2)`).
 const ITS_TURN: u32 = 1;
 const PARENTS_TURN: u32 = 2;
 const STACK_BYTES: usize = 256 << 10;

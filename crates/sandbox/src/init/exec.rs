@@ -1,5 +1,5 @@
-//! From a new process in init's memory to the program: everything is given up, in
-//! order, and then the program takes the process over.
+//! From a new process in init's memory to the program: everything is given up,
+//! in order, and then the program takes the process over.
 
 use std::convert::Infallible;
 use std::ffi::CString;

@@ -29,8 +29,8 @@ pub(super) struct Programs<'a> {
     children: OwnedFd,
 }
 
-/// A process that becomes a program. Until then it is in init's memory: a copy
-/// of that would cost more to make and to give up than all else on the way.
+/// A process that becomes a program. Until then it is in init's memory: to make
+/// a copy of that, and to give it up, was 0.15 ms of a run.
 struct Forked {
     twin: Twin,
     told: &'static Told,
@@ -62,8 +62,8 @@ impl<'a> Programs<'a> {
         Ok(Self { socket, user_namespace, seccomp, ahead, children })
     }
 
-    /// Starts the process of the first program, and detaches a mount meanwhile:
-    /// either takes the kernel 0.1 ms. The process gives up all that a program
+    /// Starts the process of the first program, and meanwhile detaches a mount,
+    /// which takes the kernel 0.1 ms. The process gives up all that a program
     /// must not have while nobody waits, and then waits for its command.
     pub(super) fn fork_ahead(&mut self, mount: &CStr) -> io::Result<()> {
         let (forked, detached) = self.fork(Some(mount));
