@@ -30,22 +30,15 @@ fn has_received(what: &What) -> bool {
 }
 
 /// In the order in which they happen. The messages of a box are sent with
-/// sendmsg, for they carry descriptors; init and the program's process share
-/// their memory, and wait for each other by futex.
-const STEPS: [Step; 12] = [
+/// sendmsg, for they carry descriptors.
+const STEPS: [Step; 10] = [
     Step { name: "the client sends", role: Role::Client, is: sends },
     Step { name: "the server has read it", role: Role::Server, is: has_read },
-    Step { name: "the server asks init", role: Role::Server, is: sends },
-    Step { name: "init has read it", role: Role::Init, is: has_received },
+    Step { name: "the server asks the box", role: Role::Server, is: sends },
     Step {
-        name: "init lets the program go",
-        role: Role::Init,
-        is: |what| *what == What::Enter(Sysno::futex),
-    },
-    Step {
-        name: "the program's process knows",
+        name: "the program's process has read it",
         role: Role::Program,
-        is: |what| *what == What::Return(Sysno::futex, 0),
+        is: has_received,
     },
     Step {
         name: "it calls execve",

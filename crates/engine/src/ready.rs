@@ -11,7 +11,7 @@ mod fill;
 mod shares;
 mod shelf;
 
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -127,11 +127,15 @@ impl ReadyBoxes {
     /// Goes on with a run that takes a box, or with its box's removal. The
     /// shelves are filled when both are over ([`Refill`]), or soon where one
     /// takes long: to begin with a box would slow it.
-    pub(crate) async fn beside<T>(&self, run: impl Future<Output = T>) -> T {
+    pub(crate) async fn beside<T>(
+        &self,
+        // Pinned: moved in, its state would be in here three times, and each
+        // would be written for each run.
+        mut run: Pin<&mut impl Future<Output = T>>,
+    ) -> T {
         if !self.is_on() {
             return run.await;
         }
-        let mut run = pin!(run);
         // In the run's own task: another would have a thread woken for it.
         match timeout(LONG_RUN, run.as_mut()).await {
             Ok(ran) => ran,

@@ -2,6 +2,7 @@
 //! another, the first with the files.
 
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -43,7 +44,7 @@ pub(crate) async fn run(
     slot: Slot,
     timing: Timing,
 ) -> Result<Outcome, SandboxError> {
-    let run = run_steps(means, plan, rootfs, slot, timing);
+    let run = pin!(run_steps(means, plan, rootfs, slot, timing));
     means.ready.beside(run).await
 }
 
@@ -234,7 +235,7 @@ impl Drop for Occupied<'_> {
                     .filter(|it| is_dead && (is_on || !it.is_contended()))
                     .and_then(|it| it.try_remove());
                 slot.take_if(|_| removal.is_some());
-                ready.beside(sandbox.destroy()).await;
+                ready.beside(pin!(sandbox.destroy())).await;
                 drop((slot, removal, refill));
             });
         }

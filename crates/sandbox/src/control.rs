@@ -2,26 +2,29 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::net::UnixStream as StdStream;
+use std::os::unix::net::UnixStream;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
-use tokio::net::UnixStream;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 use crate::error::{During, Result, SandboxError};
 use crate::protocol::{self, LONGEST_REPLY, Reply, Request};
+use crate::sys;
 
 /// The socket to one init.
 #[derive(Debug)]
 pub(crate) struct Control {
-    stream: UnixStream,
+    /// Watched for what can be read alone: else the runtime would be woken for
+    /// the room that is left when init has read a message.
+    socket: AsyncFd<OwnedFd>,
 }
 
 impl Control {
-    pub(crate) fn new(socket: StdStream) -> Result<Self> {
+    pub(crate) fn new(socket: UnixStream) -> Result<Self> {
         let step = "open the control socket";
         socket.set_nonblocking(true).during(step)?;
-        let stream = UnixStream::from_std(socket).during(step)?;
-        Ok(Self { stream })
+        let socket = sys::watch(socket.into(), Interest::READABLE);
+        Ok(Self { socket: socket.during(step)? })
     }
 
     /// Asks something of init.
@@ -32,14 +35,37 @@ impl Control {
     ) -> Result<()> {
         let step = "ask init";
         let frame = protocol::encode(request).during(step)?;
-        let sent = self
-            .stream
-            .async_io(Interest::WRITABLE, || {
-                protocol::send_with(self.stream.as_fd(), &frame, descriptors)
-            })
-            .await
-            .during(step)?;
-        self.stream.write_all(&frame[sent..]).await.during(step)
+        let sent = protocol::send_with(&self.socket, &frame, descriptors);
+        match sent {
+            Ok(sent) => self.send_rest(&frame[sent..], &[]).await,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.send_rest(&frame, descriptors).await
+            }
+            Err(error) => Err(error),
+        }
+        .during(step)
+    }
+
+    /// What of a message the socket had no room for at once.
+    async fn send_rest(
+        &self,
+        mut rest: &[u8],
+        mut descriptors: &[BorrowedFd<'_>],
+    ) -> io::Result<()> {
+        if rest.is_empty() {
+            return Ok(());
+        }
+        let own = self.socket.as_fd().try_clone_to_owned()?;
+        let socket = sys::watch(own, Interest::WRITABLE)?;
+        while !rest.is_empty() {
+            let send = |socket: &OwnedFd| {
+                protocol::send_with(socket, rest, descriptors)
+            };
+            let sent = socket.async_io(Interest::WRITABLE, send).await?;
+            rest = &rest[sent..];
+            descriptors = &[];
+        }
+        Ok(())
     }
 
     /// The next answer that is no failure; a descriptor that came with it.
@@ -74,27 +100,33 @@ impl Control {
     ) -> io::Result<(Reply, Option<OwnedFd>)> {
         let mut length = [0; 4];
         let mut descriptors = Vec::new();
-        let first = self
-            .stream
-            .async_io(Interest::READABLE, || {
-                protocol::receive_with(
-                    self.stream.as_fd(),
-                    &mut length,
-                    &mut descriptors,
-                )
-            })
-            .await?;
-        if first == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        self.stream.read_exact(&mut length[first..]).await?;
+        self.fill(&mut length, &mut descriptors).await?;
         let length = usize::try_from(u32::from_le_bytes(length))
             .map_err(io::Error::other)?;
         if length > longest {
             return Err(io::Error::other("init's answer is too long"));
         }
         let mut bytes = vec![0; length];
-        self.stream.read_exact(&mut bytes).await?;
+        self.fill(&mut bytes, &mut descriptors).await?;
         Ok((protocol::decode(&bytes)?, descriptors.pop()))
+    }
+
+    async fn fill(
+        &self,
+        mut buffer: &mut [u8],
+        descriptors: &mut Vec<OwnedFd>,
+    ) -> io::Result<()> {
+        while !buffer.is_empty() {
+            let receive = |socket: &OwnedFd| {
+                protocol::receive_with(socket, buffer, descriptors)
+            };
+            let received =
+                self.socket.async_io(Interest::READABLE, receive).await?;
+            if received == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            buffer = &mut buffer[received..];
+        }
+        Ok(())
     }
 }

@@ -3,17 +3,23 @@
 //! asks.
 //!
 //! It has one thread, so it may fork and go on in ordinary Rust. The order of
-//! the steps is what keeps the walls whole: control groups first (everything
-//! after is charged to the box), the user namespace before the others (they
-//! belong to it), the clock offsets before the first fork (they are fixed by
-//! it), the mounts last, when nothing of the host is needed any more.
+//! the steps is what keeps the walls whole: the user namespace before the
+//! others (they belong to it), the clock offsets before the first fork (they
+//! are fixed by it), the control groups before it as well (all processes and
+//! all that they write are charged to the box; not so the namespaces, which are
+//! made while the server makes the groups) and before init's ids (the kernel
+//! lets only the server's own into its groups), the mounts last, when nothing
+//! of the host is needed any more.
 
 mod artifacts;
 mod exec;
 mod files;
+mod hear;
+mod inputs;
 mod mounts;
 mod programs;
 mod serve;
+mod told;
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -36,6 +42,7 @@ use crate::ids;
 use crate::protocol::{self, Reply, Request, Setup, UserNamespace};
 use crate::seccomp;
 use crate::sys::{self, Fork};
+use exec::Around;
 use mounts::Tree;
 
 /// The name the server starts this program by (`argv[0]`).
@@ -107,12 +114,22 @@ fn outer(
     rustix::stdio::dup2_stdin(rustix::stdio::stdout())?;
     let own = pidfd_open(getpid(), PidfdFlags::empty())?;
     protocol::send(&socket, &Reply::Begun, &[own.as_fd()])?;
-    let Some((Request::Setup(setup), descriptors)) =
-        protocol::receive(&socket)?
-    else {
+    let hear = || {
+        protocol::receive(&socket).map_err(|error| {
+            report(&socket, SandboxError::new("hear a request", error))
+        })
+    };
+    let Some((Request::Setup(setup), namespace)) = hear()? else {
         return Ok(0);
     };
-    enter_namespaces(&setup, descriptors)
+    let entered = enter_namespaces(&setup, namespace);
+    // Also where that failed: whoever asks reads why.
+    let Some((Request::Join(groups), descriptors)) = hear()? else {
+        return Ok(0);
+    };
+    entered
+        .and_then(|()| join_groups(groups, descriptors))
+        .and_then(|()| become_init(setup.user_namespace))
         .map_err(|error| report(&socket, error))?;
     let (made, tell_made) = UnixStream::pair()?;
     match sys::fork() {
@@ -120,7 +137,7 @@ fn outer(
             drop(tell_made);
             let network = Network { made, maker: own };
             let code =
-                inner(&socket, &setup, network, seccomp).map_or(1, |()| 0);
+                inner(socket, &setup, network, seccomp).map_or(1, |()| 0);
             sys::exit_now(code)
         }
         Ok(Fork::Parent(child)) => {
@@ -141,32 +158,35 @@ fn outer(
     }
 }
 
-fn enter_namespaces(setup: &Setup, descriptors: Vec<OwnedFd>) -> Result<()> {
-    if descriptors.len() < setup.groups {
-        return Err(SandboxError::other("setup", "a control group is missing"));
-    }
+fn enter_namespaces(setup: &Setup, namespace: Vec<OwnedFd>) -> Result<()> {
     // Before any id changes: the rootfs may be below a folder that only the
     // server's user can pass. unshare(CLONE_NEWNS) keeps the working
     // directory, on the copied mount.
     rustix::process::chdir(&setup.rootfs)
         .during(&format!("open image {}", setup.rootfs.display()))?;
-    let mut descriptors = descriptors.into_iter();
-    for group in descriptors.by_ref().take(setup.groups) {
-        // A process that moves itself ("0") costs 0.1 ms in cgroup v1; moved
-        // from outside by its id it costs 6 to 20.
-        fs::File::from(group).write_all(b"0").during("join control group")?;
-    }
-    enter_user_namespace(setup.user_namespace, descriptors.next())?;
+    enter_user_namespace(setup.user_namespace, namespace.into_iter().next())?;
     sys::unshare(
         libc::CLONE_NEWNS
             | libc::CLONE_NEWIPC
             | libc::CLONE_NEWUTS
-            | libc::CLONE_NEWCGROUP
             | libc::CLONE_NEWPID
             | CLONE_NEWTIME,
     )
     .during("make namespaces")?;
     reset_clocks().during("set clock offsets")
+}
+
+fn join_groups(groups: usize, descriptors: Vec<OwnedFd>) -> Result<()> {
+    if descriptors.len() != groups {
+        return Err(SandboxError::other("setup", "a control group is missing"));
+    }
+    for group in descriptors {
+        // A process that moves itself ("0") costs 0.1 ms in cgroup v1; moved
+        // from outside by its id it costs 6 to 20.
+        fs::File::from(group).write_all(b"0").during("join control group")?;
+    }
+    // Its root is the group that the process is in.
+    sys::unshare(libc::CLONE_NEWCGROUP).during("make a cgroup namespace")
 }
 
 /// From linux/sched.h; the libc crate has it for some targets only.
@@ -183,9 +203,6 @@ fn enter_user_namespace(
                 Some(LinkNameSpaceType::User),
             )
             .during("join user namespace")?;
-            ids::clear_groups().during("drop groups")?;
-            ids::set_group(INIT_ID).during("set group")?;
-            ids::set_user(INIT_ID).during("set user")?;
         }
         (UserNamespace::Join, None) => {
             return Err(SandboxError::other("setup", "no user namespace came"));
@@ -200,10 +217,23 @@ fn enter_user_namespace(
             write_proc("/proc/self/gid_map", &format!("{PROGRAM_ID} {gid} 1"))?;
         }
     }
-    // Changing ids made the process undumpable, and with that its files in
-    // /proc those of the host's root. Pid 1 goes back to undumpable.
-    rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable)
-        .during("become dumpable")
+    Ok(())
+}
+
+/// With a range of ids: takes init's.
+fn become_init(user_namespace: UserNamespace) -> Result<()> {
+    match user_namespace {
+        UserNamespace::Join => {
+            ids::clear_groups().during("drop groups")?;
+            ids::set_group(INIT_ID).during("set group")?;
+            ids::set_user(INIT_ID).during("set user")?;
+            // That made the process undumpable, and with that its files in
+            // /proc those of the host's root. Pid 1 goes back to undumpable.
+            rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable)
+                .during("become dumpable")
+        }
+        UserNamespace::Make => Ok(()),
+    }
 }
 
 fn write_proc(path: &str, text: &str) -> Result<()> {
@@ -224,17 +254,21 @@ fn reset_clocks() -> io::Result<()> {
 
 /// The inner half: pid 1 of the box.
 fn inner(
-    socket: &UnixStream,
+    socket: UnixStream,
     setup: &Setup,
     network: Network,
     seccomp: &'static [sock_filter],
 ) -> io::Result<()> {
+    // Its processes have both, until its end.
+    let socket: &'static UnixStream = Box::leak(Box::new(socket));
     let tree =
         prepare(setup, network).map_err(|error| report(socket, error))?;
+    let tree: &'static Tree = Box::leak(Box::new(tree));
     let ready = Reply::Ready { own_inodes: tree.own_inodes };
     let own = pidfd_open(getpid(), PidfdFlags::empty())?;
     protocol::send(socket, &ready, &[own.as_fd()])?;
-    serve::serve(socket, setup, &tree, seccomp)
+    let user_namespace = setup.user_namespace;
+    serve::serve(setup, Around { socket, tree, user_namespace, seccomp })
 }
 
 /// Builds the box around pid 1.

@@ -1,7 +1,8 @@
 //! A live box, seen from the server: made, prepared, run, and gone.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -70,14 +71,14 @@ impl Sandbox {
         ahead: Option<Vec<String>>,
     ) -> Result<Self> {
         let slot = host.take_slot().await?;
-        let (own, spec_of_task) = (Arc::clone(host), spec.clone());
+        let (own, spec) = (Arc::clone(host), spec.clone());
         // A task of its own goes on when the caller's future is dropped: cut
         // short, it would leave a group and an init that nobody clears away.
         // What it made then clears itself away.
         let start =
-            tokio::spawn(async move { start(&own, &spec_of_task, slot).await });
+            tokio::spawn(async move { start(&own, &spec, ahead, slot).await });
         let mut made = start.await.during("start a box")??;
-        made.live()?.set_up(host, spec, ahead).await?;
+        made.live()?.build(host).await?;
         Ok(made)
     }
 
@@ -209,13 +210,35 @@ impl Sandbox {
 }
 
 /// Starts an init and makes its group; together they are the box's beginning.
-async fn start(host: &Host, spec: &BoxSpec, slot: Slot) -> Result<Sandbox> {
-    // First: it starts while the group is made. It joins nothing and ends with
-    // its socket as long as it has no setup.
-    let asked = host.spawner.spawn()?;
-    let mut group = host.top.make_box(&host.next_box_name(), spec)?;
-    match begun(host, asked).await {
-        Ok((control, outer)) => {
+async fn start(
+    host: &Host,
+    spec: &BoxSpec,
+    ahead: Option<Vec<String>>,
+    slot: Slot,
+) -> Result<Sandbox> {
+    let user_namespace = match host.source.identity() {
+        Identity::Range => UserNamespace::Join,
+        Identity::Single => UserNamespace::Make,
+    };
+    let setup = Request::Setup(Setup {
+        rootfs: spec.rootfs.clone(),
+        user_namespace,
+        disk_bytes: spec.disk_bytes,
+        inodes: spec.inodes,
+        ahead,
+    });
+    let namespace = slot.user_namespace.as_ref().map(AsFd::as_fd);
+    // First: it makes its namespaces while the group is made. It ends with its
+    // socket.
+    let AskedInit { socket, of } = host.spawner.spawn()?;
+    let control = set_up(socket, &setup, namespace).await?;
+    let group = host.top.make_box(&host.next_box_name(), spec);
+    let again = async || {
+        let asked = host.spawner.spawn_again(of)?;
+        set_up(asked.socket, &setup, namespace).await
+    };
+    match (begun(control, again).await, group) {
+        (Ok((control, outer)), Ok(group)) => {
             let remains = Remains { outer, init: None, group, slot };
             Ok(Sandbox {
                 live: Some(Live { control, remains }),
@@ -224,23 +247,49 @@ async fn start(host: &Host, spec: &BoxSpec, slot: Slot) -> Result<Sandbox> {
                 processes: spec.processes,
             })
         }
-        Err(error) => {
-            group.remove();
+        (Ok((control, outer)), Err(error)) => {
+            // Before the slot is another's: it may be in its user namespace.
+            drop(control);
+            let group = Group::none();
+            Remains { outer, init: None, group, slot }.clear().await;
+            Err(error)
+        }
+        (Err(error), group) => {
+            if let Ok(mut group) = group {
+                group.remove();
+            }
             Err(error)
         }
     }
 }
 
-/// Waits until init's outer half has begun; asks for another where the fork
-/// server was killed before it came to this one.
-async fn begun(host: &Host, asked: AskedInit) -> Result<(Control, OwnedFd)> {
-    let mut control = Control::new(asked.socket)?;
+/// Tells an init that was asked for what it needs to know.
+async fn set_up(
+    socket: UnixStream,
+    setup: &Request<'_>,
+    namespace: Option<BorrowedFd<'_>>,
+) -> Result<Control> {
+    let mut control = Control::new(socket)?;
+    match control.send(setup, namespace.as_slice()).await {
+        // Whoever waits for its beginning learns that it never comes.
+        Err(error) if error.is_unheard() => {}
+        sent => sent?,
+    }
+    Ok(control)
+}
+
+/// Waits until init's outer half has begun; asks `again` where the fork server
+/// was killed before it came to this one.
+async fn begun(
+    mut control: Control,
+    again: impl AsyncFnOnce() -> Result<Control>,
+) -> Result<(Control, OwnedFd)> {
     let mut reply = control.receive().await;
     let is_lost = |error: &SandboxError| {
-        error.cause.kind() == io::ErrorKind::UnexpectedEof
+        error.cause.kind() == io::ErrorKind::UnexpectedEof || error.is_unheard()
     };
     if reply.as_ref().is_err_and(is_lost) {
-        control = Control::new(host.spawner.spawn_again(asked.of)?.socket)?;
+        control = again().await?;
         reply = control.receive().await;
     }
     match reply? {
@@ -256,29 +305,11 @@ impl Drop for Sandbox {
 }
 
 impl Live {
-    async fn set_up(
-        &mut self,
-        host: &Host,
-        spec: &BoxSpec,
-        ahead: Option<Vec<String>>,
-    ) -> Result<()> {
+    /// Has init join its group and build the box.
+    async fn build(&mut self, host: &Host) -> Result<()> {
         let Self { control, remains } = self;
-        let user_namespace = match host.source.identity() {
-            Identity::Range => UserNamespace::Join,
-            Identity::Single => UserNamespace::Make,
-        };
-        let setup = Setup {
-            rootfs: spec.rootfs.clone(),
-            groups: remains.group.joins().len(),
-            user_namespace,
-            disk_bytes: spec.disk_bytes,
-            inodes: spec.inodes,
-            ahead,
-        };
-        let mut descriptors: Vec<_> = remains.group.joins().collect();
-        let namespace = remains.slot.user_namespace.as_ref();
-        descriptors.extend(namespace.map(|fd| fd.as_fd()));
-        control.send(&Request::Setup(setup), &descriptors).await?;
+        let groups: Vec<_> = remains.group.joins().collect();
+        control.send(&Request::Join(groups.len()), &groups).await?;
         let (Reply::Ready { own_inodes }, Some(init)) =
             control.receive().await?
         else {

@@ -2,8 +2,9 @@
 //!
 //! A frame is a length (u32, little endian) and that many bytes of postcard.
 //! Descriptors travel with the length. The server asks, init answers each
-//! request once; init trusts the server, the server trusts init with no more
-//! than this box: a frame that is too long or does not parse ends the box.
+//! request once, setup and join together; init trusts the server, the server
+//! trusts init with no more than this box: a frame that is too long or does not
+//! parse ends the box.
 
 use std::borrow::Cow;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
@@ -33,9 +34,11 @@ const MOST_DESCRIPTORS: usize = 16;
 /// What the server asks of a box's init.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request<'a> {
-    /// Build the box. Descriptors: the groups to join, then the user
-    /// namespace where [`Setup::user_namespace`] says so.
+    /// Make the namespaces. Descriptor: the user namespace, where
+    /// [`Setup::user_namespace`] says so.
     Setup(Setup),
+    /// Join so many control groups, and build the box. Descriptors: them.
+    Join(usize),
     /// Start a launcher, and tell when it waits at its gate. Descriptors: its
     /// stdin, stdout and stderr.
     Prepare(Command),
@@ -83,7 +86,6 @@ pub(crate) enum UserNamespace {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Setup {
     pub(crate) rootfs: std::path::PathBuf,
-    pub(crate) groups: usize,
     pub(crate) user_namespace: UserNamespace,
     pub(crate) disk_bytes: u64,
     pub(crate) inodes: u64,

@@ -197,10 +197,10 @@ fn runs(by_call: BTreeMap<u32, Vec<&Rule>>) -> Vec<Run<'_>> {
 
 /// Finds the run of the number that is loaded, and decides.
 fn search(runs: &[Run<'_>]) -> Result<Vec<sock_filter>> {
-    let (below, from) = match runs {
-        [Run { decision, .. }] => return decide(decision),
-        _ => runs.split_at(runs.len() / 2),
-    };
+    if let [Run { decision, .. }] = runs {
+        return decide(decision);
+    }
+    let (below, from) = runs.split_at(middle(runs));
     let first = from[0].first;
     let below = search(below)?;
     // A conditional jump is 255 instructions long at most.
@@ -214,6 +214,16 @@ fn search(runs: &[Run<'_>]) -> Result<Vec<sock_filter>> {
     code.extend(below);
     code.extend(search(from)?);
     Ok(code)
+}
+
+/// Where half of the numbers are on either side, and not half of the runs: the
+/// kernel walks once for each number.
+fn middle(runs: &[Run<'_>]) -> usize {
+    let first = |at: usize| runs[at].first;
+    let twice_the_mean = first(0) + first(runs.len() - 1);
+    (1..runs.len())
+        .min_by_key(|&at| (2 * first(at)).abs_diff(twice_the_mean))
+        .unwrap_or(1)
 }
 
 fn decide(decision: &Decision<'_>) -> Result<Vec<sock_filter>> {

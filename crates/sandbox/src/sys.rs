@@ -335,8 +335,12 @@ pub(crate) fn loopback_up(socket: BorrowedFd<'_>) -> io::Result<()> {
     .map(drop)
 }
 
-/// Installs a seccomp filter on the calling thread.
-pub(crate) fn install_seccomp(program: &[libc::sock_filter]) -> io::Result<()> {
+/// Installs a seccomp filter on the calling thread, which exists as long as the
+/// descriptor is open: else the kernel takes it apart as its last process ends,
+/// before it tells of that. None where an outer filter has one, or it fails.
+pub(crate) fn install_seccomp(
+    program: &[libc::sock_filter],
+) -> io::Result<Option<OwnedFd>> {
     let length = u16::try_from(program.len())
         .map_err(|_| io::Error::other("seccomp program too long"))?;
     let program =
@@ -344,10 +348,14 @@ pub(crate) fn install_seccomp(program: &[libc::sock_filter]) -> io::Result<()> {
     let operation: c_long = c_long::from(libc::SECCOMP_SET_MODE_FILTER);
     // SAFETY: the kernel reads `len` instructions from `filter`, which is what
     // the slice holds, and writes nothing.
-    check(unsafe {
-        libc::syscall(libc::SYS_seccomp, operation, 0, &raw const program)
-    })
-    .map(drop)
+    let set = |flags: libc::c_ulong| unsafe {
+        libc::syscall(libc::SYS_seccomp, operation, flags, &raw const program)
+    };
+    match c_int::try_from(set(libc::SECCOMP_FILTER_FLAG_NEW_LISTENER)) {
+        // SAFETY: the kernel just made it, and nobody else owns it.
+        Ok(raw @ 0..) => Ok(Some(unsafe { OwnedFd::from_raw_fd(raw) })),
+        _ => check(set(0)).map(|_| None),
+    }
 }
 
 /// Ends the calling process at once: no destructor, no exit handler.

@@ -18,7 +18,7 @@ async fn filled_after(run_time: Duration) -> Duration {
     let of_run = ready.clone();
     tokio::spawn(async move {
         let refill = of_run.refill_later();
-        of_run.beside(sleep(run_time)).await;
+        of_run.beside(pin!(sleep(run_time))).await;
         drop(refill);
     });
     changed.await;

@@ -5,13 +5,15 @@ use std::convert::Infallible;
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::os::unix::net::UnixStream;
 
 use libc::sock_filter;
 use rustix::process::{Resource, Rlimit};
 use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 
-use super::PROGRAM_ID;
+use super::mounts::Tree;
+use super::told::{Given, Told};
+use super::{PROGRAM_ID, hear};
 use crate::error::{During, Result, SandboxError};
 use crate::ids;
 use crate::protocol::{Command, UserNamespace};
@@ -24,94 +26,67 @@ const LARGEST_STACK_BYTES: u64 = 64 << 20;
 /// The gate's number in a launcher that prepares.
 const GATE: i32 = 3;
 
-/// What the process of a program is told, and tells, through the memory that
-/// it shares with init.
-#[derive(Debug, Default)]
-pub(super) struct Told {
-    given: Mutex<Option<Given>>,
-    failure: Mutex<Option<SandboxError>>,
-}
-
-/// A command; its stdin, stdout and stderr, and for a launcher its gate.
-#[derive(Debug)]
-struct Given {
-    command: Command,
-    descriptors: Vec<OwnedFd>,
-}
-
-impl Told {
-    /// Sets what it is to become.
-    pub(super) fn give(&self, command: Command, descriptors: Vec<OwnedFd>) {
-        *self.given() = Some(Given { command, descriptors });
-    }
-
-    /// Closes init's copies of the descriptors.
-    pub(super) fn take_back(&self) {
-        // Locked for ever where it was killed just then.
-        drop(self.given.try_lock().ok().and_then(|mut given| given.take()));
-    }
-
-    /// Why it could not become that.
-    pub(super) fn failure(&self) -> Option<SandboxError> {
-        self.failure.try_lock().ok()?.take()
-    }
-
-    fn given(&self) -> MutexGuard<'_, Option<Given>> {
-        self.given.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// What the process of a program needs to know of its box.
+#[derive(Clone, Copy)]
+pub(super) struct Around {
+    pub(super) socket: &'static UnixStream,
+    pub(super) tree: &'static Tree,
+    pub(super) user_namespace: UserNamespace,
+    pub(super) seccomp: &'static [sock_filter],
 }
 
 /// Gives up all that a program must not have, waits for a command, and becomes
-/// it; returns only when that fails.
+/// it; returns only when that fails. Where nobody waits yet (`is_ahead`) it
+/// rehearses.
 pub(super) fn become_program(
     told: &Told,
     turn: &Turn,
-    user_namespace: UserNamespace,
-    seccomp: &[sock_filter],
+    around: Around,
+    is_ahead: bool,
 ) {
     let steps = || {
-        give_up(user_namespace, seccomp)?;
+        told.keep(give_up(around)?);
+        if is_ahead {
+            // Nothing depends on it.
+            let _ = hear::rehearse();
+        }
         turn.pass();
-        let given = told.given().take();
-        let Some(Given { command, descriptors }) = &given else {
-            return Err(SandboxError::other("hear a command", "none came"));
+        let given = match told.given() {
+            Some(given) => given,
+            None => hear::hear(told, turn, around)?,
         };
-        let arguments = take_over(command, descriptors, turn, user_namespace);
+        let arguments = take_over(&given, turn, around.user_namespace);
         // No lock is held over execve: nobody would open it.
-        *told.given() = given;
+        told.put_back(given);
         let Arguments { program, argv, environment } = arguments?;
         let error = sys::execve(&program, &argv, &environment);
         Err(SandboxError::new(format!("execve {program:?}"), error))
     };
     let Err::<Infallible, _>(error) = steps();
-    if let Ok(mut failure) = told.failure.lock() {
-        *failure = Some(error);
-    }
+    told.fail(error);
 }
 
-fn give_up(
-    user_namespace: UserNamespace,
-    seccomp: &[sock_filter],
-) -> Result<()> {
+/// What keeps the filter.
+fn give_up(around: Around) -> Result<Option<OwnedFd>> {
     rustix::process::setsid().during("make session")?;
     set_signals().during("set signals")?;
     set_usual_limits()?;
-    drop_privileges(user_namespace)?;
+    drop_privileges(around.user_namespace)?;
     // A change of ids may take that from the memory, which is init's.
     super::become_undumpable()?;
     rustix::process::chdir("/box").during("enter /box")?;
     // Last: the steps above need calls that the filter refuses. Those that
-    // follow every program may make.
-    sys::install_seccomp(seccomp).during("install seccomp filter")
+    // follow, to read a request and to write files too, every program may make.
+    sys::install_seccomp(around.seccomp).during("install seccomp filter")
 }
 
 /// Prepares all that execve keeps; what that takes.
 fn take_over(
-    command: &Command,
-    descriptors: &[OwnedFd],
+    given: &Given,
     turn: &Turn,
     user_namespace: UserNamespace,
 ) -> Result<Arguments> {
+    let Given { command, descriptors } = given;
     let arguments = arguments(command)?;
     let (streams, gate) = descriptors.split_at(descriptors.len().min(3));
     turn.part_descriptors(GATE.unsigned_abs()).during("close descriptors")?;
@@ -294,34 +269,5 @@ mod tests {
         twin.go_on();
         assert!(step(3) && !twin.is_here());
         assert!(children::wait_for(twin.pid).unwrap().success());
-    }
-
-    #[test]
-    fn a_twin_that_is_killed_keeps_nobody_waiting() {
-        let told: &'static Told = Box::leak(Box::default());
-        let twin = sys::fork_twin(
-            move |turn| {
-                turn.pass();
-                let _locked = told.given();
-                let _ = children::kill(
-                    std::process::id().cast_signed(),
-                    libc::SIGKILL,
-                );
-                0
-            },
-            None,
-        )
-        .0
-        .unwrap();
-        twin.go_on();
-        assert!(!twin.is_here());
-        twin.go_on();
-        told.take_back();
-        assert!(told.failure().is_none());
-        let status = children::wait_for(twin.pid).unwrap();
-        assert_eq!(
-            std::os::unix::process::ExitStatusExt::signal(&status),
-            Some(libc::SIGKILL)
-        );
     }
 }

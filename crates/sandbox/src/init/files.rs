@@ -6,11 +6,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 
-use super::{INIT_ID, PROGRAM_ID};
 use crate::BoxFile;
 use crate::error::{During, Result, SandboxError};
-use crate::ids;
-use crate::protocol::UserNamespace;
 
 /// How many inodes the files need, those of their folders included.
 pub(super) fn inodes(files: &[BoxFile]) -> u64 {
@@ -32,27 +29,6 @@ pub(super) fn inodes(files: &[BoxFile]) -> u64 {
 /// program.
 pub(super) fn write(files: &[BoxFile], root: BorrowedFd<'_>) -> Result<()> {
     files.iter().try_for_each(|file| write_one(root, file))
-}
-
-/// Lets init act with the program's id.
-pub(super) fn as_program<T>(
-    user_namespace: UserNamespace,
-    act: impl FnOnce() -> Result<T>,
-) -> Result<T> {
-    match user_namespace {
-        // Init shares it.
-        UserNamespace::Make => act(),
-        UserNamespace::Join => {
-            ids::set_effective(PROGRAM_ID, PROGRAM_ID)
-                .during("become the program")?;
-            let written = act();
-            ids::set_effective(INIT_ID, INIT_ID).during("become init again")?;
-            // The kernel took both back with the first change of ids.
-            super::follow_parent()?;
-            super::become_undumpable()?;
-            written
-        }
-    }
 }
 
 fn write_one(root: BorrowedFd<'_>, file: &BoxFile) -> Result<()> {

@@ -22,6 +22,10 @@ const NO_EXEC: u64 = 0x8;
 
 pub(super) const ARTIFACTS: &str = "/artifacts";
 
+/// Inodes that a box has from the beginning for what comes with its first
+/// command: to be given more takes two calls.
+pub(super) const INODES_AHEAD: u64 = 8;
+
 /// The device nodes of a box and their numbers (null(4), full(4), random(4)).
 const DEVICES: [(&str, u32, u32); 5] = [
     ("null", 1, 3),
@@ -50,7 +54,7 @@ pub(super) fn build(disk_bytes: u64, inodes: u64) -> Result<Tree> {
     let own_inodes = mount_image()?;
     // The tmpfs is mounted whole on /tmp, its folders are bound where they
     // belong, and at last its own tmp folder covers it.
-    let tmpfs = new_tmpfs(disk_bytes, inodes)?;
+    let tmpfs = new_tmpfs(disk_bytes, inodes + INODES_AHEAD)?;
     attach(&tmpfs.mount, "tmp")?;
     let bound = bind_new_folder("artifacts", "artifacts", 0o755)?;
     sys::set_mount_attributes(bound.as_fd(), READ_ONLY, 0)

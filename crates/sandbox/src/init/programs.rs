@@ -9,20 +9,19 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::ExitStatus;
 
-use libc::{pid_t, sock_filter};
+use libc::pid_t;
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::exec::{self, Told};
+use super::exec::{self, Around};
+use super::told::{Heard, Told};
 use crate::children;
 use crate::error::{During, Result, SandboxError};
-use crate::protocol::{Command, UserNamespace};
+use crate::protocol::Command;
 use crate::sys::{self, Turn, Twin};
 
 /// Starts and reaps the programs of a box.
-pub(super) struct Programs<'a> {
-    socket: &'a UnixStream,
-    user_namespace: UserNamespace,
-    seccomp: &'static [sock_filter],
+pub(super) struct Programs {
+    around: Around,
     /// The process of the next program.
     ahead: Option<Forked>,
     /// Readable when a child has ended.
@@ -50,26 +49,50 @@ pub(super) struct Running {
     _gate: Option<UnixStream>,
 }
 
-impl<'a> Programs<'a> {
-    pub(super) fn new(
-        socket: &'a UnixStream,
-        user_namespace: UserNamespace,
-        seccomp: &'static [sock_filter],
-    ) -> io::Result<Self> {
+impl Programs {
+    pub(super) fn new(around: Around) -> io::Result<Self> {
         sys::block_signals(&[libc::SIGCHLD])?;
         let children = sys::signal_fd(&[libc::SIGCHLD])?;
-        let ahead = None;
-        Ok(Self { socket, user_namespace, seccomp, ahead, children })
+        Ok(Self { around, ahead: None, children })
     }
 
     /// Starts the process of the first program, and meanwhile detaches a mount,
     /// which takes the kernel 0.1 ms. The process gives up all that a program
-    /// must not have while nobody waits, and then waits for its command.
-    pub(super) fn fork_ahead(&mut self, mount: &CStr) -> io::Result<()> {
-        let (forked, detached) = self.fork(Some(mount));
+    /// must not have while nobody waits, and rehearses where the box is made
+    /// ahead.
+    pub(super) fn fork_ahead(
+        &mut self,
+        mount: &CStr,
+        is_ahead: bool,
+    ) -> io::Result<()> {
+        let (forked, detached) = self.fork(Some(mount), is_ahead);
         // Where that fails it is tried again when there is somebody to tell.
         self.ahead = forked.ok();
         detached
+    }
+
+    /// Has the process that was started ahead hear the next request, where
+    /// there is one.
+    pub(super) fn hear(&mut self) -> Result<Option<Heard>> {
+        let ahead = self.ahead.as_ref();
+        let Some(ahead) = ahead.filter(|ahead| ahead.twin.is_here()) else {
+            return Ok(None);
+        };
+        ahead.twin.go_on();
+        ahead.told.take_back();
+        if let Some(heard) = ahead.told.heard() {
+            return Ok(Some(heard));
+        }
+        // Nothing where it was killed: the box ends, and how the socket does
+        // tells whether it had read a request.
+        ahead.told.failure().map_or(Ok(Some(Heard::Nothing)), Err)
+    }
+
+    /// The program that this process then became, where it began a run.
+    pub(super) fn take_begun(&mut self) -> Result<Running> {
+        let begun = self.ahead.take();
+        let none = || SandboxError::other("go on with a run", "none has begun");
+        Ok(Running { forked: begun.ok_or_else(none)?, _gate: None })
     }
 
     /// Readable when a child has ended, until [`Programs::reap`].
@@ -133,9 +156,9 @@ impl<'a> Programs<'a> {
             Some(forked) if forked.twin.is_here() => forked,
             Some(forked) => {
                 forked.failure()?;
-                self.fork(None).0?
+                self.fork(None, false).0?
             }
-            None => self.fork(None).0?,
+            None => self.fork(None, false).0?,
         };
         forked.told.give(command, descriptors);
         forked.twin.go_on();
@@ -143,11 +166,15 @@ impl<'a> Programs<'a> {
         Ok(forked)
     }
 
-    fn fork(&self, mount: Option<&CStr>) -> (Result<Forked>, io::Result<()>) {
+    fn fork(
+        &self,
+        mount: Option<&CStr>,
+        is_ahead: bool,
+    ) -> (Result<Forked>, io::Result<()>) {
         let told: &'static Told = Box::leak(Box::default());
-        let (user_namespace, seccomp) = (self.user_namespace, self.seccomp);
+        let around = self.around;
         let act = move |turn: Turn| {
-            exec::become_program(told, &turn, user_namespace, seccomp);
+            exec::become_program(told, &turn, around, is_ahead);
             127
         };
         let (twin, detached) = sys::fork_twin(act, mount);
@@ -167,7 +194,7 @@ impl<'a> Programs<'a> {
             let mut ready = [
                 PollFd::new(&launcher.gate, PollFlags::IN),
                 PollFd::new(&self.children, PollFlags::IN),
-                PollFd::new(self.socket, PollFlags::IN),
+                PollFd::new(self.around.socket, PollFlags::IN),
             ];
             rustix::io::retry_on_intr(|| poll(&mut ready, None))
                 .during(step)?;
@@ -210,7 +237,7 @@ impl<'a> Programs<'a> {
             }
             let mut ready = [
                 PollFd::new(&self.children, PollFlags::IN),
-                PollFd::new(self.socket, PollFlags::IN),
+                PollFd::new(self.around.socket, PollFlags::IN),
             ];
             rustix::io::retry_on_intr(|| poll(&mut ready, None))
                 .during(step)?;

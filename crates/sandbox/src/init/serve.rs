@@ -1,112 +1,94 @@
 //! Pid 1's work: takes requests until the server is gone.
 
-use std::borrow::Cow;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::net::UnixStream;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
 
-use libc::sock_filter;
 use rustix::event::{PollFd, PollFlags, poll};
-use serde_bytes::ByteBuf;
 
-use super::files::as_program;
-use super::mounts::{self, Tree};
-use super::programs::{Programs, Waiting, are_left, leave_nothing};
-use super::{artifacts, files, report};
+use super::exec::Around;
+use super::programs::{Programs, Running, Waiting, are_left, leave_nothing};
+use super::told::{Begun, Heard};
+use super::{artifacts, inputs, mounts, report};
 use crate::error::{During, Result, SandboxError};
 use crate::protocol::{self, Ended, Program, Reply, Request, Run, Setup};
 use crate::{Artifact, BoxFile, sys};
 
 /// Serves until the server closes the socket or is gone. The caller then ends,
 /// and with pid 1 the kernel ends the whole box.
-pub(super) fn serve(
-    socket: &UnixStream,
-    setup: &Setup,
-    tree: &Tree,
-    seccomp: &'static [sock_filter],
-) -> io::Result<()> {
-    let mut programs = Programs::new(socket, setup.user_namespace, seccomp)?;
+pub(super) fn serve(setup: &Setup, around: Around) -> io::Result<()> {
+    let socket = around.socket;
+    let mut programs = Programs::new(around)?;
     // The server hears meanwhile that the box stands.
     let let_go = programs
-        .fork_ahead(mounts::OLD_ROOT)
+        .fork_ahead(mounts::OLD_ROOT, setup.ahead.is_some())
         .and_then(|()| Ok(rustix::process::chdir("/")?))
         .during("let go of the host's tree");
     let_go.map_err(|error| report(socket, error))?;
     if let Some(programs) = &setup.ahead {
-        // Nothing depends on either.
-        let _ = rehearse();
         mounts::look_up(programs);
     }
-    let waiting = Vec::new();
-    let inodes = setup.inodes;
-    let are_dying = false;
-    let mut served =
-        Served { programs, setup, tree, waiting, inodes, are_dying };
-    while served.is_asked(socket)? {
-        let Some((request, descriptors)) = protocol::receive(socket)? else {
-            break;
+    let mut served = Served {
+        programs,
+        around,
+        waiting: Vec::new(),
+        inodes: setup.inodes + mounts::INODES_AHEAD,
+        unused_inodes: mounts::INODES_AHEAD,
+        are_dying: false,
+    };
+    loop {
+        let answer = match served.hear() {
+            Ok(Heard::Nothing) => return Ok(()),
+            Ok(Heard::Request(request, with)) => served.answer(request, with),
+            Ok(Heard::Begun(begun)) => served.go_on(begun).map(Reply::Ended),
+            Err(error) => Err(error),
         };
-        match served.answer(request, descriptors) {
+        match answer {
             Ok(reply) => protocol::send(socket, &reply, &[])?,
             Err(error) => return Err(report(socket, error)),
         }
     }
-    Ok(())
-}
-
-/// Hears a request, of no effect: every page of a fork that is read is mapped
-/// first, and every page that is written to is copied, and that then happens
-/// while nobody waits.
-fn rehearse() -> io::Result<()> {
-    let file = BoxFile { path: "a".repeat(8), content: "a".repeat(8 << 10) };
-    let artifact = Artifact {
-        path: "a".repeat(8),
-        mode: 0,
-        content: Some(ByteBuf::from(vec![1; 8 << 10])),
-    };
-    let run = Run {
-        files: Cow::Owned(vec![file]),
-        artifacts: Cow::Owned(vec![artifact]),
-        give_up: 0,
-        program: Program::Prepared,
-        gate: None,
-        artifacts_writable: false,
-        keep_artifacts: None,
-    };
-    let (near, far) = UnixStream::pair()?;
-    // Nobody reads while it writes.
-    near.set_nonblocking(true)?;
-    far.set_nonblocking(true)?;
-    protocol::send(&near, &Request::Run(run), &[])?;
-    protocol::receive::<Request<'_>>(&far)?;
-    // The clock has pages of its own.
-    let _ = Instant::now().elapsed();
-    Ok(())
 }
 
 /// The box, between requests.
-struct Served<'a> {
-    programs: Programs<'a>,
-    setup: &'a Setup,
-    tree: &'a Tree,
+struct Served {
+    programs: Programs,
+    around: Around,
     /// The launchers that wait at their gates, in the order of preparing.
     waiting: Vec<Waiting>,
     /// How many inodes the tmpfs may have.
     inodes: u64,
+    /// How many of them wait for what comes with commands.
+    unused_inodes: u64,
     /// Whether what the last program left is killed, but not yet reaped.
     are_dying: bool,
 }
 
-impl Served<'_> {
-    /// Waits for the next request. `false` when a launcher ended instead: a
+impl Served {
+    /// Waits for the next request. Nothing when a launcher ended instead: a
     /// box in which one is missing is of no use.
-    fn is_asked(&mut self, socket: &UnixStream) -> io::Result<bool> {
+    fn hear(&mut self) -> Result<Heard> {
+        let step = "hear a request";
+        if let Some(heard) = self.programs.hear()? {
+            return Ok(heard);
+        }
+        let socket = self.around.socket;
+        if !self.is_asked().during(step)? {
+            return Ok(Heard::Nothing);
+        }
+        Ok(match protocol::receive(socket).during(step)? {
+            Some((request, with)) => Heard::Request(request, with),
+            None => Heard::Nothing,
+        })
+    }
+
+    /// Waits until there is one. `false` when a launcher ended.
+    fn is_asked(&mut self) -> io::Result<bool> {
         loop {
             let children = self.programs.children();
             let mut ready = [
-                PollFd::new(socket, PollFlags::IN),
+                PollFd::new(self.around.socket, PollFlags::IN),
                 PollFd::new(children, PollFlags::IN),
             ];
             rustix::io::retry_on_intr(|| poll(&mut ready, None))?;
@@ -131,7 +113,7 @@ impl Served<'_> {
             self.leave_nothing()?;
         }
         match request {
-            Request::Setup(_) => {
+            Request::Setup(_) | Request::Join(_) => {
                 Err(SandboxError::other("setup", "the box already stands"))
             }
             Request::Prepare(command) => {
@@ -176,7 +158,24 @@ impl Served<'_> {
                 launcher.open_gate(&text.unwrap_or_default())?
             }
         };
-        let status = self.programs.wait_for(&running, &mut self.waiting)?;
+        self.end(
+            &running,
+            Begun { fill_time, started, artifacts_writable, keep_artifacts },
+        )
+    }
+
+    /// Goes on with a run that the process of its program began.
+    fn go_on(&mut self, begun: Begun) -> Result<Ended> {
+        let running = self.programs.take_begun()?;
+        self.end(&running, begun)
+    }
+
+    /// Waits for the end of a run.
+    fn end(&mut self, running: &Running, begun: Begun) -> Result<Ended> {
+        let Begun { started, artifacts_writable, .. } = begun;
+        // What no file of the first run took may be the program's by now.
+        self.unused_inodes = 0;
+        let status = self.programs.wait_for(running, &mut self.waiting)?;
         let wall_time = started.elapsed();
         if artifacts_writable || !self.waiting.is_empty() {
             self.leave_nothing()?;
@@ -190,14 +189,14 @@ impl Served<'_> {
         if artifacts_writable {
             mounts::uncover_artifacts()?;
         }
-        let artifacts = match keep_artifacts {
+        let artifacts = match begun.keep_artifacts {
             Some(most) if status.success() => artifacts::read(most),
             _ => None,
         };
         Ok(Ended {
             artifacts,
             status: status.into_raw(),
-            fill_micros: micros(fill_time),
+            fill_micros: micros(begun.fill_time),
             wall_micros: micros(wall_time),
             others_wait: !self.waiting.is_empty(),
         })
@@ -212,12 +211,16 @@ impl Served<'_> {
         if files.is_empty() && artifacts.is_empty() {
             return Ok(());
         }
+        let Around { tree, user_namespace, .. } = self.around;
         // Room for it, beside what the program may make.
-        self.inodes += files::inodes(files) + artifacts.len() as u64;
-        self.tree.allow(self.inodes)?;
-        as_program(self.setup.user_namespace, || {
-            files::write(files, self.tree.files.as_fd())?;
-            artifacts::write(artifacts, self.tree.artifacts.as_fd())
+        let needed = inputs::inodes(files, artifacts);
+        let missing = needed.saturating_sub(self.unused_inodes);
+        if missing > 0 {
+            self.inodes += missing;
+            tree.allow(self.inodes)?;
+        }
+        inputs::as_program(user_namespace, || {
+            inputs::write(files, artifacts, tree)
         })
     }
 
@@ -237,12 +240,4 @@ impl Served<'_> {
 
 fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn a_request_can_be_rehearsed() {
-        super::rehearse().unwrap();
-    }
 }

@@ -15,6 +15,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("another_step_is_started_anew", another_step_is_started_anew),
     ("a_launcher_that_ends", a_launcher_that_ends),
     ("submitted_files_need_no_inodes", submitted_files_need_no_inodes),
+    ("each_run_finds_its_files", each_run_finds_its_files),
 ];
 
 fn launch(how: &str, text: &str) -> StepSpec {
@@ -155,4 +156,42 @@ fn submitted_files_need_no_inodes(fixture: &Fixture) {
         assert!(filled.contains("ENOSPC"), "{filled}");
         sandbox.destroy().await;
     });
+}
+
+/// Those of the first run are written by its own process where they are few,
+/// all others by init.
+fn each_run_finds_its_files(fixture: &Fixture) {
+    let check = |counts: [usize; 2]| {
+        let runs = async {
+            let mut spec = fixture.box_spec();
+            spec.inodes = 50;
+            let mut sandbox =
+                Sandbox::make_ahead(&fixture.host, &spec, &[]).await.unwrap();
+            for (run, count) in counts.into_iter().enumerate() {
+                let file = |n| BoxFile {
+                    path: format!("{run}-{n}"),
+                    content: format!("{n} of {run}"),
+                };
+                let files: Vec<_> = (0..count).map(file).collect();
+                let inputs = Inputs { files: &files, artifacts: &[] };
+                let last = files.last().cloned().unwrap_or_else(|| file(0));
+                let show = step(&["show", &last.path]);
+                let shown = sandbox.run_with(&show, inputs).await.unwrap();
+                let shown = String::from_utf8(shown.stdout).unwrap();
+                let missing = "ENOENT\n";
+                let expected = if count > 0 { &*last.content } else { missing };
+                assert_eq!(shown, expected, "{counts:?} {run}");
+                // It takes all that there is.
+                let fill = step(&["fill", "101"]);
+                let filled = sandbox.run(&fill).await.unwrap().stdout;
+                let filled = String::from_utf8(filled).unwrap();
+                assert!(filled.contains("ENOSPC"), "{counts:?} {filled}");
+            }
+            sandbox.destroy().await;
+        };
+        fixture.runtime.block_on(runs);
+    };
+    for counts in [[0, 0], [8, 8], [3, 9], [9, 3], [5, 3], [40, 1], [0, 40]] {
+        check(counts);
+    }
 }

@@ -7,6 +7,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <grp.h>
 #include <mqueue.h>
@@ -211,6 +213,13 @@ static int refused_calls(void) {
     return tell(ioctl(0, TIOCSTI, "x"));
 }
 
+static int own_filters(void) {
+    struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    struct sock_fprog filter = {1, &allow};
+    tell(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter));
+    return tell(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter));
+}
+
 static int sockets(void) {
     tell(socket(AF_INET, SOCK_STREAM, 0));
     tell(socket(AF_INET6, SOCK_DGRAM, 0));
@@ -367,6 +376,7 @@ int main(int argc, char **argv) {
     ON("clocks", clock_seconds());
     ON("namespaces", new_namespaces());
     ON("refused", refused_calls());
+    ON("own-filters", own_filters());
     ON("sockets", sockets());
     ON("devices", devices());
     ON("streams-by-name", streams_by_name());

@@ -24,6 +24,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("ipc_is_its_own", ipc_is_its_own),
     ("namespaces", namespaces),
     ("refused_calls", refused_calls),
+    ("own_filters", own_filters),
     ("other_calling_conventions", other_calling_conventions),
     ("clocks", clocks),
 ];
@@ -144,6 +145,12 @@ fn network(fixture: &Fixture) {
     // The control: outside the box the name is there.
     std::os::unix::net::UnixStream::connect_addr(&address).unwrap();
     check(fixture, &["connect-abstract", &name], "ECONNREFUSED\n");
+}
+
+/// A program may have filters of its own, but supervise none: init has that
+/// place, and no use for it.
+fn own_filters(fixture: &Fixture) {
+    check(fixture, &["own-filters"], "ok\nEBUSY\n");
 }
 
 fn sockets(fixture: &Fixture) {
