@@ -212,25 +212,39 @@ fn no_fork_server() -> Completion {
 
 /// A ready box that dies before it heard of its submission: another runs it.
 fn asked_box() -> Completion {
-    let server = start_with_boxes(&["python"], &LONG);
-    let waiting: Vec<i32> =
-        descendants(server.pid()).into_iter().filter(is_pid_1).collect();
-    assert!(!waiting.is_empty());
-    waiting.iter().for_each(|&pid| stop(pid));
-    let mut run = send(&server, &python("print(1)"), 1);
-    sleep(Duration::from_millis(200));
-    waiting.iter().for_each(|&pid| kill(pid));
-    Reply::read(&mut run).assert_json(200, r#"{"stdout":"1\n","stderr":""}"#);
+    // Who hears it: pid 1 where a launcher waits, else the process that is to
+    // become the program.
+    for (language, file, source, hears) in [
+        ("python", "main.py", "print(1)", "1"),
+        (
+            "c",
+            "main.c",
+            "int puts(const char *);int main() { puts(\"1\"); }",
+            "2",
+        ),
+    ] {
+        let server = start_with_boxes(&[language], &LONG);
+        let all = descendants(server.pid()).into_iter();
+        let waiting: Vec<i32> =
+            all.filter(|&pid| has_number(pid, hears)).collect();
+        assert!(!waiting.is_empty(), "{language}");
+        waiting.iter().for_each(|&pid| stop(pid));
+        let mut run = send(&server, &program(language, file, source), 1);
+        sleep(Duration::from_millis(200));
+        waiting.iter().for_each(|&pid| kill(pid));
+        let reply = Reply::read(&mut run);
+        reply.assert_json(200, r#"{"stdout":"1\n","stderr":""}"#);
+    }
     Completion::Completed
 }
 
-/// Whether this is the first process of a pid namespace of its own.
-fn is_pid_1(pid: &i32) -> bool {
+/// Whether a process has this number in a pid namespace of its own.
+fn has_number(pid: i32, number: &str) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status"));
     let status = status.unwrap_or_default();
     let ids = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
     let mut ids = ids.unwrap_or_default().split_whitespace();
-    ids.clone().count() > 1 && ids.next_back() == Some("1")
+    ids.clone().count() > 1 && ids.next_back() == Some(number)
 }
 
 /// A server ends with whoever started it and asked for that, as the thread

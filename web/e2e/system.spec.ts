@@ -1,6 +1,6 @@
 // What the reader's system asks for: its own colours, no motion, paper.
 
-import { ended, expect, test } from "./service";
+import { ended, expect, heldRuns, test } from "./service";
 import type { Page } from "@playwright/test";
 
 /** A page that shows everything at once: marks, both streams, a pointed line, a selection. */
@@ -64,10 +64,13 @@ test.describe("forced colours", () => {
 test("who wants no motion sees none", async ({ page, service }) => {
   const moving = async () => {
     await page.goto(`${service.url}/embed?lang=web`);
+    // A run of milliseconds would be over before anybody looks.
+    const answers = await heldRuns(page);
     await page.locator(".cm-content").focus();
     await page.keyboard.press("Control+Enter");
     await expect(page.locator("#run-label")).toHaveText("Stop");
     const early = await page.evaluate(() => document.getAnimations().length);
+    await answers.release();
     expect(await ended(page.mainFrame())).toContain("Finished");
     return Math.max(early, await page.evaluate(() => document.getAnimations().length));
   };

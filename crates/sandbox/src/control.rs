@@ -130,3 +130,63 @@ impl Control {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::thread;
+
+    use super::*;
+    use crate::protocol::{Setup, UserNamespace};
+
+    /// Fails unless init hears a request of about so many bytes, once and
+    /// whole, with its descriptor, where nobody has read yet what was sent
+    /// before.
+    fn check(bytes: usize, is_full: bool) {
+        let (near, mut far) = UnixStream::pair().unwrap();
+        near.set_nonblocking(true).unwrap();
+        let mut before = 0;
+        while is_full && let Ok(sent) = (&near).write(&[0; 4096]) {
+            before += sent;
+        }
+        let ahead = vec!["a".repeat(bytes)];
+        let setup = Setup {
+            rootfs: "/".into(),
+            user_namespace: UserNamespace::Join,
+            disk_bytes: 0,
+            inodes: 0,
+            ahead: Some(ahead.clone()),
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let heard = runtime.block_on(async {
+            let mut control = Control::new(near).unwrap();
+            let init = thread::spawn(move || {
+                far.read_exact(&mut vec![0; before]).unwrap();
+                let first = protocol::receive::<Request<'_>>(&far).unwrap();
+                (first, far.read(&mut [0]).unwrap())
+            });
+            let null = std::fs::File::open("/dev/null").unwrap();
+            let request = Request::Setup(setup);
+            control.send(&request, &[null.as_fd()]).await.unwrap();
+            drop(control);
+            init.join().unwrap()
+        });
+        let (Some((Request::Setup(heard), descriptors)), 0) = heard else {
+            panic!("{bytes} bytes: {heard:?}");
+        };
+        assert_eq!(heard.ahead, Some(ahead), "{bytes} bytes");
+        assert_eq!(descriptors.len(), 1, "{bytes} bytes");
+    }
+
+    #[test]
+    fn a_request_finds_its_way() {
+        for bytes in [1, 8 << 20] {
+            for is_full in [false, true] {
+                check(bytes, is_full);
+            }
+        }
+    }
+}
