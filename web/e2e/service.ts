@@ -5,7 +5,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 
-import { test as base, type Frame, type Page, type Route } from "@playwright/test";
+import { test as base, type Frame, type Page } from "@playwright/test";
 
 export const languages = [
   "python", "c", "cpp", "java", "php", "csharp", "mysql", "mongodb", "web", "react", "vue",
@@ -131,21 +131,15 @@ export async function held(page: Page, which: (path: string) => boolean) {
   return { release: () => decide("released"), lose: () => decide("lost") };
 }
 
-/** Keeps the requests of runs back until `release`. */
-export async function heldRuns(page: Page) {
-  const waiting: (() => void)[] = [];
-  const path = "**/api/compile";
-  const hold = async (route: Route) => {
-    await new Promise<void>((resolve) => waiting.push(resolve));
+/** Keeps the requests of runs back until what it gives is called. */
+export async function heldRuns(page: Page): Promise<() => void> {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  await page.route("**/api/compile", async (route) => {
+    await released;
     await route.continue();
-  };
-  await page.route(path, hold);
-  return {
-    async release() {
-      await page.unroute(path, hold);
-      for (const go of waiting) go();
-    },
-  };
+  });
+  return release;
 }
 
 /** The port that the system gave. */

@@ -65,12 +65,12 @@ test("who wants no motion sees none", async ({ page, service }) => {
   const moving = async () => {
     await page.goto(`${service.url}/embed?lang=web`);
     // A run of milliseconds would be over before anybody looks.
-    const answers = await heldRuns(page);
+    const release = await heldRuns(page);
     await page.locator(".cm-content").focus();
     await page.keyboard.press("Control+Enter");
     await expect(page.locator("#run-label")).toHaveText("Stop");
     const early = await page.evaluate(() => document.getAnimations().length);
-    await answers.release();
+    release();
     expect(await ended(page.mainFrame())).toContain("Finished");
     return Math.max(early, await page.evaluate(() => document.getAnimations().length));
   };
