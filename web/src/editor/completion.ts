@@ -24,9 +24,12 @@ export const completion: Extension = [
 // The same value each time: the open list knows its sources by it.
 const everywhere = [{ autocomplete: wordsOfFile }];
 
+/** What is on the screen and can be taken: not what was offered for earlier letters, until it is known what now is. */
+const OFFERED = ".cm-tooltip-autocomplete:not(.cm-tooltip-autocomplete-disabled)";
+
 /** Ends what nobody sees, and leaves Escape to others. */
 function giveUpUnseen(view: EditorView): false {
-  if (view.dom.querySelector(".cm-tooltip-autocomplete") === null) closeCompletion(view);
+  if (view.dom.querySelector(OFFERED) === null) closeCompletion(view);
   return false;
 }
 
