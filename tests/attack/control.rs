@@ -68,11 +68,14 @@ const NAMESPACES: [&str; 10] = [
     "--kill-child",
 ];
 
-/// Runs the writer beside the attack, in one box: there they meet.
+/// Runs the writer beside the attack, in one box: there they meet. It has
+/// written before the attack begins, which could else find a half of it.
 const BOTH: (&str, &str) = (
     "both.py",
     "import subprocess, sys\n\
-     writer = subprocess.Popen([sys.executable, 'writer.py'])\n\
+     writer = [sys.executable, '-u', 'writer.py']\n\
+     writer = subprocess.Popen(writer, stdout=subprocess.PIPE)\n\
+     writer.stdout.readline()\n\
      if '@when@' == 'before': writer.wait()\n\
      subprocess.run([sys.executable, 'reader.py'])\n\
      writer.kill()\n",
