@@ -8,15 +8,17 @@ const SMALL: f64 = 1e-6;
 /// The shortest number that reads back as `price`, which is finite; whole
 /// numbers without fraction, minus zero as `0`.
 pub(super) fn text(price: f64) -> String {
-    let size = price.abs();
-    let plain = size == 0.0 || (SMALL..LARGE).contains(&size);
-    // Rust writes the fewest digits that read back the same.
-    if plain {
-        // Adding zero makes minus zero zero.
-        format!("{}", price + 0.0)
-    } else {
-        format!("{price:e}")
+    // The fewest digits that read back the same; a number is always written.
+    // Adding zero makes minus zero zero.
+    let mut text = serde_json::to_string(&(price + 0.0)).unwrap_or_default();
+    if text.ends_with(".0") {
+        text.truncate(text.len() - 2);
+    } else if text.contains('e') {
+        // It has an exponent sooner than we do, and writes it otherwise.
+        let is_plain = (SMALL..LARGE).contains(&price.abs());
+        text = if is_plain { price.to_string() } else { format!("{price:e}") };
     }
+    text
 }
 
 #[cfg(test)]
@@ -54,6 +56,17 @@ mod tests {
         check(1.25e-7, "1.25e-7");
         check(1e-6, "0.000001");
         check(1.5e-6, "0.0000015");
+    }
+
+    #[test]
+    fn both_ways_to_write_a_price_agree() {
+        for exponent in -6..21 {
+            for digits in ["1", "-1.5", "9.999999999999999", "1.23456789"] {
+                let price: f64 =
+                    format!("{digits}e{exponent}").parse().unwrap();
+                check(price, &price.to_string());
+            }
+        }
     }
 
     proptest! {

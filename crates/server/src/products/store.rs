@@ -164,7 +164,8 @@ impl Store {
         let mut head = [0; ID_BYTES];
         let mut free = &mut head[..];
         // It fits, however long the id is.
-        let _ = write!(free, ",{{\"id\":{id}");
+        let _ = free.write_all(b",{\"id\":");
+        let _ = serde_json::to_writer(&mut free, &id);
         let unused = free.len();
         let head = &head[..ID_BYTES - unused];
         draft[unused..ID_BYTES].copy_from_slice(head);
