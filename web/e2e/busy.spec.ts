@@ -230,6 +230,7 @@ test("a service that is busy is asked again until it has a place", async ({ page
   const other = new AbortController();
   const held = post(url, SLEEP, other.signal).catch(() => 0);
   await page.goto(`${url}/embed?${pythonOf('print("in the end")')}`);
+  await page.locator(".cm-content").waitFor();
   await page.locator("#run").click();
   await expect(page.locator("#status")).toHaveText(/^The service is busy\. Yours is sent again in \d+ s$/);
   await page.locator("#run").click();
@@ -289,6 +290,7 @@ test("files that are too large are refused, and stay", async ({ page, service })
 test("a service that dies, and a network that is gone", async ({ page, context, service }) => {
   const mortal = await start([PYTHON, "--drain-time=0s"]);
   await page.goto(`${mortal.url}/embed?${pythonOf(SLEEP)}`);
+  await page.locator(".cm-content").waitFor();
   await page.locator("#run").click();
   await expect(page.locator("#status")).toHaveText(/^Waiting or running… [1-9]/);
   mortal.stop();

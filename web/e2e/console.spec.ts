@@ -12,6 +12,7 @@ test.use({ launchOptions: apart });
 async function run(page: Page, url: string, script: string, query = "lang=web") {
   const files = { "index.html": `<!doctype html><p>page</p><script>${script}</script>` };
   await page.goto(`${url}/embed?${withFiles(query, files)}`);
+  await page.locator(".cm-content").waitFor();
   await page.click("#run");
   return page.mainFrame();
 }

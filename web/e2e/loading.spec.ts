@@ -35,6 +35,14 @@ const WISHES: Readonly<Record<string, [act: (editor: Frame, page: Page) => Promi
     (editor) => editor.locator("#menu-button").click(),
     async (editor) => expect(editor.getByRole("menuitem").first()).toBeFocused(),
   ],
+  "the menu by its key": [
+    (editor) => editor.locator("#menu-button").press("ArrowDown"),
+    async (editor) => expect(editor.getByRole("menuitem").first()).toBeFocused(),
+  ],
+  "the end of the menu": [
+    (editor) => editor.locator("#menu-button").press("ArrowUp"),
+    async (editor) => expect(editor.getByRole("menuitem").last()).toBeFocused(),
+  ],
 };
 
 for (const [name, [act, shows]] of Object.entries(WISHES)) {

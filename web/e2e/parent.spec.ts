@@ -150,6 +150,7 @@ test("pages made for OneCompiler work", async ({ page, service }) => {
 
 test("the menu and its dialog by keyboard, without a fault in both themes", async ({ page, service }) => {
   await page.goto(`${service.url}/embed?lang=python`);
+  await page.locator(".cm-content").waitFor();
   await page.locator("#menu-button").focus();
   await page.keyboard.press("ArrowDown");
   await expect(page.getByRole("menuitem", { name: "Copy link" })).toBeFocused();
@@ -201,6 +202,7 @@ test("links and snippets are copied where the embedding page has not allowed it"
 
 test("several files are downloaded as an archive", async ({ page, service }) => {
   await page.goto(`${service.url}/embed?lang=python`);
+  await page.locator(".cm-content").waitFor();
   await page.locator("#menu-button").click();
   const download = page.waitForEvent("download");
   await page.getByRole("menuitem", { name: "Download" }).click();

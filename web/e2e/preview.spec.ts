@@ -129,6 +129,7 @@ test("axe finds nothing in preview and console", async ({ page, service }) => {
   const html = `<!doctype html><script>console.warn({ a: 1 }); console.table([{ b: 2 }]); console.debug("d");
     console.info("i"); fail()</script>`;
   await page.goto(`${service.url}/embed?${withFiles("lang=web", { "index.html": html })}`);
+  await page.locator(".cm-content").waitFor();
   await page.click("#run");
   await expect(lines(page.mainFrame())).toHaveCount(5);
   for (const colorScheme of ["light", "dark"] as const) {

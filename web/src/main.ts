@@ -88,6 +88,7 @@ const clicks = new AbortController();
 for (const [id, name] of [["run", "run"], ["menu-button", "menu"]] as const) {
   byId(id).addEventListener("click", () => wish(name), { signal: clicks.signal });
 }
+byId("menu-button").addEventListener("keydown", (event) => menuKey(event), { signal: clicks.signal });
 addEventListener("online", () => isLost && load());
 if (isLost) lost();
 // After the editor has been drawn.
@@ -98,6 +99,12 @@ function wish(name: keyof Page): void {
   wishes.add(name);
   if (name === "run") byId("status").textContent = "Running…";
   load();
+}
+
+function menuKey(event: KeyboardEvent): void {
+  if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+  event.preventDefault();
+  wish(event.key === "ArrowDown" ? "menu" : "menuEnd");
 }
 
 /** Loads what is not there; what was asked for meanwhile is done then. */

@@ -47,6 +47,8 @@ export interface Page {
   run(): void;
   search(): void;
   menu(): void;
+  /** The menu, from its last item. */
+  menuEnd(): void;
 }
 
 /** Puts the rest together; nothing is begun unless all of it could be loaded. */
@@ -67,6 +69,7 @@ export async function complete(parts: Parts): Promise<Page> {
     run: () => void session.start(),
     search: () => editor.command(openSearchPanel),
     menu: () => menu.open(0),
+    menuEnd: () => menu.open(-1),
   };
 }
 
