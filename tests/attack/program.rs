@@ -189,7 +189,7 @@ impl Program {
         &self,
         suite: &Suite,
         (when, writer): &(When, Source),
-        attempt: impl Fn() -> Result<Ending, String>,
+        attempt: impl FnOnce() -> Result<Ending, String>,
     ) -> Result<Ending, String> {
         let write = || {
             let written = self.over(suite, writer, 3)?;
@@ -200,24 +200,17 @@ impl Program {
             write()?;
             return attempt();
         }
-        let beside = || -> Result<_, String> {
-            scope(|scope| {
-                let writer = scope.spawn(write);
-                // It has written by now, or soon: the attack tries for a while.
-                sleep(Duration::from_millis(500));
-                let ending = attempt()?;
-                let is_shown = !writer.is_finished();
-                writer.join().expect("it does not panic")?;
-                Ok(is_shown.then_some(ending))
-            })
-        };
-        // The attack's run may have waited longer than the writer stays.
-        for _ in 0..5 {
-            if let Some(ending) = beside()? {
-                return Ok(ending);
+        scope(|scope| {
+            let writer = scope.spawn(write);
+            // It has written by now, or soon: the attack tries for a while.
+            sleep(Duration::from_millis(500));
+            let ending = attempt()?;
+            if writer.is_finished() {
+                return Err("the writer ended before the attack".to_owned());
             }
-        }
-        Err("the writer ended before the attack, each time".to_owned())
+            writer.join().expect("it does not panic")?;
+            Ok(ending)
+        })
     }
 
     /// Sends it as this client, until its box was as the suite wants it:
