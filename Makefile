@@ -7,7 +7,7 @@ export CARGO_TARGET_DIR
 # The explicit target is that of .cargo/config.toml.
 binary = $(CARGO_TARGET_DIR)/$(shell rustc -vV | sed -n 's/^host: //p')/release/sandpiper
 
-.PHONY: help run test check build images lint bench profile soak fuzz screenshots clean setup web deb \
+.PHONY: help run test check build images lint bench soak fuzz screenshots clean setup web deb \
 	container test-vm
 
 help: ## say what there is
@@ -47,10 +47,6 @@ bench: images ## measurements against other ways to do the same, and of overload
 	@scripts/setup-bench
 	cargo bench --package sandpiper --bench performance
 	cargo bench --package sandpiper --bench overload
-
-profile: build ## where the time of one run goes, traced by perf: as root, on a quiet machine
-	@scripts/setup-bench
-	cargo bench --package sandpiper --bench profile
 
 SOAK_MINUTES ?= 30
 soak: images ## all languages and attacks for SOAK_MINUTES=30: does the server grow

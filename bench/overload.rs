@@ -25,29 +25,18 @@ mod crowd;
 mod figures;
 #[path = "overload/hostile.rs"]
 mod hostile;
-#[path = "../tests/image_folder.rs"]
-mod image_folder;
 mod plot;
-#[path = "../tests/api/reply.rs"]
-#[allow(dead_code, reason = "shared with the tests, which use more")]
-mod reply;
 #[path = "overload/report.rs"]
 mod report;
 #[path = "overload/request.rs"]
 mod request;
-#[path = "../tests/api/server.rs"]
-#[allow(dead_code, reason = "shared with the tests, which use more")]
-mod server;
-#[path = "../tests/traces.rs"]
-#[allow(dead_code, reason = "shared with the tests, which use more")]
-mod traces;
 mod usage;
 #[path = "overload/verdict.rs"]
 mod verdict;
 
 use crowd::Overload;
 use request::Exchange;
-use server::Server;
+use sandpiper_testkit::Server;
 use usage::Usage;
 
 #[derive(Clone, Copy, Debug, Parser)]

@@ -43,8 +43,6 @@ mod figures;
 mod floor;
 #[path = "performance/idle.rs"]
 mod idle;
-#[path = "../tests/image_folder.rs"]
-mod image_folder;
 #[path = "performance/languages.rs"]
 mod languages;
 #[path = "performance/load.rs"]
@@ -55,32 +53,23 @@ mod nothing;
 mod plot;
 #[path = "performance/products.rs"]
 mod products;
-#[path = "../tests/api/reply.rs"]
-#[allow(dead_code, reason = "shared with the tests, which use more")]
-mod reply;
 #[path = "performance/report.rs"]
 mod report;
 #[path = "performance/row.rs"]
 mod row;
 #[path = "performance/sample.rs"]
 mod sample;
-#[path = "../tests/api/server.rs"]
-#[allow(dead_code, reason = "shared with the tests, which use more")]
-mod server;
 #[path = "performance/stock.rs"]
 mod stock;
 #[path = "performance/throughput.rs"]
 mod throughput;
-#[path = "../tests/traces.rs"]
-#[allow(dead_code, reason = "shared with the tests, which use more")]
-mod traces;
 #[allow(dead_code, reason = "shared with benchmarks that watch all of it")]
 mod usage;
 
 use client::Asked;
 use row::{Row, Series, Verdict};
 use sample::Sample;
-use server::Server;
+use sandpiper_testkit::Server;
 
 /// Parts that are chosen as a whole; samples are chosen by their names.
 const PRODUCTS: &str = "products";

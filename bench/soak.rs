@@ -32,32 +32,17 @@ mod canaries;
 #[path = "soak/clients.rs"]
 mod clients;
 mod figures;
-#[path = "../tests/image_folder.rs"]
-mod image_folder;
 mod plot;
 #[path = "soak/programs.rs"]
 mod programs;
-#[allow(dead_code, reason = "shared with the tests, which use more")]
-#[path = "../tests/ready.rs"]
-mod ready;
-#[path = "../tests/api/reply.rs"]
-#[allow(dead_code, reason = "shared with the tests, which use more")]
-mod reply;
-#[path = "../tests/api/server.rs"]
-#[allow(dead_code, reason = "shared with the tests, which use more")]
-mod server;
 #[path = "../tests/attack/text.rs"]
 mod text;
-#[path = "../tests/traces.rs"]
-#[allow(dead_code, reason = "shared with the tests, which use more")]
-mod traces;
 mod usage;
 
 use canaries::Canaries;
 use clients::{Clients, Tally};
 use plot::{Line, Panel};
-use ready::Metrics;
-use server::Server;
+use sandpiper_testkit::Server;
 use usage::Usage;
 
 #[derive(Clone, Copy, Debug, Parser)]
@@ -222,7 +207,7 @@ fn watch(
 fn wait_for_one_of_each(server: &Server) {
     let deadline = Instant::now() + Duration::from_secs(900);
     loop {
-        let metrics = Metrics::of(server.admin);
+        let metrics = server.metrics();
         // C and C++ have theirs in common.
         if SERVICE_LANGUAGES.iter().all(|id| metrics.ready(id) == 1) {
             return;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::image_folder::image_folder;
-use crate::traces::{descendants, outside};
+use sandpiper_testkit::image_folder;
+use sandpiper_testkit::traces::{descendants, outside};
 
 /// Ids from the server's own on: those of its boxes follow it.
 const IDS: u32 = 1_024;

@@ -121,7 +121,7 @@ fn the_package_has_what_its_pages_link_to() {
 fn variables_in_pages_are_flags() {
     let mut known = BTreeSet::new();
     for command in [&["serve"][..], &["images", "build"]] {
-        let help = Command::new(env!("CARGO_BIN_EXE_sandpiper"))
+        let help = Command::new(sandpiper_testkit::program())
             .args(command)
             .arg("--help")
             .output()

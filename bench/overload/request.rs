@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tokio::net::{TcpSocket, TcpStream};
 
-use crate::reply::Reply;
+use sandpiper_testkit::Reply;
 
 /// A small program. `NONCE` in it is another word each time, so that no
 /// answer can be someone else's.

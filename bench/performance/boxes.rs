@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 
 use crate::floor::Floor;
 use crate::row::{Bound, Row, Series, Unit};
-use crate::server::program;
+use sandpiper_testkit::program;
 
 const ROUNDS: usize = 200;
 /// What the row of a whole box is called.
@@ -156,7 +156,7 @@ impl Other {
 /// Where boxes are made. To be called before there is any thread.
 pub(crate) fn host() -> Arc<Host> {
     let host = Host::prepare(&HostSettings {
-        init: PathBuf::from(program()),
+        init: program(),
         cgroup: None,
         boxes: 4,
         besides: 0,

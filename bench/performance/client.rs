@@ -5,8 +5,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::reply::Reply;
-use crate::server::{Server, connect};
+use sandpiper_testkit::Reply;
+use sandpiper_testkit::{Server, connect};
 
 /// How long boxes may take to be ready.
 const PATIENCE: Duration = Duration::from_secs(20);

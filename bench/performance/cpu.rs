@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use crate::traces::descendants;
+use sandpiper_testkit::traces::descendants;
 
 /// CPU time of a process and all below it, to the nanosecond; threads that
 /// have ended are not in it.

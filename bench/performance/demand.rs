@@ -9,8 +9,8 @@ use tokio::task::JoinSet;
 use crate::client::Asked;
 use crate::row::{Bound, Row, Series, Unit};
 use crate::sample::Sample;
-use crate::server::Server;
 use crate::throughput;
+use sandpiper_testkit::Server;
 
 /// How often a burst comes.
 const BURSTS: usize = 10;

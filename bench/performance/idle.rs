@@ -5,8 +5,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::row::{Bound, Row, Series, Unit};
-use crate::server::Server;
 use crate::usage::Usage;
+use sandpiper_testkit::Server;
 
 const STARTS: usize = 5;
 /// Until the languages are looked at, and the server rests.

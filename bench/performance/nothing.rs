@@ -23,7 +23,7 @@ use crate::client::Asked;
 use crate::floor::Floor;
 use crate::itself;
 use crate::row::{Bound, Row, Series, Unit};
-use crate::server::{Server, program};
+use sandpiper_testkit::{Server, program};
 
 const ROUNDS: usize = 100;
 /// What it may take on top of starting the program.
@@ -77,7 +77,7 @@ pub(crate) fn serve(rootfs: &Path) {
     };
     // As root, this returns in a process that is no longer root.
     let host = Host::prepare(&HostSettings {
-        init: program().into(),
+        init: program(),
         cgroup: None,
         boxes: settings.boxes,
         besides: settings.boxes_besides(),

@@ -13,8 +13,8 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::load::Load;
 use crate::row::{Bound, Row, Series, Unit};
-use crate::server::Server;
 use crate::{bare_hyper, cpu};
+use sandpiper_testkit::Server;
 
 /// How often each server is measured, and for how long.
 const ROUNDS: usize = 21;

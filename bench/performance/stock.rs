@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::image_folder::image_folder;
 use crate::sample::{Sample, repository};
-use crate::server::program;
+use sandpiper_testkit::image_folder;
+use sandpiper_testkit::program;
 
 /// An image with folders to write in, and /proc and /dev; gone with it.
 pub(crate) struct Stock {

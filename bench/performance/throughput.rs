@@ -10,10 +10,10 @@ use tokio::net::TcpSocket;
 use tokio::task::JoinSet;
 
 use crate::client::Asked;
-use crate::reply::Reply;
 use crate::row::{Bound, Row, Series, Unit};
 use crate::sample::Sample;
 use crate::stock::Stock;
+use sandpiper_testkit::Reply;
 
 /// How often each way is measured, and for about how long.
 const ROUNDS: usize = 3;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::programs::Program;
-use crate::server::Server;
+use sandpiper_testkit::Server;
 
 /// One in so many is sent by a client that goes away.
 const LEFT: usize = 9;
@@ -172,7 +172,10 @@ fn header(client: u8) -> String {
 }
 
 /// What is wrong with the answer to a program whose output is known.
-fn wrong(program: &Program, reply: &crate::reply::Reply) -> Option<String> {
+fn wrong(
+    program: &Program,
+    reply: &sandpiper_testkit::Reply,
+) -> Option<String> {
     let expected = program.expected.as_ref()?;
     let answer = reply.json();
     let stdout = answer["stdout"].as_str().unwrap_or_default();

@@ -1,8 +1,8 @@
 //! `POST /api/compile` up to the point where a program would run: there is no
 //! image here, so that a request which is right ends in 503.
 
-use super::reply::Reply;
-use super::server::Server;
+use sandpiper_testkit::Reply;
+use sandpiper_testkit::Server;
 
 const JSON: &str = "Content-Type: application/json";
 const RIGHT: &str = r#"{"language":"python","entryFile":"main.py","files":[{"path":"main.py","content":"print(1)"}]}"#;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::server::Server;
+use sandpiper_testkit::Server;
 
 #[test]
 fn writers_at_once_get_every_id_once() {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::reply::Reply;
-use super::server::Server;
+use sandpiper_testkit::Reply;
+use sandpiper_testkit::Server;
 
 const LANGUAGES: [&str; 11] = [
     "python", "c", "cpp", "java", "php", "csharp", "mysql", "mongodb", "web",

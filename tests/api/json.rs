@@ -1,6 +1,6 @@
 //! What counts as JSON, and how products are written.
 
-use super::server::Server;
+use sandpiper_testkit::Server;
 
 /// Creates a product from `body`; the answer must be `expected` behind the id.
 fn check(server: &Server, body: impl AsRef<[u8]>, expected: &str) {

@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use super::reply::Reply;
-use super::server::Server;
+use sandpiper_testkit::Reply;
+use sandpiper_testkit::Server;
 
 const JSON: &str = "Content-Type: application/json";
 /// What no line of the log may hold.

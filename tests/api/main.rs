@@ -4,9 +4,6 @@
 mod compile;
 mod concurrency;
 mod embed;
-#[path = "../exposition.rs"]
-#[allow(dead_code, reason = "shared with the server's tests, which use more")]
-mod exposition;
 mod json;
 mod log;
 mod metrics;
@@ -14,7 +11,4 @@ mod odd;
 mod other;
 mod preview;
 mod products;
-mod reply;
-#[allow(dead_code, reason = "shared with tests/languages, which use more")]
-mod server;
 mod wire;

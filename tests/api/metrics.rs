@@ -6,28 +6,13 @@ use std::io::Write;
 use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
-use super::exposition::Exposition;
-use super::reply::Reply;
-use super::server::{Server, connect};
+use sandpiper_testkit::{Exposition, Reply, Server};
 
 const JSON: &str = "Content-Type: application/json";
 
 /// What changes by itself, or by amounts that no contract says.
 const OTHER: [&str; 3] =
     ["process_", "sandpiper_connections ", "sandpiper_products_bytes"];
-
-fn scrape(server: &Server) -> Exposition {
-    let mut stream = connect(server.admin);
-    let request =
-        b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-    stream.write_all(request).expect("the server reads");
-    let reply = Reply::read(&mut stream);
-    assert_eq!(
-        reply.header("content-type"),
-        Some("application/openmetrics-text; version=1.0.0; charset=utf-8")
-    );
-    Exposition::parse(reply.text())
-}
 
 fn request(method: &str, route: &str, status: u16) -> String {
     format!(
@@ -54,7 +39,7 @@ impl Counted {
         while states().contains("\"building\"") {
             std::thread::sleep(Duration::from_millis(20));
         }
-        let last = scrape(&server);
+        let last = server.metrics();
         Self { server, last }
     }
 
@@ -63,7 +48,7 @@ impl Counted {
         let expected: BTreeMap<_, _> = expected.iter().cloned().collect();
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
-            let now = scrape(&self.server);
+            let now = self.server.metrics();
             let mut found = now.since(&self.last);
             found.retain(|series, _| {
                 let series = format!("{series} ");
@@ -217,13 +202,13 @@ fn no_request_makes_a_series_of_its_own() {
     let names = |all: &Exposition| -> Vec<String> {
         all.values.keys().cloned().collect()
     };
-    let before = scrape(&server.server);
+    let before = server.server.metrics();
     for batch in 0..20 {
         let requests: String =
             (1..=50).map(|number| ask(batch * 50 + number)).collect();
         server.server.raw(requests + end);
     }
-    server.last = scrape(&server.server);
+    server.last = server.server.metrics();
     assert_eq!(names(&server.last), names(&before));
     let unknown = request("GET", "unknown", 404);
     assert_eq!(server.last.since(&before).get(&unknown), Some(&1_000.0));

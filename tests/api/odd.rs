@@ -3,8 +3,8 @@
 use std::io::{Read, Write};
 use std::net::Shutdown;
 
-use super::reply::Reply;
-use super::server::Server;
+use sandpiper_testkit::Reply;
+use sandpiper_testkit::Server;
 
 #[test]
 fn unreadable_requests_are_failures_like_others() {

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use serde_json::Value;
 
-use super::reply::Reply;
-use super::server::{Server, connect};
+use sandpiper_testkit::Reply;
+use sandpiper_testkit::{Server, connect};
 
 #[test]
 fn unknown_paths_are_not_found_for_every_method() {

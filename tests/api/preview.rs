@@ -1,6 +1,6 @@
 //! The frame in which documents of programs are shown.
 
-use super::server::Server;
+use sandpiper_testkit::Server;
 
 const HTML: Option<&str> = Some("text/html; charset=utf-8");
 

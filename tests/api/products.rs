@@ -1,7 +1,7 @@
 //! Area A, row by row: methods, paths, orders of checks and messages.
 
-use super::reply::Reply;
-use super::server::Server;
+use sandpiper_testkit::Reply;
+use sandpiper_testkit::Server;
 
 const INVALID_ID: &str = "invalid product id";
 const INVALID_JSON: &str = "invalid JSON body";

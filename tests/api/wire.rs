@@ -3,8 +3,8 @@
 
 use std::io::{Read, Write};
 
-use super::reply::Reply;
-use super::server::Server;
+use sandpiper_testkit::Reply;
+use sandpiper_testkit::Server;
 
 /// A request that is answered where the connection goes on.
 const NEXT: &str = "GET /healthz HTTP/1.1\r\nHost: x\r\n\

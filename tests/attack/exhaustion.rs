@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use crate::bystander::Bystander;
 use crate::program::Program;
-use crate::ready::Metrics;
 use crate::servers::Server;
 use crate::suite::Suite;
-use crate::traces::{Traces, are_gone, boxes, outside, watched};
+use sandpiper_testkit::eventually;
+use sandpiper_testkit::traces::{Traces, are_gone, boxes, outside, watched};
 
 /// How long something may take that happens soon.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -24,7 +24,7 @@ pub(crate) fn check(program: &Program, suite: &Suite) -> Result<(), String> {
     let groups = attacked(program, suite, &bystander)?;
     eventually("its processes and groups are gone", || {
         outside(server) == before.processes && are_gone(&groups, server)
-    })?;
+    });
     let after = settled(suite.server(program))?;
     if after == before {
         Ok(())
@@ -69,7 +69,7 @@ fn settled(server: &Server) -> Result<Traces, String> {
         let first = (Traces::of(pid), boxes(pid));
         sleep(Duration::from_millis(100));
         let second = (Traces::of(pid), boxes(pid));
-        let ready = Metrics::of(server.admin).all_ready();
+        let ready = server.metrics().all_ready();
         let stand = second.1.len();
         if first == second && stand == ready && are_whole(&second.0) {
             return Ok(second.0);
@@ -85,16 +85,4 @@ fn settled(server: &Server) -> Result<Traces, String> {
 fn are_whole(traces: &Traces) -> bool {
     let mut all = traces.processes.iter();
     all.all(|pid| fs::read_to_string(format!("/proc/{pid}/mountinfo")).is_ok())
-}
-
-/// Waits for something that happens soon.
-fn eventually(what: &str, is_so: impl Fn() -> bool) -> Result<(), String> {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so() {
-        if Instant::now() > deadline {
-            return Err(format!("never: {what}"));
-        }
-        sleep(Duration::from_millis(20));
-    }
-    Ok(())
 }

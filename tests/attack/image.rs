@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::checkout;
-use crate::image_folder::image_folder;
+use sandpiper_testkit::image_folder;
 
 /// What is run in namespaces of its own, as `sh -c` takes it.
 pub(crate) const ENTER: &str = include_str!("image.sh");

@@ -10,19 +10,11 @@ mod case;
 mod control;
 mod exhaustion;
 mod image;
-#[path = "../image_folder.rs"]
-mod image_folder;
 mod program;
-#[path = "../ready.rs"]
-#[allow(dead_code, reason = "shared with other tests, which use more")]
-mod ready;
 mod request;
 mod servers;
 mod suite;
 mod text;
-#[path = "../traces.rs"]
-#[allow(dead_code, reason = "shared with other tests, which use more")]
-mod traces;
 
 use std::env;
 use std::fs;

@@ -1,19 +1,10 @@
 //! The servers under attack.
 
-#[path = "../api/reply.rs"]
-#[allow(dead_code, reason = "shared with the api tests, which use more")]
-mod reply;
-#[path = "../api/server.rs"]
-#[allow(dead_code, reason = "shared with the api tests, which use more")]
-mod server;
-
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::ready::Metrics;
-
-pub(crate) use reply::Reply;
-pub(crate) use server::{Server, program};
+pub(crate) use sandpiper_testkit::Reply;
+pub(crate) use sandpiper_testkit::{Server, program};
 
 /// What makes a request one of this client's; the queue is fair by client.
 pub(crate) fn client(number: u8) -> String {
@@ -44,7 +35,7 @@ impl Start {
     pub(crate) fn wait(self, server: &Server, language: &str) {
         let deadline = Instant::now() + Duration::from_secs(10);
         while self == Self::Warm && Instant::now() < deadline {
-            if Metrics::of(server.admin).ready(language) > 0 {
+            if server.metrics().ready(language) > 0 {
                 return;
             }
             sleep(Duration::from_millis(50));

@@ -34,7 +34,7 @@ struct Sandpiper {
 impl Sandpiper {
     fn new(args: &[&str]) -> Self {
         let data = tempfile::tempdir().unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_sandpiper"));
+        let mut command = Command::new(sandpiper_testkit::program());
         command
             .env_clear()
             .env("SANDPIPER_DATA_DIR", data.path())

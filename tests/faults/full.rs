@@ -5,11 +5,11 @@ use libtest_mimic::Completion;
 use crate::Fault;
 use crate::groups::Group;
 use crate::killed::{parent, process};
-use crate::servers::server::program;
 use crate::servers::{
     Reply, Server, assert_serves, assert_told, at_rest, compile, eventually,
     kill, python, send, sleeper, start, start_under,
 };
+use sandpiper_testkit::program;
 
 pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("full/temporary-folders", temporary_folders),

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::servers::eventually;
+use sandpiper_testkit::eventually;
 
 /// A control group in one or more hierarchies; it goes with this value.
 pub(crate) struct Group {

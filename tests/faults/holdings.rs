@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::servers::{Server, eventually, serving};
-use crate::traces::{descendants, groups_of};
+use sandpiper_testkit::traces::{descendants, groups_of};
 
 /// Host ids that a server which was started as root has.
 const IDS: u32 = 1_024;

@@ -16,7 +16,7 @@ use crate::servers::{
     eventually, fork_server, kill, program, python, send, serving, shell,
     sleeper, start, start_with_boxes, stop,
 };
-use crate::traces::{descendants, watched};
+use sandpiper_testkit::traces::{descendants, watched};
 
 pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("killed/server-amid-50-runs", all_amid_50_runs),

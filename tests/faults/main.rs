@@ -12,18 +12,10 @@ mod flat;
 mod full;
 mod groups;
 mod holdings;
-#[path = "../image_folder.rs"]
-mod image_folder;
 mod killed;
 mod missing;
-#[path = "../ready.rs"]
-#[allow(dead_code, reason = "shared with other tests, which use more")]
-mod ready;
 mod servers;
 mod short;
-#[path = "../traces.rs"]
-#[allow(dead_code, reason = "shared with other tests, which use more")]
-mod traces;
 
 use std::process::ExitCode;
 

@@ -10,12 +10,12 @@ use tempfile::TempDir;
 
 use crate::Fault;
 use crate::holdings::Holdings;
-use crate::image_folder::image_folder;
 use crate::killed::process;
 use crate::servers::{
     Reply, assert_serves, assert_told, at_rest, compile, eventually, python,
     send, sleeper, start, start_under,
 };
+use sandpiper_testkit::image_folder;
 
 pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("missing/image", image),

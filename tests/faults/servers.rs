@@ -1,30 +1,18 @@
 //! Servers that faults happen to, and what is sent to them.
 
-#[path = "../api/reply.rs"]
-#[allow(dead_code, reason = "shared with the api tests, which use more")]
-mod reply;
-#[path = "../api/server.rs"]
-#[allow(dead_code, reason = "shared with the api tests, which use more")]
-pub(crate) mod server;
-
 use std::fs;
 use std::io::Write;
 use std::net::TcpStream;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-pub(crate) use reply::Reply;
-pub(crate) use server::Server;
+pub(crate) use sandpiper_testkit::{Reply, Server, eventually};
 
-use crate::ready::Metrics;
-use crate::traces::{Traces, boxes, outside};
-
-/// Longer than anything takes that happens at all; reached only by a failure.
-const PATIENCE: Duration = Duration::from_secs(120);
+use sandpiper_testkit::traces::{Traces, boxes, outside};
 
 /// A server of Python alone, ready, with further flags.
 pub(crate) fn start(flags: &[&str]) -> Server {
@@ -53,7 +41,7 @@ pub(crate) fn start_with_boxes(languages: &[&str], flags: &[&str]) -> Server {
 /// Waits until a box of each of these languages is ready.
 pub(crate) fn await_boxes(server: &Server, languages: &[&str]) {
     eventually("a box of each language is ready", || {
-        let metrics = Metrics::of(server.admin);
+        let metrics = server.metrics();
         languages.iter().all(|language| metrics.ready(language) > 0)
     });
 }
@@ -189,15 +177,6 @@ pub(crate) fn stop(pid: i32) {
     kill_process(Pid::from_raw(pid).unwrap(), Signal::STOP).unwrap();
 }
 
-/// Waits for something that happens soon, or fails.
-pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "never: {what}");
-        sleep(Duration::from_millis(20));
-    }
-}
-
 /// What there is while the server does nothing.
 pub(crate) fn at_rest(server: &Server) -> Traces {
     let mut rest = Traces::of(server.pid());
@@ -206,7 +185,7 @@ pub(crate) fn at_rest(server: &Server) -> Traces {
     eventually("the server has no box but those that are ready", || {
         sleep(Duration::from_millis(100));
         let before = std::mem::replace(&mut rest, Traces::of(server.pid()));
-        let ready = Metrics::of(server.admin).all_ready();
+        let ready = server.metrics().all_ready();
         let stand = boxes(server.pid()).len();
         before == rest && rest.processes.len() == usual && stand == ready
     });

@@ -8,13 +8,6 @@
     reason = "a failed step fails the test, which says what it measured"
 )]
 
-#[expect(dead_code, reason = "shared with tests/api, which uses more")]
-#[path = "../api/reply.rs"]
-mod reply;
-#[expect(dead_code, reason = "shared with tests/api, which uses more")]
-#[path = "../api/server.rs"]
-mod server;
-
 mod crowds;
 mod floods;
 mod ordinary;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use socket2::{Domain, Socket, Type};
 
-use super::server::Server;
+use sandpiper_testkit::Server;
 
 /// Attackers have this address.
 pub(crate) const ATTACKER: Ipv4Addr = Ipv4Addr::LOCALHOST;

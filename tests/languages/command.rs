@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 /// Runs the command in `folder` with this on its stdin.
 fn sandpiper_run(folder: &Path, arguments: &[&str], stdin: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_sandpiper"))
+    let mut child = Command::new(sandpiper_testkit::program())
         .arg("run")
         .args(arguments)
         .current_dir(folder)

@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::life::eventually;
-use crate::ready::Metrics;
 use crate::service::{self, Server};
-use crate::traces::{Traces, are_gone, boxes, watched};
+use sandpiper_testkit::eventually;
+use sandpiper_testkit::traces::{Traces, are_gone, boxes, watched};
 
 /// Submissions of each language.
 const EACH: usize = 10;
@@ -107,7 +106,7 @@ fn settled(server: &Server) -> Traces {
     eventually("only boxes that are ready stand", || {
         sleep(Duration::from_millis(100));
         let before = std::mem::replace(&mut found, Traces::of(pid));
-        let ready = Metrics::of(server.admin).all_ready();
+        let ready = server.metrics().all_ready();
         before == found && boxes(pid).len() == ready
     });
     found

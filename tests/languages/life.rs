@@ -4,14 +4,13 @@
 use std::fs;
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::Case;
 use crate::service::{self, Server, compile};
-use crate::traces::groups_of;
+use sandpiper_testkit::eventually;
+use sandpiper_testkit::traces::groups_of;
 
 /// A program that sleeps longer than any test, and the name of its file by
 /// which its processes are found.
@@ -54,15 +53,6 @@ impl Sleeper {
     /// The folders of its control groups.
     fn groups(&self) -> Vec<PathBuf> {
         groups_of(self.processes()[0])
-    }
-}
-
-/// Waits for something that happens soon, or fails.
-pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !is_so() {
-        assert!(Instant::now() < deadline, "never: {what}");
-        sleep(Duration::from_millis(20));
     }
 }
 

@@ -7,21 +7,10 @@ mod case;
 mod command;
 mod compilers;
 mod crowd;
-#[path = "../exposition.rs"]
-#[allow(dead_code, reason = "shared with other tests, which use more")]
-mod exposition;
-#[path = "../image_folder.rs"]
-mod image_folder;
 mod life;
 mod observed;
 mod readiness;
-#[path = "../ready.rs"]
-#[allow(dead_code, reason = "shared with other tests, which use more")]
-mod ready;
 mod service;
 mod together;
-#[path = "../traces.rs"]
-#[allow(dead_code, reason = "shared with other tests, which use more")]
-mod traces;
 
 use case::{Case, run};

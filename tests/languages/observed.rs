@@ -2,14 +2,12 @@
 //! line in the log, which holds nothing that was submitted or printed.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 
 use serde_json::{Value, json};
 
 use crate::Case;
-use crate::exposition::Exposition;
-use crate::life::eventually;
-use crate::service::{Reply, Server, connect, send_and_leave};
+use crate::service::{Server, send_and_leave};
+use sandpiper_testkit::eventually;
 
 /// What no line of the log may hold.
 const MARK: &str = "m4rk3r";
@@ -44,14 +42,6 @@ fn request(source: &str) -> Value {
     let files = [(names[0].as_str(), source.as_str()), (&names[1], MARK)];
     let case = Case::new("python", &files);
     case.stdin(&format!("{MARK}\n")).request()
-}
-
-pub(crate) fn scrape(server: &Server) -> Exposition {
-    let mut stream = connect(server.admin);
-    let request =
-        b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-    stream.write_all(request).unwrap();
-    Exposition::parse(Reply::read(&mut stream).text())
 }
 
 fn ended(outcome: &str) -> String {
@@ -125,23 +115,23 @@ fn every_run_has_its_series_and_its_line() {
     let json = ["Content-Type: application/json"];
     let mut told = Vec::new();
     for Run { source, outcome, field } in runs() {
-        let before = scrape(&server);
+        let before = server.metrics();
         let body = request(source).to_string();
         let reply = server.send("POST", "/api/compile", &json, body);
         assert_eq!(reply.status, 200, "{outcome}: {}", reply.text());
-        let changes = countable(scrape(&server).since(&before));
+        let changes = countable(server.metrics().since(&before));
         assert_eq!(changes, expected(outcome), "{}", reply.text());
         let id = reply.header("x-request-id").expect("an id").to_owned();
         told.push((id, outcome, field));
     }
-    let before = scrape(&server);
+    let before = server.metrics();
     let leaving = send_and_leave(&server, &request("time.sleep(99)"));
-    let in_use = || scrape(&server).values["sandpiper_boxes_in_use"];
+    let in_use = || server.metrics().values["sandpiper_boxes_in_use"];
     eventually("the program runs", || in_use() == 1.0);
     drop(leaving);
     let gone = BTreeMap::from([(ended("client_gone"), 1.0)]);
     eventually("the run is given up", || {
-        countable(scrape(&server).since(&before)) == gone
+        countable(server.metrics().since(&before)) == gone
     });
     eventually("the box is free", || in_use() == 0.0);
     let log = server.into_log();

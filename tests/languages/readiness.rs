@@ -10,10 +10,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::Case;
-use crate::image_folder::image_folder;
-use crate::life::eventually;
-use crate::observed::scrape;
 use crate::service::{Reply, Server, compile};
+use sandpiper_testkit::eventually;
+use sandpiper_testkit::image_folder;
 
 const JSON: [&str; 1] = ["Content-Type: application/json"];
 
@@ -141,14 +140,14 @@ fn runs_tell_what_a_language_can() {
     let failed = ask(&server, "");
     failed.assert_failure(500, "internal error");
     is_told(&server);
-    let shown = scrape(&server).values;
+    let shown = server.metrics().values;
     let run = "sandpiper_runs_total{language=\"php\",outcome=\"failed\"}";
     assert_eq!(shown.get(run), Some(&1.0));
     let ready = "sandpiper_language_ready{language=\"php\"}";
     assert_eq!(shown.get(ready), Some(&0.0));
     image.set_broken(false);
     eventually("it is ready", || php(&server)["state"] == "ready");
-    assert_eq!(scrape(&server).values.get(ready), Some(&1.0));
+    assert_eq!(server.metrics().values.get(ready), Some(&1.0));
     runs(&server);
     // What the sandbox says of that run has the id that its client has.
     let id = failed.header("x-request-id").expect("an id").to_owned();

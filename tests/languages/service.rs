@@ -8,15 +8,8 @@ use std::thread::{park, spawn};
 
 use crate::case::Answer;
 
-#[path = "../api/reply.rs"]
-#[allow(dead_code, reason = "shared with the api tests, which use more")]
-mod reply;
-#[path = "../api/server.rs"]
-#[allow(dead_code, reason = "shared with the api tests, which use more")]
-mod server;
-
-pub(crate) use reply::Reply;
-pub(crate) use server::{Server, connect};
+pub(crate) use sandpiper_testkit::Reply;
+pub(crate) use sandpiper_testkit::Server;
 
 /// A server with the operator's images and no rate limit. Tests may wait for
 /// each other's runs, so the queue is long.

@@ -10,9 +10,6 @@ mod console;
 mod harness;
 mod page;
 mod program;
-#[path = "../ready.rs"]
-#[allow(dead_code, reason = "shared with other tests, which use more")]
-mod ready;
 mod servers;
 mod source_map;
 mod visit;

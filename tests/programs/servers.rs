@@ -8,17 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-#[path = "../api/reply.rs"]
-#[allow(dead_code, reason = "shared with the api tests, which use more")]
-mod reply;
-#[path = "../api/server.rs"]
-#[allow(dead_code, reason = "shared with the api tests, which use more")]
-mod server;
-
-pub(crate) use reply::Reply;
-pub(crate) use server::Server;
-
-use crate::ready::Metrics;
+pub(crate) use sandpiper_testkit::Reply;
+pub(crate) use sandpiper_testkit::Server;
 
 /// How long a box may take to be made ahead.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -135,7 +126,7 @@ impl OfLanguage {
 /// Waits until a box is ready for a run.
 fn await_box(server: &Server, language: &str) -> Result<(), String> {
     let deadline = Instant::now() + PATIENCE;
-    while Metrics::of(server.admin).ready(language) == 0 {
+    while server.metrics().ready(language) == 0 {
         if Instant::now() > deadline {
             return Err("no box was ever ready".to_owned());
         }

@@ -4,11 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 
-#[path = "../../../../tests/exposition.rs"]
-#[allow(dead_code, reason = "shared with black-box tests, which use more")]
-mod exposition;
-
-use exposition::Exposition;
+use sandpiper_testkit::Exposition;
 
 const MANUAL: &str = include_str!("../../../../docs/monitoring.md");
 const ALERTS: &str = include_str!("../../../../packaging/alerts.yaml");

@@ -14,9 +14,9 @@ use crate::image_folder::image_folder;
 /// What a run could leave on the host. Boxes that stand are not in it: some
 /// are made ahead of runs, others each time.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Traces {
+pub struct Traces {
     /// Those in no box.
-    pub(crate) processes: BTreeSet<i32>,
+    pub processes: BTreeSet<i32>,
     /// What each of them has mounted.
     mounts: String,
     /// What there is in the folders of the images that boxes mount on.
@@ -25,7 +25,7 @@ pub(crate) struct Traces {
 
 impl Traces {
     /// Those of the server with this process.
-    pub(crate) fn of(server: i32) -> Self {
+    pub fn of(server: i32) -> Self {
         let processes = outside(server);
         let mounts = |pid: &i32| {
             // None of a process that has ended meanwhile.
@@ -49,7 +49,7 @@ impl Traces {
 }
 
 /// The processes below `pid`, by asking every process for its parent.
-pub(crate) fn descendants(pid: i32) -> BTreeSet<i32> {
+pub fn descendants(pid: i32) -> BTreeSet<i32> {
     let parents: Vec<(i32, i32)> = fs::read_dir("/proc")
         .unwrap()
         .flatten()
@@ -76,26 +76,26 @@ pub(crate) fn descendants(pid: i32) -> BTreeSet<i32> {
 }
 
 /// The processes below `pid` that are in no box.
-pub(crate) fn outside(pid: i32) -> BTreeSet<i32> {
+pub fn outside(pid: i32) -> BTreeSet<i32> {
     let all = descendants(pid).into_iter();
     all.filter(|pid| !groups_of(*pid).iter().any(|it| is_box(it))).collect()
 }
 
 /// The boxes that processes below `pid` are in, by name.
-pub(crate) fn boxes(pid: i32) -> BTreeSet<OsString> {
+pub fn boxes(pid: i32) -> BTreeSet<OsString> {
     let groups = descendants(pid).into_iter().flat_map(groups_of);
     let boxes = groups.filter(|group| is_box(group));
     boxes.filter_map(|group| Some(group.file_name()?.to_owned())).collect()
 }
 
 /// Whether a control group is a box's.
-pub(crate) fn is_box(group: &Path) -> bool {
+pub fn is_box(group: &Path) -> bool {
     let name = group.file_name().unwrap_or_default();
     name.to_string_lossy().starts_with("box-")
 }
 
 /// Whether none of these groups is there, but of boxes that stand.
-pub(crate) fn are_gone(groups: &BTreeSet<PathBuf>, server: i32) -> bool {
+pub fn are_gone(groups: &BTreeSet<PathBuf>, server: i32) -> bool {
     let standing = boxes(server);
     groups.iter().all(|group| {
         let name = group.file_name().unwrap_or_default();
@@ -104,7 +104,7 @@ pub(crate) fn are_gone(groups: &BTreeSet<PathBuf>, server: i32) -> bool {
 }
 
 /// Does `what`, and gives every control group that its boxes were seen in.
-pub(crate) fn watched(server: i32, what: impl FnOnce()) -> BTreeSet<PathBuf> {
+pub fn watched(server: i32, what: impl FnOnce()) -> BTreeSet<PathBuf> {
     let is_done = AtomicBool::new(false);
     scope(|scope| {
         let watcher = scope.spawn(|| {
@@ -134,7 +134,7 @@ pub(crate) fn watched(server: i32, what: impl FnOnce()) -> BTreeSet<PathBuf> {
 
 /// The folders of ours among a process's control groups; none when it has
 /// ended.
-pub(crate) fn groups_of(pid: i32) -> Vec<PathBuf> {
+pub fn groups_of(pid: i32) -> Vec<PathBuf> {
     let text =
         fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
     let found = text.lines().filter_map(|line| {

@@ -3,29 +3,34 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Boxes that are ready before anybody asks, by language.
+const READY: &str = "sandpiper_boxes_ready";
+
 /// What a server shows at one moment.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Exposition {
+pub struct Exposition {
     /// By name.
-    pub(crate) families: BTreeMap<String, Family>,
+    pub families: BTreeMap<String, Family>,
     /// The value of each series, by its name and labels as they are written.
-    pub(crate) values: BTreeMap<String, f64>,
+    pub values: BTreeMap<String, f64>,
 }
 
 /// A metric: all of its series, and what is said of it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Family {
-    pub(crate) kind: String,
+pub struct Family {
+    /// `counter`, `gauge`, `info` or `histogram`.
+    pub kind: String,
     help: String,
     unit: Option<String>,
     /// Of all its series, but the bounds of buckets.
-    pub(crate) labels: BTreeSet<String>,
+    pub labels: BTreeSet<String>,
     /// Buckets in their order, by the other labels.
     buckets: BTreeMap<String, Vec<(f64, f64)>>,
 }
 
 impl Exposition {
-    pub(crate) fn parse(text: &str) -> Self {
+    /// Reads the text of an answer; what the format forbids fails the test.
+    pub fn parse(text: &str) -> Self {
         let body = text.strip_suffix("# EOF\n").expect("an end");
         let mut all = Self::default();
         let mut open = String::new();
@@ -42,8 +47,8 @@ impl Exposition {
         all
     }
 
-    /// How much each series has changed since `before`, where it has.
-    pub(crate) fn since(&self, before: &Self) -> BTreeMap<String, f64> {
+    /// How much each series has changed since `before`, if it has.
+    pub fn since(&self, before: &Self) -> BTreeMap<String, f64> {
         let mut changes = BTreeMap::new();
         for (series, value) in &self.values {
             let old = before.values.get(series).copied().unwrap_or_default();
@@ -54,6 +59,31 @@ impl Exposition {
         let gone = |series: &&String| !self.values.contains_key(*series);
         assert_eq!(before.values.keys().find(gone), None, "a series is gone");
         changes
+    }
+
+    /// How many a series counts, named with its labels; one that is not there is
+    /// 0.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "for series that count things"
+    )]
+    pub fn count(&self, series: &str) -> usize {
+        self.values.get(series).copied().unwrap_or_default() as usize
+    }
+
+    /// Boxes that wait for a run of the language.
+    pub fn ready(&self, language: &str) -> usize {
+        self.count(&format!("{READY}{{language=\"{language}\"}}"))
+    }
+
+    /// All boxes that wait for a run.
+    pub fn all_ready(&self) -> usize {
+        let start = format!("{READY}{{");
+        let series = self.values.keys().filter(|it| it.starts_with(&start));
+        // C and C++ have theirs in common: one image, and no launcher waits.
+        let of_both = self.ready("c").min(self.ready("cpp"));
+        series.map(|it| self.count(it)).sum::<usize>() - of_both
     }
 
     /// `HELP name text`, `TYPE name kind` or `UNIT name unit`, in this order.

@@ -4,15 +4,18 @@ use std::io::Read;
 
 /// One answer of the server.
 #[derive(Debug)]
-pub(crate) struct Reply {
-    pub(crate) status: u16,
-    pub(crate) head: String,
-    pub(crate) body: Vec<u8>,
+pub struct Reply {
+    /// The status code.
+    pub status: u16,
+    /// Status line and headers, with the empty line behind them.
+    pub head: String,
+    /// What is behind the head.
+    pub body: Vec<u8>,
 }
 
 impl Reply {
     /// Reads until the server closes.
-    pub(crate) fn read(stream: &mut impl Read) -> Self {
+    pub fn read(stream: &mut impl Read) -> Self {
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes).expect("an answer in time");
         let end = bytes.windows(4).position(|window| window == b"\r\n\r\n");
@@ -24,7 +27,7 @@ impl Reply {
     }
 
     /// The header's value; there must not be two.
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+    pub fn header(&self, name: &str) -> Option<&str> {
         let mut values = self.head.lines().skip(1).filter_map(|line| {
             let (own, value) = line.split_once(": ")?;
             own.eq_ignore_ascii_case(name).then_some(value)
@@ -34,28 +37,30 @@ impl Reply {
         value
     }
 
-    pub(crate) fn text(&self) -> &str {
+    /// The body, which is text.
+    pub fn text(&self) -> &str {
         std::str::from_utf8(&self.body).expect("a body in UTF-8")
     }
 
-    pub(crate) fn json(&self) -> serde_json::Value {
+    /// The body, which is JSON.
+    pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).expect("a body of JSON")
     }
 
     /// Checks status, type and body, all of them exactly.
-    pub(crate) fn assert_json(&self, status: u16, body: &str) {
+    pub fn assert_json(&self, status: u16, body: &str) {
         assert_eq!((self.status, self.text()), (status, body), "{}", self.head);
         self.assert_json_type();
     }
 
     /// Checks the shape that every failure has.
-    pub(crate) fn assert_failure(&self, status: u16, message: &str) {
+    pub fn assert_failure(&self, status: u16, message: &str) {
         let body = serde_json::json!({ "error": message });
         self.assert_json(status, &body.to_string());
     }
 
     /// As [`Self::assert_failure`], for messages that are not laid down.
-    pub(crate) fn assert_failure_about(&self, status: u16, parts: &[&str]) {
+    pub fn assert_failure_about(&self, status: u16, parts: &[&str]) {
         assert_eq!(self.status, status, "{self:?}");
         self.assert_json_type();
         let json = self.json();

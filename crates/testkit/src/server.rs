@@ -1,8 +1,8 @@
 //! The program under test, on a port of the system's choice.
 
-use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,18 +10,22 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use super::reply::Reply;
+use crate::exposition::Exposition;
+use crate::reply::Reply;
 
 /// Longer than any answer takes; reached only by a failure.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A running server; it ends with the test.
-pub(crate) struct Server {
-    pub(crate) address: SocketAddr,
-    pub(crate) admin: SocketAddr,
+#[derive(Debug)]
+pub struct Server {
+    /// The service.
+    pub address: SocketAddr,
+    /// Metrics.
+    pub admin: SocketAddr,
     process: Child,
     /// What it logged until it listened.
-    pub(crate) begun: String,
+    pub begun: String,
     /// What it logged since.
     log: Arc<Mutex<String>>,
     _data: Option<TempDir>,
@@ -29,12 +33,12 @@ pub(crate) struct Server {
 
 impl Server {
     /// Starts with the defaults of the service.
-    pub(crate) fn start() -> Self {
+    pub fn start() -> Self {
         Self::with(&[])
     }
 
     /// Starts with further flags. There is no image, so that no program runs.
-    pub(crate) fn with(flags: &[&str]) -> Self {
+    pub fn with(flags: &[&str]) -> Self {
         let data = tempfile::tempdir().expect("a temporary folder");
         let folder = data.path().to_str().expect("a path in UTF-8").to_owned();
         let mut flags = flags.to_vec();
@@ -46,13 +50,13 @@ impl Server {
 
     /// Starts with these flags and the operator's data folder, or another
     /// that goes with the server.
-    pub(crate) fn spawn(flags: &[&str], data: Option<TempDir>) -> Self {
+    pub fn spawn(flags: &[&str], data: Option<TempDir>) -> Self {
         Self::spawn_under(&[], flags, data)
     }
 
     /// The same, started by a command that becomes the command behind it, as
     /// env(1) and nice(1) do.
-    pub(crate) fn spawn_under(
+    pub fn spawn_under(
         starter: &[&str],
         flags: &[&str],
         data: Option<TempDir>,
@@ -72,10 +76,7 @@ impl Server {
     }
 
     /// Starts by a command whose process serves and logs as the program does.
-    pub(crate) fn started(
-        command: &mut Command,
-        data: Option<TempDir>,
-    ) -> Self {
+    pub fn started(command: &mut Command, data: Option<TempDir>) -> Self {
         let mut process =
             command.stdout(Stdio::piped()).spawn().expect("the program starts");
         let output = process.stdout.take().expect("a pipe");
@@ -98,7 +99,7 @@ impl Server {
     }
 
     /// Lets the server end, and gives what it logged since it listens.
-    pub(crate) fn into_log(mut self) -> String {
+    pub fn into_log(mut self) -> String {
         self.end();
         // The reader needs a moment to come to the end.
         while Arc::strong_count(&self.log) > 1 {
@@ -109,8 +110,7 @@ impl Server {
 
     /// The line of the run that was answered so. It is written when the
     /// answer is out.
-    #[allow(dead_code, reason = "shared with tests that ask nothing of it")]
-    pub(crate) fn line_of(&self, reply: &Reply) -> String {
+    pub fn line_of(&self, reply: &Reply) -> String {
         let id = reply.header("x-request-id").expect("an id");
         let mut tries = 0;
         loop {
@@ -136,12 +136,12 @@ impl Server {
     }
 
     /// The process that was started; as root, the one that stays root.
-    pub(crate) fn pid(&self) -> i32 {
+    pub fn pid(&self) -> i32 {
         i32::try_from(self.process.id()).expect("a process id")
     }
 
     /// Waits for every language; an image that is missing fails at once.
-    pub(crate) fn wait_until_ready(&self) {
+    pub fn wait_until_ready(&self) {
         loop {
             let answer = self.ask("GET", "/readyz").json();
             let languages = answer["languages"].as_array().expect("a list");
@@ -162,26 +162,41 @@ impl Server {
         }
     }
 
-    pub(crate) fn connect(&self) -> TcpStream {
+    /// What it counts, as it shows it now.
+    pub fn metrics(&self) -> Exposition {
+        let mut stream = connect(self.admin);
+        let request =
+            b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+        stream.write_all(request).expect("the server reads");
+        let reply = Reply::read(&mut stream);
+        assert_eq!(
+            reply.header("content-type"),
+            Some("application/openmetrics-text; version=1.0.0; charset=utf-8")
+        );
+        Exposition::parse(reply.text())
+    }
+
+    /// A connection with a bound on every read and write.
+    pub fn connect(&self) -> TcpStream {
         connect(self.address)
     }
 
     /// Sends `bytes` on a connection of their own and reads until it ends.
-    pub(crate) fn raw(&self, bytes: impl AsRef<[u8]>) -> Reply {
+    pub fn raw(&self, bytes: impl AsRef<[u8]>) -> Reply {
         let mut stream = self.connect();
         stream.write_all(bytes.as_ref()).expect("the server reads");
         Reply::read(&mut stream)
     }
 
     /// A request without body.
-    pub(crate) fn ask(&self, method: &str, target: &str) -> Reply {
+    pub fn ask(&self, method: &str, target: &str) -> Reply {
         self.raw(format!(
             "{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
         ))
     }
 
     /// A request with a body and these headers, each `name: value`.
-    pub(crate) fn send(
+    pub fn send(
         &self,
         method: &str,
         target: &str,
@@ -204,15 +219,21 @@ impl Server {
 }
 
 /// The program: the one that was built with the tests, or a copy for a user
-/// who cannot reach that.
+/// who cannot reach that, which `SANDPIPER_TEST_PROGRAM` names.
 #[expect(clippy::disallowed_methods, reason = "chosen by whoever runs tests")]
-pub(crate) fn program() -> OsString {
-    std::env::var_os("SANDPIPER_TEST_PROGRAM")
-        .unwrap_or_else(|| env!("CARGO_BIN_EXE_sandpiper").into())
+pub fn program() -> PathBuf {
+    std::env::var_os("SANDPIPER_TEST_PROGRAM").map_or_else(
+        || {
+            // Cargo puts tests and benchmarks in a folder beside the programs.
+            let own = std::env::current_exe().expect("a path");
+            own.ancestors().nth(2).expect("a folder").join("sandpiper")
+        },
+        PathBuf::from,
+    )
 }
 
 /// Connects with a bound on every read and write.
-pub(crate) fn connect(address: SocketAddr) -> TcpStream {
+pub fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).expect("the server listens");
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     stream.set_write_timeout(Some(PATIENCE)).expect("a timeout");

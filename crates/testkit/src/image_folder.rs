@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
     clippy::disallowed_methods,
     reason = "as the program under test reads it"
 )]
-pub(crate) fn image_folder() -> PathBuf {
+pub fn image_folder() -> PathBuf {
     let data = env::var_os("SANDPIPER_DATA_DIR").map_or_else(
         || {
             let home = env::var_os("HOME").unwrap_or_default();

@@ -1,0 +1,18 @@
+//! Shared by the black-box tests and the benchmarks: a server under test, its
+//! answers, its metrics, and its traces on the host. Everything here panics
+//! where a step fails, for that fails the test.
+
+#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+
+mod exposition;
+mod image_folder;
+mod reply;
+mod server;
+pub mod traces;
+mod wait;
+
+pub use exposition::{Exposition, Family};
+pub use image_folder::image_folder;
+pub use reply::Reply;
+pub use server::{Server, connect, program};
+pub use wait::eventually;
