@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Trial};
+use sandpiper_testkit::is_chosen;
 
 use browser::Chromium;
 use program::Program;
@@ -76,15 +77,6 @@ fn programs() -> Vec<(String, PathBuf)> {
     }
     programs.sort_by_key(|(turn, _)| *turn);
     programs.into_iter().map(|(_, program)| program).collect()
-}
-
-/// What libtest-mimic will decide, known before servers are started.
-fn is_chosen(arguments: &Arguments, name: &str) -> bool {
-    let is_named = |part: &String| {
-        if arguments.exact { name == part } else { name.contains(part) }
-    };
-    arguments.filter.as_ref().is_none_or(is_named)
-        && !arguments.skip.iter().any(is_named)
 }
 
 fn language_of(name: &str) -> Option<&str> {

@@ -203,6 +203,17 @@ impl Server {
         headers: &[&str],
         body: impl AsRef<[u8]>,
     ) -> Reply {
+        Reply::read(&mut self.begin(method, target, headers, body))
+    }
+
+    /// The same, whose answer is to be read from what it gives.
+    pub fn begin(
+        &self,
+        method: &str,
+        target: &str,
+        headers: &[&str],
+        body: impl AsRef<[u8]>,
+    ) -> TcpStream {
         let body = body.as_ref();
         let mut request = format!(
             "{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
@@ -214,7 +225,9 @@ impl Server {
         }
         let mut request = (request + "\r\n").into_bytes();
         request.extend_from_slice(body);
-        self.raw(request)
+        let mut stream = self.connect();
+        stream.write_all(&request).expect("the server reads");
+        stream
     }
 }
 
