@@ -61,7 +61,7 @@ impl Suite {
                     &languages(true),
                     "--run-wall-time=3s",
                     "--run-cpu-time=3s",
-                    "--compile-wall-time=8s",
+                    "--compile-wall-time=12s",
                 ],
             )
         });

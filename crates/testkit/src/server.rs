@@ -142,11 +142,20 @@ impl Server {
 
     /// Waits for every language; an image that is missing fails at once.
     pub fn wait_until_ready(&self) {
+        self.wait_until_ready_for(&[]);
+    }
+
+    /// Waits for these languages, or for every one if none is named.
+    pub fn wait_until_ready_for(&self, ids: &[&str]) {
         loop {
             let answer = self.ask("GET", "/readyz").json();
             let languages = answer["languages"].as_array().expect("a list");
+            let is_asked = |language: &&serde_json::Value| {
+                let id = language["id"].as_str().expect("an id");
+                ids.is_empty() || ids.contains(&id)
+            };
             let all = |states: &[&str]| {
-                languages.iter().all(|language| {
+                languages.iter().filter(is_asked).all(|language| {
                     let state = language["state"].as_str().expect("a state");
                     states.contains(&state)
                 })
