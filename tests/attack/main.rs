@@ -1,7 +1,7 @@
 //! Attacks as data, sent to the running service: one file an attack, each
 //! with a control that shows that the attack would be seen to succeed. Each
-//! runs in a box that was ready; with `FULL=1` also in one that is made then.
-//! Needs the images.
+//! runs once, as the service starts it; with `FULL=1` it runs in a box that is
+//! made then and in one that was ready. Needs the images.
 
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
@@ -79,11 +79,10 @@ fn chosen(
 ) -> Vec<(String, Arc<Result<Case, String>>)> {
     let of_start = cases.iter().filter(|(_, case)| {
         // A request that is refused finds no box.
-        start == Start::Warm || !matches!(**case, Ok(Case::Request(_)))
+        start != Start::Cold || !matches!(**case, Ok(Case::Request(_)))
     });
-    let named = of_start.map(|(name, case)| {
-        (format!("{}/{name}", start.word()), Arc::clone(case))
-    });
+    let named =
+        of_start.map(|(name, case)| (start.name(name), Arc::clone(case)));
     named.filter(|(name, _)| is_chosen(arguments, name)).collect()
 }
 

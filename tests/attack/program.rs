@@ -240,7 +240,7 @@ impl Program {
                 return Ok(Ending::of(&reply));
             }
         }
-        Err(format!("its box was never {}", suite.start.word()))
+        Err(format!("its box was never {:?}", suite.start))
     }
 
     /// The same once more, for which nothing may be compiled.
