@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     let mut suites = Vec::new();
     let mut trials = Vec::new();
     let cases = cases();
-    for start in Start::chosen() {
+    for start in [Start::Usual, Start::Cold, Start::Warm] {
         let chosen = chosen(&arguments, start, &cases);
         // A listing starts nothing.
         let suite = (!arguments.list && !chosen.is_empty()).then(|| {
@@ -77,9 +77,9 @@ fn chosen(
     start: Start,
     cases: &[(String, Arc<Result<Case, String>>)],
 ) -> Vec<(String, Arc<Result<Case, String>>)> {
-    let of_start = cases.iter().filter(|(_, case)| {
-        // A request that is refused finds no box.
-        start != Start::Cold || !matches!(**case, Ok(Case::Request(_)))
+    let of_start = cases.iter().filter(|(_, case)| match &**case {
+        Ok(case) => Start::of(case).contains(&start),
+        Err(_) => start == Start::Usual,
     });
     let named =
         of_start.map(|(name, case)| (start.name(name), Arc::clone(case)));

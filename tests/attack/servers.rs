@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use sandpiper_testkit::is_full;
 pub(crate) use sandpiper_testkit::{Reply, Server, program};
 
+use crate::case::Case;
+
 /// What makes a request one of this client's; the queue is fair by client.
 pub(crate) fn client(number: u8) -> String {
     format!("X-Forwarded-For: 192.0.2.{number}")
@@ -23,17 +25,25 @@ pub(crate) enum Start {
 }
 
 impl Start {
-    /// Those that are to be tested.
-    pub(crate) fn chosen() -> Vec<Self> {
-        if is_full() { vec![Self::Cold, Self::Warm] } else { vec![Self::Usual] }
+    /// Those that a case is tested with. Unless all is asked for, programs that
+    /// want too much have a server that makes nothing ahead, which is at rest
+    /// again soon.
+    pub(crate) fn of(case: &Case) -> &'static [Self] {
+        match (is_full(), case) {
+            (true, Case::Program(_) | Case::Exhaustion(_)) => {
+                &[Self::Cold, Self::Warm]
+            }
+            (false, Case::Exhaustion(_)) => &[Self::Cold],
+            (false, Case::Program(_)) | (_, Case::Request(_)) => &[Self::Usual],
+        }
     }
 
-    /// The name of a case that starts so.
+    /// The name of a case that starts so, among all that start otherwise.
     pub(crate) fn name(self, case: &str) -> String {
         match self {
-            Self::Usual => case.to_owned(),
-            Self::Cold => format!("cold/{case}"),
+            Self::Cold if is_full() => format!("cold/{case}"),
             Self::Warm => format!("warm/{case}"),
+            Self::Usual | Self::Cold => case.to_owned(),
         }
     }
 
