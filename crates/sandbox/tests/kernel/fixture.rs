@@ -104,8 +104,10 @@ impl Fixture {
             let mut sandbox =
                 Sandbox::make(&self.host, &spec).await.expect("a box");
             let inputs = Inputs { files: &files, artifacts: &[] };
-            let outcome = sandbox.run_with(&step, inputs).await;
-            let outcome = outcome.expect("an outcome");
+            let running = sandbox.run_with(&step, inputs);
+            // Its limit may be what fails.
+            let ended = tokio::time::timeout(2 * PATIENCE, running).await;
+            let outcome = ended.expect("an end").expect("an outcome");
             sandbox.destroy().await;
             outcome
         })

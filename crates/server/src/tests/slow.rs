@@ -36,7 +36,8 @@ async fn requests_in_a_row_are_answered_in_order() {
     sleep(Duration::from_secs(5)).await;
     server.runs.release();
     let mut bytes = Vec::new();
-    stream.read_to_end(&mut bytes).await.unwrap();
+    let read = stream.read_to_end(&mut bytes);
+    tokio::time::timeout(PATIENCE, read).await.unwrap().unwrap();
     let text = String::from_utf8(bytes).unwrap();
     assert_eq!(text.matches("HTTP/1.1 200 OK\r\n").count(), 3, "{text}");
     assert_eq!(text.matches("HTTP/1.").count(), 3, "{text}");
@@ -66,6 +67,7 @@ async fn dribble(
     let count = tokio::select! {
         read = reading.read(&mut answer) => read.unwrap_or(0),
         () = dribbling => 0,
+        () = sleep(PATIENCE) => 0,
     };
     let text = String::from_utf8_lossy(&answer[..count]).into_owned();
     (start.elapsed(), text)
