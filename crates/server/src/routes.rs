@@ -145,6 +145,7 @@ impl<R: Runner> App<R> {
         let limiter = RateLimiter::new(
             settings.compile_rate_limit,
             settings.rate_limit_for,
+            limits::RATE_LIMIT_WINDOW,
         );
         let addresses = ClientAddresses::new(settings.trusted_proxies);
         // What the store holds is in answers as well, but not besides.

@@ -1,6 +1,6 @@
 //! Listeners: accepting connections, and ending them in order.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,6 +81,36 @@ pub(crate) trait Counted {
     fn connection_refused(&self);
 }
 
+/// What the connections of a server have in common.
+#[derive(Debug)]
+pub(crate) struct Connections<R> {
+    pub(crate) routes: Arc<R>,
+    pub(crate) places: Places,
+    pub(crate) memory: BodyMemory,
+    /// Ends them.
+    pub(crate) stop: watch::Receiver<bool>,
+}
+
+impl<R: Routes + Counted> Connections<R> {
+    /// Serves one of `peer` as soon as it has a place; `socket` is its right
+    /// to wait for that.
+    pub(crate) async fn serve(
+        self: Arc<Self>,
+        stream: TcpStream,
+        peer: IpAddr,
+        socket: Option<OwnedSemaphorePermit>,
+    ) {
+        let Self { routes, places, memory, stop } = &*self;
+        let Some(seat) = places.take(peer, socket).await else {
+            return routes.connection_refused();
+        };
+        let counted = routes.connection();
+        let (memory, stop) = (memory.clone(), stop.clone());
+        serve(Arc::clone(routes), stream, peer, &seat, memory, stop).await;
+        drop(counted);
+    }
+}
+
 /// Accepts from all listeners together, as many at once as there are places.
 pub(crate) async fn accept<R: Routes + Counted>(
     routes: Arc<R>,
@@ -90,53 +120,32 @@ pub(crate) async fn accept<R: Routes + Counted>(
     drain: Duration,
 ) {
     let memory = BodyMemory::default();
-    let (stop, stopped) = watch::channel(false);
+    let (end, stop) = watch::channel(false);
+    let connections = Arc::new(Connections { routes, places, memory, stop });
     let mut accepting = JoinSet::new();
     for listener in listeners {
-        accepting.spawn(accept_from(
-            listener,
-            Arc::clone(&routes),
-            places.clone(),
-            memory.clone(),
-            stopped.clone(),
-            drain,
-        ));
+        let connections = Arc::clone(&connections);
+        accepting.spawn(accept_from(listener, connections, drain));
     }
     shutdown.await;
     // Nobody listens where there is no listener.
-    let _ = stop.send(true);
+    let _ = end.send(true);
     while accepting.join_next().await.is_some() {}
 }
 
-/// Accepts from one listener until `stop`, then waits for its connections.
+/// Accepts from one listener until the stop, then waits for its connections.
 async fn accept_from<R: Routes + Counted>(
     listener: TcpListener,
-    routes: Arc<R>,
-    places: Places,
-    memory: BodyMemory,
-    mut stop: watch::Receiver<bool>,
+    connections: Arc<Connections<R>>,
     drain: Duration,
 ) {
+    let mut stop = connections.stop.clone();
     let mut open = JoinSet::new();
     loop {
-        let (end, memory) = (stop.clone(), memory.clone());
         tokio::select! {
-            (socket, (stream, peer)) = next(&listener, &places) => {
-                let peer = peer.ip();
-                let Some(mut seat) = places.claim(peer, socket) else {
-                    routes.connection_refused();
-                    continue;
-                };
-                let routes = Arc::clone(&routes);
-                open.spawn(async move {
-                    if seat.take().await {
-                        let counted = routes.connection();
-                        serve(routes, stream, peer, &seat, memory, end).await;
-                        drop(counted);
-                    } else {
-                        routes.connection_refused();
-                    }
-                });
+            (socket, (stream, peer)) = next(&listener, &connections.places) => {
+                let connections = Arc::clone(&connections);
+                open.spawn(connections.serve(stream, peer.ip(), socket));
             }
             Some(_) = open.join_next() => {}
             () = stopped(&mut stop) => break,

@@ -72,7 +72,7 @@ fn shelves(of: &[(&str, u64, u64)], now: Instant) -> ReadyBoxes {
             shelf.making = 1;
             shelf.making_since = now.checked_sub(ms(since));
         }
-        (0..asked_for).for_each(|_| shelf.demand.add(Instant::now()));
+        (0..asked_for).for_each(|_| shelf.demand.add(now));
     }
     drop(shelves);
     ready

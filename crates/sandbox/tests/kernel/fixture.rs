@@ -14,6 +14,8 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 pub(crate) const MIB: u64 = 1 << 20;
+/// Longer than anything here takes; reached only by a failure.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Fixture {
     pub(crate) host: Arc<Host>,
@@ -102,8 +104,10 @@ impl Fixture {
             let mut sandbox =
                 Sandbox::make(&self.host, &spec).await.expect("a box");
             let inputs = Inputs { files: &files, artifacts: &[] };
-            let outcome = sandbox.run_with(&step, inputs).await;
-            let outcome = outcome.expect("an outcome");
+            let running = sandbox.run_with(&step, inputs);
+            // Its limit may be what fails.
+            let ended = tokio::time::timeout(2 * PATIENCE, running).await;
+            let outcome = ended.expect("an end").expect("an outcome");
             sandbox.destroy().await;
             outcome
         })
@@ -120,8 +124,8 @@ pub(crate) fn step(arguments: &[&str]) -> StepSpec {
         gate: None,
         artifacts_writable: false,
         keep_artifacts: None,
-        wall_time: Duration::from_secs(10),
-        cpu_time: Duration::from_secs(10),
+        wall_time: PATIENCE,
+        cpu_time: PATIENCE,
         output_bytes: MIB,
         file_bytes: 8 * MIB,
         open_files: 64,

@@ -3,13 +3,13 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::pin::pin;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sandpiper_sandbox::{Artifact, BoxFile, Inputs, Sandbox, Stop};
 
 use crate::Test;
 use crate::fixture::{Fixture, step};
+use crate::processes::{find, until, until_it_runs};
 
 pub(crate) const TESTS: &[Test] = &[
     ("files_are_written", files_are_written),
@@ -177,11 +177,9 @@ fn a_box_that_is_dropped_is_gone(fixture: &Fixture) {
         fixture.runtime.block_on(async {
             let mut sandbox =
                 Sandbox::make(&fixture.host, &spec).await.unwrap();
-            let forever = step(&["stubborn"]);
-            let short = Duration::from_millis(20);
-            let run = tokio::time::timeout(short, sandbox.run(&forever));
-            assert!(run.await.is_err(), "it cannot have ended");
+            until_it_runs_in(&mut sandbox, "dropped").await;
             drop(sandbox);
+            until(|| find("dropped").is_none(), "it is killed").await;
         });
     }
     assert_eq!(fixture.run(&["hello"]).stdout, b"hello\n");
@@ -192,35 +190,23 @@ fn a_box_that_is_killed_runs_nothing(fixture: &Fixture) {
     let name = "killed-and-waited-for";
     fixture.runtime.block_on(async {
         let mut sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
-        let forever = step(&["stubborn", name]);
-        let short = Duration::from_millis(20);
-        {
-            let mut run = pin!(sandbox.run(&forever));
-            for _ in 0..1_000 {
-                let run = tokio::time::timeout(short, run.as_mut()).await;
-                assert!(run.is_err(), "it cannot have ended");
-                if is_running(name) {
-                    break;
-                }
-            }
-        }
-        assert!(is_running(name));
+        until_it_runs_in(&mut sandbox, name).await;
         sandbox.kill().await.unwrap();
-        assert!(!is_running(name));
+        assert_eq!(find(name), None);
         // Nothing of it began: another box may be asked instead.
         let error = sandbox.run(&step(&["hello"])).await.unwrap_err();
         assert!(error.is_unheard(), "{error}");
     });
 }
 
-/// Whether a process of this machine was started with this argument.
-fn is_running(argument: &str) -> bool {
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    let commands = processes.filter_map(|process| {
-        fs::read_to_string(process.path().join("cmdline")).ok()
-    });
-    let mut arguments = commands.filter(|c| c.contains("/bin/probe"));
-    arguments.any(|command| command.split('\0').any(|a| a == argument))
+/// Runs a program of this name, and gives it up when it is there.
+async fn until_it_runs_in(sandbox: &mut Sandbox, name: &str) {
+    let forever = step(&["stubborn", name]);
+    let is_there = tokio::select! {
+        _ = sandbox.run(&forever) => false,
+        () = until_it_runs(name) => true,
+    };
+    assert!(is_there, "it cannot have ended");
 }
 
 fn a_box_given_up_while_it_is_made(fixture: &Fixture) {
@@ -232,8 +218,8 @@ fn a_box_given_up_while_it_is_made(fixture: &Fixture) {
             let patience = Duration::from_micros(patience * 40);
             let _ = tokio::time::timeout(patience, making).await;
         }
+        nothing_is_left().await;
     });
-    nothing_is_left();
 }
 
 fn a_box_given_up_while_it_ends(fixture: &Fixture) {
@@ -244,21 +230,19 @@ fn a_box_given_up_while_it_ends(fixture: &Fixture) {
             let patience = Duration::from_micros(patience * 40);
             let _ = tokio::time::timeout(patience, sandbox.destroy()).await;
         }
+        nothing_is_left().await;
     });
-    nothing_is_left();
 }
 
 /// Waits until boxes that were given up are gone, group and init.
-fn nothing_is_left() {
+async fn nothing_is_left() {
     // The fixture has four boxes, which other tests use meanwhile.
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while most_groups(Path::new("/sys/fs/cgroup")) > 4 {
-        assert!(Instant::now() < deadline, "groups were left");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    while let Some(dead) = unreaped_child() {
-        assert!(Instant::now() < deadline, "process {dead} was left");
-        std::thread::sleep(Duration::from_millis(20));
+    let groups = || most_groups(Path::new("/sys/fs/cgroup"));
+    until(|| groups() <= 4, "no groups are left").await;
+    // Others may end now.
+    for child in unreaped_children() {
+        let what = format!("process {child} is waited for");
+        until(|| !is_unreaped(&child), &what).await;
     }
 }
 
@@ -279,18 +263,20 @@ fn most_groups(folder: &Path) -> usize {
     own.max(below)
 }
 
-/// A child of this process that ended and was not waited for.
-fn unreaped_child() -> Option<String> {
+/// Children of this process that ended and were not waited for.
+fn unreaped_children() -> Vec<String> {
     let children = fs::read_dir("/proc/self/task").unwrap().flatten();
     let children = children.filter_map(|thread| {
         fs::read_to_string(thread.path().join("children")).ok()
     });
     let children: String = children.collect();
-    children.split_whitespace().find_map(|child| {
-        let status =
-            fs::read_to_string(format!("/proc/{child}/status")).ok()?;
-        status.contains("State:\tZ").then(|| child.to_owned())
-    })
+    let children = children.split_whitespace().map(str::to_owned);
+    children.filter(|child| is_unreaped(child)).collect()
+}
+
+fn is_unreaped(child: &str) -> bool {
+    let status = fs::read_to_string(format!("/proc/{child}/status"));
+    status.is_ok_and(|status| status.contains("State:\tZ"))
 }
 
 fn streams_end_with_the_program(fixture: &Fixture) {
@@ -318,9 +304,6 @@ fn many_boxes_one_after_another(fixture: &Fixture) {
     }
     // Other tests run beside this one, each with some descriptors; a leak of
     // one per box would be more. Wait for theirs to go.
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while descriptors() > before + 40 && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    assert!(descriptors() <= before + 40, "descriptors leak");
+    let are_gone = || descriptors() <= before + 40;
+    fixture.runtime.block_on(until(are_gone, "no descriptors leak"));
 }

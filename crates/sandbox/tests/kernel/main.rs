@@ -16,6 +16,7 @@ mod fixture;
 mod life;
 mod limits;
 mod prepared;
+mod processes;
 mod waiting;
 mod walls;
 

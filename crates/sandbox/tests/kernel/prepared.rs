@@ -6,6 +6,7 @@ use sandpiper_sandbox::{BoxFile, Inputs, Sandbox, StepSpec, Stop};
 
 use crate::Test;
 use crate::fixture::{Fixture, step};
+use crate::processes::{kill, until, until_it_runs};
 
 pub(crate) const TESTS: &[Test] = &[
     ("prepared_is_as_started", prepared_is_as_started),
@@ -126,18 +127,19 @@ fn a_launcher_that_ends(fixture: &Fixture) {
         sandbox.destroy().await;
     });
     // One that ends while the next prepares is missed as well.
-    with_prepared(fixture, &["end-later"], async |sandbox| {
-        let next = sandbox.prepare(launch("slow", "")).await;
+    with_prepared(fixture, &["ends-while"], async |sandbox| {
+        let next = sandbox.prepare(launch("prepares-for-ever", ""));
+        let (next, ()) = tokio::join!(next, async {
+            until_it_runs("prepares-for-ever").await;
+            kill("ends-while");
+        });
         assert!(next.is_err());
     });
-    with_prepared(fixture, &[""], async |sandbox| {
-        sandbox.prepare(launch("end-later", "")).await.unwrap();
-        // Longer than the launcher waits; it takes the box with it.
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while sandbox.is_alive() && Instant::now() < deadline {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        assert!(!sandbox.is_alive());
+    // One that ends while it waits takes the box with it.
+    with_prepared(fixture, &["", "ends-later"], async |sandbox| {
+        assert!(sandbox.is_alive());
+        kill("ends-later");
+        until(|| !sandbox.is_alive(), "it takes the box with it").await;
         assert!(sandbox.run(&launch("", "a")).await.is_err());
     });
 }

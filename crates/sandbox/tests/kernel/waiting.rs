@@ -3,12 +3,12 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use sandpiper_sandbox::{INIT_NAME, Sandbox};
 
 use crate::Test;
 use crate::fixture::Fixture;
+use crate::processes::{field, is_ours, status_of, until};
 
 pub(crate) const TESTS: &[Test] =
     &[("cannot_be_looked_into", cannot_be_looked_into)];
@@ -17,14 +17,10 @@ pub(crate) const TESTS: &[Test] =
 /// then, and is undumpable: nobody may trace it but the host's root.
 fn cannot_be_looked_into(fixture: &Fixture) {
     let spec = fixture.box_spec();
-    let deadline = Instant::now() + Duration::from_secs(20);
     fixture.runtime.block_on(async {
         let sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
         // It has given up everything a moment after the box is ready.
-        while !is_any_waiting() {
-            assert!(Instant::now() < deadline, "nobody waits");
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        until(is_any_waiting, "it waits").await;
         sandbox.destroy().await;
     });
 }
@@ -66,32 +62,4 @@ fn is_waiting(folder: &Path) -> bool {
     let user = field(&status, "Uid:").nth(1).unwrap_or_default();
     assert_ne!(files.uid().to_string(), user, "{}", folder.display());
     true
-}
-
-/// Whether a process descends from this one: by pid 1 of its box, init's outer
-/// half and the fork server.
-fn is_ours(status: &str) -> bool {
-    let own = std::process::id().to_string();
-    let mut status = status.to_owned();
-    for _ in 0..4 {
-        let parent = field(&status, "PPid:").last().unwrap_or_default();
-        if parent == own {
-            return true;
-        }
-        status = status_of(&Path::new("/proc").join(parent));
-    }
-    false
-}
-
-fn status_of(process: &Path) -> String {
-    // Empty where it is gone.
-    fs::read_to_string(process.join("status")).unwrap_or_default()
-}
-
-fn field<'a>(
-    status: &'a str,
-    name: &str,
-) -> impl Iterator<Item = &'a str> + use<'a> {
-    let rest = status.lines().find_map(|line| line.strip_prefix(name));
-    rest.unwrap_or_default().split_whitespace()
 }

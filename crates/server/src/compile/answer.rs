@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::http::{
     Answer, AnswerMemory, BodyError, crowded, failure, json, no_content,
 };
-use crate::rate_limit::{Quota, WINDOW};
+use crate::rate_limit::Quota;
 
 use super::log::RunLine;
 use super::request::RequestError;
@@ -162,8 +162,9 @@ pub(super) fn add_headers(
     }
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, ANY_ORIGIN);
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
-    let Some(Quota { limit, remaining, reset }) = quota else { return };
-    let policy = format!("\"compile\";q={limit};w={}", WINDOW.as_secs());
+    let Some(quota) = quota else { return };
+    let Quota { limit, window, remaining, reset } = quota;
+    let policy = format!("\"compile\";q={limit};w={}", seconds(window));
     insert(headers, RATE_LIMIT_POLICY, &policy);
     let left = format!("\"compile\";r={remaining};t={}", seconds(reset));
     insert(headers, RATE_LIMIT, &left);
@@ -226,7 +227,7 @@ fn rate_limited(quota: Quota, turn: Duration) -> Answer {
     let message = format!(
         "rate limit exceeded: {} requests in {} s; come back in {} s",
         quota.limit,
-        WINDOW.as_secs(),
+        seconds(quota.window),
         seconds(quota.reset)
     );
     let mut answer = failure(StatusCode::TOO_MANY_REQUESTS, &message);
@@ -297,16 +298,17 @@ mod tests {
 
     #[test]
     fn every_failure_has_a_reason_but_those_of_runs() {
-        let quota = Quota { limit: 1, remaining: 0, reset: Duration::ZERO };
+        let zero = Duration::ZERO;
+        let quota = Quota { limit: 1, window: zero, remaining: 0, reset: zero };
         let engine = |refusal| Failure::Refused(Refused::Engine(refusal));
         let busy = |cause| {
-            let retry_after = Duration::ZERO;
+            let retry_after = zero;
             engine(Refusal::Busy { cause, retry_after })
         };
         let (field, expected) = (String::new(), "");
         let message = String::new();
         let failures = [
-            Failure::RateLimited(quota, Duration::ZERO),
+            Failure::RateLimited(quota, zero),
             Failure::NotJsonType,
             BodyError::TooLarge { limit: 0 }.into(),
             BodyError::TooSlow.into(),
@@ -322,8 +324,8 @@ mod tests {
             Failure::Crowded,
             busy(BusyCause::Queue),
             busy(BusyCause::Share),
-            busy(BusyCause::Wait(Duration::ZERO)),
-            engine(Refusal::Short { retry_after: Duration::ZERO }),
+            busy(BusyCause::Wait(zero)),
+            engine(Refusal::Short { retry_after: zero }),
             engine(Refusal::Unavailable { message, retry_after: None }),
         ];
         let reasons: Vec<_> =

@@ -8,12 +8,12 @@ pub(crate) mod runner;
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Instant;
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, Method};
 use sandpiper_engine::Refusal;
 use sandpiper_engine::languages::Language;
+use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::http::{

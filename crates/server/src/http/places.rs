@@ -83,8 +83,20 @@ impl Places {
         Arc::clone(&self.0.sockets).acquire_owned().await.ok()
     }
 
+    /// A place for `peer`, in its turn. `None` where it has too many sockets,
+    /// and where there was no place for too long.
+    pub(crate) async fn take(
+        &self,
+        peer: IpAddr,
+        socket: Option<OwnedSemaphorePermit>,
+    ) -> Option<Seat> {
+        let mut seat = self.claim(peer, socket)?;
+        let taken = timeout(HEAD_TIME, seat.take_in_turn()).await;
+        taken.is_ok().then_some(seat)
+    }
+
     /// A claim of `peer`; `None` where it has too many.
-    pub(crate) fn claim(
+    fn claim(
         &self,
         peer: IpAddr,
         socket: Option<OwnedSemaphorePermit>,
@@ -147,11 +159,6 @@ impl Client {
 }
 
 impl Seat {
-    /// Waits for the place. `false` where there was none for too long.
-    pub(crate) async fn take(&mut self) -> bool {
-        timeout(HEAD_TIME, self.take_in_turn()).await.is_ok()
-    }
-
     pub(crate) fn patience(&self) -> Arc<Patience> {
         Arc::clone(&self.patience)
     }

@@ -1,17 +1,16 @@
-//! How often one client may compile: an exact log of the last 60 seconds.
+//! How often one client may compile: an exact log of the last minute.
 
 mod table;
 
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ipnet::IpNet;
+use tokio::time::Instant;
 
 use table::{Key, Table};
 
-/// The span in which requests are counted.
-pub(crate) const WINDOW: Duration = Duration::from_secs(60);
 /// What the clients of one IPv6 /64 have together, in limits of one client: a
 /// single subscriber has the whole /64.
 const CLIENTS_PER_PREFIX: u32 = 10;
@@ -19,10 +18,12 @@ const CLIENTS_PER_PREFIX: u32 = 10;
 /// Counts admitted requests by client.
 #[derive(Debug)]
 pub(crate) struct RateLimiter {
-    /// Requests of one client in a [`WINDOW`]; 0 is no limit.
+    /// Requests of one client in a window; 0 is no limit.
     limit: u32,
     /// Networks with another limit, the longest prefix first.
     exceptions: Vec<(IpNet, u32)>,
+    /// The span in which requests are counted.
+    window: Duration,
     /// Where the table's times begin.
     start: Instant,
     table: Mutex<Table>,
@@ -32,6 +33,8 @@ pub(crate) struct RateLimiter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Quota {
     pub(crate) limit: u32,
+    /// The span in which so many are admitted.
+    pub(crate) window: Duration,
     /// Requests that would be admitted now.
     pub(crate) remaining: u32,
     /// Until one more is admitted than now. Zero where nothing is counted.
@@ -56,12 +59,16 @@ impl Verdict {
 }
 
 impl RateLimiter {
-    pub(crate) fn new(limit: u32, mut exceptions: Vec<(IpNet, u32)>) -> Self {
+    pub(crate) fn new(
+        limit: u32,
+        mut exceptions: Vec<(IpNet, u32)>,
+        window: Duration,
+    ) -> Self {
         exceptions.sort_by_key(|(network, _)| {
             std::cmp::Reverse(network.prefix_len())
         });
-        let table = Mutex::new(Table::default());
-        Self { limit, exceptions, start: Instant::now(), table }
+        let table = Mutex::new(Table::new(window));
+        Self { limit, exceptions, window, start: Instant::now(), table }
     }
 
     /// Counts a request of `client` where it may pass. `None` where the client
@@ -107,9 +114,9 @@ impl RateLimiter {
         let (remaining, oldest) =
             tightest.min_by_key(|(left, _)| *left).unwrap_or_default();
         let reset = oldest.map_or(Duration::ZERO, |oldest| {
-            (oldest + WINDOW).saturating_sub(now)
+            (oldest + self.window).saturating_sub(now)
         });
-        let quota = Quota { limit, remaining, reset };
+        let quota = Quota { limit, window: self.window, remaining, reset };
         if passes || !counts {
             return Some(Verdict::Admitted(quota));
         }

@@ -8,8 +8,6 @@ use lru::LruCache;
 
 use sandpiper_engine::limits::RATE_LIMIT_CLIENTS;
 
-use super::WINDOW;
-
 /// Most admitted requests of all clients; they too are bounded, for a limit
 /// may be in the thousands. Beyond it the client that is idle longest goes.
 const MOST_REQUESTS: usize = 2_000_000;
@@ -30,31 +28,30 @@ const MOST_TURNS: usize = 3;
 /// The times of requests that were admitted, counted from a common start.
 #[derive(Debug)]
 pub(super) struct Table {
+    window: Duration,
     logs: LruCache<Key, Log>,
     requests: usize,
 }
 
 #[derive(Debug, Default)]
 struct Log {
-    /// The oldest first. Times older than a [`WINDOW`] may linger until their
-    /// client is looked at.
+    /// The oldest first. Times older than the window may linger until
+    /// their client is looked at.
     times: VecDeque<Duration>,
     /// How many of the places that become free next somebody was told of.
     promised: usize,
 }
 
-impl Default for Table {
-    fn default() -> Self {
-        Self { logs: LruCache::unbounded(), requests: 0 }
-    }
-}
-
 impl Table {
+    pub(super) fn new(window: Duration) -> Self {
+        Self { window, logs: LruCache::unbounded(), requests: 0 }
+    }
+
     /// Requests of `key` in the window that ends `now`.
     pub(super) fn count(&mut self, key: Key, now: Duration) -> u32 {
         let Some(log) = self.logs.get_mut(&key) else { return 0 };
         let before = log.times.len();
-        while log.times.front().is_some_and(|time| *time + WINDOW <= now) {
+        while log.times.front().is_some_and(|time| *time + self.window <= now) {
             log.times.pop_front();
         }
         let gone = before - log.times.len();
@@ -86,7 +83,7 @@ impl Table {
         let rounds = u32::try_from(log.promised.checked_div(places)?).ok()?;
         let place = log.times.get(log.promised % places)?;
         log.promised = (log.promised + 1).min(places * MOST_TURNS);
-        Some(*place + WINDOW * (rounds + 1))
+        Some(*place + self.window * (rounds + 1))
     }
 
     /// Adds a request.
@@ -115,24 +112,41 @@ impl Table {
 mod tests {
     use super::*;
 
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn key(index: usize) -> Key {
+        let address = u32::try_from(index).unwrap();
+        Key::Address(IpAddr::V4(address.into()))
+    }
+
     #[test]
-    fn many_clients_and_many_requests_are_bounded() {
-        let mut table = Table::default();
-        let key = |index: u32| Key::Address(IpAddr::V4(index.into()));
-        for index in 0..1_000_000 {
-            table.record(key(index), Duration::from_nanos(index.into()));
+    fn beyond_the_most_clients_the_one_idle_longest_goes() {
+        let mut table = Table::new(60 * SECOND);
+        let most = RATE_LIMIT_CLIENTS;
+        for index in 0..most {
+            table.record(key(index), Duration::ZERO);
         }
-        assert_eq!(table.size(), (RATE_LIMIT_CLIENTS, RATE_LIMIT_CLIENTS));
-        let now = Duration::from_secs(1);
-        assert_eq!(table.count(key(0), now), 0);
-        assert_eq!(table.count(key(999_999), now), 1);
-        for index in 0..40 {
-            for _ in 0..200_000 {
-                table.record(key(index), now);
+        assert_eq!(table.size(), (most, most));
+        // The first has come again since.
+        table.record(key(0), SECOND);
+        table.record(key(most), SECOND);
+        assert_eq!(table.size(), (most, most + 1));
+        let counts = [0, 1, 2, most].map(|own| table.count(key(own), SECOND));
+        assert_eq!(counts, [2, 0, 1, 1]);
+    }
+
+    #[test]
+    fn beyond_the_most_requests_the_client_idle_longest_goes() {
+        const OWN: usize = MOST_REQUESTS / 4;
+        let mut table = Table::new(60 * SECOND);
+        for index in 0..4 {
+            for _ in 0..OWN {
+                table.record(key(index), SECOND);
             }
         }
-        let (clients, requests) = table.size();
-        assert!(requests <= MOST_REQUESTS, "{requests}");
-        assert!(clients <= MOST_REQUESTS / 200_000, "{clients}");
+        assert_eq!(table.size(), (4, MOST_REQUESTS));
+        table.record(key(4), SECOND);
+        assert_eq!(table.size(), (4, MOST_REQUESTS - OWN + 1));
+        assert_eq!(table.count(key(0), SECOND), 0);
     }
 }

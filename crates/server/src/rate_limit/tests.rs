@@ -1,8 +1,18 @@
 //! The limiter on a clock of the test's own.
 
+use std::collections::VecDeque;
+
 use proptest::prelude::*;
 
 use super::*;
+
+const SECOND: Duration = Duration::from_secs(1);
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Of clients that all have this limit, in a minute.
+fn limiter(limit: u32) -> RateLimiter {
+    RateLimiter::new(limit, Vec::new(), MINUTE)
+}
 
 fn client(text: &str) -> IpAddr {
     text.parse().unwrap()
@@ -23,11 +33,9 @@ fn burst(
     (0..count).filter(|_| admitted(limiter, client, at)).count()
 }
 
-const SECOND: Duration = Duration::from_secs(1);
-
 #[test]
 fn a_client_has_its_limit_and_gets_it_back() {
-    let limiter = RateLimiter::new(20, Vec::new());
+    let limiter = limiter(20);
     let one = client("192.0.2.1");
     assert_eq!(burst(&limiter, one, Duration::ZERO, 25), 20);
     assert_eq!(burst(&limiter, one, SECOND * 59, 5), 0);
@@ -37,7 +45,7 @@ fn a_client_has_its_limit_and_gets_it_back() {
 
 #[test]
 fn refusals_do_not_extend_the_wait() {
-    let limiter = RateLimiter::new(2, Vec::new());
+    let limiter = limiter(2);
     let one = client("192.0.2.1");
     assert_eq!(burst(&limiter, one, Duration::ZERO, 2), 2);
     for second in 1..60 {
@@ -48,11 +56,12 @@ fn refusals_do_not_extend_the_wait() {
 
 #[test]
 fn the_quota_counts_down() {
-    let limiter = RateLimiter::new(2, Vec::new());
+    let limiter = limiter(2);
     let one = client("192.0.2.1");
     let at = |seconds: u64| limiter.start + Duration::from_secs(seconds);
     let quota = |remaining, reset| Quota {
         limit: 2,
+        window: MINUTE,
         remaining,
         reset: Duration::from_secs(reset),
     };
@@ -68,7 +77,7 @@ fn the_quota_counts_down() {
 
 #[test]
 fn everyone_who_waits_is_told_a_turn_of_their_own() {
-    let limiter = RateLimiter::new(3, Vec::new());
+    let limiter = limiter(3);
     let one = client("192.0.2.1");
     let turn = |second: u32| match limiter
         .admit(one, limiter.start + SECOND * second)
@@ -96,17 +105,20 @@ fn everyone_who_waits_is_told_a_turn_of_their_own() {
 
 #[test]
 fn a_prefix_has_ten_times_a_clients_limit() {
-    let limiter = RateLimiter::new(20, Vec::new());
+    let limiter = limiter(20);
     let passed: usize = (0..100)
         .map(|host| {
-            let address = client(&format!("2001:db8:0:1::{host:x}"));
+            let address = client(&format!("2001:db8:0:1:{:x}::", host << 9));
             burst(&limiter, address, Duration::ZERO, 20)
         })
         .sum();
     assert_eq!(passed, 200);
-    let other = client("2001:db8:0:2::1");
-    assert_eq!(burst(&limiter, other, Duration::ZERO, 25), 20);
-    let fresh = client("2001:db8:0:1::ffff");
+    // The last bit of the 64, and the first, tell another.
+    for other in ["2001:db8::1", "a001:db8:0:1::1"] {
+        let other = client(other);
+        assert_eq!(burst(&limiter, other, Duration::ZERO, 25), 20);
+    }
+    let fresh = client("2001:db8:0:1:ffff::");
     let quota = limiter.quota(fresh, limiter.start + SECOND).unwrap();
     assert_eq!((quota.remaining, quota.reset), (0, SECOND * 59));
     assert_eq!(burst(&limiter, fresh, SECOND * 60, 25), 20);
@@ -119,7 +131,7 @@ fn networks_have_limits_of_their_own() {
         ("10.1.0.0/16".parse().unwrap(), 0),
         ("10.1.1.0/24".parse().unwrap(), 5),
     ];
-    let limiter = RateLimiter::new(1, exceptions);
+    let limiter = RateLimiter::new(1, exceptions, MINUTE);
     let passed = |text| burst(&limiter, client(text), Duration::ZERO, 50);
     assert_eq!(passed("192.0.2.1"), 1);
     assert_eq!(passed("10.9.9.9"), 3);
@@ -131,35 +143,55 @@ fn networks_have_limits_of_their_own() {
 
 #[test]
 fn zero_lifts_the_limit() {
-    let limiter = RateLimiter::new(0, vec![("10.0.0.0/8".parse().unwrap(), 2)]);
+    let exceptions = vec![("10.0.0.0/8".parse().unwrap(), 2)];
+    let limiter = RateLimiter::new(0, exceptions, MINUTE);
     let passed = |text| burst(&limiter, client(text), Duration::ZERO, 50);
     assert_eq!(passed("192.0.2.1"), 50);
     assert_eq!(passed("10.0.0.1"), 2);
 }
 
+/// A window, a limit and the gaps between requests, in ms.
+fn crowds() -> impl Strategy<Value = (u64, u32, Vec<u64>)> {
+    (prop_oneof![Just(60_000), 1..60_000_u64], 1..25_u32).prop_flat_map(
+        |(window, limit)| {
+            let gap = prop_oneof![
+                Just(0),
+                0..=window / 600,
+                0..=window / 6,
+                Just(window - 1),
+                Just(window),
+            ];
+            let gaps = proptest::collection::vec(gap, 1..200);
+            (Just(window), Just(limit), gaps)
+        },
+    )
+}
+
 proptest! {
     #[test]
-    fn no_span_holds_more_than_the_limit(
-        limit in 1..25_u32,
-        gaps in proptest::collection::vec(
-            prop_oneof![
-                Just(0), 0..100_u64, 0..10_000_u64, Just(59_999), Just(60_000)
-            ],
-            1..400,
-        ),
-    ) {
-        let limiter = RateLimiter::new(limit, Vec::new());
+    fn no_window_holds_more_than_the_limit((window, limit, gaps) in crowds()) {
+        let window = Duration::from_millis(window);
+        let limiter = RateLimiter::new(limit, Vec::new(), window);
         let one = client("192.0.2.1");
         let mut now = Duration::ZERO;
-        let mut passed: Vec<Duration> = Vec::new();
+        let mut passed: VecDeque<Duration> = VecDeque::new();
         for gap in gaps {
             now += Duration::from_millis(gap);
-            let held = passed.iter().filter(|at| **at + WINDOW > now).count();
-            let has_room = held < limit as usize;
+            passed.retain(|at| *at + window > now);
+            let has_room = passed.len() < limit as usize;
             // Neither too many nor too few.
-            prop_assert_eq!(admitted(&limiter, one, now), has_room);
+            match limiter.admit(one, limiter.start + now) {
+                Some(Verdict::Admitted(_)) => prop_assert!(has_room),
+                Some(Verdict::Refused(quota, turn)) => {
+                    prop_assert!(!has_room);
+                    // The first who comes then is admitted, and none before.
+                    prop_assert_eq!(now + quota.reset, passed[0] + window);
+                    prop_assert!(turn >= quota.reset);
+                }
+                None => prop_assert!(false, "it has a limit"),
+            }
             if has_room {
-                passed.push(now);
+                passed.push_back(now);
             }
         }
     }

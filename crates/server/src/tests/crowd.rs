@@ -1,7 +1,7 @@
 //! What is shared out among clients: connections, and the memory of bodies and
 //! of answers.
 
-use tokio::net::TcpSocket;
+use sandpiper_engine::limits::{BODY_TIME, HEAD_TIME};
 
 use super::metrics::value;
 use super::*;
@@ -9,131 +9,138 @@ use super::*;
 const HEALTH: &str =
     "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 
-/// A connection from another address of this machine.
-async fn connect_from(address: &str, server: &TestServer) -> TcpStream {
-    let socket = TcpSocket::new_v4().unwrap();
-    socket.bind(format!("{address}:0").parse().unwrap()).unwrap();
-    socket.connect(server.address).await.unwrap()
-}
+const SECOND: Duration = Duration::from_secs(1);
 
 /// A run that hangs, on a connection of its own.
-async fn hang_from(address: &str, server: &mut TestServer) -> TcpStream {
-    let mut stream = connect_from(address, server).await;
-    stream.write_all(compile("hang", CLOSE).as_bytes()).await.unwrap();
-    server.runs.started().await;
+async fn hang_from(client: &str, server: &mut TestServer) -> TcpStream {
+    let stream = server.connect_from(client);
+    server.hang(stream, CLOSE).await
+}
+
+/// A connection on which this was sent.
+async fn begin_from(
+    client: &str,
+    server: &TestServer,
+    sent: &str,
+) -> TcpStream {
+    let mut stream = server.connect_from(client);
+    stream.write_all(sent.as_bytes()).await.unwrap();
     stream
 }
 
-async fn ask_from(address: &str, server: &TestServer) -> Reply {
-    let mut stream = connect_from(address, server).await;
-    stream.write_all(HEALTH.as_bytes()).await.unwrap();
-    Reply::read(&mut stream).await
+async fn ask_from(client: &str, server: &TestServer) -> Reply {
+    Reply::read(&mut begin_from(client, server, HEALTH).await).await
 }
 
-/// Whether the server closes the connection within a second.
-async fn is_closed(stream: &mut TcpStream) -> bool {
+/// How many bytes come within a second; none where the server closes.
+async fn comes(stream: &mut TcpStream) -> Option<usize> {
     let mut byte = [0];
-    let read = stream.read(&mut byte);
-    let read = tokio::time::timeout(Duration::from_secs(1), read).await;
+    let read = tokio::time::timeout(SECOND, stream.read(&mut byte)).await;
     // A reset is an end as well.
-    read.is_ok_and(|read| read.unwrap_or(0) == 0)
+    Some(read.ok()?.unwrap_or(0))
 }
 
-#[tokio::test]
+async fn is_closed(stream: &mut TcpStream) -> bool {
+    comes(stream).await == Some(0)
+}
+
+async fn is_left_waiting(stream: &mut TcpStream) -> bool {
+    comes(stream).await.is_none()
+}
+
+/// One of two connections that use up what there is, and a further one of
+/// `client`, which gets a place when that is over.
+async fn check_that_two_are_most(settings: Settings, client: &str) {
+    let mut server = TestServer::in_memory(settings).await;
+    let mut first = hang_from("2001:db8::1", &mut server).await;
+    let _second = hang_from("2001:db8::2", &mut server).await;
+    let mut third = begin_from(client, &server, HEALTH).await;
+    assert!(is_left_waiting(&mut third).await);
+    server.runs.release();
+    assert_eq!(Reply::read(&mut first).await.status, 200);
+    assert_eq!(Reply::read(&mut third).await.status, 200);
+}
+
+#[tokio::test(start_paused = true)]
 async fn connections_are_bounded() {
-    let settings = Settings { connections: 1, ..Settings::default() };
-    let mut server = TestServer::with(settings, Duration::ZERO).await;
-    let mut first = server.connect().await;
-    let request = compile("hang", CLOSE);
-    first.write_all(request.as_bytes()).await.unwrap();
-    server.runs.started().await;
-    let mut second = server.connect().await;
-    second.write_all(compile("echo", CLOSE).as_bytes()).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    assert!(server.runs.is_quiet());
-    server.runs.release();
-    assert_eq!(Reply::read(&mut first).await.status, 200);
-    assert_eq!(Reply::read(&mut second).await.status, 200);
+    let settings = Settings { connections: 2, ..Settings::default() };
+    check_that_two_are_most(settings, "192.0.2.1").await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn one_client_has_only_its_share() {
-    let settings = Settings {
-        connections: 8,
-        client_connections: 2,
-        ..Settings::default()
-    };
-    let mut server = TestServer::with(settings, Duration::ZERO).await;
-    let mut first = hang_from("127.0.0.1", &mut server).await;
-    let _second = hang_from("127.0.0.1", &mut server).await;
-    let mut third = connect_from("127.0.0.1", &server).await;
-    third.write_all(HEALTH.as_bytes()).await.unwrap();
-    assert_eq!(ask_from("127.0.0.2", &server).await.status, 200);
-    assert!(!is_closed(&mut third).await);
-    server.runs.release();
-    assert_eq!(Reply::read(&mut first).await.status, 200);
+    let settings = Settings { client_connections: 2, ..Settings::default() };
+    check_that_two_are_most(settings, "2001:db8::3").await;
 }
 
-#[tokio::test]
-async fn a_client_that_waits_for_its_share_gets_it() {
+#[tokio::test(start_paused = true)]
+async fn the_share_of_one_client_is_in_nobodys_way() {
     let settings = Settings { client_connections: 1, ..Settings::default() };
-    let mut server = TestServer::with(settings, Duration::ZERO).await;
-    let mut first = hang_from("127.0.0.1", &mut server).await;
-    let mut second = connect_from("127.0.0.1", &server).await;
-    second.write_all(HEALTH.as_bytes()).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    server.runs.release();
-    assert_eq!(Reply::read(&mut first).await.status, 200);
-    assert_eq!(Reply::read(&mut second).await.status, 200);
+    let mut server = TestServer::in_memory(settings).await;
+    let _first = hang_from("2001:db8::1", &mut server).await;
+    let _second = begin_from("2001:db8::1", &server, HEALTH).await;
+    for other in ["2001:db8:0:1::1", "192.0.2.1"] {
+        assert_eq!(ask_from(other, &server).await.status, 200, "{other}");
+    }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_a_place_for_too_long_is_closed() {
+    let settings = Settings { connections: 1, ..Settings::default() };
+    let mut server = TestServer::in_memory(settings).await;
+    let _first = hang_from("192.0.2.1", &mut server).await;
+    let mut second = begin_from("192.0.2.2", &server, HEALTH).await;
+    sleep(HEAD_TIME - 2 * SECOND).await;
+    assert!(is_left_waiting(&mut second).await);
+    sleep(SECOND).await;
+    assert!(is_closed(&mut second).await);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_client_that_opens_far_too_many_is_closed() {
     let settings = Settings { client_connections: 1, ..Settings::default() };
-    let mut server = TestServer::with(settings, Duration::ZERO).await;
-    let _first = hang_from("127.0.0.1", &mut server).await;
-    let mut waiting = Vec::new();
-    for _ in 0..64 {
-        waiting.push(server.connect().await);
-    }
-    let mut last = server.connect().await;
-    assert!(is_closed(&mut last).await);
-    assert!(!is_closed(&mut waiting[63]).await);
+    let mut server = TestServer::in_memory(settings).await;
+    let _first = hang_from("192.0.2.1", &mut server).await;
+    let connect = || server.connect_from("192.0.2.1");
+    let mut waiting: Vec<TcpStream> = (0..64).map(|_| connect()).collect();
+    assert!(is_closed(&mut connect()).await);
+    assert!(is_left_waiting(&mut waiting[63]).await);
     // Who waits for a place is no connection yet, and was not refused.
     assert_eq!(value(&server, "sandpiper_connections"), 1.0);
     assert_eq!(value(&server, "sandpiper_connections_refused_total"), 1.0);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_trusted_proxy_has_no_share() {
     let settings = Settings {
         client_connections: 1,
         trusted_proxies: vec!["127.0.0.0/8".parse().unwrap()],
         ..Settings::default()
     };
-    let mut server = TestServer::with(settings, Duration::ZERO).await;
+    let mut server = TestServer::in_memory(settings).await;
     let _first = hang_from("127.0.0.1", &mut server).await;
     let _second = hang_from("127.0.0.1", &mut server).await;
 }
 
 /// `begun` is what the connections that wait have sent.
 async fn check_that_who_waits_makes_room(settings: Settings, begun: &str) {
-    let mut server = TestServer::with(settings, Duration::ZERO).await;
-    let mut busy = hang_from("127.0.0.1", &mut server).await;
-    let mut first = server.connect().await;
-    first.write_all(begun.as_bytes()).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    let mut second = server.connect().await;
-    second.write_all(begun.as_bytes()).await.unwrap();
-    let reply = ask_from("127.0.0.1", &server).await;
-    assert_eq!(reply.status, 200);
+    const CLIENT: &str = "192.0.2.1";
+    let mut server = TestServer::in_memory(settings).await;
+    let mut busy = hang_from(CLIENT, &mut server).await;
+    let start = tokio::time::Instant::now();
+    let mut first = begin_from(CLIENT, &server, begun).await;
+    sleep(SECOND / 2).await;
+    let mut second = begin_from(CLIENT, &server, begun).await;
+    assert_eq!(ask_from(CLIENT, &server).await.status, 200);
+    // So long it had its place for sure.
+    assert_eq!(start.elapsed().as_secs(), 1);
     assert!(is_closed(&mut first).await);
-    assert!(!is_closed(&mut second).await);
+    assert!(is_left_waiting(&mut second).await);
     server.runs.release();
     assert_eq!(Reply::read(&mut busy).await.status, 200);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn who_only_waits_makes_room_for_others() {
     for begun in ["", "GET / HTTP/1.1\r\nHost: x\r\nA: b"] {
         let of_all = Settings { connections: 3, ..Settings::default() };
@@ -143,44 +150,52 @@ async fn who_only_waits_makes_room_for_others() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
+async fn who_has_most_makes_room_first() {
+    let settings = Settings { connections: 3, ..Settings::default() };
+    let server = TestServer::in_memory(settings).await;
+    let mut oldest = server.connect_from("192.0.2.1");
+    sleep(2 * SECOND).await;
+    let mut own = [(); 2].map(|()| server.connect_from("192.0.2.2"));
+    sleep(2 * SECOND).await;
+    assert_eq!(ask_from("192.0.2.3", &server).await.status, 200);
+    assert!(is_left_waiting(&mut oldest).await);
+    assert!(is_closed(&mut own[0]).await);
+    assert!(is_left_waiting(&mut own[1]).await);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_connection_waits_again_after_its_answer() {
     let settings = Settings { connections: 1, ..Settings::default() };
-    let server = TestServer::with(settings, Duration::ZERO).await;
-    let mut first = server.connect().await;
+    let server = TestServer::in_memory(settings).await;
     let request = HEALTH.replace("close", "keep-alive");
-    first.write_all(request.as_bytes()).await.unwrap();
+    let mut first = begin_from("192.0.2.1", &server, &request).await;
     assert!(first.read(&mut [0; 1024]).await.unwrap() > 0);
-    assert_eq!(ask_from("127.0.0.2", &server).await.status, 200);
+    assert_eq!(ask_from("192.0.2.2", &server).await.status, 200);
     assert!(is_closed(&mut first).await);
 }
 
 #[tokio::test(start_paused = true)]
 async fn large_bodies_share_their_memory() {
-    let server = TestServer::start().await;
-    let begin = async |length: u32| {
-        let mut stream = server.connect().await;
-        let request = format!(
-            "POST /products HTTP/1.1\r\nHost: x\r\n\
-             Content-Length: {length}\r\n\r\n"
-        );
-        stream.write_all(request.as_bytes()).await.unwrap();
-        stream
-    };
+    let server = TestServer::in_memory(Settings::default()).await;
+    let start = tokio::time::Instant::now();
+    let largest = format!(
+        "POST /products HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n",
+        1 << 20
+    );
     // As many as the memory holds; none of them ends.
     let mut slow = Vec::new();
     for _ in 0..256 {
-        slow.push(begin(1 << 20).await);
+        slow.push(begin_from("127.0.0.1", &server, &largest).await);
     }
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    sleep(SECOND).await;
     let small = server.ask(post("/products", CLOSE, r#"{"name":"a"}"#)).await;
     assert_eq!(small.status, 201);
     let body = format!(r#"{{"name":"{}"}}"#, "x".repeat(100_000));
-    let begun = tokio::time::Instant::now();
     let large = server.ask(post("/products", CLOSE, &body)).await;
     assert_eq!(large.status, 201);
-    // Not before the slow ones were refused, which made room.
-    assert!(begun.elapsed() > Duration::from_secs(20));
+    // When the slow ones were refused, which made room.
+    assert_eq!(start.elapsed().as_secs(), BODY_TIME.as_secs());
     Reply::read(&mut slow.remove(0))
         .await
         .assert_failure(408, "the request body took longer than 30 s");
@@ -189,16 +204,17 @@ async fn large_bodies_share_their_memory() {
 #[tokio::test(start_paused = true)]
 async fn answers_that_nobody_takes_share_their_memory() {
     const PRODUCTS: usize = 24;
+    const NAME_BYTES: usize = 125_000;
     let settings = Settings {
-        products_bytes: 32 << 20,
-        answers_bytes: 40 << 20,
+        products_bytes: 4 << 20,
+        answers_bytes: 5 << 20,
         ..Settings::default()
     };
-    let server = TestServer::with(settings, Duration::ZERO).await;
+    let server = TestServer::in_memory(settings).await;
     let write = async |method: &str, path: &str| {
-        let body = format!(r#"{{"name":"{}"}}"#, "x".repeat(1_000_000));
+        let body = format!(r#"{{"name":"{}"}}"#, "x".repeat(NAME_BYTES));
         let request = post(path, CLOSE, &body).replacen("POST", method, 1);
-        let reply = server.ask_at_once(request).await;
+        let reply = server.ask(request).await;
         assert!(reply.status < 300, "{}", reply.text());
     };
     let list = format!("GET /products HTTP/1.1\r\nHost: x\r\n{CLOSE}\r\n");
@@ -227,7 +243,7 @@ async fn answers_that_nobody_takes_share_their_memory() {
     let refused = "sandpiper_compile_refused_total{reason=\"answer_memory\"}";
     assert_eq!(value(&server, refused), 1.0);
     assert_eq!(server.ask(HEALTH).await.status, 200);
-    tokio::time::sleep(Duration::from_secs(20)).await;
+    sleep(20 * SECOND).await;
     assert_eq!(server.ask(&list).await.status, 200);
     assert_eq!(server.compile("echo").await.status, 200);
     assert!(shown() <= most, "{} of {most}", shown());
@@ -236,7 +252,7 @@ async fn answers_that_nobody_takes_share_their_memory() {
     for mut stream in slow {
         let mut rest = Vec::new();
         let read = stream.read_to_end(&mut rest).await;
-        let all = rest.len() > PRODUCTS * 1_000_000;
+        let all = rest.len() > PRODUCTS * NAME_BYTES;
         whole += usize::from(read.is_ok() && all);
     }
     assert!(whole < 3);

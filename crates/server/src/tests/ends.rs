@@ -1,35 +1,46 @@
 //! How the server ends.
 
+use tokio::sync::oneshot;
+
 use super::*;
 use runs::Event;
 
+/// A server that ends when this is told.
+async fn stoppable(
+    drain: Duration,
+) -> (TestServer, oneshot::Sender<()>, JoinHandle<()>) {
+    let (stop, stopped) = oneshot::channel();
+    let shutdown = async {
+        let _ = stopped.await;
+    };
+    let (server, ended) = TestServer::until(shutdown, drain).await;
+    (server, stop, ended)
+}
+
 #[tokio::test]
 async fn running_requests_end_and_idle_connections_close() {
-    let mut server = TestServer::with(Settings::default(), PATIENCE).await;
+    let (mut server, stop, ended) = stoppable(PATIENCE).await;
     let mut idle = server.connect().await;
-    let mut busy = server.connect().await;
-    busy.write_all(compile("hang", "").as_bytes()).await.unwrap();
-    server.runs.started().await;
-    server.stop();
+    let mut busy = server.hanging("").await;
+    stop.send(()).unwrap();
     let mut rest = Vec::new();
     idle.read_to_end(&mut rest).await.unwrap();
     assert_eq!(rest, b"");
-    assert!(!server.ended.is_finished());
+    assert!(!ended.is_finished());
     server.runs.release();
     let reply = Reply::read(&mut busy).await;
     assert_eq!(reply.status, 200);
-    server.ended.await.unwrap();
-    assert!(TcpStream::connect(server.address).await.is_err());
+    ended.await.unwrap();
+    let Door::Tcp(address) = server.door else { panic!("a listener") };
+    assert!(TcpStream::connect(address).await.is_err());
 }
 
 #[tokio::test]
 async fn a_run_that_outlasts_the_drain_is_killed() {
-    let mut server =
-        TestServer::with(Settings::default(), Duration::from_millis(50)).await;
-    let mut busy = server.connect().await;
-    busy.write_all(compile("hang", "").as_bytes()).await.unwrap();
-    server.runs.started().await;
-    server.stop();
+    let drain = Duration::from_millis(50);
+    let (mut server, stop, ended) = stoppable(drain).await;
+    let _busy = server.hanging("").await;
+    stop.send(()).unwrap();
     assert_eq!(server.runs.next().await, Event::Killed);
-    server.ended.await.unwrap();
+    ended.await.unwrap();
 }

@@ -1,26 +1,31 @@
-//! The server over real sockets, with runs that the test ends when it likes.
+//! The server over real sockets, or in memory where time matters, with runs
+//! that the test ends when it likes.
 
 mod answers;
 mod clients;
 mod crowd;
 mod ends;
 mod limits;
+mod memory;
 mod metrics;
 mod runs;
+mod slow;
 mod wire;
 
-use std::net::SocketAddr;
+use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use tokio::time::sleep;
 
 use crate::routes::App;
 use crate::server::accept;
 use crate::settings::Settings;
+use memory::Memory;
 use runs::{Runs, TestRunner};
 
 /// Longer than anything here takes; reached only by a failure.
@@ -28,41 +33,60 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server that ends with the test.
 struct TestServer {
-    address: SocketAddr,
     app: Arc<App<TestRunner>>,
     runs: Runs,
-    stop: Option<oneshot::Sender<()>>,
-    ended: JoinHandle<()>,
+    door: Door,
+}
+
+enum Door {
+    Tcp(SocketAddr),
+    Memory(Memory),
 }
 
 impl TestServer {
     async fn start() -> Self {
-        Self::with(Settings::default(), Duration::ZERO).await
+        Self::until(std::future::pending(), Duration::ZERO).await.0
     }
 
-    async fn with(settings: Settings, drain: Duration) -> Self {
+    /// One that ends in order, and its end.
+    async fn until(
+        shutdown: impl Future<Output = ()> + Send + 'static,
+        drain: Duration,
+    ) -> (Self, JoinHandle<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (runner, runs) = TestRunner::new();
+        let settings = Settings::default();
         let places = settings.places();
+        let (runner, runs) = TestRunner::new();
         let app = Arc::new(App::new(runner, settings));
-        let (stop, stopped) = oneshot::channel();
-        let shutdown = async {
-            let _ = stopped.await;
-        };
         let routes = Arc::clone(&app);
-        let ended = tokio::spawn(accept(
-            routes,
-            vec![listener],
-            places,
-            shutdown,
-            drain,
-        ));
-        Self { address, app, runs, stop: Some(stop), ended }
+        let accepting = accept(routes, vec![listener], places, shutdown, drain);
+        let ended = tokio::spawn(accepting);
+        (Self { app, runs, door: Door::Tcp(address) }, ended)
+    }
+
+    /// One on a clock of its own; see [`memory`].
+    async fn in_memory(settings: Settings) -> Self {
+        let places = settings.places();
+        let (runner, runs) = TestRunner::new();
+        let app = Arc::new(App::new(runner, settings));
+        let door = Door::Memory(Memory::new(Arc::clone(&app), places).await);
+        Self { app, runs, door }
     }
 
     async fn connect(&self) -> TcpStream {
-        TcpStream::connect(self.address).await.unwrap()
+        match &self.door {
+            Door::Tcp(address) => TcpStream::connect(address).await.unwrap(),
+            Door::Memory(_) => self.connect_from("127.0.0.1"),
+        }
+    }
+
+    /// A connection in memory of whatever client.
+    fn connect_from(&self, client: &str) -> TcpStream {
+        let Door::Memory(memory) = &self.door else {
+            panic!("every client of a real socket has one address");
+        };
+        memory.connect(client.parse().unwrap())
     }
 
     /// Sends `request` on a connection of its own and reads until it ends.
@@ -72,25 +96,27 @@ impl TestServer {
         Reply::read(&mut stream).await
     }
 
-    /// The same while a paused clock stands still: it would go on to the next
-    /// deadline whenever bytes are on their way to the server.
-    async fn ask_at_once(&self, request: impl AsRef<[u8]>) -> Reply {
-        let (over, is_over) = std::sync::mpsc::channel::<()>();
-        // The clock waits for what blocks.
-        let still = tokio::task::spawn_blocking(move || is_over.recv());
-        let reply = self.ask(request).await;
-        drop(over);
-        let _ = still.await;
-        reply
+    /// A connection whose run hangs.
+    async fn hanging(&mut self, headers: &str) -> TcpStream {
+        let stream = self.connect().await;
+        self.hang(stream, headers).await
+    }
+
+    /// The same on this connection.
+    async fn hang(
+        &mut self,
+        mut stream: TcpStream,
+        headers: &str,
+    ) -> TcpStream {
+        let request = compile("hang", headers);
+        stream.write_all(request.as_bytes()).await.unwrap();
+        self.runs.started().await;
+        stream
     }
 
     /// Asks for a run on a connection of its own.
     async fn compile(&self, language: &str) -> Reply {
         self.ask(compile(language, "Connection: close\r\n")).await
-    }
-
-    fn stop(&mut self) {
-        self.stop.take().unwrap().send(()).unwrap();
     }
 }
 
@@ -108,6 +134,10 @@ fn post(path: &str, headers: &str, body: &str) -> String {
         "POST {path} HTTP/1.1\r\nHost: x\r\n{headers}\
          Content-Length: {length}\r\n\r\n{body}"
     )
+}
+
+fn half_close(stream: &TcpStream) {
+    SockRef::from(stream).shutdown(Shutdown::Write).unwrap();
 }
 
 const JSON: &str = "Content-Type: application/json\r\n";
