@@ -5,10 +5,12 @@ CARGO_TARGET_DIR ?= $(XDG_CACHE_HOME)/sandpiper/target
 export CARGO_TARGET_DIR
 
 # The explicit target is that of .cargo/config.toml.
-binary = $(CARGO_TARGET_DIR)/$(shell rustc -vV | sed -n 's/^host: //p')/release/sandpiper
+built = $(CARGO_TARGET_DIR)/$(shell rustc -vV | sed -n 's/^host: //p')
+binary = $(built)/release/sandpiper
+quick = $(built)/quick/sandpiper
 
-.PHONY: help run test check build images lint bench soak fuzz screenshots clean setup web deb \
-	container test-vm
+.PHONY: help run test test-all check build images lint bench soak fuzz screenshots clean setup web \
+	deb container test-vm
 
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -16,8 +18,11 @@ help: ## say what there is
 run: build ## install what is missing, build, and serve on port 8080
 	@scripts/run $(binary)
 
-test: web ## everything: lints, images, and every test there is
+test: web ## lints, images, and each promise tested once
 	@scripts/test
+
+test-all: web ## everything there is, in every way, the virtual machine too
+	@FULL=1 scripts/test
 
 check: web ## the quick loop: no images, no root
 	@scripts/check
@@ -40,8 +45,10 @@ deb: build ## the Debian package, in this folder
 container: build ## the container image localhost/sandpiper, with podman
 	@scripts/container $(binary)
 
-test-vm: images ## the package, the walls and a container, in an emulated Debian 13
-	@scripts/test-vm $(binary)
+test-vm: web ## the package, the walls and a container, in an emulated Debian 13
+	cargo build --profile quick --package sandpiper
+	$(quick) images build
+	@scripts/test-vm $(quick)
 
 bench: images ## measurements against other ways to do the same, and of overload
 	@scripts/setup-bench

@@ -1,6 +1,7 @@
 //! Attacks as data, sent to the running service: one file an attack, each
 //! with a control that shows that the attack would be seen to succeed. Each
-//! runs in a box that is made then and in one that was ready. Needs the images.
+//! runs once, as the service starts it; with `FULL=1` it runs in a box that is
+//! made then and in one that was ready. Needs the images.
 
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
@@ -23,6 +24,7 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Completion, Trial};
+use sandpiper_testkit::is_chosen;
 
 use canaries::SECRET;
 use case::Case;
@@ -40,11 +42,13 @@ fn main() -> ExitCode {
     let turn = Arc::default();
     let mut suites = Vec::new();
     let mut trials = Vec::new();
-    for start in Start::ALL {
-        let chosen = chosen(&arguments, start);
+    let cases = cases();
+    for start in Start::chosen() {
+        let chosen = chosen(&arguments, start, &cases);
         // A listing starts nothing.
         let suite = (!arguments.list && !chosen.is_empty()).then(|| {
-            let right = chosen.iter().filter_map(|(_, it)| it.as_ref().ok());
+            let right =
+                chosen.iter().filter_map(|(_, it)| (**it).as_ref().ok());
             let right: Vec<_> = right.collect();
             let turn = Arc::clone(&turn);
             Arc::new(Suite::new(&secret, start, turn, &right))
@@ -53,7 +57,7 @@ fn main() -> ExitCode {
             let suite = suite.clone();
             Trial::ignorable_test(name, move || {
                 let suite = suite.ok_or("nothing was started")?;
-                Ok(match suite.check(&case?)? {
+                Ok(match suite.check((*case).as_ref()?)? {
                     Shown::Yes => Completion::Completed,
                     Shown::No(reason) => Completion::ignored_with(reason),
                 })
@@ -71,11 +75,14 @@ fn main() -> ExitCode {
 fn chosen(
     arguments: &Arguments,
     start: Start,
-) -> Vec<(String, Result<Case, String>)> {
-    let named = cases().into_iter().map(|(name, text)| {
-        let case = Case::read(&name, &text);
-        (format!("{}/{name}", start.word()), case)
+    cases: &[(String, Arc<Result<Case, String>>)],
+) -> Vec<(String, Arc<Result<Case, String>>)> {
+    let of_start = cases.iter().filter(|(_, case)| {
+        // A request that is refused finds no box.
+        start != Start::Cold || !matches!(**case, Ok(Case::Request(_)))
     });
+    let named =
+        of_start.map(|(name, case)| (start.name(name), Arc::clone(case)));
     named.filter(|(name, _)| is_chosen(arguments, name)).collect()
 }
 
@@ -90,8 +97,8 @@ fn with_secret() -> ExitCode {
     ExitCode::from(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1))
 }
 
-/// Every attack: its `<kind>/<name>` and its text.
-fn cases() -> Vec<(String, String)> {
+/// Every attack, by its `<kind>/<name>`.
+fn cases() -> Vec<(String, Arc<Result<Case, String>>)> {
     let root = checkout().join("tests/attack");
     let mut cases = Vec::new();
     for folder in fs::read_dir(&root).unwrap() {
@@ -103,10 +110,12 @@ fn cases() -> Vec<(String, String)> {
             let path = file.unwrap().path();
             let text = fs::read_to_string(&path).unwrap();
             let name = path.strip_prefix(&root).unwrap().with_extension("");
-            cases.push((name.to_str().unwrap().to_owned(), text));
+            let name = name.to_str().unwrap().to_owned();
+            let case = Case::read(&name, &text);
+            cases.push((name, Arc::new(case)));
         }
     }
-    cases.sort();
+    cases.sort_by(|(one, _), (other, _)| one.cmp(other));
     cases
 }
 
@@ -117,13 +126,4 @@ fn checkout() -> PathBuf {
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."),
         PathBuf::from,
     )
-}
-
-/// What libtest-mimic will decide, known before servers are started.
-fn is_chosen(arguments: &Arguments, name: &str) -> bool {
-    let is_named = |part: &String| {
-        if arguments.exact { name == part } else { name.contains(part) }
-    };
-    arguments.filter.as_ref().is_none_or(is_named)
-        && !arguments.skip.iter().any(is_named)
 }

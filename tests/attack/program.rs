@@ -1,9 +1,11 @@
 //! A program that attacks, and what must come of it.
 
 use std::collections::BTreeMap;
-use std::thread::{scope, sleep};
-use std::time::Duration;
+use std::net::TcpStream;
+use std::sync::OnceLock;
 
+use sandpiper_testkit::eventually;
+use sandpiper_testkit::traces::shows;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -51,6 +53,9 @@ pub(crate) struct Program {
     #[serde(default)]
     pub(crate) short: bool,
     pub(crate) control: Control,
+    /// What came of the control, which is the same however a box starts.
+    #[serde(skip)]
+    shown: OnceLock<Result<Shown, String>>,
 }
 
 /// A submission as it stands in a file.
@@ -72,7 +77,9 @@ enum Way {
     Run,
 }
 
-/// It must print `written`, and stay for a while where it is to be met.
+/// It must print `written`. If it is to be met, it stays, and has a process
+/// with `@id@` in its command line, or a file of that name open, when it has
+/// written.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Writer {
@@ -91,6 +98,7 @@ enum When {
 }
 
 /// Whether the control showed that a success would be seen.
+#[derive(Clone, Debug)]
 pub(crate) enum Shown {
     Yes,
     No(String),
@@ -121,6 +129,10 @@ impl Program {
     /// Shows that a success would be seen; or says why it could not be shown
     /// on this host.
     pub(crate) fn control(&self, suite: &Suite) -> Result<Shown, String> {
+        self.shown.get_or_init(|| self.run_control(suite)).clone()
+    }
+
+    fn run_control(&self, suite: &Suite) -> Result<Shown, String> {
         let mut values = self.values(suite, &self.control.set)?;
         if let Some(writer) = &self.writer {
             let when = format!("{:?}", writer.when).to_lowercase();
@@ -137,7 +149,7 @@ impl Program {
                 let script = self.control.script(&values)?;
                 control::in_image(&self.language, &source, &script)
             }
-            Place::Box => self.over(suite, &source, 1),
+            Place::Box => self.over(suite, suite.main(), &source, 1),
         };
         let ending = ending.map_err(|error| format!("control: {error}"))?;
         let success = fill(&self.success, &values)?;
@@ -157,14 +169,14 @@ impl Program {
             let values = self.values(suite, &Values::new())?;
             let source = self.source.filled(&values)?;
             let attempt = || match way {
-                Way::Http => self.over(suite, &source, 2),
+                Way::Http => self.over(suite, suite.server(self), &source, 2),
                 Way::Run => control::command(&self.language, &source),
             };
             let ending = match &self.writer {
                 None => attempt()?,
                 Some(writer) => {
                     let writer = (writer.when, writer.source.filled(&values)?);
-                    self.after_writer(suite, &writer, attempt)?
+                    self.after_writer(suite, &writer, &values["id"], attempt)?
                 }
             };
             let mut faults = self.faults(&ending, *way, suite, &values)?;
@@ -189,28 +201,27 @@ impl Program {
         &self,
         suite: &Suite,
         (when, writer): &(When, Source),
+        id: &str,
         attempt: impl FnOnce() -> Result<Ending, String>,
     ) -> Result<Ending, String> {
-        let write = || {
-            let written = self.over(suite, writer, 3)?;
-            let is_right = written.stdout.contains("written");
-            if is_right { Ok(()) } else { Err(format!("writer: {written:#?}")) }
-        };
         if *when == When::Before {
-            write()?;
+            let written = self.over(suite, suite.server(self), writer, 3)?;
+            if !written.stdout.contains("written") {
+                return Err(format!("writer: {written:#?}"));
+            }
             return attempt();
         }
-        scope(|scope| {
-            let writer = scope.spawn(write);
-            // It has written by now, or soon: the attack tries for a while.
-            sleep(Duration::from_millis(500));
-            let ending = attempt()?;
-            if writer.is_finished() {
-                return Err("the writer ended before the attack".to_owned());
-            }
-            writer.join().expect("it does not panic")?;
-            Ok(ending)
-        })
+        let server = suite.server(self);
+        suite.start.wait(server, &self.language);
+        // It runs until the connection is closed.
+        let _writer = begin(server, &self.language, writer, 3)?;
+        let has_written = || shows(server.pid(), id);
+        eventually("the writer has written", has_written);
+        let ending = attempt()?;
+        if !has_written() {
+            return Err("the writer ended before the attack".to_owned());
+        }
+        Ok(ending)
     }
 
     /// Sends it as this client, until its box was as the suite wants it:
@@ -218,10 +229,10 @@ impl Program {
     fn over(
         &self,
         suite: &Suite,
+        server: &Server,
         source: &Source,
         number: u8,
     ) -> Result<Ending, String> {
-        let server = suite.server(self);
         for _ in 0..10 {
             suite.start.wait(server, &self.language);
             let reply = sent(server, &self.language, source, number)?;
@@ -229,7 +240,7 @@ impl Program {
                 return Ok(Ending::of(&reply));
             }
         }
-        Err(format!("its box was never {}", suite.start.word()))
+        Err(format!("its box was never {:?}", suite.start))
     }
 
     /// The same once more, for which nothing may be compiled.
@@ -327,13 +338,27 @@ impl Ending {
     }
 }
 
-/// Sends it to the server as this client.
+/// Sends it to the server as this client, and reads the answer.
 fn sent(
     server: &Server,
     language: &str,
     source: &Source,
     number: u8,
 ) -> Result<Reply, String> {
+    let reply = Reply::read(&mut begin(server, language, source, number)?);
+    if reply.status != 200 {
+        return Err(format!("{}: {}", reply.status, reply.text()));
+    }
+    Ok(reply)
+}
+
+/// Sends it to the server as this client, whose answer is to be read.
+fn begin(
+    server: &Server,
+    language: &str,
+    source: &Source,
+    number: u8,
+) -> Result<TcpStream, String> {
     let files = source.files.iter();
     let files =
         files.map(|(path, content)| json!({"path": path, "content": content}));
@@ -345,9 +370,5 @@ fn sent(
     });
     let headers = ["Content-Type: application/json", &client(number)];
     let body = request.to_string();
-    let reply = server.send("POST", "/api/compile", &headers, body);
-    if reply.status != 200 {
-        return Err(format!("{}: {}", reply.status, reply.text()));
-    }
-    Ok(reply)
+    Ok(server.begin("POST", "/api/compile", &headers, body))
 }

@@ -3,8 +3,8 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-pub(crate) use sandpiper_testkit::Reply;
-pub(crate) use sandpiper_testkit::{Server, program};
+use sandpiper_testkit::is_full;
+pub(crate) use sandpiper_testkit::{Reply, Server, program};
 
 /// What makes a request one of this client's; the queue is fair by client.
 pub(crate) fn client(number: u8) -> String {
@@ -14,6 +14,8 @@ pub(crate) fn client(number: u8) -> String {
 /// How the box is that a program finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
+    /// As the service has it: ready, if one is.
+    Usual,
     /// Made when the program comes.
     Cold,
     /// Ready before it comes, with its launchers where its language has some.
@@ -21,12 +23,17 @@ pub(crate) enum Start {
 }
 
 impl Start {
-    pub(crate) const ALL: [Self; 2] = [Self::Cold, Self::Warm];
+    /// Those that are to be tested.
+    pub(crate) fn chosen() -> Vec<Self> {
+        if is_full() { vec![Self::Cold, Self::Warm] } else { vec![Self::Usual] }
+    }
 
-    pub(crate) fn word(self) -> &'static str {
+    /// The name of a case that starts so.
+    pub(crate) fn name(self, case: &str) -> String {
         match self {
-            Self::Cold => "cold",
-            Self::Warm => "warm",
+            Self::Usual => case.to_owned(),
+            Self::Cold => format!("cold/{case}"),
+            Self::Warm => format!("warm/{case}"),
         }
     }
 
@@ -44,8 +51,8 @@ impl Start {
 
     /// Whether the run that was answered so found its box like that.
     pub(crate) fn was_of(self, server: &Server, reply: &Reply) -> bool {
-        let line = server.line_of(reply);
-        line.contains("box=\"cold\"") == (self == Self::Cold)
+        let is_cold = || server.line_of(reply).contains("box=\"cold\"");
+        self == Self::Usual || is_cold() == (self == Self::Cold)
     }
 }
 
@@ -53,7 +60,7 @@ impl Start {
 pub(crate) fn start(start: Start, flags: &[&str]) -> Server {
     let off: &[&str] = match start {
         Start::Cold => &["--warm-memory=0"],
-        Start::Warm => &[],
+        Start::Usual | Start::Warm => &[],
     };
     let flags = [
         off,

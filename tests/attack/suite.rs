@@ -34,9 +34,10 @@ impl Suite {
         let mut canaries = Canaries::place(secret);
         let programs = cases.iter().filter_map(|case| case.program());
         let programs: Vec<&Program> = programs.collect();
+        // Every control runs on the server with long times.
         let languages = |short: bool| {
             let chosen =
-                programs.iter().filter(|program| program.short == short);
+                programs.iter().filter(|program| program.short >= short);
             let mut ids: BTreeSet<&str> =
                 chosen.map(|program| program.language.as_str()).collect();
             ids.insert("python");

@@ -16,7 +16,7 @@ use crate::servers::{
     eventually, fork_server, kill, program, python, send, serving, shell,
     sleeper, start, start_with_boxes, stop,
 };
-use sandpiper_testkit::traces::{descendants, watched};
+use sandpiper_testkit::traces::descendants;
 
 pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("killed/server-amid-50-runs", all_amid_50_runs),
@@ -157,24 +157,18 @@ fn part_of_a_box(part: impl Fn(i32) -> i32) -> Completion {
     let server = start(&LONG);
     assert_serves(&server);
     let before = at_rest(&server);
-    let groups = watched(server.pid(), || {
-        let (file, request) = sleeper("part-of-a-box");
-        let mut hit = send(&server, &request, 1);
-        let beside = "import sys\nprint(sys.stdin.read())\n\
-                      import time; time.sleep(2)\nprint('whole')";
-        let mut beside = send(&server, &python(beside), 2);
-        eventually("the program runs", || process(&server, &file).is_some());
-        kill(part(process(&server, &file).unwrap()));
-        assert_told(&Reply::read(&mut hit), 500);
-        let whole = Reply::read(&mut beside);
-        assert!(whole.text().contains("whole"), "{whole:?}");
-    });
-    assert!(!groups.is_empty(), "no control group was seen");
+    let (file, request) = sleeper("part-of-a-box");
+    let mut hit = send(&server, &request, 1);
+    let beside = "import sys\nprint(sys.stdin.read())\n\
+                  import time; time.sleep(2)\nprint('whole')";
+    let mut beside = send(&server, &python(beside), 2);
+    eventually("the program runs", || process(&server, &file).is_some());
+    kill(part(process(&server, &file).unwrap()));
+    assert_told(&Reply::read(&mut hit), 500);
+    let whole = Reply::read(&mut beside);
+    assert!(whole.text().contains("whole"), "{whole:?}");
     assert_serves(&server);
     assert_eq!(at_rest(&server), before);
-    eventually("its groups are removed", || {
-        !groups.iter().any(|group| group.exists())
-    });
     Completion::Completed
 }
 

@@ -3,16 +3,15 @@
 use std::fs;
 use std::io::Write;
 use std::net::TcpStream;
-use std::thread::sleep;
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+pub(crate) use sandpiper_testkit::traces::at_rest;
 pub(crate) use sandpiper_testkit::{Reply, Server, eventually};
 
-use sandpiper_testkit::traces::{Traces, boxes, outside};
+use sandpiper_testkit::traces::outside;
 
 /// A server of Python alone, ready, with further flags.
 pub(crate) fn start(flags: &[&str]) -> Server {
@@ -175,19 +174,4 @@ pub(crate) fn kill(pid: i32) {
 
 pub(crate) fn stop(pid: i32) {
     kill_process(Pid::from_raw(pid).unwrap(), Signal::STOP).unwrap();
-}
-
-/// What there is while the server does nothing.
-pub(crate) fn at_rest(server: &Server) -> Traces {
-    let mut rest = Traces::of(server.pid());
-    // The one that serves, its fork server, and the one that stayed root.
-    let usual = if rustix::process::geteuid().is_root() { 3 } else { 2 };
-    eventually("the server has no box but those that are ready", || {
-        sleep(Duration::from_millis(100));
-        let before = std::mem::replace(&mut rest, Traces::of(server.pid()));
-        let ready = server.metrics().all_ready();
-        let stand = boxes(server.pid()).len();
-        before == rest && rest.processes.len() == usual && stand == ready
-    });
-    rest
 }

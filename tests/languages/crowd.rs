@@ -1,14 +1,12 @@
 //! Every language at once, many times: each answer its own, and nothing of
 //! any run left behind.
 
-use std::thread::{scope, sleep};
-use std::time::Duration;
+use std::thread::scope;
 
 use serde_json::{Value, json};
 
 use crate::service::{self, Server};
-use sandpiper_testkit::eventually;
-use sandpiper_testkit::traces::{Traces, are_gone, boxes, watched};
+use sandpiper_testkit::traces::at_rest;
 
 /// Submissions of each language.
 const EACH: usize = 3;
@@ -80,35 +78,16 @@ fn three_of_each_language_at_once() {
     let flags = ["--boxes=4", "--queue-wait=120s", "--trusted-proxy"];
     let server = service::start(&[&flags[..], &["127.0.0.1"]].concat());
     let samples = samples_of(&server);
-    let before = settled(&server);
-    let seen = watched(server.pid(), || {
-        scope(|scope| {
-            for number in 0..EACH {
-                for (client, sample) in (1..).zip(&samples) {
-                    let server = &server;
-                    scope.spawn(move || ask(server, sample, client, number));
-                }
+    let before = at_rest(&server);
+    scope(|scope| {
+        for number in 0..EACH {
+            for (client, sample) in (1..).zip(&samples) {
+                let server = &server;
+                scope.spawn(move || ask(server, sample, client, number));
             }
-        });
+        }
     });
-    assert!(seen.len() >= samples.len(), "no box was seen: {seen:?}");
-    eventually("every process and group of a run is gone", || {
-        are_gone(&seen, server.pid())
-    });
-    assert_eq!(settled(&server), before);
-}
-
-/// What there is when the server has no box but those that are ready.
-fn settled(server: &Server) -> Traces {
-    let pid = server.pid();
-    let mut found = Traces::of(pid);
-    eventually("only boxes that are ready stand", || {
-        sleep(Duration::from_millis(100));
-        let before = std::mem::replace(&mut found, Traces::of(pid));
-        let ready = server.metrics().all_ready();
-        before == found && boxes(pid).len() == ready
-    });
-    found
+    assert_eq!(at_rest(&server), before);
 }
 
 /// The samples of all languages that the server has.

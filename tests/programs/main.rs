@@ -14,38 +14,44 @@ mod servers;
 mod source_map;
 mod visit;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Trial};
+use sandpiper_testkit::{is_chosen, is_full};
 
 use browser::Chromium;
 use program::Program;
-use servers::Servers;
+use servers::{Servers, Start};
+
+/// How a run starts is a matter of the engine and of a language's launcher, and
+/// not of each program: about so many of a language run in every way, spread
+/// over their names. With `FULL=1` all do.
+const IN_EVERY_WAY: usize = 10;
 
 fn main() {
     let arguments = Arguments::from_args();
-    let programs: Vec<(String, PathBuf)> = programs()
+    let cases: Vec<Case> = cases()
         .into_iter()
-        .filter(|(name, _)| is_chosen(&arguments, name))
+        .filter(|case| is_chosen(&arguments, &case.name))
         .collect();
-    let languages = programs.iter().filter_map(|(name, _)| language_of(name));
     // A listing starts nothing.
-    let servers = Arc::new(if arguments.list {
-        Servers::none()
-    } else {
-        Servers::start(languages)
-    });
+    let servers = Arc::new((!arguments.list).then(|| {
+        let ids: BTreeSet<&str> = cases.iter().map(Case::language).collect();
+        let ids: Vec<&str> = ids.into_iter().collect();
+        let starts = cases.iter().flat_map(|case| case.starts.iter().copied());
+        Servers::start(&ids, &starts.collect::<Vec<_>>())
+    }));
     let chromium = Arc::new(Chromium::default());
     let mut trials = harness::trials(&chromium);
-    let programs = programs.into_iter().map(|(name, path)| {
+    let programs = cases.into_iter().map(|case| {
         let servers = Arc::clone(&servers);
         let chromium = Arc::clone(&chromium);
-        let language = language_of(&name).unwrap_or_default().to_owned();
-        Trial::test(name, move || {
-            let program = Program::read(&path)?;
-            Ok(program.check(&language, &servers, &chromium, &path)?)
+        Trial::test(case.name.clone(), move || {
+            let servers = (*servers).as_ref().ok_or("nothing was started")?;
+            Ok(case.check(servers, &chromium)?)
         })
     });
     trials.extend(programs);
@@ -55,38 +61,77 @@ fn main() {
     conclusion.exit();
 }
 
-/// Every program, by `<language>/<name>`. Languages take turns: while a box is
-/// made ahead for one, programs of others run.
-fn programs() -> Vec<(String, PathBuf)> {
-    let root =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs");
-    let entries = |folder: &Path| {
-        let entries = fs::read_dir(folder).unwrap();
-        let mut paths: Vec<PathBuf> =
-            entries.map(|entry| entry.unwrap().path()).collect();
-        paths.sort();
-        paths
-    };
-    let mut programs = Vec::new();
+/// A program, and in which ways it runs.
+struct Case {
+    /// `<language>/<name>`.
+    name: String,
+    path: PathBuf,
+    program: Result<Program, String>,
+    starts: Vec<Start>,
+}
+
+impl Case {
+    fn language(&self) -> &str {
+        self.name.split_once('/').map_or("", |(language, _)| language)
+    }
+
+    fn check(
+        &self,
+        servers: &Servers,
+        chromium: &Chromium,
+    ) -> Result<(), String> {
+        let program = self.program.as_ref()?;
+        let starts = &self.starts;
+        program.check(self.language(), servers, starts, chromium, &self.path)
+    }
+}
+
+/// Every program. Languages take turns: while a box is made ahead for one,
+/// programs of others run.
+fn cases() -> Vec<Case> {
+    let root = root().join("tests/programs");
+    let mut cases = Vec::new();
     for folder in entries(&root).iter().filter(|path| path.is_dir()) {
-        for (turn, path) in entries(folder).into_iter().enumerate() {
+        let paths = entries(folder);
+        let every = paths.len().div_ceil(IN_EVERY_WAY);
+        for (turn, path) in paths.into_iter().enumerate() {
             let name = path.strip_prefix(&root).unwrap().with_extension("");
-            programs.push((turn, (name.to_str().unwrap().to_owned(), path)));
+            let name = name.to_str().unwrap().to_owned();
+            let language = folder.file_name().unwrap().to_str().unwrap();
+            let program = Program::read(&path);
+            let starts = if program.as_ref().is_ok_and(|it| it.short) {
+                vec![Start::Short]
+            } else if is_full() || turn % every == 0 {
+                every_way(language)
+            } else {
+                vec![Start::Usual]
+            };
+            cases.push((turn, Case { name, path, program, starts }));
         }
     }
-    programs.sort_by_key(|(turn, _)| *turn);
-    programs.into_iter().map(|(_, program)| program).collect()
+    cases.sort_by_key(|(turn, _)| *turn);
+    cases.into_iter().map(|(_, case)| case).collect()
 }
 
-/// What libtest-mimic will decide, known before servers are started.
-fn is_chosen(arguments: &Arguments, name: &str) -> bool {
-    let is_named = |part: &String| {
-        if arguments.exact { name == part } else { name.contains(part) }
-    };
-    arguments.filter.as_ref().is_none_or(is_named)
-        && !arguments.skip.iter().any(is_named)
+/// All ways that runs of a language can start.
+fn every_way(language: &str) -> Vec<Start> {
+    let path = root().join("languages").join(language).join("language.toml");
+    let definition = fs::read_to_string(path).unwrap();
+    let mut starts = vec![Start::Cold, Start::Warm];
+    if definition.contains("\n[compile]\n") {
+        starts.push(Start::Kept);
+    }
+    starts
 }
 
-fn language_of(name: &str) -> Option<&str> {
-    Some(name.split_once('/')?.0)
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
 }

@@ -11,7 +11,9 @@ use toml_edit::{DocumentMut, Item, value};
 
 use crate::browser::Chromium;
 use crate::page::Expected;
-use crate::servers::{Reply, Servers, Start};
+use sandpiper_testkit::Reply;
+
+use crate::servers::{Servers, Start};
 
 /// How a program ends that does nothing wrong.
 const EXITED: &str = "stage=run; code=0";
@@ -51,6 +53,9 @@ pub(crate) struct Program {
     /// Why its output is another each time, where it is: else it is the same
     /// in a box made then, in one that was ready, and from kept artifacts.
     differs: Option<String>,
+    /// Ends by a limit of time: runs where times are short, in one way.
+    #[serde(default)]
+    pub(crate) short: bool,
     /// Where stdout is a document: what a browser shows of it.
     page: Option<Expected>,
 }
@@ -79,24 +84,27 @@ impl Program {
         toml::from_str(&text).map_err(|error| error.to_string())
     }
 
-    /// Runs the program and compares; or writes down what it did.
+    /// Runs the program in each of these ways and compares; or writes down
+    /// what it did.
     pub(crate) fn check(
         &self,
         language: &str,
         servers: &Servers,
+        starts: &[Start],
         chromium: &Chromium,
         path: &Path,
     ) -> Result<(), String> {
         let run = |start| self.run(language, servers, start);
-        let answer = run(Start::Cold)?.ok_or("it did not run")?;
+        let (first, others) = starts.split_first().ok_or("no way to run")?;
+        let answer = run(*first)?;
         #[expect(clippy::disallowed_methods, reason = "a switch of the tests")]
         let is_update = env::var_os("UPDATE_EXPECT").is_some();
         if is_update {
             return self.update(&answer, chromium, path);
         }
         let mut faults = self.faults(&answer, chromium)?;
-        for start in [Start::Warm, Start::Kept] {
-            let Some(other) = run(start)? else { continue };
+        for &start in others {
+            let other = run(start)?;
             if self.differs.is_some() {
                 let of_other = self.faults(&other, chromium)?;
                 let told = |fault| format!("{start:?}: {fault}");
@@ -150,13 +158,13 @@ impl Program {
         self.files.keys().map(String::as_str).collect()
     }
 
-    /// Runs it in one way, where there is that way.
+    /// Runs it in one way.
     fn run(
         &self,
         language: &str,
         servers: &Servers,
         start: Start,
-    ) -> Result<Option<Answer>, String> {
+    ) -> Result<Answer, String> {
         let request = self.request(language)?.to_string();
         let reply = servers.run(language, start, |server| {
             let json = ["Content-Type: application/json"];
@@ -167,7 +175,7 @@ impl Program {
             }
             Err(format!("{}: {}", reply.status, reply.text()))
         })?;
-        Ok(reply.map(|reply| Answer::of(&reply)))
+        Ok(Answer::of(&reply))
     }
 
     fn request(&self, language: &str) -> Result<Value, String> {
@@ -242,7 +250,7 @@ impl Answer {
         ];
         let differ = streams.into_iter().filter_map(|(name, cold, found)| {
             let difference = first_difference(cold, found)?;
-            Some(format!("{start:?}, and cold: {name}: {difference}"))
+            Some(format!("{start:?}, and before: {name}: {difference}"))
         });
         differ.collect()
     }

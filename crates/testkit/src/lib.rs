@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
+mod choice;
 mod exposition;
 mod image_folder;
 mod reply;
@@ -11,6 +12,7 @@ mod server;
 pub mod traces;
 mod wait;
 
+pub use choice::{is_chosen, is_full};
 pub use exposition::{Exposition, Family};
 pub use image_folder::image_folder;
 pub use reply::Reply;

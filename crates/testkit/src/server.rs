@@ -142,11 +142,20 @@ impl Server {
 
     /// Waits for every language; an image that is missing fails at once.
     pub fn wait_until_ready(&self) {
+        self.wait_until_ready_for(&[]);
+    }
+
+    /// Waits for these languages, or for every one if none is named.
+    pub fn wait_until_ready_for(&self, ids: &[&str]) {
         loop {
             let answer = self.ask("GET", "/readyz").json();
             let languages = answer["languages"].as_array().expect("a list");
+            let is_asked = |language: &&serde_json::Value| {
+                let id = language["id"].as_str().expect("an id");
+                ids.is_empty() || ids.contains(&id)
+            };
             let all = |states: &[&str]| {
-                languages.iter().all(|language| {
+                languages.iter().filter(is_asked).all(|language| {
                     let state = language["state"].as_str().expect("a state");
                     states.contains(&state)
                 })
@@ -203,6 +212,17 @@ impl Server {
         headers: &[&str],
         body: impl AsRef<[u8]>,
     ) -> Reply {
+        Reply::read(&mut self.begin(method, target, headers, body))
+    }
+
+    /// The same, whose answer is to be read from what it gives.
+    pub fn begin(
+        &self,
+        method: &str,
+        target: &str,
+        headers: &[&str],
+        body: impl AsRef<[u8]>,
+    ) -> TcpStream {
         let body = body.as_ref();
         let mut request = format!(
             "{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
@@ -214,7 +234,9 @@ impl Server {
         }
         let mut request = (request + "\r\n").into_bytes();
         request.extend_from_slice(body);
-        self.raw(request)
+        let mut stream = self.connect();
+        stream.write_all(&request).expect("the server reads");
+        stream
     }
 }
 

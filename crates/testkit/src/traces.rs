@@ -3,13 +3,11 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{scope, sleep};
-use std::time::Duration;
 
 use crate::image_folder::image_folder;
+use crate::server::Server;
+use crate::wait::eventually;
 
 /// What a run could leave on the host. Boxes that stand are not in it: some
 /// are made ahead of runs, others each time.
@@ -48,6 +46,21 @@ impl Traces {
     }
 }
 
+/// Waits until the server has no box but those that are ready for somebody,
+/// not even one that is going or coming, and gives what there is then.
+pub fn at_rest(server: &Server) -> Traces {
+    let mut rest = Traces::of(server.pid());
+    // The one that serves, its fork server, and the one that stayed root.
+    let usual = if rustix::process::geteuid().is_root() { 3 } else { 2 };
+    eventually("the server has no box but those that are ready", || {
+        let before = std::mem::replace(&mut rest, Traces::of(server.pid()));
+        let ready = server.metrics().all_ready();
+        let are_boxes = boxes(server.pid()).len() == ready;
+        are_boxes && before == rest && rest.processes.len() == usual
+    });
+    rest
+}
+
 /// The processes below `pid`, by asking every process for its parent.
 pub fn descendants(pid: i32) -> BTreeSet<i32> {
     let parents: Vec<(i32, i32)> = fs::read_dir("/proc")
@@ -75,61 +88,61 @@ pub fn descendants(pid: i32) -> BTreeSet<i32> {
     }
 }
 
+/// Whether a process below `pid` has this word in its command line, or in the
+/// name of a file that it holds open.
+pub fn shows(pid: i32, word: &str) -> bool {
+    descendants(pid).into_iter().any(|pid| {
+        let folder = PathBuf::from(format!("/proc/{pid}"));
+        let command = fs::read(folder.join("cmdline")).unwrap_or_default();
+        let files = fs::read_dir(folder.join("fd")).into_iter().flatten();
+        let mut targets = files.flatten().filter_map(|file| {
+            Some(
+                fs::read_link(file.path()).ok()?.to_string_lossy().into_owned(),
+            )
+        });
+        String::from_utf8_lossy(&command).contains(word)
+            || targets.any(|target| target.contains(word))
+    })
+}
+
 /// The processes below `pid` that are in no box.
 pub fn outside(pid: i32) -> BTreeSet<i32> {
     let all = descendants(pid).into_iter();
     all.filter(|pid| !groups_of(*pid).iter().any(|it| is_box(it))).collect()
 }
 
-/// The boxes that processes below `pid` are in, by name.
-pub fn boxes(pid: i32) -> BTreeSet<OsString> {
-    let groups = descendants(pid).into_iter().flat_map(groups_of);
-    let boxes = groups.filter(|group| is_box(group));
+/// The boxes of a server, by name: every one whose control groups are there.
+pub fn boxes(server: i32) -> BTreeSet<OsString> {
+    let folders = group_folders(server).into_iter();
+    let entries = folders.flat_map(|it| fs::read_dir(it).into_iter().flatten());
+    let names = entries.flatten().map(|entry| entry.path());
+    let boxes = names.filter(|group| is_box(group));
     boxes.filter_map(|group| Some(group.file_name()?.to_owned())).collect()
 }
 
-/// Whether a control group is a box's.
-pub fn is_box(group: &Path) -> bool {
+/// The control groups of a server, in which its boxes have theirs. The server
+/// writes them into its lock, which it holds open.
+fn group_folders(server: i32) -> Vec<PathBuf> {
+    let open = |pid| {
+        fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten()
+    };
+    let files = outside(server).into_iter().flat_map(open);
+    let mut files = files.map(|entry| entry.path());
+    let lock = files.find(|file| {
+        fs::read_link(file).is_ok_and(|target| {
+            let name = target.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with("instance-")
+        })
+    });
+    let text = fs::read_to_string(lock.expect("a lock")).unwrap();
+    let folders: Vec<_> = text.lines().map(PathBuf::from).collect();
+    assert!(!folders.is_empty(), "the server has no control group");
+    folders
+}
+
+fn is_box(group: &Path) -> bool {
     let name = group.file_name().unwrap_or_default();
     name.to_string_lossy().starts_with("box-")
-}
-
-/// Whether none of these groups is there, but of boxes that stand.
-pub fn are_gone(groups: &BTreeSet<PathBuf>, server: i32) -> bool {
-    let standing = boxes(server);
-    groups.iter().all(|group| {
-        let name = group.file_name().unwrap_or_default();
-        standing.contains(name) || !group.exists()
-    })
-}
-
-/// Does `what`, and gives every control group that its boxes were seen in.
-pub fn watched(server: i32, what: impl FnOnce()) -> BTreeSet<PathBuf> {
-    let is_done = AtomicBool::new(false);
-    scope(|scope| {
-        let watcher = scope.spawn(|| {
-            let own = descendants(server);
-            // A box that stands may be the one that is taken.
-            let own: BTreeSet<PathBuf> = own
-                .into_iter()
-                .flat_map(groups_of)
-                .filter(|group| !is_box(group))
-                .collect();
-            let mut seen = BTreeSet::new();
-            while !is_done.load(Ordering::Relaxed) {
-                let now = descendants(server);
-                seen.extend(now.into_iter().flat_map(groups_of));
-                sleep(Duration::from_millis(50));
-            }
-            &seen - &own
-        });
-        // The watcher is let go also where a test fails in there.
-        let result = catch_unwind(AssertUnwindSafe(what));
-        is_done.store(true, Ordering::Relaxed);
-        let seen = watcher.join().unwrap();
-        result.unwrap_or_else(|panic| resume_unwind(panic));
-        seen
-    })
 }
 
 /// The folders of ours among a process's control groups; none when it has
