@@ -7,10 +7,9 @@ use libtest_mimic::Completion;
 
 use crate::Fault;
 use crate::groups::Group;
-use crate::killed::process;
 use crate::servers::{
-    Reply, Server, assert_serves, at_rest, compile, eventually, python, ran,
-    send, shell, start_under,
+    Bystander, Server, assert_serves, at_rest, compile, python, ran,
+    start_under,
 };
 
 pub(crate) const FAULTS: &[(&str, Fault)] =
@@ -35,17 +34,14 @@ fn memory() -> Completion {
     let server = start_in(&group);
     let before = at_rest(&server);
     for _ in 0..3 {
-        let (file, beside) = shell("beside", "sleep 2; echo whole");
-        let mut beside = send(&server, &beside, 1);
-        eventually("it runs", || process(&server, &file).is_some());
+        let beside = Bystander::start(&server, "beside", 1);
         let greedy = "x = b'x' * (450 << 20)\nprint('had it')";
         let greedy = compile(&server, &python(greedy));
         assert_eq!(
             greedy.header("sandpiper-exit"),
             Some("stage=run; limit=memory")
         );
-        let whole = Reply::read(&mut beside);
-        whole.assert_json(200, r#"{"stdout":"whole\n","stderr":""}"#);
+        beside.goes_on();
         assert_serves(&server);
     }
     assert_eq!(at_rest(&server), before);

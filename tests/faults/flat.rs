@@ -4,60 +4,51 @@ use std::fs;
 use std::io::Write;
 use std::net::Shutdown;
 use std::path::PathBuf;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use libtest_mimic::Completion;
 use serde_json::Value;
 
 use crate::Fault;
 use crate::servers::{
-    Reply, Server, assert_serves, at_rest, compile, program, python, send,
-    serving, start_under,
+    Reply, Server, assert_serves, at_rest, compile, eventually, program,
+    python, send, serving, start_under,
 };
 
 pub(crate) const FAULTS: &[(&str, Fault)] =
     &[("flat/after-300-attacks", after_300_attacks)];
 
-/// How many times the whole list is run through before it is measured, and
-/// then, of which half tells how much memory is usual.
-const WARM_UP: usize = 5;
-const ROUNDS: usize = 20;
-/// What memory may grow by in the other half: pages of an allocator, not 10
-/// KiB for each attack.
-const GROWTH_KIB: u64 = 2 << 10;
+/// How often all attacks are made. The first times warm up; of the rounds that
+/// follow the first and the last [`COMPARED`] are compared, by what the server
+/// has at the least behind one of them.
+const WARM_UP: usize = 3;
+const ROUNDS: usize = 14;
+const COMPARED: usize = 4;
+/// What each attack between them may cost. The server has one heap, of which
+/// it gives back what it does not use: see [`ONE_HEAP`].
+const GROWTH_BYTES: usize = 512;
 
-/// For how long the server may keep a connection after its end, and more.
-const LINGER: Duration = Duration::from_secs(4);
+/// glibc has a heap for each thread, which grow and shrink as chance has it.
+const ONE_HEAP: [&str; 3] =
+    ["env", "MALLOC_ARENA_MAX=1", "MALLOC_TRIM_THRESHOLD_=65536"];
 
 /// What the process that serves has.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Use {
+    threads: usize,
     /// What each is of: numbered things count as what they are.
     descriptors: Vec<String>,
-    threads: u64,
-    resident_kib: u64,
+    memory_kib: usize,
 }
 
 impl Use {
-    /// What it has when no connection lingers.
-    fn without_clients(server: &Server) -> Self {
-        let begun = Instant::now();
-        let mut least = Self::of(server);
-        while begun.elapsed() < LINGER {
-            sleep(Duration::from_millis(100));
-            let now = Self::of(server);
-            if now.descriptors.len() <= least.descriptors.len() {
-                least = now;
-            }
-        }
-        least
-    }
-
+    /// What it has when no client is connected.
     fn of(server: &Server) -> Self {
+        eventually("no client is connected", || {
+            server.metrics().count("sandpiper_connections") == 0
+        });
         let pid = serving(server);
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-        let field = |name: &str| -> u64 {
+        let field = |name: &str| -> usize {
             let mut lines = status.lines();
             let line = lines.find_map(|line| line.strip_prefix(name)).unwrap();
             line.split_whitespace().next().unwrap().parse().unwrap()
@@ -71,9 +62,21 @@ impl Use {
         let mut descriptors: Vec<String> = links.map(kind).collect();
         descriptors.sort();
         Self {
-            descriptors,
             threads: field("Threads:"),
-            resident_kib: field("VmRSS:"),
+            descriptors,
+            // Pages of the program are the kernel's to keep or to drop.
+            memory_kib: field("RssAnon:"),
+        }
+    }
+
+    /// The least of each.
+    fn least(all: &[Self]) -> Self {
+        let by_count = |one: &&Self| one.descriptors.len();
+        let fewest = all.iter().min_by_key(by_count).unwrap();
+        Self {
+            threads: all.iter().map(|one| one.threads).min().unwrap(),
+            descriptors: fewest.descriptors.clone(),
+            memory_kib: all.iter().map(|one| one.memory_kib).min().unwrap(),
         }
     }
 }
@@ -86,37 +89,30 @@ fn after_300_attacks() -> Completion {
         "--memory=64MiB",
         "--queue=4",
     ];
-    let server = start_under(&[], &flags, None);
+    let server = start_under(&ONE_HEAP, &flags, None);
     assert_serves(&server);
     for _ in 0..WARM_UP {
         attack_all_ways(&server);
     }
     let rest = at_rest(&server);
-    let before = Use::without_clients(&server);
-    let (mut count, mut usual_kib) = (0, before.resident_kib);
-    for round in 0..ROUNDS {
-        count += attack_all_ways(&server);
-        if round < ROUNDS / 2 {
-            usual_kib = usual_kib.max(Use::of(&server).resident_kib);
-        }
-    }
+    let mut count = 0;
+    let rounds: Vec<Use> = (0..ROUNDS)
+        .map(|_| {
+            count += attack_all_ways(&server);
+            Use::of(&server)
+        })
+        .collect();
     assert!(count >= 300, "{count}");
     assert_serves(&server);
     assert_eq!(at_rest(&server), rest);
-    let mut after = Use::of(&server);
-    for _ in 0..100 {
-        if after.descriptors == before.descriptors {
-            break;
-        }
-        // The last connections may not be closed yet.
-        sleep(Duration::from_millis(100));
-        after = Use::of(&server);
-    }
+    let before = Use::least(&rounds[..COMPARED]);
+    let after = Use::least(&rounds[ROUNDS - COMPARED..]);
     println!("{before:?}, and after {count} attacks {after:?}");
     assert_eq!(after.descriptors, before.descriptors);
     assert_eq!(after.threads, before.threads);
-    let grown = after.resident_kib.saturating_sub(usual_kib);
-    assert!(grown <= GROWTH_KIB, "{usual_kib} KiB, and then {after:?}");
+    let between = count / ROUNDS * (ROUNDS - COMPARED);
+    let most_kib = before.memory_kib + between * GROWTH_BYTES / 1024;
+    assert!(after.memory_kib <= most_kib, "{rounds:?}");
     Completion::Completed
 }
 
@@ -157,11 +153,13 @@ fn programs() -> Vec<(Value, &'static str)> {
 
 /// Clients that go away before their answer.
 fn leave_in_the_middle(server: &Server) -> usize {
+    let in_use = || server.metrics().count("sandpiper_boxes_in_use");
     for client in 1..=3 {
         let sleeping = python("import time\ntime.sleep(99)");
         let connection = send(server, &sleeping, client);
-        sleep(Duration::from_millis(50));
+        eventually("it has a box", || in_use() == 1);
         drop(connection);
+        eventually("it is given up", || in_use() == 0);
     }
     3
 }

@@ -4,10 +4,10 @@ use libtest_mimic::Completion;
 
 use crate::Fault;
 use crate::groups::Group;
-use crate::killed::{parent, process};
 use crate::servers::{
-    Reply, Server, assert_serves, assert_told, at_rest, compile, eventually,
-    kill, python, send, sleeper, start, start_under,
+    Bystander, Reply, Server, assert_serves, assert_told, at_rest, compile,
+    eventually, kill, parent, process, python, send, sleeper, start,
+    start_under,
 };
 use sandpiper_testkit::program;
 
@@ -46,7 +46,12 @@ fn start_with_full(
     let program = program.to_str().unwrap();
     let script = [IN_MOUNTS, "sh", place, fill, size, program];
     let starter = [&starter[..], &script].concat();
-    let flags = [&["--languages=python", "--compile-rate-limit=0"], flags];
+    let usual = [
+        "--languages=python",
+        "--compile-rate-limit=0",
+        "--trusted-proxy=127.0.0.1",
+    ];
+    let flags = [&usual, flags];
     Server::spawn_under(&starter, &flags.concat(), None)
 }
 
@@ -99,15 +104,13 @@ fn run_folder_of_its_own() -> Completion {
         || start_with_full("/run/sandpiper", "true", "size=1m", &[&cgroup]);
     let first = start();
     first.wait_until_ready();
-    let (file, request) = sleeper("first");
-    let run = send(&first, &request, 1);
-    eventually("the program runs", || process(&first, &file).is_some());
+    let beside = Bystander::start(&first, "first", 1);
     let second = start();
     second.wait_until_ready();
     assert_serves(&second);
-    assert!(process(&first, &file).is_some(), "the first server's run ended");
     assert_serves(&first);
-    drop((run, first));
+    beside.goes_on();
+    drop(first);
     assert_serves(&second);
     drop(second);
     Completion::Completed

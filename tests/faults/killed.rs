@@ -3,8 +3,6 @@
 
 use std::fs;
 use std::net::TcpStream;
-use std::thread::sleep;
-use std::time::Duration;
 
 use libtest_mimic::Completion;
 use serde_json::Value;
@@ -12,11 +10,11 @@ use serde_json::Value;
 use crate::Fault;
 use crate::holdings::Holdings;
 use crate::servers::{
-    Reply, Server, assert_serves, assert_told, at_rest, await_boxes,
-    eventually, fork_server, kill, program, python, send, serving, shell,
-    sleeper, start, start_with_boxes, stop,
+    Bystander, Reply, Server, assert_serves, assert_told, at_rest, await_boxes,
+    eventually, fork_server, kill, parent, process, program, python, send,
+    serving, sleeper, start, start_with_boxes, stop,
 };
-use sandpiper_testkit::traces::descendants;
+use sandpiper_testkit::traces::{boxes, descendants};
 
 pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("killed/server-amid-50-runs", all_amid_50_runs),
@@ -27,12 +25,15 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("killed/fork-server", no_fork_server),
     ("killed/ready-box-that-was-asked", asked_box),
     ("killed/starter-of-the-server", starter),
+    ("killed/in-order", in_order),
 ];
 
 const LONG: [&str; 3] =
     ["--run-wall-time=600s", "--run-cpu-time=600s", "--drain-time=1s"];
 
 fn all_amid_50_runs() -> Completion {
+    let other = start(&LONG);
+    let beside = Bystander::start(&other, "other", 1);
     let languages = ["python", "c", "php", "java"];
     let flags = [&["--boxes=50"][..], &LONG].concat();
     let server = start_with_boxes(&languages, &flags);
@@ -54,16 +55,18 @@ fn all_amid_50_runs() -> Completion {
     }
     drop(server);
     held.await_end();
-    let next = start_with_boxes(&languages, &flags);
+    let next = start_with_boxes(&["python"], &flags);
     assert_serves(&next);
     held.await_groups_end();
     drop(next);
     held.assert_no_files();
     drop(runs);
+    // A start clears away what is a dead server's, and nothing else.
+    beside.goes_on();
     Completion::Completed
 }
 
-/// Fifty programs: most sleep, some spin, some have to be compiled first.
+/// Fifty programs: most sleep, one spins, some have to be compiled first.
 fn mixed() -> impl Iterator<Item = Value> {
     let sleeping = [
         ("python", "main.py", "import time\ntime.sleep(1000)"),
@@ -81,11 +84,11 @@ fn mixed() -> impl Iterator<Item = Value> {
         ),
     ];
     let spinning = ("python", "main.py", "import os\nos.fork()\nwhile 1: pass");
-    let count = [26, 10, 8, 2];
+    let count = [29, 10, 8, 2];
     let sleeping = sleeping.into_iter().zip(count);
     sleeping
         .flat_map(|(each, count)| std::iter::repeat_n(each, count))
-        .chain(std::iter::repeat_n(spinning, 4))
+        .chain(std::iter::repeat_n(spinning, 1))
         .map(|(language, file, source)| program(language, file, source))
 }
 
@@ -135,14 +138,6 @@ fn one_of_two(fault: impl Fn(&Server), cleared: bool) -> Completion {
     Completion::Completed
 }
 
-/// The process of the server's that was started with this file.
-pub(crate) fn process(server: &Server, file: &str) -> Option<i32> {
-    descendants(server.pid()).into_iter().find(|pid| {
-        let arguments = fs::read(format!("/proc/{pid}/cmdline"));
-        arguments.is_ok_and(|it| String::from_utf8_lossy(&it).contains(file))
-    })
-}
-
 fn pid_1() -> Completion {
     part_of_a_box(parent)
 }
@@ -159,23 +154,14 @@ fn part_of_a_box(part: impl Fn(i32) -> i32) -> Completion {
     let before = at_rest(&server);
     let (file, request) = sleeper("part-of-a-box");
     let mut hit = send(&server, &request, 1);
-    let beside = "import sys\nprint(sys.stdin.read())\n\
-                  import time; time.sleep(2)\nprint('whole')";
-    let mut beside = send(&server, &python(beside), 2);
+    let beside = Bystander::start(&server, "beside", 2);
     eventually("the program runs", || process(&server, &file).is_some());
     kill(part(process(&server, &file).unwrap()));
     assert_told(&Reply::read(&mut hit), 500);
-    let whole = Reply::read(&mut beside);
-    assert!(whole.text().contains("whole"), "{whole:?}");
+    beside.goes_on();
     assert_serves(&server);
     assert_eq!(at_rest(&server), before);
     Completion::Completed
-}
-
-pub(crate) fn parent(pid: i32) -> i32 {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("PPid:"));
-    line.unwrap().trim().parse().unwrap()
 }
 
 /// Boxes that stand go on, and there is another for those that follow.
@@ -184,13 +170,10 @@ fn no_fork_server() -> Completion {
     assert_serves(&server);
     let before = at_rest(&server);
     let killed = fork_server(&server);
-    let (file, request) = shell("goes-on", "echo begun; sleep 2; echo whole");
-    let mut run = send(&server, &request, 1);
-    eventually("it runs", || process(&server, &file).is_some());
+    let beside = Bystander::start(&server, "beside", 1);
     kill(killed);
     assert_serves(&server);
-    let reply = Reply::read(&mut run);
-    reply.assert_json(200, r#"{"stdout":"begun\nwhole\n","stderr":""}"#);
+    beside.goes_on();
     let after = at_rest(&server);
     assert_eq!(after.processes.len(), before.processes.len());
     let next = fork_server(&server);
@@ -198,7 +181,7 @@ fn no_fork_server() -> Completion {
     // What it was asked for, and had not come to, is asked of another.
     stop(next);
     let mut run = send(&server, &python("print(1)"), 2);
-    sleep(Duration::from_millis(200));
+    eventually("an init is asked for", || !boxes(server.pid()).is_empty());
     kill(next);
     Reply::read(&mut run).assert_json(200, r#"{"stdout":"1\n","stderr":""}"#);
     Completion::Completed
@@ -224,7 +207,9 @@ fn asked_box() -> Completion {
         assert!(!waiting.is_empty(), "{language}");
         waiting.iter().for_each(|&pid| stop(pid));
         let mut run = send(&server, &program(language, file, source), 1);
-        sleep(Duration::from_millis(200));
+        eventually("a box is taken", || {
+            server.metrics().count("sandpiper_boxes_in_use") == 1
+        });
         waiting.iter().for_each(|&pid| kill(pid));
         let reply = Reply::read(&mut run);
         reply.assert_json(200, r#"{"stdout":"1\n","stderr":""}"#);
@@ -256,6 +241,21 @@ fn starter() -> Completion {
     held.await_end();
     held.await_groups_end();
     drop(server);
+    held.assert_no_files();
+    drop(run);
+    Completion::Completed
+}
+
+/// A server that is told to end leaves nothing for the next start to clear.
+fn in_order() -> Completion {
+    let server = start_with_boxes(&["python"], &LONG);
+    let (file, request) = sleeper("in-order");
+    let run = send(&server, &request, 1);
+    eventually("the program runs", || process(&server, &file).is_some());
+    await_boxes(&server, &["python"]);
+    let held = Holdings::of(&server);
+    drop(server);
+    held.assert_end();
     held.assert_no_files();
     drop(run);
     Completion::Completed

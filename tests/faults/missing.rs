@@ -10,10 +10,9 @@ use tempfile::TempDir;
 
 use crate::Fault;
 use crate::holdings::Holdings;
-use crate::killed::process;
 use crate::servers::{
-    Reply, assert_serves, assert_told, at_rest, compile, eventually, python,
-    send, sleeper, start, start_under,
+    Bystander, Reply, assert_serves, assert_told, at_rest, compile, eventually,
+    process, python, send, sleeper, start, start_under,
 };
 use sandpiper_testkit::image_folder;
 
@@ -96,32 +95,22 @@ fn taken_away(
     let server = start_under(&[], &flags, Some(data));
     assert_serves(&server);
     let before = at_rest(&server);
-    for _ in 0..2 {
-        // The last argument is only there to be found by.
-        let running = "import os\n\
-                       code = '''import time; time.sleep(3)\n\
-                       import decimal; print(\"whole\")'''\n\
-                       os.execlp('python3', 'python3', '-c', code, 'missed')";
-        let mut running = send(&server, &python(running), 1);
-        eventually("it runs", || process(&server, "missed").is_some());
-        take();
-        let hello = python("print(1)");
-        // Within a second of it, the engine has not looked yet.
-        assert_told_why(&compile(&server, &hello), "");
-        eventually("the engine has looked", || {
-            server.ask("GET", "/readyz").status == 503
-        });
-        let words = "its image has not been built";
-        assert_told_why(&compile(&server, &hello), words);
-        assert_eq!(server.ask("GET", "/products").status, 200);
-        let reply = Reply::read(&mut running);
-        reply.assert_json(200, r#"{"stdout":"whole\n","stderr":""}"#);
-        bring_back();
-        eventually("the engine has looked", || {
-            server.ask("GET", "/readyz").status == 200
-        });
-        assert_serves(&server);
-    }
+    let beside = Bystander::start(&server, "beside", 1);
+    take();
+    // Until the engine looks, as it does each second, runs find out.
+    eventually("the engine has looked", || {
+        let reply = compile(&server, &python("print(1)"));
+        assert_told_why(&reply, "");
+        reply.text().contains("its image has not been built")
+    });
+    assert_eq!(server.ask("GET", "/readyz").status, 503);
+    assert_eq!(server.ask("GET", "/products").status, 200);
+    beside.goes_on();
+    bring_back();
+    eventually("the engine has looked", || {
+        server.ask("GET", "/readyz").status == 200
+    });
+    assert_serves(&server);
     assert_eq!(at_rest(&server), before);
     Completion::Completed
 }

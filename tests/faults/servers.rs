@@ -1,7 +1,6 @@
 //! Servers that faults happen to, and what is sent to them.
 
 use std::fs;
-use std::io::Write;
 use std::net::TcpStream;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -11,7 +10,7 @@ use tempfile::TempDir;
 pub(crate) use sandpiper_testkit::traces::at_rest;
 pub(crate) use sandpiper_testkit::{Reply, Server, eventually};
 
-use sandpiper_testkit::traces::outside;
+use sandpiper_testkit::traces::{descendants, outside};
 
 /// A server of Python alone, ready, with further flags.
 pub(crate) fn start(flags: &[&str]) -> Server {
@@ -82,11 +81,50 @@ pub(crate) fn sleeper(name: &str) -> (String, Value) {
 
 /// A Python program that becomes a shell with a name of its own, by which its
 /// process can be found: a launcher is started without that of the entry file.
-pub(crate) fn shell(name: &str, script: &str) -> (String, Value) {
+fn shell(name: &str, script: &str) -> (String, Value) {
     let name = format!("{name}-{}", std::process::id());
     let become_it =
         format!("import os\nos.execlp('sh', '{name}', '-c', '{script}')");
     (name, python(&become_it))
+}
+
+/// A program that runs while something happens beside it.
+pub(crate) struct Bystander {
+    /// What it waits for.
+    sleep: i32,
+    connection: TcpStream,
+}
+
+impl Bystander {
+    /// Sends it as `client`, and returns when it waits.
+    pub(crate) fn start(server: &Server, name: &str, client: u8) -> Self {
+        let script = "echo begun; sleep 1000 & wait; \
+                      python3 -c \"import decimal\" && echo whole";
+        let (name, request) = shell(name, script);
+        let connection = send(server, &request, client);
+        let mut sleep = None;
+        eventually("it waits", || {
+            let shell = process(server, &name);
+            sleep = shell.and_then(|shell| {
+                descendants(shell).into_iter().find(|&pid| is_sleep(pid))
+            });
+            sleep.is_some()
+        });
+        Self { sleep: sleep.unwrap(), connection }
+    }
+
+    /// Lets it go on: fails unless it still runs, starts another program of its
+    /// image, and its client is told all of it.
+    pub(crate) fn goes_on(mut self) {
+        kill(self.sleep);
+        let reply = Reply::read(&mut self.connection);
+        reply.assert_json(200, r#"{"stdout":"begun\nwhole\n","stderr":""}"#);
+    }
+}
+
+fn is_sleep(pid: i32) -> bool {
+    let name = fs::read_to_string(format!("/proc/{pid}/comm"));
+    name.is_ok_and(|name| name == "sleep\n")
 }
 
 pub(crate) fn compile(server: &Server, request: &Value) -> Reply {
@@ -96,17 +134,9 @@ pub(crate) fn compile(server: &Server, request: &Value) -> Reply {
 
 /// Sends a request of `client`, whose answer is not read yet.
 pub(crate) fn send(server: &Server, request: &Value, client: u8) -> TcpStream {
-    let request = request.to_string();
-    let mut connection = server.connect();
-    write!(
-        connection,
-        "POST /api/compile HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
-         X-Forwarded-For: 192.0.2.{client}\r\n\
-         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{request}",
-        request.len()
-    )
-    .unwrap();
-    connection
+    let from = format!("X-Forwarded-For: 192.0.2.{client}");
+    let headers = ["Content-Type: application/json", &from];
+    server.begin("POST", "/api/compile", &headers, request.to_string())
 }
 
 /// Fails unless products, the editor and programs are right.
@@ -159,6 +189,20 @@ pub(crate) fn fork_server(server: &Server) -> i32 {
     below.retain(|&pid| pid != server.pid() && pid != serving);
     assert_eq!(below.len(), 1, "{below:?}");
     below.pop_first().unwrap()
+}
+
+/// The process of the server's that was started with this file.
+pub(crate) fn process(server: &Server, file: &str) -> Option<i32> {
+    descendants(server.pid()).into_iter().find(|pid| {
+        let arguments = fs::read(format!("/proc/{pid}/cmdline"));
+        arguments.is_ok_and(|it| String::from_utf8_lossy(&it).contains(file))
+    })
+}
+
+pub(crate) fn parent(pid: i32) -> i32 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+    line.unwrap().trim().parse().unwrap()
 }
 
 /// The children of a process's first thread.

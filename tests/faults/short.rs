@@ -4,15 +4,13 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
-use std::thread::sleep;
-use std::time::Duration;
 
 use libtest_mimic::Completion;
 
 use crate::Fault;
 use crate::servers::{
-    Reply, assert_serves, assert_told, at_rest, compile, eventually,
-    fork_server, python, ran, send, serving, shell, start,
+    Bystander, Reply, assert_serves, assert_told, at_rest, compile, eventually,
+    fork_server, python, ran, send, serving, start,
 };
 
 pub(crate) const FAULTS: &[(&str, Fault)] = &[
@@ -78,12 +76,13 @@ fn descriptors(pid: i32) -> Vec<u64> {
 
 /// Who comes while nobody can be let in waits, and is served.
 fn no_descriptor() -> Completion {
+    const REFUSED: &str = "no connection can be accepted";
     let server = start(&[]);
     assert_serves(&server);
     let before = at_rest(&server);
     let lowered = Lowered::to(0, "nofile", serving(&server));
     let mut waiting = send(&server, &python("print('waited')"), 1);
-    sleep(Duration::from_millis(500));
+    server.line_with(REFUSED);
     let patience = waiting.read_timeout().unwrap();
     waiting.set_nonblocking(true).unwrap();
     assert!(waiting.peek(&mut [0]).is_err(), "there was a descriptor");
@@ -95,7 +94,7 @@ fn no_descriptor() -> Completion {
     assert_serves(&server);
     assert_eq!(at_rest(&server), before);
     let log = server.into_log();
-    let told = log.matches("no connection can be accepted").count();
+    let told = log.matches(REFUSED).count();
     assert_eq!(told, 1, "{log}");
     Completion::Completed
 }
@@ -147,9 +146,7 @@ fn no_process() -> Completion {
     assert_serves(&server);
     let before = at_rest(&server);
     let fork_server = fork_server(&server);
-    let (file, first) = shell("first", "echo begun; sleep 3; echo whole");
-    let mut running = send(&server, &first, 1);
-    eventually("it runs", || crate::killed::process(&server, &file).is_some());
+    let beside = Bystander::start(&server, "first", 1);
     let lowered = Lowered::to(1, "nproc", fork_server);
     for _ in 0..10 {
         assert_told(&compile(&server, &python("print(1)")), 503);
@@ -157,8 +154,7 @@ fn no_process() -> Completion {
     for path in ["/products", "/embed?lang=python", "/healthz"] {
         assert_eq!(server.ask("GET", path).status, 200, "{path}");
     }
-    let reply = Reply::read(&mut running);
-    reply.assert_json(200, r#"{"stdout":"begun\nwhole\n","stderr":""}"#);
+    beside.goes_on();
     drop(lowered);
     assert_serves(&server);
     assert_eq!(at_rest(&server), before);

@@ -7,6 +7,8 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
+use sandpiper_testkit::eventually;
+
 use super::ordinary::{ATTACKER, Target, connect};
 
 /// Connections of one attacker that each begin with `begun`.
@@ -22,13 +24,7 @@ fn crowd(target: &Target, count: usize, begun: &str) -> Vec<TcpStream> {
 
 /// Waits until the server has that many connections.
 fn wait_for(target: &Target, connections: usize) {
-    for _ in 0..600 {
-        if target.connections() >= connections {
-            return;
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
-    panic!("{} connections", target.connections());
+    eventually("all are connected", || target.connections() >= connections);
 }
 
 /// Every connection sends `piece` again and again, while `meanwhile` runs.
@@ -81,7 +77,8 @@ fn idle_connections() {
     // One client's share.
     wait_for(&target, 1_024);
     target.assert_at_ease();
-    // Its oldest connections go for its own new ones.
+    // Its oldest connections go for its own new ones, when they had their place
+    // for a second: no event tells that this time is over.
     thread::sleep(Duration::from_secs(1));
     target.assert_at_ease_from(ATTACKER);
     assert!(target.connections() >= 1_000);

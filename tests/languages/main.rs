@@ -1,5 +1,5 @@
 //! Programs of every language, sent to the running service over HTTP: what
-//! they print, how they end, and what they cannot do. Needs the images.
+//! they print and how they end. Needs the images.
 
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
@@ -7,10 +7,10 @@ mod case;
 mod command;
 mod compilers;
 mod crowd;
+mod files;
 mod life;
 mod observed;
 mod readiness;
 mod service;
-mod together;
 
-use case::{Case, run};
+use case::Case;

@@ -1,18 +1,14 @@
-//! The service that all tests of this target share, with every language ready.
+//! The servers of this target's tests.
 
 use std::io::Write;
 use std::net::TcpStream;
-use std::sync::OnceLock;
-use std::sync::mpsc::channel;
-use std::thread::{park, spawn};
 
 use crate::case::Answer;
 
 pub(crate) use sandpiper_testkit::Reply;
 pub(crate) use sandpiper_testkit::Server;
 
-/// A server with the operator's images and no rate limit. Tests may wait for
-/// each other's runs, so the queue is long.
+/// A server with the operator's images and no rate limit.
 pub(crate) fn start(flags: &[&str]) -> Server {
     let flags = [&["--compile-rate-limit=0"], flags].concat();
     let server = Server::spawn(&flags, None);
@@ -20,22 +16,9 @@ pub(crate) fn start(flags: &[&str]) -> Server {
     server
 }
 
-/// The shared server, with places for all tests at once.
-pub(crate) fn shared() -> &'static Server {
-    static SHARED: OnceLock<Server> = OnceLock::new();
-    SHARED.get_or_init(|| {
-        let (tell, started) = channel();
-        // It ends with the thread that started it: this one stays until the
-        // test process ends.
-        spawn(move || {
-            let flags = ["--boxes=4", "--queue=1000", "--queue-wait=600s"];
-            tell.send(start(&flags)).unwrap();
-            loop {
-                park();
-            }
-        });
-        started.recv().unwrap()
-    })
+/// A server of Python alone: it is ready at once.
+pub(crate) fn start_python(flags: &[&str]) -> Server {
+    start(&[&["--languages=python"], flags].concat())
 }
 
 /// Sends a compile request and does not read the answer.

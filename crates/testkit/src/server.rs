@@ -12,6 +12,7 @@ use tempfile::TempDir;
 
 use crate::exposition::Exposition;
 use crate::reply::Reply;
+use crate::wait::eventually;
 
 /// Longer than any answer takes; reached only by a failure.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -111,19 +112,19 @@ impl Server {
     /// The line of the run that was answered so. It is written when the
     /// answer is out.
     pub fn line_of(&self, reply: &Reply) -> String {
-        let id = reply.header("x-request-id").expect("an id");
-        let mut tries = 0;
-        loop {
+        self.line_with(reply.header("x-request-id").expect("an id"))
+    }
+
+    /// Waits for a line of the log that holds these words.
+    pub fn line_with(&self, words: &str) -> String {
+        let mut found = None;
+        eventually(words, || {
             let log = self.log.lock().expect("no panic under the lock");
             let mut lines = log.lines();
-            if let Some(line) = lines.find(|line| line.contains(id)) {
-                return line.to_owned();
-            }
-            drop(log);
-            assert!(tries < 1000, "no line of {id}");
-            tries += 1;
-            std::thread::sleep(Duration::from_millis(10));
-        }
+            found = lines.find(|it| it.contains(words)).map(str::to_owned);
+            found.is_some()
+        });
+        found.expect("a line")
     }
 
     fn end(&mut self) {
