@@ -184,6 +184,8 @@ fn cpu_time(fixture: &Fixture) {
     if fixture.host.controllers().cpu_time {
         assert_eq!(outcome.stop, Stop::CpuTime);
         assert!(outcome.cpu_time.unwrap() >= SHORT);
+        // Long before the wall clock would have ended it.
+        assert!(outcome.wall_time < PATIENCE);
     } else {
         fixture.cannot("account CPU time");
     }
