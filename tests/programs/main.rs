@@ -5,17 +5,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
-mod browser;
-mod console;
-mod harness;
-mod page;
 mod program;
 #[path = "../ready.rs"]
 #[allow(dead_code, reason = "shared with other tests, which use more")]
 mod ready;
 mod servers;
-mod source_map;
-mod visit;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +17,6 @@ use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Trial};
 
-use browser::Chromium;
 use program::Program;
 use servers::Servers;
 
@@ -40,21 +33,17 @@ fn main() {
     } else {
         Servers::start(languages)
     });
-    let chromium = Arc::new(Chromium::default());
-    let mut trials = harness::trials(&chromium);
-    let programs = programs.into_iter().map(|(name, path)| {
+    let trials = programs.into_iter().map(|(name, path)| {
         let servers = Arc::clone(&servers);
-        let chromium = Arc::clone(&chromium);
         let language = language_of(&name).unwrap_or_default().to_owned();
         Trial::test(name, move || {
             let program = Program::read(&path)?;
-            Ok(program.check(&language, &servers, &chromium, &path)?)
+            Ok(program.check(&language, &servers, &path)?)
         })
     });
-    trials.extend(programs);
-    let conclusion = libtest_mimic::run(&arguments, trials);
-    // Ends the servers and the browser; `exit` below would not.
-    drop((servers, chromium));
+    let conclusion = libtest_mimic::run(&arguments, trials.collect());
+    // Ends the servers; `exit` below would not.
+    drop(servers);
     conclusion.exit();
 }
 
