@@ -5,14 +5,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
-mod browser;
-mod console;
-mod harness;
-mod page;
 mod program;
 mod servers;
-mod source_map;
-mod visit;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,7 +16,6 @@ use std::sync::Arc;
 use libtest_mimic::{Arguments, Trial};
 use sandpiper_testkit::{is_chosen, is_full};
 
-use browser::Chromium;
 use program::Program;
 use servers::{Servers, Start};
 
@@ -44,20 +37,16 @@ fn main() {
         let starts = cases.iter().flat_map(|case| case.starts.iter().copied());
         Servers::start(&ids, &starts.collect::<Vec<_>>())
     }));
-    let chromium = Arc::new(Chromium::default());
-    let mut trials = harness::trials(&chromium);
-    let programs = cases.into_iter().map(|case| {
+    let trials = cases.into_iter().map(|case| {
         let servers = Arc::clone(&servers);
-        let chromium = Arc::clone(&chromium);
         Trial::test(case.name.clone(), move || {
             let servers = (*servers).as_ref().ok_or("nothing was started")?;
-            Ok(case.check(servers, &chromium)?)
+            Ok(case.check(servers)?)
         })
     });
-    trials.extend(programs);
-    let conclusion = libtest_mimic::run(&arguments, trials);
-    // Ends the servers and the browser; `exit` below would not.
-    drop((servers, chromium));
+    let conclusion = libtest_mimic::run(&arguments, trials.collect());
+    // Ends the servers; `exit` below would not.
+    drop(servers);
     conclusion.exit();
 }
 
@@ -75,14 +64,10 @@ impl Case {
         self.name.split_once('/').map_or("", |(language, _)| language)
     }
 
-    fn check(
-        &self,
-        servers: &Servers,
-        chromium: &Chromium,
-    ) -> Result<(), String> {
+    fn check(&self, servers: &Servers) -> Result<(), String> {
         let program = self.program.as_ref()?;
         let starts = &self.starts;
-        program.check(self.language(), servers, starts, chromium, &self.path)
+        program.check(self.language(), servers, starts, &self.path)
     }
 }
 

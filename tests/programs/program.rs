@@ -1,16 +1,15 @@
 //! One program and what is expected of it, as a file of tests/programs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use toml_edit::{DocumentMut, Item, value};
 
-use crate::browser::Chromium;
-use crate::page::Expected;
 use sandpiper_testkit::Reply;
 
 use crate::servers::{Servers, Start};
@@ -56,8 +55,8 @@ pub(crate) struct Program {
     /// Ends by a limit of time: runs where times are short, in one way.
     #[serde(default)]
     pub(crate) short: bool,
-    /// Where stdout is a document: what a browser shows of it.
-    page: Option<Expected>,
+    /// Stdout is a document: web/e2e/programs looks at it, by this table.
+    page: Option<IgnoredAny>,
 }
 
 /// What came back.
@@ -91,7 +90,6 @@ impl Program {
         language: &str,
         servers: &Servers,
         starts: &[Start],
-        chromium: &Chromium,
         path: &Path,
     ) -> Result<(), String> {
         let run = |start| self.run(language, servers, start);
@@ -100,13 +98,13 @@ impl Program {
         #[expect(clippy::disallowed_methods, reason = "a switch of the tests")]
         let is_update = env::var_os("UPDATE_EXPECT").is_some();
         if is_update {
-            return self.update(&answer, chromium, path);
+            return self.update(&answer, path);
         }
-        let mut faults = self.faults(&answer, chromium)?;
+        let mut faults = self.faults(&answer);
         for &start in others {
             let other = run(start)?;
             if self.differs.is_some() {
-                let of_other = self.faults(&other, chromium)?;
+                let of_other = self.faults(&other);
                 let told = |fault| format!("{start:?}: {fault}");
                 faults.extend(of_other.into_iter().map(told));
             } else {
@@ -129,13 +127,8 @@ impl Program {
     }
 
     /// Everything that is not as it should be.
-    fn faults(
-        &self,
-        answer: &Answer,
-        chromium: &Chromium,
-    ) -> Result<Vec<String>, String> {
+    fn faults(&self, answer: &Answer) -> Vec<String> {
         let stdout = self.stdout.repeat(self.stdout_repeat);
-        // A document is looked at in the browser.
         let any: Option<&[String]> = self.page.is_some().then_some(&[]);
         let has =
             (self.stdout_has.as_deref().or(any), self.stderr_has.as_deref());
@@ -144,18 +137,7 @@ impl Program {
             compare("stderr", has.1, &self.stderr, &answer.stderr),
             compare("exit", None, &self.exit, &answer.exit),
         ];
-        let mut faults: Vec<String> = faults.into_iter().flatten().collect();
-        if let Some(page) = &self.page
-            && faults.is_empty()
-        {
-            let browser = chromium.get()?;
-            faults = page.faults(browser, &answer.stdout, &self.paths())?;
-        }
-        Ok(faults)
-    }
-
-    fn paths(&self) -> BTreeSet<&str> {
-        self.files.keys().map(String::as_str).collect()
+        faults.into_iter().flatten().collect()
     }
 
     /// Runs it in one way.
@@ -202,12 +184,7 @@ impl Program {
     }
 
     /// Writes what came back into the file, where it is to be exact.
-    fn update(
-        &self,
-        answer: &Answer,
-        chromium: &Chromium,
-        path: &Path,
-    ) -> Result<(), String> {
+    fn update(&self, answer: &Answer, path: &Path) -> Result<(), String> {
         let text = fs::read_to_string(path).map_err(|e| e.to_string())?;
         // It would stay with the first table, below the keys set here.
         let (comment, rest) = opening_comment(&text);
@@ -222,12 +199,6 @@ impl Program {
             set(&mut document, "stderr", &answer.stderr, "");
         }
         set(&mut document, "exit", &answer.exit, EXITED);
-        if let (Some(page), Some(table)) =
-            (&self.page, document.get_mut("page").and_then(Item::as_table_mut))
-        {
-            let browser = chromium.get()?;
-            page.update(browser, &answer.stdout, &self.paths(), table)?;
-        }
         let text = format!("{comment}{document}");
         fs::write(path, text).map_err(|e| e.to_string())
     }

@@ -1,0 +1,43 @@
+// A browser without network, which shows documents as saved files and in sandboxed frames.
+
+import { expect, test as base } from "@playwright/test";
+
+import config from "../../playwright.config";
+import type { PageTable } from "./program";
+import { asTable, expected, visit } from "./visit";
+
+interface OfTest {
+  /** Fails unless the document is as the table says, both ways. The paths are those of the submitted files. */
+  shows: (document: string, table: PageTable, paths?: ReadonlySet<string>) => Promise<void>;
+}
+
+export const test = base.extend<OfTest>({
+  launchOptions: [
+    {
+      ...config.use?.launchOptions,
+      args: [
+        ...(config.use?.launchOptions?.args ?? []),
+        // The frame stays in the page's process, so all that happens in both has one order. The others would give
+        // each page two processes more that no document uses.
+        "--disable-features=IsolateSandboxedIframes,WebUIOmniboxPopup,WebUIOmniboxAimPopup,SpareRendererForSitePerProcess",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+      ],
+      // Nobody is there.
+      proxy: { server: "127.0.0.1:9" },
+    },
+    { scope: "worker" },
+  ],
+  offline: true,
+  viewport: { width: 800, height: 600 },
+  actionTimeout: 60_000,
+  shows: async ({ context }, use, info) => {
+    await use(async (document, table, paths = new Set()) => {
+      for (const name of ["page", "framed"]) {
+        const where = { file: info.outputPath(`${name}.html`), isFramed: name === "framed", paths };
+        const look = await visit(context, document, table, where);
+        if (process.env["UPDATE_EXPECT"] !== undefined) console.log(asTable(table, await look()));
+        await expect.poll(look, { message: name, timeout: 10_000 }).toMatchObject(expected(table));
+      }
+    });
+  },
+});
