@@ -12,6 +12,7 @@ use sandpiper_sandbox::{
 };
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
+use tokio::time::timeout;
 
 pub(crate) const MIB: u64 = 1 << 20;
 /// Longer than anything here takes; reached only by a failure.
@@ -77,7 +78,8 @@ impl Fixture {
 
     /// Waits until every box is gone.
     pub(crate) fn close(&self) {
-        self.runtime.block_on(self.host.close());
+        let closed = async { timeout(PATIENCE, self.host.close()).await };
+        self.runtime.block_on(closed).expect("no box is left");
     }
 
     pub(crate) fn box_spec(&self) -> BoxSpec {
@@ -106,7 +108,7 @@ impl Fixture {
             let inputs = Inputs { files: &files, artifacts: &[] };
             let running = sandbox.run_with(&step, inputs);
             // Its limit may be what fails.
-            let ended = tokio::time::timeout(2 * PATIENCE, running).await;
+            let ended = timeout(2 * PATIENCE, running).await;
             let outcome = ended.expect("an end").expect("an outcome");
             sandbox.destroy().await;
             outcome

@@ -9,7 +9,7 @@ use sandpiper_sandbox::{Artifact, BoxFile, Inputs, Sandbox, Stop};
 
 use crate::Test;
 use crate::fixture::{Fixture, step};
-use crate::processes::{find, until, until_it_runs};
+use crate::processes::{find, has_ended, open, until, until_it_runs};
 
 pub(crate) const TESTS: &[Test] = &[
     ("files_are_written", files_are_written),
@@ -191,8 +191,10 @@ fn a_box_that_is_killed_runs_nothing(fixture: &Fixture) {
     fixture.runtime.block_on(async {
         let mut sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
         until_it_runs_in(&mut sandbox, name).await;
+        let process = open(name);
+        assert!(!has_ended(&process));
         sandbox.kill().await.unwrap();
-        assert_eq!(find(name), None);
+        assert!(has_ended(&process));
         // Nothing of it began: another box may be asked instead.
         let error = sandbox.run(&step(&["hello"])).await.unwrap_err();
         assert!(error.is_unheard(), "{error}");

@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use sandpiper_sandbox::{BoxFile, Inputs, Sandbox, StepSpec, Stop};
+use tokio::time::timeout;
 
 use crate::Test;
-use crate::fixture::{Fixture, step};
+use crate::fixture::{Fixture, PATIENCE, step};
 use crate::processes::{kill, until, until_it_runs};
 
 pub(crate) const TESTS: &[Test] = &[
@@ -129,11 +130,11 @@ fn a_launcher_that_ends(fixture: &Fixture) {
     // One that ends while the next prepares is missed as well.
     with_prepared(fixture, &["ends-while"], async |sandbox| {
         let next = sandbox.prepare(launch("prepares-for-ever", ""));
-        let (next, ()) = tokio::join!(next, async {
+        let (next, ()) = tokio::join!(timeout(PATIENCE, next), async {
             until_it_runs("prepares-for-ever").await;
             kill("ends-while");
         });
-        assert!(next.is_err());
+        assert!(next.expect("an end").is_err());
     });
     // One that ends while it waits takes the box with it.
     with_prepared(fixture, &["", "ends-later"], async |sandbox| {

@@ -1,10 +1,12 @@
 //! Processes of boxes, seen from the host: a test waits for what they do.
 
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use crate::fixture::PATIENCE;
 
@@ -25,6 +27,17 @@ pub(crate) fn find(argument: &str) -> Option<Pid> {
 
 pub(crate) async fn until_it_runs(argument: &str) {
     until(|| find(argument).is_some(), argument).await;
+}
+
+/// A process by a name that stays its own.
+pub(crate) fn open(argument: &str) -> OwnedFd {
+    pidfd_open(find(argument).unwrap(), PidfdFlags::empty()).unwrap()
+}
+
+pub(crate) fn has_ended(process: &OwnedFd) -> bool {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut ready = [PollFd::new(process, PollFlags::IN)];
+    poll(&mut ready, Some(&now)).unwrap() == 1
 }
 
 pub(crate) fn kill(argument: &str) {
