@@ -1,7 +1,8 @@
 // What a hostile page can say: nothing of it becomes markup, a command or a
 // jump, and none of it holds the editor up.
 
-import { apart, lines, withFiles } from "./documents";
+import { apart } from "./chromium";
+import { lines, withFiles } from "./documents";
 import { embed, expect, test } from "./service";
 
 test.use({ launchOptions: apart });

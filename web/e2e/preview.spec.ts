@@ -3,7 +3,8 @@
 
 import AxeBuilder from "@axe-core/playwright";
 
-import { apart, lines, shown, submit, withFiles } from "./documents";
+import { apart } from "./chromium";
+import { lines, shown, submit, withFiles } from "./documents";
 import { embed, expect, test } from "./service";
 
 test.use({ launchOptions: apart });
