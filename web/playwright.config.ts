@@ -1,23 +1,21 @@
 // The editor page in Debian's Chromium, framed by a page of another origin.
+import { fileURLToPath } from "node:url";
+
 import { defineConfig } from "@playwright/test";
+
+import { usual } from "./e2e/chromium";
+
+/** Combinations that only multiply what other tests show: `FULL=1` runs them, too. */
+const MULTIPLIED = /@full/;
 
 export default defineConfig({
   testDir: "e2e",
+  globalSetup: fileURLToPath(new URL("e2e/setup.ts", import.meta.url)),
+  ...(process.env["FULL"] === "1" ? {} : { grepInvert: MULTIPLIED }),
   timeout: 120_000,
   expect: { timeout: 60_000 },
   workers: 2,
+  fullyParallel: true,
   reporter: "list",
-  use: {
-    launchOptions: {
-      executablePath: "/usr/bin/chromium",
-      args: [
-        ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
-        "--disable-gpu",
-        "--disable-background-networking",
-        "--disable-component-update",
-        // Replaces Playwright's own list, which takes storage away from frames of other sites.
-        "--disable-features=Translate",
-      ],
-    },
-  },
+  use: { launchOptions: usual },
 });

@@ -5,11 +5,15 @@
 export interface Attack {
   name: string;
   html: (url: string) => string;
+  /** Where it succeeds, its document or the page around is gone, and it needs one of its own. */
+  leaves?: true;
 }
 
 const script = (code: (url: string) => string) => (url: string) => `<body><script>${code(url)}</script>`;
 const click = (attributes: string) => (url: string) =>
-  `<a href="${url}" ${attributes}>x</a><script>document.querySelector("a").click()</script>`;
+  `<a href="${url}" ${attributes}>x</a><script>document.currentScript.previousSibling.click()</script>`;
+const submit = (attributes: string) => (url: string) =>
+  `<form action="${url}" ${attributes}></form><script>document.currentScript.previousSibling.submit()</script>`;
 const quoted = (url: string) => JSON.stringify(url);
 const worker = (type: string, code: (url: string) => string) =>
   script((url) => `new Worker(${type}([${JSON.stringify(code(url))}]))`);
@@ -51,26 +55,24 @@ export const attacks: readonly Attack[] = [
   { name: "prefetch", html: (url) => `<link rel="prefetch" href="${url}">` },
   { name: "preload", html: (url) => `<link rel="preload" as="image" href="${url}">` },
   { name: "modulepreload", html: (url) => `<link rel="modulepreload" href="${url}">` },
-  { name: "base", html: (url) => `<base href="${url}/"><img src="x">` },
-  { name: "refresh", html: (url) => `<meta http-equiv="refresh" content="0;url=${url}">` },
-  { name: "location", html: script((url) => `location = ${quoted(url)}`) },
-  { name: "location-top", html: script((url) => `top.location = ${quoted(url)}`) },
-  { name: "location-parent", html: script((url) => `parent.location = ${quoted(url)}`) },
-  { name: "location-editor", html: script((url) => `(parent.parent ?? window).location.replace(${quoted(url)})`) },
-  { name: "link", html: click("") },
-  { name: "link-top", html: click("target=_top") },
-  { name: "link-parent", html: click("target=_parent") },
+  { name: "base", html: (url) => `<base href="${url}/"><img src="x">`, leaves: true },
+  { name: "refresh", html: (url) => `<meta http-equiv="refresh" content="0;url=${url}">`, leaves: true },
+  { name: "location", html: script((url) => `location = ${quoted(url)}`), leaves: true },
+  { name: "location-top", html: script((url) => `top.location = ${quoted(url)}`), leaves: true },
+  { name: "location-parent", html: script((url) => `parent.location = ${quoted(url)}`), leaves: true },
+  { name: "location-editor", html: script((url) => `(parent.parent ?? window).location.replace(${quoted(url)})`), leaves: true },
+  { name: "link", html: click(""), leaves: true },
+  { name: "link-top", html: click("target=_top"), leaves: true },
+  { name: "link-parent", html: click("target=_parent"), leaves: true },
   { name: "link-blank", html: click("target=_blank") },
   { name: "link-opener", html: click("target=_blank rel=opener") },
-  { name: "link-ping", html: (url) => `<a href="#here" ping="${url}">x</a><script>document.links[0].click()</script>` },
+  { name: "link-ping", html: (url) => `<a href="#here" ping="${url}">x</a><script>document.currentScript.previousSibling.click()</script>` },
   { name: "open", html: script((url) => `window.open(${quoted(url)})`) },
   { name: "open-noopener", html: script((url) => `window.open(${quoted(url)}, "_blank", "noopener")`) },
-  { name: "open-top", html: script((url) => `window.open(${quoted(url)}, "_top")`) },
+  { name: "open-top", html: script((url) => `window.open(${quoted(url)}, "_top")`), leaves: true },
   { name: "open-blank", html: script((url) => `const w = window.open(); w.document.write("<img src=${url}>")`) },
-  { name: "form", html: (url) => `<form action="${url}"></form><script>document.forms[0].submit()</script>` },
-  { name: "form-post", html: (url) =>
-    `<form action="${url}" method="post"></form><script>document.forms[0].submit()</script>` },
-  { name: "form-blank", html: (url) =>
-    `<form action="${url}" target="_blank"></form><script>document.forms[0].submit()</script>` },
+  { name: "form", html: submit(""), leaves: true },
+  { name: "form-post", html: submit('method="post"'), leaves: true },
+  { name: "form-blank", html: submit('target="_blank"') },
   { name: "worklet", html: script((url) => `new AudioContext().audioWorklet.addModule(${quoted(url)}).catch(() => {})`) },
 ];

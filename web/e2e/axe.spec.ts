@@ -1,5 +1,5 @@
-// axe finds nothing to mend: every language, both themes, before a run, after
-// it, and with everything open that a run and a person can open.
+// axe finds nothing to mend: before a run, after it, and with everything open
+// that a run with errors and a person can open.
 
 import AxeBuilder from "@axe-core/playwright";
 import type { Frame, Page } from "@playwright/test";
@@ -28,7 +28,9 @@ for (const theme of ["light", "dark"] as const) {
     test.use({ colorScheme: theme, bypassCSP: true });
 
     for (const language of languages) {
-      test(`${language}: loaded, run, and with errors`, async ({ page, service }) => {
+      // A theme is colours, which all languages have in common.
+      const tag = theme === "light" || language === "python" ? [] : "@full";
+      test(`${language}: loaded, run, and with errors`, { tag }, async ({ page, service }) => {
         await page.goto(`${service.url}/embed?lang=${language}`);
         const frame = page.mainFrame();
         await frame.waitForSelector(".cm-content span");
@@ -37,9 +39,8 @@ for (const theme of ["light", "dark"] as const) {
         expect(await ended(frame)).toMatch(/^Finished in/);
         expect(await faults(page), "run").toEqual([]);
         await makeWrong(frame, WRONG[language]);
-        expect(await faults(page), "errors").toEqual([]);
         await openAll(page, frame);
-        expect(await faults(page), "all open").toEqual([]);
+        expect(await faults(page), "errors, all open").toEqual([]);
       });
     }
 

@@ -1,11 +1,10 @@
-// What the editor page costs until it can be typed in, and that nothing on it
-// moves while it comes, nor while a program runs.
+// What the editor page costs until it can be typed in.
 
 import { readFileSync } from "node:fs";
 
-import type { Page, Request } from "@playwright/test";
+import type { Request } from "@playwright/test";
 
-import { ended, expect, held, languages, test } from "./service";
+import { expect, held, languages, test } from "./service";
 
 /** Bytes as they come over the wire, the page itself counted: KB of 1024. */
 const MOST = { python: 135 * 1024, java: 135 * 1024, others: 190 * 1024 };
@@ -18,35 +17,6 @@ const manifest = JSON.parse(readFileSync("dist/manifest.json", "utf8")) as Recor
 const grammars = Object.entries(manifest)
   .filter(([source]) => source.startsWith("src/editor/languages/"))
   .map(([, { file }]) => file);
-
-/** Adds up all that moves without the person having done anything. */
-async function watchShifts(page: Page): Promise<() => Promise<string[]>> {
-  await page.addInitScript(() => {
-    type Source = { node: Node | null; previousRect: DOMRect; currentRect: DOMRect };
-    const shifts: string[] = [];
-    Object.assign(window, { shifts });
-    new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) {
-        const { value, sources } = entry as unknown as { value: number; sources: Source[] };
-        const what = sources.map(({ node, previousRect: from, currentRect: to }) => {
-          const name = node instanceof Element ? `${node.tagName}#${node.id}.${node.className}` : "text";
-          return `${name} ${from.x},${from.y} to ${to.x},${to.y}`;
-        });
-        // The editor uses the elements of its lines again, for other lines.
-        const isLine = ({ node }: Source) => {
-          const inside = node instanceof Element ? node : node?.parentElement;
-          return inside?.closest(".cm-line") != null;
-        };
-        if (!sources.every(isLine)) shifts.push(`${value.toFixed(4)} ${what.join("; ")}`);
-      }
-    }).observe({ type: "layout-shift", buffered: true });
-  });
-  return () =>
-    page.evaluate(async () => {
-      await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 100)));
-      return (window as unknown as { shifts: string[] }).shifts;
-    });
-}
 
 for (const language of languages) {
   test(`${language}: what is loaded until it can be typed in`, async ({ page, service }) => {
@@ -94,38 +64,3 @@ for (const language of languages) {
     await expect(code).toContainText("typed");
   });
 }
-
-for (const [width, height] of [[1000, 600], [360, 640]] as const) {
-  test(`nothing moves, ${width} pixels wide`, async ({ page, service }) => {
-    await page.setViewportSize({ width, height });
-    const shifts = await watchShifts(page);
-    for (const language of languages) {
-      await page.goto(`${service.url}/embed?lang=${language}`);
-      await page.waitForSelector(".cm-content");
-      // The last of what comes after the editor.
-      await page.locator("#menu-button[aria-controls]").waitFor();
-      expect(await shifts(), `${language}: loading`).toEqual([]);
-      // Whoever presses Run sees the results get their room, at once; what comes then moves nothing.
-      let begin = () => {};
-      const begun = new Promise<void>((resolve) => (begin = resolve));
-      await page.route("**/api/compile", async (route) => {
-        await begun;
-        await route.continue();
-      });
-      await page.locator("#run").click();
-      const opening = (await shifts()).length;
-      begin();
-      expect(await ended(page.mainFrame())).toContain("Finished");
-      expect((await shifts()).slice(opening), `${language}: running`).toEqual([]);
-      await page.unroute("**/api/compile");
-    }
-  });
-}
-
-test("moves are noticed", async ({ page, service }) => {
-  const shifts = await watchShifts(page);
-  await page.goto(`${service.url}/embed?lang=python`);
-  await page.waitForSelector(".cm-content");
-  await page.evaluate(() => document.querySelector(".bar")?.before("This pushes the page down."));
-  expect(await shifts()).not.toEqual([]);
-});

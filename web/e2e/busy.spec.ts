@@ -1,11 +1,11 @@
 // When the service is busy, stops answering, or something in between answers
 // in its place: what the person reads, and that nothing typed is lost.
 
-import { createServer, request as ask, type ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 
 import type { Frame, Page } from "@playwright/test";
 
-import { editorIn, ended, expect, listening, start, test } from "./service";
+import { editorIn, ended, expect, test } from "./service";
 
 const PYTHON = "--languages=python";
 
@@ -13,135 +13,97 @@ const PYTHON = "--languages=python";
 const pythonOf = (content: string, query = "") =>
   `lang=python${query}#json=${encodeURIComponent(JSON.stringify({ files: [{ content }] }))}`;
 
-/** So many editors on pages of their own, ten each; number n prints n. */
-async function classOf(count: number, url: string, open: () => Promise<Page>, host: (html: string) => string) {
-  const frames: Frame[] = [];
-  for (let first = 0; first < count; first += 10) {
-    const page = await open();
-    const numbers = Array.from({ length: Math.min(10, count - first) }, (_, index) => first + index);
-    const source = (n: number) => `${url}/embed?${pythonOf(`print("mine is", ${n})`)}`;
-    await page.goto(host(numbers.map((n) => `<iframe src="${source(n)}" width="600" height="300"></iframe>`).join("")));
-    for (const n of numbers) {
-      const inside = await (await page.locator("iframe").nth(n - first).elementHandle())?.contentFrame();
-      if (inside === null || inside === undefined) throw new Error("there is no frame");
-      await inside.waitForSelector(".cm-content");
-      frames.push(inside);
-    }
-  }
-  return frames;
+/** Runs a program by a request of its own. */
+async function post(url: string, content: string): Promise<number> {
+  const body = JSON.stringify({ language: "python", entryFile: "m.py", files: [{ path: "m.py", content }] });
+  const headers = { "Content-Type": "application/json" };
+  return (await fetch(`${url}/api/compile`, { method: "POST", headers, body })).status;
 }
 
-const press = (frames: readonly Frame[]) =>
-  Promise.all(frames.map((frame) => frame.evaluate(() => document.getElementById("run")?.click())));
-
-/** When the pages of a class asked, and what they were answered. */
-function recorded(frames: readonly Frame[]) {
-  const asked: { frame: Frame; at: number; status: number; turn: number }[] = [];
-  for (const page of new Set(frames.map((frame) => frame.page()))) {
-    page.on("response", (response) => {
-      const request = response.request();
-      if (request.method() !== "POST") return;
-      const turn = Number(response.headers()["sandpiper-turn"] ?? 0);
-      asked.push({ frame: request.frame(), at: request.timing().startTime, status: response.status(), turn });
-    });
-  }
-  return asked;
+/** An editor whose time stands still, all of it loaded. */
+async function paused(page: Page, url: string, content: string): Promise<void> {
+  await page.clock.install();
+  await page.goto(`${url}/embed?${pythonOf(content)}`);
+  await page.locator("#menu-button[aria-controls]").waitFor();
+  await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 1000);
 }
 
-async function allHaveTheirOwn(frames: readonly Frame[], except: Frame | null = null) {
-  for (const [n, frame] of frames.entries()) {
-    await expect(frame.locator(".cm-content")).toHaveText(`print("mine is", ${n})`);
-    if (frame === except) continue;
-    await expect(frame.locator(".stdout pre")).toHaveText(`mine is ${n}\n`);
-    await expect(frame.locator("#run-label")).toHaveText("Run");
-  }
-}
+/** The seconds that a waiting person reads. */
+const left = async (page: Page) => Number(/ in (\d+) s$/.exec((await page.locator("#status").textContent()) ?? "")?.[1]);
 
-test("a class behind one address: those who must wait are told how long, and all get their own answer", async ({
+test("who comes too often is told when it is their turn, and is sent again then, not before", async ({
+  page,
   serve,
-  context,
-  hosts,
+  service,
 }) => {
-  // A minute of it is the window of the rate limit.
-  test.setTimeout(300_000);
-  const url = await serve(PYTHON, "--compile-rate-limit=20");
-  const frames = await classOf(30, url, () => context.newPage(), (html) => hosts.hostPage(html));
-  const asked = recorded(frames);
-  await press(frames);
-  const waiting: Frame[] = [];
-  for (const frame of frames) {
-    await expect(frame.locator("#status")).toHaveText(/^(Finished|Many people on your network are running code\. Yours starts in \d+ s$)/);
-    if ((await frame.locator("#run-label").textContent()) === "Cancel") waiting.push(frame);
-  }
-  expect(waiting).toHaveLength(10);
-
-  // One gives up; another's count goes down to its turn.
-  const [given, watched] = waiting;
-  if (given === undefined || watched === undefined) throw new Error("nobody waits");
-  await given.locator("#run").click();
-  await expect(given.locator("#status")).toHaveText("Stopped.");
-  await expect(given.locator("#run-label")).toHaveText("Run");
-  const counts: number[] = [];
-  for (;;) {
-    const words = (await watched.locator("#status").textContent()) ?? "";
-    if (!words.startsWith("Many people")) break;
-    counts.push(Number(/in (\d+) s/.exec(words)?.[1]));
-    await new Promise((resolve) => setTimeout(resolve, 500));
-  }
-  expect(counts.length).toBeGreaterThan(10);
-  expect(counts).toEqual([...counts].sort((one, other) => other - one));
-  expect(counts.at(-1)).toBeLessThan(5);
-  await allHaveTheirOwn(frames, given);
-
-  const refused = asked.filter(({ status }) => status === 429);
-  // Nobody was told a time that was not true.
-  expect(refused).toHaveLength(10);
-  const again = asked.filter(({ at, frame }) => refused.some((first) => first.frame === frame && first.at < at));
-  expect(again.map(({ status }) => status)).toEqual(Array(9).fill(200));
-  for (const { frame, at } of again) {
-    const first = refused.find((other) => other.frame === frame);
-    expect(at).toBeGreaterThanOrEqual((first?.at ?? 0) + (first?.turn ?? 0) * 1000);
-  }
-  // They came one after the other, not as one.
-  const times = again.map(({ at }) => at);
-  expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(300);
-  await given.locator("#run").click();
-  await expect(given.locator(".stdout pre")).toHaveText(/^mine is \d+\n$/);
+  const { url } = await serve(PYTHON, "--compile-rate-limit=1");
+  // One is in the only place, another was told of the next: the page's turn is the one after.
+  expect([await post(url, "print(1)"), await post(url, "print(1)")]).toEqual([200, 429]);
+  await paused(page, url, 'print("mine")');
+  const answer = page.waitForResponse("**/api/compile");
+  await page.locator("#run").click();
+  const { "sandpiper-turn": told, "retry-after": everyone } = await (await answer).allHeaders();
+  const turn = Number(told);
+  expect(turn).toBeGreaterThan(Number(everyone));
+  await expect(page.locator("#status")).toHaveText(/^Many people on your network are running code\. Yours starts in \d+ s$/);
+  await expect(page.locator("#run-label")).toHaveText("Cancel");
+  // Pages that are told the same second spread over two.
+  const first = await left(page);
+  expect(first).toBeGreaterThanOrEqual(turn);
+  expect(first).toBeLessThanOrEqual(turn + 2);
+  await page.clock.runFor(10_000);
+  expect(await left(page)).toBe(first - 10);
+  await page.clock.runFor((turn - 10) * 1000 - 1);
+  await expect(page.locator("#run-label")).toHaveText("Cancel");
+  // A minute has not passed for the service: one without a limit answers in its place.
+  await page.route("**/api/compile", async (route) =>
+    route.fulfill({ response: await route.fetch({ url: `${service.url}/api/compile` }) }),
+  );
+  await page.clock.runFor(2001);
+  await expect(page.locator(".stdout pre")).toHaveText("mine\n");
+  await expect(page.locator("#run-label")).toHaveText("Run");
 });
 
-test("a class whose network has a limit of its own does not wait", async ({ serve, context, hosts }) => {
-  const url = await serve(PYTHON, "--compile-rate-limit=20", "--rate-limit-for=127.0.0.1=600");
-  const frames = await classOf(30, url, () => context.newPage(), (html) => hosts.hostPage(html));
-  const asked = recorded(frames);
-  await press(frames);
-  await allHaveTheirOwn(frames);
-  expect(asked.map(({ status }) => status)).toEqual(Array(30).fill(200));
-});
+const WAITS: readonly (readonly [name: string, status: number, error: string, seconds: number, words: RegExp])[] = [
+  ["a full queue", 503, "too many runs are waiting already", 7, /^The service is busy\. Yours is sent again in \d+ s$/],
+  [
+    "a language that is being prepared", 503, "Python is being prepared: 2 of 3", 10,
+    /^Python is being prepared: 2 of 3\. Yours is sent again in \d+ s$/,
+  ],
+  ["a proxy's limit", 429, "slow down", 30, /^Many people on your network are running code\. Yours starts in \d+ s$/],
+];
 
-/** A proxy before the service, which answers for it where `answer` is set. */
-async function proxied(url: string) {
-  let answer: ((response: ServerResponse) => void) | null = null;
-  const server = createServer((request, response) => {
-    if (answer !== null && request.method === "POST") {
-      request.resume().on("end", () => answer?.(response));
-      return;
-    }
-    const { method, headers } = request;
-    const passed = ask(`${url}${request.url}`, { method: method ?? "GET", headers }, (result) => {
-      response.writeHead(result.statusCode ?? 502, result.headers);
-      result.pipe(response);
+test("who must wait reads why and for how long, can give up, and is sent again after it", async ({ page, service }) => {
+  await paused(page, service.url, 'print("in the end")');
+  const run = page.locator("#run");
+  const label = page.locator("#run-label");
+  for (const [name, status, error, seconds, words] of WAITS) {
+    await test.step(name, async () => {
+      let asked = 0;
+      const headers = { "Retry-After": String(seconds) };
+      await page.route("**/api/compile", (route) => (asked++, route.fulfill({ status, headers, json: { error } })));
+      await run.click();
+      await expect(page.locator("#status")).toHaveText(words);
+      await expect(label).toHaveText("Cancel");
+      expect(await left(page)).toBeGreaterThanOrEqual(seconds);
+      await run.click();
+      await expect(page.locator("#status")).toHaveText("Stopped.");
+      await expect(label).toHaveText("Run");
+      await page.clock.runFor(600_000);
+      await run.click();
+      await expect(page.locator("#status")).toHaveText(words);
+      // What was given up was not sent again.
+      expect(asked).toBe(2);
+      await page.clock.runFor(seconds * 1000 - 1);
+      await expect(label).toHaveText("Cancel");
+      await page.unroute("**/api/compile");
+      // At most twice as long: pages that are told the same second spread.
+      await page.clock.runFor(seconds * 1000 + 2);
+      await expect(page.locator(".stdout pre")).toHaveText("in the end\n");
+      await expect(label).toHaveText("Run");
     });
-    request.pipe(passed);
-  });
-  const port = await listening(server);
-  return {
-    url: `http://127.0.0.1:${port}`,
-    answerWith(next: typeof answer) {
-      answer = next;
-    },
-    close: () => (server.close(), server.closeAllConnections()),
-  };
-}
+  }
+});
 
 const html = (status: number, headers: Record<string, string> = {}) => (response: ServerResponse) => {
   response.writeHead(status, { "Content-Type": "text/html", ...headers });
@@ -175,8 +137,8 @@ const SHAPES: readonly (readonly [string, (response: ServerResponse) => void, Re
   ["a connection that is closed", (response) => response.destroy(), /^The connection was lost\. Your code is still here/],
 ];
 
-test("whatever comes back, it is told in plain words, and the code stays", async ({ page, service }) => {
-  const proxy = await proxied(service.url);
+test("whatever comes back, it is told in plain words, and the code stays", async ({ page, service, reverseProxy: proxy }) => {
+  proxy.passTo(service.url);
   await page.goto(`${proxy.url}/embed?${pythonOf('print("kept")')}`);
   const run = page.locator("#run");
   for (const [name, answer, words] of SHAPES) {
@@ -195,64 +157,12 @@ test("whatever comes back, it is told in plain words, and the code stays", async
       await expect(page.locator("#alert")).toHaveText("");
     });
   }
-  proxy.close();
 });
 
-test("a language that is being prepared is asked for again, and says how far it is", async ({ page, service }) => {
-  const proxy = await proxied(service.url);
-  await page.goto(`${proxy.url}/embed?${pythonOf('print("at last")')}`);
-  let count = 0;
-  proxy.answerWith((response) => {
-    count++;
-    json(503, '{"error":"Python is being prepared: 2 of 3"}', { "Retry-After": "1" })(response);
-  });
-  await page.locator("#run").click();
-  await expect(page.locator("#status")).toHaveText(/^Python is being prepared: 2 of 3\. Yours is sent again in \d s$/);
-  await expect(page.locator("#run-label")).toHaveText("Cancel");
-  await expect.poll(() => count).toBeGreaterThan(1);
-  proxy.answerWith(null);
-  await expect(page.locator(".stdout pre")).toHaveText("at last\n");
-  proxy.close();
-});
+const SLEEP = "import time\ntime.sleep(300)";
 
-const SLEEP = "import time\nprint('on', flush=True)\ntime.sleep(300)";
-const ONE_BOX = [PYTHON, "--boxes=1", "--run-wall-time=290s", "--queue=4", "--queue-wait=40s"];
-
-/** Runs a program by a request of its own; what it takes is one box. */
-async function post(url: string, content: string, signal: AbortSignal | null = null): Promise<number> {
-  const body = JSON.stringify({ language: "python", entryFile: "m.py", files: [{ path: "m.py", content }] });
-  const headers = { "Content-Type": "application/json" };
-  return (await fetch(`${url}/api/compile`, { method: "POST", headers, body, signal })).status;
-}
-
-test("a service that is busy is asked again until it has a place", async ({ page, serve }) => {
-  const url = await serve(PYTHON, "--boxes=1", "--run-wall-time=290s", "--queue=0");
-  const other = new AbortController();
-  const held = post(url, SLEEP, other.signal).catch(() => 0);
-  await page.goto(`${url}/embed?${pythonOf('print("in the end")')}`);
-  await page.locator(".cm-content").waitFor();
-  await page.locator("#run").click();
-  await expect(page.locator("#status")).toHaveText(/^The service is busy\. Yours is sent again in \d+ s$/);
-  await page.locator("#run").click();
-  await expect(page.locator("#status")).toHaveText("Stopped.");
-  await page.locator("#run").click();
-  await expect(page.locator("#run-label")).toHaveText("Cancel");
-  other.abort();
-  await held;
-  await expect(page.locator(".stdout pre")).toHaveText("in the end\n");
-});
-
-test("Stop, and leaving the page, end the run on the server", async ({ page, serve, hosts }) => {
-  const url = await serve(...ONE_BOX);
-  const running = async () => {
-    await page.goto(hosts.hostPage(`<iframe src="${url}/embed?${pythonOf(SLEEP)}" width="900" height="500"></iframe>`));
-    const editor = await editorIn(page);
-    await editor.locator("#run").click();
-    await expect(editor.locator("#status")).toHaveText(/^Waiting or running… [1-9]/);
-    return editor;
-  };
-  const isFree = async () => expect(await post(url, "print(1)")).toBe(200);
-  await isFree();
+test("Stop, and leaving the page, end the run on the server", async ({ page, hosts, serve }) => {
+  const { url, boxesInUse } = await serve(PYTHON, "--run-wall-time=290s");
   const ways: [string, (editor: Frame) => Promise<unknown>][] = [
     ["Stop", (editor) => editor.locator("#run").click()],
     ["another page in the frame", (editor) => editor.goto("about:blank")],
@@ -262,11 +172,13 @@ test("Stop, and leaving the page, end the run on the server", async ({ page, ser
   ];
   for (const [name, leave] of ways) {
     await test.step(name, async () => {
-      const editor = await running();
-      const taken = await post(url, "print(1)", AbortSignal.timeout(2000)).catch(() => "waits");
-      expect(taken).toBe("waits");
+      await page.goto(hosts.hostPage(`<iframe src="${url}/embed?${pythonOf(SLEEP)}" width="900" height="500"></iframe>`));
+      const editor = await editorIn(page);
+      await editor.locator("#run").click();
+      await expect(editor.locator("#run-label")).toHaveText("Stop");
+      await expect.poll(boxesInUse).toBe(1);
       await leave(editor);
-      await isFree();
+      await expect.poll(boxesInUse).toBe(0);
     });
   }
 });
@@ -287,13 +199,13 @@ test("files that are too large are refused, and stay", async ({ page, service })
   await expect(editor.locator(".cm-content")).toContainText("éé");
 });
 
-test("a service that dies, and a network that is gone", async ({ page, context, service }) => {
-  const mortal = await start([PYTHON, "--drain-time=0s"]);
+test("a service that dies, and a network that is gone", async ({ page, context, service, serve }) => {
+  const mortal = await serve(PYTHON);
   await page.goto(`${mortal.url}/embed?${pythonOf(SLEEP)}`);
   await page.locator(".cm-content").waitFor();
   await page.locator("#run").click();
-  await expect(page.locator("#status")).toHaveText(/^Waiting or running… [1-9]/);
-  mortal.stop();
+  await expect.poll(mortal.boxesInUse).toBe(1);
+  await mortal.stop();
   await expect(page.locator("#alert")).toHaveText(/^The connection was lost\. Your code is still here/);
   await page.locator("#run").click();
   await expect(page.locator("#alert")).toHaveText(/^The connection was lost\. Your code is still here/);

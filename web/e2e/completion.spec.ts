@@ -13,6 +13,7 @@ const CASES = [
 
 for (const [language, path, typed, word] of CASES) {
   test(`${language}: ${typed} is completed to ${word}`, async ({ page, service }) => {
+    await page.clock.install();
     const frame = await embed(page, service, `lang=${language}`);
     await frame.getByRole("tab", { name: path }).click();
     const code = frame.locator(".cm-content");
@@ -23,8 +24,8 @@ for (const [language, path, typed, word] of CASES) {
     const offered = frame.getByRole("listbox", { name: "Completions" });
     await expect(offered.getByRole("option", { name: word, exact: true })).toHaveCount(1);
     await expect(offered.getByRole("option", { selected: true })).toHaveText(word);
-    // For its first 75 ms, and those began before this, Enter still begins a line.
-    await page.waitForTimeout(100);
+    // For its first 75 ms Enter still begins a line.
+    await page.clock.fastForward(1000);
     await page.keyboard.press("Enter");
     await expect(code).toContainText(word);
     await expect(offered).toHaveCount(0);

@@ -3,7 +3,8 @@
 
 import type { Page } from "@playwright/test";
 
-import { apart, lines, shown, withFiles } from "./documents";
+import { apart } from "./chromium";
+import { lines, shown, withFiles } from "./documents";
 import { embed, expect, test } from "./service";
 
 test.use({ launchOptions: apart });

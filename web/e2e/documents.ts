@@ -2,17 +2,6 @@
 
 import type { Frame, Page } from "@playwright/test";
 
-/** Each site has its own process, as in browsers that people use; Playwright turns that off. */
-export const apart = {
-  executablePath: "/usr/bin/chromium",
-  args: [
-    ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
-    "--disable-gpu",
-    "--disable-features=Translate",
-    "--site-per-process",
-  ],
-};
-
 /** Has these files run when Run is pressed; the first is the entry. */
 export async function submit(page: Page, language: string, files: Readonly<Record<string, string>>) {
   const list = Object.entries(files).map(([path, content]) => ({ path, content }));

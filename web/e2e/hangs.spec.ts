@@ -1,80 +1,111 @@
 // Pages that hang: the editor goes on, offers Stop, and does not start them unasked.
 
-import { apart, lines, shown, withFiles } from "./documents";
-import { editorIn, expect, freePort, test } from "./service";
+import type { Frame } from "@playwright/test";
+
+import { apart } from "./chromium";
+import { lines, shown, withFiles } from "./documents";
+import { editorIn, expect, test } from "./service";
 
 test.use({ launchOptions: apart });
 
-const hanging = [
-  ["at once", "web", { "index.html": "<!doctype html><script>console.log('before'); while (true) {}</script>" }],
-  ["in an event handler", "web", {
-    "index.html": `<!doctype html><button onclick="console.log('before'); while (true) {}">x</button>
-      <script>setTimeout(() => document.querySelector("button").click(), 3000)</script>`,
-  }],
-  ["in an effect of React", "react", {
+interface Case {
+  how: string;
+  language: string;
+  files: Readonly<Record<string, string>>;
+  /** Has it hang, where it does not at once. */
+  trigger?: (editor: Frame) => Promise<void>;
+}
+
+const atOnce: Case = {
+  how: "at once", language: "web",
+  files: { "index.html": "<!doctype html><script>console.log('before'); while (true) {}</script>" },
+};
+const inHandler: Case = {
+  how: "in an event handler", language: "web",
+  files: { "index.html": `<!doctype html><button onclick="console.log('before'); while (true) {}">x</button>` },
+  async trigger(editor) {
+    const button = shown(editor).locator("button");
+    await button.waitFor();
+    // It has answered, and counts as a page that runs well.
+    await editor.waitForFunction(() => Object.keys(localStorage).every((key) => !key.startsWith("sandpiper:hung:")));
+    // Nobody answers that the event was dispatched: the frame goes with Stop.
+    void button.dispatchEvent("click").catch(() => {});
+  },
+};
+const inReact: Case = {
+  how: "in an effect of React", language: "react",
+  files: {
     "App.jsx": `import { useEffect } from "react";
       export default function App() { useEffect(() => { console.log("before"); while (true) {} }); return <p>x</p>; }`,
-  }],
-  ["in a setup of Vue", "vue", {
-    "App.vue": "<script setup>console.log('before'); while (true) {}</script><template><p>x</p></template>",
-  }],
-] as const;
+  },
+};
+const inVue: Case = {
+  how: "in a setup of Vue", language: "vue",
+  files: { "App.vue": "<script setup>console.log('before'); while (true) {}</script><template><p>x</p></template>" },
+};
 
-const own = "an origin of its own";
-const cases = [...hanging.map((one) => [own, ...one] as const), ["the editor's origin", ...hanging[0]] as const];
+/** Has the page hang twice, over a reload; then it is stopped. */
+async function hang(editor: Frame, { trigger }: Case): Promise<Frame> {
+  await trigger?.(editor);
+  await expect(lines(editor)).toContainText(["before"]);
 
-for (const [where, name, language, files] of cases) {
-  test(`a page that hangs ${name}, from ${where}: the editor goes on`, async ({ page, hosts, service, serve }) => {
-    let { url } = service;
-    if (where === own) {
-      const port = await freePort();
-      url = await serve(`--listen=127.0.0.1:${port}`, `--preview-origin=http://preview.localhost:${port}`);
-    }
-    const source = `${url}/embed?${withFiles(`lang=${language}&run=load`, files)}`;
-    await page.goto(hosts.hostPage(`<iframe src="${source}" width="1000" height="600"></iframe>`));
+  // It hangs now: the page cannot answer, the editor's timers go on.
+  await editor.evaluate(() => {
+    Object.assign(window, { ticks: 0 });
+    setInterval(() => Object.assign(window, { ticks: Number(Reflect.get(window, "ticks")) + 1 }), 20);
+  });
+  const ticks = () => editor.evaluate(() => Number(Reflect.get(window, "ticks")));
+  await expect(editor.locator(".preview-banner")).toContainText("not responding");
+  const before = await ticks();
+  await expect.poll(ticks).toBeGreaterThan(before + 10);
+
+  // A reload does not start it again.
+  const page = editor.page();
+  await page.reload();
+  const again = await editorIn(page);
+  await expect(again.locator(".preview-banner")).toContainText("did not respond the last time");
+  await expect(again.locator(".preview iframe")).toHaveCount(0);
+
+  // Who asks gets it, and Stop ends it.
+  await again.locator("#run").click();
+  await trigger?.(again);
+  await again.locator(".preview-stop").click();
+  await expect(again.locator(".preview iframe")).toHaveCount(0);
+  await expect(again.locator(".preview-banner")).toHaveText("The page was stopped.");
+  await expect(again.getByRole("button", { name: "Reload" })).toBeFocused();
+  return again;
+}
+
+const framed = (url: string, { language, files }: Case) =>
+  `<iframe src="${url}/embed?${withFiles(`lang=${language}&run=load`, files)}" width="1000" height="600"></iframe>`;
+const previewOf = async (editor: Frame) => (await editor.locator(".preview iframe").getAttribute("src")) ?? "";
+
+for (const one of [inHandler, atOnce, inReact, inVue]) {
+  const tag = one === inHandler ? [] : "@full";
+  test(`a page that hangs ${one.how}, from an origin of its own: the editor goes on`, { tag }, async ({
+    page, hosts, reverseProxy, serve,
+  }) => {
+    const origin = `http://preview.localhost:${reverseProxy.port}`;
+    const { url } = await serve(`--languages=${one.language}`, `--preview-origin=${origin}`);
+    reverseProxy.passTo(url);
+    await page.goto(hosts.hostPage(framed(url, one)));
     const editor = await editorIn(page);
-    const isOwn = new URL((await editor.locator(".preview iframe").getAttribute("src")) ?? "", url).origin !== url;
-    expect(isOwn).toBe(where === own);
-    await expect(lines(editor)).toContainText(["before"]);
-
-    // It hangs now: the page cannot answer, the editor's timers go on.
-    await editor.evaluate(() => {
-      Object.assign(window, { ticks: 0 });
-      setInterval(() => Object.assign(window, { ticks: Number(Reflect.get(window, "ticks")) + 1 }), 20);
-    });
-    const ticks = () => editor.evaluate(() => Number(Reflect.get(window, "ticks")));
-    const banner = editor.locator(".preview-banner");
-    await expect(banner).toContainText("not responding");
-    const before = await ticks();
-    await expect.poll(ticks).toBeGreaterThan(before + 10);
-
-    // A reload does not start it again.
-    await page.reload();
-    const again = await editorIn(page);
-    await expect(again.locator(".preview-banner")).toContainText("did not respond the last time");
-    await expect(again.locator(".preview iframe")).toHaveCount(0);
-
-    // Who asks gets it, and Stop ends it.
-    await again.click("#run");
-    await again.locator(".preview-stop").click();
-    await expect(again.locator(".preview iframe")).toHaveCount(0);
-    await expect(again.locator(".preview-banner")).toHaveText("The page was stopped.");
-    await expect(again.getByRole("button", { name: "Reload" })).toBeFocused();
+    expect(new URL(await previewOf(editor)).origin).toBe(origin);
+    await hang(editor, one);
   });
 }
 
-test("after a page was stopped, another runs", async ({ page, service }) => {
-  const files = { "index.html": "<!doctype html><script>while (true) {}</script>" };
-  await page.goto(`${service.url}/embed?${withFiles("lang=web", files)}`);
-  const editor = page.mainFrame();
-  await page.click("#run");
-  await page.locator(".preview-stop").click();
-  await page.locator(".cm-content").fill("<!doctype html><p>fine</p><script>console.log('well')</script>");
-  await page.click("#run");
+test("a page that hangs, from the editor's origin: the editor goes on; after Stop another runs", async ({ page, service }) => {
+  await page.goto(service.hostPage(framed(service.url, atOnce)));
+  const first = await editorIn(page);
+  expect(new URL(await previewOf(first), service.url).origin).toBe(service.url);
+  const editor = await hang(first, atOnce);
+  await editor.locator(".cm-content").fill("<!doctype html><p>fine</p><script>console.log('well')</script>");
+  await editor.locator("#run").click();
   await expect(shown(editor).locator("p")).toHaveText("fine");
   await expect(lines(editor)).toContainText(["well"]);
-  await expect(page.locator(".preview-banner")).toHaveText("");
-  await page.goto("about:blank");
-  await page.goto(`${service.url}/embed?lang=web&run=load`);
-  await expect(page.locator(".preview iframe")).toHaveCount(1);
+  await expect(editor.locator(".preview-banner")).toHaveText("");
+  // It runs unasked again.
+  await page.reload();
+  await expect((await editorIn(page)).locator(".preview iframe")).toHaveCount(1);
 });

@@ -29,7 +29,7 @@ for (const [name, headers, isIsolated] of hosts) {
 }
 
 test("only who may frame the editor can", async ({ page, hosts: pages, serve }) => {
-  const url = await serve(`--frame-ancestors=${pages.origin}`);
+  const { url } = await serve("--languages=web", `--frame-ancestors=${pages.origin}`);
   const files = { "index.html": "<!doctype html><p>page</p>" };
   const mine = pages.hostPage(`<iframe src="${url}/embed?${withFiles("lang=web&run=load", files)}"></iframe>`);
   await page.goto(mine);

@@ -1,7 +1,7 @@
 // Without a mouse and without sight: all of it by keyboard, what a screen
 // reader is told, whose focus it is, and the system's own colours and motion.
 
-import { embed, editorIn, ended, expect, test } from "./service";
+import { embed, editorIn, ended, expect, heldRuns, test } from "./service";
 import type { Frame, Page } from "@playwright/test";
 
 /** What has the focus in the frame, in short. */
@@ -210,8 +210,9 @@ test("searching, a run that is stopped, an error that is gone to", async ({ page
 });
 
 test("what a screen reader is told of a run: once each, no ticking", async ({ page, service }) => {
+  await page.clock.install();
   const frame = await embed(page, service, "lang=python");
-  await frame.locator(".cm-content").fill("import time\ntime.sleep(3.2)\nprint(1)");
+  const release = await heldRuns(page);
   await frame.evaluate(() => {
     const told: string[] = [];
     Object.assign(window, { told });
@@ -225,6 +226,10 @@ test("what a screen reader is told of a run: once each, no ticking", async ({ pa
     observer.observe(document.body, { subtree: true, childList: true, characterData: true });
   });
   await frame.locator("#run").click();
+  await expect(frame.locator("#run-label")).toHaveText("Stop");
+  await page.clock.runFor(5000);
+  await expect(frame.locator("#status")).toHaveText(/^Waiting or running… \d+ s$/);
+  release();
   expect(await ended(frame)).toContain("Finished");
   const told = await frame.evaluate(() => (window as unknown as { told: string[] }).told);
   expect(told).toEqual(["Running…", expect.stringMatching(/^Finished in \d/)]);

@@ -23,7 +23,8 @@ for (const language of languages) {
     expect(complaints).toEqual([]);
   });
 
-  test(`${language}: what was typed is there after a reload`, async ({ page, service }) => {
+  // What is kept of Python shows it, too: parent.spec.ts.
+  test(`${language}: what was typed is there after a reload`, { tag: "@full" }, async ({ page, service }) => {
     let frame = await embed(page, service, `lang=${language}`);
     const code = () => frame.locator(".cm-content");
     await code().click();

@@ -6,6 +6,8 @@ import { embed, ended, expect, test } from "./service";
 
 interface Case {
   language: string;
+  /** One of the errors that tests/errors.test.ts reads: not by default. */
+  tag?: "@full";
   /** Which error: of the compiler, or while it runs. */
   what: string;
   /** Replaces the starter's file of this name. */
@@ -22,7 +24,7 @@ const cases: Case[] = [
     content: "total = 1\nif total\n    print(total)\n", line: 2, message: "expected ':'",
   },
   {
-    language: "python", what: "run time", path: "main.py",
+    language: "python", what: "run time", tag: "@full", path: "main.py",
     content: "def half(n):\n    return n / 0\n\nhalf(2)\n", line: 2, message: "ZeroDivisionError: division by zero",
   },
   {
@@ -35,7 +37,7 @@ const cases: Case[] = [
     content: "int main(void) {\n    int a = 1\n    return a;\n}\n", line: 3, message: "expected ‘,’ or ‘;’ before ‘return’",
   },
   {
-    language: "c", what: "run time", path: "main.c",
+    language: "c", what: "run time", tag: "@full", path: "main.c",
     content: "#include <assert.h>\nint main(void) {\n    int age = -1;\n    assert(age >= 0);\n}\n", line: 4,
     message: "Assertion `age >= 0' failed.",
   },
@@ -45,7 +47,7 @@ const cases: Case[] = [
     message: "‘cuot’ is not a member of ‘std’",
   },
   {
-    language: "cpp", what: "run time", path: "main.cpp",
+    language: "cpp", what: "run time", tag: "@full", path: "main.cpp",
     content: "#include <cassert>\n\nint main() {\n    assert(1 + 1 == 3);\n}\n", line: 4,
     message: "Assertion `1 + 1 == 3' failed.",
   },
@@ -54,7 +56,7 @@ const cases: Case[] = [
     content: "class Main {\n    void main() {\n        int a = 1\n    }\n}\n", line: 3, message: "';' expected",
   },
   {
-    language: "java", what: "run time", path: "Main.java",
+    language: "java", what: "run time", tag: "@full", path: "Main.java",
     content: "class Main {\n    public static void main(String[] args) {\n        int zero = args.length;\n" +
       "        System.out.println(1 / zero);\n    }\n}\n",
     line: 4, message: "ArithmeticException: / by zero",
@@ -64,7 +66,7 @@ const cases: Case[] = [
     content: "<?php\n$a = 1;\n$b = ;\n", line: 3, message: 'Parse error: syntax error, unexpected token ";"',
   },
   {
-    language: "php", what: "run time", path: "main.php",
+    language: "php", what: "run time", tag: "@full", path: "main.php",
     content: "<?php\nfunction half(int $n) {\n    return intdiv($n, 0);\n}\nhalf(2);\n", line: 3,
     message: "DivisionByZeroError: Division by zero",
   },
@@ -74,7 +76,7 @@ const cases: Case[] = [
     message: "The name 'birds' does not exist in the current context",
   },
   {
-    language: "csharp", what: "run time", path: "Program.cs",
+    language: "csharp", what: "run time", tag: "@full", path: "Program.cs",
     content: "int[] ages = [1, 2];\nint at = 2;\nConsole.WriteLine(ages[at]);\n", line: 3,
     message: "IndexOutOfRangeException: Index was outside the bounds of the array.",
   },
@@ -83,7 +85,7 @@ const cases: Case[] = [
     content: "SELECT 1;\nSELECT 2,\nFROM dual;\n", line: 3, message: "Syntax error near 'FROM dual'",
   },
   {
-    language: "mysql", what: "run time", path: "main.sql",
+    language: "mysql", what: "run time", tag: "@full", path: "main.sql",
     content: "SELECT 1;\n\nSELECT name FROM nowhere;\n", line: 3, message: "Table 'sandbox.nowhere' doesn't exist",
   },
   {
@@ -91,7 +93,7 @@ const cases: Case[] = [
     content: "db.birds.insertOne({ _id: 1 })\ndb.birds.find({ _id: 1 )\n", line: 2, message: "SyntaxError: Unexpected token",
   },
   {
-    language: "mongodb", what: "run time", path: "main.js",
+    language: "mongodb", what: "run time", tag: "@full", path: "main.js",
     content: "db.birds.insertOne({ _id: 1 })\n\ndb.birds.insertOne({ _id: 1 })\n", line: 3, message: "E11000 duplicate key",
   },
   {
@@ -100,7 +102,7 @@ const cases: Case[] = [
     message: 'there is no file "scirpt.js"',
   },
   {
-    language: "web", what: "syntax", path: "main.js",
+    language: "web", what: "syntax", tag: "@full", path: "main.js",
     content: 'import { tides } from "./tides.js";\n\nconst all = tides(1;\n', line: 3, message: 'Expected ")"',
   },
   {
@@ -108,12 +110,12 @@ const cases: Case[] = [
     content: "export default function App() {\n  return <main>Walks</mian>;\n}\n", line: 2, message: "closing",
   },
   {
-    language: "react", what: "missing file", path: "App.jsx",
+    language: "react", what: "missing file", tag: "@full", path: "App.jsx",
     content: 'import "./style.css";\nimport { Walk } from "./Wlak.jsx";\nexport default () => <Walk />;\n', line: 2,
     message: "Wlak.jsx",
   },
   {
-    language: "vue", what: "syntax in the script", path: "App.vue",
+    language: "vue", what: "syntax in the script", tag: "@full", path: "App.vue",
     content: "<script setup>\nconst names = [1, 2;\n</script>\n\n<template><p>a</p></template>\n", line: 2,
     message: "Unexpected token",
   },
@@ -123,8 +125,8 @@ const cases: Case[] = [
   },
 ];
 
-for (const { language, what, path, content, line, message } of cases) {
-  test(`${language}: an error is marked (${what})`, async ({ page, service, complaints }) => {
+for (const { language, what, tag = [], path, content, line, message } of cases) {
+  test(`${language}: an error is marked (${what})`, { tag }, async ({ page, service, complaints }) => {
     const frame = await embed(page, service, `lang=${language}`);
     await show(frame, path);
     await frame.locator(".cm-content").fill(content);

@@ -204,23 +204,23 @@ test("with text twice as large nothing is cut off", async ({ page, service }) =>
   expect(await faults(page.mainFrame())).toEqual([]);
 });
 
-for (const width of [320, 768, 1280]) {
-  for (const layout of ["auto", "rows", "cols"] as const) {
-    test(`${layout} at ${width} pixels`, async ({ page, service }) => {
+for (const layout of ["auto", "rows", "cols"] as const) {
+  test(`the layout ${layout} on small, medium and large screens`, async ({ page, service }) => {
+    await page.goto(`${service.url}/embed?lang=python&layout=${layout}&run=load`);
+    expect(await ended(page.mainFrame())).toContain("Finished");
+    for (const width of [320, 768, 1280]) {
       await page.setViewportSize({ width, height: 600 });
-      await page.goto(`${service.url}/embed?lang=python&layout=${layout}&run=load`);
-      expect(await ended(page.mainFrame())).toContain("Finished");
       const code = await page.locator("#left").boundingBox();
       const results = await page.locator("#results").boundingBox();
       if (code === null || results === null) throw new Error("a part is not shown");
       const isStacked = layout === "rows" || (layout === "auto" && width <= 640);
-      expect(results.y >= code.y + code.height).toBe(isStacked);
-      expect(results.x >= code.x + code.width).toBe(!isStacked);
+      expect(results.y >= code.y + code.height, `${width} pixels`).toBe(isStacked);
+      expect(results.x >= code.x + code.width, `${width} pixels`).toBe(!isStacked);
       for (const box of [code, results]) {
         expect(box.width).toBeGreaterThan(isStacked ? width - 2 : 120);
         expect(box.height).toBeGreaterThan(150);
       }
-      expect(await faults(page.mainFrame())).toEqual([]);
-    });
-  }
+      expect(await faults(page.mainFrame()), `${width} pixels`).toEqual([]);
+    }
+  });
 }

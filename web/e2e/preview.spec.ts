@@ -3,19 +3,11 @@
 
 import AxeBuilder from "@axe-core/playwright";
 
-import { apart, lines, shown, submit, withFiles } from "./documents";
+import { apart } from "./chromium";
+import { lines, shown, submit, withFiles } from "./documents";
 import { embed, expect, test } from "./service";
 
 test.use({ launchOptions: apart });
-
-for (const [language, part] of [["web", "#range"], ["react", "button"], ["vue", "button"]] as const) {
-  test(`${language}: the starter is shown, without a complaint`, async ({ page, service, complaints }) => {
-    const editor = await embed(page, service, `lang=${language}`);
-    await editor.click("#run");
-    await expect(shown(editor).locator(part).first()).toBeVisible();
-    expect(complaints).toEqual([]);
-  });
-}
 
 test("what a page says has its level, its values and its line", async ({ page, service }) => {
   const script = `console.log("a", { b: [1, 2] });
@@ -34,17 +26,6 @@ setTimeout(fail);`;
   await expect(lines(editor).nth(2)).toContainText("3×");
   await expect(lines(editor).nth(3)).toContainText("TypeError: bad");
   await expect(lines(editor).nth(3)).toContainText("main.js:4");
-});
-
-test("react: an error names the line of the file", async ({ page, service }) => {
-  const app = `export default function App() {
-  return <button onClick={() => missing()}>Go</button>;
-}`;
-  await submit(page, "react", { "App.jsx": app });
-  const editor = await embed(page, service, "lang=react");
-  await editor.click("#run");
-  await shown(editor).locator("button").click();
-  await expect(lines(editor).last()).toContainText("App.jsx:2");
 });
 
 test("the page reaches neither the editor nor the network", async ({ page, service }) => {
@@ -72,15 +53,6 @@ fetch("https://example.invalid/").catch(() => console.log("no network"));`;
   await expect(said).not.toContainText("REACHED");
   expect(page.url()).toBe(address);
   expect(await editor.evaluate(() => localStorage.getItem("kept"))).toBeNull();
-});
-
-test("a thousand lines are shown, the rest is counted", async ({ page, service }) => {
-  const html = "<!doctype html><script>for (let i = 0; i < 5000; i++) console.log(i)</script>";
-  await submit(page, "web", { "index.html": html });
-  const editor = await embed(page, service, "lang=web");
-  await editor.click("#run");
-  await expect(lines(editor)).toHaveCount(1000);
-  await expect(editor.locator(".console-bar")).toContainText("4000 more not shown");
 });
 
 test("the bar: reload, widths, backdrop; the keyboard comes out again", async ({ page, service }) => {

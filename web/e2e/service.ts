@@ -1,7 +1,8 @@
-// The service under test and pages of another origin, for every worker.
+// The service under test, which all workers share, and pages of another origin.
 
 import { spawn } from "node:child_process";
-import { createServer, type Server } from "node:http";
+import { once } from "node:events";
+import { createServer, request as ask, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 
@@ -11,6 +12,9 @@ export const languages = [
   "python", "c", "cpp", "java", "php", "csharp", "mysql", "mongodb", "web", "react", "vue",
 ] as const;
 
+/** The variable with the address of the service that setup.ts starts. */
+export const SHARED = "SANDPIPER_SHARED_SERVICE";
+
 interface Hosts {
   /** Where the pages are: another host name than the service's, so another site. */
   origin: string;
@@ -19,14 +23,30 @@ interface Hosts {
 }
 
 interface Service extends Hosts {
-  /** Where the service listens, such as `http://127.0.0.1:4711`. */
+  /** Where it listens, such as `http://127.0.0.1:4711`: with all languages, and no rate limit. */
   url: string;
+}
+
+/** Before a service that may be started later: it has its port already. */
+interface ReverseProxy {
+  port: number;
+  url: string;
+  passTo(url: string): void;
+  /** Posts are answered so, and passed on again after `null`. */
+  answerWith(answer: ((response: ServerResponse) => void) | null): void;
+}
+
+export interface Started {
+  url: string;
+  boxesInUse(): Promise<number>;
+  stop(): Promise<void>;
 }
 
 interface OfTest {
   complaints: string[];
-  /** Starts another service with these flags, until the test ends; gives where it listens. */
-  serve: (...flags: string[]) => Promise<string>;
+  reverseProxy: ReverseProxy;
+  /** Starts another service with these flags, until the test ends. */
+  serve: (...flags: string[]) => Promise<Started>;
 }
 
 export const test = base.extend<OfTest, { hosts: Hosts; service: Service }>({
@@ -54,20 +74,25 @@ export const test = base.extend<OfTest, { hosts: Hosts; service: Service }>({
   ],
   service: [
     async ({ hosts }, use) => {
-      const { url, stop } = await start([]);
+      const url = process.env[SHARED];
+      if (url === undefined) throw new Error("the service was not started");
       await use({ ...hosts, url });
-      stop();
     },
     { scope: "worker" },
   ],
+  reverseProxy: async ({}, use) => {
+    const proxy = await proxied();
+    await use(proxy);
+    proxy.close();
+  },
   serve: async ({}, use) => {
-    const stops: (() => void)[] = [];
+    const services: Started[] = [];
     await use(async (...flags) => {
-      const { url, stop } = await start(flags);
-      stops.push(stop);
-      return url;
+      const service = await start(flags);
+      services.push(service);
+      return service;
     });
-    for (const stop of stops) stop();
+    for (const service of services) await service.stop();
   },
   /** What the browser complained of: errors, and violations of policies. */
   complaints: async ({ page }, use) => {
@@ -149,21 +174,15 @@ export function listening(server: Server): Promise<number> {
   });
 }
 
-/** A port that nobody has now, for what must know it beforehand. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await listening(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 /** A service of one's own, until `stop`. */
-export async function start(flags: readonly string[]): Promise<{ url: string; stop: () => void }> {
+export async function start(flags: readonly string[]): Promise<Started> {
   const binary = process.env["SANDPIPER_BINARY"];
   if (binary === undefined) throw new Error("SANDPIPER_BINARY must name the program under test");
   const usual = {
     "--listen": "127.0.0.1:0", "--admin-listen": "127.0.0.1:0", "--compile-rate-limit": "0", "--queue": "500",
-    "--queue-wait": "100s",
+    "--queue-wait": "100s", "--drain-time": "0s",
+    // A busy machine is no fault of the page.
+    "--run-wall-time": "100s", "--compile-wall-time": "100s",
   };
   const given = new Set(flags.map((flag) => flag.split("=", 1)[0]));
   const others = Object.entries(usual).filter(([name]) => !given.has(name));
@@ -172,17 +191,56 @@ export async function start(flags: readonly string[]): Promise<{ url: string; st
   const server = spawn("setpriv", ["--pdeathsig", "TERM", binary, "serve", ...all], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const url = await announced(server.stdout);
+  const ended = once(server, "exit");
+  const { url, metrics } = await announced(server.stdout);
   await allReady(url);
-  return { url, stop: () => server.kill() };
+  return {
+    url,
+    async boxesInUse() {
+      const text = await (await fetch(metrics)).text();
+      return Number(/^sandpiper_boxes_in_use (\d+)$/m.exec(text)?.[1]);
+    },
+    async stop() {
+      server.kill();
+      await ended;
+    },
+  };
 }
 
-function announced(output: NodeJS.ReadableStream): Promise<string> {
+async function proxied(): Promise<ReverseProxy & { close(): void }> {
+  let target = "";
+  let answer: ((response: ServerResponse) => void) | null = null;
+  const server = createServer((request, response) => {
+    if (answer !== null && request.method === "POST") {
+      request.resume().on("end", () => answer?.(response));
+      return;
+    }
+    const { method, headers } = request;
+    const passed = ask(`${target}${request.url}`, { method: method ?? "GET", headers }, (result) => {
+      response.writeHead(result.statusCode ?? 502, result.headers);
+      result.pipe(response);
+    });
+    request.pipe(passed.on("error", () => response.destroy()));
+  });
+  const port = await listening(server);
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    passTo: (url) => void (target = url),
+    answerWith: (next) => void (answer = next),
+    close: () => (server.close(), server.closeAllConnections()),
+  };
+}
+
+/** The addresses that its log tells. */
+function announced(output: NodeJS.ReadableStream): Promise<{ url: string; metrics: string }> {
   return new Promise((resolve, reject) => {
+    let url: string | undefined;
     const lines = createInterface(output);
     lines.on("line", (line) => {
-      const address = /listening on (http:\/\/[\d.]+:\d+)/.exec(line)?.[1];
-      if (address !== undefined) resolve(address);
+      url ??= /listening on (http:\/\/[\d.]+:\d+)/.exec(line)?.[1];
+      const metrics = /metrics on (http:\/\/\S+)/.exec(line)?.[1];
+      if (url !== undefined && metrics !== undefined) resolve({ url, metrics });
     });
     lines.on("close", () => reject(new Error("the service ended")));
   });
@@ -191,9 +249,9 @@ function announced(output: NodeJS.ReadableStream): Promise<string> {
 async function allReady(url: string): Promise<void> {
   for (;;) {
     const answer = await fetch(`${url}/readyz`);
-    const { languages: states } = (await answer.json()) as { languages: { id: string; state: string }[] };
+    const { languages: states } = (await answer.json()) as { languages: { id: string; state: string; reason?: string }[] };
     const lacking = states.find(({ state }) => state !== "ready" && state !== "building");
-    if (lacking !== undefined) throw new Error(`${lacking.id} is ${lacking.state}: make images`);
+    if (lacking !== undefined) throw new Error(`${lacking.id} is ${lacking.state}: ${lacking.reason}`);
     if (states.every(({ state }) => state === "ready")) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }

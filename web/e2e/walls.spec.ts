@@ -3,15 +3,14 @@
 
 import { createServer } from "node:http";
 
-import type { Page } from "@playwright/test";
-
-import { attacks } from "./attacks";
-import { apart } from "./documents";
-import { embed, expect, listening, test as base } from "./service";
+import { attacks, type Attack } from "./attacks";
+import { whole } from "./chromium";
+import { lines } from "./documents";
+import { expect, listening, test as base } from "./service";
 
 interface Canary {
   url: string;
-  /** The names that were asked for. */
+  /** The paths that were asked for. */
   heard: Set<string>;
 }
 
@@ -19,7 +18,7 @@ const test = base.extend<{ canary: Canary }>({
   canary: async ({}, use) => {
     const heard = new Set<string>();
     const server = createServer((request, response) => {
-      heard.add(/\w[\w-]*/.exec(request.url ?? "")?.[0] ?? "");
+      heard.add(/^\/*(\w+\/[\w-]+)/.exec(request.url ?? "")?.[1] ?? "");
       response.setHeader("Access-Control-Allow-Origin", "*");
       response.end();
     });
@@ -33,45 +32,52 @@ const test = base.extend<{ canary: Canary }>({
   },
 });
 
-test.use({ launchOptions: apart });
+test.use({ launchOptions: whole });
 
-/** Has the preview show this document, as it is. */
-async function answerWith(page: Page, html: () => string) {
-  await page.route("**/api/compile", (route) =>
-    route.fulfill({
-      headers: { "Sandpiper-Exit": "stage=run; code=0" },
-      json: { stdout: html(), stderr: "" },
-    }),
-  );
+/** Those that must share no document have editors of their own, some on a page. */
+const leaving = attacks.filter(({ leaves }) => leaves === true).map((attack) => [attack]);
+const half = Math.ceil(leaving.length / 2);
+const GROUPS: readonly (readonly [what: string, documents: readonly (readonly Attack[])[]])[] = [
+  ["that stay where they are", [attacks.filter(({ leaves }) => leaves !== true)]],
+  ["that go elsewhere", leaving.slice(0, half)],
+  ["that go elsewhere in other ways", leaving.slice(half)],
+];
+const documentOf = (some: readonly Attack[], url: string) => some.map(({ name, html }) => html(`${url}/${name}`)).join("\n");
+
+for (const [what, documents] of GROUPS) {
+  test(`attacks ${what} do not reach the network from the preview`, async ({ page, browser, service, canary }) => {
+    // The document of a run is that whose number is the code.
+    await page.route("**/api/compile", (route) => {
+      const { files } = route.request().postDataJSON() as { files: { content: string }[] };
+      const some = documents[Number(files[0]?.content)] ?? [];
+      const begins = "<!doctype html><script>console.log('begins')</script>";
+      const stdout = begins + documentOf(some, `${canary.url}/preview`);
+      return route.fulfill({ headers: { "Sandpiper-Exit": "stage=run; code=0" }, json: { stdout, stderr: "" } });
+    });
+    const frames = documents.map((_, number) => {
+      const query = `lang=web&run=load&autosave=${number}#json={"files":[{"content":"${number}"}]}`;
+      return `<iframe src='${service.url}/embed?${query}' width="900" height="400"></iframe>`;
+    });
+    const address = service.hostPage(frames.join(""));
+    await page.goto(address);
+    const editors = page.frames().filter((frame) => frame.parentFrame() === page.mainFrame());
+    expect(editors).toHaveLength(documents.length);
+    for (const editor of editors) await expect(lines(editor).first()).toHaveText(/begins/);
+
+    // The same attacks from plain pages, begun after those in the previews.
+    const outside = await browser.newContext();
+    for (const some of documents) {
+      const plain = await outside.newPage();
+      await plain.goto(service.hostPage(documentOf(some, `${canary.url}/plain`)), { waitUntil: "commit" });
+    }
+    const names = documents.flat().map(({ name }) => name);
+    await expect.poll(() => names.filter((name) => !canary.heard.has(`plain/${name}`))).toEqual([]);
+    await outside.close();
+    expect([...canary.heard].filter((path) => path.startsWith("preview/"))).toEqual([]);
+
+    // Nothing was opened, left or taken away.
+    expect(page.context().pages()).toHaveLength(1);
+    expect(page.url()).toBe(address);
+    for (const editor of editors) await expect(editor.locator("#run")).toBeVisible();
+  });
 }
-
-test("the attacks reach the canary from a plain page", async ({ context, hosts, canary }) => {
-  for (const { name, html } of attacks) {
-    const page = await context.newPage();
-    await page.goto(hosts.hostPage(html(`${canary.url}/${name}`)), { waitUntil: "commit" });
-    await expect.poll(() => canary.heard.has(name), { message: name, timeout: 20_000 }).toBe(true);
-    for (const open of context.pages()) await open.close();
-  }
-});
-
-test("no attack reaches it from the preview", async ({ context, page, service, canary }) => {
-  let html = "";
-  await answerWith(page, () => html);
-  const editor = await embed(page, service, "lang=web");
-  const address = page.url();
-  for (const { name, html: attack } of attacks) {
-    html = `<!doctype html><script>setTimeout(() => console.log("tried ${name}"), 100)</script>
-      ${attack(`${canary.url}/${name}`)}`;
-    const loaded = page.waitForEvent("framenavigated", (frame) => frame.url() === "about:srcdoc");
-    await editor.click("#run");
-    await loaded;
-    // A page that goes somewhere else says nothing more.
-    await page.waitForTimeout(250);
-    expect.soft(context.pages().length, name).toBe(1);
-    expect.soft(page.url(), name).toBe(address);
-    expect.soft(await editor.locator("#run").count(), name).toBe(1);
-  }
-  // Requests that were on their way have come.
-  await page.waitForTimeout(1500);
-  expect([...canary.heard]).toEqual([]);
-});

@@ -22,7 +22,7 @@ for (const theme of themes) {
       for (const size of scene.sizes) {
         const name = nameOf(scene.name, size, theme);
         test(name, async ({ page, service, serve }) => {
-          const url = scene.flags === undefined ? service.url : await serve(...scene.flags);
+          const { url } = scene.flags === undefined ? service : await serve(...scene.flags);
           await stage(page, { scene, size, url, hostPage: service.hostPage });
           await page.screenshot({ path: join(folder(), name), ...LIKE_PAPER });
         });
