@@ -1,8 +1,7 @@
 // A browser without network, which shows documents as saved files and in sandboxed frames.
 
-import { expect, test as base } from "@playwright/test";
-
-import config from "../../playwright.config";
+import { usual } from "../chromium";
+import { expect, test as base } from "../service";
 import type { PageTable } from "./program";
 import { asTable, expected, visit } from "./visit";
 
@@ -14,12 +13,11 @@ interface OfTest {
 export const test = base.extend<OfTest>({
   launchOptions: [
     {
-      ...config.use?.launchOptions,
+      ...usual,
       args: [
-        ...(config.use?.launchOptions?.args ?? []),
-        // The frame stays in the page's process, so all that happens in both has one order. The others would give
-        // each page two processes more that no document uses.
-        "--disable-features=IsolateSandboxedIframes,WebUIOmniboxPopup,WebUIOmniboxAimPopup,SpareRendererForSitePerProcess",
+        ...usual.args,
+        // The frame stays in the page's process, so all that happens in both has one order.
+        "--disable-features=IsolateSandboxedIframes",
         "--host-resolver-rules=MAP * ~NOTFOUND",
       ],
       // Nobody is there.
