@@ -14,6 +14,8 @@ use crate::servers::{
     python, send, serving, start_under,
 };
 
+use sandpiper_testkit::traces::boxes;
+
 pub(crate) const FAULTS: &[(&str, Fault)] =
     &[("flat/after-300-attacks", after_300_attacks)];
 
@@ -41,10 +43,11 @@ struct Use {
 }
 
 impl Use {
-    /// What it has when no client is connected.
+    /// What it has when no client is connected and no box is left.
     fn of(server: &Server) -> Self {
-        eventually("no client is connected", || {
+        eventually("nothing is left of clients and runs", || {
             server.metrics().count("sandpiper_connections") == 0
+                && boxes(server.pid()).is_empty()
         });
         let pid = serving(server);
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
@@ -107,12 +110,13 @@ fn after_300_attacks() -> Completion {
     assert_eq!(at_rest(&server), rest);
     let before = Use::least(&rounds[..COMPARED]);
     let after = Use::least(&rounds[ROUNDS - COMPARED..]);
-    println!("{before:?}, and after {count} attacks {after:?}");
+    let memory: Vec<_> = rounds.iter().map(|one| one.memory_kib).collect();
+    println!("{before:?}, and {count} attacks; KiB: {memory:?}");
     assert_eq!(after.descriptors, before.descriptors);
     assert_eq!(after.threads, before.threads);
     let between = count / ROUNDS * (ROUNDS - COMPARED);
     let most_kib = before.memory_kib + between * GROWTH_BYTES / 1024;
-    assert!(after.memory_kib <= most_kib, "{rounds:?}");
+    assert!(after.memory_kib <= most_kib, "KiB: {memory:?}");
     Completion::Completed
 }
 

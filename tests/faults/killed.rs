@@ -201,10 +201,13 @@ fn asked_box() -> Completion {
         ),
     ] {
         let server = start_with_boxes(&[language], &LONG);
-        let all = descendants(server.pid()).into_iter();
-        let waiting: Vec<i32> =
-            all.filter(|&pid| has_number(pid, hears)).collect();
-        assert!(!waiting.is_empty(), "{language}");
+        let mut waiting = Vec::new();
+        eventually("who hears it is there", || {
+            let all = descendants(server.pid()).into_iter();
+            waiting = all.filter(|&pid| has_number(pid, hears)).collect();
+            !waiting.is_empty()
+                && waiting.len() == server.metrics().ready(language)
+        });
         waiting.iter().for_each(|&pid| stop(pid));
         let mut run = send(&server, &program(language, file, source), 1);
         eventually("a box is taken", || {
