@@ -1,15 +1,15 @@
 // The product catalogue as a Go programmer would write it with net/http, for
-// the benchmark to compare with. It answers creating, listing and reading as
-// Sandpiper does; its first line of output is its address.
+// the benchmark to compare with: it creates, lists and reads as Sandpiper does.
+// Its first line of output is its address.
 package main
 
 import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,107 +24,77 @@ type product struct {
 	Price float64 `json:"price"`
 }
 
-type failure struct {
-	Error string `json:"error"`
-}
-
 type store struct {
 	mutex    sync.RWMutex
 	products map[int64]product
-	lastID   int64
 }
 
 func main() {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		log.Fatal(err)
 	}
 	fmt.Println(listener.Addr())
 	// No ServeMux, which would redirect.
-	handler := &store{products: make(map[int64]product)}
-	fmt.Fprintln(os.Stderr, http.Serve(listener, handler))
-	os.Exit(1)
+	log.Fatal(http.Serve(listener, &store{products: make(map[int64]product)}))
 }
 
 func (s *store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if strings.HasPrefix(r.URL.Path, "/products/") {
-		s.single(w, r, strings.TrimPrefix(r.URL.Path, "/products/"))
-	} else if r.URL.Path == "/products" {
-		s.collection(w, r)
-	} else {
-		fail(w, http.StatusNotFound, "not found")
-	}
-}
-
-func (s *store) collection(w http.ResponseWriter, r *http.Request) {
-	switch r.Method {
-	case http.MethodGet:
-		answer(w, http.StatusOK, s.list())
-	case http.MethodPost:
+	isOne := strings.HasPrefix(r.URL.Path, "/products/")
+	switch {
+	case isOne && r.Method == http.MethodGet:
+		s.read(w, strings.TrimPrefix(r.URL.Path, "/products/"))
+	case r.URL.Path == "/products" && r.Method == http.MethodGet:
+		s.list(w)
+	case r.URL.Path == "/products" && r.Method == http.MethodPost:
 		s.create(w, r)
 	default:
-		w.Header().Set("Allow", "GET, POST")
-		fail(w, http.StatusMethodNotAllowed, "method not allowed on /products")
+		http.Error(w, "not found", http.StatusNotFound)
 	}
 }
 
-func (s *store) single(w http.ResponseWriter, r *http.Request, segment string) {
+func (s *store) read(w http.ResponseWriter, segment string) {
 	id, err := strconv.ParseInt(segment, 10, 64)
 	if err != nil {
-		fail(w, http.StatusBadRequest, "invalid product id")
-		return
-	}
-	if r.Method != http.MethodGet {
-		w.Header().Set("Allow", "GET")
-		fail(w, http.StatusMethodNotAllowed, "method not allowed on /products/{id}")
+		http.Error(w, "invalid product id", http.StatusBadRequest)
 		return
 	}
 	s.mutex.RLock()
 	found, exists := s.products[id]
 	s.mutex.RUnlock()
 	if !exists {
-		fail(w, http.StatusNotFound, "product not found")
+		http.Error(w, "product not found", http.StatusNotFound)
 		return
 	}
 	answer(w, http.StatusOK, found)
 }
 
-func (s *store) list() []product {
+func (s *store) list(w http.ResponseWriter) {
 	s.mutex.RLock()
 	all := make([]product, 0, len(s.products))
 	for _, one := range s.products {
 		all = append(all, one)
 	}
 	s.mutex.RUnlock()
-	return all
+	answer(w, http.StatusOK, all)
 }
 
 func (s *store) create(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyBytes))
 	if err != nil {
-		fail(w, http.StatusRequestEntityTooLarge, "the request body is too large")
+		http.Error(w, "the request body is too large", http.StatusRequestEntityTooLarge)
 		return
 	}
 	var fields product
-	if json.Unmarshal(body, &fields) != nil {
-		fail(w, http.StatusBadRequest, "invalid JSON body")
-		return
-	}
-	if fields.Name == "" || fields.Price < 0 {
-		fail(w, http.StatusBadRequest, "name is required and price must be non-negative")
+	if json.Unmarshal(body, &fields) != nil || fields.Name == "" || fields.Price < 0 {
+		http.Error(w, "invalid JSON body", http.StatusBadRequest)
 		return
 	}
 	s.mutex.Lock()
-	s.lastID++
-	fields.ID = s.lastID
+	fields.ID = int64(len(s.products) + 1)
 	s.products[fields.ID] = fields
 	s.mutex.Unlock()
 	answer(w, http.StatusCreated, fields)
-}
-
-func fail(w http.ResponseWriter, status int, message string) {
-	answer(w, status, failure{message})
 }
 
 func answer(w http.ResponseWriter, status int, value any) {
