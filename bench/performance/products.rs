@@ -1,5 +1,5 @@
-//! The product catalogue: CPU time of the server for one request, beside a Go
-//! program that does the same and beside hyper alone.
+//! The product catalogue: CPU time of the server for one request, beside hyper
+//! alone.
 
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -12,9 +12,8 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use sandpiper_testkit::{Server, traces};
 
 use crate::row::{Asked, Row, Series};
-use crate::{Ground, bare_hyper, sample};
+use crate::{Ground, bare_hyper};
 
-pub(crate) const OTHERS: [&str; 2] = ["Go", "bare hyper"];
 /// How often each server is measured, and for how long.
 const ROUNDS: usize = 21;
 const TIME: Duration = Duration::from_millis(200);
@@ -29,7 +28,7 @@ struct Asking {
     address: SocketAddr,
 }
 
-pub(crate) fn measure(what: &str, ground: &Ground) -> Vec<Row> {
+pub(crate) fn measure(ground: &Ground) -> Vec<Row> {
     // The client has a processor of its own, if there are several: else it and
     // the servers take turns as chance has it.
     let all = sched_getaffinity(None).unwrap();
@@ -41,34 +40,29 @@ pub(crate) fn measure(what: &str, ground: &Ground) -> Vec<Row> {
     let ours = Asking { process: server.pid(), address: server.address };
     fill(&ours);
     let requests = [get("/products/500"), get("/products"), creation(0)];
-    let other = if what == "Go" {
-        start_go(&ground.folder)
-    } else {
-        for (name, request) in bare_hyper::ANSWERS.iter().zip(&requests) {
-            let answer = Client::connect(&ours).once(request);
-            fs::write(ground.folder.join(name), answer).unwrap();
-        }
-        let mut command = Command::new("/proc/self/exe");
-        start(command.arg("--bare-hyper").arg(&ground.folder))
-    };
+    for (name, request) in bare_hyper::ANSWERS.iter().zip(&requests) {
+        let answer = Client::connect(&ours).once(request);
+        fs::write(ground.folder.join(name), answer).unwrap();
+    }
+    let hyper = start_hyper(&ground.folder);
     if !cpus.is_empty() {
         stay_on(own.as_slice());
     }
-    let names = [("GET one", 0.67), ("GET 1,000", 0.4), ("POST", 0.8)];
-    let row = |(request, (name, of_go)): (&String, (&str, f64))| {
+    let row = |(request, name): (&String, &str)| {
         let mut figures = [const { Vec::new() }; 2];
         for _ in 0..ROUNDS {
             figures[0].push(cost(request, &ours));
-            figures[1].push(cost(request, &other));
+            figures[1].push(cost(request, &hyper));
         }
         Row {
-            name: format!("{name} / {what}"),
+            name: format!("{name} / bare hyper"),
             unit: "µs CPU",
-            other: Series::new(what, &figures[1]),
+            other: Series::new("bare hyper", &figures[1]),
             ours: Series::new("sandpiper", &figures[0]),
-            asked: Asked::Times(if what == "Go" { of_go } else { 1.15 }),
+            asked: Asked::Times(1.15),
         }
     };
+    let names = ["GET one", "GET 1,000", "POST"];
     requests.iter().zip(names).map(row).collect()
 }
 
@@ -82,21 +76,10 @@ fn stay_on(cpus: &[usize]) {
     }
 }
 
-/// Built by Debian's Go, and with as many products.
-fn start_go(folder: &Path) -> Asking {
-    let source = sample::repository().join("bench/performance/products.go");
-    let binary = folder.join("products-go");
-    let mut build = Command::new("go");
-    let status = build.args(["build", "-o"]).arg(&binary).arg(source).status();
-    assert!(status.expect("Debian's golang-go").success(), "go cannot build");
-    let go = start(&mut Command::new(binary));
-    fill(&go);
-    go
-}
-
-/// Starts a server whose first line of output is its address; it ends with the
-/// step.
-fn start(command: &mut Command) -> Asking {
+/// Starts hyper with these answers; it ends with the step.
+fn start_hyper(answers: &Path) -> Asking {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg("--bare-hyper").arg(answers);
     #[expect(clippy::zombie_processes, reason = "it ends with the step")]
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
