@@ -24,7 +24,7 @@ use std::sync::LazyLock;
 use clap::Parser;
 use rustix::process::{Pid, Signal, geteuid, kill_process_group};
 use sandpiper_sandbox::{INIT_NAME, init_main};
-use sandpiper_testkit::{Server, eventually};
+use sandpiper_testkit::{Server, eventually, image_folder};
 
 mod bare_hyper;
 mod boxes;
@@ -43,6 +43,9 @@ use sample::Sample;
 /// The longest step takes two minutes, on a quiet machine, and fetches npm's
 /// packages before if they are not there.
 const DEADLINE: &str = "300s";
+/// What a step ends with that was done, and has a row that failed: no panic
+/// and no command before it ends so.
+const WORSE: u8 = 3;
 
 #[derive(Debug, Parser)]
 struct Settings {
@@ -140,7 +143,8 @@ fn main() -> ExitCode {
         };
         let rows = (step.measure)(&Ground { folder: settings.folder, server });
         rows.iter().for_each(|row| println!("{row}"));
-        return ExitCode::from(u8::from(rows.iter().any(Row::has_failed)));
+        let has_failed = rows.iter().any(Row::has_failed);
+        return if has_failed { WORSE.into() } else { ExitCode::SUCCESS };
     }
     let folder = tempfile::tempdir().unwrap();
     let open = fs::Permissions::from_mode(0o755);
@@ -193,14 +197,16 @@ fn run(step: &Step, folder: &Path, server: Option<&Server>) -> bool {
     command.stderr(File::create(&words).unwrap());
     // So that the message of a panic is the last that it says.
     command.env("RUST_BACKTRACE", "0");
+    // Who is root only in there would look elsewhere.
+    let images = image_folder();
+    command.env("SANDPIPER_DATA_DIR", images.parent().unwrap());
     let mut child = command.spawn().unwrap();
     let group = Pid::from_child(&child);
     let status = child.wait().unwrap();
     // timeout(1) leads a group of its own; whatever is left in it ends now.
     let _ = kill_process_group(group, Signal::KILL);
     print!("{}", fs::read_to_string(rows).unwrap());
-    // A row that is worse by half ends it with 1, a panic with another code.
-    if !matches!(status.code(), Some(0 | 1)) {
+    if !status.success() && status.code() != Some(WORSE.into()) {
         let words = fs::read_to_string(words).unwrap();
         eprint!("{words}");
         let why = match words.split_once(" panicked at ") {
