@@ -52,12 +52,13 @@ test-vm: web ## the package, the walls and a container, in an emulated Debian 13
 
 bench: images ## measurements against other ways to do the same, and of overload
 	@scripts/setup-bench
-	cargo bench --package sandpiper --bench performance
-	cargo bench --package sandpiper --bench overload
+	@status=0; for name in performance overload; do \
+	    scripts/figures $$name timeout 3h cargo bench --package sandpiper --bench $$name || status=1; \
+	done; exit $$status
 
 SOAK_MINUTES ?= 30
 soak: images ## all languages and attacks for SOAK_MINUTES=30: does the server grow
-	cargo bench --package sandpiper --bench soak -- --minutes $(SOAK_MINUTES)
+	@scripts/figures soak scripts/soak $(binary) $(SOAK_MINUTES)
 
 fuzz: web ## odd input for all that reads input, FUZZ_SECONDS=30 for each target
 	@scripts/fuzz

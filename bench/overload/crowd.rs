@@ -1,5 +1,5 @@
-//! Crowds of clients: one after the other, as many as there are boxes, and
-//! ten times more than the machine can do.
+//! Clients: those who wait for their answers, ten times more than the machine
+//! can do, and a hostile one.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -7,80 +7,49 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use crate::request::{Answer, Exchange, ORDINARY, send};
+use crate::request::{Exchange, HOSTILE, ORDINARY, send};
 
-/// Which clients these are: the second number of their addresses.
-const ALONE: u8 = 1;
-const ENOUGH: u8 = 2;
-const CROWD: u8 = 3;
-const PATIENT: u8 = 4;
 /// A patient client comes so often, beside the crowd.
 const PATIENT_EVERY: Duration = Duration::from_millis(500);
 /// And comes back so often at most.
 const RETURNS: usize = 4;
+/// Requests that the hostile client has open at once: twice its share of the
+/// queue.
+const AT_ONCE: usize = 64;
+/// Between an answer and the next request of these.
+const PAUSE: Duration = Duration::from_millis(100);
 
-/// One of the clients of a kind.
-pub(crate) fn client(kind: u8, number: usize) -> Ipv4Addr {
-    let [.., high, low] = number.to_be_bytes();
-    Ipv4Addr::new(127, kind, high, low)
-}
-
-/// A patient client from its first request on.
-pub(crate) struct Patient {
-    /// What it asked, each time after the wait it was told.
-    pub(crate) asked: Vec<Exchange>,
+/// What so many clients saw, each of which sends the next program when it has
+/// the answer to the last and has read it.
+pub(crate) async fn clients(
+    server: SocketAddr,
+    count: u8,
+    lasts: Duration,
+    reads: Duration,
+) -> Vec<Exchange> {
+    let begun = Instant::now();
+    let clients = (0..count).map(|number| async move {
+        // Neither all at the same moment nor all with the same program.
+        sleep(reads * number.into() / count.into()).await;
+        let mut seen = Vec::new();
+        while begun.elapsed() < lasts {
+            let next = usize::from(number) + seen.len();
+            let from = client(1, number.into());
+            seen.push(ordinary(server, from, next).await);
+            sleep(reads).await;
+        }
+        seen
+    });
+    let seen = clients.collect::<JoinSet<_>>().join_all().await;
+    seen.into_iter().flatten().collect()
 }
 
 /// What came of an overload.
 pub(crate) struct Overload {
-    pub(crate) begun: Instant,
-    pub(crate) lasted: Duration,
-    /// Those who never wait.
+    /// Of those who never wait.
     pub(crate) crowd: Vec<Exchange>,
-    pub(crate) patient: Vec<Patient>,
-}
-
-/// Programs one after the other.
-pub(crate) async fn one_by_one(
-    server: SocketAddr,
-    rounds: usize,
-) -> Vec<Exchange> {
-    let mut seen = Vec::new();
-    for number in 0..rounds * ORDINARY.len() {
-        let program = &ORDINARY[number % ORDINARY.len()];
-        let from = client(ALONE, number);
-        seen.push(send(server, from, program, number as u64).await);
-    }
-    seen
-}
-
-/// What the machine can do, in runs a second, and these: `clients` who send the next
-/// program when they have the answer to the last.
-pub(crate) async fn capacity(
-    server: SocketAddr,
-    clients: usize,
-    lasts: Duration,
-) -> (f64, Vec<Exchange>) {
-    let begun = Instant::now();
-    let mut set = JoinSet::new();
-    for number in 0..clients {
-        set.spawn(async move {
-            let mut seen = Vec::new();
-            while begun.elapsed() < lasts {
-                let next = number + seen.len();
-                let program = &ORDINARY[next % ORDINARY.len()];
-                let from = client(ENOUGH, number);
-                seen.push(send(server, from, program, next as u64).await);
-            }
-            seen
-        });
-    }
-    let seen = set.join_all().await.into_iter().flatten();
-    let seen: Vec<Exchange> =
-        seen.filter(|exchange| exchange.without_queue().is_some()).collect();
-    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-    let rate = seen.len() as f64 / begun.elapsed().as_secs_f64();
-    (rate, seen)
+    /// Of each client who waits as it is told: all that it asked.
+    pub(crate) patient: Vec<Vec<Exchange>>,
 }
 
 /// `rate` requests a second from `addresses` clients, whatever becomes of
@@ -92,64 +61,79 @@ pub(crate) async fn overload(
     lasts: Duration,
 ) -> Overload {
     let begun = Instant::now();
-    let patient = tokio::spawn(all_patient(server, begun, lasts));
+    let patient = tokio::spawn(async move {
+        let mut ticks = interval(PATIENT_EVERY);
+        let mut set = JoinSet::new();
+        while begun.elapsed() < lasts {
+            ticks.tick().await;
+            set.spawn(patient(server, set.len(), begun + lasts));
+        }
+        set.join_all().await
+    });
     let mut ticks = interval(Duration::from_secs_f64(1.0 / rate));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
     let mut set = JoinSet::new();
-    let mut crowd = Vec::new();
-    for number in 0.. {
+    while begun.elapsed() < lasts {
         ticks.tick().await;
-        if begun.elapsed() >= lasts {
-            break;
-        }
-        let program = &ORDINARY[number % ORDINARY.len()];
-        let from = client(CROWD, number % addresses);
-        set.spawn(send(server, from, program, number as u64));
-        while let Some(ended) = set.try_join_next() {
-            crowd.extend(ended);
-        }
+        let number = set.len();
+        let from = client(2, number % addresses);
+        set.spawn(ordinary(server, from, number));
     }
-    let lasted = begun.elapsed();
-    crowd.extend(set.join_all().await);
-    let patient = patient.await.unwrap_or_default();
-    Overload { begun, lasted, crowd, patient }
+    let crowd = set.join_all().await;
+    Overload { crowd, patient: patient.await.unwrap() }
 }
 
-async fn all_patient(
+/// What `what` gives beside one client that wants all of the machine.
+pub(crate) async fn beside_hostile<T>(
     server: SocketAddr,
-    begun: Instant,
-    lasts: Duration,
-) -> Vec<Patient> {
-    let mut ticks = interval(PATIENT_EVERY);
+    what: impl Future<Output = T>,
+) -> T {
     let mut set = JoinSet::new();
-    for number in 0.. {
-        ticks.tick().await;
-        if begun.elapsed() >= lasts {
-            break;
-        }
-        set.spawn(one_patient(server, number, begun + lasts));
+    for number in 0..AT_ONCE {
+        set.spawn(async move {
+            for program in HOSTILE.iter().cycle().skip(number % 2) {
+                send(server, client(4, 0), program).await;
+                sleep(PAUSE).await;
+            }
+        });
     }
-    set.join_all().await
+    // Until it has all that it can have.
+    sleep(PAUSE * 10).await;
+    let result = what.await;
+    // What it still has there is killed with its connections.
+    set.shutdown().await;
+    result
 }
 
-async fn one_patient(
+/// One of the clients of a kind, which is a number: an address of its own.
+fn client(kind: u8, number: usize) -> Ipv4Addr {
+    let [.., high, low] = number.to_be_bytes();
+    Ipv4Addr::new(127, kind, high, low)
+}
+
+async fn ordinary(
+    server: SocketAddr,
+    from: Ipv4Addr,
+    number: usize,
+) -> Exchange {
+    send(server, from, &ORDINARY[number % ORDINARY.len()]).await
+}
+
+/// A client that comes back after each wait that it is told, but no more when
+/// the crowd is gone, for then everyone is admitted.
+async fn patient(
     server: SocketAddr,
     number: usize,
     end: Instant,
-) -> Patient {
+) -> Vec<Exchange> {
     let mut asked = Vec::new();
-    for time in 0..=RETURNS {
-        let program = &ORDINARY[number % ORDINARY.len()];
-        let word = number * (RETURNS + 1) + time;
-        let from = client(PATIENT, number);
-        let seen = send(server, from, program, word as u64).await;
+    while asked.len() <= RETURNS {
+        let seen = ordinary(server, client(3, number), number).await;
         asked.push(seen);
-        let Answer::Refused { retry_after } = seen.answer else { break };
-        // Without the crowd everyone is admitted.
-        if Instant::now() + retry_after >= end {
-            break;
+        match seen.retry_after() {
+            Some(wait) if Instant::now() + wait < end => sleep(wait).await,
+            _ => break,
         }
-        sleep(retry_after).await;
     }
-    Patient { asked }
+    asked
 }

@@ -2,15 +2,22 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-use tokio::net::{TcpSocket, TcpStream};
-
 use sandpiper_testkit::Reply;
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpSocket;
+use tokio::time::timeout;
 
-/// A small program. `NONCE` in it is another word each time, so that no
-/// answer can be someone else's.
+/// Longer than any answer takes.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// How many programs were sent.
+static SENT: AtomicUsize = AtomicUsize::new(0);
+
+/// A small program. `WORD` in it is another one each time, so that no answer
+/// can be someone else's.
 pub(crate) struct Program {
     pub(crate) language: &'static str,
     file: &'static str,
@@ -19,35 +26,31 @@ pub(crate) struct Program {
 
 /// What ordinary clients send, in turns.
 pub(crate) const ORDINARY: [Program; 3] = [
-    Program { language: "python", file: "main.py", source: "print('NONCE')\n" },
+    python("print('WORD')\n"),
     Program {
         language: "c",
         file: "main.c",
-        source: "#include <stdio.h>\nint main(void) { puts(\"NONCE\"); }\n",
+        source: "#include <stdio.h>\nint main(void) { puts(\"WORD\"); }\n",
     },
     Program {
         language: "php",
         file: "main.php",
-        source: "<?php\necho 'NONCE', PHP_EOL;\n",
+        source: "<?php\necho 'WORD', PHP_EOL;\n",
     },
 ];
 
 /// What a hostile one sends: both last as long as a run may.
 pub(crate) const HOSTILE: [Program; 2] = [
-    Program {
-        language: "python",
-        file: "main.py",
-        source: "while True:\n    pass  # NONCE\n",
-    },
-    Program {
-        language: "python",
-        file: "main.py",
-        source: "import time\ntime.sleep(1000)  # NONCE\n",
-    },
+    python("while True:\n    pass  # WORD\n"),
+    python("import time\ntime.sleep(1000)  # WORD\n"),
 ];
 
+const fn python(source: &'static str) -> Program {
+    Program { language: "python", file: "main.py", source }
+}
+
 /// How the service answered.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) enum Answer {
     /// It ran; whether it printed its word and nothing else.
     Ran { is_right: bool, queue: Duration },
@@ -58,7 +61,7 @@ pub(crate) enum Answer {
 }
 
 /// A request from its first moment to its last.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Exchange {
     pub(crate) language: &'static str,
     pub(crate) answer: Answer,
@@ -77,93 +80,64 @@ impl Exchange {
         }
     }
 
-    pub(crate) fn is_refused(&self) -> bool {
-        matches!(self.answer, Answer::Refused { .. })
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        match self.answer {
+            Answer::Refused { retry_after } => Some(retry_after),
+            _ => None,
+        }
     }
 }
 
-/// Sends `program` from `client`, with a word made of `number`.
+/// Sends `program` from `client`.
 pub(crate) async fn send(
     server: SocketAddr,
     client: Ipv4Addr,
     program: &'static Program,
-    number: u64,
 ) -> Exchange {
     let begun = Instant::now();
-    let nonce = format!("n{number}-{:x}", std::process::id());
-    let answered = exchange(server, client, program, &nonce).await;
-    let answer = answered
-        .map_or(Answer::Broken, |bytes| answer(&bytes, &format!("{nonce}\n")));
-    Exchange {
-        language: program.language,
-        answer,
-        begun,
-        total: begun.elapsed(),
-    }
+    let number = SENT.fetch_add(1, Ordering::Relaxed);
+    let word = format!("n{number}-{:x}", std::process::id());
+    let content = program.source.replace("WORD", &word);
+    let body = json!({
+        "language": program.language,
+        "entryFile": program.file,
+        "files": [{"path": program.file, "content": content}],
+    });
+    let exchange = exchange(server, client, body.to_string());
+    let answer = match timeout(PATIENCE, exchange).await {
+        Ok(Ok(bytes)) if !bytes.is_empty() => answer(&bytes, &word),
+        _ => Answer::Broken,
+    };
+    let (language, total) = (program.language, begun.elapsed());
+    Exchange { language, answer, begun, total }
 }
 
 async fn exchange(
     server: SocketAddr,
     client: Ipv4Addr,
-    program: &Program,
-    nonce: &str,
+    body: String,
 ) -> io::Result<Vec<u8>> {
     let socket = TcpSocket::new_v4()?;
     // Each client is an address of its own: all of 127.0.0.0/8 is this host.
     socket.bind((client, 0).into())?;
-    let stream = socket.connect(server).await?;
-    let content = program.source.replace("NONCE", nonce);
-    let body = json!({
-        "language": program.language,
-        "entryFile": program.file,
-        "files": [{"path": program.file, "content": content}],
-    })
-    .to_string();
+    let mut stream = socket.connect(server).await?;
     let request = format!(
         "POST /api/compile HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
          Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     );
-    write_all(&stream, request.as_bytes()).await?;
-    read_all(&stream).await
-}
-
-async fn write_all(stream: &TcpStream, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        stream.writable().await?;
-        match stream.try_write(bytes) {
-            Ok(count) => bytes = &bytes[count..],
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-async fn read_all(stream: &TcpStream) -> io::Result<Vec<u8>> {
+    stream.write_all(request.as_bytes()).await?;
     let mut bytes = Vec::new();
-    let mut buffer = [0; 4096];
-    loop {
-        stream.readable().await?;
-        match stream.try_read(&mut buffer) {
-            Ok(0) if bytes.is_empty() => {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            Ok(0) => return Ok(bytes),
-            Ok(count) => bytes.extend_from_slice(&buffer[..count]),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Err(error),
-        }
-    }
+    stream.read_to_end(&mut bytes).await?;
+    Ok(bytes)
 }
 
-fn answer(bytes: &[u8], expected: &str) -> Answer {
+fn answer(bytes: &[u8], word: &str) -> Answer {
     let reply = Reply::read(&mut &bytes[..]);
-    let retry_after =
-        reply.header("retry-after").and_then(|text| text.parse().ok());
-    match (reply.status, retry_after) {
+    let retry_after = reply.header("retry-after");
+    match (reply.status, retry_after.and_then(|text| text.parse().ok())) {
         (200, _) => Answer::Ran {
-            is_right: reply.json()["stdout"] == expected
+            is_right: reply.json()["stdout"] == format!("{word}\n")
                 && reply.header("sandpiper-exit") == Some("stage=run; code=0"),
             queue: queue(&reply).unwrap_or_default(),
         },

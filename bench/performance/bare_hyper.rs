@@ -14,23 +14,13 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
-/// What it answers, as files of these names in the folder that it is given.
-pub(crate) const ONE: &str = "one";
-pub(crate) const LIST: &str = "list";
-pub(crate) const CREATED: &str = "created";
-
-#[derive(Clone)]
-struct Answers {
-    one: Bytes,
-    list: Bytes,
-    created: Bytes,
-}
+/// The files of what it answers: one product, the list, what was created.
+pub(crate) const ANSWERS: [&str; 3] = ["one", "list", "created"];
 
 /// Serves until it is killed; its first line of output is its address.
 pub(crate) fn serve(folder: &Path) {
-    let read = |name| Bytes::from(std::fs::read(folder.join(name)).unwrap());
-    let answers =
-        Answers { one: read(ONE), list: read(LIST), created: read(CREATED) };
+    let answers = ANSWERS
+        .map(|name| Bytes::from(std::fs::read(folder.join(name)).unwrap()));
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -50,18 +40,15 @@ pub(crate) fn serve(folder: &Path) {
 }
 
 async fn answer(
-    answers: Answers,
+    [one, list, created]: [Bytes; 3],
     request: Request<Incoming>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
-    let mut status = StatusCode::OK;
-    let body = if request.method() == Method::POST {
-        status = StatusCode::CREATED;
+    let is_list = request.uri().path() == "/products";
+    let (status, body) = if request.method() == Method::POST {
         request.into_body().collect().await.unwrap();
-        answers.created
-    } else if request.uri().path() == "/products" {
-        answers.list
+        (StatusCode::CREATED, created)
     } else {
-        answers.one
+        (StatusCode::OK, if is_list { list } else { one })
     };
     let mut response = Response::new(Full::new(body));
     *response.status_mut() = status;

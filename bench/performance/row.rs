@@ -1,151 +1,141 @@
-//! One line of the table: two series that were measured in turns, what is
-//! asked of them, and whether it was reached.
+//! One row of the table: two series that were measured in turns, what is asked
+//! of them, and whether it was reached.
 
-use std::time::Duration;
+use std::fmt;
+use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
+/// What the table begins with.
+pub(crate) const HEAD: &str = "Each figure is min / p50 / p99.\n\n\
+    | | the other way | ours | measured | asked | |\n|---|---|---|---|---|---|";
+/// A row that is worse than what is asked by half has failed.
+const WORSE: f64 = 1.5;
 
-/// What is measured, and what is asked of it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// What was measured, and what is asked of it.
+#[derive(Clone)]
 pub(crate) struct Row {
     pub(crate) name: String,
-    /// Of the figures of both series.
-    pub(crate) unit: Unit,
-    pub(crate) ours: Series,
+    /// Of all figures.
+    pub(crate) unit: &'static str,
     /// What ours is compared with.
-    pub(crate) other: Option<Series>,
-    pub(crate) bound: Bound,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Unit {
-    #[serde(rename = "ms")]
-    Milliseconds,
-    /// Of the server's CPU time for one request.
-    #[serde(rename = "µs CPU")]
-    CpuMicroseconds,
-    #[serde(rename = "1/s")]
-    PerSecond,
-    #[serde(rename = "MB")]
-    Megabytes,
+    pub(crate) other: Series,
+    pub(crate) ours: Series,
+    pub(crate) asked: Asked,
 }
 
 /// Figures of one way to do the job.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone)]
 pub(crate) struct Series {
-    pub(crate) what: String,
-    pub(crate) min: f64,
-    pub(crate) p50: f64,
-    pub(crate) p99: f64,
-    pub(crate) count: usize,
+    what: String,
+    sorted: Vec<f64>,
 }
 
 /// What is asked of the medians.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Bound {
+#[derive(Clone, Copy)]
+pub(crate) enum Asked {
     /// At most this many times the other.
     Times(f64),
     /// At most this much more than the other.
     More(f64),
     /// At least this many times the other.
     AtLeastTimes(f64),
-    /// At most this, whatever others do.
-    Most(f64),
     /// Nothing: the row is there to be seen.
     Nothing,
 }
 
-/// How a row stands to its bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Verdict {
-    Reached,
-    Short,
-    /// Worse than what is asked by half of it: the benchmark fails.
-    Failed,
-}
-
 impl Row {
-    /// What the bound is about: a ratio, a difference, or the figure itself.
-    pub(crate) fn measured(&self) -> f64 {
-        let ours = self.ours.p50;
-        let other = self.other.as_ref().map_or(f64::NAN, |other| other.p50);
-        match self.bound {
-            Bound::Times(_) | Bound::AtLeastTimes(_) => ours / other,
-            Bound::More(_) => ours - other,
-            Bound::Most(_) => ours,
-            Bound::Nothing => match self.other {
-                Some(_) => ours / other,
-                None => ours,
-            },
+    pub(crate) fn has_failed(&self) -> bool {
+        self.excess() > WORSE
+    }
+
+    /// A difference if that is asked for, else a ratio.
+    fn measured(&self) -> f64 {
+        let [ours, other] = [&self.ours, &self.other].map(Series::median);
+        match self.asked {
+            Asked::More(_) => ours - other,
+            _ => ours / other,
         }
     }
 
-    pub(crate) fn verdict(&self) -> Verdict {
-        const WORSE: f64 = 1.5;
-        let excess = match self.bound {
-            Bound::Times(bound) | Bound::More(bound) | Bound::Most(bound) => {
-                self.measured() / bound
-            }
-            Bound::AtLeastTimes(bound) => bound / self.measured(),
-            Bound::Nothing => 0.0,
-        };
-        // What is no number, as of a series without figures, has failed.
-        if excess <= 1.0 {
-            Verdict::Reached
-        } else if excess <= WORSE {
-            Verdict::Short
-        } else {
-            Verdict::Failed
+    /// How many times what is asked.
+    fn excess(&self) -> f64 {
+        match self.asked {
+            Asked::Times(most) | Asked::More(most) => self.measured() / most,
+            Asked::AtLeastTimes(least) => least / self.measured(),
+            Asked::Nothing => 0.0,
+        }
+    }
+
+    fn verdict(&self) -> &'static str {
+        match self.asked {
+            Asked::Nothing => "",
+            _ if self.has_failed() => "**failed**",
+            _ if self.excess() > 1.0 => "**short**",
+            _ => "reached",
         }
     }
 }
 
-impl Unit {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Milliseconds => "ms",
-            Self::CpuMicroseconds => "µs CPU",
-            Self::PerSecond => "1/s",
-            Self::Megabytes => "MB",
-        }
+impl fmt::Display for Row {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let figure = short(self.measured());
+        let (measured, asked) = match self.asked {
+            Asked::Times(most) => (" x", format!("≤ {most} x")),
+            Asked::AtLeastTimes(least) => (" x", format!("≥ {least} x")),
+            Asked::More(most) => (" more", format!("≤ {most} more")),
+            Asked::Nothing => (" x", String::new()),
+        };
+        let [name, unit, verdict] = [&self.name, self.unit, self.verdict()];
+        let [other, ours] =
+            [&self.other, &self.ours].map(|series| series.in_words(unit));
+        write!(
+            formatter,
+            "| {name} | {other} | {ours} | {figure}{measured} | {asked} \
+             | {verdict} |"
+        )
     }
 }
 
 impl Series {
-    pub(crate) fn new(what: &str, figures: &[f64]) -> Self {
+    pub(crate) fn new(what: impl Into<String>, figures: &[f64]) -> Self {
         let mut sorted = figures.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
-        let at = |percent: usize| {
-            let last = sorted.len().saturating_sub(1);
-            let place = (last * percent).div_ceil(100);
-            sorted.get(place).copied().unwrap_or(f64::NAN)
-        };
-        Self {
-            what: what.to_owned(),
-            min: at(0),
-            p50: at(50),
-            p99: at(99),
-            count: sorted.len(),
-        }
+        Self { what: what.into(), sorted }
     }
 
-    /// The same job done so many times.
-    pub(crate) fn times(&self, what: &str, times: f64) -> Self {
-        Self {
-            what: format!("{times} {what}"),
-            min: self.min * times,
-            p50: self.p50 * times,
-            p99: self.p99 * times,
-            count: self.count,
-        }
+    pub(crate) fn median(&self) -> f64 {
+        self.at(50)
     }
 
-    /// Of times, in milliseconds.
-    pub(crate) fn of_times(what: &str, times: &[Duration]) -> Self {
-        let milliseconds: Vec<f64> =
-            times.iter().map(|time| time.as_secs_f64() * 1e3).collect();
-        Self::new(what, &milliseconds)
+    fn at(&self, percent: usize) -> f64 {
+        self.sorted[((self.sorted.len() - 1) * percent).div_ceil(100)]
+    }
+
+    fn in_words(&self, unit: &str) -> String {
+        let places: &[usize] =
+            if self.sorted.len() == 1 { &[50] } else { &[0, 50, 99] };
+        let figures = places.iter().map(|percent| short(self.at(*percent)));
+        let figures = figures.collect::<Vec<_>>().join(" / ");
+        format!("{}: {figures} {unit}", self.what)
+    }
+}
+
+/// Milliseconds since then.
+pub(crate) fn since(begun: Instant) -> f64 {
+    begun.elapsed().as_secs_f64() * 1e3
+}
+
+/// The row of a step that was not done.
+pub(crate) fn failed(name: &str, why: &str) -> String {
+    let why = why.replace('|', "/").replace('\n', " ");
+    let why: String = why.chars().take(400).collect();
+    format!("| {name} | | | | | **failed**: {why} |")
+}
+
+/// Three digits that count.
+fn short(figure: f64) -> String {
+    match figure.abs() {
+        size if size < 10.0 => format!("{figure:.2}"),
+        size if size < 100.0 => format!("{figure:.1}"),
+        _ => format!("{figure:.0}"),
     }
 }

@@ -6,10 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde_json::json;
 
 /// `ROUND` in any text of it is another number each time, so that nothing can
 /// have been compiled before.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sample {
     pub(crate) name: String,
@@ -17,28 +18,28 @@ pub(crate) struct Sample {
     pub(crate) image: String,
     /// How often each way is timed.
     pub(crate) rounds: usize,
-    pub(crate) entry: String,
-    pub(crate) files: BTreeMap<String, String>,
-    /// The whole output, where it is always the same.
+    entry: String,
+    files: BTreeMap<String, String>,
+    /// The whole output, if it is always the same.
     pub(crate) stdout: Option<String>,
     /// What the output holds in any case.
     #[serde(default)]
-    pub(crate) contains: Vec<String>,
+    contains: Vec<String>,
     /// A script for sh, in the folder of the files, with /proc and /dev there.
-    /// Without it, the sample is compared with boxes.
     pub(crate) stock: Option<String>,
+    /// The script builds this program once, and starting it is what is timed.
+    pub(crate) program: Option<String>,
     /// A folder of this project whose packages of npm the script needs, in
     /// `node_modules` beside the files.
     pub(crate) packages: Option<PathBuf>,
-    /// How much of the script's time it may take.
+    /// In place of a script: so many boxes that are not ready.
+    pub(crate) cold_boxes: Option<u32>,
+    /// How much of the other way's time it may take.
     pub(crate) times: Option<f64>,
     /// The same, when the same source comes again.
     pub(crate) again_times: Option<f64>,
-    /// How many times that of a box which is not ready it may take, and how
-    /// many milliseconds more.
-    pub(crate) cold_boxes: Option<f64>,
-    #[serde(default)]
-    pub(crate) more_ms: f64,
+    /// Or how many milliseconds more.
+    pub(crate) more_ms: Option<f64>,
 }
 
 impl Sample {
@@ -51,10 +52,10 @@ impl Sample {
         paths.sort();
         let read = |path: &PathBuf| {
             let text = fs::read_to_string(path).unwrap();
-            toml::from_str(&text)
-                .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+            let sample = toml::from_str(&text);
+            sample.map_err(|error| format!("{}: {error}", path.display()))
         };
-        paths.iter().map(read).collect()
+        paths.iter().map(read).collect::<Result<_, _>>().unwrap()
     }
 
     /// The one of this name.
@@ -64,40 +65,34 @@ impl Sample {
     }
 
     /// The files of one round.
-    pub(crate) fn files(&self, round: &str) -> BTreeMap<String, String> {
-        let of_round = |(path, text): (&String, &String)| {
-            (path.clone(), text.replace("ROUND", round))
-        };
-        self.files.iter().map(of_round).collect()
+    pub(crate) fn files(
+        &self,
+        round: &str,
+    ) -> impl Iterator<Item = (&str, String)> {
+        let files = self.files.iter();
+        files.map(move |(path, text)| (&**path, text.replace("ROUND", round)))
     }
 
     /// The body of a request to run it.
     pub(crate) fn request(&self, round: &str) -> String {
-        let file = |(path, content): (String, String)| serde_json::json!({"path": path, "content": content});
-        let files = self.files(round).into_iter().map(file);
-        serde_json::json!({
-            "language": self.language,
-            "entryFile": self.entry,
-            "files": files.collect::<Vec<_>>(),
-        })
-        .to_string()
+        let files = self.files(round);
+        let files: Vec<_> = files
+            .map(|(path, content)| json!({"path": path, "content": content}))
+            .collect();
+        let (language, entry) = (&self.language, &self.entry);
+        json!({"language": language, "entryFile": entry, "files": files})
+            .to_string()
     }
 
-    /// Fails where that is not what the program prints.
+    /// Fails if that is not what the program prints.
     pub(crate) fn check(&self, round: &str, stdout: &str) {
+        let of_round = |text: &String| text.replace("ROUND", round);
         if let Some(expected) = &self.stdout {
-            assert_eq!(
-                stdout,
-                expected.replace("ROUND", round),
-                "{}",
-                self.name
-            );
+            assert_eq!(stdout, of_round(expected));
         }
         assert!(self.stdout.is_some() || !self.contains.is_empty());
-        for part in &self.contains {
-            let part = part.replace("ROUND", round);
-            let name = &self.name;
-            assert!(stdout.contains(&part), "{name}: no {part:?} in {stdout}");
+        for part in self.contains.iter().map(of_round) {
+            assert!(stdout.contains(&part), "no {part:?} in {stdout}");
         }
     }
 }

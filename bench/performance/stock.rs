@@ -5,28 +5,26 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::sample::{Sample, repository};
-use sandpiper_testkit::image_folder;
-use sandpiper_testkit::program;
+use sandpiper_testkit::{image_folder, program};
 
-/// An image with folders to write in, and /proc and /dev; gone with it.
+use crate::sample::{Sample, repository};
+
+/// An image with folders to write in, and /proc and /dev.
 pub(crate) struct Stock {
     rootfs: PathBuf,
-    mounted: Vec<PathBuf>,
 }
 
 impl Stock {
     /// The image that the server uses for the sample.
     pub(crate) fn of(sample: &Sample) -> Self {
-        let rootfs = rootfs(&sample.image);
-        let mut stock = Self { rootfs, mounted: Vec::new() };
+        let stock = Self { rootfs: rootfs(&sample.image) };
         stock.mount(&["-t", "tmpfs", "tmpfs"], "tmp");
         stock.mount(&["-t", "tmpfs", "tmpfs"], "artifacts");
         stock.mount(&["--rbind", "/proc"], "proc");
         stock.mount(&["--rbind", "/dev"], "dev");
         if let Some(folder) = &sample.packages {
             let packages = packages(folder);
-            fs::create_dir(stock.rootfs.join("tmp/node_modules")).unwrap();
+            fs::create_dir(stock.folder().join("node_modules")).unwrap();
             let packages = packages.to_str().unwrap();
             stock.mount(&["--bind", packages], "tmp/node_modules");
         }
@@ -49,37 +47,26 @@ impl Stock {
 
     /// Runs a script for sh to its end; what it prints.
     pub(crate) fn run(&self, script: &str) -> String {
-        let script = format!("cd /tmp\n{script}");
+        const PATH: &str = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:\
+                            /usr/bin:/sbin:/bin";
         // The output is read, as ours is.
         let output = Command::new("chroot")
             .arg(&self.rootfs)
             // What a login gives.
-            .args(["/usr/bin/env", "-i", "HOME=/tmp", "LANG=C.UTF-8"])
-            .arg(
-                "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:\
-                 /bin",
-            )
-            .args(["/bin/sh", "-euc", &script])
+            .args(["/usr/bin/env", "-i", "HOME=/tmp", "LANG=C.UTF-8", PATH])
+            .args(["/bin/sh", "-euc", &format!("cd /tmp\n{script}")])
             .stdin(Stdio::null())
             .output()
             .unwrap();
-        assert!(output.status.success(), "{output:?}");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}: {errors}", output.status);
         String::from_utf8(output.stdout).unwrap()
     }
 
-    fn mount(&mut self, what: &[&str], on: &str) {
+    fn mount(&self, what: &[&str], on: &str) {
         let on = self.rootfs.join(on);
-        let mounted = Command::new("mount").args(what).arg(&on).status();
+        let mounted = Command::new("mount").args(what).arg(on).status();
         assert!(mounted.unwrap().success());
-        self.mounted.push(on);
-    }
-}
-
-impl Drop for Stock {
-    fn drop(&mut self) {
-        for on in self.mounted.iter().rev() {
-            let _ = Command::new("umount").arg("--lazy").arg(on).status();
-        }
     }
 }
 
@@ -101,28 +88,21 @@ fn rootfs(name: &str) -> PathBuf {
 /// The `node_modules` that the lock in a folder of this project asks for;
 /// installed once.
 fn packages(folder: &Path) -> PathBuf {
-    let source = repository().join(folder);
     let name = folder.to_str().unwrap().replace('/', "-");
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let installed = place.join("node_modules");
-    let lock = "package-lock.json";
-    let is_same = |name: &str| {
-        fs::read(source.join(name)).unwrap()
-            == fs::read(place.join(name)).unwrap_or_default()
-    };
-    if installed.is_dir() && is_same(lock) {
-        return installed;
-    }
-    fs::create_dir_all(&place).unwrap();
-    fs::copy(source.join("package.json"), place.join("package.json")).unwrap();
-    fs::copy(source.join(lock), place.join(lock)).unwrap();
-    let script =
-        "place=$1\n. scripts/node\ncd \"$place\"\ninstall_packages >&2";
+    let script = "
+        . scripts/node
+        mkdir -p \"$2\"
+        cp \"$1/package.json\" \"$2\"
+        cmp -s \"$1/package-lock.json\" \"$2/package-lock.json\" ||
+            cp \"$1/package-lock.json\" \"$2\"
+        cd \"$2\"
+        need_packages >&2";
     let status = Command::new("sh")
         .args(["-euc", script, "sh"])
-        .arg(&place)
+        .args([folder, &place])
         .current_dir(repository())
         .status();
     assert!(status.unwrap().success(), "npm cannot install");
-    installed
+    place.join("node_modules")
 }

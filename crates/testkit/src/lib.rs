@@ -10,11 +10,13 @@ mod image_folder;
 mod reply;
 mod server;
 pub mod traces;
+mod usage;
 mod wait;
 
 pub use choice::{is_chosen, is_full};
 pub use exposition::{Exposition, Family};
 pub use image_folder::image_folder;
 pub use reply::Reply;
-pub use server::{Server, connect, program};
+pub use server::{Server, connect, metrics, program};
+pub use usage::Usage;
 pub use wait::eventually;

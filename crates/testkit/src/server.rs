@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -16,6 +16,8 @@ use crate::wait::eventually;
 
 /// Longer than any answer takes; reached only by a failure.
 const PATIENCE: Duration = Duration::from_secs(180);
+/// Longer than looking at all languages takes, or building their images.
+const BUILT: Duration = Duration::from_secs(1_800);
 
 /// A running server; it ends with the test.
 #[derive(Debug)]
@@ -148,6 +150,7 @@ impl Server {
 
     /// Waits for these languages, or for every one if none is named.
     pub fn wait_until_ready_for(&self, ids: &[&str]) {
+        let deadline = Instant::now() + BUILT;
         loop {
             let answer = self.ask("GET", "/readyz").json();
             let languages = answer["languages"].as_array().expect("a list");
@@ -168,22 +171,14 @@ impl Server {
                 all(&["ready", "building"]),
                 "{answer}; the images are needed: `make images`"
             );
+            assert!(Instant::now() < deadline, "{answer}");
             std::thread::sleep(Duration::from_millis(100));
         }
     }
 
     /// What it counts, as it shows it now.
     pub fn metrics(&self) -> Exposition {
-        let mut stream = connect(self.admin);
-        let request =
-            b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-        stream.write_all(request).expect("the server reads");
-        let reply = Reply::read(&mut stream);
-        assert_eq!(
-            reply.header("content-type"),
-            Some("application/openmetrics-text; version=1.0.0; charset=utf-8")
-        );
-        Exposition::parse(reply.text())
+        metrics(self.admin)
     }
 
     /// A connection with a bound on every read and write.
@@ -253,6 +248,20 @@ pub fn program() -> PathBuf {
         },
         PathBuf::from,
     )
+}
+
+/// What a server counts, as it shows it here now.
+pub fn metrics(admin: SocketAddr) -> Exposition {
+    let mut stream = connect(admin);
+    let request =
+        b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    stream.write_all(request).expect("the server reads");
+    let reply = Reply::read(&mut stream);
+    assert_eq!(
+        reply.header("content-type"),
+        Some("application/openmetrics-text; version=1.0.0; charset=utf-8")
+    );
+    Exposition::parse(reply.text())
 }
 
 /// Connects with a bound on every read and write.

@@ -1,0 +1,124 @@
+//! Ten times what the machine can do, for a minute; and one client that wants
+//! all of it: whether what is promised then holds. Prints the figures of
+//! docs/overload.md, and fails if a promise is missed.
+//!
+//! ```text
+//! make bench     (or: cargo bench -p sandpiper --bench overload; needs the
+//!                 images)
+//! ```
+//!
+//! Every client has an address of its own on loopback, and there is no rate
+//! limit, so that the queue alone decides.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+#![expect(clippy::unwrap_used, reason = "a failed step ends the benchmark")]
+
+use std::process::ExitCode;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::{sleep, spawn};
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use sandpiper_testkit::traces::Traces;
+use sandpiper_testkit::{Server, Usage};
+use tokio::runtime::Builder;
+
+mod crowd;
+mod promises;
+mod request;
+
+#[derive(Debug, Parser)]
+struct Settings {
+    /// How long the overload lasts.
+    #[arg(long, default_value_t = 60)]
+    seconds: u32,
+    /// Clients that the overload comes from.
+    #[arg(long, default_value_t = 300)]
+    clients: usize,
+    /// Given by cargo.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+/// Under load boxes are made when their turn comes, and runs are compared with
+/// those of a server without load: so they are made then, too.
+const FLAGS: [&str; 3] =
+    ["--compile-rate-limit=0", "--warm-memory=0", "--artifact-cache=0"];
+/// How many times more than the machine can do is asked of it.
+const TIMES: f64 = 10.0;
+/// For how long clients keep all boxes busy, for what the machine can do.
+const MEASURED: Duration = Duration::from_secs(10);
+const SECOND: Duration = Duration::from_secs(1);
+
+fn main() -> ExitCode {
+    let settings = Settings::parse();
+    let kept = [overload(&settings), hostile()].concat();
+    ExitCode::from(u8::from(kept.contains(&false)))
+}
+
+fn overload(settings: &Settings) -> Vec<bool> {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let begun = Instant::now();
+    let server = Server::spawn(&FLAGS, None);
+    let start = begun.elapsed();
+    server.wait_until_ready();
+    let (address, pid) = (server.address, server.pid());
+    let clients = |count, lasts| {
+        let clients = crowd::clients(address, count, lasts, Duration::ZERO);
+        runtime.block_on(clients)
+    };
+    // The first of each language fills the host's caches.
+    clients(1, SECOND);
+    let unloaded = clients(1, MEASURED / 2);
+    // More than boxes, so that none is ever free.
+    let begun = Instant::now();
+    let full = promises::right(&clients(8, MEASURED));
+    let capacity = full as f64 / begun.elapsed().as_secs_f64();
+    let rate = capacity * TIMES;
+    let Settings { clients, seconds, .. } = *settings;
+    println!(
+        "It can do {capacity:.1} runs a second; {rate:.0} requests a second \
+         came from {clients} clients for {seconds} s.\n\n\
+         | promise | measured | bound | |\n|---|---|---|---|"
+    );
+    let (before, traces) = at_rest(pid);
+    let (doing, done) = channel::<()>();
+    let watcher = spawn(move || {
+        let mut most = before;
+        while done.recv_timeout(SECOND) == Err(RecvTimeoutError::Timeout) {
+            let now = Usage::of(pid);
+            most.memory_kib = most.memory_kib.max(now.memory_kib);
+            most.descriptors = most.descriptors.max(now.descriptors);
+        }
+        most
+    });
+    let crowd = crowd::overload(address, rate, clients, SECOND * seconds);
+    let seen = runtime.block_on(crowd);
+    drop(doing);
+    let most = watcher.join().unwrap();
+    let (after, left) = at_rest(pid);
+    let mut kept = promises::of_answers(&unloaded, &seen);
+    kept.extend(promises::of_usage(start, &before, &most, &after));
+    kept.push(promises::of_traces(traces == left));
+    kept
+}
+
+/// On another server, that has promised nothing to a crowd.
+fn hostile() -> Vec<bool> {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let server = Server::spawn(&FLAGS, None);
+    server.wait_until_ready();
+    let reading = |lasts| crowd::clients(server.address, 4, lasts, SECOND);
+    let alone = runtime.block_on(reading(MEASURED * 2));
+    let beside = reading(MEASURED * 3);
+    let beside = crowd::beside_hostile(server.address, beside);
+    let beside = runtime.block_on(beside);
+    promises::of_share(&alone, &beside)
+}
+
+/// What a server has that has nothing to do, and what is left of its runs.
+fn at_rest(server: i32) -> (Usage, Traces) {
+    // Threads that wait for work end after ten seconds.
+    sleep(SECOND * 12);
+    (Usage::of(server), Traces::of(server))
+}
