@@ -87,8 +87,7 @@ impl Use {
 fn after_300_attacks() -> Completion {
     let flags = [
         "--languages=python,c",
-        "--run-wall-time=1s",
-        "--run-cpu-time=1s",
+        "--run-cpu-time=5s",
         "--memory=64MiB",
         "--queue=4",
     ];

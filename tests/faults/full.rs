@@ -50,6 +50,7 @@ fn start_with_full(
         "--languages=python",
         "--compile-rate-limit=0",
         "--trusted-proxy=127.0.0.1",
+        "--run-wall-time=600s",
     ];
     let flags = [&usual, flags];
     Server::spawn_under(&starter, &flags.concat(), None)

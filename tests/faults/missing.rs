@@ -170,7 +170,7 @@ fn assert_told_why(reply: &Reply, words: &str) {
 /// The groups of a server's boxes cannot be made: nothing runs without limits,
 /// and what runs already goes on.
 fn control_groups() -> Completion {
-    let server = start(&["--run-wall-time=600s"]);
+    let server = start(&[]);
     assert_serves(&server);
     let before = at_rest(&server);
     let (file, request) = sleeper("groups");

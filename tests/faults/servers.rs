@@ -53,6 +53,8 @@ fn spawn_under(
         "--compile-rate-limit=0",
         "--trusted-proxy=127.0.0.1",
         "--queue-wait=120s",
+        // What runs beside a fault is to end by its test.
+        "--run-wall-time=600s",
     ];
     let flags = [&usual, flags].concat();
     let server = Server::spawn_under(starter, &flags, data);

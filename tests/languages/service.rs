@@ -10,7 +10,13 @@ pub(crate) use sandpiper_testkit::Server;
 
 /// A server with the operator's images and no rate limit.
 pub(crate) fn start(flags: &[&str]) -> Server {
-    let flags = [&["--compile-rate-limit=0"], flags].concat();
+    let usual = [
+        "--compile-rate-limit=0",
+        // On a busy machine nothing is to end by its time.
+        "--run-wall-time=120s",
+        "--compile-wall-time=120s",
+    ];
+    let flags = [&usual, flags].concat();
     let server = Server::spawn(&flags, None);
     server.wait_until_ready();
     server
