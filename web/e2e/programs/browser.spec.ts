@@ -76,7 +76,8 @@ input.onkeydown = event => { if (event.key === 'Enter') add() }
     },
   },
   "source map": {
-    document: `<!doctype html><script>/* here */
+    document: `<!doctype html>
+<script>/* here */
      throw new Error('sum')
 //# sourceMappingURL=data:application/json;base64,${map}
 </script>`,
@@ -104,6 +105,13 @@ test("each key of a table is compared", async ({ context }, info) => {
       expect(() => expect(seen).toMatchObject({ [key]: value }), key).toThrow();
     }
   }
+});
+
+test("the frame is of another origin than the page", async ({ context }, info) => {
+  const document = "<script>try { parent.document } catch (error) { console.log(error.name) }</script>";
+  const where = { file: info.outputPath("page.html"), isFramed: true, paths: new Set<string>() };
+  const seen = await (await visit(context, document, {}, where))();
+  expect(seen.console).toEqual(["log: SecurityError"]);
 });
 
 test("requests are told and reach nobody", async ({ shows }) => {
