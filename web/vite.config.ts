@@ -19,7 +19,8 @@ const STUB = join(import.meta.dirname, "src/editor/completion-stub.ts");
 
 export default defineConfig({
   plugins: [laterCompletion],
-  test: { include: ["tests/**/*.test.ts"] },
+  // Long enough for a machine that does other work.
+  test: { include: ["tests/**/*.test.ts"], testTimeout: 60_000 },
   // Behind any path prefix: chunks are found relative to each other.
   base: "./",
   build: {

@@ -1,12 +1,10 @@
 // axe finds nothing to mend: before a run, after it, and with everything open
 // that a run with errors and a person can open.
 
-import AxeBuilder from "@axe-core/playwright";
 import type { Frame, Page } from "@playwright/test";
 
+import { faults } from "./accessibility";
 import { embed, ended, expect, languages, test } from "./service";
-
-const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
 /** A file that the language's tools complain of, and for those with input one that asks for it. */
 const WRONG: Readonly<Record<(typeof languages)[number], string>> = {
@@ -34,21 +32,21 @@ for (const theme of ["light", "dark"] as const) {
         await page.goto(`${service.url}/embed?lang=${language}`);
         const frame = page.mainFrame();
         await frame.waitForSelector(".cm-content span");
-        expect(await faults(page), "loaded").toEqual([]);
+        expect(await faults(frame), "loaded").toEqual([]);
         await frame.locator("#run").click();
         expect(await ended(frame)).toMatch(/^Finished in/);
-        expect(await faults(page), "run").toEqual([]);
+        // With the document that it made, which the preview frames.
+        for (const part of page.frames()) expect(await faults(part), "run").toEqual([]);
         await makeWrong(frame, WRONG[language]);
         await openAll(page, frame);
-        expect(await faults(page), "errors, all open").toEqual([]);
+        expect(await faults(frame), "errors, all open").toEqual([]);
       });
     }
 
     test("framed by a page of another origin", async ({ page, service }) => {
       const frame = await embed(page, service, "lang=mysql");
       await makeWrong(frame, WRONG.mysql);
-      // The host page is not ours, and has no landmarks.
-      expect(await faults(page, "iframe")).toEqual([]);
+      expect(await faults(frame)).toEqual([]);
     });
 
     test("completions, search and the dialog of the menu", async ({ page, service }) => {
@@ -56,24 +54,24 @@ for (const theme of ["light", "dark"] as const) {
       await page.locator(".cm-content").click();
       await page.keyboard.type("ret");
       await expect(page.locator(".cm-tooltip-autocomplete")).toContainText("return");
-      expect(await faults(page), "completions").toEqual([]);
+      expect(await faults(page.mainFrame()), "completions").toEqual([]);
       await page.keyboard.press("Escape");
       await page.keyboard.press("Control+F");
       await expect(page.locator(".cm-search")).toBeVisible();
-      expect(await faults(page), "search").toEqual([]);
+      expect(await faults(page.mainFrame()), "search").toEqual([]);
       await page.keyboard.press("Escape");
       await page.locator("#menu-button").click();
       await expect(page.getByRole("menu")).toBeVisible();
-      expect(await faults(page), "menu").toEqual([]);
+      expect(await faults(page.mainFrame()), "menu").toEqual([]);
       await page.getByRole("menuitem", { name: /embed/i }).click();
       await expect(page.getByRole("dialog")).toBeVisible();
-      expect(await faults(page), "dialog").toEqual([]);
+      expect(await faults(page.mainFrame()), "dialog").toEqual([]);
     });
 
     for (const [what, path] of [["the index page", "/"], ["an unknown language", "/embed?lang=cobol"]] as const) {
       test(what, async ({ page, service }) => {
         await page.goto(service.url + path);
-        expect(await faults(page)).toEqual([]);
+        expect(await faults(page.mainFrame())).toEqual([]);
       });
     }
   });
@@ -97,13 +95,4 @@ async function openAll(page: Page, frame: Frame): Promise<void> {
   await frame.locator(".cm-content").focus();
   await page.keyboard.press("Control+Shift+M");
   await expect(frame.locator(".cm-panel-lint")).toBeVisible();
-}
-
-/** What axe finds: the rule, and where. */
-async function faults(page: Page, within?: string): Promise<string[]> {
-  const builder = new AxeBuilder({ page }).withTags(TAGS);
-  const { violations } = await (within === undefined ? builder : builder.include(within)).analyze();
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary ?? ""}`),
-  );
 }

@@ -100,6 +100,12 @@ test("a page that hangs, from the editor's origin: the editor goes on; after Sto
   const first = await editorIn(page);
   expect(new URL(await previewOf(first), service.url).origin).toBe(service.url);
   const editor = await hang(first, atOnce);
+  // Other code, in an editor beside it or after it, is none that hung.
+  const other = { ...atOnce, files: { "index.html": "<!doctype html><p>other</p>" } };
+  const beside = await page.context().newPage();
+  await beside.goto(service.hostPage(framed(service.url, other)));
+  await expect(shown(await editorIn(beside)).locator("p")).toHaveText("other");
+  await beside.close();
   await editor.locator(".cm-content").fill("<!doctype html><p>fine</p><script>console.log('well')</script>");
   await editor.locator("#run").click();
   await expect(shown(editor).locator("p")).toHaveText("fine");

@@ -61,6 +61,17 @@ for (const [name, [act, shows]] of Object.entries(WISHES)) {
   });
 }
 
+for (const [name, act] of [["the button", WISHES["the button"]], ["its key", WISHES["its key"]]] as const) {
+  test(`${name}, before there is an editor`, async ({ page, service }) => {
+    const { release } = await held(page, (path) => path.startsWith("assets/python-"));
+    await page.goto(`${service.url}/embed?lang=python`, { waitUntil: "domcontentloaded" });
+    await act?.[0](page.mainFrame(), page);
+    await expect(page.locator(".cm-editor")).toHaveCount(0);
+    release();
+    expect(await ended(page.mainFrame())).toContain("Finished");
+  });
+}
+
 test("input that was typed before there is a run is given to it", async ({ page, service }) => {
   const { late, editor } = await early(page, service, "lang=python&autosave=off");
   await editor.locator(".cm-content").fill("print(input())");

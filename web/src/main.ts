@@ -35,12 +35,23 @@ root.dataset["layout"] = parameters.layout;
 root.dataset["hide"] = [...parameters.hide].join(" ");
 root.style.setProperty("--font-size", `${parameters.fontSize}px`);
 
+/** What was asked for before it was there. */
+const wishes = new Set<keyof Page>();
+let page: Page | null = null;
+let rest: Later<Page> | null = null;
+let isLost = false;
+const clicks = new AbortController();
+for (const [id, name] of [["run", "run"], ["menu-button", "menu"]] as const) {
+  byId(id).addEventListener("click", () => wish(name), { signal: clicks.signal });
+}
+byId("menu-button").addEventListener("keydown", (event) => menuKey(event), { signal: clicks.signal });
+listenToKeys(() => wish("run"));
+
 const starter = { entryFile: config.entryFile, files: config.files, stdin: "" };
 const start = await startingPoint(location.hash, starter);
 const workspace = new Workspace(start.snapshot);
 
 // Preloaded; without it there are no colours, and nothing else is lost.
-let isLost = false;
 const grammar = await grammarOf(workspace.active).catch(() => ((isLost = true), []));
 const code = byId("code");
 code.replaceChildren();
@@ -57,7 +68,6 @@ const editor = new Editor({
   onSearch: () => wish("search"),
   onLost: () => lost(),
 });
-listenToKeys(() => wish("run"));
 
 // Not into the editor: on a phone that opens the keyboard.
 const notice = new Notice(byId("left"), () => byId("menu-button").focus());
@@ -77,18 +87,10 @@ onNewFragment(starter, (found) => {
 });
 const input = new InputBox(workspace);
 
-/** What was asked for before it was there. */
-const wishes = new Set<keyof Page>();
-let page: Page | null = null;
-const rest = new Later(async () => {
+rest = new Later(async () => {
   const { complete } = await import("./page");
   return complete({ config, parameters, workspace, editor, edits, notice, input, messages, files, setReadOnly });
 });
-const clicks = new AbortController();
-for (const [id, name] of [["run", "run"], ["menu-button", "menu"]] as const) {
-  byId(id).addEventListener("click", () => wish(name), { signal: clicks.signal });
-}
-byId("menu-button").addEventListener("keydown", (event) => menuKey(event), { signal: clicks.signal });
 addEventListener("online", () => isLost && load());
 if (isLost) lost();
 // After the editor has been drawn.
@@ -109,6 +111,8 @@ function menuKey(event: KeyboardEvent): void {
 
 /** Loads what is not there; what was asked for meanwhile is done then. */
 function load(): void {
+  // It is loaded when the editor is there.
+  if (rest === null) return;
   if (isLost) editor.retry();
   isLost = false;
   if (page === null) rest.get().then(begin, lost);

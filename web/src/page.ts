@@ -73,13 +73,14 @@ export async function complete(parts: Parts): Promise<Page> {
   };
 }
 
-async function previewOf({ config, parameters, editor }: Parts): Promise<Preview> {
+async function previewOf({ config, parameters, editor, edits }: Parts): Promise<Preview> {
   const { Preview } = await import("./preview/preview");
   return new Preview({
     parent: byId("page"),
     url: config.previewUrl,
     hasConsole: !parameters.hide.has("console"),
-    memoryKey: `${config.language}/${parameters.autosave}`,
+    // Editors of one page may have no other key of their own.
+    memoryKey: `${config.language}/${parameters.autosave}/${edits.startKey}`,
     onJump: ({ file, line, column }) => editor.jump(file, line, column),
   });
 }

@@ -13,33 +13,8 @@ import { insertionPoint, readMessage } from "../src/preview/protocol";
 import { framesOf } from "../src/preview/stack";
 import type { RunResult } from "../src/run/client";
 import { zip } from "../src/share/zip";
+import { FEW, TIMES, checkLinear, repeated } from "./linear";
 
-const FEW = 10_000;
-const TIMES = 8;
-/** Below that, times are noise. */
-const LEAST_MS = 4;
-
-/** How long it takes, of three tries the quickest. */
-function cost(act: () => unknown): number {
-  const tries = [1, 2, 3].map(() => {
-    const start = performance.now();
-    act();
-    return performance.now() - start;
-  });
-  return Math.min(...tries);
-}
-
-/** What takes the square of the length takes 64 times as long for eight times as much. */
-function check(name: string, act: (text: string) => unknown, text: (length: number) => string): void {
-  test(`takes no square of the length: ${name}`, () => {
-    const [short, long] = [text(FEW), text(TIMES * FEW)];
-    const few = Math.max(LEAST_MS, cost(() => act(short)));
-    expect(cost(() => act(long)) / few).toBeLessThan(3 * TIMES);
-  });
-}
-
-const repeated = (part: string, before = "", after = "") => (length: number) =>
-  before + part.repeat(Math.floor(length / part.length)) + after;
 const blank = `${" ".repeat(99)}\n`;
 
 const entries: Readonly<Record<string, string>> = {
@@ -56,9 +31,11 @@ const places = (language: string, text: string, content = "x") =>
   placesIn(language, text, new Sources(entryOf(language), [{ path: entryOf(language), content }]));
 
 describe("documents", () => {
-  check("comments before no doctype", insertionPoint, repeated("<!---->"));
-  check("tags that do not end", (html) => new DocumentScripts(html), repeated("<script "));
-  check("quotes that do not end", (html) => new DocumentScripts(html), repeated('<script a="'));
+  checkLinear("comments before no doctype", insertionPoint, repeated("<!---->"));
+  checkLinear("tags that do not end", (html) => new DocumentScripts(html), repeated("<script "));
+  checkLinear("signs that begin no tag", (html) => new DocumentScripts(html), repeated("<"));
+  checkLinear("scripts", (html) => new DocumentScripts(html), repeated(`<script>${"x".repeat(99)}</script>`));
+  checkLinear("quotes that do not end", (html) => new DocumentScripts(html), repeated('<script a="'));
 
   const points: readonly [html: string, before: string][] = [
     ["<!doctype html>x", "<!doctype html>"],
@@ -78,19 +55,19 @@ describe("documents", () => {
 });
 
 describe("stacks", () => {
-  check("brackets", framesOf, repeated(" (:1:1", "at ", "x"));
-  check("at signs", framesOf, repeated("@:1:1", "", "x"));
-  check("blanks", framesOf, repeated(" (", "at "));
+  checkLinear("brackets", framesOf, repeated(" (:1:1", "at ", "x"));
+  checkLinear("at signs", framesOf, repeated("@:1:1", "", "x"));
+  checkLinear("blanks", framesOf, repeated(" (", "at "));
 });
 
 describe("output", () => {
-  check("colours", plainText, repeated("38;5;1;", "\u001b[", "mx"));
+  checkLinear("colours", plainText, repeated("38;5;1;", "\u001b[", "mx"));
   for (const language of ["java", "mongodb"]) {
-    check(`blanks, ${language}`, (text) => places(language, text), repeated(blank));
+    checkLinear(`blanks, ${language}`, (text) => places(language, text), repeated(blank));
   }
-  check("blanks, mysql", (text) => places("mysql", text), repeated(blank, "ERROR at line 1: ", "x"));
+  checkLinear("blanks, mysql", (text) => places("mysql", text), repeated(blank, "ERROR at line 1: ", "x"));
   const many = "main.c:1:9:\n";
-  check("columns", (text) => places("c", text, "x".repeat(text.length)), repeated(many));
+  checkLinear("columns", (text) => places("c", text, "x".repeat(text.length)), repeated(many));
   const lines: readonly [language: string, part: string, before: string][] = [
     ["c", "main.c and ", ""],
     ["c", "multiple definition of `", "main.c:1: "],
@@ -99,7 +76,7 @@ describe("output", () => {
     ["php", "main.php:1 ", "PHP Warning: "],
   ];
   for (const [language, part, before] of lines) {
-    check(`a line of ${part}, ${language}`, (text) => marks(language, text), repeated(part, before, " x"));
+    checkLinear(`a line of ${part}, ${language}`, (text) => marks(language, text), repeated(part, before, " x"));
   }
 });
 
@@ -110,7 +87,7 @@ describe("programs that may read", () => {
       needsInput({ language, result: ran(""), stdin: "", files: [{ path: entryOf(language), content }] });
     for (const part of parts) {
       const text = part.length < FEW ? repeated(part) : (length: number) => part.slice(0, length);
-      check(`${part.slice(0, 8)}, ${language}`, ask, text);
+      checkLinear(`${part.slice(0, 8)}, ${language}`, ask, text);
     }
   }
 

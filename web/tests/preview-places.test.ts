@@ -62,13 +62,6 @@ describe("a document's scripts", () => {
     const open = new DocumentScripts("<script>a();");
     expect(open.origin(1, 9)).toBe("unmapped");
   });
-
-  it("are found at once in a large document", () => {
-    const large = `<script>${"x".repeat(1e6)}</script>`.repeat(2) + "<".repeat(1e5);
-    const started = performance.now();
-    new DocumentScripts(large);
-    expect(performance.now() - started).toBeLessThan(500);
-  });
 });
 
 describe("stacks", () => {

@@ -148,8 +148,9 @@ function tableOf(result: ResultTable, shown: ResultTable["rows"], number: number
   const some = shown.length === 0 ? ", not shown" : `, the first ${shown.length.toLocaleString("en")} shown`;
   const cut = rows.length > shown.length ? some : "";
   const caption = element("caption", {}, element("span", {}, `Result ${number}: ${count}${cut}`));
-  const csv = button("Copy as CSV", `Copy result ${number} as CSV`);
-  csv.setAttribute("aria-label", `Copy result ${number} as CSV`);
+  // Who speaks to the computer says what is seen first.
+  const csv = button("Copy as CSV", `Copy as CSV: result ${number}`);
+  csv.setAttribute("aria-label", `Copy as CSV: result ${number}`);
   csv.addEventListener("click", () => void copied(csvOf(result)).then((isDone) => flash(csv, isDone)));
   caption.append(csv);
   const head = element("tr", {});

@@ -122,7 +122,7 @@ function readEntry(key: string, text: string | null): Entry | null {
 }
 
 /** Tells starts apart; nobody gains by making two alike (FNV-1a, twice 32 bits). */
-function hashOf(snapshot: Snapshot): string {
+export function hashOf(snapshot: Snapshot): string {
   const { entryFile, files, stdin } = snapshot;
   const text = JSON.stringify([entryFile, files.map((file) => [file.path, file.content]), stdin]);
   let one = 0x811c9dc5;

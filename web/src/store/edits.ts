@@ -3,7 +3,7 @@
 
 import type { Parameters } from "../config";
 import type { Snapshot, Workspace } from "../workspace";
-import { Autosave } from "./autosave";
+import { Autosave, hashOf } from "./autosave";
 import type { Notice } from "./notice";
 import { sameSnapshot } from "./snapshot";
 
@@ -72,6 +72,11 @@ export class Edits {
     this.autosave = this.autosaveOf(snapshot);
     const kept = this.autosave?.find() ?? null;
     if (kept !== null && !kept.isOfOlderStart) this.offer("You have edited this before.", kept.snapshot);
+  }
+
+  /** Tells what the page starts with from other starts. */
+  get startKey(): string {
+    return hashOf(this.starter);
   }
 
   /** Whether this is what the page starts with now. */

@@ -1,0 +1,25 @@
+// What axe finds to mend. It runs in the page itself: through a page of its own,
+// as its driver for Playwright does, every look takes seconds.
+
+import type { Frame } from "@playwright/test";
+import axe from "axe-core";
+
+const WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+
+/** The rule, and where, in all of the frame or in these parts of it; what it frames is not looked at. */
+export async function faults(frame: Frame, parts: readonly string[] = ["html"]): Promise<string[]> {
+  // Landmarks and the like are those of a whole page.
+  const values = frame.parentFrame() === null ? [...WCAG, "best-practice"] : WCAG;
+  if (!(await frame.evaluate(() => "axe" in window))) await frame.evaluate(axe.source);
+  return frame.evaluate(
+    async ({ include, values }) => {
+      const { run } = (window as unknown as { axe: typeof axe }).axe;
+      const runOnly = { type: "tag" as const, values };
+      const { violations } = await run({ include }, { runOnly, resultTypes: ["violations"], iframes: false });
+      return violations.flatMap(({ id, nodes }) =>
+        nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary ?? ""}`),
+      );
+    },
+    { include: parts.map((part) => [part]), values },
+  );
+}

@@ -1,0 +1,31 @@
+// That what reads texts of strangers takes no square of their length.
+
+import { expect, test } from "vitest";
+
+export const FEW = 10_000;
+export const TIMES = 8;
+/** Below that, times are noise. */
+const LEAST_MICROSECONDS = 4000;
+
+/** What takes the square of the length takes 64 times as long for eight times as much. */
+export function checkLinear(name: string, act: (text: string) => unknown, text: (length: number) => string): void {
+  test(`takes no square of the length: ${name}`, () => {
+    const [short, long] = [text(FEW), text(TIMES * FEW)];
+    const few = Math.max(LEAST_MICROSECONDS, cost(() => act(short)));
+    expect(cost(() => act(long)) / few).toBeLessThan(3 * TIMES);
+  });
+}
+
+export const repeated = (part: string, before = "", after = "") => (length: number) =>
+  before + part.repeat(Math.ceil(length / part.length)) + after;
+
+/** Its processor time, which others on the machine do not lengthen: of three tries the least. */
+function cost(act: () => unknown): number {
+  const tries = [1, 2, 3].map(() => {
+    const before = process.cpuUsage();
+    act();
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
+  });
+  return Math.min(...tries);
+}
