@@ -2,7 +2,6 @@
 //! greedy or broken, while an ordinary one asks. No image is needed.
 
 #![expect(
-    clippy::panic,
     clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a failed step fails the test, which says what it measured"
