@@ -17,13 +17,13 @@ use crate::servers::{
 use sandpiper_testkit::traces::boxes;
 
 pub(crate) const FAULTS: &[(&str, Fault)] =
-    &[("flat/after-300-attacks", after_300_attacks)];
+    &[("flat/after-500-attacks", after_500_attacks)];
 
 /// How often all attacks are made. The first times warm up; of the rounds that
 /// follow the first and the last [`COMPARED`] are compared, by what the server
 /// has at the least behind one of them.
 const WARM_UP: usize = 3;
-const ROUNDS: usize = 14;
+const ROUNDS: usize = 24;
 const COMPARED: usize = 4;
 /// What each attack between them may cost: a leak of 1 KiB is seen.
 const GROWTH_BYTES: usize = 512;
@@ -82,10 +82,10 @@ impl Use {
     }
 }
 
-fn after_300_attacks() -> Completion {
+fn after_500_attacks() -> Completion {
     let flags = [
         "--languages=python,c",
-        "--run-cpu-time=5s",
+        "--run-cpu-time=1s",
         "--memory=64MiB",
         "--queue=4",
     ];
@@ -102,7 +102,7 @@ fn after_300_attacks() -> Completion {
             Use::of(&server)
         })
         .collect();
-    assert!(count >= 300, "{count}");
+    assert!(count >= 500, "{count}");
     assert_serves(&server);
     assert_eq!(at_rest(&server), rest);
     let before = Use::least(&rounds[..COMPARED]);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::Case;
-use crate::service::{Server, send_and_leave};
+use crate::service::Server;
 use sandpiper_testkit::eventually;
 
 /// What no line of the log may hold.
@@ -129,7 +129,8 @@ fn every_run_has_its_series_and_its_line() {
         told.push((id, outcome, field));
     }
     let before = server.metrics();
-    let leaving = send_and_leave(&server, &request("time.sleep(99)"));
+    let body = request("time.sleep(99)").to_string();
+    let leaving = server.begin("POST", "/api/compile", &json, body);
     let in_use = || server.metrics().values["sandpiper_boxes_in_use"];
     eventually("the program runs", || in_use() == 1.0);
     drop(leaving);

@@ -1,8 +1,5 @@
 //! The servers of this target's tests.
 
-use std::io::Write;
-use std::net::TcpStream;
-
 use crate::case::Answer;
 
 pub(crate) use sandpiper_testkit::Reply;
@@ -25,23 +22,6 @@ pub(crate) fn start(flags: &[&str]) -> Server {
 /// A server of Python alone: it is ready at once.
 pub(crate) fn start_python(flags: &[&str]) -> Server {
     start(&[&["--languages=python"], flags].concat())
-}
-
-/// Sends a compile request and does not read the answer.
-pub(crate) fn send_and_leave(
-    server: &Server,
-    request: &serde_json::Value,
-) -> TcpStream {
-    let request = request.to_string();
-    let mut connection = server.connect();
-    write!(
-        connection,
-        "POST /api/compile HTTP/1.1\r\nHost: x\r\n\
-         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{request}",
-        request.len()
-    )
-    .unwrap();
-    connection
 }
 
 /// Sends a compile request and reads the answer, which must be a 200.
