@@ -12,8 +12,9 @@ export default defineConfig({
   testDir: "e2e",
   globalSetup: fileURLToPath(new URL("e2e/setup.ts", import.meta.url)),
   ...(process.env["FULL"] === "1" ? {} : { grepInvert: MULTIPLIED }),
-  timeout: 120_000,
-  expect: { timeout: 60_000 },
+  // For what never happens: no test waits for them where all is well, on a busy machine either.
+  timeout: 300_000,
+  expect: { timeout: 120_000 },
   workers: 2,
   fullyParallel: true,
   reporter: "list",

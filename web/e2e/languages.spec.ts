@@ -6,8 +6,29 @@ import type { Frame } from "@playwright/test";
 
 import { editorIn, embed, ended, expect, languages, test } from "./service";
 
+/** As checked for contrast on the page and on the active line. */
+const PALETTE = {
+  light: { keyword: "rgb(122, 0, 131)", string: "rgb(143, 42, 0)", tag: "rgb(17, 99, 41)" },
+  dark: { keyword: "rgb(215, 166, 255)", string: "rgb(255, 179, 138)", tag: "rgb(126, 231, 135)" },
+};
+
+/** A word of the starter, and how a string of it begins. */
+const WORDS: Readonly<Record<(typeof languages)[number], { keyword?: string; tag?: string; string: string }>> = {
+  python: { keyword: "import", string: '"""' },
+  c: { keyword: "for", string: '"fraction.h"' },
+  cpp: { keyword: "for", string: '".#......"' },
+  java: { keyword: "public", string: '"%-28s' },
+  php: { keyword: "foreach", string: "'goods.php'" },
+  csharp: { keyword: "foreach", string: '"Sandpiper"' },
+  mysql: { keyword: "INSERT", string: "'Solaris'" },
+  mongodb: { keyword: "const", string: "'Solaris'" },
+  web: { tag: "meta", string: '"utf-8"' },
+  react: { keyword: "import", string: '"react"' },
+  vue: { keyword: "import", string: '"vue"' },
+};
+
 for (const language of languages) {
-  test(`${language}: loads without a complaint and runs its starter`, async ({ page, service, complaints }) => {
+  test(`${language}: loads without a complaint, in its colours, and runs its starter`, async ({ page, service, complaints }) => {
     const frame = await embed(page, service, `lang=${language}`);
     await expect(frame.locator("body")).toHaveAttribute("data-language", language);
     // One language: nothing to choose another with, and no link that leads to one.
@@ -16,6 +37,14 @@ for (const language of languages) {
     expect(await frame.locator('[role="tab"]').count()).toBeGreaterThan(0);
     // The host page has not lost the focus to the editor.
     expect(await page.evaluate(() => document.activeElement === document.body)).toBe(true);
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      for (const [kind, begin] of Object.entries(WORDS[language])) {
+        const token = frame.locator(".cm-line span", { hasText: begin });
+        // The innermost of nested ones.
+        await expect(token.last()).toHaveCSS("color", PALETTE[colorScheme][kind as "keyword"]);
+      }
+    }
     await frame.locator("#run").click();
     expect(await ended(frame)).toMatch(/^Finished in/);
     await SHOWS[language](frame, readFileSync(`../languages/${language}/starter-expected.txt`, "utf8"));
