@@ -15,8 +15,8 @@ use crate::wait::eventually;
 pub struct Traces {
     /// Those in no box.
     pub processes: BTreeSet<i32>,
-    /// What each of them has mounted.
-    mounts: String,
+    /// What each of them has mounted on or of an image.
+    mounts: Vec<String>,
     /// What there is in the folders of the images that boxes mount on.
     files: Vec<PathBuf>,
 }
@@ -25,10 +25,15 @@ impl Traces {
     /// Those of the server with this process.
     pub fn of(server: i32) -> Self {
         let processes = outside(server);
+        let images = image_folder();
+        let images = images.to_str().unwrap();
         let mounts = |pid: &i32| {
-            // None of a process that has ended meanwhile.
-            fs::read_to_string(format!("/proc/{pid}/mountinfo"))
-                .unwrap_or_default()
+            // None of a process that has ended meanwhile. What else is mounted
+            // is the host's, and may change.
+            let all = fs::read_to_string(format!("/proc/{pid}/mountinfo"))
+                .unwrap_or_default();
+            let of_boxes = all.lines().filter(|line| line.contains(images));
+            of_boxes.map(str::to_owned).collect::<Vec<_>>()
         };
         let entries = |folder: PathBuf| {
             fs::read_dir(folder).into_iter().flatten().flatten()
@@ -39,7 +44,7 @@ impl Traces {
         });
         let files = folders.flat_map(entries).map(|entry| entry.path());
         Self {
-            mounts: processes.iter().map(mounts).collect(),
+            mounts: processes.iter().flat_map(mounts).collect(),
             files: files.collect(),
             processes,
         }
