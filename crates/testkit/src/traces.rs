@@ -15,7 +15,7 @@ use crate::wait::eventually;
 pub struct Traces {
     /// Those in no box.
     pub processes: BTreeSet<i32>,
-    /// What each of them has mounted on or of an image.
+    /// What each of them has mounted on an image, and overlays of one.
     mounts: Vec<String>,
     /// What there is in the folders of the images that boxes mount on.
     files: Vec<PathBuf>,
@@ -32,7 +32,10 @@ impl Traces {
             // is the host's, and may change.
             let all = fs::read_to_string(format!("/proc/{pid}/mountinfo"))
                 .unwrap_or_default();
-            let of_boxes = all.lines().filter(|line| line.contains(images));
+            let is_of_a_box = |line: &&str| {
+                line.contains(" - overlay image ") || line.contains(images)
+            };
+            let of_boxes = all.lines().filter(is_of_a_box);
             of_boxes.map(str::to_owned).collect::<Vec<_>>()
         };
         let entries = |folder: PathBuf| {
