@@ -5,7 +5,7 @@ import type { ServerResponse } from "node:http";
 
 import type { Frame, Page } from "@playwright/test";
 
-import { editorIn, ended, expect, test } from "./service";
+import { editorIn, ended, expect, stopClock, test } from "./service";
 
 const PYTHON = "--languages=python";
 
@@ -25,7 +25,7 @@ async function paused(page: Page, url: string, content: string): Promise<void> {
   await page.clock.install();
   await page.goto(`${url}/embed?${pythonOf(content)}`);
   await page.locator("#menu-button[aria-controls]").waitFor();
-  await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 1000);
+  await stopClock(page);
 }
 
 /** The seconds that a waiting person reads. */

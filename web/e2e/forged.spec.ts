@@ -3,7 +3,7 @@
 
 import { apart } from "./chromium";
 import { lines, withFiles } from "./documents";
-import { embed, expect, test } from "./service";
+import { embed, expect, stopClock, test } from "./service";
 
 test.use({ launchOptions: apart });
 
@@ -118,7 +118,7 @@ for (const [name, count, message] of forgers) {
     const editor = await embed(tab, service, withFiles("lang=web", page(script)));
     await editor.locator("#menu-button[aria-controls]").waitFor();
     // Every second earns the page more: so none passes.
-    await tab.clock.pauseAt((await tab.evaluate(() => Date.now())) + 1000);
+    await stopClock(tab);
     await editor.click("#run");
     await expect(editor.locator(".preview-banner")).toContainText("it sent more than can be shown");
     await expect(editor.locator(".preview iframe")).toHaveCount(0);

@@ -1,7 +1,7 @@
 // Without a mouse and without sight: all of it by keyboard, what a screen
 // reader is told, whose focus it is, and the system's own colours and motion.
 
-import { embed, editorIn, ended, expect, heldRuns, test } from "./service";
+import { embed, editorIn, ended, expect, heldRuns, stopClock, test } from "./service";
 import type { Frame, Page } from "@playwright/test";
 
 /** What has the focus in the frame, in short. */
@@ -92,7 +92,7 @@ test("Escape, then Tab, where a list shows that was for earlier letters", async 
   await page.keyboard.type("prin");
   await expect(frame.getByRole("option", { name: "print", exact: true })).toBeVisible();
   // What is offered for the rest is looked for when the typing pauses: never.
-  await page.clock.pauseAt(Date.now() + 3_600_000);
+  await stopClock(page);
   await page.keyboard.type("t(zzqx");
   await expect(frame.getByRole("listbox")).toHaveCount(1);
   await page.keyboard.press("Escape");
@@ -358,7 +358,7 @@ test("no request of the pages fails, and their icon is an image", async ({ page,
   page.on("response", (response) => {
     if (response.status() >= 400) failed.push(response.url());
   });
-  for (const path of ["/", "/embed", "/embed?lang=web"]) {
+  for (const [path, last] of [["/", "iframe"], ["/embed", "body"], ["/embed?lang=web", "#menu-button[aria-controls]"]] as const) {
     await page.goto(service.url + path);
     const width = await page.evaluate(async () => {
       const image = new Image();
@@ -367,7 +367,7 @@ test("no request of the pages fails, and their icon is an image", async ({ page,
       return image.naturalWidth;
     });
     expect(width).toBeGreaterThan(0);
-    await page.waitForLoadState("networkidle");
+    await page.locator(last).waitFor();
   }
   expect(failed).toEqual([]);
 });

@@ -167,6 +167,11 @@ export async function heldRuns(page: Page): Promise<() => void> {
   return release;
 }
 
+/** Stops the clock of a page where it was installed, an hour from now: timers that wait go off once. */
+export async function stopClock(page: Page): Promise<void> {
+  await page.clock.pauseAt(Date.now() + 3_600_000);
+}
+
 /** The port that the system gave. */
 export function listening(server: Server): Promise<number> {
   return new Promise((resolve) => {
