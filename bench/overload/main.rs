@@ -58,9 +58,13 @@ fn main() -> ExitCode {
 
 fn overload(settings: &Settings) -> Vec<bool> {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-    let begun = Instant::now();
-    let server = Server::spawn(&FLAGS, None);
-    let start = begun.elapsed();
+    let start = || {
+        let begun = Instant::now();
+        (Server::spawn(&FLAGS, None), begun.elapsed())
+    };
+    let mut starts = [(); 5].map(|()| start().1);
+    starts.sort_unstable();
+    let (server, _) = start();
     server.wait_until_ready();
     let (address, pid) = (server.address, server.pid());
     let clients = |count, lasts| {
@@ -98,7 +102,7 @@ fn overload(settings: &Settings) -> Vec<bool> {
     let most = watcher.join().unwrap();
     let (after, left) = at_rest(pid);
     let mut kept = promises::of_answers(&unloaded, &seen);
-    kept.extend(promises::of_usage(start, &before, &most, &after));
+    kept.extend(promises::of_usage(starts[2], &before, &most, &after));
     kept.push(promises::of_traces(traces == left));
     kept
 }

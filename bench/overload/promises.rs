@@ -99,7 +99,7 @@ pub(crate) fn of_usage(
     let ms = start.as_millis();
     let (measured, bound) = (format!("{ms} ms"), format!("{START_MS} ms"));
     let mut kept = vec![
-        promise("start to listening", &measured, &bound, ms <= START_MS),
+        promise("p50 of start to listening", &measured, &bound, ms <= START_MS),
         memory("memory of an idle server", 0, before.memory_kib, IDLE_KIB),
         memory("most memory", before.memory_kib, most.memory_kib, MEMORY_KIB),
         count("most descriptors", descriptors, open, DESCRIPTORS),
