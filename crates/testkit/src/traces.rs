@@ -15,8 +15,8 @@ use crate::wait::eventually;
 pub struct Traces {
     /// Those in no box.
     pub processes: BTreeSet<i32>,
-    /// What each of them has mounted.
-    mounts: String,
+    /// What each of them has mounted of an image, or in one.
+    mounts: Vec<String>,
     /// What there is in the folders of the images that boxes mount on.
     files: Vec<PathBuf>,
 }
@@ -27,8 +27,11 @@ impl Traces {
         let processes = outside(server);
         let mounts = |pid: &i32| {
             // None of a process that has ended meanwhile.
-            fs::read_to_string(format!("/proc/{pid}/mountinfo"))
-                .unwrap_or_default()
+            let text = fs::read_to_string(format!("/proc/{pid}/mountinfo"))
+                .unwrap_or_default();
+            // Others of the host may mount something meanwhile.
+            let of_images = text.lines().filter(|it| it.contains("/rootfs"));
+            of_images.map(str::to_owned).collect::<Vec<_>>()
         };
         let entries = |folder: PathBuf| {
             fs::read_dir(folder).into_iter().flatten().flatten()
@@ -39,7 +42,7 @@ impl Traces {
         });
         let files = folders.flat_map(entries).map(|entry| entry.path());
         Self {
-            mounts: processes.iter().map(mounts).collect(),
+            mounts: processes.iter().flat_map(mounts).collect(),
             files: files.collect(),
             processes,
         }
