@@ -75,7 +75,7 @@ const SAMPLES: [Sample; 11] = [
 
 #[test]
 fn three_of_each_language_at_once() {
-    let flags = ["--boxes=4", "--queue-wait=120s", "--trusted-proxy"];
+    let flags = ["--queue-wait=120s", "--trusted-proxy"];
     let server = service::start(&[&flags[..], &["127.0.0.1"]].concat());
     let samples = samples_of(&server);
     let before = at_rest(&server);
