@@ -155,6 +155,7 @@ mod tests {
             user_namespace: UserNamespace::Join,
             disk_bytes: 0,
             inodes: 0,
+            devices: "/dev".into(),
             ahead: Some(ahead.clone()),
         };
         let runtime = tokio::runtime::Builder::new_current_thread()

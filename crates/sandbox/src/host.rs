@@ -1,7 +1,8 @@
 //! What a server prepares on its host before it serves: control groups, user
 //! namespaces, and, when it was started as root, another user to be.
 
-use std::os::fd::OwnedFd;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,16 +10,18 @@ use std::sync::{Arc, Mutex, Once};
 
 use libc::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, c_int};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Resource, Rlimit, Signal};
+use rustix::process::Signal;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::cgroup::{Controllers, Top, sweep_dead};
 use crate::children;
+use crate::devices::Devices;
 use crate::error::{During, Result, SandboxError};
 use crate::identity::{Identity, MOST_BOXES, ROOT_RANGE, Source};
 use crate::ids;
 use crate::instance::Instance;
+use crate::rlimits;
 use crate::spawner::Spawner;
 use crate::sys::{self, Fork};
 
@@ -45,7 +48,8 @@ pub struct Host {
     pub(crate) top: Top,
     pub(crate) source: Source,
     pub(crate) spawner: Spawner,
-    slots: Mutex<Vec<Arc<OwnedFd>>>,
+    devices: Devices,
+    slots: Mutex<Vec<OwnSlot>>,
     free: Arc<Semaphore>,
     boxes: u32,
     next_box: AtomicU64,
@@ -83,7 +87,7 @@ impl Host {
     fn build(settings: &HostSettings) -> Result<Self> {
         // Requests and outputs are megabytes that come and go.
         sys::give_large_blocks_back();
-        raise_open_files().during("raise the open files limit")?;
+        rlimits::prepare_server()?;
         let below = settings.cgroup.as_deref();
         let make = |name: &str| Top::make(name, below);
         let (mut instance, top) = Instance::take(sweep_dead, make)?;
@@ -107,7 +111,9 @@ impl Host {
                 return Err(error);
             }
         };
+        let devices = Devices::make(slots.len());
         let has_parent = if let Source::Root { first } = source {
+            go_last_when_out_of_memory()?;
             top.give_to(first)?;
             leave_root(&top, &instance, first)?;
             true
@@ -119,7 +125,8 @@ impl Host {
             top,
             source,
             spawner: Spawner::start(settings.init.clone())?,
-            slots: Mutex::new(slots.into_iter().map(Arc::new).collect()),
+            devices,
+            slots: Mutex::new(slots.into_iter().enumerate().collect()),
             free: Arc::new(Semaphore::new(boxes)),
             boxes: u32::try_from(boxes).unwrap_or(u32::MAX),
             next_box: AtomicU64::new(0),
@@ -137,6 +144,11 @@ impl Host {
     /// Which control groups these are, or why there are none.
     pub fn describe_groups(&self) -> String {
         self.top.describe()
+    }
+
+    /// Whether boxes have device nodes of their own.
+    pub fn has_own_devices(&self) -> bool {
+        self.devices == Devices::Slots
     }
 
     /// Whether boxes have host ids of their own.
@@ -159,8 +171,8 @@ impl Host {
             Arc::clone(&self.free).acquire_owned().await.map_err(|_| {
                 SandboxError::other("take a slot", "the host is closed")
             })?;
-        let user_namespace = self.lock_slots().pop();
-        Ok(Slot { host: Arc::clone(self), user_namespace, _permit: permit })
+        let own = self.lock_slots().pop();
+        Ok(Slot { host: Arc::clone(self), own, _permit: permit })
     }
 
     /// A name that no other box of this server has.
@@ -181,36 +193,53 @@ impl Host {
         });
     }
 
-    fn lock_slots(&self) -> std::sync::MutexGuard<'_, Vec<Arc<OwnedFd>>> {
+    fn lock_slots(&self) -> std::sync::MutexGuard<'_, Vec<OwnSlot>> {
         // A poisoned list is still a list.
         self.slots.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
+/// A slot's number, and the user namespace that it has.
+type OwnSlot = (usize, OwnedFd);
+
 /// A place for one box, given back on drop: then no process may be left in its
 /// user namespace.
 #[derive(Debug)]
 pub(crate) struct Slot {
-    pub(crate) host: Arc<Host>,
+    host: Arc<Host>,
     /// `None` where boxes share the server's id.
-    pub(crate) user_namespace: Option<Arc<OwnedFd>>,
+    own: Option<OwnSlot>,
     _permit: OwnedSemaphorePermit,
+}
+
+impl Slot {
+    pub(crate) fn user_namespace(&self) -> Option<BorrowedFd<'_>> {
+        self.own.as_ref().map(|(_, namespace)| namespace.as_fd())
+    }
+
+    /// The folder of its device nodes.
+    pub(crate) fn devices(&self) -> PathBuf {
+        let number = self.own.as_ref().map_or(0, |(number, _)| *number);
+        self.host.devices.folder(number)
+    }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        if let Some(namespace) = self.user_namespace.take() {
-            self.host.lock_slots().push(namespace);
+        if let Some(own) = self.own.take() {
+            self.host.lock_slots().push(own);
         }
     }
 }
 
-/// A server has a dozen descriptors for each box and one for each connection;
-/// the usual soft limit of 1,024 is for programs that use select(2).
-fn raise_open_files() -> rustix::io::Result<()> {
-    let limit = rustix::process::getrlimit(Resource::Nofile);
-    let raised = Rlimit { current: limit.maximum, ..limit };
-    rustix::process::setrlimit(Resource::Nofile, raised)
+/// Has the kernel take programs before the server, and it after most others, if
+/// the host is out of memory.
+fn go_last_when_out_of_memory() -> Result<()> {
+    match std::fs::write("/proc/self/oom_score_adj", "-500") {
+        // Root in a container may lack the right.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        written => written.during("write /proc/self/oom_score_adj"),
+    }
 }
 
 /// Removes what a server made on its host; every box must be gone.

@@ -159,6 +159,9 @@ fn outer(
 }
 
 fn enter_namespaces(setup: &Setup, namespace: Vec<OwnedFd>) -> Result<()> {
+    // Before whatever else the host has, if that is out of memory. All that
+    // this process starts has the same.
+    write_proc("/proc/self/oom_score_adj", "1000")?;
     // Before any id changes: the rootfs may be below a folder that only the
     // server's user can pass. unshare(CLONE_NEWNS) keeps the working
     // directory, on the copied mount.
@@ -277,11 +280,8 @@ fn prepare(setup: &Setup, network: Network) -> Result<Tree> {
     join_own_keyring()?;
     rustix::system::sethostname(b"sandbox").during("set host name")?;
     rustix::system::setdomainname(b"").during("set domain name")?;
-    let tree = mounts::build(setup.disk_bytes, setup.inodes)?;
+    let tree = mounts::build(setup)?;
     join_network(network)?;
-    // Before whatever else the host has, where that is out of memory. Children
-    // have the same; which of a box's processes goes first is all the same.
-    write_proc("/proc/self/oom_score_adj", "1000")?;
     become_undumpable()?;
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     Ok(tree)

@@ -33,6 +33,7 @@
 mod cgroup;
 mod children;
 mod control;
+mod devices;
 mod error;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -47,6 +48,7 @@ mod live;
 mod outcome;
 mod output;
 mod protocol;
+mod rlimits;
 mod seccomp;
 mod signals;
 mod spawner;

@@ -1,7 +1,7 @@
 //! A live box, seen from the server: made, prepared, run, and gone.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
@@ -225,9 +225,10 @@ async fn start(
         user_namespace,
         disk_bytes: spec.disk_bytes,
         inodes: spec.inodes,
+        devices: slot.devices(),
         ahead,
     });
-    let namespace = slot.user_namespace.as_ref().map(AsFd::as_fd);
+    let namespace = slot.user_namespace();
     // First: it makes its namespaces while the group is made. It ends with its
     // socket.
     let AskedInit { socket, of } = host.spawner.spawn()?;

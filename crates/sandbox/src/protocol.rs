@@ -89,6 +89,8 @@ pub(crate) struct Setup {
     pub(crate) user_namespace: UserNamespace,
     pub(crate) disk_bytes: u64,
     pub(crate) inodes: u64,
+    /// The folder of the device nodes.
+    pub(crate) devices: std::path::PathBuf,
     /// Where nobody waits for the box yet: the programs that will run in it,
     /// as far as they are known.
     pub(crate) ahead: Option<Vec<String>>,

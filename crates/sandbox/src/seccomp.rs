@@ -3,22 +3,24 @@
 
 use std::collections::BTreeMap;
 
-use libc::sock_filter;
+use libc::{c_int, sock_filter};
 use serde::Deserialize;
 use syscalls::Sysno;
 use syscalls::aarch64::Sysno as ArmCall;
 use syscalls::riscv64::Sysno as RiscvCall;
 use syscalls::x86_64::Sysno as IntelCall;
 
-use crate::error::{Result, SandboxError};
+use crate::error::SandboxError;
 
 const POLICY: &str = include_str!("seccomp.toml");
+
+type Compiled<T> = Result<T, SandboxError>;
 
 /// Bytes of one instruction.
 const INSTRUCTION_BYTES: usize = 8;
 
 /// The filter of every step, for this machine's architecture.
-pub(crate) fn program() -> Result<Vec<sock_filter>> {
+pub(crate) fn program() -> Compiled<Vec<sock_filter>> {
     let policy: Policy = toml::from_str(POLICY).map_err(|error| {
         SandboxError::other("seccomp policy", error.to_string())
     })?;
@@ -71,7 +73,32 @@ struct Condition {
     arg: u32,
     #[serde(default = "all_bits")]
     mask: u32,
+    #[serde(default)]
+    bits: Bits,
     is: Vec<u32>,
+}
+
+/// How much of an argument is looked at.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(try_from = "u32")]
+enum Bits {
+    /// The low half: the kernel takes it as an int.
+    #[default]
+    Low,
+    /// The high half must be 0 besides.
+    All,
+}
+
+impl TryFrom<u32> for Bits {
+    type Error = &'static str;
+
+    fn try_from(number: u32) -> Result<Self, Self::Error> {
+        match number {
+            32 => Ok(Self::Low),
+            64 => Ok(Self::All),
+            _ => Err("an argument has 32 or 64 bits"),
+        }
+    }
 }
 
 fn all_bits() -> u32 {
@@ -79,36 +106,50 @@ fn all_bits() -> u32 {
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(try_from = "String")]
 enum Action {
-    #[serde(rename = "allow")]
     Allow,
-    #[serde(rename = "ignore")]
+    /// The call does nothing and succeeds.
     Ignore,
-    #[serde(rename = "EPERM")]
-    NotPermitted,
-    #[serde(rename = "ENOSYS")]
-    NoSuchCall,
-    #[serde(rename = "EAFNOSUPPORT")]
-    NoSuchFamily,
-    #[serde(rename = "EPROTONOSUPPORT")]
-    NoSuchProtocol,
+    /// The call fails with this error number.
+    Fail(c_int),
+}
+
+impl TryFrom<String> for Action {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, Self::Error> {
+        Ok(match &*name {
+            "allow" => Self::Allow,
+            "ignore" => Self::Ignore,
+            "EAFNOSUPPORT" => Self::Fail(libc::EAFNOSUPPORT),
+            "EINVAL" => Self::Fail(libc::EINVAL),
+            "ENOMEM" => Self::Fail(libc::ENOMEM),
+            "ENOPROTOOPT" => Self::Fail(libc::ENOPROTOOPT),
+            "ENOSYS" => Self::Fail(libc::ENOSYS),
+            "ENOTTY" => Self::Fail(libc::ENOTTY),
+            "EPERM" => Self::Fail(libc::EPERM),
+            "EPROTONOSUPPORT" => Self::Fail(libc::EPROTONOSUPPORT),
+            _ => return Err(format!("no action is named {name:?}")),
+        })
+    }
 }
 
 impl Action {
     fn verdict(self) -> u32 {
-        let errno = |number: i32| {
+        let error = |number: c_int| {
             libc::SECCOMP_RET_ERRNO | u32::try_from(number).unwrap_or(0)
         };
         match self {
             Self::Allow => libc::SECCOMP_RET_ALLOW,
-            Self::Ignore => errno(0),
-            Self::NotPermitted => errno(libc::EPERM),
-            Self::NoSuchCall => errno(libc::ENOSYS),
-            Self::NoSuchFamily => errno(libc::EAFNOSUPPORT),
-            Self::NoSuchProtocol => errno(libc::EPROTONOSUPPORT),
+            Self::Ignore => error(0),
+            Self::Fail(number) => error(number),
         }
     }
 }
+
+/// What no rule names.
+const UNNAMED: Action = Action::Fail(libc::ENOSYS);
 
 // Where the fields of struct seccomp_data are (linux/seccomp.h).
 const NUMBER: u32 = 0;
@@ -128,7 +169,7 @@ const X32: u32 = 0x4000_0000;
 /// on every path because each program that starts pays for that: the kernel
 /// walks it once for every call there is, to learn which ones are allowed by
 /// number alone (since 5.11).
-fn compile(policy: &Policy) -> Result<Vec<sock_filter>> {
+fn compile(policy: &Policy) -> Compiled<Vec<sock_filter>> {
     let mut by_call: BTreeMap<u32, Vec<&Rule>> = BTreeMap::new();
     for rule in &policy.rule {
         for name in &rule.calls {
@@ -144,10 +185,7 @@ fn compile(policy: &Policy) -> Result<Vec<sock_filter>> {
         load(NUMBER),
     ];
     #[cfg(target_arch = "x86_64")]
-    program.extend([
-        jump(libc::BPF_JGE, X32, 0, 1),
-        answer(Action::NoSuchCall.verdict()),
-    ]);
+    program.extend([jump(libc::BPF_JGE, X32, 0, 1), answer(UNNAMED.verdict())]);
     program.extend(search(&runs(by_call))?);
     Ok(program)
 }
@@ -179,7 +217,7 @@ fn runs(by_call: BTreeMap<u32, Vec<&Rule>>) -> Vec<Run<'_>> {
     };
     for (number, rules) in by_call {
         if next < number {
-            add(next, Decision::Always(Action::NoSuchCall));
+            add(next, Decision::Always(UNNAMED));
         }
         next = number + 1;
         add(
@@ -191,12 +229,12 @@ fn runs(by_call: BTreeMap<u32, Vec<&Rule>>) -> Vec<Run<'_>> {
             },
         );
     }
-    add(next, Decision::Always(Action::NoSuchCall));
+    add(next, Decision::Always(UNNAMED));
     runs
 }
 
 /// Finds the run of the number that is loaded, and decides.
-fn search(runs: &[Run<'_>]) -> Result<Vec<sock_filter>> {
+fn search(runs: &[Run<'_>]) -> Compiled<Vec<sock_filter>> {
     if let [Run { decision, .. }] = runs {
         return decide(decision);
     }
@@ -226,7 +264,7 @@ fn middle(runs: &[Run<'_>]) -> usize {
         .unwrap_or(1)
 }
 
-fn decide(decision: &Decision<'_>) -> Result<Vec<sock_filter>> {
+fn decide(decision: &Decision<'_>) -> Compiled<Vec<sock_filter>> {
     let rules = match decision {
         Decision::Always(action) => return Ok(vec![answer(action.verdict())]),
         Decision::Rules(rules) => rules,
@@ -237,7 +275,7 @@ fn decide(decision: &Decision<'_>) -> Result<Vec<sock_filter>> {
     }
     // A rule without conditions is the last that can be reached.
     if rules.iter().all(|rule| !rule.when.is_empty()) {
-        code.push(answer(Action::NoSuchCall.verdict()));
+        code.push(answer(UNNAMED.verdict()));
     }
     Ok(code)
 }
@@ -247,36 +285,36 @@ fn decide(decision: &Decision<'_>) -> Result<Vec<sock_filter>> {
 fn rule_code(
     conditions: &[Condition],
     action: Action,
-) -> Result<Vec<sock_filter>> {
+) -> Compiled<Vec<sock_filter>> {
     let mut code = vec![answer(action.verdict())];
     for condition in conditions.iter().rev() {
-        let values = condition.is.len();
-        let mut test = vec![
-            load(ARGUMENTS + 8 * condition.arg + LOW_HALF),
-            statement(
-                libc::BPF_ALU | libc::BPF_AND | libc::BPF_K,
-                condition.mask,
-            ),
-        ];
+        let at = ARGUMENTS + 8 * condition.arg;
+        let mask = libc::BPF_ALU | libc::BPF_AND | libc::BPF_K;
+        let mut test =
+            vec![load(at + LOW_HALF), statement(mask, condition.mask)];
         for (index, &value) in condition.is.iter().enumerate() {
-            let left = values - 1 - index;
+            let left = condition.is.len() - 1 - index;
             // The last value that does not match leaves the rule.
             let miss = if left == 0 { skip(code.len())? } else { 0 };
             test.push(jump(libc::BPF_JEQ, value, skip(left)?, miss));
         }
         test.append(&mut code);
+        if condition.bits == Bits::All {
+            let miss = skip(test.len())?;
+            let high = [load(at + HIGH_HALF), jump(libc::BPF_JEQ, 0, 0, miss)];
+            test.splice(0..0, high);
+        }
         code = test;
     }
     Ok(code)
 }
 
-#[cfg(target_endian = "little")]
+// Of an argument; every machine that we run on is little-endian.
 const LOW_HALF: u32 = 0;
-#[cfg(target_endian = "big")]
-const LOW_HALF: u32 = 4;
+const HIGH_HALF: u32 = 4;
 
 /// The number of a call here; `None` where only other architectures have it.
-fn number(name: &str) -> Result<Option<u32>> {
+fn number(name: &str) -> Compiled<Option<u32>> {
     if let Ok(call) = name.parse::<Sysno>() {
         return Ok(u32::try_from(call.id()).ok());
     }
@@ -290,13 +328,13 @@ fn number(name: &str) -> Result<Option<u32>> {
     Err(SandboxError::other("seccomp policy", reason))
 }
 
-fn skip(instructions: usize) -> Result<u8> {
+fn skip(instructions: usize) -> Compiled<u8> {
     u8::try_from(instructions).map_err(|_| {
         SandboxError::other("seccomp policy", "a rule is too long")
     })
 }
 
-fn length(code: &[sock_filter]) -> Result<u32> {
+fn length(code: &[sock_filter]) -> Compiled<u32> {
     u32::try_from(code.len())
         .map_err(|_| SandboxError::other("seccomp policy", "too many rules"))
 }

@@ -17,6 +17,9 @@ use crate::error::{During, Result, SandboxError};
 /// Processes of a box that are ours: init's two halves.
 const OWN_PROCESSES: u32 = 2;
 
+/// Memory in TCP and UDP sockets of a box.
+const SOCKET_BYTES: &str = "33554432";
+
 /// The group of one box. Removing it is the owner's duty ([`Group::remove`]):
 /// it works only when every process of the box is gone.
 #[derive(Debug)]
@@ -138,6 +141,12 @@ impl Group {
             write(&with_swap, &bytes)?;
         } else {
             write(&folder.join("memory.swappiness"), "0")?;
+        }
+        // Version 1 counts what sockets of TCP and UDP hold apart, and version
+        // 2 with the rest. Absent in a kernel that counts none of it.
+        let of_sockets = folder.join("memory.kmem.tcp.limit_in_bytes");
+        if of_sockets.exists() {
+            write(&of_sockets, SOCKET_BYTES)?;
         }
         let control = open(&folder.join("memory.oom_control"))?;
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;

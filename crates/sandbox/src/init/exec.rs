@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 use libc::sock_filter;
-use rustix::process::{Resource, Rlimit};
+use rustix::process::Resource;
 use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 
 use super::mounts::Tree;
@@ -17,6 +17,7 @@ use super::{PROGRAM_ID, hear};
 use crate::error::{During, Result, SandboxError};
 use crate::ids;
 use crate::protocol::{Command, UserNamespace};
+use crate::rlimits::{self, limit};
 use crate::sys::{self, Turn};
 
 /// A stack as everywhere, which a program may raise to this.
@@ -152,35 +153,18 @@ fn set_limits(command: &Command, user_namespace: UserNamespace) -> Result<()> {
 /// Those that are the same for every command.
 fn set_usual_limits() -> Result<()> {
     limit(&[
-        // 1 and not 0: the kernel pipes a core to a handler at 0 as well, and
-        // does neither that nor a file at 1 (core(5)).
-        (Resource::Core, same(1)),
+        (Resource::Core, same(rlimits::NO_CORE)),
         (Resource::Memlock, same(0)),
+        (Resource::Msgqueue, same(rlimits::QUEUE_BYTES)),
         (Resource::Nice, same(0)),
         (Resource::Rtprio, same(0)),
-        (Resource::Sigpending, same(1_024)),
+        (Resource::Sigpending, same(rlimits::QUEUED_SIGNALS)),
         (Resource::Stack, (STACK_BYTES, LARGEST_STACK_BYTES)),
     ])
 }
 
 fn same(limit: u64) -> (u64, u64) {
     (limit, limit)
-}
-
-fn limit(limits: &[(Resource, (u64, u64))]) -> Result<()> {
-    for &(resource, (soft, hard)) in limits {
-        // An operator's own, lower hard limit stays: raising is not ours.
-        let highest = rustix::process::getrlimit(resource).maximum;
-        let most = highest.unwrap_or(u64::MAX);
-        let limit = Rlimit {
-            current: Some(soft.min(most)),
-            maximum: Some(hard.min(most)),
-        };
-        rustix::process::setrlimit(resource, limit).map_err(|error| {
-            SandboxError::new(format!("set limit {resource:?}"), error.into())
-        })?;
-    }
-    Ok(())
 }
 
 /// All others do what they do by default since the fork server started.

@@ -3,6 +3,7 @@
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid};
 use rustix::mount::{
@@ -11,7 +12,9 @@ use rustix::mount::{
 };
 
 use super::PROGRAM_ID;
+use crate::devices::NODES;
 use crate::error::{During, Result, SandboxError};
+use crate::protocol::Setup;
 use crate::sys;
 
 // mount_setattr(2); the numbers are those of linux/mount.h.
@@ -26,15 +29,6 @@ pub(super) const ARTIFACTS: &str = "/artifacts";
 /// command: to be given more takes two calls.
 pub(super) const INODES_AHEAD: u64 = 8;
 
-/// The device nodes of a box and their numbers (null(4), full(4), random(4)).
-const DEVICES: [(&str, u32, u32); 5] = [
-    ("null", 1, 3),
-    ("zero", 1, 5),
-    ("full", 1, 7),
-    ("random", 1, 8),
-    ("urandom", 1, 9),
-];
-
 /// Links of /dev that programs expect.
 const DEVICE_LINKS: [(&str, &str); 4] = [
     ("fd", "/proc/self/fd"),
@@ -45,7 +39,8 @@ const DEVICE_LINKS: [(&str, &str); 4] = [
 
 /// Builds the tree and makes it the root, with the working directory of the
 /// process (the image's folder) as its base.
-pub(super) fn build(disk_bytes: u64, inodes: u64) -> Result<Tree> {
+pub(super) fn build(setup: &Setup) -> Result<Tree> {
+    let Setup { disk_bytes, inodes, .. } = *setup;
     rustix::mount::mount_change(
         "/",
         MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
@@ -60,7 +55,7 @@ pub(super) fn build(disk_bytes: u64, inodes: u64) -> Result<Tree> {
     sys::set_mount_attributes(bound.as_fd(), READ_ONLY, 0)
         .during("make /artifacts read-only")?;
     bind_new_folder("box", "box", 0o755)?;
-    devices()?;
+    devices(&setup.devices)?;
     mount_proc()?;
     bind_new_folder("tmp", "tmp", 0o1777)?;
     let open = |name| {
@@ -202,13 +197,13 @@ fn bind_new_folder(
 }
 
 /// Fills /dev and makes it read-only; /dev/shm in it is writable.
-fn devices() -> Result<()> {
+fn devices(nodes: &Path) -> Result<()> {
     rustix::fs::mkdirat(CWD, "tmp/dev", Mode::from_raw_mode(0o755))
         .during("make /dev")?;
     let dev = clone_mount("tmp/dev")?;
     attach(&dev, "dev")?;
-    for (name, major, minor) in DEVICES {
-        device(name, rustix::fs::makedev(major, minor))?;
+    for (name, major, minor) in NODES {
+        device(nodes, name, rustix::fs::makedev(major, minor))?;
     }
     for (name, target) in DEVICE_LINKS {
         rustix::fs::symlinkat(target, CWD, format!("dev/{name}"))
@@ -221,11 +216,12 @@ fn devices() -> Result<()> {
         .during("make /dev read-only")
 }
 
-/// Binds one of the host's device nodes, after a look that it is that device:
-/// a user namespace cannot make its own.
-fn device(name: &str, number: u64) -> Result<()> {
+/// Binds a device node, after a look that it is that device: a user namespace
+/// cannot make its own. The mount is read-only, and with it times and mode of
+/// the node, which the host may use as well; its device can be written.
+fn device(nodes: &Path, name: &str, number: u64) -> Result<()> {
     let step = format!("bind /dev/{name}");
-    let node = clone_mount(&format!("/dev/{name}"))?;
+    let node = clone_mount(nodes.join(name))?;
     let found = rustix::fs::fstat(&node).during(&step)?;
     let is_character_device =
         rustix::fs::FileType::from_raw_mode(found.st_mode)
@@ -233,14 +229,14 @@ fn device(name: &str, number: u64) -> Result<()> {
     if !is_character_device || found.st_rdev != number {
         return Err(SandboxError::other(
             step,
-            "the host's node is another device",
+            format!("{} has another device", nodes.display()),
         ));
     }
     let path = format!("dev/{name}");
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     rustix::fs::openat(CWD, &path, flags, Mode::from_raw_mode(0o666))
         .during(&step)?;
-    sys::set_mount_attributes(node.as_fd(), NO_SETUID | NO_EXEC, 0)
+    sys::set_mount_attributes(node.as_fd(), READ_ONLY | NO_SETUID | NO_EXEC, 0)
         .during(&step)?;
     attach(&node, &path)
 }
@@ -259,7 +255,10 @@ fn mount_proc() -> Result<()> {
     let proc = rustix::mount::fsmount(
         context.as_fd(),
         FsMountFlags::FSMOUNT_CLOEXEC,
-        MountAttrFlags::MOUNT_ATTR_NOSUID
+        // A program writes none of its own files there: among them are its
+        // place in line when the host is out of memory, and its memory.
+        MountAttrFlags::MOUNT_ATTR_RDONLY
+            | MountAttrFlags::MOUNT_ATTR_NOSUID
             | MountAttrFlags::MOUNT_ATTR_NODEV
             | MountAttrFlags::MOUNT_ATTR_NOEXEC,
     )
@@ -296,13 +295,14 @@ pub(super) fn look_up(programs: &[String]) {
     }
 }
 
-fn clone_mount(path: &str) -> Result<OwnedFd> {
+fn clone_mount(path: impl AsRef<Path>) -> Result<OwnedFd> {
+    let path = path.as_ref();
     rustix::mount::open_tree(
         CWD,
         path,
         OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC,
     )
-    .during(&format!("clone the mount of {path}"))
+    .during(&format!("clone the mount of {}", path.display()))
 }
 
 fn attach(mount: &OwnedFd, target: &str) -> Result<()> {

@@ -1,5 +1,7 @@
 //! Runs the compiled policy in a small interpreter of the filter language.
 
+use std::sync::OnceLock;
+
 use super::*;
 
 /// What the compiled policy answers to a call.
@@ -11,7 +13,8 @@ fn judge(architecture: u32, number: u32, arguments: &[u64]) -> u32 {
         let at = 16 + 8 * index;
         data[at..at + 8].copy_from_slice(&argument.to_ne_bytes());
     }
-    let program = program().unwrap();
+    static PROGRAM: OnceLock<Vec<sock_filter>> = OnceLock::new();
+    let program = PROGRAM.get_or_init(|| program().unwrap());
     let (mut at, mut accumulator) = (0, 0_u32);
     loop {
         let instruction = program[at];
@@ -53,40 +56,42 @@ fn check(name: &str, arguments: &[u64], expected: Action) {
 fn calls_by_number() {
     check("read", &[], Action::Allow);
     check("execve", &[], Action::Allow);
-    check("io_uring_setup", &[], Action::NoSuchCall);
-    check("keyctl", &[], Action::NoSuchCall);
-    check("ptrace", &[], Action::NotPermitted);
-    check("mount", &[], Action::NotPermitted);
-    check("setns", &[], Action::NotPermitted);
+    check("io_uring_setup", &[], UNNAMED);
+    check("keyctl", &[], UNNAMED);
+    check("ptrace", &[], Action::Fail(libc::EPERM));
+    check("mount", &[], Action::Fail(libc::EPERM));
+    check("setns", &[], Action::Fail(libc::EPERM));
     check("sync", &[], Action::Ignore);
     check("fadvise64", &[], Action::Ignore);
-    check("clone3", &[], Action::NoSuchCall);
-    check("vmsplice", &[], Action::NoSuchCall);
+    check("clone3", &[], UNNAMED);
+    check("vmsplice", &[], UNNAMED);
+    check("io_setup", &[], UNNAMED);
+    check("seccomp", &[1, 0, 0x7000], UNNAMED);
 }
 
 #[test]
 fn the_page_cache_is_not_asked() {
-    check("cachestat", &[], Action::NoSuchCall);
+    check("cachestat", &[], UNNAMED);
     check("preadv2", &[0, 0, 0, 0, 0, 0], Action::Allow);
     // RWF_HIPRI and RWF_NOWAIT.
     check("preadv2", &[0, 0, 0, 0, 0, 1], Action::Allow);
-    check("preadv2", &[0, 0, 0, 0, 0, 8], Action::NoSuchCall);
-    check("preadv2", &[0, 0, 0, 0, 0, 9], Action::NoSuchCall);
+    check("preadv2", &[0, 0, 0, 0, 0, 8], UNNAMED);
+    check("preadv2", &[0, 0, 0, 0, 0, 9], UNNAMED);
 }
 
 #[test]
 fn every_namespace_flag_is_refused() {
     for bit in [17, 25, 26, 27, 28, 29, 30] {
-        check("clone", &[1 << bit | 17], Action::NotPermitted);
-        check("unshare", &[1 << bit], Action::NotPermitted);
+        check("clone", &[1 << bit | 17], Action::Fail(libc::EPERM));
+        check("unshare", &[1 << bit], Action::Fail(libc::EPERM));
     }
-    check("unshare", &[0x80], Action::NotPermitted);
+    check("unshare", &[0x80], Action::Fail(libc::EPERM));
     check("unshare", &[0x400], Action::Allow);
     // What fork and pthread_create pass.
     check("clone", &[0x0120_0011], Action::Allow);
     check("clone", &[0x003D_0F00], Action::Allow);
     // Bits above the flags' 32 do not hide them.
-    check("clone", &[0xFFFF_FFFF_1000_0011], Action::NotPermitted);
+    check("clone", &[0xFFFF_FFFF_1000_0011], Action::Fail(libc::EPERM));
 }
 
 #[test]
@@ -94,7 +99,7 @@ fn socket_families() {
     for family in [1, 2, 10] {
         check("socket", &[family, 1, 0], Action::Allow);
         check("socket", &[family, 2 | 0o2_000_000, 0], Action::Allow);
-        check("socket", &[family, 3, 0], Action::NotPermitted);
+        check("socket", &[family, 3, 0], Action::Fail(libc::EPERM));
     }
     check("socket", &[1, 5, 0], Action::Allow);
     for family in [2, 10] {
@@ -104,35 +109,151 @@ fn socket_families() {
         // ICMP, DCCP, SCTP, UDP-Lite, SMC and MPTCP.
         for protocol in [1, 33, 132, 136, 256, 262] {
             let call = [family, 1, protocol];
-            check("socket", &call, Action::NoSuchProtocol);
+            check("socket", &call, Action::Fail(libc::EPROTONOSUPPORT));
         }
-        check("socket", &[family, 5, 0], Action::NoSuchProtocol);
+        check("socket", &[family, 5, 0], Action::Fail(libc::EPROTONOSUPPORT));
     }
-    check("socket", &[16, 3, 0], Action::Allow);
-    check("socket", &[16, 3, 15], Action::NoSuchFamily);
-    for family in (0..64).filter(|f| ![1, 2, 10, 16].contains(f)) {
-        check("socket", &[family, 1, 0], Action::NoSuchFamily);
+    for family in (0..64).filter(|f| ![1, 2, 10].contains(f)) {
+        check("socket", &[family, 1, 0], Action::Fail(libc::EAFNOSUPPORT));
     }
     // The kernel takes the family as an int: high bits change nothing.
-    check("socket", &[38 | 1 << 32, 5, 0], Action::NoSuchFamily);
+    check("socket", &[38 | 1 << 32, 5, 0], Action::Fail(libc::EAFNOSUPPORT));
     check("socketpair", &[1, 1, 0], Action::Allow);
-    check("socketpair", &[40, 1, 0], Action::NoSuchFamily);
+    check("socketpair", &[40, 1, 0], Action::Fail(libc::EAFNOSUPPORT));
 }
 
 #[test]
 fn arguments_of_the_rest() {
-    check("ioctl", &[0, 0x5412], Action::NotPermitted);
-    check("ioctl", &[0, 0x541C | 1 << 32], Action::NotPermitted);
-    check("ioctl", &[0, 0x5401], Action::Allow);
-    check("fcntl", &[0, 1024], Action::NotPermitted);
-    check("fcntl", &[0, 6], Action::Allow);
-    check("prlimit64", &[0, 7], Action::Allow);
-    check("prlimit64", &[2, 7], Action::Allow);
-    check("prlimit64", &[1, 7], Action::NotPermitted);
-    check("prlimit64", &[1 | 1 << 32, 7], Action::NotPermitted);
     check("personality", &[0], Action::Allow);
     check("personality", &[0xFFFF_FFFF], Action::Allow);
-    check("personality", &[0x0004_0000], Action::NotPermitted);
+    check("personality", &[0x0004_0000], Action::Fail(libc::EPERM));
+}
+
+#[test]
+fn limits_are_lowered_but_for_that_of_cores() {
+    // RLIMIT_NOFILE of this process and another, to be asked for and set.
+    for (pid, new) in [(0, 0), (2, 0), (0, 0x7000), (2, 0x7000)] {
+        check("prlimit64", &[pid, 7, new], Action::Allow);
+    }
+    check("setrlimit", &[7, 0x7000], Action::Allow);
+    for pid in [1, 1 | 1 << 32] {
+        check("prlimit64", &[pid, 7, 0], Action::Fail(libc::EPERM));
+    }
+    check("prlimit64", &[0, 4, 0], Action::Allow);
+    // A struct can lie where the low half of its address is 0.
+    for new in [1, 0x7000, 1 << 32, 0x7FFF << 32, 1 << 63] {
+        check("prlimit64", &[0, 4, new], Action::Ignore);
+        check("prlimit64", &[2, 4 | 1 << 32, new], Action::Ignore);
+    }
+    check("setrlimit", &[4, 0x7000], Action::Ignore);
+    check("setrlimit", &[4 | 1 << 32, 0x7000], Action::Ignore);
+}
+
+/// The values from 0 to `most`, and 2 to the 31st, that are allowed in an
+/// argument of a call.
+fn allowed(
+    name: &str,
+    most: u64,
+    call: impl Fn(u64) -> Vec<u64>,
+    refused: Action,
+) -> Vec<u64> {
+    (0..=most)
+        .chain([1 << 31])
+        .filter(|&value| {
+            let number = number(name).unwrap().unwrap();
+            let verdict = judge(NATIVE, number, &call(value));
+            let is_allowed = verdict == Action::Allow.verdict();
+            assert!(
+                is_allowed || verdict == refused.verdict(),
+                "{name} {value:#x}"
+            );
+            is_allowed
+        })
+        .collect()
+}
+
+#[test]
+fn options_of_sockets() {
+    let refused = Action::Fail(libc::ENOPROTOOPT);
+    for buffer in [7, 8] {
+        check("setsockopt", &[3, 1, buffer, 0, 4], Action::Ignore);
+    }
+    let socket: Vec<u64> = (0..256)
+        .filter(|option| ![7, 8].contains(option))
+        .filter(|&option| {
+            let number = number("setsockopt").unwrap().unwrap();
+            judge(NATIVE, number, &[3, 1, option]) == Action::Allow.verdict()
+        })
+        .collect();
+    // Filters (26, 50 to 52), forced buffers (32, 33), marks (36), busy
+    // polling (46), zero copy (60), devices (25) and memory (70 to 72).
+    let none = [25, 26, 27, 32, 33, 36, 44, 46, 50, 51, 52, 60, 61, 70, 71, 72];
+    assert!(none.iter().all(|option| !socket.contains(option)), "{socket:?}");
+    let of = |level: u64| {
+        let call = move |option| vec![3, level, option];
+        allowed("setsockopt", 256, call, refused)
+    };
+    // IP_OPTIONS (4), policies (16, 17), memberships (35 to 48) and tables (64).
+    assert_eq!(of(0), [1, 2, 8, 10, 11, 12, 13, 32, 33, 34]);
+    assert_eq!(of(41), [16, 17, 18, 19, 23, 25, 26, 49, 51, 66, 67]);
+    // TCP_MD5SIG (14), repair (19 to 22), ULP (31), zero copy (35), AO (38).
+    assert_eq!(of(6), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 18, 23, 30]);
+    // UDP_ENCAP (100), and levels of protocols that are not there.
+    for level in [17, 132, 136, 255, 263, 270, 282, 284, 0xFFFF_FFFF] {
+        assert_eq!(of(level), [0; 0], "level {level}");
+    }
+    check("getsockopt", &[3, 1, 4], Action::Allow);
+    check("getsockopt", &[3, 6, 35], refused);
+}
+
+#[test]
+fn requests_to_files_processes_and_memory() {
+    let list = |name, call: fn(u64) -> Vec<u64>, error, some: &[u64]| {
+        let found = allowed(name, 0x1_0000, call, Action::Fail(error));
+        for value in some {
+            assert!(found.contains(value), "{name} {value:#x}");
+        }
+        found
+    };
+    // Is it a terminal, FIONREAD, FIONBIO; interfaces.
+    let some = [0x5401, 0x541B, 0x5421, 0x8912, 0x8933];
+    let found = list("ioctl", |value| vec![0, value], libc::ENOTTY, &some);
+    // TIOCSTI, TIOCLINUX, modules (bridges, VLANs), FICLONE's and FIEMAP's
+    // group (0x94, 0x66), namespaces (0xB7).
+    let none = |&value: &u64| {
+        [0x5412, 0x541C, 0x8940, 0x8941, 0x8982, 0x8983, 0x89A0, 0x89A2]
+            .contains(&value)
+            || [0x66, 0x94, 0xB7].contains(&(value >> 8 & 0xFF))
+    };
+    assert!(!found.iter().any(none), "{found:x?}");
+    // Locks (5 to 7, 36 to 38), pipes (1031), seals (1033).
+    let some = [0, 1, 2, 3, 4, 6, 7, 37, 1030, 1031, 1033];
+    let found = list("fcntl", |value| vec![0, value], libc::EINVAL, &some);
+    // Leases, notes, and delegations.
+    assert!(!found.iter().any(|v| [1024, 1025, 1026, 1039, 1040].contains(v)));
+    let some = [1, 4, 15, 36, 38];
+    let found = list("prctl", |value| vec![value], libc::EINVAL, &some);
+    // PR_SET_SECCOMP, PR_SET_MM, PR_SCHED_CORE, PR_SET_MEMORY_MERGE.
+    assert!(!found.iter().any(|value| [22, 35, 62, 67, 78].contains(value)));
+    check("prctl", &[0x5356_4D41], Action::Fail(libc::EINVAL));
+    let some = [4, 8, 14, 102];
+    let found = list("madvise", |value| vec![0, 0, value], libc::EINVAL, &some);
+    // MADV_MERGEABLE, MADV_COLD and MADV_PAGEOUT, and errors of memory.
+    assert!(!found.iter().any(|value| [12, 20, 21, 100, 101].contains(value)));
+}
+
+#[test]
+fn huge_pages_are_not_there() {
+    let none = Action::Fail(libc::ENOMEM);
+    // MAP_PRIVATE and MAP_ANONYMOUS, with MAP_HUGETLB, of 2 MiB as well.
+    check("mmap", &[0, 4096, 3, 0x22, u64::MAX, 0], Action::Allow);
+    check("mmap", &[0, 4096, 3, 0x4_0022, u64::MAX, 0], none);
+    check("mmap", &[0, 4096, 3, 0x5404_0022, u64::MAX, 0], none);
+    check("memfd_create", &[0, 3], Action::Allow);
+    check("memfd_create", &[0, 4], none);
+    check("memfd_create", &[0, 0x5400_0005], none);
+    check("shmget", &[0, 4096, 0o1600], Action::Allow);
+    check("shmget", &[0, 4096, 0o5600], none);
 }
 
 #[test]
@@ -144,7 +265,7 @@ fn other_calling_conventions() {
     }
     for number in [9_999, 0x4000_0000, 0x4000_0001, u32::MAX] {
         let verdict = judge(NATIVE, number, &[]);
-        assert_eq!(verdict, Action::NoSuchCall.verdict(), "{number:#x}");
+        assert_eq!(verdict, UNNAMED.verdict(), "{number:#x}");
     }
 }
 

@@ -213,11 +213,40 @@ static int refused_calls(void) {
     return tell(ioctl(0, TIOCSTI, "x"));
 }
 
-static int own_filters(void) {
+// What the kernel keeps for others than the box, or charges to nobody.
+static int shared_kernel(void) {
     struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     struct sock_fprog filter = {1, &allow};
     tell(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter));
-    return tell(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter));
+    tell(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter));
+    int udp = socket(AF_INET, SOCK_DGRAM, 0), most = 1 << 24;
+    tell(setsockopt(udp, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter));
+    socklen_t size = sizeof most;
+    setsockopt(udp, SOL_SOCKET, SO_RCVBUF, &most, sizeof most);
+    getsockopt(udp, SOL_SOCKET, SO_RCVBUF, &most, &size);
+    printf("%s\n", most < 1 << 20 ? "as it was" : "larger");
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_HUGETLB;
+    tell(mmap(NULL, 1 << 21, PROT_READ, flags, -1, 0) == MAP_FAILED ? -1 : 0);
+    void *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    tell(madvise(page, 4096, MADV_MERGEABLE));
+    tell(prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, page, 4096, "name"));
+    tell(open("/proc/self/oom_score_adj", O_WRONLY));
+    return tell(utimensat(AT_FDCWD, "/dev/full", NULL, 0));
+}
+
+// The core limit, after all ways to change it.
+static int core_limit(void) {
+    struct rlimit none = {0, 0}, found;
+    setrlimit(RLIMIT_CORE, &none);
+    syscall(SYS_setrlimit, RLIMIT_CORE, &none);
+    // The low half of its address is 0.
+    struct rlimit *high = mmap((void *)(1L << 33), 4096, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    *high = none;
+    prlimit(0, RLIMIT_CORE, high, NULL);
+    getrlimit(RLIMIT_CORE, &found);
+    printf("%lu %lu\n", (unsigned long)found.rlim_cur, (unsigned long)found.rlim_max);
+    return 0;
 }
 
 static int sockets(void) {
@@ -228,6 +257,7 @@ static int sockets(void) {
     tell(socket(AF_PACKET, SOCK_RAW, 0));
     tell(socket(38, SOCK_SEQPACKET, 0)); // AF_ALG
     tell(socket(AF_INET, SOCK_STREAM, IPPROTO_MPTCP));
+    tell(socket(AF_NETLINK, SOCK_RAW, 0));
     return tell(socket(40, SOCK_STREAM, 0)); // AF_VSOCK
 }
 
@@ -372,7 +402,8 @@ int main(int argc, char **argv) {
     ON("clocks", clock_seconds());
     ON("namespaces", new_namespaces());
     ON("refused", refused_calls());
-    ON("own-filters", own_filters());
+    ON("shared-kernel", shared_kernel());
+    ON("core-limit", core_limit());
     ON("sockets", sockets());
     ON("devices", devices());
     ON("streams-by-name", streams_by_name());

@@ -24,7 +24,9 @@ pub(crate) const TESTS: &[Test] = &[
     ("ipc_is_its_own", ipc_is_its_own),
     ("namespaces", namespaces),
     ("refused_calls", refused_calls),
-    ("own_filters", own_filters),
+    ("shared_kernel", shared_kernel),
+    ("core_limit", core_limit),
+    ("locks_of_devices", locks_of_devices),
     ("other_calling_conventions", other_calling_conventions),
     ("clocks", clocks),
 ];
@@ -147,10 +149,38 @@ fn network(fixture: &Fixture) {
     check(fixture, &["connect-abstract", &name], "ECONNREFUSED\n");
 }
 
-/// A program may have filters of its own, but supervise none: init has that
-/// place, and no use for it.
-fn own_filters(fixture: &Fixture) {
-    check(fixture, &["own-filters"], "ok\nEBUSY\n");
+fn shared_kernel(fixture: &Fixture) {
+    let expected = [
+        "ENOSYS",      // seccomp
+        "EINVAL",      // PR_SET_SECCOMP
+        "ENOPROTOOPT", // SO_ATTACH_FILTER
+        "as it was",   // SO_RCVBUF
+        "ENOMEM",      // MAP_HUGETLB
+        "EINVAL",      // MADV_MERGEABLE
+        "EINVAL",      // PR_SET_VMA
+        "EROFS",       // oom_score_adj
+        "EROFS",       // times of a device node
+        "",
+    ];
+    check(fixture, &["shared-kernel"], &expected.join("\n"));
+}
+
+fn core_limit(fixture: &Fixture) {
+    check(fixture, &["core-limit"], "1 1\n");
+}
+
+fn locks_of_devices(fixture: &Fixture) {
+    let node = File::open("/dev/null").unwrap();
+    let exclusive = rustix::fs::FlockOperation::NonBlockingLockExclusive;
+    rustix::fs::flock(&node, exclusive).unwrap();
+    let is_own = fixture.host.has_own_devices();
+    let expected = if is_own { "ok\n" } else { "EAGAIN\n" };
+    check(fixture, &["lock", "/dev/null"], expected);
+    // The control; fcntl(2) names no owner there.
+    let output = Command::new(fixture.rootfs.join("bin/probe"))
+        .args(["lock", "/dev/null"])
+        .output();
+    assert_eq!(output.unwrap().stdout, b"EAGAIN\n");
 }
 
 fn sockets(fixture: &Fixture) {
@@ -158,7 +188,7 @@ fn sockets(fixture: &Fixture) {
         fixture,
         &["sockets"],
         "ok\nok\nok\nEPERM\nEAFNOSUPPORT\nEAFNOSUPPORT\nEPROTONOSUPPORT\n\
-         EAFNOSUPPORT\n",
+         EAFNOSUPPORT\nEAFNOSUPPORT\n",
     );
 }
 
@@ -205,7 +235,7 @@ fn refused_calls(fixture: &Fixture) {
         "EPERM",  // open_by_handle_at
         "EPERM",  // pivot_root
         "ENOSYS", // inotify_init1
-        "EPERM",  // TIOCSTI
+        "ENOTTY", // TIOCSTI
     ];
     let outcome = fixture.run(&["refused"]);
     let shown = String::from_utf8(outcome.stdout).unwrap();
