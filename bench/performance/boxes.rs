@@ -34,6 +34,7 @@ impl Boxes {
             // By no other path: the user that root becomes may not be let
             // through to it, such as below a home of mode 0700.
             init: "/proc/self/exe".into(),
+            data: std::env::temp_dir(),
             cgroup: None,
             boxes: 4,
             besides: 0,

@@ -35,6 +35,9 @@ pub struct HostSettings {
     /// The control group to make ours in, below each hierarchy's mount;
     /// the process's own group when `None`.
     pub cgroup: Option<PathBuf>,
+    /// A folder of the operator's: an ordinary user whose name in /tmp is taken
+    /// has its locks there.
+    pub data: PathBuf,
     /// Boxes that may run something at once, at least 1.
     pub boxes: usize,
     /// Boxes that may be there besides: those that wait, and those that are
@@ -90,7 +93,7 @@ impl Host {
         rlimits::prepare_server()?;
         let below = settings.cgroup.as_deref();
         let make = |name: &str| Top::make(name, below);
-        let (mut instance, top) = Instance::take(sweep_dead, make)?;
+        let (instance, top) = Instance::take(&settings.data, sweep_dead, make)?;
         let boxes = (settings.boxes.max(1) + settings.besides).min(MOST_BOXES);
         if let Err(error) = instance.record(&top.folders()) {
             // No reason not to serve, such as a full /run.

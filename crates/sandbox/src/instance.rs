@@ -2,7 +2,7 @@
 //! it lives.
 
 use std::fs::{self, DirBuilder, File};
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -19,8 +19,10 @@ const MOST: u32 = 60;
 pub(crate) struct Instance {
     pub(crate) number: u32,
     path: PathBuf,
-    /// Locked; holds the folders of the server's control groups.
-    lock: File,
+    /// Locked; holds the folders of the server's control groups. It cannot be
+    /// written by this descriptor: a server that has given root up keeps it,
+    /// and the next start of root kills what the file names.
+    _lock: File,
     /// The locks of the groups themselves.
     _groups: Vec<File>,
 }
@@ -36,11 +38,14 @@ impl Instance {
     /// Also calls `sweep` with every control group of servers that are dead:
     /// whoever holds no lock is. Their locks are held meanwhile, so that none
     /// of them can come to life again.
+    ///
+    /// An ordinary user who cannot have the usual folder has one `otherwise`.
     pub(crate) fn take<T>(
+        otherwise: &Path,
         sweep: impl Fn(&Path),
         make: impl Fn(&str) -> Result<Option<(T, Vec<File>)>>,
     ) -> Result<(Self, T)> {
-        let run_dir = open_run_dir()?;
+        let run_dir = open_run_dir(otherwise)?;
         let mut taken = None;
         for number in 0..MOST {
             let path = run_dir.join(format!("instance-{number}.lock"));
@@ -58,7 +63,8 @@ impl Instance {
             let made =
                 if taken.is_none() { make(&group_name(number))? } else { None };
             if let Some((made, _groups)) = made {
-                taken = Some((Self { number, path, lock, _groups }, made));
+                let _lock = lock;
+                taken = Some((Self { number, path, _lock, _groups }, made));
             } else {
                 // Nobody's, and swept: nothing is left to tell.
                 let _ = fs::remove_file(&path);
@@ -70,10 +76,10 @@ impl Instance {
     }
 
     /// Writes down which control groups are this server's.
-    pub(crate) fn record(&mut self, folders: &[PathBuf]) -> Result<()> {
+    pub(crate) fn record(&self, folders: &[PathBuf]) -> Result<()> {
         let lines: Vec<_> =
             folders.iter().map(|folder| folder.display().to_string()).collect();
-        self.lock.write_all(lines.join("\n").as_bytes()).during(STEP)
+        fs::write(&self.path, lines.join("\n")).during(STEP)
     }
 
     /// Removes the lock's file, once the groups that it names are gone: else
@@ -95,8 +101,16 @@ fn group_name(number: u32) -> String {
 
 const STEP: &str = "use the folder of locks";
 
-fn open_run_dir() -> Result<PathBuf> {
-    let run_dir = run_dir();
+fn open_run_dir(otherwise: &Path) -> Result<PathBuf> {
+    let usual = open_own(run_dir());
+    if rustix::process::geteuid().is_root() {
+        return usual;
+    }
+    // Whoever is first has a name in /tmp.
+    usual.or_else(|_| open_own(otherwise.join("locks")))
+}
+
+fn open_own(run_dir: PathBuf) -> Result<PathBuf> {
     let step = format!("{STEP} {}", run_dir.display());
     DirBuilder::new()
         .recursive(true)
@@ -115,20 +129,19 @@ fn open_run_dir() -> Result<PathBuf> {
 /// it.
 fn lock_and_sweep(path: &Path, sweep: impl Fn(&Path)) -> Result<Option<File>> {
     let Some(mut lock) = try_lock(path)? else { return Ok(None) };
-    take_record(&mut lock)?.iter().for_each(|group| sweep(group));
+    take_record(&mut lock, path)?.iter().for_each(|group| sweep(group));
     Ok(Some(lock))
 }
 
 /// The file, locked; `None` while a live server holds it.
 fn try_lock(path: &Path) -> Result<Option<File>> {
     loop {
-        let lock = File::options()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(path)
-            .during(STEP)?;
+        let make = File::options().append(true).create(true).open(path);
+        drop(make.during(STEP)?);
+        let lock = match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            lock => lock.during(STEP)?,
+        };
         if !take_lock(&lock).during(STEP)? {
             return Ok(None);
         }
@@ -158,11 +171,10 @@ pub(crate) fn is_at(file: &File, path: &Path) -> Result<bool> {
 }
 
 /// The folders that a dead server wrote down; the file is empty then.
-fn take_record(lock: &mut File) -> Result<Vec<PathBuf>> {
+fn take_record(lock: &mut File, path: &Path) -> Result<Vec<PathBuf>> {
     let mut text = String::new();
     lock.read_to_string(&mut text).during(STEP)?;
-    lock.set_len(0).during(STEP)?;
-    lock.rewind().during(STEP)?;
+    fs::write(path, "").during(STEP)?;
     Ok(text.lines().map(PathBuf::from).collect())
 }
 
@@ -192,15 +204,59 @@ fn run_dir() -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use rustix::fs::OFlags;
+
     use super::*;
+
+    #[test]
+    fn what_was_recorded_is_swept_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("instance-0.lock");
+        let swept = || {
+            let swept = std::cell::RefCell::new(Vec::<PathBuf>::new());
+            let sweep =
+                |group: &Path| swept.borrow_mut().push(group.to_owned());
+            let lock = lock_and_sweep(&path, sweep).unwrap().unwrap();
+            (lock, swept.into_inner())
+        };
+        let (_lock, none) = swept();
+        assert!(none.is_empty());
+        let groups = ["/cg/a", "/cg/b"].map(PathBuf::from);
+        let instance = Instance {
+            number: 0,
+            path: path.clone(),
+            _lock,
+            _groups: Vec::new(),
+        };
+        instance.record(&groups).unwrap();
+        drop(instance);
+        assert_eq!(swept().1, groups);
+        assert!(swept().1.is_empty());
+    }
+
+    #[test]
+    fn a_name_in_tmp_that_is_taken_is_no_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let taken = folder.path().join("taken");
+        fs::write(&taken, "").unwrap();
+        assert!(open_own(taken).is_err());
+        let own = folder.path().join("locks");
+        assert_eq!(open_own(own.clone()).unwrap(), own);
+    }
 
     #[test]
     fn a_lock_is_held_once_and_gone_when_released() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("instance-0.lock");
         let lock = try_lock(&path).unwrap().expect("it is free");
-        let (number, _groups) = (0, Vec::new());
-        let instance = Instance { number, path: path.clone(), lock, _groups };
+        let flags = rustix::fs::fcntl_getfl(&lock).unwrap();
+        assert_eq!(flags & OFlags::RWMODE, OFlags::RDONLY);
+        let instance = Instance {
+            number: 0,
+            path: path.clone(),
+            _lock: lock,
+            _groups: Vec::new(),
+        };
         assert!(try_lock(&path).unwrap().is_none(), "it is held");
         // A group is still there: the next start has to know of it.
         instance.release(&[folder.path().to_owned()]);

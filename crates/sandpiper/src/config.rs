@@ -238,12 +238,13 @@ pub(crate) fn downloads(mirror: Option<String>) -> Downloads {
 /// What a host is prepared with, for `boxes` that run at once, and as many
 /// `besides`.
 pub(crate) fn host_settings(
+    data: PathBuf,
     cgroup: Option<PathBuf>,
     boxes: usize,
     besides: usize,
 ) -> engine::HostSettings {
     let init = "/proc/self/exe".into();
-    engine::HostSettings { init, cgroup, boxes, besides }
+    engine::HostSettings { init, data, cgroup, boxes, besides }
 }
 
 impl DoctorArgs {

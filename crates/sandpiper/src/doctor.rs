@@ -51,7 +51,9 @@ pub(crate) fn doctor(
         })?;
     }
     // Last, since it leaves root.
-    let host = Host::prepare(&config::host_settings(args.cgroup.clone(), 1, 0));
+    let settings =
+        config::host_settings(common.data_dir()?, args.cgroup.clone(), 1, 0);
+    let host = Host::prepare(&settings);
     let of_host = checks::host(host.as_ref());
     print(&of_host)?;
     findings.extend(of_host);

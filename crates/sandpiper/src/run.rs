@@ -64,6 +64,7 @@ fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
     let settings = args.sandbox.engine_settings();
     let images = Arc::new(images);
     let service = Service::prepare(
+        common.data_dir()?,
         args.sandbox.cgroup.clone(),
         settings,
         catalog,

@@ -40,6 +40,7 @@ pub(crate) fn serve(
     let admin = admin_listener(args)?;
     let images = Arc::new(ImageSource::open(&common.data_dir()?)?);
     let service = Service::prepare(
+        common.data_dir()?,
         args.sandbox.cgroup.clone(),
         settings,
         catalog,

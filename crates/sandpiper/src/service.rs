@@ -41,12 +41,14 @@ impl Service {
     /// The process is still root. A host that cannot make boxes is no error:
     /// its engine runs nothing, and says so.
     pub(crate) fn prepare(
+        data: PathBuf,
         cgroup: Option<PathBuf>,
         settings: Settings,
         catalog: Catalog,
         images: Arc<dyn Images>,
     ) -> anyhow::Result<Self> {
         let host = config::host_settings(
+            data,
             cgroup,
             settings.boxes,
             settings.boxes_besides(),

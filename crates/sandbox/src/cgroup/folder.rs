@@ -1,12 +1,17 @@
 //! The folders of control groups: made anew, written, and swept with all
 //! processes that are in them.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io;
-use std::os::unix::fs::{MetadataExt, chown};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::chown;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags};
 
 use crate::children;
 use crate::error::{During, Result, SandboxError};
@@ -50,11 +55,22 @@ fn lock(group: &Path) -> io::Result<Option<File>> {
     Ok(take_lock(&folder)?.then_some(folder))
 }
 
-/// Sweeps a group, unless a live server has it.
+/// Sweeps a group that a record names, unless a live server has it.
 pub(crate) fn sweep_dead(group: &Path) {
+    if !is_own_name(group) {
+        return;
+    }
     if let Ok(Some(_held)) = lock(group) {
         sweep(group);
     }
+}
+
+/// Whether a group has a name that this user's servers give.
+fn is_own_name(group: &Path) -> bool {
+    let name = group.file_name().and_then(|name| name.to_str());
+    let uid = rustix::process::geteuid().as_raw();
+    name.and_then(|name| name.strip_prefix(&format!("sandpiper-{uid}-")))
+        .is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
 pub(super) fn make(group: &Path) -> Result<()> {
@@ -78,41 +94,136 @@ pub(super) fn write(path: &Path, text: &str) -> Result<()> {
 /// Kills every process in and below a group and removes it, as far as that
 /// goes. A group that is not there is no failure.
 pub(super) fn sweep(top: &Path) {
-    // Ours alone: a link or a foreign folder of this name is left.
-    let Ok(found) = fs::symlink_metadata(top) else { return };
-    let me = rustix::process::geteuid();
-    if !found.is_dir() || !(me.is_root() || found.uid() == me.as_raw()) {
-        return;
-    }
     // Killed processes leave their groups when they end (version 1: when they
     // are reaped by whoever inherited them); that takes a moment, not more.
     for pause_ms in [0, 1, 10, 100, 500] {
         sleep(Duration::from_millis(pause_ms));
-        if kill_and_remove(top).is_ok() {
-            return;
+        match try_sweep(top) {
+            Ok(()) => return,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(_) => {}
         }
     }
     tracing::warn!(group = %top.display(), "a control group cannot be removed");
 }
 
-fn kill_and_remove(group: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(group)?.flatten() {
-        if entry.file_type()?.is_dir() {
-            kill_and_remove(&entry.path())?;
+fn try_sweep(top: &Path) -> io::Result<()> {
+    let (Some(parent), Some(name)) = (top.parent(), top.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    // A link on the way could lead to what is no group.
+    let parent = rustix::fs::openat2(
+        CWD,
+        parent,
+        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        Mode::empty(),
+        ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS,
+    )?;
+    kill_and_remove(parent.as_fd(), name)
+}
+
+/// Works below an open folder, for root may do it: names in a folder that
+/// another user has could change meanwhile.
+fn kill_and_remove(parent: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
+    let group = open(parent, name, OFlags::RDONLY | OFlags::DIRECTORY)?;
+    if !is_own_group(&group)? {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    for entry in Dir::read_from(&group)?.flatten() {
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        let is_folder = entry.file_type() == FileType::Directory;
+        if is_folder && name != "." && name != ".." {
+            kill_and_remove(group.as_fd(), name)?;
         }
     }
     let own = i32::try_from(std::process::id()).unwrap_or(0);
-    let members = fs::read_to_string(group.join("cgroup.procs"))?;
+    let file = |name: &str, flags| {
+        open(group.as_fd(), name.as_ref(), flags).map(File::from)
+    };
+    let members = io::read_to_string(file("cgroup.procs", OFlags::RDONLY)?)?;
     let members: Vec<_> =
         members.lines().filter_map(|line| line.parse().ok()).collect();
     // Version 2 kills all at once, those that are just forked too.
     let all_killed = !members.contains(&own)
-        && fs::write(group.join("cgroup.kill"), "1").is_ok();
+        && file("cgroup.kill", OFlags::WRONLY)
+            .is_ok_and(|mut kill| kill.write_all(b"1").is_ok());
     if !all_killed {
         for pid in members.into_iter().filter(|&pid| pid != own) {
             // It may have ended in between.
             let _ = children::kill(pid, libc::SIGKILL);
         }
     }
-    fs::remove_dir(group)
+    Ok(rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)?)
+}
+
+fn open(
+    folder: BorrowedFd<'_>,
+    name: &OsStr,
+    flags: OFlags,
+) -> io::Result<OwnedFd> {
+    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(folder, name, flags, Mode::empty())?)
+}
+
+/// Whether a folder is a control group, and one that this user may have made.
+fn is_own_group(folder: &OwnedFd) -> io::Result<bool> {
+    // From linux/magic.h, versions 1 and 2.
+    const CONTROL_GROUPS: [u64; 2] = [0x0027_E0EB, 0x6367_7270];
+    let kind = u64::try_from(rustix::fs::fstatfs(folder)?.f_type);
+    let owner = rustix::fs::fstat(folder)?.st_uid;
+    let me = rustix::process::geteuid();
+    Ok(kind.is_ok_and(|kind| CONTROL_GROUPS.contains(&kind))
+        && (me.is_root() || owner == me.as_raw()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn what_is_no_control_group_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let uid = rustix::process::geteuid().as_raw();
+        let group = folder.path().join(format!("sandpiper-{uid}-0"));
+        let other = folder.path().join("other");
+        let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+        fs::write(&other, "untouched").unwrap();
+        fs::create_dir(&group).unwrap();
+        fs::write(group.join("cgroup.procs"), child.id().to_string()).unwrap();
+        symlink(&other, group.join("cgroup.kill")).unwrap();
+        let link = folder.path().join(format!("sandpiper-{uid}-1"));
+        symlink(&group, &link).unwrap();
+        for name in [&group, &link] {
+            assert!(is_own_name(name));
+            sweep_dead(name);
+        }
+        assert_eq!(fs::read_to_string(&other).unwrap(), "untouched");
+        assert!(group.is_dir());
+        assert!(child.try_wait().unwrap().is_none(), "it was killed");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn names_of_groups() {
+        let uid = rustix::process::geteuid().as_raw();
+        for number in ["0", "59"] {
+            let name = format!("/cg/sandpiper-{uid}-{number}");
+            assert!(is_own_name(Path::new(&name)), "{name}");
+        }
+        let other = uid + 1;
+        for name in [
+            "/cg".to_owned(),
+            "/".to_owned(),
+            format!("/cg/sandpiper-{uid}-0/boxes"),
+            format!("/cg/sandpiper-{uid}-"),
+            format!("/cg/sandpiper-{uid}-x"),
+            format!("/cg/sandpiper-{other}-0"),
+        ] {
+            assert!(!is_own_name(Path::new(&name)), "{name}");
+        }
+    }
 }

@@ -42,6 +42,7 @@ pub(crate) fn run_with_rootfs() -> ExitCode {
 impl Fixture {
     pub(crate) fn prepare(rootfs: PathBuf) -> Self {
         let settings = HostSettings {
+            data: std::env::temp_dir(),
             init: PathBuf::from("/proc/self/exe"),
             cgroup: std::env::var_os("SANDPIPER_CGROUP").map(PathBuf::from),
             boxes: 4,

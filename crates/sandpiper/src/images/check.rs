@@ -37,8 +37,8 @@ pub(super) fn check(
     let ids: Vec<String> = languages.map(|it| it.id().to_owned()).collect();
     let catalog = data::catalog(Some(&ids))?;
     let settings = config::check_settings();
-    let cgroup = args.cgroup.clone();
-    let service = Service::prepare(cgroup, settings, catalog, images)?;
+    let (data, cgroup) = (common.data_dir()?, args.cgroup.clone());
+    let service = Service::prepare(data, cgroup, settings, catalog, images)?;
     if let Some(why) = &service.offer().nothing_runs {
         let line = format!("sandpiper: no box can be made: {why}\n");
         let _ = io::stderr().write_all(line.as_bytes());
