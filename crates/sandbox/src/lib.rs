@@ -65,5 +65,6 @@ pub use identity::{Identity, MOST_BOXES};
 pub use init::{INIT_NAME, init_main};
 pub use live::Sandbox;
 pub use outcome::{Outcome, Stop};
+pub use rlimits::{NO_CORE, QUEUE_BYTES, QUEUED_SIGNALS};
 pub use signals::{signal_name, signal_words};
 pub use spec::{Artifact, BoxFile, BoxSpec, Inputs, StepSpec};

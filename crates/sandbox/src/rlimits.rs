@@ -4,14 +4,14 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::error::{Result, SandboxError};
 
-/// Bytes in POSIX message queues, and signals that are queued, of one box: the
-/// kernel's own default, and more than programs need.
-pub(crate) const QUEUE_BYTES: u64 = 819_200;
-pub(crate) const QUEUED_SIGNALS: u64 = 1_024;
+/// Bytes in POSIX message queues of one box: the kernel's own default.
+pub const QUEUE_BYTES: u64 = 819_200;
+/// Signals of one box that are queued, timers included.
+pub const QUEUED_SIGNALS: u64 = 1_024;
 
 /// The value at which the kernel starts no core handler. At every other, 0 too,
 /// it pipes a core to the handler that `kernel.core_pattern` names (core(5)).
-pub(crate) const NO_CORE: u64 = 1;
+pub const NO_CORE: u64 = 1;
 
 /// What the server needs for its boxes. Call it before a user namespace is
 /// made: the kernel counts the last three for the boxes of a user all together,

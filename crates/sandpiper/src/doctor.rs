@@ -41,6 +41,7 @@ pub(crate) fn doctor(
     }
     let boxes = args.boxes();
     findings.push(boxes_fit(boxes, args.memory, machine.memory_bytes));
+    findings.push(checks::queues_fit(boxes, &machine));
     print(&findings)?;
     if args.programs {
         let cgroup = args.cgroup.as_deref();

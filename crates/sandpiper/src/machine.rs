@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use rustix::process::{Resource, getrlimit};
+
 /// Facts that decide whether boxes can be made here. Where a file is missing,
 /// its fact is `None`.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +43,20 @@ pub(crate) struct Machine {
     pub(crate) has_certificates: bool,
     /// Memory that this process can have, in bytes.
     pub(crate) memory_bytes: Option<u64>,
+    /// `kernel.core_pattern`.
+    pub(crate) core_pattern: String,
+    /// Hard limits of this process; `None` is no limit.
+    pub(crate) hard_limits: HardLimits,
+}
+
+/// As in getrlimit(2).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct HardLimits {
+    pub(crate) core: Option<u64>,
+    /// Bytes in message queues.
+    pub(crate) queues: Option<u64>,
+    /// Queued signals.
+    pub(crate) signals: Option<u64>,
 }
 
 impl Machine {
@@ -83,6 +99,8 @@ impl Machine {
             has_certificates: Path::new("/etc/ssl/certs/ca-certificates.crt")
                 .exists(),
             memory_bytes: memory_bytes(),
+            core_pattern: text("/proc/sys/kernel/core_pattern"),
+            hard_limits: hard_limits(),
             user,
         }
     }
@@ -95,6 +113,15 @@ pub(crate) fn memory_bytes() -> Option<u64> {
     let limits = ["memory.max", "memory/memory.limit_in_bytes"]
         .map(|name| number(&format!("/sys/fs/cgroup/{name}")));
     [machine].into_iter().chain(limits).flatten().min()
+}
+
+fn hard_limits() -> HardLimits {
+    let hard = |resource| getrlimit(resource).maximum;
+    HardLimits {
+        core: hard(Resource::Core),
+        queues: hard(Resource::Msgqueue),
+        signals: hard(Resource::Sigpending),
+    }
 }
 
 fn text(path: &str) -> String {

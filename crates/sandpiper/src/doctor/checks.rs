@@ -5,10 +5,12 @@ mod tests;
 
 use std::fmt::Display;
 
-use sandpiper_engine::{Controllers, Host, ImageState};
+use sandpiper_engine::{
+    Controllers, Host, ImageState, NO_CORE, QUEUE_BYTES, QUEUED_SIGNALS,
+};
 
 use super::Finding;
-use crate::machine::Machine;
+use crate::machine::{HardLimits, Machine};
 
 /// What the machine's own files tell. `binary` is the path of this program.
 pub(crate) fn machine(machine: &Machine, binary: &str) -> Vec<Finding> {
@@ -22,7 +24,35 @@ pub(crate) fn machine(machine: &Machine, binary: &str) -> Vec<Finding> {
         landlock(machine),
         overlay(machine),
         mmdebstrap(machine),
+        core_handler(machine),
     ]
+}
+
+/// Whether as many boxes as run at once can each have their own limits of what
+/// the kernel counts for all boxes of a user together.
+pub(crate) fn queues_fit(boxes: usize, machine: &Machine) -> Finding {
+    const SUBJECT: &str = "queues";
+    let fits = |each: u64, limit: Option<u64>| {
+        // Root raises the limits.
+        machine.is_root
+            || limit
+                .is_none_or(|hard| each.saturating_mul(boxes as u64) <= hard)
+    };
+    let HardLimits { queues, signals, .. } = machine.hard_limits;
+    if fits(QUEUE_BYTES, queues) && fits(QUEUED_SIGNALS, signals) {
+        return Finding::good(SUBJECT, "each box has its own limits");
+    }
+    Finding::weak(
+        SUBJECT,
+        format!(
+            "{boxes} boxes share this user's limits on message queues and \
+             queued signals: one program can leave the others none"
+        ),
+    )
+    .mend(
+        "systemd unit: LimitMSGQUEUE=infinity and LimitSIGPENDING=infinity\n\
+         shell: raise ulimit -q and ulimit -i, in limits.conf(5)",
+    )
 }
 
 /// Whether as many boxes as run at once fit into the memory.
@@ -104,7 +134,37 @@ pub(crate) fn host(host: Result<&Host, &impl Display>) -> Vec<Finding> {
     vec![
         Finding::good(BOXES, "namespaces can be made"),
         control_groups(host.controllers(), &host.describe_groups()),
+        devices(host.has_own_devices()),
     ]
+}
+
+fn devices(are_own: bool) -> Finding {
+    const SUBJECT: &str = "device nodes";
+    if are_own {
+        return Finding::good(SUBJECT, "each box has its own");
+    }
+    Finding::weak(
+        SUBJECT,
+        "boxes have the host's: a program that locks /dev/null keeps others \
+         from running that lock it, as C# does, on the host as well",
+    )
+    .mend("start as root, which can make nodes")
+}
+
+/// A crash in a box is no affair of the host's.
+fn core_handler(machine: &Machine) -> Finding {
+    const SUBJECT: &str = "core dumps";
+    let has_handler = machine.core_pattern.starts_with('|');
+    let is_too_low = machine.hard_limits.core.is_some_and(|it| it < NO_CORE);
+    if !has_handler || !is_too_low || machine.is_root {
+        return Finding::good(SUBJECT, "no program's crash is seen outside");
+    }
+    Finding::weak(
+        SUBJECT,
+        "the hard limit on core files is 0: each crash of a program starts \
+         the host's core handler, as root (kernel.core_pattern)",
+    )
+    .mend("systemd unit: LimitCORE=1\nshell: ulimit -c 1, in limits.conf(5)")
 }
 
 fn control_groups(controllers: Controllers, groups: &str) -> Finding {
