@@ -68,8 +68,8 @@ impl Control {
         Ok(())
     }
 
-    /// The next answer that is no failure; a descriptor that came with it.
-    pub(crate) async fn receive(&mut self) -> Result<(Reply, Option<OwnedFd>)> {
+    /// The next answer that is no failure; the descriptors that came with it.
+    pub(crate) async fn receive(&mut self) -> Result<(Reply, Vec<OwnedFd>)> {
         self.receive_with(0).await
     }
 
@@ -77,10 +77,10 @@ impl Control {
     pub(crate) async fn receive_with(
         &mut self,
         artifacts: u64,
-    ) -> Result<(Reply, Option<OwnedFd>)> {
+    ) -> Result<(Reply, Vec<OwnedFd>)> {
         let longest = usize::try_from(artifacts)
             .map_or(usize::MAX, |bytes| bytes.saturating_add(LONGEST_REPLY));
-        let (reply, descriptor) =
+        let (reply, descriptors) =
             self.receive_any(longest).await.during("hear from init")?;
         match reply {
             Reply::Failed { step, errno, reason } => {
@@ -90,14 +90,14 @@ impl Control {
                 );
                 Err(SandboxError::new(format!("in the box: {step}"), source))
             }
-            other => Ok((other, descriptor)),
+            other => Ok((other, descriptors)),
         }
     }
 
     async fn receive_any(
         &mut self,
         longest: usize,
-    ) -> io::Result<(Reply, Option<OwnedFd>)> {
+    ) -> io::Result<(Reply, Vec<OwnedFd>)> {
         let mut length = [0; 4];
         let mut descriptors = Vec::new();
         self.fill(&mut length, &mut descriptors).await?;
@@ -108,7 +108,7 @@ impl Control {
         }
         let mut bytes = vec![0; length];
         self.fill(&mut bytes, &mut descriptors).await?;
-        Ok((protocol::decode(&bytes)?, descriptors.pop()))
+        Ok((protocol::decode(&bytes)?, descriptors))
     }
 
     async fn fill(

@@ -48,6 +48,7 @@ mod live;
 mod outcome;
 mod output;
 mod protocol;
+mod remains;
 mod rlimits;
 mod seccomp;
 mod signals;
@@ -57,6 +58,7 @@ mod step;
 mod streams;
 #[expect(unsafe_code, reason = "the one file where system calls are argued")]
 mod sys;
+mod uncharged;
 
 pub use cgroup::Controllers;
 pub use error::{Result, SandboxError};

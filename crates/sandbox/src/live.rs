@@ -4,14 +4,10 @@ use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Signal, pidfd_send_signal};
-use tokio::io::Interest;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
-use tokio::time::sleep;
 
 use crate::cgroup::Group;
 use crate::control::Control;
@@ -20,12 +16,11 @@ use crate::host::{Host, Slot};
 use crate::identity::Identity;
 use crate::launchers::Launchers;
 use crate::protocol::{Reply, Request, Setup, UserNamespace};
+use crate::remains::Remains;
 use crate::spawner::AskedInit;
 use crate::streams::Pipes;
-use crate::{BoxSpec, Inputs, Outcome, StepSpec, step, sys};
-
-/// When to try again to clear a box away, as when no descriptor was free.
-const CLEAR_AGAIN: Duration = Duration::from_secs(1);
+use crate::uncharged::Uncharged;
+use crate::{BoxSpec, Inputs, Outcome, StepSpec, step};
 
 /// One box. Dropping it kills everything in it and clears it away;
 /// [`Sandbox::destroy`] does so and waits until it is gone.
@@ -42,17 +37,6 @@ pub struct Sandbox {
 struct Live {
     control: Control,
     remains: Remains,
-}
-
-/// What must be cleared away when a box ends, in this order.
-#[derive(Debug)]
-pub(crate) struct Remains {
-    /// Init's outer half: it ends when pid 1 has, if not before.
-    outer: OwnedFd,
-    /// Pid 1, once it has told us.
-    pub(crate) init: Option<OwnedFd>,
-    pub(crate) group: Group,
-    slot: Slot,
 }
 
 impl Sandbox {
@@ -240,7 +224,8 @@ async fn start(
     };
     match (begun(control, again).await, group) {
         (Ok((control, outer)), Ok(group)) => {
-            let remains = Remains { outer, init: None, group, slot };
+            let remains =
+                Remains { outer, init: None, group, uncharged: None, slot };
             Ok(Sandbox {
                 live: Some(Live { control, remains }),
                 launchers: Launchers::default(),
@@ -252,7 +237,9 @@ async fn start(
             // Before the slot is another's: it may be in its user namespace.
             drop(control);
             let group = Group::none();
-            Remains { outer, init: None, group, slot }.clear().await;
+            Remains { outer, init: None, group, uncharged: None, slot }
+                .clear()
+                .await;
             Err(error)
         }
         (Err(error), group) => {
@@ -294,7 +281,10 @@ async fn begun(
         reply = control.receive().await;
     }
     match reply? {
-        (Reply::Begun, Some(outer)) => Ok((control, outer)),
+        (Reply::Begun, mut descriptors) => descriptors
+            .pop()
+            .map(|outer| (control, outer))
+            .ok_or_else(|| unexpected("its beginning")),
         _ => Err(unexpected("its beginning")),
     }
 }
@@ -311,12 +301,17 @@ impl Live {
         let Self { control, remains } = self;
         let groups: Vec<_> = remains.group.joins().collect();
         control.send(&Request::Join(groups.len()), &groups).await?;
-        let (Reply::Ready { own_inodes }, Some(init)) =
+        let (Reply::Ready { own_inodes }, descriptors) =
             control.receive().await?
         else {
             return Err(unexpected("its readiness"));
         };
-        remains.init = Some(init);
+        let mut descriptors = descriptors.into_iter();
+        remains.init = descriptors.next();
+        remains.uncharged = Uncharged::new(descriptors);
+        if remains.uncharged.is_none() {
+            return Err(unexpected("a pidfd and counts"));
+        }
         if !own_inodes {
             host.tell_of_shared_inodes();
         }
@@ -336,57 +331,6 @@ impl Live {
             drop(control);
         }
     }
-}
-
-impl Remains {
-    /// Kills everything in the box: pid 1, and with it the kernel kills all.
-    pub(crate) fn kill(&self) {
-        if let Some(init) = &self.init {
-            // ESRCH: it has ended already.
-            let _ = pidfd_send_signal(init, Signal::KILL);
-        }
-    }
-
-    /// The same, and waits until every process of the box has ended.
-    pub(crate) async fn kill_and_wait(&self) -> Result<()> {
-        self.kill();
-        self.init_ended().await
-    }
-
-    async fn init_ended(&self) -> Result<()> {
-        let step = "wait for the end of a box";
-        let Some(init) = &self.init else { return Ok(()) };
-        ended(init.try_clone().during(step)?).await.during(step)
-    }
-
-    /// Waits until the box is dead, then gives back all it had.
-    async fn clear(mut self) {
-        // Until then the group and the ids stay taken: something may run.
-        while let Err(error) = self.wait().await {
-            tracing::error!(%error, "cannot clear a box away");
-            sleep(CLEAR_AGAIN).await;
-        }
-        self.group.remove();
-        drop(self.slot);
-    }
-
-    async fn wait(&self) -> Result<()> {
-        let step = "wait for the end of a box";
-        // Where pid 1 is not known yet, the outer half ends when it has.
-        if self.init.is_some() {
-            self.kill();
-            // Both at once: each takes the kernel 0.1 ms.
-            let _ = pidfd_send_signal(&self.outer, Signal::KILL);
-            self.init_ended().await?;
-        }
-        ended(self.outer.try_clone().during(step)?).await.during(step)
-    }
-}
-
-/// Resolves when the process of a pidfd has ended.
-async fn ended(pidfd: OwnedFd) -> io::Result<()> {
-    let pidfd = sys::watch(pidfd, Interest::READABLE)?;
-    pidfd.readable().await.map(drop)
 }
 
 fn unexpected(what: &str) -> SandboxError {

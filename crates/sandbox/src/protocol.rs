@@ -113,7 +113,8 @@ pub(crate) enum Reply {
     /// Init's outer half waits for its setup. Descriptor: a pidfd of it.
     Begun,
     /// The box stands; whether the files of its image have inodes that no
-    /// other box has. Descriptor: a pidfd of pid 1.
+    /// other box has. Descriptors: a pidfd of pid 1, /proc/locks, and the
+    /// counts of sockets.
     Ready { own_inodes: bool },
     /// The launcher waits at its gate.
     Prepared,

@@ -17,9 +17,10 @@ use crate::cgroup::{Group, OutOfMemory};
 use crate::control::Control;
 use crate::error::{Result, SandboxError};
 use crate::launchers::Launchers;
-use crate::live::Remains;
 use crate::protocol::{Command, Ended, Program, Reply, Request, Run};
+use crate::remains::Remains;
 use crate::streams::{Far, Near, Pipes};
+use crate::uncharged::Uncharged;
 use crate::{Artifact, Inputs, Outcome, StepSpec, Stop, sys};
 
 /// CPU time that a launcher may use before its submission comes, beyond that
@@ -93,7 +94,7 @@ pub(crate) async fn run(
     };
     let verdict = async {
         let started = Instant::now();
-        let limit = limit_reached(group, before, spec, overflow.clone());
+        let limit = limit_reached(remains, before, spec, overflow.clone());
         let first = tokio::select! {
             // In this order: a program that ended in time has ended, whatever
             // else is true by now.
@@ -139,7 +140,7 @@ enum First {
 
 /// Resolves with the first limit that is reached.
 async fn limit_reached(
-    group: &Group,
+    Remains { group, uncharged, .. }: &Remains,
     before: Option<Duration>,
     spec: &StepSpec,
     overflow: watch::Receiver<bool>,
@@ -147,6 +148,7 @@ async fn limit_reached(
     tokio::select! {
         biased;
         () = out_of_memory(group) => Stop::Memory,
+        () = too_much_uncharged(uncharged.as_ref()) => Stop::Memory,
         () = overflowed(overflow) => Stop::Output,
         () = cpu_time_spent(group, before, spec.cpu_time) => Stop::CpuTime,
         () = sleep(spec.wall_time) => Stop::WallTime,
@@ -265,6 +267,13 @@ async fn hear_the_end(control: &mut Control, spec: &StepSpec) -> Result<Ended> {
     match control.receive_with(artifacts).await? {
         (Reply::Ended(ended), _) => Ok(ended),
         _ => Err(SandboxError::other("hear from init", "expected an end")),
+    }
+}
+
+async fn too_much_uncharged(counts: Option<&Uncharged>) {
+    match counts {
+        Some(counts) => counts.too_much().await,
+        None => pending().await,
     }
 }
 

@@ -56,7 +56,7 @@ pub(super) fn build(setup: &Setup) -> Result<Tree> {
         .during("make /artifacts read-only")?;
     bind_new_folder("box", "box", 0o755)?;
     devices(&setup.devices)?;
-    mount_proc()?;
+    let locks = mount_proc()?;
     bind_new_folder("tmp", "tmp", 0o1777)?;
     let open = |name| {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -65,7 +65,7 @@ pub(super) fn build(setup: &Setup) -> Result<Tree> {
     };
     let (files, artifacts) = (open("box")?, open("artifacts")?);
     change_root()?;
-    Ok(Tree { own_inodes, files, artifacts, tmpfs: tmpfs.context })
+    Ok(Tree { own_inodes, files, artifacts, locks, tmpfs: tmpfs.context })
 }
 
 /// A box's file tree.
@@ -77,6 +77,8 @@ pub(super) struct Tree {
     /// The folder that is bound to /artifacts, by the tmpfs's own mount: there
     /// it can be written.
     pub(super) artifacts: OwnedFd,
+    /// The locks of the box's processes, which no program can open.
+    pub(super) locks: OwnedFd,
     /// What the tmpfs was configured by.
     tmpfs: OwnedFd,
 }
@@ -241,16 +243,17 @@ fn device(nodes: &Path, name: &str, number: u64) -> Result<()> {
     attach(&node, &path)
 }
 
-fn mount_proc() -> Result<()> {
+/// Mounts it, and opens /proc/locks, which then is not to be seen.
+fn mount_proc() -> Result<OwnedFd> {
     let step = "mount proc";
     let context = rustix::mount::fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC)
         .during(step)?;
-    // Only processes, none of the machine's files; and of the processes only
-    // those that the asking one could trace: not init.
-    for (key, value) in [("subset", "pid"), ("hidepid", "ptraceable")] {
+    let set = |key, value| {
         rustix::mount::fsconfig_set_string(context.as_fd(), key, value)
-            .during(step)?;
-    }
+            .during(step)
+    };
+    // Of the processes only those that the asking one could trace: not init.
+    set("hidepid", "ptraceable")?;
     rustix::mount::fsconfig_create(context.as_fd()).during(step)?;
     let proc = rustix::mount::fsmount(
         context.as_fd(),
@@ -263,7 +266,14 @@ fn mount_proc() -> Result<()> {
             | MountAttrFlags::MOUNT_ATTR_NOEXEC,
     )
     .during(step)?;
-    attach(&proc, "proc")
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let locks = rustix::fs::openat(&proc, "locks", flags, Mode::empty())
+        .during("open /proc/locks")?;
+    // From here on only processes, none of the machine's files.
+    set("subset", "pid")?;
+    rustix::mount::fsconfig_reconfigure(context.as_fd()).during(step)?;
+    attach(&proc, "proc")?;
+    Ok(locks)
 }
 
 /// Makes the working directory the root. With the same folder for both, the
