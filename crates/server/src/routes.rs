@@ -147,7 +147,10 @@ impl<R: Runner> App<R> {
             settings.rate_limit_for,
             limits::RATE_LIMIT_WINDOW,
         );
-        let addresses = ClientAddresses::new(settings.trusted_proxies);
+        let addresses = ClientAddresses::new(
+            settings.trusted_proxies,
+            settings.client_header,
+        );
         // What the store holds is in answers as well, but not besides.
         let products = settings.products_bytes;
         let memory =

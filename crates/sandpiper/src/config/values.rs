@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bytesize::ByteSize;
 use ipnet::IpNet;
+use sandpiper_server::HeaderName;
 
 /// Longest time that a flag takes.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
@@ -117,6 +118,13 @@ pub(super) fn network(text: &str) -> Result<IpNet, String> {
     address.or_else(|_| text.parse::<IpNet>()).map_err(|_| {
         "write a network such as 10.0.0.0/8, 2001:db8::/32 or 192.0.2.7"
             .to_owned()
+    })
+}
+
+/// The name of a header.
+pub(super) fn header_name(text: &str) -> Result<HeaderName, String> {
+    text.parse().map_err(|_| {
+        "write the name of a header, such as X-Forwarded-For".to_owned()
     })
 }
 
