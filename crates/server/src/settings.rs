@@ -22,6 +22,10 @@ pub struct Settings {
     /// The one header in which they name a client: `Forwarded`, or a list of
     /// addresses. Default `X-Forwarded-For`.
     pub client_header: HeaderName,
+    /// Hosts that requests are for, without port, and addresses without
+    /// brackets. Default: none, which is all. Another: 421. On the admin
+    /// listener addresses and `localhost` besides, and nothing else.
+    pub allowed_hosts: Vec<String>,
     /// Memory of all products in bytes. Default 256 MiB. Reached: 507.
     pub products_bytes: u64,
     /// Who may frame the editor page. Default: any site.
@@ -58,6 +62,7 @@ impl Default for Settings {
             rate_limit_for: Vec::new(),
             trusted_proxies: Vec::new(),
             client_header: HeaderName::from_static("x-forwarded-for"),
+            allowed_hosts: Vec::new(),
             products_bytes: limits::PRODUCTS_BYTES,
             frame_ancestors: FrameAncestors::default(),
             preview_origin: None,

@@ -54,6 +54,13 @@ pub(crate) struct ServeArgs {
         default_value = "X-Forwarded-For")]
     client_header: server::HeaderName,
 
+    /// Host that requests may be for, without port (repeatable); others are
+    /// 421. On --admin-listen addresses and localhost besides, and nothing else
+    /// [default: every host]
+    #[arg(long, value_name = "HOST", value_delimiter = ',',
+        value_parser = values::host)]
+    allowed_host: Vec<String>,
+
     /// Sites that may frame the editor page, as in a Content-Security-Policy
     #[arg(long, value_name = "SOURCES", default_value = "*")]
     frame_ancestors: server::FrameAncestors,
@@ -155,6 +162,7 @@ impl ServeArgs {
             rate_limit_for: self.rate_limit_for.clone(),
             trusted_proxies: self.trusted_proxy.clone(),
             client_header: self.client_header.clone(),
+            allowed_hosts: self.allowed_host.clone(),
             products_bytes: self.products_memory,
             frame_ancestors: self.frame_ancestors.clone(),
             preview_origin: self.preview_origin.clone(),
