@@ -253,8 +253,7 @@ fn clients_behind_a_named_proxy_are_told_apart() {
     ]);
     let forwarded = "X-Forwarded-For: 6.6.6.6, 192.0.2.1";
     assert_eq!(ask(&server, forwarded), left("4"));
-    assert_eq!(ask(&server, "Forwarded: for=192.0.2.1"), left("3"));
-    assert_eq!(ask(&server, "X-Forwarded-For: ::ffff:192.0.2.1"), left("2"));
+    assert_eq!(ask(&server, "X-Forwarded-For: ::ffff:192.0.2.1"), left("3"));
     assert_eq!(ask(&server, "X-Forwarded-For: 192.0.2.2"), left("4"));
     assert_eq!(ask(&server, "X-Forwarded-For: 198.51.100.9"), left("49"));
     assert_eq!(ask(&server, "X-Forwarded-For: 203.0.113.9"), None);
@@ -263,6 +262,28 @@ fn clients_behind_a_named_proxy_are_told_apart() {
     let server = Server::start();
     assert_eq!(ask(&server, "X-Forwarded-For: 192.0.2.1"), left("19"));
     assert_eq!(ask(&server, "X-Forwarded-For: 192.0.2.2"), left("18"));
+}
+
+#[test]
+fn no_other_header_gives_a_client_a_second_limit() {
+    let check = |flags: &[&str], own: &str, other: &str| {
+        let proxy = ["--trusted-proxy=127.0.0.1"];
+        let server = Server::with(&[flags, &proxy].concat());
+        let left = |headers: &[&str]| {
+            let reply = server.send("POST", "/api/compile", headers, "");
+            let state = reply.header("ratelimit").expect("a limit").to_owned();
+            state.split([';', '=']).nth(2).map(str::to_owned)
+        };
+        assert_eq!(left(&[own]).as_deref(), Some("19"), "{own}");
+        assert_eq!(left(&[own, other]).as_deref(), Some("18"), "{other}");
+        assert_eq!(left(&[other, own]).as_deref(), Some("17"), "{other}");
+    };
+    let (list, standard) =
+        ("X-Forwarded-For: 192.0.2.1", "Forwarded: for=9.9.9.9");
+    check(&[], list, standard);
+    check(&[], list, "X-Real-IP: 9.9.9.9");
+    check(&["--client-header=forwarded"], standard, list);
+    check(&["--client-header=X-Real-IP"], "X-Real-IP: 192.0.2.1", list);
 }
 
 #[test]
@@ -280,7 +301,9 @@ fn an_unnamed_proxy_is_told_once() {
             .count()
     };
     assert_eq!(warnings(&[], &["X-Forwarded-For: 192.0.2.1"]), 1);
-    assert_eq!(warnings(&[], &["Forwarded: for=192.0.2.1"]), 1);
+    let standard = ["Forwarded: for=192.0.2.1"];
+    assert_eq!(warnings(&[], &standard), 0);
+    assert_eq!(warnings(&["--client-header", "Forwarded"], &standard), 1);
     assert_eq!(warnings(&[], &["X-None: 1"]), 0);
     let named = ["--trusted-proxy", "127.0.0.0/8"];
     assert_eq!(warnings(&named, &["X-Forwarded-For: 192.0.2.1"]), 0);

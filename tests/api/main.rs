@@ -4,6 +4,7 @@
 mod compile;
 mod concurrency;
 mod embed;
+mod hosts;
 mod json;
 mod log;
 mod metrics;

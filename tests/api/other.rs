@@ -90,7 +90,8 @@ fn metrics_are_on_the_admin_listener_alone() {
     let admin = |method: &str, target: &str| {
         let mut stream = connect(server.admin);
         let request = format!(
-            "{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+            "{method} {target} HTTP/1.1\r\nHost: localhost\r\n\
+             Connection: close\r\n\r\n"
         );
         stream.write_all(request.as_bytes()).unwrap();
         Reply::read(&mut stream)

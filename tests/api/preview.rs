@@ -29,6 +29,8 @@ fn its_document_is_nobodys_and_loads_nothing() {
         ("x-content-type-options", "nosniff"),
         ("referrer-policy", "no-referrer"),
         ("cache-control", "no-cache"),
+        ("connection-allowlist", "()"),
+        ("x-dns-prefetch-control", "off"),
     ] {
         assert_eq!(reply.header(name), Some(value), "{name}");
     }

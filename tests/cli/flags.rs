@@ -46,6 +46,8 @@ fn help_lists_every_flag_and_its_variable() {
         "compile-rate-limit",
         "rate-limit-for",
         "trusted-proxy",
+        "client-header",
+        "allowed-host",
         "frame-ancestors",
         "preview-origin",
         "products-memory",
@@ -96,6 +98,9 @@ fn a_wrong_value_is_told_with_a_right_one() {
     check("--rate-limit-for", "10.0.0.0/8", "192.0.2.0/24=600");
     check("--rate-limit-for", "10.0.0.0/40=5", "192.0.2.0/24=600");
     check("--trusted-proxy", "proxy", "10.0.0.0/8");
+    check("--client-header", "X-Real-IP:", "such as X-Forwarded-For");
+    check("--allowed-host", "http://a.example", "such as code.example");
+    check("--allowed-host", "a.example:8080", "such as code.example");
     check("--compile-rate-limit", "-1", "a whole number from 0");
     check("--products-memory", "much", "512MiB");
     check("--products-memory", "256", "256 B is too little");

@@ -1,83 +1,135 @@
 // What a page in the preview cannot reach: the network, the editor, the page
 // around it, storage. Each attempt is shown to succeed where the walls are not.
 
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
 import { createServer } from "node:http";
+
+import type { Frame, Page, PlaywrightWorkerArgs } from "@playwright/test";
 
 import { attacks, type Attack } from "./attacks";
 import { whole } from "./chromium";
 import { lines } from "./documents";
-import { expect, listening, test as base } from "./service";
+import { expect, listening, test as base, type Service } from "./service";
+
+type Playwright = PlaywrightWorkerArgs["playwright"];
 
 interface Canary {
-  url: string;
-  /** The paths that were asked for. */
+  /** The address of this attack alone. */
+  at(attack: string): Promise<string>;
+  /** The attacks that came to theirs: by a connection, if without a request, or a datagram. */
   heard: Set<string>;
 }
 
 const test = base.extend<{ canary: Canary }>({
   canary: async ({}, use) => {
     const heard = new Set<string>();
-    const server = createServer((request, response) => {
-      heard.add(/^\/*(\w+\/[\w-]+)/.exec(request.url ?? "")?.[1] ?? "");
-      response.setHeader("Access-Control-Allow-Origin", "*");
-      response.end();
-    });
-    server.on("upgrade", (request, socket) => {
-      heard.add((request.url ?? "").slice(1));
-      socket.destroy();
-    });
-    await use({ url: `http://127.0.0.1:${await listening(server)}`, heard });
-    server.closeAllConnections();
-    server.close();
+    const closers: (() => void)[] = [];
+    const at = async (attack: string) => {
+      const server = createServer((_, response) => {
+        response.setHeader("Access-Control-Allow-Origin", "*");
+        response.end();
+      });
+      server.on("connection", () => heard.add(attack));
+      server.on("upgrade", (_, socket) => socket.destroy());
+      const port = await listening(server);
+      const datagrams = createSocket("udp4", () => heard.add(attack)).bind(port, "127.0.0.1");
+      await once(datagrams, "listening");
+      closers.push(() => (server.closeAllConnections(), server.close(), datagrams.close()));
+      return `http://127.0.0.1:${port}`;
+    };
+    await use({ at, heard });
+    for (const close of closers) close();
+  },
+  context: async ({ playwright }, use) => {
+    const context = await ordinary(playwright);
+    await use(context);
+    await context.close();
+  },
+  page: async ({ context }, use) => {
+    const [first] = context.pages();
+    if (first === undefined) throw new Error("the browser opens with a page");
+    await use(first);
   },
 });
 
-test.use({ launchOptions: whole });
+/** Not a private window, in which Chromium follows no hint. */
+const ordinary = (playwright: Playwright) => playwright.chromium.launchPersistentContext("", whole);
 
-/** Those that must share no document have editors of their own, some on a page. */
-const leaving = attacks.filter(({ leaves }) => leaves === true).map((attack) => [attack]);
-const half = Math.ceil(leaving.length / 2);
-const GROUPS: readonly (readonly [what: string, documents: readonly (readonly Attack[])[]])[] = [
-  ["that stay where they are", [attacks.filter(({ leaves }) => leaves !== true)]],
-  ["that go elsewhere", leaving.slice(0, half)],
-  ["that go elsewhere in other ways", leaving.slice(half)],
-];
-const documentOf = (some: readonly Attack[], url: string) => some.map(({ name, html }) => html(`${url}/${name}`)).join("\n");
+/** What shares a document: few, as browsers begin so much at once. */
+const STAYING = parts(attacks.filter(({ alone, ends }) => alone !== true && ends !== true), 25);
+const ALONE = parts(attacks.filter(({ alone }) => alone === true), 1);
+/** Each document has an editor; these are on one page. */
+const GROUPS = parts([...STAYING, ...ALONE], 8);
 
-for (const [what, documents] of GROUPS) {
-  test(`attacks ${what} do not reach the network from the preview`, async ({ page, browser, service, canary }) => {
-    // The document of a run is that whose number is the code.
-    await page.route("**/api/compile", (route) => {
-      const { files } = route.request().postDataJSON() as { files: { content: string }[] };
-      const some = documents[Number(files[0]?.content)] ?? [];
-      const begins = "<!doctype html><script>console.log('begins')</script>";
-      const stdout = begins + documentOf(some, `${canary.url}/preview`);
-      return route.fulfill({ headers: { "Sandpiper-Exit": "stage=run; code=0" }, json: { stdout, stderr: "" } });
-    });
-    const frames = documents.map((_, number) => {
-      const query = `lang=web&run=load&autosave=${number}#json={"files":[{"content":"${number}"}]}`;
-      return `<iframe src='${service.url}/embed?${query}' width="900" height="400"></iframe>`;
-    });
-    const address = service.hostPage(frames.join(""));
-    await page.goto(address);
-    const editors = page.frames().filter((frame) => frame.parentFrame() === page.mainFrame());
-    expect(editors).toHaveLength(documents.length);
+function parts<T>(all: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, part) => all.slice(part * size, (part + 1) * size));
+}
+
+/** A document with these attacks, each on an address of its own. */
+async function documentOf(some: readonly Attack[], where: string, canary: Canary): Promise<string> {
+  const all = some.map(async ({ name, html }) => html(await canary.at(`${where}/${name}`)));
+  return (await Promise.all(all)).join("\n");
+}
+
+type Documents = readonly (readonly Attack[])[];
+
+/** Shows them in the previews of editors on one page, and gives the editors. */
+async function preview(page: Page, service: Service, canary: Canary, documents: Documents): Promise<Frame[]> {
+  const inside = await Promise.all(documents.map((some) => documentOf(some, "preview", canary)));
+  // The document of a run is that whose number is the code.
+  await page.route("**/api/compile", (route) => {
+    const { files } = route.request().postDataJSON() as { files: { content: string }[] };
+    const stdout = `<!doctype html><script>console.log("begins")</script>${inside[Number(files[0]?.content)]}`;
+    return route.fulfill({ headers: { "Sandpiper-Exit": "stage=run; code=0" }, json: { stdout, stderr: "" } });
+  });
+  const frames = documents.map((_, number) => {
+    const query = `lang=web&run=load&autosave=${number}#json={"files":[{"content":"${number}"}]}`;
+    return `<iframe src='${service.url}/embed?${query}' width="900" height="400"></iframe>`;
+  });
+  await page.goto(service.hostPage(frames.join("")));
+  const editors = page.frames().filter((frame) => frame.parentFrame() === page.mainFrame());
+  expect(editors).toHaveLength(documents.length);
+  return editors;
+}
+
+/** The same from plain pages, begun after those in the previews: all come to their canaries, and those do not. */
+async function compare(playwright: Playwright, service: Service, canary: Canary, documents: Documents) {
+  const outside = await ordinary(playwright);
+  for (const some of documents) {
+    // In front of the others: behind them no speculation begins.
+    const plain = await outside.newPage();
+    const html = await documentOf(some, "plain", canary);
+    await plain.goto(service.hostPage(html), { waitUntil: "commit" });
+    const silent = () => some.map(({ name }) => name).filter((name) => !canary.heard.has(`plain/${name}`));
+    await expect.poll(silent).toEqual([]);
+  }
+  await outside.close();
+  expect([...canary.heard].filter((attack) => attack.startsWith("preview/"))).toEqual([]);
+}
+
+for (const [group, documents] of GROUPS.entries()) {
+  const what = `attacks, ${group + 1} of ${GROUPS.length},`;
+  test(`${what} do not reach the network from the preview`, async ({ page, playwright, service, canary }) => {
+    const editors = await preview(page, service, canary, documents);
+    const address = page.url();
     for (const editor of editors) await expect(lines(editor).first()).toHaveText(/begins/);
-
-    // The same attacks from plain pages, begun after those in the previews.
-    const outside = await browser.newContext();
-    for (const some of documents) {
-      const plain = await outside.newPage();
-      await plain.goto(service.hostPage(documentOf(some, `${canary.url}/plain`)), { waitUntil: "commit" });
-    }
-    const names = documents.flat().map(({ name }) => name);
-    await expect.poll(() => names.filter((name) => !canary.heard.has(`plain/${name}`))).toEqual([]);
-    await outside.close();
-    expect([...canary.heard].filter((path) => path.startsWith("preview/"))).toEqual([]);
+    await compare(playwright, service, canary, documents);
 
     // Nothing was opened, left or taken away.
     expect(page.context().pages()).toHaveLength(1);
     expect(page.url()).toBe(address);
     for (const editor of editors) await expect(editor.locator("#run")).toBeVisible();
+  });
+}
+
+for (const attack of attacks.filter(({ ends }) => ends === true)) {
+  test(`${attack.name} does not reach the network from the preview`, async ({ page, playwright, service, canary }) => {
+    const ended = new Promise<void>((resolve) => page.once("crash", () => resolve()));
+    const [editor] = await preview(page, service, canary, [[attack]]);
+    if (editor === undefined) throw new Error("there is no editor");
+    const begins = expect(lines(editor).first()).toHaveText(/begins/);
+    await Promise.race([ended, begins.catch(() => ended)]);
+    await compare(playwright, service, canary, [[attack]]);
   });
 }

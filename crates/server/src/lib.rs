@@ -36,6 +36,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+pub use ::http::HeaderName;
 pub use server::Server;
 pub use settings::{
     FrameAncestors, InvalidFrameAncestors, InvalidPreviewOrigin, PreviewOrigin,

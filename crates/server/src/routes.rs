@@ -12,8 +12,8 @@ use crate::compile::{self, Compile, Runner};
 use crate::embed::{self, Embed};
 use crate::health;
 use crate::http::{
-    Answer, AnswerMemory, ClientAddresses, ClientGone, Exchange, Routes,
-    failure, json, method_not_allowed,
+    AllowedHosts, Answer, AnswerMemory, ClientAddresses, ClientGone, Exchange,
+    Routes, failure, json, method_not_allowed, misdirected,
 };
 use crate::metrics::{Metrics, Snapshot};
 use crate::openapi;
@@ -50,6 +50,7 @@ pub(crate) struct App<R> {
     runner: Arc<R>,
     metrics: Arc<Metrics>,
     memory: AnswerMemory,
+    hosts: AllowedHosts,
     description: Bytes,
 }
 
@@ -147,7 +148,10 @@ impl<R: Runner> App<R> {
             settings.rate_limit_for,
             limits::RATE_LIMIT_WINDOW,
         );
-        let addresses = ClientAddresses::new(settings.trusted_proxies);
+        let addresses = ClientAddresses::new(
+            settings.trusted_proxies,
+            settings.client_header,
+        );
         // What the store holds is in answers as well, but not besides.
         let products = settings.products_bytes;
         let memory =
@@ -168,12 +172,17 @@ impl<R: Runner> App<R> {
             runner,
             metrics,
             memory,
+            hosts: AllowedHosts::new(settings.allowed_hosts),
             description: openapi::document(),
         }
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    pub(crate) fn hosts(&self) -> &AllowedHosts {
+        &self.hosts
     }
 
     /// The metrics as text.
@@ -189,6 +198,44 @@ impl<R: Runner> App<R> {
             products_memory: (bytes, self.products.capacity()),
         };
         self.metrics.text(snapshot, Instant::now())
+    }
+
+    /// What answers the requests of a route.
+    async fn route(
+        &self,
+        route: Route<'_>,
+        exchange: Exchange<'_>,
+    ) -> Result<Answer, ClientGone> {
+        let head = exchange.head;
+        Ok(match route {
+            Route::Products => {
+                self.products.collection(head, exchange.body).await
+            }
+            Route::Product(segment) => {
+                self.products.single(head, segment, exchange.body).await
+            }
+            // Its state is large, and other requests need not carry it along.
+            Route::Compile => Box::pin(self.compile.answer(exchange)).await?,
+            Route::Embed => {
+                let query = head.uri.query();
+                self.embed.editor(&head.method, query, self.runner.catalog())
+            }
+            Route::Unknown => failure(StatusCode::NOT_FOUND, "not found"),
+            _ if !embed::is_read(&head.method) => {
+                method_not_allowed(route.name(), "GET, HEAD")
+            }
+            Route::Preview => self.embed.preview(),
+            Route::EmbedScript => embed::script(&head.headers),
+            Route::EmbedAsset(name) => embed::asset(name, &head.headers),
+            Route::Index => embed::index(),
+            Route::Description => {
+                json(StatusCode::OK, self.description.clone())
+            }
+            Route::Health => health::alive(),
+            Route::Readiness => {
+                health::readiness(&self.runner.languages(), Instant::now())
+            }
+        })
     }
 }
 
@@ -218,47 +265,22 @@ impl<R: Runner> Routes for App<R> {
         exchange: Exchange<'_>,
     ) -> Result<Answer, ClientGone> {
         let route = Route::of(exchange.path);
-        let method = &exchange.head.method;
-        let answer = match route {
-            Route::Products => {
-                self.products.collection(method, exchange.body).await
-            }
-            Route::Product(segment) => {
-                self.products.single(method, segment, exchange.body).await
-            }
-            // Its state is large, and other requests need not carry it along.
-            Route::Compile => Box::pin(self.compile.answer(exchange)).await?,
-            Route::Embed => {
-                let query = exchange.head.uri.query();
-                self.embed.editor(method, query, self.runner.catalog())
-            }
-            Route::Unknown => failure(StatusCode::NOT_FOUND, "not found"),
-            _ if !embed::is_read(method) => {
-                method_not_allowed(route.name(), "GET, HEAD")
-            }
-            Route::Preview => self.embed.preview(),
-            Route::EmbedScript => embed::script(&exchange.head.headers),
-            Route::EmbedAsset(name) => {
-                embed::asset(name, &exchange.head.headers)
-            }
-            Route::Index => embed::index(),
-            Route::Description => {
-                json(StatusCode::OK, self.description.clone())
-            }
-            Route::Health => health::alive(),
-            Route::Readiness => {
-                health::readiness(&self.runner.languages(), Instant::now())
-            }
+        let head = exchange.head;
+        let answer = if self.hosts.contains(head) {
+            self.route(route, exchange).await?
+        } else {
+            misdirected()
         };
         #[cfg(test)]
         assert!(
-            openapi::describes(route, method, answer.status()),
-            "{method} {} {} is not described",
+            openapi::describes(route, &head.method, answer.status()),
+            "{} {} {} is not described",
+            head.method,
             route.name(),
             answer.status()
         );
         let status = answer.status().as_u16();
-        self.metrics.request(route.number(), method, status);
+        self.metrics.request(route.number(), &head.method, status);
         Ok(answer)
     }
 }

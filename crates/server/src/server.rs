@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 use crate::compile::Runner;
 use crate::http::{
     Answer, AnswerMemory, BodyMemory, ClientGone, Exchange, Page, Places,
-    Routes, failure, method_not_allowed, page, serve, stopped,
+    Routes, failure, method_not_allowed, misdirected, page, serve, stopped,
 };
 use crate::routes::App;
 use crate::settings::Settings;
@@ -205,6 +205,11 @@ impl Routes for Admin {
         &self,
         exchange: Exchange<'_>,
     ) -> Result<Answer, ClientGone> {
+        // What it shows is for whoever reaches this machine, and so is not for
+        // pages that let a name of theirs lead here.
+        if !self.app.hosts().contains_or_is_near(exchange.head) {
+            return Ok(misdirected());
+        }
         if exchange.path != b"/metrics" {
             return Ok(failure(StatusCode::NOT_FOUND, "not found"));
         }

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use http::{HeaderValue, Uri};
+use http::{HeaderName, HeaderValue, Uri};
 use ipnet::IpNet;
 use sandpiper_engine::limits;
 
@@ -17,8 +17,15 @@ pub struct Settings {
     /// Networks with another limit, such as a class behind one address; 0
     /// lifts it. The longest prefix that holds a client counts.
     pub rate_limit_for: Vec<(IpNet, u32)>,
-    /// Proxies whose `X-Forwarded-For` and `Forwarded` are believed.
+    /// Proxies that are believed about who their clients are.
     pub trusted_proxies: Vec<IpNet>,
+    /// The one header in which they name a client: `Forwarded`, or a list of
+    /// addresses. Default `X-Forwarded-For`.
+    pub client_header: HeaderName,
+    /// Hosts that requests are for, without port, and addresses without
+    /// brackets. Default: none, which is all. Another: 421. On the admin
+    /// listener addresses and `localhost` besides, and nothing else.
+    pub allowed_hosts: Vec<String>,
     /// Memory of all products in bytes. Default 256 MiB. Reached: 507.
     pub products_bytes: u64,
     /// Who may frame the editor page. Default: any site.
@@ -54,6 +61,8 @@ impl Default for Settings {
             compile_rate_limit: limits::COMPILE_REQUESTS_PER_MINUTE,
             rate_limit_for: Vec::new(),
             trusted_proxies: Vec::new(),
+            client_header: HeaderName::from_static("x-forwarded-for"),
+            allowed_hosts: Vec::new(),
             products_bytes: limits::PRODUCTS_BYTES,
             frame_ancestors: FrameAncestors::default(),
             preview_origin: None,

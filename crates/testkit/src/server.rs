@@ -254,7 +254,7 @@ pub fn program() -> PathBuf {
 pub fn metrics(admin: SocketAddr) -> Exposition {
     let mut stream = connect(admin);
     let request =
-        b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+        b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     stream.write_all(request).expect("the server reads");
     let reply = Reply::read(&mut stream);
     assert_eq!(

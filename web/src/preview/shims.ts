@@ -10,7 +10,7 @@ export function giveShims(window: Window, say: Say): void {
   for (const name of ["localStorage", "sessionStorage"]) {
     define(window, name, { value: memoryStorage() });
   }
-  // No policy of browsers keeps it from the network yet.
+  // Only Chromium has a policy that keeps it from the network, and ends the process of a page that tries.
   for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection"]) define(window, name, { value: undefined });
   const jar = new Jar();
   define(window.document, "cookie", { get: () => jar.text, set: (text: unknown) => jar.add(String(text)) });

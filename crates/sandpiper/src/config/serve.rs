@@ -43,10 +43,23 @@ pub(crate) struct ServeArgs {
         value_parser = values::rate_limit_for)]
     rate_limit_for: Vec<(IpNet, u32)>,
 
-    /// Proxy whose X-Forwarded-For and Forwarded are believed (repeatable)
+    /// Proxy that is believed about who its clients are (repeatable)
     #[arg(long, value_name = "CIDR", value_delimiter = ',',
         value_parser = values::network)]
     trusted_proxy: Vec<IpNet>,
+
+    /// The one header in which trusted proxies name their clients, such as
+    /// Forwarded or X-Real-IP
+    #[arg(long, value_name = "NAME", value_parser = values::header_name,
+        default_value = "X-Forwarded-For")]
+    client_header: server::HeaderName,
+
+    /// Host that requests may be for, without port (repeatable); others are
+    /// 421. On --admin-listen addresses and localhost besides, and nothing else
+    /// [default: every host]
+    #[arg(long, value_name = "HOST", value_delimiter = ',',
+        value_parser = values::host)]
+    allowed_host: Vec<String>,
 
     /// Sites that may frame the editor page, as in a Content-Security-Policy
     #[arg(long, value_name = "SOURCES", default_value = "*")]
@@ -148,6 +161,8 @@ impl ServeArgs {
             compile_rate_limit: self.compile_rate_limit,
             rate_limit_for: self.rate_limit_for.clone(),
             trusted_proxies: self.trusted_proxy.clone(),
+            client_header: self.client_header.clone(),
+            allowed_hosts: self.allowed_host.clone(),
             products_bytes: self.products_memory,
             frame_ancestors: self.frame_ancestors.clone(),
             preview_origin: self.preview_origin.clone(),

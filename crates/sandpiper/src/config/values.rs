@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bytesize::ByteSize;
 use ipnet::IpNet;
+use sandpiper_server::HeaderName;
 
 /// Longest time that a flag takes.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
@@ -117,6 +118,29 @@ pub(super) fn network(text: &str) -> Result<IpNet, String> {
     address.or_else(|_| text.parse::<IpNet>()).map_err(|_| {
         "write a network such as 10.0.0.0/8, 2001:db8::/32 or 192.0.2.7"
             .to_owned()
+    })
+}
+
+/// A host as a browser names it, without port: a name, or an address with or
+/// without brackets. Without brackets in the end.
+pub(super) fn host(text: &str) -> Result<String, String> {
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let host = bare.unwrap_or(text);
+    let is_name = |text: &str| {
+        let fits =
+            |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+        !text.is_empty() && text.bytes().all(fits)
+    };
+    if host.parse::<IpAddr>().is_ok() || is_name(text) {
+        return Ok(host.to_owned());
+    }
+    Err("write a host without scheme and port, such as code.example".to_owned())
+}
+
+/// The name of a header.
+pub(super) fn header_name(text: &str) -> Result<HeaderName, String> {
+    text.parse().map_err(|_| {
+        "write the name of a header, such as X-Forwarded-For".to_owned()
     })
 }
 

@@ -18,6 +18,11 @@ const SANDBOX: &str = "allow-scripts allow-forms";
 /// Nothing for which a page would ask the person.
 const PERMISSIONS: &str = "camera=(), microphone=(), geolocation=(), \
                            payment=(), usb=(), clipboard-read=()";
+/// What the policy of content has no word for: connections before a request,
+/// as hints and navigations make them, names looked up, and WebRTC. The document
+/// of a program, a `srcdoc` in this page, inherits it.
+const NO_CONNECTIONS: [(&str, &str); 2] =
+    [("connection-allowlist", "()"), ("x-dns-prefetch-control", "off")];
 
 /// The address of the frame, as the editor page has it.
 pub(super) fn url(origin: Option<&PreviewOrigin>) -> String {
@@ -56,6 +61,10 @@ pub(super) fn page(
     headers.insert(REFERRER_POLICY, referrer);
     let permissions = HeaderName::from_static("permissions-policy");
     headers.insert(permissions, HeaderValue::from_static(PERMISSIONS));
+    for (name, value) in NO_CONNECTIONS {
+        let name = HeaderName::from_static(name);
+        headers.insert(name, HeaderValue::from_static(value));
+    }
     if has_origin {
         // A process of its own: a page that hangs then hangs alone. Browsers
         // complain where the editor has the same origin and asks for none.

@@ -7,72 +7,68 @@ use http::header::FORWARDED;
 use http::{HeaderMap, HeaderName};
 use ipnet::IpNet;
 
-const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-
 /// Tells clients' addresses from those of proxies.
 #[derive(Debug)]
 pub(crate) struct ClientAddresses {
     proxies: Vec<IpNet>,
+    /// The one header in which proxies name clients.
+    header: HeaderName,
     warned: Once,
 }
 
 impl ClientAddresses {
-    pub(crate) fn new(proxies: Vec<IpNet>) -> Self {
-        Self { proxies, warned: Once::new() }
+    pub(crate) fn new(proxies: Vec<IpNet>, header: HeaderName) -> Self {
+        Self { proxies, header, warned: Once::new() }
     }
 
     /// The address of the client behind `peer`; an IPv4-mapped address as the
-    /// IPv4 one. Headers count only when the peer is a named proxy.
+    /// IPv4 one. The header counts only when the peer is a named proxy.
     pub(crate) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
-        let peer = peer.to_canonical();
-        if !self.is_proxy(peer) {
-            self.warn_of_unnamed_proxy(peer, headers);
-            return peer;
+        let mut client = peer.to_canonical();
+        if !self.is_proxy(client) {
+            self.warn_of_unnamed_proxy(client, headers);
+            return client;
         }
-        let by_list = headers.contains_key(X_FORWARDED_FOR);
-        let by_standard = headers.contains_key(FORWARDED);
-        match (by_list, by_standard) {
-            (false, false) => peer,
-            (true, false) => self.nearest_client(peer, &list_hops(headers)),
-            (false, true) => self.nearest_client(peer, &standard_hops(headers)),
-            (true, true) => {
-                // A proxy writes one of the two and may pass the other on as
-                // the client forged it. Where they disagree neither counts.
-                let client = self.nearest_client(peer, &list_hops(headers));
-                let other = self.nearest_client(peer, &standard_hops(headers));
-                if client == other { client } else { peer }
-            }
-        }
-    }
-
-    fn is_proxy(&self, address: IpAddr) -> bool {
-        self.proxies.iter().any(|network| network.contains(&address))
-    }
-
-    /// Walks from the peer towards the client, as long as each hop is a proxy
-    /// that may be believed about the next.
-    fn nearest_client(&self, peer: IpAddr, hops: &[Option<IpAddr>]) -> IpAddr {
-        let mut client = peer;
-        for hop in hops.iter().rev() {
-            // An unknown or hidden hop ends what is known.
-            let Some(hop) = hop else { break };
-            client = *hop;
-            if !self.is_proxy(client) {
+        // From the peer towards the client, as long as each hop is a proxy
+        // that may be believed about the next. An unknown or hidden one ends
+        // what is known.
+        for hop in self.hops(headers).into_iter().map_while(|hop| hop) {
+            client = hop;
+            if !self.is_proxy(hop) {
                 break;
             }
         }
         client
     }
 
+    fn is_proxy(&self, address: IpAddr) -> bool {
+        self.proxies.iter().any(|network| network.contains(&address))
+    }
+
+    /// The hops of every line of the header, the nearest first.
+    fn hops(&self, headers: &HeaderMap) -> Vec<Option<IpAddr>> {
+        let is_standard = self.header == FORWARDED;
+        let mut hops = Vec::new();
+        for line in headers.get_all(&self.header).iter().rev() {
+            // The client's part of it can be anything.
+            let line = String::from_utf8_lossy(line.as_bytes());
+            if is_standard {
+                hops.extend(split_unquoted(&line, ',').map(node));
+            } else {
+                hops.extend(line.rsplit(',').map(address));
+            }
+        }
+        hops
+    }
+
     fn warn_of_unnamed_proxy(&self, peer: IpAddr, headers: &HeaderMap) {
-        let forwarded = headers.contains_key(X_FORWARDED_FOR)
-            || headers.contains_key(FORWARDED);
-        if forwarded && self.proxies.is_empty() && is_near(peer) {
-            self.warned.call_once(|| {
+        let Self { proxies, header, warned } = self;
+        if headers.contains_key(header) && proxies.is_empty() && is_near(peer) {
+            warned.call_once(|| {
                 tracing::warn!(
-                    "{peer} sends X-Forwarded-For or Forwarded but is no named \
-                     proxy, so that all clients behind it share one rate \
-                     limit; name it with --trusted-proxy {peer}"
+                    "{peer} sends {header} but is no named proxy, so that all \
+                     clients behind it share one rate limit; name it with \
+                     --trusted-proxy {peer}"
                 );
             });
         }
@@ -93,49 +89,27 @@ fn is_near(address: IpAddr) -> bool {
     }
 }
 
-/// The hops of every `X-Forwarded-For` line, the nearest last.
-fn list_hops(headers: &HeaderMap) -> Vec<Option<IpAddr>> {
-    let mut hops = Vec::new();
-    for line in headers.get_all(X_FORWARDED_FOR) {
-        match line.to_str() {
-            Ok(line) => hops.extend(line.split(',').map(address)),
-            Err(_) => hops.push(None),
-        }
-    }
-    hops
+/// The `for` of an element of `Forwarded` (RFC 7239).
+fn node(element: &str) -> Option<IpAddr> {
+    let mut pairs = split_unquoted(element, ';');
+    let node = pairs.find_map(|pair| {
+        let (name, value) = pair.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("for").then_some(value)
+    });
+    node.and_then(address)
 }
 
-/// The `for` of every element of every `Forwarded` line (RFC 7239).
-fn standard_hops(headers: &HeaderMap) -> Vec<Option<IpAddr>> {
-    let mut hops = Vec::new();
-    for line in headers.get_all(FORWARDED) {
-        let Ok(line) = line.to_str() else {
-            hops.push(None);
-            continue;
-        };
-        for element in split_unquoted(line, ',') {
-            let node = split_unquoted(element, ';').find_map(|pair| {
-                let (name, value) = pair.split_once('=')?;
-                name.trim().eq_ignore_ascii_case("for").then_some(value)
-            });
-            hops.push(node.and_then(address));
-        }
-    }
-    hops
-}
-
-/// Splits at `separator` where it stands outside of a quoted string.
+/// Splits at `separator` where it stands outside of a quoted string. From the
+/// end, which a proxy wrote: a client may have left a quotation open before it.
 fn split_unquoted(text: &str, separator: char) -> impl Iterator<Item = &str> {
     let mut quoted = false;
-    let mut escaped = false;
-    text.split(move |character| {
+    let mut at_quote = false;
+    text.rsplit(move |character| {
         let splits = character == separator && !quoted;
-        match character {
-            _ if escaped => escaped = false,
-            '\\' if quoted => escaped = true,
-            '"' => quoted = !quoted,
-            _ => {}
-        }
+        // A backslash before a quote takes it back, and one before that takes
+        // the backslash back.
+        at_quote = character == '"' || (at_quote && character == '\\');
+        quoted ^= at_quote;
         splits
     })
 }
@@ -157,8 +131,8 @@ mod tests {
 
     use super::*;
 
-    /// `lines` are headers, as `name: value`.
-    fn check(peer: &str, lines: &[&str], expected: &str) {
+    /// `header` counts, and `lines` come, as `name: value`.
+    fn check(header: &str, peer: &str, lines: &[&str], expected: &str) {
         let proxies = vec![
             "10.0.0.0/8".parse().unwrap(),
             "2001:db8:1::/48".parse().unwrap(),
@@ -167,36 +141,50 @@ mod tests {
         for line in lines {
             let (name, value) = line.split_once(": ").unwrap();
             let name: HeaderName = name.parse().unwrap();
-            headers.append(name, HeaderValue::from_str(value).unwrap());
+            let value = HeaderValue::from_bytes(value.as_bytes());
+            headers.append(name, value.unwrap());
         }
-        let addresses = ClientAddresses::new(proxies);
+        let addresses = ClientAddresses::new(proxies, header.parse().unwrap());
         let client = addresses.client(peer.parse().unwrap(), &headers);
-        assert_eq!(client.to_string(), expected, "{peer} {lines:?}");
+        assert_eq!(client.to_string(), expected, "{header} {peer} {lines:?}");
     }
 
+    const LIST: &str = "X-Forwarded-For";
+    const STANDARD: &str = "Forwarded";
+
     #[test]
-    fn the_peer_counts_without_headers() {
-        check("192.0.2.1", &[], "192.0.2.1");
-        check("10.0.0.1", &[], "10.0.0.1");
-        check("::ffff:192.0.2.1", &[], "192.0.2.1");
-        check("2001:db8::1", &[], "2001:db8::1");
+    fn the_peer_counts_without_the_header() {
+        check(LIST, "192.0.2.1", &[], "192.0.2.1");
+        check(LIST, "10.0.0.1", &[], "10.0.0.1");
+        check(LIST, "::ffff:192.0.2.1", &[], "192.0.2.1");
+        check(LIST, "2001:db8::1", &[], "2001:db8::1");
     }
 
     #[test]
     fn nobody_else_is_believed() {
-        check("192.0.2.1", &["x-forwarded-for: 1.2.3.4"], "192.0.2.1");
-        check("192.0.2.1", &["forwarded: for=1.2.3.4"], "192.0.2.1");
-        check("127.0.0.1", &["x-forwarded-for: 1.2.3.4"], "127.0.0.1");
+        check(LIST, "192.0.2.1", &["x-forwarded-for: 1.2.3.4"], "192.0.2.1");
+        check(STANDARD, "192.0.2.1", &["forwarded: for=1.2.3.4"], "192.0.2.1");
+        check(LIST, "127.0.0.1", &["x-forwarded-for: 1.2.3.4"], "127.0.0.1");
+    }
+
+    #[test]
+    fn one_header_counts_whatever_others_say() {
+        let lines = [
+            "forwarded: for=9.9.9.9",
+            "x-forwarded-for: 1.2.3.4",
+            "x-real-ip: 5.6.7.8",
+        ];
+        check(LIST, "10.0.0.1", &lines, "1.2.3.4");
+        check(STANDARD, "10.0.0.1", &lines, "9.9.9.9");
+        check("x-real-ip", "10.0.0.1", &lines, "5.6.7.8");
+        check("CF-Connecting-IP", "10.0.0.1", &lines, "10.0.0.1");
     }
 
     #[test]
     fn the_rightmost_hop_that_is_no_proxy_counts() {
         let from = |value: &str, expected: &str| {
-            check(
-                "10.0.0.1",
-                &[&format!("x-forwarded-for: {value}")],
-                expected,
-            );
+            let line = format!("x-forwarded-for: {value}");
+            check(LIST, "10.0.0.1", &[&line], expected);
         };
         from("1.2.3.4", "1.2.3.4");
         from("6.6.6.6, 1.2.3.4", "1.2.3.4");
@@ -209,20 +197,19 @@ mod tests {
         from("::ffff:1.2.3.4", "1.2.3.4");
         from("unknown", "10.0.0.1");
         from("1.2.3.4, unknown, 10.2.2.2", "10.2.2.2");
+        from("\u{ff}, 1.2.3.4", "1.2.3.4");
         from("", "10.0.0.1");
-        check(
-            "10.0.0.1",
-            &["x-forwarded-for: 6.6.6.6", "x-forwarded-for: 1.2.3.4"],
-            "1.2.3.4",
-        );
-        check("2001:db8:1::5", &["x-forwarded-for: 1.2.3.4"], "1.2.3.4");
-        check("::ffff:10.0.0.1", &["x-forwarded-for: 1.2.3.4"], "1.2.3.4");
+        let two = ["x-forwarded-for: 6.6.6.6", "x-forwarded-for: 1.2.3.4"];
+        check(LIST, "10.0.0.1", &two, "1.2.3.4");
+        check(LIST, "2001:db8:1::5", &two, "1.2.3.4");
+        check(LIST, "::ffff:10.0.0.1", &two, "1.2.3.4");
     }
 
     #[test]
     fn forwarded_is_read_as_its_standard_says() {
         let from = |value: &str, expected: &str| {
-            check("10.0.0.1", &[&format!("forwarded: {value}")], expected);
+            let line = format!("forwarded: {value}");
+            check(STANDARD, "10.0.0.1", &[&line], expected);
         };
         from("for=1.2.3.4", "1.2.3.4");
         from("For=1.2.3.4;proto=http;by=10.0.0.1", "1.2.3.4");
@@ -232,15 +219,11 @@ mod tests {
         from("for=\"1.2.3.4:80\", for=10.2.2.2", "1.2.3.4");
         from("for=1.2.3.4;x=\"a, for=6.6.6.6\"", "1.2.3.4");
         from("for=1.2.3.4;x=\"a\\\", for=6.6.6.6\"", "1.2.3.4");
+        from("for=1.2.3.4;x=\"a\\\\\", for=10.2.2.2", "1.2.3.4");
+        from("for=\", for=1.2.3.4", "1.2.3.4");
+        from("for=\"\\, for=\"[2001:db8::7]\"", "2001:db8::7");
+        from("\u{ff}, for=1.2.3.4", "1.2.3.4");
         from("for=_hidden", "10.0.0.1");
         from("proto=http", "10.0.0.1");
-    }
-
-    #[test]
-    fn headers_that_disagree_do_not_count() {
-        let agreeing = ["x-forwarded-for: 1.2.3.4", "forwarded: for=1.2.3.4"];
-        check("10.0.0.1", &agreeing, "1.2.3.4");
-        let forged = ["x-forwarded-for: 1.2.3.4", "forwarded: for=6.6.6.6"];
-        check("10.0.0.1", &forged, "10.0.0.1");
     }
 }

@@ -8,6 +8,7 @@ mod compression;
 mod connection;
 mod failure;
 mod heads;
+mod host;
 mod json;
 mod memory;
 mod path;
@@ -24,6 +25,7 @@ pub(crate) use compression::compressed;
 pub(crate) use connection::{ClientGone, Exchange, Routes, serve, stopped};
 #[cfg(feature = "fuzzing")]
 pub(crate) use heads::Heads;
+pub(crate) use host::{AllowedHosts, is_cross_site, misdirected};
 pub(crate) use json::text as json_text;
 pub(crate) use memory::AnswerMemory;
 pub(crate) use path::decoded as decoded_path;

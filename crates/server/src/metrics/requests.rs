@@ -15,9 +15,9 @@ use prometheus_client::metrics::counter::ConstCounter;
 const METHODS: [&str; 8] =
     ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "other"];
 /// Statuses with a label of their own; the last is for all others.
-const STATUSES: [&str; 17] = [
-    "200", "201", "204", "304", "400", "404", "405", "408", "413", "414",
-    "415", "429", "431", "500", "503", "507", "other",
+const STATUSES: [&str; 19] = [
+    "200", "201", "204", "304", "400", "403", "404", "405", "408", "413",
+    "414", "415", "421", "429", "431", "500", "503", "507", "other",
 ];
 /// The route of what is no request at all.
 const MALFORMED: &str = "malformed";
@@ -106,18 +106,20 @@ fn status_index(status: u16) -> usize {
         204 => 2,
         304 => 3,
         400 => 4,
-        404 => 5,
-        405 => 6,
-        408 => 7,
-        413 => 8,
-        414 => 9,
-        415 => 10,
-        429 => 11,
-        431 => 12,
-        500 => 13,
-        503 => 14,
-        507 => 15,
-        _ => 16,
+        403 => 5,
+        404 => 6,
+        405 => 7,
+        408 => 8,
+        413 => 9,
+        414 => 10,
+        415 => 11,
+        421 => 12,
+        429 => 13,
+        431 => 14,
+        500 => 15,
+        503 => 16,
+        507 => 17,
+        _ => 18,
     }
 }
 

@@ -166,7 +166,8 @@ fn single(schemas: &mut SchemaGenerator) -> Vec<Operation> {
         ]
     };
     let mut get = found(200, "The product.");
-    let delete = found(204, "The product is gone.");
+    let mut delete = found(204, "The product is gone.");
+    delete.push(cross_site(schemas));
     get[0] = Response::new(200, "The product.").json(product.clone());
     let mut put =
         vec![Response::new(200, "The product as it is now.").json(product)];
@@ -192,12 +193,17 @@ fn single(schemas: &mut SchemaGenerator) -> Vec<Operation> {
 
 fn product_body_failures(schemas: &mut SchemaGenerator) -> Vec<Response> {
     vec![
+        cross_site(schemas),
         failure(400, "The id, the body or a field is wrong.", schemas),
         failure(408, "The body took too long.", schemas),
         failure(413, "The body is too large.", schemas),
         come_back(503, schemas),
         failure(507, "The store is full; nothing was changed.", schemas),
     ]
+}
+
+fn cross_site(schemas: &mut SchemaGenerator) -> Response {
+    failure(403, "A page of another site sent it.", schemas)
 }
 
 fn compile(schemas: &mut SchemaGenerator) -> Vec<Operation> {

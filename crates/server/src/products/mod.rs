@@ -8,11 +8,12 @@ mod wire;
 use std::borrow::Cow;
 
 use bytes::Bytes;
+use http::request::Parts;
 use http::{Method, StatusCode};
 
 use crate::http::{
-    Answer, AnswerMemory, BodyError, RequestBody, crowded, failure, json,
-    json_text, method_not_allowed, no_content,
+    Answer, AnswerMemory, BodyError, RequestBody, crowded, failure,
+    is_cross_site, json, json_text, method_not_allowed, no_content,
 };
 
 use store::{ReplaceError, Store};
@@ -44,14 +45,15 @@ impl Products {
     /// `/products`.
     pub(crate) async fn collection(
         &self,
-        method: &Method,
+        head: &Parts,
         body: &mut RequestBody,
     ) -> Answer {
-        match *method {
+        match head.method {
             // A list keeps what it shows in memory until it is taken, even
             // when the store has moved on.
             Method::GET if self.memory.is_crowded() => crowded(),
             Method::GET => json(StatusCode::OK, self.store.list()),
+            Method::POST if is_cross_site(head) => cross_site(),
             Method::POST => self.create(body).await.unwrap_or_else(Into::into),
             _ => method_not_allowed("/products", "GET, POST"),
         }
@@ -60,19 +62,20 @@ impl Products {
     /// `/products/` followed by `segment`.
     pub(crate) async fn single(
         &self,
-        method: &Method,
+        head: &Parts,
         segment: &[u8],
         body: &mut RequestBody,
     ) -> Answer {
         let Some(id) = id(segment) else {
             return failure(StatusCode::BAD_REQUEST, "invalid product id");
         };
-        match *method {
+        match head.method {
             Method::GET => {
                 let product = self.store.get(id);
                 product
                     .map_or_else(not_found, |text| json(StatusCode::OK, text))
             }
+            Method::PUT | Method::DELETE if is_cross_site(head) => cross_site(),
             Method::PUT => {
                 self.replace(id, body).await.unwrap_or_else(Into::into)
             }
@@ -135,6 +138,12 @@ impl From<Failure> for Answer {
         };
         failure(status, message)
     }
+}
+
+/// 403: no page of another site may change products. A browser asks for leave
+/// only if it is no request that a form could send.
+fn cross_site() -> Answer {
+    failure(StatusCode::FORBIDDEN, "cross-site requests are not accepted")
 }
 
 fn not_found() -> Answer {
