@@ -7,9 +7,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/mman.h>
 #include <grp.h>
 #include <mqueue.h>
 #include <netinet/in.h>
@@ -22,7 +19,6 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
@@ -211,42 +207,6 @@ static int refused_calls(void) {
     tell(syscall(SYS_pivot_root, ".", "."));
     tell(syscall(SYS_inotify_init1, 0));
     return tell(ioctl(0, TIOCSTI, "x"));
-}
-
-// What the kernel keeps for others than the box, or charges to nobody.
-static int shared_kernel(void) {
-    struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-    struct sock_fprog filter = {1, &allow};
-    tell(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter));
-    tell(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter));
-    int udp = socket(AF_INET, SOCK_DGRAM, 0), most = 1 << 24;
-    tell(setsockopt(udp, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter));
-    socklen_t size = sizeof most;
-    setsockopt(udp, SOL_SOCKET, SO_RCVBUF, &most, sizeof most);
-    getsockopt(udp, SOL_SOCKET, SO_RCVBUF, &most, &size);
-    printf("%s\n", most < 1 << 20 ? "as it was" : "larger");
-    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_HUGETLB;
-    tell(mmap(NULL, 1 << 21, PROT_READ, flags, -1, 0) == MAP_FAILED ? -1 : 0);
-    void *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    tell(madvise(page, 4096, MADV_MERGEABLE));
-    tell(prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, page, 4096, "name"));
-    tell(open("/proc/self/oom_score_adj", O_WRONLY));
-    return tell(utimensat(AT_FDCWD, "/dev/full", NULL, 0));
-}
-
-// The core limit, after all ways to change it.
-static int core_limit(void) {
-    struct rlimit none = {0, 0}, found;
-    setrlimit(RLIMIT_CORE, &none);
-    syscall(SYS_setrlimit, RLIMIT_CORE, &none);
-    // The low half of its address is 0.
-    struct rlimit *high = mmap((void *)(1L << 33), 4096, PROT_READ | PROT_WRITE,
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-    *high = none;
-    prlimit(0, RLIMIT_CORE, high, NULL);
-    getrlimit(RLIMIT_CORE, &found);
-    printf("%lu %lu\n", (unsigned long)found.rlim_cur, (unsigned long)found.rlim_max);
-    return 0;
 }
 
 static int sockets(void) {

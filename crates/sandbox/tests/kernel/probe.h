@@ -21,3 +21,5 @@ int big_file(void);
 int open_many(void);
 int hog_in_child(void);
 int hide(const char *path);
+int shared_kernel(void);
+int core_limit(void);
