@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use rustix::event::EventfdFlags;
 
+use super::memory_limit::MemoryLimit;
 use crate::BoxSpec;
 use crate::error::{During, Result, SandboxError};
 
@@ -31,6 +32,7 @@ pub(crate) struct Group {
     lowered: Option<LoweredShare>,
     /// `memory.stat`, and its keys of what is not of the page cache.
     memory: Option<(PathBuf, [&'static str; 2])>,
+    memory_limit: Option<MemoryLimit>,
 }
 
 /// What a file of the CPU share takes: the usual, and the least.
@@ -80,6 +82,7 @@ impl Group {
             share: None,
             lowered: None,
             memory: None,
+            memory_limit: None,
         }
     }
 
@@ -131,14 +134,18 @@ impl Group {
 
     fn limit_memory_v1(&mut self, folder: &Path, spec: &BoxSpec) -> Result<()> {
         let bytes = spec.memory_bytes.to_string();
-        write(&folder.join("memory.limit_in_bytes"), &bytes)?;
+        let memory = folder.join("memory.limit_in_bytes");
+        write(&memory, &bytes)?;
+        let mut limits = vec![memory];
         // Memory and swap together; absent where the kernel counts no swap.
         let with_swap = folder.join("memory.memsw.limit_in_bytes");
         if with_swap.exists() {
             write(&with_swap, &bytes)?;
+            limits.push(with_swap);
         } else {
             write(&folder.join("memory.swappiness"), "0")?;
         }
+        self.memory_limit = Some(MemoryLimit::new(limits, spec.memory_bytes));
         let control = open(&folder.join("memory.oom_control"))?;
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let event = rustix::event::eventfd(0, flags).during("make eventfd")?;
@@ -176,7 +183,10 @@ impl Group {
     ) -> Result<()> {
         if controllers.iter().any(|c| c == "memory") {
             let bytes = spec.memory_bytes.to_string();
-            write(&folder.join("memory.max"), &bytes)?;
+            let memory = folder.join("memory.max");
+            write(&memory, &bytes)?;
+            let limit = MemoryLimit::new(vec![memory], spec.memory_bytes);
+            self.memory_limit = Some(limit);
             // Absent where the kernel has no swap.
             let swap = folder.join("memory.swap.max");
             if swap.exists() {
@@ -198,6 +208,13 @@ impl Group {
         self.cpu_time = Some(CpuTime::V2(open(&folder.join("cpu.stat"))?));
         self.joins.push(open_to_write(&folder.join("cgroup.procs"))?.into());
         Ok(())
+    }
+
+    /// Sets the limit of memory anew; `false` where more is in use and none of
+    /// it can be freed.
+    pub(crate) fn limit_memory(&mut self, bytes: u64) -> Result<bool> {
+        let limit = self.memory_limit.as_mut();
+        limit.map_or(Ok(true), |limit| limit.set(bytes))
     }
 
     /// Where a process writes `0` to move itself in.
