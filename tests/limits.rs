@@ -51,6 +51,7 @@ fn expected_limits() -> Vec<(&'static str, String)> {
         ("--run-cpu-time", seconds(of_run.run_cpu_time)),
         ("--compile-wall-time", seconds(of_run.compile_wall_time)),
         ("--memory", mebibytes(of_run.memory_bytes)),
+        ("--compile-memory", mebibytes(of_run.compile_memory_bytes)),
         ("--processes", of_run.processes.to_string()),
         ("--file-size", mebibytes(of_run.file_bytes)),
         ("--disk-size", mebibytes(of_run.disk_bytes)),

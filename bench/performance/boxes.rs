@@ -151,6 +151,7 @@ fn step_spec() -> StepSpec {
         stdin: Vec::new(),
         artifacts_writable: false,
         keep_artifacts: None,
+        memory_bytes: None,
         wall_time: Duration::from_secs(10),
         cpu_time: Duration::from_secs(10),
         output_bytes: 1 << 20,

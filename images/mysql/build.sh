@@ -3,11 +3,11 @@
 compile() {
     gcc -O2 -s -Wall -Wextra -Werror "$@"
 }
-compile -static -o /opt/sandpiper/mysql mysql.c confine.c template.c
+compile -static -o /opt/sandpiper/mysql mysql.c template.c
 compile -o pack pack.c
 compile -shared -fPIC -o /opt/sandpiper/startup.so startup.c
 compile -shared -fPIC -o /opt/sandpiper/reserve.so reserve.c
-compile -shared -fPIC -o /opt/sandpiper/submission.so submission.c
+compile -shared -fPIC -o /opt/sandpiper/submission.so submission.c confine.c
 cp mysqld.cnf /opt/sandpiper/mysqld.cnf
 
 server() {

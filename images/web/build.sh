@@ -34,7 +34,7 @@ cp "$(find wheels -name LICENSE -path '*dist-info*' | head -n 1)" /usr/share/doc
 # The parts of the host's settings that name it stay out of the snapshot.
 export ESBUILD_BINARY_PATH=/opt/sandpiper/esbuild NODE_NO_WARNINGS=1
 NODE_ENV=development node launcher/framework.js
-cp react.js react.json vue.js vue.json /opt/sandpiper/
+cp react*.js react.json vue*.js vue.json /opt/sandpiper/
 
 strip -o /opt/sandpiper/node "$node/bin/node"
 gcc -O2 -s -static -Wall -Wextra -Werror -I. -o /opt/sandpiper/document launcher/document.c

@@ -22,13 +22,14 @@ fn check_flags(command: &[&str], flags: &[&str]) {
 }
 
 const COMMON: [&str; 3] = ["data-dir", "log-format", "log-level"];
-const SANDBOX: [&str; 12] = [
+const SANDBOX: [&str; 13] = [
     "cgroup",
     "allow-missing-limits",
     "run-wall-time",
     "run-cpu-time",
     "compile-wall-time",
     "memory",
+    "compile-memory",
     "processes",
     "file-size",
     "disk-size",
@@ -72,7 +73,14 @@ fn help_lists_every_flag_and_its_variable() {
     images("export", &[]);
     images("import", &["skip-check"]);
     images("remove", &["unused"]);
-    let doctor = ["cgroup", "boxes", "memory", "languages", "programs"];
+    let doctor = [
+        "cgroup",
+        "boxes",
+        "memory",
+        "compile-memory",
+        "languages",
+        "programs",
+    ];
     check_flags(&["doctor"], &[&doctor[..], &COMMON].concat());
 }
 
@@ -112,6 +120,7 @@ fn a_wrong_value_is_told_with_a_right_one() {
     check("--run-wall-time", "0", "at least 1ms");
     check("--run-cpu-time", "ten", "10s, 500ms or 2m");
     check("--memory", "1MiB", "at least 16MiB");
+    check("--compile-memory", "1MiB", "at least 16MiB");
     check("--processes", "1", "number from 4 to 32768");
     check("--inodes", "1", "number from 64");
     check("--open-files", "1", "number from 16");

@@ -95,6 +95,7 @@ fn after_300_attacks() -> Completion {
     let flags = [
         "--languages=python,c",
         "--memory=64MiB",
+        "--compile-memory=64MiB",
         "--processes=16",
         "--queue=4",
     ];

@@ -36,7 +36,11 @@ fn what_was_compiled_is_kept_unless_the_time_is_in_it() {
     check("c", "puts(__TIME__);", false);
     check("cpp", "puts(__DATE__);", false);
     check("c", "\n#define JOIN(a, b) a##b\nputs(JOIN(__TI, ME__));", false);
-    check("c", "puts(__TI\\\nME__);", false);
+    check("cpp", "puts(__CONCAT(__TI, ME__));", false);
+    // GCC joins lines where nothing but these follows the backslash.
+    for blanks in ["", "\r", " ", "\t", "\x0b", "\x0c", "\0", " \t \r"] {
+        check("c", &format!("puts(__TI\\{blanks}\nME__);"), false);
+    }
     // A failure is no artifact.
     let broken = Case::new("c", &[("main.c", "int main(void) { return x; }")]);
     let [first, second] = [run(&broken), run(&broken)];

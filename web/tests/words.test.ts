@@ -126,6 +126,17 @@ describe("input", () => {
   });
 
   test.each([
+    ["c", 'for (;;) { printf("Enter: "); scanf("%d", &n); }', "ended"],
+    ["java", 'while (true) { System.out.println("? "); System.in.read(); }', "ended"],
+    ["python", "while True: print(sys.stdin.readline())", "ended"],
+    ["c", 'for (;;) puts("x");', null],
+  ])("may have ended when %s wrote too much: %s", (language, content, expected) => {
+    const result = ran("stage=run; limit=output", "Output limit exceeded: 1 MiB\n");
+    expect(need(language, content, result)).toBe(expected);
+    expect(need(language, content, result, "1\n")).toBe(expected);
+  });
+
+  test.each([
     ["c", "// scanf\nputs(\"x\");"],
     ["c", "puts(\"press a key\");\n  getchar();"],
     ["c", "/* fgets */ int x;"],

@@ -65,7 +65,8 @@ impl Kind {
         let programs =
             plan.steps.iter().filter_map(|step| step.command.first().cloned());
         let programs = programs.collect();
-        Self { spec: box_spec(&limits, rootfs), image, launchers, programs }
+        let spec = box_spec(&limits, rootfs, plan);
+        Self { spec, image, launchers, programs }
     }
 
     /// One in which nothing is prepared.
@@ -91,10 +92,21 @@ pub(crate) fn overridden(limits: &Limits, plan: &Plan) -> Limits {
     }
 }
 
-fn box_spec(limits: &Limits, rootfs: PathBuf) -> BoxSpec {
+/// Memory of a box in the step of this stage, in bytes.
+pub(crate) fn memory_bytes(limits: &Limits, stage: Stage) -> u64 {
+    match stage {
+        Stage::Compile => limits.compile_memory_bytes,
+        Stage::Run => limits.memory_bytes,
+    }
+}
+
+fn box_spec(limits: &Limits, rootfs: PathBuf, plan: &Plan) -> BoxSpec {
+    let steps = plan.steps.iter();
+    let memory = steps.map(|step| memory_bytes(limits, step.stage)).max();
     BoxSpec {
         rootfs,
-        memory_bytes: limits.memory_bytes,
+        // The launchers of all steps wait in it.
+        memory_bytes: memory.unwrap_or(limits.memory_bytes),
         processes: limits.processes,
         disk_bytes: limits.disk_bytes,
         inodes: limits.inodes,
@@ -109,13 +121,15 @@ pub(crate) fn step_spec(limits: &Limits, step: Step, plan: &Plan) -> StepSpec {
     };
     let is_run = step.stage == Stage::Run;
     let stdin = if is_run { plan.stdin.as_bytes() } else { &[] };
+    let memory_bytes = memory_bytes(limits, step.stage);
     StepSpec {
-        environment: step.environment_in(limits.memory_bytes),
+        environment: step.environment_in(memory_bytes),
         command: step.command,
         gate: step.prepares.then(|| plan.entry_file.clone()),
         stdin: stdin.to_vec(),
         artifacts_writable: !is_run,
         keep_artifacts: None,
+        memory_bytes: Some(memory_bytes),
         wall_time,
         cpu_time,
         output_bytes: limits.output_bytes,
@@ -128,22 +142,60 @@ pub(crate) fn step_spec(limits: &Limits, step: Step, plan: &Plan) -> StepSpec {
 mod tests {
     use super::*;
 
-    #[test]
-    fn an_image_that_was_built_again_is_another() {
-        let folder = tempfile::tempdir().unwrap();
-        let rootfs = folder.path().join("rootfs");
-        let plan = Plan {
+    /// A plan with these steps.
+    fn plan(stages: &[Stage]) -> Plan {
+        let steps = stages.iter().map(|&stage| Step {
+            stage,
+            command: Vec::new(),
+            environment: vec![("MIB".to_owned(), "{memory_mib}".to_owned())],
+            prepares: true,
+        });
+        Plan {
             language: "c".to_owned(),
             image: "native".to_owned(),
             entry_file: String::new(),
             files: Vec::new(),
             stdin: String::new(),
             is_repeatable: false,
-            steps: Vec::new(),
+            steps: steps.collect(),
             memory_bytes: None,
             output_bytes: None,
             processes: None,
+        }
+    }
+
+    #[test]
+    fn each_step_has_its_memory_and_a_box_the_most_of_them() {
+        let check = |stages: &[Stage],
+                     run: u64,
+                     compile: u64,
+                     expected: &str| {
+            let limits = Limits {
+                memory_bytes: run << 20,
+                compile_memory_bytes: compile << 20,
+                ..Limits::default()
+            };
+            let kind = Kind::of(&limits, PathBuf::new(), &plan(stages));
+            let steps = kind.launchers.iter().map(|step| {
+                let bytes = step.memory_bytes.unwrap();
+                assert_eq!(step.environment[0].1, (bytes >> 20).to_string());
+                format!(" {}", bytes >> 20)
+            });
+            let steps: String = steps.collect();
+            let of_box = kind.spec.memory_bytes >> 20;
+            assert_eq!(format!("{of_box}:{steps}"), expected);
         };
+        let both = [Stage::Compile, Stage::Run];
+        check(&both, 512, 1_024, "1024: 1024 512");
+        check(&both, 2_048, 1_024, "2048: 1024 2048");
+        check(&[Stage::Run], 512, 1_024, "512: 512");
+    }
+
+    #[test]
+    fn an_image_that_was_built_again_is_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let rootfs = folder.path().join("rootfs");
+        let plan = plan(&[]);
         let kind = || Kind::of(&Limits::default(), rootfs.clone(), &plan);
         fs::create_dir(&rootfs).unwrap();
         let first = kind();

@@ -16,9 +16,11 @@ pub struct Limits {
     pub run_cpu_time: Duration,
     /// Wall clock and CPU time of the compile step. Reached: the same.
     pub compile_wall_time: Duration,
-    /// Memory of all processes and the tmpfs of a box, in bytes. Reached:
-    /// everything in the box is killed.
+    /// Memory of all processes and the tmpfs of a box in the run step, in
+    /// bytes. Reached: everything in the box is killed.
     pub memory_bytes: u64,
+    /// The same in the compile step. Reached: the same.
+    pub compile_memory_bytes: u64,
     /// Processes and threads of a box. Reached: fork fails with EAGAIN.
     pub processes: u32,
     /// Size of one file in bytes. Reached: writes fail with EFBIG.
@@ -41,6 +43,7 @@ impl Default for Limits {
             run_cpu_time: Duration::from_secs(10),
             compile_wall_time: Duration::from_secs(20),
             memory_bytes: 512 * MIB,
+            compile_memory_bytes: 1_024 * MIB,
             processes: 128,
             file_bytes: 64 * MIB,
             disk_bytes: 128 * MIB,
@@ -48,6 +51,13 @@ impl Default for Limits {
             open_files: 1_024,
             output_bytes: MIB,
         }
+    }
+}
+
+impl Limits {
+    /// Memory that a box can come to take, in bytes.
+    pub fn box_memory_bytes(&self) -> u64 {
+        self.memory_bytes.max(self.compile_memory_bytes)
     }
 }
 

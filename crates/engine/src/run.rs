@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use crate::Limits;
 use crate::admission::Slot;
 use crate::artifacts::{ArtifactCache, Key};
-use crate::kind::{BoxKind, Kind, overridden, step_spec};
+use crate::kind::{BoxKind, Kind, memory_bytes, overridden, step_spec};
 use crate::limits::PREPARE_TIME;
 use crate::outcome::{End, LimitReached, Outcome, Start, Timing};
 use crate::ready::{ReadyBoxes, Refill};
@@ -259,7 +259,9 @@ fn end_of(limits: &Limits, stage: Stage, outcome: &StepOutcome) -> End {
         Stop::CpuTime => {
             End::Limit(LimitReached::CpuTime(time(limits.run_cpu_time)))
         }
-        Stop::Memory => End::Limit(LimitReached::Memory(limits.memory_bytes)),
+        Stop::Memory => {
+            End::Limit(LimitReached::Memory(memory_bytes(limits, stage)))
+        }
         Stop::Output => End::Limit(LimitReached::Output(limits.output_bytes)),
     }
 }

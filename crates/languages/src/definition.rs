@@ -28,7 +28,8 @@ pub(crate) struct Definition {
     #[serde(default)]
     pub(crate) limits: LimitOverrides,
     /// Added to the base environment; the same key replaces. `{memory_mib}` in
-    /// a value stands for the memory of the box in MiB.
+    /// a value stands for the memory of the box in MiB, which each step may have
+    /// another of.
     #[serde(default)]
     pub(crate) environment: BTreeMap<String, String>,
     /// Missing where nothing is compiled ahead of the run.
@@ -56,7 +57,7 @@ pub enum Output {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LimitOverrides {
-    /// Memory of a box.
+    /// Memory of a box in the run step.
     pub(crate) memory_mib: Option<NonZeroU32>,
     /// stdout and stderr, each.
     pub(crate) output_mib: Option<NonZeroU32>,

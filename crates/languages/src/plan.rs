@@ -60,8 +60,8 @@ pub struct Plan {
     pub is_repeatable: bool,
     /// The steps, in order; a step that fails ends the run.
     pub steps: Vec<Step>,
-    /// Memory of the box in bytes, where the language needs another limit than
-    /// the operator's default.
+    /// Memory of the box in the run step in bytes, where the language needs
+    /// another limit than the operator's default.
     pub memory_bytes: Option<u64>,
     /// Output cap per stream in bytes, where the language needs another.
     pub output_bytes: Option<u64>,

@@ -8,6 +8,7 @@
 mod detect;
 mod folder;
 mod group;
+mod memory_limit;
 mod top;
 mod v2;
 

@@ -27,6 +27,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 use libc::sock_filter;
+use rustix::fs::{Mode, OFlags};
 use rustix::net::SendFlags;
 use rustix::process::{
     DumpableBehavior, PidfdFlags, Signal, getpid, pidfd_open,
@@ -132,6 +133,8 @@ fn outer(
         .and_then(|()| become_init(setup.user_namespace))
         .map_err(|error| report(&socket, error))?;
     let (made, tell_made) = UnixStream::pair()?;
+    // Now: pid 1 changes the root of both.
+    let settings = open_settings();
     match sys::fork() {
         Ok(Fork::Child) => {
             drop(tell_made);
@@ -142,7 +145,7 @@ fn outer(
         }
         Ok(Fork::Parent(child)) => {
             drop(made);
-            if let Err(error) = make_network(&tell_made) {
+            if let Err(error) = make_network(&tell_made, settings) {
                 report(&socket, error);
             }
             // Not before: pid 1 would tell of it first, and not know why.
@@ -289,7 +292,7 @@ fn prepare(setup: &Setup, network: Network) -> Result<Tree> {
     let tree = mounts::build(setup)?;
     join_network(network)?;
     become_undumpable()?;
-    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
+    rustix::process::umask(Mode::from_raw_mode(0o022));
     Ok(tree)
 }
 
@@ -332,8 +335,30 @@ struct Network {
     maker: OwnedFd,
 }
 
-fn make_network(tell_made: &UnixStream) -> Result<()> {
+/// The folder of a network's settings. It has those of whichever namespace the
+/// process is in; none where /proc cannot be written.
+fn open_settings() -> Option<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::open("/proc/sys/net/ipv4", flags, Mode::empty()).ok()
+}
+
+/// What a socket of TCP may hold of what came, in bytes: least, usual, most. It
+/// may not be charged to the box (`uncharged.rs`), and 64 KiB are enough on a
+/// loopback.
+const RECEIVED: &[u8] = b"4096 65536 65536";
+
+fn make_network(
+    tell_made: &UnixStream,
+    settings: Option<OwnedFd>,
+) -> Result<()> {
     sys::unshare(libc::CLONE_NEWNET).during("make network namespace")?;
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+    if let Some(folder) = settings
+        && let Ok(file) =
+            rustix::fs::openat(&folder, "tcp_rmem", flags, Mode::empty())
+    {
+        rustix::io::write(&file, RECEIVED).during("limit what TCP holds")?;
+    }
     bring_loopback_up().during("bring loopback up")?;
     // Without a signal: this half must not end before pid 1.
     rustix::net::send(tell_made, b"1", SendFlags::NOSIGNAL)

@@ -155,6 +155,12 @@ impl Sandbox {
         let Self { live, launchers, pipes, .. } = self;
         let Live { control, remains } =
             live.as_mut().ok_or_else(|| unexpected("a live box"))?;
+        if let Some(bytes) = spec.memory_bytes
+            && !remains.group.limit_memory(bytes)?
+        {
+            remains.kill_and_wait().await?;
+            return Ok(Outcome::without_memory());
+        }
         let asked = step::to_run(spec, inputs, processes, launchers, pipes)?;
         step::run(control, remains, spec, asked, launchers).await
     }

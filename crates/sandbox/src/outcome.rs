@@ -41,3 +41,19 @@ pub struct Outcome {
     /// What is in /artifacts, where that was asked for and could be had.
     pub artifacts: Option<Vec<Artifact>>,
 }
+
+impl Outcome {
+    /// Of a command that did not start: what is in the box already takes more
+    /// memory than it may have.
+    pub(crate) fn without_memory() -> Self {
+        Self {
+            stop: Stop::Memory,
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+            fill_time: Duration::ZERO,
+            wall_time: Duration::ZERO,
+            cpu_time: None,
+            artifacts: None,
+        }
+    }
+}

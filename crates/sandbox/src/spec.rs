@@ -12,8 +12,9 @@ pub struct BoxSpec {
     /// The root filesystem: a folder of the operator's that holds `dev`,
     /// `proc`, `tmp`, `box` and `artifacts`. Mounted read-only.
     pub rootfs: PathBuf,
-    /// Memory of all processes and the tmpfs, in bytes. Reached: the kernel
-    /// kills, and the box ends with [`Stop::Memory`](crate::Stop::Memory).
+    /// Memory of all processes and the tmpfs, in bytes, until a step has
+    /// another limit. Reached: the kernel kills, and the box ends with
+    /// [`Stop::Memory`](crate::Stop::Memory).
     pub memory_bytes: u64,
     /// Processes and threads. Reached: fork fails with EAGAIN.
     pub processes: u32,
@@ -73,6 +74,10 @@ pub struct StepSpec {
     /// Hand over what is in /artifacts after an exit with 0, where that is not
     /// more bytes than this, names included, and files and folders only.
     pub keep_artifacts: Option<u64>,
+    /// Memory of the box from here on, in bytes. Where more is in use already
+    /// the box ends with [`Stop::Memory`](crate::Stop::Memory). `None`: as
+    /// before.
+    pub memory_bytes: Option<u64>,
     /// Wall clock, from when init is asked; writing [`Inputs`] counts. Reached:
     /// everything in the box is killed.
     pub wall_time: Duration,

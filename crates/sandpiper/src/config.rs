@@ -153,7 +153,12 @@ pub(crate) struct DoctorArgs {
     /// As for serve
     #[arg(long, value_name = "SIZE", value_parser = values::memory,
         default_value = mebibytes(Limits::default().memory_bytes))]
-    pub(crate) memory: u64,
+    memory: u64,
+
+    /// As for serve
+    #[arg(long, value_name = "SIZE", value_parser = values::memory,
+        default_value = mebibytes(Limits::default().compile_memory_bytes))]
+    compile_memory: u64,
 
     /// As for serve: images of others may be missing
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
@@ -248,6 +253,11 @@ pub(crate) fn host_settings(
 }
 
 impl DoctorArgs {
+    /// Memory that a box can come to take, in bytes.
+    pub(crate) fn box_memory_bytes(&self) -> u64 {
+        self.memory.max(self.compile_memory)
+    }
+
     /// Boxes running at once.
     pub(crate) fn boxes(&self) -> usize {
         self.boxes.unwrap_or_else(default_boxes)

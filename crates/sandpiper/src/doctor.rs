@@ -40,7 +40,11 @@ pub(crate) fn doctor(
         findings.push(checks::image(recipe.name(), &state));
     }
     let boxes = args.boxes();
-    findings.push(boxes_fit(boxes, args.memory, machine.memory_bytes));
+    findings.push(boxes_fit(
+        boxes,
+        args.box_memory_bytes(),
+        machine.memory_bytes,
+    ));
     findings.push(checks::queues_fit(boxes, &machine));
     print(&findings)?;
     if args.programs {

@@ -34,7 +34,7 @@ pub(crate) fn serve(
     let catalog = data::catalog(args.languages.as_deref())?;
     let settings = args.engine_settings();
     let boxes = settings.boxes;
-    let box_bytes = settings.limits.memory_bytes;
+    let box_bytes = settings.limits.box_memory_bytes();
     // Before root is dropped: ports below 1,024 are root's.
     let listener = listen(args.listen()?, "--listen or PORT")?;
     let admin = admin_listener(args)?;

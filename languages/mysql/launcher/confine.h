@@ -2,10 +2,9 @@
 #ifndef CONFINE_H
 #define CONFINE_H
 
-// From here on this process can run `program`, with `library` loaded into it,
-// read the submission in the current folder and the program's libraries, and
-// start no process. What the kernel cannot forbid is left as it is: the box is
-// around all of it.
-void confine(const char *program, const char *library);
+// From here on this process can read the files of the current folder and no
+// others, and start no process and no program. What the kernel cannot forbid is
+// left as it is: the box is around all of it.
+void confine(void);
 
 #endif

@@ -1,7 +1,9 @@
-// Loaded into the client ahead of libc: at its first look at its input, when it
-// is connected, it waits at the gate, and its input becomes the submission.
+// Loaded into the client ahead of libc, which it confines: at its first look at
+// its input, when it is connected, it waits at the gate, and its input becomes
+// the submission.
 
 #define _GNU_SOURCE
+#include "confine.h"
 #include "gate.h"
 
 #include <fcntl.h>
@@ -20,11 +22,13 @@ static void give_up(int signal) {
     _exit(EXIT_FAILURE);
 }
 
-// The server is a child of this process, and the only one. Without it there is
-// nothing to wait for.
-__attribute__((constructor)) static void watch_server(void) {
+__attribute__((constructor)) static void prepare(void) {
     unsetenv("LD_PRELOAD");
+    // The server is a child of this process, and the only one. Without it there
+    // is nothing to wait for.
     signal(SIGCHLD, give_up);
+    // The client's libraries are loaded by now: it needs no file of the image.
+    confine();
 }
 
 static void open_submission(void) {

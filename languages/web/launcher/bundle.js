@@ -1,6 +1,7 @@
 // esbuild, run over the submitted files: scripts and stylesheets with all that
 // they import, in one piece each.
 import * as esbuild from "esbuild";
+import { readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { Faults, characters, fault, place } from "./faults.js";
 import { NOTHING, comment, origin } from "./map.js";
@@ -108,10 +109,16 @@ export class Bundle {
   #plug(build) {
     build.onResolve({ filter: /.*/ }, (args) => this.#resolve(args));
     build.onLoad({ filter: /.*/, namespace: "package" }, ({ path }) => this.#package(path));
+    build.onLoad({ filter: /.*/, namespace: "module" }, ({ path }) => ({
+      contents: readFileSync(this.framework.modules[path], "utf8") + NOTHING,
+    }));
     build.onLoad({ filter: /.*/ }, (args) => this.#load(args));
   }
 
-  #resolve({ path: name, importer, kind }) {
+  #resolve({ path: name, importer, kind, namespace }) {
+    // Ours name each other: a package its module, and that other packages.
+    if (namespace === "package") return { path: name, namespace: "module" };
+    if (namespace === "module") return { path: name, namespace: "package" };
     const inside = (path) => ({ path: posix.join(this.files.root, path) });
     const importing = this.parts.get(this.#named(importer));
     const isOurs = importing?.file === null && this.files.has(name);
@@ -150,7 +157,11 @@ export class Bundle {
 
   #package(name) {
     const names = this.framework.packages[name];
-    const registry = `globalThis[Symbol.for("sandpiper")][${JSON.stringify(name)}]`;
+    const isApart = Object.hasOwn(this.framework.modules, name);
+    const quoted = JSON.stringify(name);
+    const registry = isApart
+      ? `require(${quoted})`
+      : `globalThis[Symbol.for("sandpiper")][${quoted}]`;
     const main = names.includes("default") ? "export default m;" : "";
     const list = names.filter((one) => one !== "default").join(", ");
     return { contents: `const m = ${registry};${main}export const { ${list} } = m;${NOTHING}` };

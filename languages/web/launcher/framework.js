@@ -1,7 +1,9 @@
-// Run while the image is built: makes of React and Vue one script each, with all
-// of their packages, and the list of what each package exports.
+// Run while the image is built: makes of React and Vue one script each, with
+// most of their packages, and the list of what each package exports. The rest
+// are modules that a program has in it if it imports them.
 import { createRequire } from "node:module";
 import { readFileSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
 import * as esbuild from "esbuild";
 import { asScript } from "./text.js";
 
@@ -14,6 +16,11 @@ const PACKAGES = {
     "react/jsx-dev-runtime": "react/jsx-dev-runtime",
   },
   vue: { vue: "vue/dist/vue.esm-bundler.js", "vue/jsx-runtime": "vue/jsx-runtime" },
+};
+/** Large, and of use to few. */
+const MODULES = {
+  react: { "react-dom/server": "react-dom/server.browser" },
+  vue: { "vue/server-renderer": "@vue/server-renderer/dist/server-renderer.esm-bundler.js" },
 };
 const SETTINGS = {
   bundle: true,
@@ -60,6 +67,14 @@ const patches = {
   },
 };
 
+/** A package in one piece, but for those that stand in the script: CommonJS. */
+async function moduleOf(path, external) {
+  // By its file: a name is a part of a package that stands in the script.
+  const entryPoints = [require.resolve(path)];
+  const built = await esbuild.build({ ...SETTINGS, entryPoints, format: "cjs", external });
+  return built.outputFiles[0].text;
+}
+
 for (const [name, packages] of Object.entries(PACKAGES)) {
   const exported = {};
   for (const [one, path] of Object.entries(packages)) exported[one] = await names(path);
@@ -70,7 +85,15 @@ for (const [name, packages] of Object.entries(PACKAGES)) {
   const stdin = { contents, resolveDir: "." };
   const built = await esbuild.build({ ...SETTINGS, stdin, format: "iife", plugins: [patches] });
   const code = asScript(built.outputFiles[0].text);
-  writeFileSync(`${name}.json`, JSON.stringify({ name, packages: exported }));
+  const modules = {};
+  for (const [one, path] of Object.entries(MODULES[name])) {
+    exported[one] = await names(path);
+    modules[one] = `/opt/sandpiper/${one.replaceAll("/", "-")}.js`;
+    writeFileSync(basename(modules[one]), await moduleOf(path, Object.keys(packages)));
+  }
+  writeFileSync(`${name}.json`, JSON.stringify({ name, packages: exported, modules }));
   // Stacks show which frames are not the program's.
   writeFileSync(`${name}.js`, `${code.trimEnd()}\n//# sourceURL=${name}.development.js\n`);
 }
+// A package that waits for messages would keep this process.
+process.exit();

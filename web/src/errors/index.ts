@@ -8,7 +8,7 @@ import { pythonMarks } from "./python";
 import type { Sources } from "./sources";
 import { csharpMarks, javaMarks, mongoMarks, phpMarks } from "./traces";
 
-export { needsInput } from "./input";
+export { needsInput, type InputNeed } from "./input";
 export { placesIn, type Place } from "./places";
 export { Sources } from "./sources";
 

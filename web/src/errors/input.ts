@@ -10,17 +10,21 @@ export interface InputQuestion {
   files: readonly Readonly<SourceFile>[];
 }
 
+export type InputNeed = "missing" | "short" | "ended";
+
 /**
  * `missing`: it read input and there was none; `short`: it read more than there
  * was. Told by its error, and where a language has none, by what the source reads.
+ * `ended`: it wrote without end, maybe as reading failed again and again.
  */
-export function needsInput({ language, result, stdin, files }: InputQuestion): "missing" | "short" | null {
+export function needsInput({ language, result, stdin, files }: InputQuestion): InputNeed | null {
   if (result.exit.stage === "compile") return null;
   const need = stdin === "" ? "missing" : "short";
   const { error, read } = HABITS[language] ?? {};
   const reads = read !== undefined && files.some((file) => read.test(withoutComments(language, file.content)));
   if (error?.sure.test(result.stderr) === true) return need;
   if (reads && error?.likely?.test(result.stderr) === true) return need;
+  if (reads && result.exit.limit === "output") return "ended";
   // Without an error the results are wrong only. In C even a crash can come of it.
   const isQuiet = result.exit.code === 0 || language === "c" || language === "cpp";
   const isRead = language === "python" ? files.some((file) => /\bsys\.stdin\b/.test(file.content)) : reads;

@@ -1,5 +1,6 @@
 // What is said about a run, in plain words.
 
+import type { InputNeed } from "../errors";
 import type { Answer, Exit, RunResult } from "./client";
 import type { Pause } from "./patience";
 
@@ -29,8 +30,12 @@ export function summary(answer: Answer): string {
 }
 
 /** What the input box says when it opens by itself. */
-export function askForInput(need: "missing" | "short"): string {
-  const what = need === "missing" ? "asked for input, and there was none" : "asked for more input than there was";
+export function askForInput(need: InputNeed): string {
+  const what = {
+    missing: "asked for input, and there was none",
+    short: "asked for more input than there was",
+    ended: "wrote without end: its input may have ended while it went on asking",
+  }[need];
   return `The program ${what}. Type one answer per line here, then press Run.`;
 }
 

@@ -67,6 +67,7 @@ fn a_key_tells_apart_whatever_differs() {
             stdin: Vec::new(),
             artifacts_writable: true,
             keep_artifacts: Some(5),
+            memory_bytes: Some(11),
             wall_time: Duration::from_secs(6),
             cpu_time: Duration::from_secs(7),
             output_bytes: 8,

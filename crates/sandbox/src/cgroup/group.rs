@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use rustix::event::EventfdFlags;
 
+use super::memory_limit::MemoryLimit;
 use crate::BoxSpec;
 use crate::error::{During, Result, SandboxError};
 
@@ -34,6 +35,7 @@ pub(crate) struct Group {
     lowered: Option<LoweredShare>,
     /// `memory.stat`, and its keys of what is not of the page cache.
     memory: Option<(PathBuf, [&'static str; 2])>,
+    memory_limit: Option<MemoryLimit>,
 }
 
 /// What a file of the CPU share takes: the usual, and the least.
@@ -83,6 +85,7 @@ impl Group {
             share: None,
             lowered: None,
             memory: None,
+            memory_limit: None,
         }
     }
 
@@ -134,14 +137,18 @@ impl Group {
 
     fn limit_memory_v1(&mut self, folder: &Path, spec: &BoxSpec) -> Result<()> {
         let bytes = spec.memory_bytes.to_string();
-        write(&folder.join("memory.limit_in_bytes"), &bytes)?;
+        let memory = folder.join("memory.limit_in_bytes");
+        write(&memory, &bytes)?;
+        let mut limits = vec![memory];
         // Memory and swap together; absent where the kernel counts no swap.
         let with_swap = folder.join("memory.memsw.limit_in_bytes");
         if with_swap.exists() {
             write(&with_swap, &bytes)?;
+            limits.push(with_swap);
         } else {
             write(&folder.join("memory.swappiness"), "0")?;
         }
+        self.memory_limit = Some(MemoryLimit::new(limits, spec.memory_bytes));
         // Version 1 counts what sockets of TCP and UDP hold apart, and version
         // 2 with the rest. Absent in a kernel that counts none of it.
         let of_sockets = folder.join("memory.kmem.tcp.limit_in_bytes");
@@ -185,7 +192,10 @@ impl Group {
     ) -> Result<()> {
         if controllers.iter().any(|c| c == "memory") {
             let bytes = spec.memory_bytes.to_string();
-            write(&folder.join("memory.max"), &bytes)?;
+            let memory = folder.join("memory.max");
+            write(&memory, &bytes)?;
+            let limit = MemoryLimit::new(vec![memory], spec.memory_bytes);
+            self.memory_limit = Some(limit);
             // Absent where the kernel has no swap.
             let swap = folder.join("memory.swap.max");
             if swap.exists() {
@@ -207,6 +217,13 @@ impl Group {
         self.cpu_time = Some(CpuTime::V2(open(&folder.join("cpu.stat"))?));
         self.joins.push(open_to_write(&folder.join("cgroup.procs"))?.into());
         Ok(())
+    }
+
+    /// Sets the limit of memory anew; `false` where more is in use and none of
+    /// it can be freed.
+    pub(crate) fn limit_memory(&mut self, bytes: u64) -> Result<bool> {
+        let limit = self.memory_limit.as_mut();
+        limit.map_or(Ok(true), |limit| limit.set(bytes))
     }
 
     /// Where a process writes `0` to move itself in.

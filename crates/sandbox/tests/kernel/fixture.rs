@@ -127,6 +127,7 @@ pub(crate) fn step(arguments: &[&str]) -> StepSpec {
         gate: None,
         artifacts_writable: false,
         keep_artifacts: None,
+        memory_bytes: None,
         wall_time: PATIENCE,
         cpu_time: PATIENCE,
         output_bytes: MIB,

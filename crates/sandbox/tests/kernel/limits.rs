@@ -12,6 +12,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("memory", memory),
     ("memory_of_submitted_files", memory_of_submitted_files),
     ("memory_beside_submitted_files", memory_beside_submitted_files),
+    ("memory_of_each_step", memory_of_each_step),
     ("processes_and_threads", processes_and_threads),
     ("a_box_that_cannot_fork", a_box_that_cannot_fork),
     ("fork_bomb", fork_bomb),
@@ -110,6 +111,40 @@ fn memory_beside_submitted_files(fixture: &Fixture) {
     let outcome = fixture.run_step(spec, touch, files);
     assert_eq!(outcome.stop, Stop::Exited(0));
     assert_eq!(outcome.stdout, b"ok\n");
+}
+
+/// The limit can be lowered and raised from one command to the next.
+fn memory_of_each_step(fixture: &Fixture) {
+    if !fixture.host.controllers().memory {
+        fixture.cannot("limit memory");
+        return;
+    }
+    let check = |steps: &[(&[&str], Option<u64>)], expected: &[Stop]| {
+        let spec = BoxSpec { disk_bytes: 128 * MIB, ..fixture.box_spec() };
+        let stops = fixture.runtime.block_on(async {
+            let host = &fixture.host;
+            let mut sandbox = Sandbox::make(host, &spec).await.unwrap();
+            let mut stops = Vec::new();
+            for (arguments, mebibytes) in steps {
+                let mut step = step(arguments);
+                step.memory_bytes = mebibytes.map(|number| number * MIB);
+                stops.push(sandbox.run(&step).await.unwrap().stop);
+            }
+            sandbox.destroy().await;
+            stops
+        });
+        assert_eq!(stops, expected, "{steps:?}");
+    };
+    let good = Stop::Exited(0);
+    let [touch, keep]: [&[&str]; 2] = [&["touch", "90"], &["fill", "8"]];
+    check(&[(touch, None), (touch, Some(64))], &[good, Stop::Memory]);
+    check(&[(touch, Some(200)), (touch, None)], &[good, good]);
+    check(&[(touch, Some(64))], &[Stop::Memory]);
+    let hello: &[&str] = &["hello"];
+    check(&[(hello, Some(64)), (touch, Some(128))], &[good, good]);
+    // What files hold counts, and cannot be freed.
+    check(&[(keep, None), (hello, Some(96))], &[good, good]);
+    check(&[(keep, None), (hello, Some(32))], &[good, Stop::Memory]);
 }
 
 fn processes_and_threads(fixture: &Fixture) {

@@ -26,11 +26,16 @@ pub(crate) struct LimitArgs {
         default_value = seconds(Limits::default().compile_wall_time))]
     compile_wall_time: Duration,
 
-    /// Memory of a box, its files included; then the same. A language may
-    /// need more and say so
+    /// Memory of a box in a run, its files included; then the same. A language
+    /// may need more and say so
     #[arg(long, value_name = "SIZE", value_parser = values::memory,
         default_value = mebibytes(Limits::default().memory_bytes))]
     memory: u64,
+
+    /// Memory of a box in the compile step; then the same
+    #[arg(long, value_name = "SIZE", value_parser = values::memory,
+        default_value = mebibytes(Limits::default().compile_memory_bytes))]
+    compile_memory: u64,
 
     /// Processes and threads of a box; then fork fails
     #[arg(long, value_name = "N",
@@ -75,6 +80,7 @@ impl LimitArgs {
             run_cpu_time: self.run_cpu_time,
             compile_wall_time: self.compile_wall_time,
             memory_bytes: self.memory,
+            compile_memory_bytes: self.compile_memory,
             processes: self.processes,
             file_bytes: self.file_size,
             disk_bytes: self.disk_size,

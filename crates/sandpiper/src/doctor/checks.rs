@@ -78,8 +78,9 @@ pub(crate) fn boxes_fit(
                 format!("{needs}, this machine has {} MiB", has >> 20),
             )
             .mend(format!(
-                "lower --boxes ({fit} fit) or --memory: else the kernel may \
-                 kill programs that are within their limits, or the server"
+                "lower --boxes ({fit} fit), or --compile-memory and --memory: \
+                 else the kernel may kill programs that are within their \
+                 limits, or the server"
             ))
         }
         Some(has) => Finding::good(
