@@ -339,7 +339,7 @@ struct Network {
 /// process is in; none where /proc cannot be written.
 fn open_settings() -> Option<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::open("/proc/sys/net/ipv4", flags, Mode::empty()).ok()
+    rustix::fs::open("/proc/sys/net", flags, Mode::empty()).ok()
 }
 
 /// What a socket of TCP may hold of what came, in bytes: least, usual, most. It
@@ -355,7 +355,7 @@ fn make_network(
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     if let Some(folder) = settings
         && let Ok(file) =
-            rustix::fs::openat(&folder, "tcp_rmem", flags, Mode::empty())
+            rustix::fs::openat(&folder, "ipv4/tcp_rmem", flags, Mode::empty())
     {
         rustix::io::write(&file, RECEIVED).during("limit what TCP holds")?;
     }
