@@ -22,7 +22,7 @@ interface Hosts {
   hostPage(html: string, headers?: Readonly<Record<string, string>>): string;
 }
 
-interface Service extends Hosts {
+export interface Service extends Hosts {
   /** Where it listens, such as `http://127.0.0.1:4711`: with all languages, and no rate limit. */
   url: string;
 }
