@@ -258,7 +258,7 @@ fn the_policies_let_through_what_is_needed_alone() {
         "/embed",
         &[
             ("default-src", "'none'"),
-            ("script-src", "'self'"),
+            ("script-src", "'self' 'nonce-NONCE'"),
             ("style-src", "'self' 'nonce-NONCE'"),
             ("img-src", "'self' data:"),
             ("connect-src", "'self'"),

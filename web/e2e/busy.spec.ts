@@ -45,7 +45,7 @@ test("who comes too often is told when it is their turn, and is sent again then,
   const { "sandpiper-turn": told, "retry-after": everyone } = await (await answer).allHeaders();
   const turn = Number(told);
   expect(turn).toBeGreaterThan(Number(everyone));
-  await expect(page.locator("#status")).toHaveText(/^Many people on your network are running code\. Yours starts in \d+ s$/);
+  await expect(page.locator("#status")).toHaveText(/^Too many runs from your network\. Yours starts in \d+ s$/);
   await expect(page.locator("#run-label")).toHaveText("Cancel");
   // Pages that are told the same second spread over two.
   const first = await left(page);
@@ -70,7 +70,7 @@ const WAITS: readonly (readonly [name: string, status: number, error: string, se
     "a language that is being prepared", 503, "Python is being prepared: 2 of 3", 10,
     /^Python is being prepared: 2 of 3\. Yours is sent again in \d+ s$/,
   ],
-  ["a proxy's limit", 429, "slow down", 30, /^Many people on your network are running code\. Yours starts in \d+ s$/],
+  ["a proxy's limit", 429, "slow down", 30, /^Too many runs from your network\. Yours starts in \d+ s$/],
 ];
 
 test("who must wait reads why and for how long, can give up, and is sent again after it", async ({ page, service }) => {

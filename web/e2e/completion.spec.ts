@@ -1,7 +1,10 @@
-// Completion in the browser, which CSS asks for its properties. The words of
-// each language are in tests/completion.test.ts.
+// Completion in the browser, which CSS asks for its properties: Tab takes what
+// is offered, Enter only what an arrow key has chosen. The words of each
+// language are in tests/completion.test.ts.
 
-import { embed, expect, test } from "./service";
+import type { Locator, Page } from "@playwright/test";
+
+import { embed, expect, languages, test, type Service } from "./service";
 
 const CASES = [
   ["web", "style.css", "p { colo", "color"],
@@ -11,23 +14,69 @@ const CASES = [
   ["mongodb", "main.js", "db.books.findO", "findOne"],
 ] as const;
 
+/** An empty file in the editor, the cursor in it. */
+async function empty(page: Page, service: Service, language: string, path: string): Promise<{ code: Locator; list: Locator }> {
+  await page.clock.install();
+  const files = encodeURIComponent(JSON.stringify({ files: [{ path, content: "" }] }));
+  const frame = await embed(page, service, `lang=${language}&autosave=off#json=${files}`);
+  const code = frame.locator(".cm-content");
+  await code.click();
+  return { code, list: frame.getByRole("listbox", { name: "Completions" }) };
+}
+
 for (const [language, path, typed, word] of CASES) {
-  test(`${language}: ${typed} is completed to ${word}`, async ({ page, service }) => {
-    await page.clock.install();
-    const frame = await embed(page, service, `lang=${language}`);
-    await frame.getByRole("tab", { name: path }).click();
-    const code = frame.locator(".cm-content");
-    await code.click();
-    await page.keyboard.press("Control+A");
-    await page.keyboard.press("Delete");
+  test(`${language}: Tab completes ${typed} to ${word}`, async ({ page, service }) => {
+    const { code, list } = await empty(page, service, language, path);
     await page.keyboard.type(typed);
-    const offered = frame.getByRole("listbox", { name: "Completions" });
-    await expect(offered.getByRole("option", { name: word, exact: true })).toHaveCount(1);
-    await expect(offered.getByRole("option", { selected: true })).toHaveText(word);
-    // For its first 75 ms Enter still begins a line.
-    await page.clock.fastForward(1000);
-    await page.keyboard.press("Enter");
+    await expect(list.getByRole("option", { name: word, exact: true })).toHaveCount(1);
+    await expect(list.getByRole("option").first()).toHaveText(word);
+    // For its first 75 ms a list takes no key.
+    await page.clock.fastForward(400);
+    await page.keyboard.press("Tab");
     await expect(code).toContainText(word);
-    await expect(offered).toHaveCount(0);
+    await expect(list).toHaveCount(0);
+  });
+}
+
+test("Enter takes what an arrow key has chosen", async ({ page, service }) => {
+  const { code, list } = await empty(page, service, "python", "main.py");
+  await page.keyboard.type("retur");
+  await expect(list.getByRole("option").first()).toHaveText("return");
+  await page.clock.fastForward(400);
+  await page.keyboard.press("ArrowDown");
+  await expect(list.getByRole("option", { selected: true })).toHaveText("return");
+  await page.keyboard.press("Enter");
+  await expect(code).toHaveText("return");
+});
+
+/** Words that are whole, or the beginning of others, as the last of a line. */
+const WORDS: Readonly<Record<(typeof languages)[number], readonly [path: string, ...lines: string[]]>> = {
+  python: ["main.py", "break", "pass", "total = 1", "tot", "x = Fals", "return"],
+  c: ["main.c", "else", "int", "do", "retur"],
+  cpp: ["main.cpp", "return", "else", "name"],
+  java: ["Main.java", "int", "break", "clas"],
+  php: ["main.php", "<?php", "return", "else", "brea"],
+  csharp: ["Program.cs", "return", "var", "Consol"],
+  mysql: ["main.sql", "select name", "from users", "order by id"],
+  mongodb: ["main.js", "return", "print", "db.apples.find"],
+  web: ["main.js", "return", "break", "functio"],
+  react: ["App.jsx", "return", "break", "useStat"],
+  vue: ["App.vue", "<script>", "const", "return"],
+};
+
+for (const language of languages) {
+  test(`${language}: Enter after a word begins a line, whatever is offered`, async ({ page, service }) => {
+    const [path, ...lines] = WORDS[language];
+    const { code, list } = await empty(page, service, language, path);
+    for (const line of lines) {
+      await page.keyboard.type(line);
+      // What opens by itself and closes nothing is no word.
+      if (/^\w.*[a-z]$/.test(line)) await expect(list, line).toBeVisible();
+      await page.clock.fastForward(400);
+      await page.keyboard.press("Enter");
+    }
+    await page.keyboard.type("x");
+    const found = (await code.locator(".cm-line").allTextContents()).map((line) => line.replace("</script>", "").trim());
+    expect(found.filter((line) => line !== "")).toEqual([...lines, "x"]);
   });
 }

@@ -173,7 +173,7 @@ test("F6 and Shift+F6 go from part to part", async ({ page, service }) => {
   // What is hidden is passed over.
   const bare = await embed(page, service, "lang=python&hide=toolbar");
   await bare.locator(".cm-content").focus();
-  for (const part of ["results", CODE]) await press(page, bare, "F6", part);
+  for (const part of ["results", "run", CODE]) await press(page, bare, "F6", part);
 });
 
 test("searching, a run that is stopped, an error that is gone to", async ({ page, service }) => {

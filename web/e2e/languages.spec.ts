@@ -84,6 +84,7 @@ const tables: Shows = async (frame, expected) => {
   );
   expect(cells.length).toBeGreaterThan(0);
   expect(shown).toEqual(cells);
+  await expect(frame.getByRole("table", { name: /^Result 1: \d+ rows?$/ })).toHaveCount(1);
   await frame.getByRole("button", { name: "Plain text" }).click();
   await expect(frame.locator(".stdout table").first()).toBeHidden();
   expect(await frame.locator(".drawn-tables pre").innerText()).toBe(expected);

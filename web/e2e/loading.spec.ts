@@ -72,6 +72,28 @@ for (const [name, act] of [["the button", WISHES["the button"]], ["its key", WIS
   });
 }
 
+for (const name of ["the button", "its key"]) {
+  test(`${name}, before any script of the page: kept, and told if none comes`, async ({ page, service }) => {
+    const act = () => WISHES[name]?.[0](page.mainFrame(), page);
+    const { release } = await held(page, (path) => /^assets\/main-.*\.js$/.test(path));
+    await page.goto(`${service.url}/embed?lang=python`, { waitUntil: "commit" });
+    await expect(page.locator("#run")).toBeVisible();
+    await act();
+    await expect(page.locator("#status")).toHaveText("Loading the editor…");
+    release();
+    await expect(page.locator("#status")).toHaveText(/^Finished/);
+    await page.unrouteAll();
+    const { lose } = await held(page, (path) => /^assets\/main-.*\.js$/.test(path));
+    await page.goto(`${service.url}/embed?lang=python&again`, { waitUntil: "commit" });
+    await expect(page.locator("#run")).toBeVisible();
+    await act();
+    lose();
+    await expect(page.locator("#status")).toHaveText(/^Not run: the editor could not be loaded\./);
+    await act();
+    await expect(page.locator("#status")).toHaveText(/^Not run: the editor could not be loaded\./);
+  });
+}
+
 test("input that was typed before there is a run is given to it", async ({ page, service }) => {
   const { late, editor } = await early(page, service, "lang=python&autosave=off");
   await editor.locator(".cm-content").fill("print(input())");
@@ -120,8 +142,8 @@ for (const [name, again] of Object.entries(AGAIN)) {
     late.release();
     await again(editor, page);
     await expect(editor.locator("#menu-button")).toHaveAttribute("aria-controls", "menu");
-    if (name !== "Run") await editor.locator("#run").click();
-    expect(await ended(editor)).toContain("Finished");
+    // The run that was asked for begins by itself.
+    await expect(editor.locator("#status")).toHaveText(/^Finished/);
     await expect(editor.frameLocator(".preview iframe").frameLocator("iframe").locator("p")).toHaveText("Not lost");
   });
 }

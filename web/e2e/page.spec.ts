@@ -1,6 +1,7 @@
-// The editor page as a whole: requests from elsewhere, input that is missing.
+// The editor page as a whole: requests from elsewhere, input that is missing,
+// code that is locked, and the key that saves.
 
-import { expect, test } from "./service";
+import { expect, stopClock, test } from "./service";
 
 test("another origin may post and read how a run ended", async ({ page, service }) => {
   await page.goto(service.hostPage(""));
@@ -38,3 +39,44 @@ test("a program that wants input says so, and no longer when it has some or want
   await run("print(6 * 7)", /Finished in/);
   await expect(hint).toHaveText("");
 });
+
+test("locked code says so, and not what keys would do in it", async ({ page, service }) => {
+  await page.goto(`${service.url}/embed?lang=python&readonly=1`);
+  const sign = page.locator("#keys");
+  await expect(sign).toHaveText("Read-only: the code cannot be changed.");
+  await expect(sign).toBeVisible();
+  const code = page.locator(".cm-content");
+  await code.click();
+  await expect(code).toHaveAttribute("aria-describedby", "keys");
+  await page.keyboard.type("x");
+  await expect(code).not.toContainText("x#");
+  // Nothing there takes Tab.
+  await page.keyboard.press("Tab");
+  await expect(page.locator("#input summary")).toBeFocused();
+  await page.goto(`${service.url}/embed?lang=python`);
+  await code.waitFor();
+  await expect(sign).toBeHidden();
+  await code.click();
+  await expect(sign).toHaveText(/^Tab indents/);
+  await expect(sign).toBeVisible();
+});
+
+for (const [autosave, words] of [
+  ["page", "Kept in this browser, as all that you type."],
+  ["off", "Nothing is kept in this browser: copy what you need."],
+] as const) {
+  test(`Ctrl+S, autosave=${autosave}: no dialog of the browser, but where the edits are`, async ({ page, service }) => {
+    // Nothing is kept by time.
+    await page.clock.install();
+    await page.goto(`${service.url}/embed?lang=python&autosave=${autosave}`);
+    await page.locator("#menu-button[aria-controls]").waitFor();
+    await page.evaluate(() => addEventListener("keydown", (event) => Object.assign(window, { taken: event.defaultPrevented })));
+    await stopClock(page);
+    await page.locator(".cm-content").fill("print('mine')");
+    await page.keyboard.press("Control+S");
+    await expect(page.locator(".notice")).toContainText(words);
+    expect(await page.evaluate("window.taken")).toBe(true);
+    const kept = await page.evaluate(() => Object.values(localStorage).some((text) => String(text).includes("mine")));
+    expect(kept).toBe(autosave === "page");
+  });
+}

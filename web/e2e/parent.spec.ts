@@ -24,7 +24,7 @@ test("the example of the messages works as it is written", async ({ page, servic
 });
 
 test("the example of embed.js works as it is written", async ({ page, service, complaints }) => {
-  const html = `<script src="${service.url}/embed.js"></script><pre data-lang="python" id="exercise">x</pre>`;
+  const html = `<script src="${service.url}/embed.js"></script><div data-lang="python" id="exercise"></div>`;
   await page.goto(service.hostPage(html));
   const printed = page.waitForEvent("console", (message) => message.text() === "0 42\n");
   await page.evaluate(`(async () => { ${example("embed.js", service.url)} })()`);
@@ -60,6 +60,33 @@ test("embed.js keeps the room, leaves other code alone, and loads what comes nea
   expect(await page.evaluate("window.shifts.sum")).toBe(0);
   await page.locator("#far").scrollIntoViewIfNeeded();
   await expect(page.locator("iframe")).toHaveCount(3);
+});
+
+test("an empty element has the starter, code of Markdown is taken if asked for, and the rest is warned of", async ({ page, service, complaints }) => {
+  const html = `<script src="${service.url}/embed.js" data-selector="pre > code"></script>
+    <div data-lang="python" id="empty"></div>
+    <pre><code class="language-python" id="markdown">print("fenced")\n</code></pre>
+    <div class="highlight"><pre tabindex="0"><code class="language-py" data-lang="py">print("Hugo")\n</code></pre></div>
+    <pre><code class="language-ruby">puts 1</code></pre>
+    <div data-lang="php"><b>else</b></div>
+    <p>The end.</p>`;
+  await page.goto(service.hostPage(html));
+  const frames = page.locator("iframe");
+  await expect(frames).toHaveCount(3);
+  const code = (index: number) => frames.nth(index).contentFrame().locator(".cm-content");
+  await expect(code(0)).toContainText("most_common");
+  await expect(code(1)).toHaveText('print("fenced")');
+  await expect(code(2)).toHaveText('print("Hugo")');
+  const warning = 'Sandpiper leaves as it is:\n<pre>: no language that runs is called ruby\n<div data-lang="php">: it holds something else than <pre data-file>';
+  expect(complaints).toEqual([warning]);
+  // One that is made already is given again.
+  const isSame = await page.evaluate(() => {
+    const { Sandpiper } = window as unknown as { Sandpiper: { embed(target: unknown): { element: Element } | null } };
+    const made = Sandpiper.embed("#empty");
+    return [made !== null, made === Sandpiper.embed(made?.element), Sandpiper.embed("#markdown") !== null, Sandpiper.embed("#none")];
+  });
+  expect(isSame).toEqual([true, true, true, null]);
+  expect(complaints).toEqual([warning, "Sandpiper leaves as it is:\n#none: no element is found by it"]);
 });
 
 test("where the service is not reached, the code stays readable", async ({ page, service }) => {

@@ -216,6 +216,8 @@ for (const layout of ["auto", "rows", "cols"] as const) {
       const isStacked = layout === "rows" || (layout === "auto" && width <= 640);
       expect(results.y >= code.y + code.height, `${width} pixels`).toBe(isStacked);
       expect(results.x >= code.x + code.width, `${width} pixels`).toBe(!isStacked);
+      const edge = await page.locator("#results").evaluate((box) => getComputedStyle(box).borderWidth);
+      expect(edge, `${width} pixels`).toBe(isStacked ? "1px 0px 0px" : "0px 0px 0px 1px");
       for (const box of [code, results]) {
         expect(box.width).toBeGreaterThan(isStacked ? width - 2 : 120);
         expect(box.height).toBeGreaterThan(150);

@@ -121,5 +121,66 @@ test("what is hidden is not there; the page is", async ({ page, service }) => {
   };
   await check("", { ".console": true, "#run": true, "#tabs": true });
   await check("console", { ".console": false, "#run": true });
-  await check("console,toolbar,tabs", { ".console": false, "#run": false, "#tabs": false });
+  await check("console,toolbar,tabs", { ".console": false, "#run": true, "#tabs": false, "#menu-button": false });
+});
+
+test("a form that would leave is not sent, and told", async ({ page, service }) => {
+  const html = `<!doctype html><p>page</p>
+    <form action="search.html?old=1#top"><input name="q" value="a b"><button>get</button></form>
+    <form action="https://example.com/in" method="post"><input name="n" value="1"><button>post</button></form>
+    <form action="/kept"><button name="by" value="me" formmethod="post" formaction="other">by button</button></form>
+    <form id="own" onsubmit="event.preventDefault(); console.log('own')"><button>own</button></form>
+    <form id="bare"><input name="x" value="2"><button>bare</button></form>
+    <dialog open><form method="dialog"><button>close</button></form></dialog>
+    <button onclick="document.forms[0].submit()">by script</button>`;
+  await page.goto(`${service.url}/embed?${withFiles("lang=web&run=load", { "index.html": html })}`);
+  const editor = page.mainFrame();
+  for (const [button, words] of [
+    ["get", "GET search.html?q=a+b"],
+    ["post", "POST https://example.com/in n=1"],
+    ["by button", "POST other by=me"],
+    ["bare", "GET ?x=2"],
+    ["by script", "GET search.html?q=a+b"],
+  ] as const) {
+    await shown(editor).getByRole("button", { name: button, exact: true }).click();
+    await expect(lines(editor).last().locator(".words")).toHaveText(`Info: Not sent: ${words}. The preview has no network.`);
+  }
+  await shown(editor).getByRole("button", { name: "own" }).click();
+  await expect(lines(editor).last().locator(".words")).toHaveText("own");
+  await shown(editor).getByRole("button", { name: "close" }).click();
+  await expect(shown(editor).locator("dialog")).toBeHidden();
+  await expect(shown(editor).locator("p")).toHaveText("page");
+  await expect(page.locator(".preview-banner")).toBeEmpty();
+});
+
+test("a page that is left comes back, with a word on it; one that leaves whenever it starts is stopped", async ({ page, service }) => {
+  const show = async (html: string) => {
+    await submit(page, "web", { "index.html": `<!doctype html><p>page</p>${html}` });
+    await page.locator("#run").click();
+  };
+  const editor = page.mainFrame();
+  const banner = page.locator(".preview-banner");
+  const p = shown(editor).locator("p");
+  await page.goto(`${service.url}/embed?lang=web`);
+  await page.locator(".cm-content").waitFor();
+  await show(`<button onclick="document.querySelector('p').textContent = 'old'; location.href = 'https://example.com/'">Go</button>`);
+  // Twice: it may be left again as soon as it answers.
+  for (const time of [1, 2]) {
+    await shown(editor).getByRole("button").click();
+    await expect(p, `${time}`).toHaveText("page");
+    await expect(banner).toHaveText(/^The page opened another one/);
+    // Ended and begun again, not only covered.
+    await expect.poll(() => page.frames().length).toBe(3);
+    // Answers twice, a second apart, before it counts as one that runs.
+    await expect.poll(() => page.evaluate(() => Object.keys(localStorage).some((key) => key.includes("hung")))).toBe(false);
+  }
+  await page.getByRole("button", { name: "Reload" }).click();
+  await expect(p).toHaveText("page");
+  await expect(banner).toBeEmpty();
+  await show("<script>location.href = 'https://example.com/'</script>");
+  await expect(banner).toHaveText(/^The page was stopped: it opens another one when it starts/);
+  await expect(page.locator(".preview iframe")).toHaveCount(0);
+  await show("<p>fine</p>");
+  await expect(p.last()).toHaveText("fine");
+  await expect(banner).toBeEmpty();
 });

@@ -59,6 +59,16 @@ test.describe("forced colours", () => {
     });
     expect(await look(page, ".cm-line", ["background-color"], "::selection")).toEqual([system]);
   });
+
+  test("the pressed buttons of preview and console can be read", async ({ page, service }) => {
+    await page.goto(`${service.url}/embed?lang=web&run=load`);
+    await expect(page.locator("#status")).toHaveText(/^Finished/);
+    const colours = ["background-color", "color"];
+    const chosen = await look(page, '.tab[aria-selected="true"]', colours);
+    for (const bar of [".preview-bar", ".console-bar"]) {
+      expect(await look(page, `${bar} [aria-pressed="true"]`, colours), bar).toEqual(chosen);
+    }
+  });
 });
 
 test("who wants no motion sees none", async ({ page, service }) => {
@@ -78,6 +88,14 @@ test("who wants no motion sees none", async ({ page, service }) => {
   expect(await moving()).toBeGreaterThan(0);
   await page.emulateMedia({ reducedMotion: "reduce" });
   expect(await moving()).toBe(0);
+});
+
+test("on paper, before a run: the code alone", async ({ page, service }) => {
+  await page.goto(`${service.url}/embed?lang=python`);
+  await page.locator(".cm-content").waitFor();
+  await page.emulateMedia({ media: "print" });
+  await expect(page.locator(".cm-content")).toBeVisible();
+  for (const part of [".invitation", ".keys"]) await expect(page.locator(part), part).toBeHidden();
 });
 
 test("on paper: all of the code and of the output, dark on white, and no buttons", async ({ page, service }) => {

@@ -1,5 +1,6 @@
 // The keys that work everywhere in the page: F6 and Shift+F6 go from part to
-// part, Ctrl+Enter or Cmd+Enter runs.
+// part, Ctrl+Enter or Cmd+Enter runs, and Ctrl+S or Cmd+S does not save the page
+// as a file, which is what browsers do.
 
 /** In the order of F6: a part, and what of it gets the focus, the first that is there. */
 const PARTS = [
@@ -9,12 +10,13 @@ const PARTS = [
   { box: ".preview", targets: [".preview"] },
 ] as const;
 
-export function listenToKeys(onRun: () => void): void {
+export function listenToKeys({ run, save }: Readonly<Record<"run" | "save", () => void>>): void {
   document.addEventListener("keydown", (event) => {
     // The editor has taken it, or a dialog is over all.
     if (event.defaultPrevented || document.querySelector("dialog[open]") !== null) return;
     if (event.key === "F6" && !event.ctrlKey && !event.metaKey && !event.altKey) go(event.shiftKey ? -1 : 1);
-    else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) onRun();
+    else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
+    else if (event.key.toLowerCase() === "s" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) save();
     else return;
     event.preventDefault();
   });

@@ -33,6 +33,7 @@ const root = document.documentElement;
 root.dataset["theme"] = parameters.theme;
 root.dataset["layout"] = parameters.layout;
 root.dataset["hide"] = [...parameters.hide].join(" ");
+root.dataset["output"] = config.output;
 root.style.setProperty("--font-size", `${parameters.fontSize}px`);
 
 /** What was asked for before it was there. */
@@ -45,7 +46,9 @@ for (const [id, name] of [["run", "run"], ["menu-button", "menu"]] as const) {
   byId(id).addEventListener("click", () => wish(name), { signal: clicks.signal });
 }
 byId("menu-button").addEventListener("keydown", (event) => menuKey(event), { signal: clicks.signal });
-listenToKeys(() => wish("run"));
+listenToKeys({ run: () => wish("run"), save: () => void (rest !== null && notice.show(edits.keep())) });
+if (root.dataset["early"] === "run") wish("run");
+delete root.dataset["early"];
 
 const starter = { entryFile: config.entryFile, files: config.files, stdin: "" };
 const start = await startingPoint(location.hash, starter);
@@ -72,11 +75,16 @@ const editor = new Editor({
 // Not into the editor: on a phone that opens the keyboard.
 const notice = new Notice(byId("left"), () => byId("menu-button").focus());
 const canEditFiles = parameters.files === "edit" && !parameters.hide.has("tabs");
-const files = new FileTabs(workspace, notice, canEditFiles && !parameters.readonly);
+const files = new FileTabs(workspace, notice, canEditFiles);
+const keys = byId("keys");
+const keysOfEditor = keys.textContent;
 const setReadOnly = (isReadOnly: boolean) => {
   editor.setReadOnly(isReadOnly);
   files.setEditable(canEditFiles && !isReadOnly);
+  root.toggleAttribute("data-readonly", isReadOnly);
+  keys.textContent = isReadOnly ? "Read-only: the code cannot be changed." : keysOfEditor;
 };
+setReadOnly(parameters.readonly);
 const { isFromLink } = start;
 const edits = new Edits({ workspace, language, parameters, notice, isFromLink });
 edits.restore();
@@ -127,7 +135,7 @@ function begin(loaded: Page): void {
 
 function lost(): void {
   isLost = true;
-  if (wishes.delete("run")) byId("status").textContent = "Not run: the connection was lost. Your code is still here.";
+  if (wishes.has("run")) byId("status").textContent = "Not run yet: the connection was lost. Your code is still here.";
   const again = { label: "Try again", act: load };
   notice.show("The connection was lost before the whole page was there. Your code is still here.", again);
 }

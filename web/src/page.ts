@@ -140,6 +140,8 @@ class Results {
     const { config, marks, preview, input } = this.options;
     const { entryFile, files, stdin } = this.submitted;
     marks.show(marksOf(config.language, result, this.sources));
+    // Without a page to show, the errors have its place.
+    if (preview !== null) byId("page").hidden = result.stdout === "";
     if (result.stdout !== "") preview?.show(result.stdout, { entryFile, paths: files.map((file) => file.path) });
     const need = needsInput({ language: config.language, result, stdin, files });
     input.ask(need === null ? null : askForInput(need));

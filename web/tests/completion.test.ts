@@ -9,7 +9,7 @@ import { grammarOf } from "../src/editor/languages";
 import { support, supportOf } from "../src/editor/support";
 
 /** The words that are offered at the bar, which stands for the cursor, once each source. */
-async function offered(language: string, path: string, code: string): Promise<string[]> {
+async function offered(language: string, path: string, code: string, isAsked = false): Promise<string[]> {
   const pos = code.indexOf("|");
   const doc = code.replace("|", "");
   const extensions = [support, await supportOf(path, language), await grammarOf(path)];
@@ -17,7 +17,7 @@ async function offered(language: string, path: string, code: string): Promise<st
   // It is read for 20 ms at first, which a busy machine may not give it; the next state has all that is read here.
   ensureSyntaxTree(unread, doc.length, Infinity);
   const { state } = unread.update({});
-  const context = new CompletionContext(state, pos, false);
+  const context = new CompletionContext(state, pos, isAsked);
   const labels: string[] = [];
   for (const source of state.languageDataAt<CompletionSource>("autocomplete", pos)) {
     const found: CompletionResult | null = await source(context);
@@ -74,13 +74,18 @@ const OFFERED: [language: string, path: string, code: string, word: string][] = 
   ["vue", "App.vue", "<template><p v-i|></p></template>", "v-if"],
   ["vue", "App.vue", "<script setup>\nconst weather = 1; wea|\n</script>", "weather"],
   ["vue", "App.vue", "<template><p @cl|></p></template>", "@click"],
+  // Members that the file has of the same name; the classes of CSS are none.
+  ["python", "main.py", "class A:\n  def f(self):\n    self.name = 1\n    self.na|", "name"],
+  ["java", "Main.java", "class A { int a; void f() { this.apple = this.ap| } }", "apple"],
+  ["cpp", "main.cpp", "int main() { p->left; p->le| }", "left"],
+  ["web", "style.css", ".header { color: red }\n.hea|", "header"],
 ];
 
 test.each(OFFERED)("%s, %s: %j offers %s", async (language, path, code, word) => {
   expect(await offered(language, path, code)).toContain(word);
 });
 
-describe("nothing is offered, so that Enter begins a line", () => {
+describe("nothing is offered, which would be in the way", () => {
   test.each([
     ["python", "main.py", "weather = 1  # the wea|"],
     ["python", "main.py", "weather = 'wea|'"],
@@ -98,14 +103,31 @@ describe("nothing is offered, so that Enter begins a line", () => {
     ["c", "main.c", "int i; i|"],
     ["java", "Main.java", "class A { int i = i| }"],
     ["csharp", "Program.cs", "var i = 1;\ni|"],
+    ["mysql", "main.sql", "SELECT a FROM B|"],
   ])("%s, %s: %j", async (language, path, code) => {
     expect(await offered(language, path, code)).toEqual([]);
   });
 });
 
-test("keywords are none after a dot", async () => {
-  expect(await offered("java", "Main.java", "class A { int a = b.pub| }")).toEqual([]);
-  expect(await offered("cpp", "main.cpp", "int main() { p->ret| }")).toEqual([]);
+test.each([
+  ["python", "main.py", "import math\nabsent = 1\nmath.|"],
+  ["python", "main.py", "space = words.sp|"],
+  ["c", "main.c", "int main(void) { int ret; p->re| }"],
+  ["cpp", "main.cpp", "int main() { std::| }"],
+  ["cpp", "main.cpp", "int main() { p->ret| }"],
+  ["java", "Main.java", "class A { int a = b.pub| }"],
+  ["java", "Main.java", "class A { void f() { System.| } }"],
+  ["csharp", "Program.cs", "Console.|"],
+  ["php", "main.php", "<?php\n$apple->ap|"],
+  ["php", "main.php", "<?php\nDateTime::cr|"],
+  ["mysql", "main.sql", "SELECT t.|"],
+  ["mysql", "main.sql", "SELECT t.SEL|"],
+  ["mongodb", "main.js", "print.|"],
+  ["web", "main.js", "let logged; console.lo|"],
+  ["react", "App.jsx", "const App = () => document.|"],
+  ["vue", "App.vue", "<script setup>\nconst apple = 1; b.ap|\n</script>"],
+])("%s, %s: after the dot of %j nothing is offered that may be no member, asked for or not", async (language, path, code) => {
+  for (const isAsked of [false, true]) expect(await offered(language, path, code, isAsked)).toEqual([]);
 });
 
 test("files of no language have the words that they hold", async () => {

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 
-import { canGrow, frameUrl, grownHeight, reservedHeight, shortHash, tidied } from "../src/embed-js/attributes";
+import { canGrow, frameUrl, grownHeight, reservedHeight, namedLanguage, shortHash, tidied } from "../src/embed-js/attributes";
 import { languageOf } from "../src/language-names";
 import { readFragment } from "../src/parent/fragment";
 import { readParameters } from "../src/config";
@@ -14,6 +14,14 @@ test("languages by the names that people write", () => {
     "python", "python", "cpp", "csharp", "web", "vue",
   ]);
   for (const name of ["", "bash", "constructor", "__proto__"]) expect(languageOf(name)).toBeNull();
+});
+
+test("the language that an element names, or the code in it", () => {
+  const marked = (className: string, lang?: string) => ({ className, dataset: { lang } });
+  expect(namedLanguage([marked("", "python"), marked("language-c")])).toBe("python");
+  expect(namedLanguage([marked("highlight"), marked("hljs language-c++ x")])).toBe("c++");
+  expect(namedLanguage([marked("lang-py")])).toBe("py");
+  expect(namedLanguage([marked("slang-py"), marked("language-")])).toBe("");
 });
 
 test("attributes become parameters, and the code a fragment that the page reads", async () => {

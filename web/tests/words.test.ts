@@ -50,7 +50,7 @@ test("while it lasts", () => {
   expect(running(300)).toBe("Running…");
   expect(running(2300)).toBe("Waiting or running… 2 s");
   const crowd = { kind: "limited" } as const;
-  expect(waiting(11_200, crowd)).toBe("Many people on your network are running code. Yours starts in 12 s");
+  expect(waiting(11_200, crowd)).toBe("Too many runs from your network. Yours starts in 12 s");
   expect(waiting(-5, crowd)).toContain("in 1 s");
   const busy = (message: string) => waiting(2000, { kind: "busy", message });
   expect(busy("too many runs are waiting already")).toBe("The service is busy. Yours is sent again in 2 s");

@@ -19,6 +19,7 @@ const SUPPORT: Readonly<Partial<Record<GrammarName | "mongodb", Support>>> = {
   java: () => import("./support/java"),
   php: () => import("./support/php"),
   csharp: () => import("./support/csharp"),
+  mysql: () => import("./support/mysql"),
   mongodb: () => import("./support/mongodb"),
   javascript: () => import("./support/javascript"),
   vue: () => import("./support/vue"),

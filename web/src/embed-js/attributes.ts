@@ -33,6 +33,18 @@ export function frameUrl(base: string, wanted: Wanted, parentOrigin: string, aut
   return `${url.href}#json=${encodeURIComponent(JSON.stringify(code))}`;
 }
 
+/** The part of an element of a page that says what it holds. */
+export interface Marked {
+  dataset: Readonly<Record<string, string | undefined>>;
+  className: string;
+}
+
+/** The language that the first of `marked` names: by `data-lang`, or by the class that Markdown gives to code. */
+export function namedLanguage(marked: readonly Marked[]): string {
+  const names = marked.map(({ dataset, className }) => dataset["lang"] ?? /(?:^|\s)lang(?:uage)?-(\S+)/.exec(className)?.[1]);
+  return names.find((name) => name !== undefined) ?? "";
+}
+
 /** Code as it was meant: without the line break after the tag, and one at its end. */
 export function tidied(text: string): string {
   return `${text.replace(/^\r?\n/, "").trimEnd()}\n`;

@@ -147,7 +147,8 @@ function tableOf(result: ResultTable, shown: ResultTable["rows"], number: number
   const count = `${rows.length.toLocaleString("en")} ${rows.length === 1 ? "row" : "rows"}`;
   const some = shown.length === 0 ? ", not shown" : `, the first ${shown.length.toLocaleString("en")} shown`;
   const cut = rows.length > shown.length ? some : "";
-  const caption = element("caption", {}, element("span", {}, `Result ${number}: ${count}${cut}`));
+  const title = `Result ${number}: ${count}${cut}`;
+  const caption = element("caption", {}, element("span", {}, title));
   // Who speaks to the computer says what is seen first.
   const csv = button("Copy as CSV", `Copy as CSV: result ${number}`);
   csv.setAttribute("aria-label", `Copy as CSV: result ${number}`);
@@ -167,7 +168,8 @@ function tableOf(result: ResultTable, shown: ResultTable["rows"], number: number
     });
     body.append(line);
   }
-  const table = element("table", {}, caption, element("thead", {}, head), body);
+  // The button in the caption is no part of the name.
+  const table = element("table", { "aria-label": title }, caption, element("thead", {}, head), body);
   const name = `Result ${number}`;
   return element("div", { class: "table-box", tabindex: "0", role: "region", "aria-label": name }, table);
 }

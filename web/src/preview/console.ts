@@ -11,6 +11,8 @@ const SPOKEN: Readonly<Record<Level, string>> = {
 const MOST_INDENT = 6;
 /** Cells of all tables and calls of all errors together: more would take the browser seconds to lay out. */
 const MOST_CELLS = 20_000;
+/** Pixels from the end of the list that count as its end. */
+const NEAR_END = 16;
 const FILTERS = [
   ["all", "All", "All messages"],
   ["warn", "Warnings", "Warnings and errors"],
@@ -28,6 +30,7 @@ export class ConsolePanel {
   readonly element: HTMLElement;
 
   private readonly list = element("ol", {});
+  private readonly log: HTMLElement;
   private readonly summary = element("span", { class: "quiet-words" });
   private readonly navigator: Navigator;
   private waiting: HTMLElement[] = [];
@@ -45,8 +48,8 @@ export class ConsolePanel {
     const title = element("h2", {}, "Console");
     const bar = element("div", { class: "console-bar" }, title, this.summary, this.filter(), clear);
     const region = { class: "console-log", role: "log", tabindex: "0", "aria-label": "Messages of the page" };
-    const log = element("div", region, this.list);
-    this.element = element("section", { class: "console", "aria-label": "Console" }, bar, log);
+    this.log = element("div", region, this.list);
+    this.element = element("section", { class: "console", "aria-label": "Console" }, bar, this.log);
     this.count();
   }
 
@@ -106,7 +109,14 @@ export class ConsolePanel {
     this.last = { line, key, count: 1 };
     this.tally(entry.level, 1);
     // Thousands come at once: they are put in together.
-    if (this.waiting.push(line) === 1) setTimeout(() => this.list.append(...this.waiting.splice(0)), 16);
+    if (this.waiting.push(line) === 1) setTimeout(() => this.append(), 16);
+  }
+
+  /** Shows the newest, unless the person looks at older ones. */
+  private append(): void {
+    const { scrollTop, scrollHeight, clientHeight } = this.log;
+    this.list.append(...this.waiting.splice(0));
+    if (scrollHeight - scrollTop - clientHeight < NEAR_END) this.log.scrollTop = this.log.scrollHeight;
   }
 
   private repeat(count: number): void {

@@ -44,6 +44,11 @@ export class PreviewFrame {
     addEventListener("message", this.listener);
   }
 
+  /** Whether the page has begun well, and answers. */
+  get isRunning(): boolean {
+    return this.state === "running";
+  }
+
   /** Ends the page, also one that hangs. */
   remove(): void {
     clearInterval(this.timer);

@@ -3,7 +3,7 @@
 
 import "../styles/preview.css";
 
-import { element } from "../dom";
+import { element, keepingFocus } from "../dom";
 import { Event } from "../event";
 import { ConsolePanel } from "./console";
 import { PreviewFrame, type FrameState } from "./frame";
@@ -44,6 +44,8 @@ const WIDTHS = [
   ["full", "Full", "Full width"],
 ] as const;
 
+const RESTORED = "The page opened another one, which the preview does not show. This is your page again, from its start.";
+
 export class Preview {
   readonly said = new Event<Said>();
   /** Whether the page hung when it was shown last, maybe before a reload: do not run it unasked. */
@@ -53,11 +55,14 @@ export class Preview {
   private readonly stage = element("div", { class: "preview-stage", "data-width": "full" });
   private readonly banner = element("div", { class: "preview-banner", role: "alert" });
   private readonly reload = element("button", { type: "button", class: "quiet-button" }, "Reload");
+  private readonly section = element("section", { class: "preview", "aria-label": "Preview", tabindex: "-1" });
   private readonly panel: ConsolePanel;
   private readonly memory: HangMemory;
   private frame: PreviewFrame | null = null;
   private places: Places | null = null;
   private last: Shown | null = null;
+  /** Whether what is shown took the place of a page that was left. */
+  private isRestored = false;
 
   constructor(options: Options) {
     this.options = options;
@@ -65,9 +70,9 @@ export class Preview {
     this.hungBefore = this.memory.isSet;
     const own = (stack: string) => this.places?.own(stack) ?? [];
     this.panel = new ConsolePanel({ own, jump: options.onJump });
-    const named = { class: "preview", "aria-label": "Preview", tabindex: "-1" };
     const hint = element("p", { class: "preview-keys", "aria-hidden": "true" }, "Esc, then Tab, leaves the page.");
-    const section = element("section", named, this.bar(), this.banner, this.stage, hint);
+    const { section } = this;
+    section.append(this.bar(), this.banner, this.stage, hint);
     // The frame itself is not :focus while the focus is in its page.
     const look = () => section.classList.toggle("entered", document.activeElement === this.frame?.element);
     for (const name of ["blur", "focus"]) addEventListener(name, look);
@@ -104,6 +109,7 @@ export class Preview {
     this.frame?.remove();
     this.frame = null;
     this.last = null;
+    this.isRestored = false;
     this.reload.disabled = true;
     this.stage.replaceChildren();
     this.banner.replaceChildren();
@@ -112,6 +118,7 @@ export class Preview {
 
   private take(message: FromFrame): void {
     if (message.type === "leave") return this.leave(message.isBackwards);
+    if (message.type === "unloaded") return this.restore();
     if (message.type === "written") this.places?.begin(message.url, message.insertedLength);
     this.panel.take(message);
     if (message.type !== "entry") return;
@@ -120,17 +127,39 @@ export class Preview {
     this.said.emit({ level, text, isUncaught, place: this.places?.own(stack)[0]?.place ?? null });
   }
 
+  /** The page has opened another, of which the policy leaves the browser's error alone. */
+  private restore(): void {
+    const { last } = this;
+    if (last === null) return;
+    // One that does so whenever it starts would do so for ever.
+    const isAtOnce = this.isRestored && this.frame?.isRunning !== true;
+    keepingFocus(this.section, () => {
+      if (isAtOnce) this.end("The page was stopped: it opens another one when it starts, which the preview does not show.");
+      else this.show(last.html, last);
+    });
+    if (isAtOnce) return;
+    this.isRestored = true;
+    this.tell(RESTORED);
+  }
+
+  /** Ends the page, and says why. */
+  private end(words: string): void {
+    this.frame?.remove();
+    this.frame = null;
+    this.tell(words);
+  }
+
   private follow(state: FrameState): void {
     if (state === "running") {
       this.memory.clear();
-      this.banner.replaceChildren();
+      if (this.isRestored) this.tell(RESTORED);
+      else this.banner.replaceChildren();
     } else if (state === "silent") {
       this.memory.set();
       this.tell("The page is not responding.", this.stopButton());
     } else if (state === "flooding") {
       this.memory.clear();
-      this.frame = null;
-      this.tell("The page was stopped: it sent more than can be shown.");
+      this.end("The page was stopped: it sent more than can be shown.");
     } else if (state === "unreachable") {
       this.memory.clear();
       this.tell("The preview could not be loaded.", this.stopButton());
@@ -147,9 +176,7 @@ export class Preview {
   private stopButton(): HTMLButtonElement {
     const stop = element("button", { type: "button", class: "preview-stop" }, "Stop");
     stop.addEventListener("click", () => {
-      this.frame?.remove();
-      this.frame = null;
-      this.tell("The page was stopped.");
+      this.end("The page was stopped.");
       // The button that had the focus is gone.
       this.reload.focus();
     });

@@ -23,6 +23,8 @@ export type FromFrame =
   | { type: "repeat"; count: number }
   /** This many entries more were left out. */
   | { type: "dropped"; count: number }
+  /** The document goes: the page has opened another. */
+  | { type: "unloaded" }
   /** The person leaves the page by keyboard. */
   | { type: "leave"; isBackwards: boolean }
   | { type: "clear" };
@@ -90,6 +92,7 @@ export function readMessage(data: unknown): FromFrame | null {
   switch (data["type"]) {
     case "pong":
     case "clear":
+    case "unloaded":
       return { type: data["type"] };
     case "written":
       return typeof data["url"] === "string" && isCount(data["insertedLength"])

@@ -67,7 +67,11 @@ function accompany(): void {
   giveShims(window, (text) => patch.say("info", [{ type: "text", text }]));
   listen(patch);
   watchKeys(send);
-  watchLinks((text) => patch.say("info", [{ type: "text", text }], ""));
+  const sayHere = (text: string) => patch.say("info", [{ type: "text", text }], "");
+  watchLinks(sayHere);
+  watchForms(sayHere);
+  const unload = ({ persisted }: PageTransitionEvent) => persisted || send({ type: "unloaded" });
+  addEventListener.call(window, "pagehide", unload as (event: Event) => void);
   send({ type: "written", url: DOCUMENT, insertedLength });
   // Past the frame's own page, which cannot pass anything on while this one hangs.
   window.parent.parent.postMessage(HERE, "*", [port2]);
@@ -104,6 +108,36 @@ function watchLinks(say: (text: string) => void): void {
     else say(`Not opened: ${address.slice(0, 200)}. The preview shows one page, and opens no others.`);
   };
   addEventListener.call(window, "click", follow);
+}
+
+/** A form that is sent would leave an empty frame, too. */
+function watchForms(say: (text: string) => void): void {
+  const report = (form: HTMLFormElement, submitter: HTMLElement | null) => {
+    const asked = (name: string) => submitter?.getAttribute(`form${name}`) ?? form.getAttribute(name) ?? "";
+    const method = /^post$/i.test(asked("method")) ? "POST" : "GET";
+    const fields = new URLSearchParams();
+    for (const [name, value] of new FormData(form, submitter)) {
+      fields.append(name, typeof value === "string" ? value : value.name);
+    }
+    const [address = ""] = asked("action").trim().split("#", 1);
+    const query = fields.size > 0 ? `${method === "GET" ? "?" : " "}${fields}` : "";
+    const target = method === "GET" ? address.split("?", 1)[0] : address;
+    say(`Not sent: ${`${method} ${target}${query}`.slice(0, 1000)}. The preview has no network.`);
+  };
+  const submit = (event: SubmitEvent) => {
+    const form = event.target;
+    if (event.defaultPrevented || !(form instanceof HTMLFormElement)) return;
+    const method = event.submitter?.getAttribute("formmethod") ?? form.getAttribute("method") ?? "";
+    if (/^dialog$/i.test(method)) return;
+    event.preventDefault();
+    report(form, event.submitter);
+  };
+  // Last of all, as the page may have forms that it handles itself.
+  addEventListener.call(window, "submit", submit as (event: Event) => void);
+  // Sends without an event.
+  HTMLFormElement.prototype.submit = function () {
+    report(this, null);
+  };
 }
 
 function listen(patch: ConsolePatch): void {

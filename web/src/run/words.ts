@@ -42,7 +42,7 @@ export function askForInput(need: InputNeed): string {
 /** While the service asks to wait. */
 export function waiting(leftMs: number, why: Pause["why"]): string {
   const left = Math.max(1, Math.ceil(leftMs / 1000));
-  if (why.kind === "limited") return `Many people on your network are running code. Yours starts in ${left} s`;
+  if (why.kind === "limited") return `Too many runs from your network. Yours starts in ${left} s`;
   // A language whose image is being built says how far that is.
   const words = /is being (prepared|replaced)/.test(why.message) ? sentence(why.message) : "The service is busy.";
   return `${words} Yours is sent again in ${left} s`;

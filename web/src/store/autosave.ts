@@ -56,10 +56,13 @@ export class Autosave {
     });
   }
 
-  /** Keeps `snapshot`; what the page starts with anyway is not kept. */
-  save(snapshot: Snapshot): void {
-    this.tried((storage) => {
-      if (sameSnapshot(snapshot, this.options.starter)) return storage.removeItem(this.own);
+  /** Keeps `snapshot`; what the page starts with anyway needs not be. False if the browser keeps nothing. */
+  save(snapshot: Snapshot): boolean {
+    const isKept = this.tried((storage) => {
+      if (sameSnapshot(snapshot, this.options.starter)) {
+        storage.removeItem(this.own);
+        return true;
+      }
       const text = JSON.stringify({ savedAt: this.now(), snapshot });
       try {
         storage.setItem(this.own, text);
@@ -68,7 +71,9 @@ export class Autosave {
         this.dropOldest(storage);
         storage.setItem(this.own, text);
       }
+      return true;
     });
+    return isKept ?? false;
   }
 
   /** Forgets the edits of other starts. */

@@ -74,6 +74,14 @@ export class Edits {
     if (kept !== null && !kept.isOfOlderStart) this.offer("You have edited this before.", kept.snapshot);
   }
 
+  /** Keeps the edits now; gives the words for it. */
+  keep(): string {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    const isKept = this.autosave?.save(this.options.workspace.snapshot()) ?? false;
+    return isKept ? "Kept in this browser, as all that you type." : "Nothing is kept in this browser: copy what you need.";
+  }
+
   /** Tells what the page starts with from other starts. */
   get startKey(): string {
     return hashOf(this.starter);

@@ -72,7 +72,7 @@ struct EditorPage<'a> {
     output: Output,
     /// Scripts and styles.
     page_files: PageFiles,
-    /// Lets the styles through that the editor makes.
+    /// Lets the styles through that the editor makes, and its first script.
     nonce: &'a str,
     /// Where documents are shown.
     preview_url: &'a str,
@@ -127,7 +127,7 @@ impl Embed {
 
     fn policy(&self, nonce: &str) -> HeaderValue {
         let policy = format!(
-            "default-src 'none'; script-src 'self'; \
+            "default-src 'none'; script-src 'self' 'nonce-{nonce}'; \
              style-src 'self' 'nonce-{nonce}'; img-src 'self' data:; \
              connect-src 'self'; base-uri 'none'; form-action 'none'; \
              trusted-types 'none'; require-trusted-types-for 'script'; \

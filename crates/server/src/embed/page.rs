@@ -7,6 +7,7 @@ use super::EditorPage;
 use super::assets::PageFiles;
 
 const EDITOR: &str = include_str!("editor.html");
+const EARLY: &str = include_str!("early.js");
 const FAILURE: &str = include_str!("failure.html");
 const ICON: &str = include_str!("icon.svg");
 
@@ -30,6 +31,8 @@ pub(super) fn editor(page: &EditorPage<'_>) -> String {
             ("title", &escaped(page.title)),
             ("icon", &icon()),
             ("language", &escaped(page.language)),
+            ("nonce", page.nonce),
+            ("early", EARLY),
             ("links", &links(&page.page_files)),
             ("files", &files),
             ("no-stdin", if page.takes_stdin { "" } else { " hidden" }),
@@ -159,6 +162,6 @@ mod tests {
         assert!(page.contains("data-language=\"c\""), "{page}");
         assert!(page.contains("href=\"embed/assets/cpp-3.js\""), "{page}");
         assert!(page.contains(r#""output":"tables""#), "{page}");
-        assert_eq!(page.matches("</script>").count(), 2, "{page}");
+        assert_eq!(page.matches("</script>").count(), 3, "{page}");
     }
 }

@@ -1,4 +1,4 @@
 // The SQL of MySQL.
-import { MySQL, sql } from "@codemirror/lang-sql";
+import { MySQL } from "@codemirror/lang-sql";
 
-export const extension = () => sql({ dialect: MySQL, upperCaseKeywords: true });
+export const extension = () => MySQL.language;

@@ -1,4 +1,4 @@
 // Python.
-import { python } from "@codemirror/lang-python";
+import { pythonLanguage } from "@codemirror/lang-python";
 
-export const extension = () => python();
+export const extension = () => pythonLanguage;

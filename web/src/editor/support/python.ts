@@ -1,10 +1,13 @@
-// The keywords of Python that its package does not offer.
-import { pythonLanguage } from "@codemirror/lang-python";
+// What the package of Python offers, and the keywords that it does not.
+import { globalCompletion, localCompletionSource, pythonLanguage } from "@codemirror/lang-python";
 
-import { offering } from "../completion";
+import { offering, welcome } from "../completion";
 
 const KEYWORDS =
   "and as assert async await break case continue del elif else except finally global in is lambda match nonlocal not or " +
   "pass raise return with yield";
 
-export const support = () => pythonLanguage.data.of({ autocomplete: offering(KEYWORDS, "keyword") });
+export const support = () =>
+  [welcome(localCompletionSource), welcome(globalCompletion), offering(KEYWORDS, "keyword")].map((autocomplete) =>
+    pythonLanguage.data.of({ autocomplete }),
+  );

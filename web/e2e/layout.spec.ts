@@ -1,0 +1,129 @@
+// The parts of the page in the frames that pages give it: nothing lies over
+// another, what a run made is in view, and what is hidden leaves no hole.
+
+import type { Page } from "@playwright/test";
+
+import { lines, shown, submit, withFiles } from "./documents";
+import { ended, expect, test } from "./service";
+
+const FRAMES = [
+  { width: 320, height: 568 },
+  { width: 400, height: 700 },
+  { width: 500, height: 500 },
+  { width: 600, height: 400 },
+  { width: 800, height: 400 },
+  { width: 800, height: 500 },
+  { width: 1000, height: 600 },
+] as const;
+const nameOf = ({ width, height }: (typeof FRAMES)[number]) => `${width} x ${height}`;
+
+/** Whether the first line of an element is seen: in the window, with nothing over it. */
+const isSeen = (page: Page, selector: string) =>
+  page.locator(selector).first().evaluate((element) => {
+    const range = document.createRange();
+    range.selectNodeContents(element);
+    const { left, top, height } = range.getClientRects()[0] ?? element.getBoundingClientRect();
+    const hit = document.elementFromPoint(left + 4, top + Math.min(height / 2, 10));
+    return hit !== null && element.contains(hit);
+  });
+
+const WRONG: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  react: { "App.jsx": "export default function App() { return <p>Hi</div>; }\n" },
+  vue: { "App.vue": "<script setup>\nconst a = ;\n</script>\n<template><p>Hi</p></template>\n" },
+};
+
+for (const [language, wrong] of Object.entries(WRONG)) {
+  const tag = language === "react" ? [] : "@full";
+  test(`${language}: errors of the compiler stand in the place of the page`, { tag }, async ({ page, service }) => {
+    await page.goto(`${service.url}/embed?lang=${language}&run=load`);
+    await expect(shown(page.mainFrame()).locator("h1")).toBeVisible();
+    await submit(page, language, wrong);
+    await page.locator("#run").click();
+    await expect(page.locator(".stderr")).toBeVisible();
+    for (const size of FRAMES) {
+      await page.setViewportSize(size);
+      for (const part of [".preview", ".console"]) await expect(page.locator(part), nameOf(size)).toBeHidden();
+      for (const part of [".stderr h2", ".stderr pre"]) expect(await isSeen(page, part), `${part}, ${nameOf(size)}`).toBe(true);
+    }
+    await page.unroute("**/api/compile");
+    await page.locator("#run").click();
+    await expect(shown(page.mainFrame()).locator("h1")).toBeVisible();
+    await expect(page.locator(".stderr")).toHaveCount(0);
+  });
+}
+
+test("a console of many lines leaves the page its height, and shows the newest", async ({ page, service }) => {
+  const saying = (count: number) =>
+    `<!doctype html><button onclick="console.log('one more')">Say</button><script>for (let i = 0; i < ${count}; i++) console.log("line", i)</script>`;
+  await page.goto(`${service.url}/embed?${withFiles("lang=web", { "index.html": "" })}`);
+  await page.locator(".cm-content").waitFor();
+  const stage = async () => (await page.locator(".preview-stage").boundingBox())?.height ?? 0;
+  const said = page.locator(".console-log");
+  const isAtEnd = () => said.evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight < 2);
+  const editor = page.mainFrame();
+  for (const size of FRAMES) {
+    await page.setViewportSize(size);
+    const heights: number[] = [];
+    for (const count of [1, 20]) {
+      await submit(page, "web", { "index.html": saying(count) });
+      await page.locator("#run").click();
+      await expect(lines(editor)).toHaveCount(count);
+      heights.push(await stage());
+    }
+    expect(heights[1], nameOf(size)).toBe(heights[0]);
+    expect(heights[1], nameOf(size)).toBeGreaterThanOrEqual(100);
+    // Of higher frames all is in view.
+    const log = await said.boundingBox();
+    if (size.height >= 500) expect((log?.y ?? 0) + (log?.height ?? 0), nameOf(size)).toBeLessThanOrEqual(size.height);
+    await expect.poll(isAtEnd, { message: nameOf(size) }).toBe(true);
+  }
+  // Who reads an older line goes on reading it.
+  await said.evaluate((log) => (log.scrollTop = 0));
+  await shown(editor).locator("button").click();
+  await expect(lines(editor)).toHaveCount(21);
+  expect(await said.evaluate((log) => log.scrollTop)).toBe(0);
+});
+
+for (const layout of ["auto", "rows", "cols"]) {
+  test(`without the toolbar, layout=${layout}: the result is in view, and a mouse can run`, async ({ page, service }) => {
+    for (const [language, result] of [["python", ".stdout pre"], ["web", ".preview iframe"]] as const) {
+      await page.goto(`${service.url}/embed?lang=${language}&hide=toolbar&layout=${layout}&run=load`);
+      expect(await ended(page.mainFrame())).toContain("Finished");
+      for (const size of [{ width: 500, height: 500 }, { width: 800, height: 400 }] as const) {
+        const where = `${language}, ${nameOf(size)}`;
+        await page.setViewportSize(size);
+        expect(await page.evaluate(() => document.documentElement.scrollHeight), where).toBe(size.height);
+        for (const part of ["#status", result]) {
+          const box = await page.locator(part).boundingBox();
+          expect(box?.y, `${part}, ${where}`).toBeLessThan(size.height - 40);
+        }
+        const code = await page.locator("#left").boundingBox();
+        const run = await page.locator("#run").boundingBox();
+        expect((run?.x ?? 0) + (run?.width ?? 0), where).toBeLessThan((code?.x ?? 0) + (code?.width ?? 0));
+        expect(run?.y, where).toBeLessThan(20);
+      }
+      await page.locator(".cm-content").fill("");
+      await page.locator("#run").click();
+      await expect(page.locator(language === "python" ? ".quiet" : ".preview iframe")).toBeVisible();
+    }
+  });
+}
+
+test("without the output there is no empty column", async ({ page, service }) => {
+  await page.goto(`${service.url}/embed?lang=python&hide=output&run=load`);
+  expect(await ended(page.mainFrame())).toContain("Finished");
+  for (const size of [{ width: 500, height: 500 }, { width: 800, height: 400 }] as const) {
+    await page.setViewportSize(size);
+    expect((await page.locator("#left").boundingBox())?.width).toBe(size.width);
+    expect((await page.locator("#left").boundingBox())?.height).toBeGreaterThan(size.height / 2);
+    expect(await isSeen(page, "#status"), nameOf(size)).toBe(true);
+    await expect(page.locator(".output-tools")).toBeHidden();
+    await expect(page.locator(".stdout")).toBeHidden();
+  }
+  // A page is no such output, and what keeps it from being shown is told.
+  await page.goto(`${service.url}/embed?lang=react&hide=output&run=load`);
+  await expect(shown(page.mainFrame()).locator("h1")).toBeVisible();
+  await submit(page, "react", WRONG["react"] ?? {});
+  await page.locator("#run").click();
+  await expect(page.locator(".stderr")).toBeVisible();
+});
