@@ -18,9 +18,9 @@ use tokio::time::sleep;
 const MOST_SOCKETS: usize = 2_048;
 /// Locks of a box, of 200 bytes each.
 const MOST_LOCKS: usize = 20_000;
-/// A program that does nothing else opens a thousand sockets meanwhile, or
-/// takes ten thousand locks.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+/// A program that does nothing else opens some hundred sockets meanwhile, or
+/// takes some thousand locks.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 /// The kernel's own counts of one box.
 #[derive(Debug)]
