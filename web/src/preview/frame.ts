@@ -3,13 +3,16 @@
 
 import { element } from "../dom";
 import { Event } from "../event";
-import { HERE, readMessage, type FromFrame, type Opening, type ToFrame } from "./protocol";
+import { HERE, LOADED, readMessage, type FromFrame, type Opening, type ToFrame } from "./protocol";
 import { PING_MS, Watchdog } from "./watchdog";
 
 /** What the document may do; its own policy says the same (crates/server/src/embed/preview.rs). */
 const SANDBOX = "allow-scripts allow-forms";
 /** Answers after which a page counts as one that runs well. */
 const ENOUGH_ANSWERS = 2;
+
+/** How long a document that was loaded has for a word of its own. */
+const LEFT_MS = 1000;
 
 /** Messages that are taken at once, and a second after that: several times what our own code sends. */
 const MOST_MESSAGES = 10_000;
@@ -23,16 +26,22 @@ export type FrameState = "starting" | "running" | "silent" | "unreachable" | "fl
 export class PreviewFrame {
   readonly said = new Event<FromFrame>();
   readonly stateChanged = new Event<FrameState>();
+  /** The document is gone: another has taken its place. */
+  readonly left = new Event<void>();
   readonly element: HTMLIFrameElement;
 
   private readonly html: string;
-  private readonly listener = (event: MessageEvent) => this.connect(event);
+  private readonly listener = (event: MessageEvent) => this.hear(event);
   private port: MessagePort | null = null;
-  private state: FrameState = "starting";
+  private current: FrameState = "starting";
   private watchdog: Watchdog | null = null;
   private timer: ReturnType<typeof setInterval> | undefined;
   private isWritten = false;
   private answers = 0;
+  private messages = 0;
+  /** Documents that the frame's own page has seen loaded, and how often ours said that it is. */
+  private loads = 0;
+  private ownLoads = 0;
   private allowance = MOST_MESSAGES;
   private allowedMs = performance.now();
 
@@ -44,9 +53,8 @@ export class PreviewFrame {
     addEventListener("message", this.listener);
   }
 
-  /** Whether the page has begun well, and answers. */
-  get isRunning(): boolean {
-    return this.state === "running";
+  get state(): FrameState {
+    return this.current;
   }
 
   /** Ends the page, also one that hangs. */
@@ -65,12 +73,30 @@ export class PreviewFrame {
     this.timer = setInterval(() => this.ask(), PING_MS);
   }
 
+  private hear(event: MessageEvent): void {
+    if (event.data === LOADED && event.source !== null && event.source === this.element.contentWindow) this.check();
+    else if (this.port === null) this.connect(event);
+  }
+
+  /**
+   * Whether the document that was loaded is ours: it says so, or answers, as one does that was opened again. Ours could
+   * tell by pagehide that it goes, but for a listener to that browsers keep the process of a page that hangs.
+   */
+  private check(): void {
+    this.loads += 1;
+    const { loads, messages } = this;
+    this.ping();
+    setTimeout(() => {
+      const isOurs = this.ownLoads >= loads || this.messages > messages;
+      if (!isOurs && this.element.isConnected) this.left.emit();
+    }, LEFT_MS);
+  }
+
   /** The first port that the document's window sends is that of our own code, which runs before all of its. */
   private connect({ source, data, ports }: MessageEvent): void {
     const port = ports[0];
     const isOurs = data === HERE && source !== null && source === this.element.contentWindow?.frames[0];
     if (!isOurs || port === undefined) return;
-    removeEventListener("message", this.listener);
     this.port = port;
     port.onmessage = (event: MessageEvent<unknown>) => {
       const message = readMessage(event.data);
@@ -88,9 +114,13 @@ export class PreviewFrame {
     return this.allowance >= 0;
   }
 
-  private ask(): void {
+  private ping(): void {
     const ping: ToFrame = { type: "ping" };
     this.port?.postMessage(ping);
+  }
+
+  private ask(): void {
+    this.ping();
     // A page in the background may be held up by the browser.
     const isSilent = this.watchdog?.isSilent(performance.now(), !document.hidden) ?? false;
     if (isSilent) this.enter(this.isWritten ? "silent" : "unreachable");
@@ -98,6 +128,8 @@ export class PreviewFrame {
 
   private take(message: FromFrame): void {
     this.watchdog?.heard();
+    this.messages += 1;
+    if (message.type === "loaded") this.ownLoads += 1;
     if (message.type === "written") this.isWritten = true;
     if (message.type === "pong") {
       this.answers += 1;
@@ -107,8 +139,8 @@ export class PreviewFrame {
   }
 
   private enter(state: FrameState): void {
-    if (state === this.state) return;
-    this.state = state;
+    if (state === this.current) return;
+    this.current = state;
     if (state === "flooding") this.remove();
     this.stateChanged.emit(state);
   }

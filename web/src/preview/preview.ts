@@ -83,7 +83,7 @@ export class Preview {
     });
     // Whoever leaves in order has an editor that did not hang.
     addEventListener("pagehide", () => {
-      if (this.frame !== null && this.banner.textContent === "") this.memory.clear();
+      if (this.frame !== null && this.frame.state !== "silent") this.memory.clear();
     });
     if (this.hungBefore) this.tell("This page did not respond the last time. Press Run to try it again.");
   }
@@ -99,6 +99,7 @@ export class Preview {
     const frame = new PreviewFrame(this.options.url, html);
     frame.said.listen((message) => this.take(message));
     frame.stateChanged.listen((state) => this.follow(state));
+    frame.left.listen(() => this.restore());
     this.places = places;
     this.frame = frame;
     this.stage.replaceChildren(frame.element);
@@ -118,7 +119,6 @@ export class Preview {
 
   private take(message: FromFrame): void {
     if (message.type === "leave") return this.leave(message.isBackwards);
-    if (message.type === "unloaded") return this.restore();
     if (message.type === "written") this.places?.begin(message.url, message.insertedLength);
     this.panel.take(message);
     if (message.type !== "entry") return;
@@ -132,7 +132,7 @@ export class Preview {
     const { last } = this;
     if (last === null) return;
     // One that does so whenever it starts would do so for ever.
-    const isAtOnce = this.isRestored && this.frame?.isRunning !== true;
+    const isAtOnce = this.isRestored && this.frame?.state !== "running";
     keepingFocus(this.section, () => {
       if (isAtOnce) this.end("The page was stopped: it opens another one when it starts, which the preview does not show.");
       else this.show(last.html, last);

@@ -12,19 +12,22 @@ export interface Opening {
 /** The message from the document to the editor; a port comes with it. */
 export const HERE = "sandpiper-preview";
 
+/** What the frame's own page tells the editor whenever its frame has loaded a document, whichever. */
+export const LOADED = "sandpiper-preview-loaded";
+
 export type ToFrame = { type: "ping" };
 
 export type FromFrame =
   /** The document is there; positions of its scripts have this URL, and are behind so many characters of ours. */
   | { type: "written"; url: string; insertedLength: number }
   | { type: "pong" }
+  /** The document is loaded. */
+  | { type: "loaded" }
   | { type: "entry"; entry: Entry }
   /** The last entry came this many times more. */
   | { type: "repeat"; count: number }
   /** This many entries more were left out. */
   | { type: "dropped"; count: number }
-  /** The document goes: the page has opened another. */
-  | { type: "unloaded" }
   /** The person leaves the page by keyboard. */
   | { type: "leave"; isBackwards: boolean }
   | { type: "clear" };
@@ -91,8 +94,8 @@ export function readMessage(data: unknown): FromFrame | null {
   if (!isRecord(data) || sizeOf(data, MOST_OF_MESSAGE) > MOST_OF_MESSAGE) return null;
   switch (data["type"]) {
     case "pong":
+    case "loaded":
     case "clear":
-    case "unloaded":
       return { type: data["type"] };
     case "written":
       return typeof data["url"] === "string" && isCount(data["insertedLength"])

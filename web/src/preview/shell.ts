@@ -4,7 +4,7 @@
 // A document that document.write() makes would do without the second frame, but
 // browsers do not know the lines of what was written so.
 
-import { HERE, insertionPoint, type FromFrame, type Opening, type ToFrame } from "./protocol";
+import { HERE, LOADED, insertionPoint, type FromFrame, type Opening, type ToFrame } from "./protocol";
 import { ConsolePatch } from "./patch";
 import { Recorder } from "./recorder";
 import { Serialiser } from "./serialise";
@@ -30,6 +30,7 @@ function open(event: MessageEvent): void {
   const at = insertionPoint(opening.html);
   frame.srcdoc = opening.html.slice(0, at) + inserted(own) + opening.html.slice(at);
   Object.assign(frame.style, { position: "fixed", inset: "0", width: "100%", height: "100%", border: "0" });
+  frame.addEventListener("load", () => window.parent.postMessage(LOADED, "*"));
   document.body.append(frame);
 }
 
@@ -70,8 +71,7 @@ function accompany(): void {
   const sayHere = (text: string) => patch.say("info", [{ type: "text", text }], "");
   watchLinks(sayHere);
   watchForms(sayHere);
-  const unload = ({ persisted }: PageTransitionEvent) => persisted || send({ type: "unloaded" });
-  addEventListener.call(window, "pagehide", unload as (event: Event) => void);
+  addEventListener.call(window, "load", () => send({ type: "loaded" }));
   send({ type: "written", url: DOCUMENT, insertedLength });
   // Past the frame's own page, which cannot pass anything on while this one hangs.
   window.parent.parent.postMessage(HERE, "*", [port2]);
