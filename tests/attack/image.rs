@@ -5,7 +5,6 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::checkout;
-use sandpiper_testkit::image_folder;
 
 /// What is run in namespaces of its own, as `sh -c` takes it.
 pub(crate) const ENTER: &str = include_str!("image.sh");
@@ -14,17 +13,7 @@ pub(crate) const WORDS: &str = include_str!("image_words.sh");
 
 /// The root filesystem that programs of a language run in.
 pub(crate) fn rootfs(language: &str) -> Result<PathBuf, String> {
-    let prefix = format!("{}-", name(language)?);
-    let folders = fs::read_dir(image_folder()).map_err(|e| e.to_string())?;
-    let images = folders.flatten().filter(|folder| {
-        folder.file_name().to_string_lossy().starts_with(&prefix)
-            && folder.path().join("rootfs").is_dir()
-    });
-    let newest = images.max_by_key(|folder| {
-        folder.metadata().and_then(|data| data.modified()).ok()
-    });
-    let newest = newest.ok_or(format!("there is no image {prefix}*"))?;
-    Ok(newest.path().join("rootfs"))
+    Ok(sandpiper_testkit::image(&name(language)?).join("rootfs"))
 }
 
 /// The image's name, as the language has it.

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::Case;
 use crate::service::{Reply, Server, compile};
 use sandpiper_testkit::eventually;
-use sandpiper_testkit::image_folder;
+use sandpiper_testkit::image;
 
 const JSON: [&str; 1] = ["Content-Type: application/json"];
 
@@ -25,12 +25,9 @@ struct Image {
 
 impl Image {
     fn copied() -> Self {
-        let all = image_folder();
-        let name = fs::read_dir(&all)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .find(|name| name.starts_with("php-") && !name.contains('.'))
-            .expect("PHP's image is needed: `make images`");
+        let image = image("php");
+        let all = image.parent().unwrap();
+        let name = image.file_name().unwrap();
         // On the same filesystem, for the links.
         let data = tempfile::tempdir_in(all.parent().unwrap()).unwrap();
         // The server becomes another user.
@@ -40,7 +37,7 @@ impl Image {
         fs::create_dir(&images).unwrap();
         let copied = Command::new("cp")
             .args(["--archive", "--link"])
-            .args([all.join(&name), images.join(&name)])
+            .args([&image, &images.join(name)])
             .status()
             .unwrap();
         assert!(copied.success());

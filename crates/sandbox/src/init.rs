@@ -28,6 +28,7 @@ use std::os::unix::net::UnixStream;
 
 use libc::sock_filter;
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use rustix::net::SendFlags;
 use rustix::process::{
     DumpableBehavior, PidfdFlags, Signal, getpid, pidfd_open,
@@ -342,28 +343,40 @@ fn open_settings() -> Option<OwnedFd> {
     rustix::fs::open("/proc/sys/net", flags, Mode::empty()).ok()
 }
 
-/// What a socket of TCP may hold of what came, in bytes: least, usual, most. It
-/// may not be charged to the box (`uncharged.rs`), and 64 KiB are enough on a
-/// loopback.
-const RECEIVED: &[u8] = b"4096 65536 65536";
+/// What a socket of TCP may hold of what came and of what is sent, in bytes:
+/// least, usual, most. It may not be charged to the box (`uncharged.rs`), and
+/// 64 KiB are enough on a loopback.
+const TCP_BUFFERS: [(&str, &[u8]); 2] = [
+    ("ipv4/tcp_rmem", b"4096 65536 65536"),
+    ("ipv4/tcp_wmem", b"4096 16384 65536"),
+];
 
 fn make_network(
     tell_made: &UnixStream,
     settings: Option<OwnedFd>,
 ) -> Result<()> {
     sys::unshare(libc::CLONE_NEWNET).during("make network namespace")?;
-    let flags = OFlags::WRONLY | OFlags::CLOEXEC;
-    if let Some(folder) = settings
-        && let Ok(file) =
-            rustix::fs::openat(&folder, "ipv4/tcp_rmem", flags, Mode::empty())
-    {
-        rustix::io::write(&file, RECEIVED).during("limit what TCP holds")?;
+    if let Some(folder) = settings {
+        set_tcp_buffers(&folder).during("set TCP's buffers")?;
     }
     bring_loopback_up().during("bring loopback up")?;
     // Without a signal: this half must not end before pid 1.
     rustix::net::send(tell_made, b"1", SendFlags::NOSIGNAL)
         .map(drop)
         .during("tell of the network")
+}
+
+fn set_tcp_buffers(settings: &OwnedFd) -> io::Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+    for (name, bytes) in TCP_BUFFERS {
+        match rustix::fs::openat(settings, name, flags, Mode::empty()) {
+            Ok(file) => rustix::io::write(&file, bytes).map(drop)?,
+            // A container's /proc/sys can be read alone.
+            Err(Errno::ROFS | Errno::ACCESS) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }
 
 fn bring_loopback_up() -> io::Result<()> {

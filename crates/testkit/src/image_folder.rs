@@ -23,3 +23,20 @@ pub fn image_folder() -> PathBuf {
     );
     data.join("images")
 }
+
+/// The folder of an image, of its newest build.
+///
+/// # Panics
+/// It has not been built.
+pub fn image(name: &str) -> PathBuf {
+    let prefix = format!("{name}-");
+    let folders = std::fs::read_dir(image_folder()).unwrap().flatten();
+    let images = folders.filter(|folder| {
+        folder.file_name().to_string_lossy().starts_with(&prefix)
+            && folder.path().join("manifest.json").exists()
+    });
+    let newest = images.max_by_key(|folder| {
+        folder.metadata().and_then(|data| data.modified()).ok()
+    });
+    newest.expect("the images are needed: `make images`").path()
+}

@@ -15,7 +15,7 @@ mod wait;
 
 pub use choice::{is_chosen, is_full};
 pub use exposition::{Exposition, Family};
-pub use image_folder::image_folder;
+pub use image_folder::{image, image_folder};
 pub use reply::Reply;
 pub use server::{Server, connect, metrics, program};
 pub use usage::Usage;
