@@ -273,12 +273,11 @@ fn inner(
     let tree: &'static Tree = Box::leak(Box::new(tree));
     let ready = Reply::Ready { own_inodes: tree.own_inodes };
     let own = pidfd_open(getpid(), PidfdFlags::empty())?;
-    let counts = socket_counts().map_err(|error| report(socket, error))?;
-    let descriptors: Vec<_> = [&own, &tree.locks]
-        .into_iter()
-        .chain(&counts)
-        .map(AsFd::as_fd)
-        .collect();
+    // In the network namespace that pid 1 has joined.
+    let sockets = fs::File::open("/proc/self/net/sockstat")
+        .during("open /proc/net/sockstat")
+        .map_err(|error| report(socket, error))?;
+    let descriptors = [own.as_fd(), tree.locks.as_fd(), sockets.as_fd()];
     protocol::send(socket, &ready, &descriptors)?;
     let user_namespace = setup.user_namespace;
     serve::serve(setup, Around { socket, tree, user_namespace, seccomp })
@@ -295,15 +294,6 @@ fn prepare(setup: &Setup, network: Network) -> Result<Tree> {
     become_undumpable()?;
     rustix::process::umask(Mode::from_raw_mode(0o022));
     Ok(tree)
-}
-
-/// What the kernel counts in this network namespace, of IPv6 as well if it has
-/// that.
-fn socket_counts() -> Result<Vec<OwnedFd>> {
-    let step = "open /proc/net/sockstat";
-    let counts = fs::File::open("/proc/self/net/sockstat").during(step)?;
-    let of_6 = fs::File::open("/proc/self/net/sockstat6").ok();
-    Ok([Some(counts), of_6].into_iter().flatten().map(Into::into).collect())
 }
 
 /// Lets the kernel end pid 1, and with it the box, when the outer half ends;

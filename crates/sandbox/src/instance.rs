@@ -3,7 +3,7 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -136,7 +136,9 @@ fn lock_and_sweep(path: &Path, sweep: impl Fn(&Path)) -> Result<Option<File>> {
 /// The file, locked; `None` while a live server holds it.
 fn try_lock(path: &Path) -> Result<Option<File>> {
     loop {
-        let make = File::options().append(true).create(true).open(path);
+        let mut make = File::options();
+        // By its own descriptor, nobody is to open it anew for writing.
+        let make = make.append(true).create(true).mode(0o600).open(path);
         drop(make.during(STEP)?);
         let lock = match File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,

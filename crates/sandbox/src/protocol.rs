@@ -113,8 +113,8 @@ pub(crate) enum Reply {
     /// Init's outer half waits for its setup. Descriptor: a pidfd of it.
     Begun,
     /// The box stands; whether the files of its image have inodes that no
-    /// other box has. Descriptors: a pidfd of pid 1, /proc/locks, and the
-    /// counts of sockets.
+    /// other box has. Descriptors: a pidfd of pid 1, /proc/locks, and
+    /// /proc/net/sockstat.
     Ready { own_inodes: bool },
     /// The launcher waits at its gate.
     Prepared,

@@ -90,6 +90,9 @@ fn every_namespace_flag_is_refused() {
     // What fork and pthread_create pass.
     check("clone", &[0x0120_0011], Action::Allow);
     check("clone", &[0x003D_0F00], Action::Allow);
+    // A table of descriptors is shared by threads alone.
+    check("clone", &[0x0000_0411], Action::Fail(libc::EPERM));
+    check("clone", &[0x0000_0F11], Action::Fail(libc::EPERM));
     // Bits above the flags' 32 do not hide them.
     check("clone", &[0xFFFF_FFFF_1000_0011], Action::Fail(libc::EPERM));
 }
@@ -193,8 +196,8 @@ fn options_of_sockets() {
         let call = move |option| vec![3, level, option];
         allowed("setsockopt", 256, call, refused)
     };
-    // IP_OPTIONS (4), policies (16, 17), memberships (35 to 48) and tables (64).
-    assert_eq!(of(0), [1, 2, 8, 10, 11, 12, 13, 32, 33, 34]);
+    // IP_OPTIONS (4), policies (16, 17), sources (37 to 48) and tables (64).
+    assert_eq!(of(0), [1, 2, 8, 10, 11, 12, 13, 32, 33, 34, 35, 36]);
     assert_eq!(of(41), [16, 17, 18, 19, 23, 25, 26, 49, 51, 66, 67]);
     // TCP_MD5SIG (14), repair (19 to 22), ULP (31), zero copy (35), AO (38).
     assert_eq!(of(6), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 18, 23, 30]);
