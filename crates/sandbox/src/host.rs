@@ -238,10 +238,17 @@ impl Drop for Slot {
 /// Has the kernel take programs before the server, and it after most others, if
 /// the host is out of memory.
 fn go_last_when_out_of_memory() -> Result<()> {
-    match std::fs::write("/proc/self/oom_score_adj", "-500") {
+    const LAST: i32 = -500;
+    let path = "/proc/self/oom_score_adj";
+    let present = std::fs::read_to_string(path).during(path)?;
+    // An operator's own, lower one stays.
+    if present.trim().parse().is_ok_and(|present: i32| present <= LAST) {
+        return Ok(());
+    }
+    match std::fs::write(path, LAST.to_string()) {
         // Root in a container may lack the right.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
-        written => written.during("write /proc/self/oom_score_adj"),
+        written => written.during(path),
     }
 }
 

@@ -327,7 +327,7 @@ struct Network {
 }
 
 /// The folder of a network's settings. It has those of whichever namespace the
-/// process is in; none where /proc cannot be written.
+/// process is in.
 fn open_settings() -> Option<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::open("/proc/sys/net", flags, Mode::empty()).ok()
@@ -361,7 +361,7 @@ fn set_tcp_buffers(settings: &OwnedFd) -> io::Result<()> {
     for (name, bytes) in TCP_BUFFERS {
         match rustix::fs::openat(settings, name, flags, Mode::empty()) {
             Ok(file) => rustix::io::write(&file, bytes).map(drop)?,
-            // A container's /proc/sys can be read alone.
+            // With a /proc that can be read alone the kernel's own bounds hold.
             Err(Errno::ROFS | Errno::ACCESS) => {}
             Err(error) => return Err(error.into()),
         }

@@ -14,8 +14,8 @@ pub const QUEUED_SIGNALS: u64 = 1_024;
 pub const NO_CORE: u64 = 1;
 
 /// What the server needs for its boxes. Call it before a user namespace is
-/// made: the kernel counts the last three for the boxes of a user all together,
-/// and holds them to what the maker of their namespaces had.
+/// made: the kernel counts processes, queues and signals for all boxes of a user
+/// together, and holds them to what the maker of their namespaces had.
 pub(crate) fn prepare_server() -> Result<()> {
     let is_root = rustix::process::geteuid().is_root();
     // A server has a dozen descriptors for each box and one for each
@@ -25,10 +25,9 @@ pub(crate) fn prepare_server() -> Result<()> {
     for shared in [Resource::Nproc, Resource::Msgqueue, Resource::Sigpending] {
         raise(shared, is_root)?;
     }
-    let hard = getrlimit(Resource::Core).maximum;
-    if is_root || hard.is_none_or(|hard| hard >= NO_CORE) {
-        set(Resource::Core, Some(NO_CORE), Some(NO_CORE))?;
-    } else if has_core_handler() {
+    // It fails if the hard limit is lower and this process may not raise it.
+    let is_set = set(Resource::Core, Some(NO_CORE), Some(NO_CORE)).is_ok();
+    if !is_set && has_core_handler() {
         tracing::warn!(
             "the hard limit on core files is 0, and the kernel pipes cores to \
              a program: a crash in a box starts it, outside of the box. Start \

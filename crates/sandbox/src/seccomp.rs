@@ -10,17 +10,15 @@ use syscalls::aarch64::Sysno as ArmCall;
 use syscalls::riscv64::Sysno as RiscvCall;
 use syscalls::x86_64::Sysno as IntelCall;
 
-use crate::error::SandboxError;
+use crate::error::{Result, SandboxError};
 
 const POLICY: &str = include_str!("seccomp.toml");
-
-type Compiled<T> = Result<T, SandboxError>;
 
 /// Bytes of one instruction.
 const INSTRUCTION_BYTES: usize = 8;
 
 /// The filter of every step, for this machine's architecture.
-pub(crate) fn program() -> Compiled<Vec<sock_filter>> {
+pub(crate) fn program() -> Result<Vec<sock_filter>> {
     let policy: Policy = toml::from_str(POLICY).map_err(|error| {
         SandboxError::other("seccomp policy", error.to_string())
     })?;
@@ -92,7 +90,7 @@ enum Bits {
 impl TryFrom<u32> for Bits {
     type Error = &'static str;
 
-    fn try_from(number: u32) -> Result<Self, Self::Error> {
+    fn try_from(number: u32) -> std::result::Result<Self, Self::Error> {
         match number {
             32 => Ok(Self::Low),
             64 => Ok(Self::All),
@@ -118,7 +116,7 @@ enum Action {
 impl TryFrom<String> for Action {
     type Error = String;
 
-    fn try_from(name: String) -> Result<Self, Self::Error> {
+    fn try_from(name: String) -> std::result::Result<Self, Self::Error> {
         Ok(match &*name {
             "allow" => Self::Allow,
             "ignore" => Self::Ignore,
@@ -169,7 +167,7 @@ const X32: u32 = 0x4000_0000;
 /// on every path because each program that starts pays for that: the kernel
 /// walks it once for every call there is, to learn which ones are allowed by
 /// number alone (since 5.11).
-fn compile(policy: &Policy) -> Compiled<Vec<sock_filter>> {
+fn compile(policy: &Policy) -> Result<Vec<sock_filter>> {
     let mut by_call: BTreeMap<u32, Vec<&Rule>> = BTreeMap::new();
     for rule in &policy.rule {
         for name in &rule.calls {
@@ -234,7 +232,7 @@ fn runs(by_call: BTreeMap<u32, Vec<&Rule>>) -> Vec<Run<'_>> {
 }
 
 /// Finds the run of the number that is loaded, and decides.
-fn search(runs: &[Run<'_>]) -> Compiled<Vec<sock_filter>> {
+fn search(runs: &[Run<'_>]) -> Result<Vec<sock_filter>> {
     if let [Run { decision, .. }] = runs {
         return decide(decision);
     }
@@ -264,7 +262,7 @@ fn middle(runs: &[Run<'_>]) -> usize {
         .unwrap_or(1)
 }
 
-fn decide(decision: &Decision<'_>) -> Compiled<Vec<sock_filter>> {
+fn decide(decision: &Decision<'_>) -> Result<Vec<sock_filter>> {
     let rules = match decision {
         Decision::Always(action) => return Ok(vec![answer(action.verdict())]),
         Decision::Rules(rules) => rules,
@@ -285,7 +283,7 @@ fn decide(decision: &Decision<'_>) -> Compiled<Vec<sock_filter>> {
 fn rule_code(
     conditions: &[Condition],
     action: Action,
-) -> Compiled<Vec<sock_filter>> {
+) -> Result<Vec<sock_filter>> {
     let mut code = vec![answer(action.verdict())];
     for condition in conditions.iter().rev() {
         let at = ARGUMENTS + 8 * condition.arg;
@@ -314,7 +312,7 @@ const LOW_HALF: u32 = 0;
 const HIGH_HALF: u32 = 4;
 
 /// The number of a call here; `None` where only other architectures have it.
-fn number(name: &str) -> Compiled<Option<u32>> {
+fn number(name: &str) -> Result<Option<u32>> {
     if let Ok(call) = name.parse::<Sysno>() {
         return Ok(u32::try_from(call.id()).ok());
     }
@@ -328,13 +326,13 @@ fn number(name: &str) -> Compiled<Option<u32>> {
     Err(SandboxError::other("seccomp policy", reason))
 }
 
-fn skip(instructions: usize) -> Compiled<u8> {
+fn skip(instructions: usize) -> Result<u8> {
     u8::try_from(instructions).map_err(|_| {
         SandboxError::other("seccomp policy", "a rule is too long")
     })
 }
 
-fn length(code: &[sock_filter]) -> Compiled<u32> {
+fn length(code: &[sock_filter]) -> Result<u32> {
     u32::try_from(code.len())
         .map_err(|_| SandboxError::other("seccomp policy", "too many rules"))
 }

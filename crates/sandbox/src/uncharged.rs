@@ -19,11 +19,11 @@ use tokio::time::sleep;
 
 /// Sockets of a box of any kind, connections that nobody has accepted among
 /// them. One holds 64 KiB each way by TCP, and 280 KiB by UDP.
-const MOST_SOCKETS: usize = 512;
+const MOST_SOCKETS: usize = 256;
 /// Locks of a box, of 200 bytes each.
 const MOST_LOCKS: usize = 2_000;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
-/// So many times longer than a look at locks takes there is none.
+/// A look at locks is followed by a pause of so many times its length.
 const REST: u32 = 20;
 
 /// The kernel's own counts of one box.
@@ -59,7 +59,8 @@ impl Uncharged {
             sleep(BETWEEN_LOOKS).await;
             let length = self.sockets.read_at(&mut bytes, 0).unwrap_or(0);
             let text = String::from_utf8_lossy(&bytes[..length]);
-            if sockets_in(&text).is_some_and(|count| count > MOST_SOCKETS) {
+            // What cannot be counted is too much.
+            if sockets_in(&text).is_none_or(|count| count > MOST_SOCKETS) {
                 return;
             }
         }
@@ -88,7 +89,13 @@ fn are_too_many(locks: &File) -> bool {
     let (mut at, mut found) = (0, HashSet::new());
     // The kernel gives whole lines, as many as there is room for. Locks that
     // others take meanwhile move the rest on, and a line comes twice.
-    while let Ok(length @ 1..) = locks.read_at(&mut bytes, at) {
+    loop {
+        let length = match locks.read_at(&mut bytes, at) {
+            Ok(0) => return false,
+            Ok(length) => length,
+            // What cannot be counted is too much.
+            Err(_) => return true,
+        };
         let text = String::from_utf8_lossy(&bytes[..length]);
         found.extend(locks_in(&text).map(str::to_owned));
         if found.len() > MOST_LOCKS {
@@ -96,7 +103,6 @@ fn are_too_many(locks: &File) -> bool {
         }
         at += length as u64;
     }
-    false
 }
 
 /// All sockets in a text of sockstat, those that have no address among them.

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use rustix::process::{Resource, getrlimit};
+use rustix::thread::{CapabilitySet, capabilities};
 
 /// Facts that decide whether boxes can be made here. Where a file is missing,
 /// its fact is `None`.
@@ -43,6 +44,8 @@ pub(crate) struct Machine {
     pub(crate) has_certificates: bool,
     /// Memory that this process can have, in bytes.
     pub(crate) memory_bytes: Option<u64>,
+    /// Whether this process may raise its hard limits.
+    pub(crate) may_raise_limits: bool,
     /// `kernel.core_pattern`.
     pub(crate) core_pattern: String,
     /// Hard limits of this process; `None` is no limit.
@@ -99,6 +102,7 @@ impl Machine {
             has_certificates: Path::new("/etc/ssl/certs/ca-certificates.crt")
                 .exists(),
             memory_bytes: memory_bytes(),
+            may_raise_limits: may_raise_limits(),
             core_pattern: text("/proc/sys/kernel/core_pattern"),
             hard_limits: hard_limits(),
             user,
@@ -113,6 +117,17 @@ pub(crate) fn memory_bytes() -> Option<u64> {
     let limits = ["memory.max", "memory/memory.limit_in_bytes"]
         .map(|name| number(&format!("/sys/fs/cgroup/{name}")));
     [machine].into_iter().chain(limits).flatten().min()
+}
+
+/// It takes a right in the machine's own user namespace, and not in one of a
+/// container.
+fn may_raise_limits() -> bool {
+    let map = text("/proc/self/uid_map");
+    let is_machines = map.split_whitespace().eq(["0", "0", "4294967295"]);
+    is_machines
+        && capabilities(None).is_ok_and(|sets| {
+            sets.effective.contains(CapabilitySet::SYS_RESOURCE)
+        })
 }
 
 fn hard_limits() -> HardLimits {

@@ -179,7 +179,7 @@ fn is_own_group(folder: &OwnedFd) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
-    use std::process::Command;
+    use std::process::{Command, Stdio};
 
     use super::*;
 
@@ -189,7 +189,9 @@ mod tests {
         let uid = rustix::process::geteuid().as_raw();
         let group = folder.path().join(format!("sandpiper-{uid}-0"));
         let other = folder.path().join("other");
-        let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+        // It ends with its input, and so with a test that fails.
+        let mut child =
+            Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
         fs::write(&other, "untouched").unwrap();
         fs::create_dir(&group).unwrap();
         fs::write(group.join("cgroup.procs"), child.id().to_string()).unwrap();

@@ -243,36 +243,22 @@ fn device(nodes: &Path, name: &str, number: u64) -> Result<()> {
     attach(&node, &path)
 }
 
-/// Mounts it, and opens /proc/locks, which then is not to be seen.
+/// Mounts a proc of processes alone; /proc/locks, of another that is nowhere to
+/// be found. A program writes none of its own files there: among them are its
+/// place in line when the host is out of memory, and its memory.
 fn mount_proc() -> Result<OwnedFd> {
-    let step = "mount proc";
-    let context = rustix::mount::fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC)
-        .during(step)?;
-    let set = |key, value| {
-        rustix::mount::fsconfig_set_string(context.as_fd(), key, value)
-            .during(step)
-    };
-    // Of the processes only those that the asking one could trace: not init.
-    set("hidepid", "ptraceable")?;
-    rustix::mount::fsconfig_create(context.as_fd()).during(step)?;
-    let proc = rustix::mount::fsmount(
-        context.as_fd(),
-        FsMountFlags::FSMOUNT_CLOEXEC,
-        // A program writes none of its own files there: among them are its
-        // place in line when the host is out of memory, and its memory.
-        MountAttrFlags::MOUNT_ATTR_RDONLY
-            | MountAttrFlags::MOUNT_ATTR_NOSUID
-            | MountAttrFlags::MOUNT_ATTR_NODEV
-            | MountAttrFlags::MOUNT_ATTR_NOEXEC,
-    )
-    .during(step)?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_RDONLY
+        | MountAttrFlags::MOUNT_ATTR_NOSUID
+        | MountAttrFlags::MOUNT_ATTR_NODEV
+        | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    let whole = new_mount("proc", &[], attributes)?;
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let locks = rustix::fs::openat(&proc, "locks", flags, Mode::empty())
+    let locks = rustix::fs::openat(&whole.mount, "locks", flags, Mode::empty())
         .during("open /proc/locks")?;
-    // From here on only processes, none of the machine's files.
-    set("subset", "pid")?;
-    rustix::mount::fsconfig_reconfigure(context.as_fd()).during(step)?;
-    attach(&proc, "proc")?;
+    // None of the machine's files; and of the processes only those that the
+    // asking one could trace: not init.
+    let options = [("subset", "pid"), ("hidepid", "ptraceable")];
+    attach(&new_mount("proc", &options, attributes)?.mount, "proc")?;
     Ok(locks)
 }
 

@@ -170,15 +170,16 @@ fn core_limit(fixture: &Fixture) {
 }
 
 fn locks_of_devices(fixture: &Fixture) {
-    let node = File::open("/dev/null").unwrap();
+    // A node that others hardly lock.
+    let node = File::open("/dev/full").unwrap();
     let exclusive = rustix::fs::FlockOperation::NonBlockingLockExclusive;
     rustix::fs::flock(&node, exclusive).unwrap();
     let is_own = fixture.host.has_own_devices();
     let expected = if is_own { "ok\n" } else { "EAGAIN\n" };
-    check(fixture, &["lock", "/dev/null"], expected);
-    // The control; fcntl(2) names no owner there.
+    check(fixture, &["lock", "/dev/full"], expected);
+    // The control.
     let output = Command::new(fixture.rootfs.join("bin/probe"))
-        .args(["lock", "/dev/null"])
+        .args(["lock", "/dev/full"])
         .output();
     assert_eq!(output.unwrap().stdout, b"EAGAIN\n");
 }

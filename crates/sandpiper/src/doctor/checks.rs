@@ -33,8 +33,7 @@ pub(crate) fn machine(machine: &Machine, binary: &str) -> Vec<Finding> {
 pub(crate) fn queues_fit(boxes: usize, machine: &Machine) -> Finding {
     const SUBJECT: &str = "queues";
     let fits = |each: u64, limit: Option<u64>| {
-        // Root raises the limits.
-        machine.is_root
+        machine.may_raise_limits
             || limit
                 .is_none_or(|hard| each.saturating_mul(boxes as u64) <= hard)
     };
@@ -51,7 +50,7 @@ pub(crate) fn queues_fit(boxes: usize, machine: &Machine) -> Finding {
     )
     .mend(
         "systemd unit: LimitMSGQUEUE=infinity and LimitSIGPENDING=infinity\n\
-         shell: raise ulimit -q and ulimit -i, in limits.conf(5)",
+         limits.conf(5): USER hard msgqueue unlimited, and sigpending",
     )
 }
 
@@ -157,7 +156,7 @@ fn core_handler(machine: &Machine) -> Finding {
     const SUBJECT: &str = "core dumps";
     let has_handler = machine.core_pattern.starts_with('|');
     let is_too_low = machine.hard_limits.core.is_some_and(|it| it < NO_CORE);
-    if !has_handler || !is_too_low || machine.is_root {
+    if !has_handler || !is_too_low || machine.may_raise_limits {
         return Finding::good(SUBJECT, "no program's crash is seen outside");
     }
     Finding::weak(
@@ -165,7 +164,7 @@ fn core_handler(machine: &Machine) -> Finding {
         "the hard limit on core files is 0: each crash of a program starts \
          the host's core handler, as root (kernel.core_pattern)",
     )
-    .mend("systemd unit: LimitCORE=1\nshell: ulimit -c 1, in limits.conf(5)")
+    .mend("systemd unit: LimitCORE=1\nlimits.conf(5): USER hard core 1")
 }
 
 fn control_groups(controllers: Controllers, groups: &str) -> Finding {

@@ -25,6 +25,7 @@ fn good() -> Machine {
         has_debian_keyring: true,
         has_certificates: true,
         memory_bytes: Some(4 << 30),
+        may_raise_limits: false,
         core_pattern: "core\n".to_owned(),
         hard_limits: HardLimits::default(),
     }
@@ -32,26 +33,27 @@ fn good() -> Machine {
 
 #[test]
 fn a_core_handler_is_a_fault_where_the_limit_is_0() {
-    let check = |pattern: &str, hard, is_root, expected: Grade| {
+    let check = |pattern: &str, hard, may_raise_limits, expected: Grade| {
         let core_pattern = pattern.to_owned();
         let hard_limits = HardLimits { core: hard, ..HardLimits::default() };
-        let facts = Machine { core_pattern, hard_limits, is_root, ..good() };
+        let facts =
+            Machine { core_pattern, hard_limits, may_raise_limits, ..good() };
         let found = core_handler(&facts);
         assert_eq!(found.grade, expected, "{found}");
     };
     check("|/lib/systemd/systemd-coredump %P", Some(0), false, Grade::Weak);
     check("|/lib/systemd/systemd-coredump %P", Some(1), false, Grade::Good);
     check("|/lib/systemd/systemd-coredump %P", None, false, Grade::Good);
-    // Root raises the limit.
     check("|/lib/systemd/systemd-coredump %P", Some(0), true, Grade::Good);
     check("core", Some(0), false, Grade::Good);
 }
 
 #[test]
 fn queues_are_for_all_boxes_together() {
-    let check = |queues, signals, is_root, expected: Grade| {
+    let check = |queues, signals, may_raise_limits, expected: Grade| {
         let hard_limits = HardLimits { queues, signals, core: None };
-        let found = queues_fit(4, &Machine { hard_limits, is_root, ..good() });
+        let facts = Machine { hard_limits, may_raise_limits, ..good() };
+        let found = queues_fit(4, &facts);
         assert_eq!(found.grade, expected, "{found}");
     };
     check(None, None, false, Grade::Good);
