@@ -143,6 +143,7 @@ impl<R: Runner> App<R> {
             runner.catalog().languages().map(Language::id),
             &compile::REFUSALS,
         ));
+        let hosts = settings.hosts();
         let limiter = RateLimiter::new(
             settings.compile_rate_limit,
             settings.rate_limit_for,
@@ -172,7 +173,7 @@ impl<R: Runner> App<R> {
             runner,
             metrics,
             memory,
-            hosts: AllowedHosts::new(settings.allowed_hosts),
+            hosts,
             description: openapi::document(),
         }
     }

@@ -6,7 +6,7 @@ use http::{HeaderName, HeaderValue, Uri};
 use ipnet::IpNet;
 use sandpiper_engine::limits;
 
-use crate::http::Places;
+use crate::http::{AllowedHosts, Places};
 
 /// Settings of the server. The default is what the service promises.
 #[derive(Clone, Debug)]
@@ -52,6 +52,16 @@ impl Settings {
             self.client_connections,
             self.trusted_proxies.clone(),
         )
+    }
+
+    /// The hosts that requests may be for: that of previews with the others.
+    pub(crate) fn hosts(&self) -> AllowedHosts {
+        let mut names = self.allowed_hosts.clone();
+        if !names.is_empty() {
+            let preview = self.preview_origin.as_ref();
+            names.extend(preview.and_then(PreviewOrigin::host));
+        }
+        AllowedHosts::new(names)
     }
 }
 
@@ -132,6 +142,12 @@ impl PreviewOrigin {
         &self.address
     }
 
+    /// Without port, and an address without brackets.
+    fn host(&self) -> Option<String> {
+        let address: Uri = self.address.parse().ok()?;
+        Some(address.host()?.trim_matches(['[', ']']).to_owned())
+    }
+
     /// Scheme, host and port.
     pub(crate) fn origin(&self) -> &str {
         self.address.get(..self.origin_length).unwrap_or_default()
@@ -177,6 +193,30 @@ mod tests {
         assert!(!parsed("a\r\nb"));
         assert!(!parsed("ä.example"));
     }
+
+    #[test]
+    fn the_host_of_previews_is_allowed_with_the_others() {
+        let check = |allowed: &[&str], preview: &str, expected: bool| {
+            let settings = Settings {
+                allowed_hosts: allowed.iter().map(|&it| it.into()).collect(),
+                preview_origin: preview.parse().ok(),
+                ..Settings::default()
+            };
+            let request = http::Request::builder()
+                .header("Host", "preview.example:8080")
+                .body(())
+                .unwrap();
+            let (head, ()) = request.into_parts();
+            let found = settings.hosts().contains(&head);
+            assert_eq!(found, expected, "{allowed:?} {preview}");
+        };
+        check(&[], "", true);
+        check(&[], "https://other.example", true);
+        check(&["code.example"], "", false);
+        check(&["code.example"], "https://other.example", false);
+        check(&["code.example"], "https://preview.example", true);
+    }
+
     #[test]
     fn preview_origins_are_addresses() {
         let origin = |text: &str| {

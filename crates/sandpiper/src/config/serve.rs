@@ -67,7 +67,7 @@ pub(crate) struct ServeArgs {
 
     /// Another address of this server, from which the editor page shows the
     /// documents of programs: one that hangs then cannot hang the editor.
-    /// --frame-ancestors, where given, must name the editor's address then
+    /// --frame-ancestors, if given, must name the editor's address then
     /// [default: the editor's own]
     #[arg(long, value_name = "ORIGIN")]
     preview_origin: Option<server::PreviewOrigin>,
