@@ -22,10 +22,10 @@ const CLEAR_AGAIN: Duration = Duration::from_secs(1);
 pub(crate) struct Remains {
     /// Init's outer half: it ends when pid 1 has, if not before.
     pub(crate) outer: OwnedFd,
-    /// Pid 1, once it has told us.
+    /// Pid 1, once it has reported that the box stands.
     pub(crate) init: Option<OwnedFd>,
     pub(crate) group: Group,
-    /// Once pid 1 has told us.
+    /// The same.
     pub(crate) uncharged: Option<Uncharged>,
     pub(crate) slot: Slot,
 }

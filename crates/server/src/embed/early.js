@@ -1,5 +1,5 @@
 // Until the script of the editor page runs: a wish to run is kept for it, and
-// it is told if that script never comes.
+// the page says so if that script never comes.
 "use strict";
 {
   const root = document.documentElement;
