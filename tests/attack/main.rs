@@ -47,11 +47,9 @@ fn main() -> ExitCode {
         let chosen = chosen(&arguments, start, &cases);
         // A listing starts nothing.
         let suite = (!arguments.list && !chosen.is_empty()).then(|| {
-            let right =
-                chosen.iter().filter_map(|(_, it)| (**it).as_ref().ok());
-            let right: Vec<_> = right.collect();
+            let cases = chosen.iter().map(|(_, case)| Arc::clone(case));
             let turn = Arc::clone(&turn);
-            Arc::new(Suite::new(&secret, start, turn, &right))
+            Arc::new(Suite::new(&secret, start, turn, cases.collect()))
         });
         trials.extend(chosen.into_iter().map(|(name, case)| {
             let suite = suite.clone();

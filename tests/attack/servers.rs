@@ -76,7 +76,6 @@ pub(crate) fn start(start: Start, flags: &[&str]) -> Server {
         off,
         &[
             "--compile-rate-limit=0",
-            "--boxes=4",
             "--queue=200",
             "--queue-wait=120s",
             "--trusted-proxy=127.0.0.1",

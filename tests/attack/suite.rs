@@ -1,7 +1,7 @@
 //! What all attacks share: the servers, the canaries, and another client.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use crate::bystander::Bystander;
 use crate::canaries::Canaries;
@@ -18,6 +18,9 @@ pub(crate) struct Suite {
     main: Server,
     /// With short times, for what only ends when its time is up.
     short: Option<Server>,
+    cases: Vec<Arc<Result<Case, String>>>,
+    /// The outcomes of all short programs, which ran at once.
+    together: OnceLock<Result<Vec<Result<(), String>>, String>>,
     /// Held alone by attacks beside which something is measured.
     turn: Arc<RwLock<()>>,
 }
@@ -29,11 +32,10 @@ impl Suite {
         secret: &str,
         start: Start,
         turn: Arc<RwLock<()>>,
-        cases: &[&Case],
+        cases: Vec<Arc<Result<Case, String>>>,
     ) -> Self {
         let mut canaries = Canaries::place(secret);
-        let programs = cases.iter().filter_map(|case| case.program());
-        let programs: Vec<&Program> = programs.collect();
+        let programs: Vec<&Program> = programs(&cases).collect();
         // Every control runs on the server with long times.
         let languages = |short: bool| {
             let chosen =
@@ -49,6 +51,7 @@ impl Suite {
             start,
             &[
                 &languages(false),
+                "--boxes=4",
                 "--run-wall-time=60s",
                 "--run-cpu-time=60s",
                 "--compile-wall-time=60s",
@@ -62,6 +65,8 @@ impl Suite {
                     "--run-wall-time=3s",
                     "--run-cpu-time=3s",
                     "--compile-wall-time=12s",
+                    // One client may have half of them.
+                    "--boxes=12",
                 ],
             )
         });
@@ -76,7 +81,8 @@ impl Suite {
             canaries.values.insert(name.to_owned(), value);
         }
         let bystander = Bystander::now(&main).unwrap();
-        Self { start, canaries, bystander, main, short, turn }
+        let together = OnceLock::new();
+        Self { start, canaries, bystander, main, short, cases, together, turn }
     }
 
     /// The control, the attack, and a client that comes after it.
@@ -99,14 +105,36 @@ impl Suite {
                 Ok(Shown::Yes)
             }
             Case::Exhaustion(program) => {
+                let shown = {
+                    let _turn = shared();
+                    program.control(self)?
+                };
                 let _turn =
                     self.turn.write().unwrap_or_else(PoisonError::into_inner);
-                let shown = program.control(self)?;
-                exhaustion::check(program, self)?;
+                self.exhaust(program)?;
                 self.bystander.comes_after(self.server(program))?;
                 Ok(shown)
             }
         }
+    }
+
+    /// Runs the attack; with it all others that last for as long as they may,
+    /// so that their times pass at once.
+    fn exhaust(&self, program: &Program) -> Result<(), String> {
+        let server = self.server(program);
+        // Of boxes that are ready there are too few for all.
+        if !program.short || self.start == Start::Warm {
+            let ended = exhaustion::check(&[program], server, self)?;
+            return ended.into_iter().collect();
+        }
+        let short = programs(&self.cases).filter(|program| program.short);
+        let short: Vec<&Program> = short.collect();
+        let ended = self
+            .together
+            .get_or_init(|| exhaustion::check(&short, server, self));
+        let place = short.iter().position(|it| std::ptr::eq(*it, program));
+        let place = place.ok_or("it is not one of the chosen")?;
+        ended.as_ref().map_err(Clone::clone)?[place].clone()
     }
 
     /// The server that a program is sent to.
@@ -125,4 +153,12 @@ impl Suite {
     pub(crate) fn values(&self) -> &Values {
         &self.canaries.values
     }
+}
+
+/// The programs among these cases.
+fn programs(
+    cases: &[Arc<Result<Case, String>>],
+) -> impl Iterator<Item = &Program> {
+    let right = cases.iter().filter_map(|case| (**case).as_ref().ok());
+    right.filter_map(Case::program)
 }
