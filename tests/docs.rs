@@ -1,8 +1,8 @@
-//! What the pages say that can be looked up: links, and names of variables.
+//! Checks links, flags and variables in the pages.
 
 #![expect(clippy::unwrap_used, reason = "a failed test stops here")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
@@ -117,16 +117,19 @@ fn the_package_has_what_its_pages_link_to() {
     assert!(faults.is_empty(), "not packed:\n{}", faults.join("\n"));
 }
 
+/// What `sandpiper COMMAND --help` prints.
+fn help(command: &[&str]) -> String {
+    let mut program = Command::new(sandpiper_testkit::program());
+    let help = program.args(command).arg("--help").output().unwrap();
+    assert!(help.status.success(), "{command:?}");
+    String::from_utf8(help.stdout).unwrap()
+}
+
 #[test]
 fn variables_in_pages_are_flags() {
     let mut known = BTreeSet::new();
     for command in [&["serve"][..], &["images", "build"]] {
-        let help = Command::new(sandpiper_testkit::program())
-            .args(command)
-            .arg("--help")
-            .output()
-            .unwrap();
-        known.extend(variables(&String::from_utf8(help.stdout).unwrap()));
+        known.extend(variables(&help(command)));
     }
     assert!(known.len() > 20, "{known:?}");
     // The example of a rule, in words.
@@ -151,4 +154,142 @@ fn variables(text: &str) -> BTreeSet<String> {
         .filter(|word| word.starts_with("SANDPIPER_"))
         .map(str::to_owned)
         .collect()
+}
+
+/// The commands that pages name, as they are typed.
+const COMMANDS: [&str; 8] = [
+    "serve",
+    "run",
+    "doctor",
+    "images build",
+    "images list",
+    "images remove",
+    "images export",
+    "images import",
+];
+
+/// Flags of other programs that a page names without the program.
+const FOREIGN: [(&str, &str); 6] = [
+    // The example of a rule.
+    ("README.md", "--some-flag"),
+    // Of podman.
+    ("docs/deploy.md", "--cap-add"),
+    ("docs/deploy.md", "--privileged"),
+    ("CHANGELOG.md", "--privileged"),
+    // Of the benchmark.
+    ("docs/overload.md", "--clients"),
+    ("docs/overload.md", "--seconds"),
+];
+
+#[test]
+fn flags_in_pages_are_those_of_the_help() {
+    let known: BTreeMap<&str, BTreeSet<String>> = COMMANDS
+        .iter()
+        .map(|command| {
+            let words: Vec<&str> = command.split(' ').collect();
+            (*command, flags(&help(&words)))
+        })
+        .collect();
+    let mut faults = Vec::new();
+    let mut count = 0;
+    for page in pages() {
+        for (command, flag) in named_flags(&read(&page)) {
+            if FOREIGN.contains(&(page.as_str(), flag.as_str())) {
+                continue;
+            }
+            count += 1;
+            let is_known = match &command {
+                Some(command) => known[command].contains(&flag),
+                None => known.values().any(|flags| flags.contains(&flag)),
+            };
+            if !is_known {
+                let command = command.unwrap_or("any command");
+                faults.push(format!("{page}: {flag} is no flag of {command}"));
+            }
+        }
+    }
+    assert!(count > 40, "{count} flags: the rest was not seen");
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+/// The flags that a page says are those of `sandpiper`, each with the command
+/// that it follows. One that stands alone in backticks has no command.
+fn named_flags(page: &str) -> Vec<(Option<&'static str>, String)> {
+    let mut found = Vec::new();
+    for code in code(page) {
+        if code.starts_with("--") {
+            found.extend(flags(&code).into_iter().map(|flag| (None, flag)));
+            continue;
+        }
+        for command in COMMANDS {
+            let Some((before, after)) =
+                code.split_once(&format!("sandpiper {command} "))
+            else {
+                continue;
+            };
+            // That of `--package sandpiper` is cargo's.
+            if !before.ends_with("-p ") && !before.ends_with("--package ") {
+                let flags = flags(after).into_iter();
+                found.extend(flags.map(|flag| (Some(command), flag)));
+            }
+        }
+    }
+    found
+}
+
+/// Code of a page: the spans in backticks, and the lines of blocks. A line that
+/// ends in a backslash goes on.
+fn code(page: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut prose = String::new();
+    let mut is_fenced = false;
+    for line in page.replace("\\\n", " ").lines() {
+        if line.starts_with("```") {
+            is_fenced = !is_fenced;
+        } else if is_fenced || line.starts_with("    ") {
+            // Comments are prose.
+            let line = line.split("# ").next().unwrap_or_default();
+            found.push(format!("{} ", line.trim()));
+        } else {
+            prose += line;
+            prose.push(' ');
+        }
+    }
+    let spans = prose.split('`').skip(1).step_by(2);
+    found.extend(spans.map(|span| format!("{} ", span.trim())));
+    found
+}
+
+/// The words that begin with two hyphens.
+fn flags(text: &str) -> BTreeSet<String> {
+    let is_part = |c: char| c.is_ascii_lowercase() || c == '-';
+    text.split(|c: char| c.is_whitespace() || "=[],".contains(c))
+        .filter_map(|word| {
+            let end = word.find(|c| !is_part(c)).unwrap_or(word.len());
+            let flag = &word[..end];
+            (flag.len() > 3 && flag.starts_with("--")).then_some(flag)
+        })
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn flags_are_told_from_those_of_other_programs() {
+    let check = |page: &str, expected: &[(Option<&str>, &str)]| {
+        let found = named_flags(page);
+        let found: Vec<_> =
+            found.iter().map(|(command, flag)| (*command, &**flag)).collect();
+        assert_eq!(found, expected, "{page}");
+    };
+    check("May keep it (`--disk`).", &[(None, "--disk")]);
+    check("Say `--boxes=2`,\nor less.", &[(None, "--boxes")]);
+    check("    sandpiper serve --a-b 3\n", &[(Some("serve"), "--a-b")]);
+    check(
+        "```sh\nsudo sandpiper images list \\\n  --ab # --cd\n```",
+        &[(Some("images list"), "--ab")],
+    );
+    check("`systemd-run --user sandpiper serve`", &[]);
+    check("`cargo test --package sandpiper --test cli`", &[]);
+    check("    cargo test -p sandpiper run --test cli", &[]);
+    check("Words -- and --flags that are no code", &[]);
 }
