@@ -171,7 +171,7 @@ const COMMANDS: [&str; 8] = [
 /// Flags of other programs that a page names without the program.
 const FOREIGN: [(&str, &str); 6] = [
     // The example of a rule.
-    ("README.md", "--some-flag"),
+    ("docs/deploy.md", "--some-flag"),
     // Of podman.
     ("docs/deploy.md", "--cap-add"),
     ("docs/deploy.md", "--privileged"),

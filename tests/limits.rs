@@ -1,96 +1,115 @@
-//! The table of limits that people read is that of the code.
+//! The tables of docs/limits.md and the code have the same limits.
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use sandpiper_engine::{Limits, limits};
 
 #[test]
-fn the_readme_has_the_limits_as_they_are() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let readme = root.join("README.md");
-    let text = fs::read_to_string(readme).unwrap();
-    let table = text.split("## Limits").nth(1).unwrap();
-    let table = table.split("##").next().unwrap();
-    let rows: Vec<Vec<&str>> = table
-        .lines()
-        .filter(|line| line.starts_with("| "))
-        .skip(1)
-        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
-        .collect();
-    let mut expected = expected_limits();
-    expected.extend(expected_limits_of_connections());
+fn the_page_has_the_limits_as_they_are() {
+    let rows = rows("docs/limits.md");
+    let mut expected = limits_of_runs();
+    expected.extend(limits_of_requests());
+    expected.extend(limits_of_connections());
+    expected.extend(limits_of_the_server());
     assert_eq!(rows.len(), expected.len(), "a row more, or one missing");
     for (row, (name, default)) in rows.iter().zip(expected) {
-        let [limit, shown, reached, flag] = row[..] else {
-            panic!("a row has four columns: {row:?}");
-        };
-        let flag = flag.trim_matches('`');
-        assert_eq!(if flag.is_empty() { limit } else { flag }, name);
-        assert_eq!(shown, default, "{name}");
-        // What the client reads names the limit as well.
-        if let Some((_, message)) = reached.split_once("exceeded: ") {
-            assert_eq!(message.trim_end_matches('`'), default, "{name}");
-        }
+        check(row, name, &default);
     }
 }
 
-/// The limits of the README's table in its order: the flag, or else the name,
-/// and the default as the table writes it.
-fn expected_limits() -> Vec<(&'static str, String)> {
-    let seconds = |time: std::time::Duration| format!("{} s", time.as_secs());
-    let mebibytes = |bytes: u64| format!("{} MiB", bytes / limits::MIB);
-    let of_run = Limits::default();
-    let boxes = format!("one per CPU core, at least {}", limits::LEAST_BOXES);
-    let warm_memory = format!(
-        "a quarter of the machine's, at most {}",
-        mebibytes(limits::WARM_MEMORY_BYTES)
-    );
+#[test]
+fn the_readme_has_some_of_them() {
+    let page = rows("docs/limits.md");
+    let readme = rows("README.md");
+    assert_eq!(readme.len(), 6, "the limits that people meet");
+    for [limit, default, _, flag] in readme {
+        let found = page.iter().find(|row| row[3] == flag && row[0] == limit);
+        let found = found.unwrap_or_else(|| panic!("no such row: {limit}"));
+        assert_eq!(found[1], default, "{limit}");
+    }
+}
+
+/// The rows of all tables of a page whose first column is a limit.
+fn rows(page: &str) -> Vec<[String; 4]> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = fs::read_to_string(root.join(page)).expect("the page");
+    let mut rows = Vec::new();
+    for table in text.split("\n| limit |").skip(1) {
+        // The lines of the heading are the first two.
+        let table = table.lines().skip(2);
+        rows.extend(table.map_while(|line| line.strip_prefix("| ")).map(row));
+    }
+    assert!(!rows.is_empty(), "{page}: no table of limits");
+    rows
+}
+
+fn row(line: &str) -> [String; 4] {
+    let cells = line.trim_end_matches('|').split('|');
+    let cells: Vec<String> = cells.map(|cell| cell.trim().to_owned()).collect();
+    cells.try_into().expect("four columns in each row")
+}
+
+fn check(
+    [limit, shown, reached, flag]: &[String; 4],
+    name: &str,
+    default: &str,
+) {
+    let flag = flag.trim_matches('`');
+    assert_eq!(if flag.is_empty() { limit } else { flag }, name);
+    assert_eq!(shown, default, "{name}");
+    // The line that a client reads names the limit as well.
+    if let Some((_, message)) = reached.split_once("exceeded: ") {
+        assert_eq!(message.trim_end_matches('`'), default, "{name}");
+    }
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{} s", time.as_secs())
+}
+
+fn mebibytes(bytes: u64) -> String {
+    format!("{} MiB", bytes / limits::MIB)
+}
+
+/// The rows in the page's order: the flag, or else the name, and the default as
+/// the page writes it.
+fn limits_of_runs() -> Vec<(&'static str, String)> {
+    let limits = Limits::default();
     vec![
-        ("--run-wall-time", seconds(of_run.run_wall_time)),
-        ("--run-cpu-time", seconds(of_run.run_cpu_time)),
-        ("--compile-wall-time", seconds(of_run.compile_wall_time)),
-        ("--memory", mebibytes(of_run.memory_bytes)),
-        ("--compile-memory", mebibytes(of_run.compile_memory_bytes)),
-        ("--processes", of_run.processes.to_string()),
-        ("--file-size", mebibytes(of_run.file_bytes)),
-        ("--disk-size", mebibytes(of_run.disk_bytes)),
-        ("--inodes", of_run.inodes.to_string()),
-        ("--open-files", of_run.open_files.to_string()),
-        ("--output-size", mebibytes(of_run.output_bytes)),
+        ("--run-wall-time", seconds(limits.run_wall_time)),
+        ("--run-cpu-time", seconds(limits.run_cpu_time)),
+        ("--compile-wall-time", seconds(limits.compile_wall_time)),
+        ("--memory", mebibytes(limits.memory_bytes)),
+        ("--compile-memory", mebibytes(limits.compile_memory_bytes)),
+        ("--processes", limits.processes.to_string()),
+        ("--file-size", mebibytes(limits.file_bytes)),
+        ("--disk-size", mebibytes(limits.disk_bytes)),
+        ("--inodes", limits.inodes.to_string()),
+        ("--open-files", limits.open_files.to_string()),
+        ("--output-size", mebibytes(limits.output_bytes)),
+    ]
+}
+
+fn limits_of_requests() -> Vec<(&'static str, String)> {
+    let boxes = format!("one per CPU core, at least {}", limits::LEAST_BOXES);
+    vec![
         ("body of a compile request", mebibytes(limits::COMPILE_BODY_BYTES)),
         ("files in it", limits::COMPILE_FILES.to_string()),
-        ("--boxes", boxes),
-        ("--queue", limits::QUEUE_LENGTH.to_string()),
-        ("--queue-wait", seconds(limits::QUEUE_WAIT)),
-        (
-            "refused runs that are promised a place",
-            limits::PROMISES.to_string(),
-        ),
-        ("how far ahead places are promised", seconds(limits::PROMISE_TIME)),
         (
             "--compile-rate-limit",
             limits::COMPILE_REQUESTS_PER_MINUTE.to_string(),
         ),
+        ("--boxes", boxes),
+        ("--queue", limits::QUEUE_LENGTH.to_string()),
+        ("--queue-wait", seconds(limits::QUEUE_WAIT)),
         ("body of a products request", mebibytes(limits::PRODUCT_BODY_BYTES)),
         ("--products-memory", mebibytes(limits::PRODUCTS_BYTES)),
-        ("making a box", seconds(limits::PREPARE_TIME)),
-        ("--warm-memory", warm_memory),
-        ("--artifact-cache", mebibytes(limits::ARTIFACTS_BYTES)),
-        (
-            "boxes made ahead, besides 4 for each that may run",
-            limits::READY_BOXES.to_string(),
-        ),
-        ("those of one kind", limits::READY_BOXES_OF_A_KIND.to_string()),
-        ("age of one that waits", seconds(limits::READY_BOX_AGE)),
-        ("preparing one", seconds(limits::PREPARE_AHEAD_TIME)),
     ]
 }
 
-/// The rest of them: the limits of the connections.
-fn expected_limits_of_connections() -> Vec<(&'static str, String)> {
-    let seconds = |time: std::time::Duration| format!("{} s", time.as_secs());
-    let mebibytes = |bytes: u64| format!("{} MiB", bytes / limits::MIB);
+fn limits_of_connections() -> Vec<(&'static str, String)> {
     vec![
         ("connections", limits::CONNECTIONS.to_string()),
         ("connections of a client", limits::CLIENT_CONNECTIONS.to_string()),
@@ -100,18 +119,40 @@ fn expected_limits_of_connections() -> Vec<(&'static str, String)> {
             seconds(limits::HEAD_TIME),
         ),
         ("time for a body", seconds(limits::BODY_TIME)),
-        ("all larger bodies at once", mebibytes(limits::BODIES_BYTES)),
+        ("all bodies over 64 KiB at once", mebibytes(limits::BODIES_BYTES)),
         (
-            "time to take an answer, and 1 s for each 64 KiB",
+            "time to read an answer, and 1 s for each 64 KiB",
             seconds(limits::ANSWER_TIME),
         ),
         (
-            "large answers that clients have not taken",
+            "large answers that clients have not read",
             mebibytes(limits::ANSWERS_BYTES),
         ),
         (
             "clients that the rate limit knows",
             limits::RATE_LIMIT_CLIENTS.to_string(),
         ),
+    ]
+}
+
+fn limits_of_the_server() -> Vec<(&'static str, String)> {
+    let warm_memory = format!(
+        "a quarter of the machine's, at most {}",
+        mebibytes(limits::WARM_MEMORY_BYTES)
+    );
+    vec![
+        ("time to make a box", seconds(limits::PREPARE_TIME)),
+        ("--warm-memory", warm_memory),
+        (
+            "boxes made ahead, besides 4 for each that may run",
+            limits::READY_BOXES.to_string(),
+        ),
+        (
+            "boxes of one kind made ahead",
+            limits::READY_BOXES_OF_A_KIND.to_string(),
+        ),
+        ("age of a box made ahead", seconds(limits::READY_BOX_AGE)),
+        ("time to prepare a box ahead", seconds(limits::PREPARE_AHEAD_TIME)),
+        ("--artifact-cache", mebibytes(limits::ARTIFACTS_BYTES)),
     ]
 }
