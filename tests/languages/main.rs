@@ -7,6 +7,7 @@ mod case;
 mod command;
 mod compilers;
 mod crowd;
+mod examples;
 mod files;
 mod life;
 mod observed;
