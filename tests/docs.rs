@@ -17,16 +17,20 @@ fn read(path: &str) -> String {
         .unwrap()
 }
 
-/// The pages: paths from the root.
-fn pages() -> Vec<String> {
+/// The tracked files that match, as paths from the root.
+fn tracked(pattern: &str) -> Vec<String> {
     let git = Command::new("git")
-        .args(["ls-files", "-z", "*.md"])
+        .args(["ls-files", "-z", pattern])
         .current_dir(root())
         .output()
         .unwrap();
     let paths = String::from_utf8(git.stdout).unwrap();
-    let paths: Vec<String> =
-        paths.split_terminator('\0').map(str::to_owned).collect();
+    paths.split_terminator('\0').map(str::to_owned).collect()
+}
+
+/// The pages: paths from the root.
+fn pages() -> Vec<String> {
+    let paths = tracked("*.md");
     assert!(paths.len() > 8, "these are not all pages: {paths:?}");
     paths
 }
@@ -96,6 +100,47 @@ fn every_link_leads_somewhere() {
     }
     assert!(count > 20, "{count} links: the rest was not seen");
     assert!(faults.is_empty(), "lead nowhere:\n{}", faults.join("\n"));
+}
+
+/// The files of one request are listed with their whole paths, in order.
+#[test]
+fn the_files_of_a_request_are_there() {
+    let text = read("ARCHITECTURE.md");
+    let (_, list) = text.split_once("## One request, file by file").unwrap();
+    let list = list.split("\n## ").next().unwrap();
+    let named: Vec<&str> = list.split('`').skip(1).step_by(2).collect();
+    let paths = named.iter().filter(|name| name.ends_with(".rs"));
+    let paths: Vec<&str> = paths.copied().collect();
+    assert!(paths.len() > 40, "this is not the whole way: {paths:?}");
+    let tracked = tracked("crates");
+    for (index, path) in paths.iter().enumerate() {
+        assert!(tracked.iter().any(|own| own == path), "{path} is gone");
+        assert!(!paths[..index].contains(path), "{path} is there twice");
+    }
+}
+
+#[test]
+fn the_files_that_the_architecture_names_are_there() {
+    let tracked = tracked(".");
+    let is_there = |name: &str| {
+        let end = format!("/{name}");
+        tracked.iter().any(|path| path == name || path.ends_with(&end))
+    };
+    let text = read("ARCHITECTURE.md");
+    let mut faults = Vec::new();
+    let mut count = 0;
+    for name in text.split('`').skip(1).step_by(2) {
+        let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+        let endings = ["rs", "toml", "ts", "md", "txt", "yaml"];
+        if ending.is_some_and(|ending| endings.contains(&ending)) {
+            count += 1;
+            if !is_there(name) {
+                faults.push(name);
+            }
+        }
+    }
+    assert!(count > 60, "{count} names: the rest was not seen");
+    assert!(faults.is_empty(), "gone: {faults:?}");
 }
 
 #[test]
