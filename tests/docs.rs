@@ -162,7 +162,7 @@ fn the_package_has_what_its_pages_link_to() {
     assert!(faults.is_empty(), "not packed:\n{}", faults.join("\n"));
 }
 
-/// What `sandpiper COMMAND --help` prints.
+/// Returns the output of `sandpiper COMMAND --help`.
 fn help(command: &[&str]) -> String {
     let mut program = Command::new(sandpiper_testkit::program());
     let help = program.args(command).arg("--help").output().unwrap();

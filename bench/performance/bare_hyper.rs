@@ -1,5 +1,5 @@
 //! A server that is hyper and nothing else: it sends the bytes that it was
-//! given. What HTTP costs whoever uses hyper.
+//! given. This is the cost of HTTP for every user of hyper.
 
 use std::convert::Infallible;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What a box costs that is not ready: a static program that does nothing,
+//! The cost of a box that is not ready: a static program that does nothing,
 //! started in one and in other ways.
 
 use std::fs;

@@ -43,7 +43,7 @@ use sample::Sample;
 /// The longest step takes two minutes, on a quiet machine, and fetches npm's
 /// packages before if they are not there.
 const DEADLINE: &str = "300s";
-/// What a step ends with that was done, and has a row that failed: no panic
+/// The exit code of a step that was done, and has a row that failed: no panic
 /// and no command before it ends so.
 const WORSE: u8 = 3;
 
@@ -68,7 +68,7 @@ struct Settings {
     bench: bool,
 }
 
-/// What steps share.
+/// The things that steps share.
 struct Ground {
     folder: PathBuf,
     /// If the step needs it.
@@ -197,7 +197,7 @@ fn run(step: &Step, folder: &Path, server: Option<&Server>) -> bool {
     command.stderr(File::create(&words).unwrap());
     // So that the message of a panic is the last that it says.
     command.env("RUST_BACKTRACE", "0");
-    // Who is root only in there would look elsewhere.
+    // A user who is root only in there would look elsewhere.
     let images = image_folder();
     command.env("SANDPIPER_DATA_DIR", images.parent().unwrap());
     let mut child = command.spawn().unwrap();

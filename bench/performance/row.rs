@@ -4,19 +4,19 @@
 use std::fmt;
 use std::time::Instant;
 
-/// What the table begins with.
+/// The beginning of the table.
 pub(crate) const HEAD: &str = "Each figure is min / p50 / p99.\n\n\
     | | the other way | ours | measured | asked | |\n|---|---|---|---|---|---|";
 /// A row that is worse than what is asked by half has failed.
 const WORSE: f64 = 1.5;
 
-/// What was measured, and what is asked of it.
+/// A measurement and its goal.
 #[derive(Clone)]
 pub(crate) struct Row {
     pub(crate) name: String,
     /// Of all figures.
     pub(crate) unit: &'static str,
-    /// What ours is compared with.
+    /// The series that ours is compared with.
     pub(crate) other: Series,
     pub(crate) ours: Series,
     pub(crate) asked: Asked,
@@ -29,7 +29,7 @@ pub(crate) struct Series {
     sorted: Vec<f64>,
 }
 
-/// What is asked of the medians.
+/// The goal of the medians.
 #[derive(Clone, Copy)]
 pub(crate) enum Asked {
     /// At most this many times the other.

@@ -22,7 +22,7 @@ pub(crate) struct Sample {
     files: BTreeMap<String, String>,
     /// The whole output, if it is always the same.
     pub(crate) stdout: Option<String>,
-    /// What the output holds in any case.
+    /// A text that the output holds in any case.
     #[serde(default)]
     contains: Vec<String>,
     /// A script for sh, in the folder of the files, with /proc and /dev there.

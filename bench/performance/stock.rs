@@ -45,14 +45,14 @@ impl Stock {
         }
     }
 
-    /// Runs a script for sh to its end; what it prints.
+    /// Runs a script for sh to its end. Returns its output.
     pub(crate) fn run(&self, script: &str) -> String {
         const PATH: &str = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:\
                             /usr/bin:/sbin:/bin";
         // The output is read, as ours is.
         let output = Command::new("chroot")
             .arg(&self.rootfs)
-            // What a login gives.
+            // The environment of a login.
             .args(["/usr/bin/env", "-i", "HOME=/tmp", "LANG=C.UTF-8", PATH])
             .args(["/bin/sh", "-euc", &format!("cd /tmp\n{script}")])
             .stdin(Stdio::null())

@@ -21,7 +21,7 @@ const CROWDS: [usize; 6] = [2, 4, 8, 16, 32, 64];
 /// A program that is run again and again.
 pub(crate) struct Work {
     pub(crate) sample: &'static str,
-    /// What xargs starts, once for each argument.
+    /// The command that xargs starts, once for each argument.
     stock: &'static str,
     at_least_times: f64,
 }

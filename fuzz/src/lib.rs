@@ -1,4 +1,4 @@
-//! What targets share: the languages of the checkout, and what a plan must be.
+//! Shared by the targets: the languages of the checkout, and rules for plans.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -31,7 +31,7 @@ fuzz_target!(|body: &[u8]| {
     assert_eq!(again.expect("a body of a plan").0, plan);
 });
 
-/// What is tried; with the fault, long texts lose their end.
+/// Parses a body; with the fault, long texts lose their end.
 fn compile_request(body: &[u8]) -> Option<Parts> {
     let mut parts = fuzzing::compile_request(body)?;
     if PLANTED && parts.stdin.len() > 2 {

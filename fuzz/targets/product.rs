@@ -27,7 +27,7 @@ fuzz_target!(|body: &[u8]| {
     }
 });
 
-/// What is tried; with the fault, a price below zero is taken for zero.
+/// Parses a body; with the fault, a price below zero is taken for zero.
 fn product(body: &[u8]) -> Option<(String, f64, Bytes)> {
     let (name, price, answer) = fuzzing::product(body)?;
     let price = if PLANTED { price.max(0.0) } else { price };

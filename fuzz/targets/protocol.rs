@@ -1,4 +1,4 @@
-//! What a box's init says, and what is said to it.
+//! The messages of a box's init, and those to it.
 
 #![no_main]
 
@@ -17,7 +17,7 @@ static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 /// Bytes of memory for a byte of input: an empty string is one byte there and
 /// 24 here, and a list that grows has twice the room.
 const FACTOR: usize = 64;
-/// What an error and the first of a list take.
+/// The memory of an error and of the first item of a list.
 const LEAST: usize = 8 << 10;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -25,7 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
     check(bytes, reply);
 });
 
-/// What is tried; with the fault, what follows a message is passed over.
+/// Reads a message; with the fault, bytes behind it are passed over.
 fn request(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let read = fuzzing::request(bytes);
     match bytes.split_last() {

@@ -130,7 +130,7 @@ fn pages_work_under_any_prefix() {
     let mut scripts = links(&page).into_iter();
     let script = scripts.find(|link| link.contains("/main-")).expect("one");
     let script = server.ask("GET", &format!("/{script}")).text().to_owned();
-    // What runs programs comes after the editor, from beside its script.
+    // The code that runs programs comes later, from beside the editor's script.
     let (_, rest) = script.split_once("./page-").expect("a later script");
     let (hash, _) = rest.split_once(".js").expect("its name");
     let later = server.ask("GET", &format!("/embed/assets/page-{hash}.js"));
@@ -175,7 +175,7 @@ fn the_index_page_has_a_line_for_each_language() {
     assert_ne!(Some(policy), again.header("content-security-policy"));
 }
 
-/// What stands in a policy, by directive.
+/// The values of a policy, by directive.
 fn directives(policy: &str) -> BTreeMap<&str, &str> {
     policy
         .split("; ")

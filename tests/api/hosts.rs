@@ -1,4 +1,4 @@
-//! What pages of other sites can do here by the browser of a reader.
+//! Requests of other sites' pages in the browser of a reader.
 
 use std::io::Write;
 
@@ -51,7 +51,7 @@ fn the_site_is_looked_at_after_path_and_method() {
         .assert_failure(405, "method not allowed on /products");
     ask("OPTIONS", "/products/1")
         .assert_failure(405, "method not allowed on /products/{id}");
-    // What only reads, browsers keep from other pages.
+    // Browsers keep the answers of reads from other pages.
     assert_eq!(ask("GET", "/products").status, 200);
     assert_eq!(ask("GET", "/products/1").status, 404);
     // Any page may have programs run (docs/embedding.md).

@@ -1,4 +1,4 @@
-//! What counts as JSON, and how products are written.
+//! Bodies that count as JSON, and how products are written.
 
 use sandpiper_testkit::Server;
 

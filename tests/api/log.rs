@@ -7,7 +7,7 @@ use sandpiper_testkit::Reply;
 use sandpiper_testkit::Server;
 
 const JSON: &str = "Content-Type: application/json";
-/// What no line of the log may hold.
+/// A word that no line of the log may hold.
 const MARK: &str = "m4rk3r";
 
 /// The id of an answer: well-formed, and one that a page may read.

@@ -1,5 +1,4 @@
-//! `/metrics`: what each request changes in it, and that no request can make
-//! it grow.
+//! `/metrics`: each request changes its series, and none can make it grow.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,7 +9,7 @@ use sandpiper_testkit::{Exposition, Reply, Server};
 
 const JSON: &str = "Content-Type: application/json";
 
-/// What changes by itself, or by amounts that no contract says.
+/// Series that change by themselves, or by amounts that no contract says.
 const OTHER: [&str; 3] =
     ["process_", "sandpiper_connections ", "sandpiper_products_bytes"];
 

@@ -1,5 +1,5 @@
 //! Requests that are broken, or that two readers could take for different
-//! ones, as bytes: what is answered, and whether the connection goes on.
+//! ones, as bytes: the answer, and whether the connection goes on.
 
 use std::io::{Read, Write};
 
@@ -10,7 +10,7 @@ use sandpiper_testkit::Server;
 const NEXT: &str = "GET /healthz HTTP/1.1\r\nHost: x\r\n\
                     Connection: close\r\n\r\n";
 
-/// What the server does after an answer.
+/// The state of a connection after an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     GoesOn,

@@ -1,4 +1,4 @@
-//! What the host keeps that no program in a box may learn or reach: one
+//! Things of the host that no program in a box may learn or reach: one
 //! secret, in files, behind sockets, in shared memory, queues and a keyring,
 //! and in the memory and environment of processes.
 

@@ -28,7 +28,7 @@ pub(crate) struct Control {
     /// Why it may fail on a host as it should be; that is then said aloud.
     pub(crate) unless: Option<String>,
     entry: Option<String>,
-    /// What is run in the image, as `sh` takes it; `image_words.sh` has more.
+    /// The script for `sh` in the image; `image_words.sh` has more.
     run: Option<String>,
     /// Files more, or in place of the attack's.
     #[serde(default)]
@@ -43,8 +43,8 @@ pub(crate) enum Place {
     Box,
     /// The host, as whoever runs these tests.
     Host,
-    /// Namespaces of its own on the host, as their root: what would harm the
-    /// host elsewhere.
+    /// Namespaces of its own on the host, as their root, for programs that
+    /// would harm the host elsewhere.
     Namespace,
     /// The language's image, entered in such namespaces: its toolchain, free
     /// to do what it is kept from in a box.
@@ -82,7 +82,7 @@ const BOTH: (&str, &str) = (
 );
 
 impl Control {
-    /// What is run in the image, with its places filled.
+    /// Returns the script for the image, with its places filled.
     pub(crate) fn script(&self, values: &Values) -> Result<String, String> {
         let script = self.run.as_ref().ok_or("an image needs a `run`")?;
         fill(script, values)

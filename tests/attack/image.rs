@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use crate::checkout;
 
-/// What is run in namespaces of its own, as `sh -c` takes it.
+/// The script for `sh -c` in namespaces of its own.
 pub(crate) const ENTER: &str = include_str!("image.sh");
-/// What every script there begins with.
+/// The beginning of every script there.
 pub(crate) const WORDS: &str = include_str!("image_words.sh");
 
 /// The root filesystem that programs of a language run in.

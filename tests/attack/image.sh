@@ -1,5 +1,5 @@
 # Enters an image on the host, without any wall but namespaces that keep the
-# host as it is: what a program does there, it could do in a box without walls.
+# host as it is: it stands for a box without isolation.
 #
 # usage: image.sh ROOTFS SCRIPT, in the folder that becomes /box
 

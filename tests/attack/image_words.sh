@@ -1,4 +1,4 @@
-# What controls that run in an image can call: servers as a run has them, but
+# Functions for controls that run in an image: servers as a run has them, but
 # for the options that a control gives.
 
 # mysql_server OPTION...

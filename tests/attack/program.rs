@@ -31,8 +31,8 @@ pub(crate) struct Program {
     pub(crate) set: Values,
     #[serde(default)]
     repeat: BTreeMap<String, Repeat>,
-    /// What the output holds if the attack succeeds: the control's does, and
-    /// this one's does not. The secret is never in it.
+    /// A text that the output holds if the attack succeeds: that of the
+    /// control does, and this one's does not. The secret is never in it.
     #[serde(default = "secret")]
     pub(crate) success: String,
     /// All of stdout.
@@ -53,7 +53,7 @@ pub(crate) struct Program {
     #[serde(default)]
     pub(crate) short: bool,
     pub(crate) control: Control,
-    /// What came of the control, which is the same however a box starts.
+    /// The result of the control, which is the same however a box starts.
     #[serde(skip)]
     shown: OnceLock<Result<Shown, String>>,
 }
@@ -104,7 +104,7 @@ pub(crate) enum Shown {
     No(String),
 }
 
-/// What came of a program.
+/// The result of a program.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Ending {
     pub(crate) stdout: String,

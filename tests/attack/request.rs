@@ -27,7 +27,7 @@ pub(crate) struct Request {
     set: Values,
     #[serde(default)]
     repeat: BTreeMap<String, Repeat>,
-    /// What the control's answer holds and this one's does not.
+    /// A text that the control's answer holds and this one's does not.
     success: String,
     /// Any of these.
     status: Vec<u16>,
@@ -36,7 +36,7 @@ pub(crate) struct Request {
     control: Control,
 }
 
-/// What is otherwise in a request that is not refused.
+/// The difference of a request that is not refused.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Control {

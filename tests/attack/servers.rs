@@ -8,7 +8,7 @@ pub(crate) use sandpiper_testkit::{Reply, Server, program};
 
 use crate::case::Case;
 
-/// What makes a request one of this client's; the queue is fair by client.
+/// Makes a request one of this client's; the queue is fair by client.
 pub(crate) fn client(number: u8) -> String {
     format!("X-Forwarded-For: 192.0.2.{number}")
 }

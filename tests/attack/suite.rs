@@ -1,4 +1,4 @@
-//! What all attacks share: the servers, the canaries, and another client.
+//! Shared by all attacks: the servers, the canaries, and another client.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -26,8 +26,8 @@ pub(crate) struct Suite {
 }
 
 impl Suite {
-    /// Places the canaries and starts the servers that these cases need. Who
-    /// measures has `turn` alone.
+    /// Places the canaries and starts the servers that these cases need. A
+    /// case that measures has `turn` alone.
     pub(crate) fn new(
         secret: &str,
         start: Start,
@@ -149,7 +149,7 @@ impl Suite {
         &self.main
     }
 
-    /// What the texts of cases may name.
+    /// The values that the texts of cases may name.
     pub(crate) fn values(&self) -> &Values {
         &self.canaries.values
     }

@@ -87,7 +87,7 @@ struct Server {
     child: Child,
     /// Lines of the log.
     log: Receiver<String>,
-    /// What the log has said so far.
+    /// The log so far.
     seen: String,
     address: SocketAddr,
     _data: TempDir,

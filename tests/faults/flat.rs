@@ -1,4 +1,4 @@
-//! What a server uses itself stays as it is, whatever it went through.
+//! A server uses no more after many requests and faults than before.
 
 use std::fs;
 use std::io::Write;
@@ -27,9 +27,9 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
 const WARM_UP: usize = 3;
 const ROUNDS: usize = 14;
 const COMPARED: usize = 4;
-/// What each attack between them may cost: a leak of 1 KiB is seen.
+/// The growth for each attack between them: a leak of 1 KiB is seen.
 const GROWTH_BYTES: usize = 512;
-/// What a server may keep of large outputs; what it has had is ten times that.
+/// The memory that may stay after large outputs, which took ten times as much.
 const KEPT_KIB: usize = 1 << 10;
 
 /// glibc has a heap for each thread, of which one or the other grows as chance
@@ -40,17 +40,17 @@ const NO_TOP: [&str; 2] = ["MALLOC_TOP_PAD_=0", "MALLOC_TRIM_THRESHOLD_=0"];
 
 const ENDLESS: &str = "while 1: print('x' * 9999)";
 
-/// What the process that serves has.
+/// The resources of the process that serves.
 #[derive(Debug)]
 struct Use {
     threads: usize,
-    /// What each is of: numbered things count as what they are.
+    /// The kind of each, without its number.
     descriptors: Vec<String>,
     memory_kib: usize,
 }
 
 impl Use {
-    /// What it has when no client is connected and no box is left.
+    /// Returns them when no client is connected and no box is left.
     fn of(server: &Server) -> Self {
         eventually("nothing is left of clients and runs", || {
             server.metrics().count("sandpiper_connections") == 0
@@ -211,7 +211,7 @@ fn crowd(server: &Server) -> usize {
     count
 }
 
-/// What is no request, or half of one.
+/// Sends bytes that are no request, or half of one.
 fn garbage(server: &Server) -> usize {
     let large = "x".repeat(100_000);
     let texts = [

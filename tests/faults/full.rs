@@ -70,7 +70,7 @@ fn temporary_folders() -> Completion {
     Completion::Completed
 }
 
-/// What cannot be written down is which groups are the server's.
+/// The server cannot write down which groups are its own.
 fn run_folder() -> Completion {
     if let Some(not_seen) = crate::needs_root() {
         return not_seen;

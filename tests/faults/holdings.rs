@@ -1,4 +1,4 @@
-//! What a server has on its host, to be looked for when it is dead.
+//! The things of a server on its host, to be looked for when it is dead.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -24,7 +24,7 @@ pub(crate) struct Holdings {
 }
 
 impl Holdings {
-    /// What it has now. At least one box must be there.
+    /// Returns them as they are now. At least one box must be there.
     pub(crate) fn of(server: &Server) -> Self {
         let processes = descendants(server.pid());
         let groups = processes.iter().flat_map(|pid| groups_of(*pid));

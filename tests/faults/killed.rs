@@ -1,5 +1,5 @@
 //! Parts of a server that are killed: all of it amid 50 runs, one of its
-//! processes, one box's init. What is left goes at once or at the next start.
+//! processes, one box's init. The remains go at once or at the next start.
 
 use std::fs;
 use std::net::TcpStream;
@@ -177,7 +177,7 @@ fn no_fork_server() -> Completion {
     assert_eq!(after.processes.len(), before.processes.len());
     let next = fork_server(&server);
     assert_ne!(next, killed);
-    // What it was asked for, and had not come to, is asked of another.
+    // Requests that it had not come to are asked of another.
     stop(next);
     let mut run = send(&server, &python("print(1)"), 2);
     eventually("an init is asked for", || !boxes(server.pid()).is_empty());

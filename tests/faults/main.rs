@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// What only root can do to a server of its own.
+/// Skips a test that only root can do to a server of its own.
 fn needs_root() -> Option<Completion> {
     let is_root = rustix::process::geteuid().is_root();
     (!is_root).then(|| Completion::ignored_with("needs root"))

@@ -18,7 +18,7 @@ pub(crate) fn start(flags: &[&str]) -> Server {
 }
 
 /// A ready server with these flags; see [`Server::spawn_under`]. It makes no
-/// box ahead: what a fault leaves is then all that there is.
+/// box ahead: then the remains of a fault are all that there is.
 pub(crate) fn start_under(
     starter: &[&str],
     flags: &[&str],
@@ -53,7 +53,7 @@ fn spawn_under(
         "--compile-rate-limit=0",
         "--trusted-proxy=127.0.0.1",
         "--queue-wait=120s",
-        // What runs beside a fault is to end by its test.
+        // Programs beside a fault are to be ended by their test.
         "--run-wall-time=600s",
     ];
     let flags = [&usual, flags].concat();
@@ -92,7 +92,7 @@ fn shell(name: &str, script: &str) -> (String, Value) {
 
 /// A program that runs while something happens beside it.
 pub(crate) struct Bystander {
-    /// What it waits for.
+    /// The process that it waits for.
     sleep: i32,
     connection: TcpStream,
 }

@@ -1,5 +1,5 @@
-//! A server that is short of descriptors or processes. What needs them is
-//! refused, and served again as soon as there are enough.
+//! A server that is short of descriptors or processes. Requests that need them
+//! are refused, and served again as soon as there are enough.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -74,7 +74,7 @@ fn descriptors(pid: i32) -> Vec<u64> {
     numbers
 }
 
-/// Who comes while nobody can be let in waits, and is served.
+/// A client that comes while nobody can be let in waits, and is served.
 fn no_descriptor() -> Completion {
     const REFUSED: &str = "no connection can be accepted";
     let server = start(&[]);

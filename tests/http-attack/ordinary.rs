@@ -1,4 +1,4 @@
-//! What an ordinary client sees meanwhile.
+//! The answers of an ordinary client meanwhile.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -18,7 +18,7 @@ const ORDINARY: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 const REQUESTS: usize = 41;
 /// How much longer than unloaded a request may take.
 const FACTOR: u32 = 20;
-/// What counts as the unloaded time at least: below it clocks, schedulers and
+/// The least that counts as the unloaded time: below it clocks, schedulers and
 /// how well the build is optimised are measured.
 const LEAST: Duration = Duration::from_millis(5);
 

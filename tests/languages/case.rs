@@ -10,7 +10,7 @@ pub(crate) struct Case {
     stdin: String,
 }
 
-/// What came back.
+/// The answer of a server.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) stdout: String,

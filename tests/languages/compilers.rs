@@ -1,5 +1,5 @@
-//! What is compiled, and what is kept of it. What C and C++ programs print
-//! stands in tests/programs.
+//! Compile steps, and the artifacts that are kept. The output of C and C++
+//! programs is in tests/programs.
 
 use crate::Case;
 use crate::case::Answer;

@@ -64,7 +64,7 @@ fn check_page(page: &str) -> Vec<Example> {
     examples
 }
 
-/// What an example writes, errors included.
+/// Returns the output of an example, errors included.
 fn run(kind: &str, code: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let (starter, name) = match kind {

@@ -13,7 +13,7 @@ fn children(pid: i32) -> Vec<i32> {
     text.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
 }
 
-/// Started as root or not: what parses HTTP has nothing to lose.
+/// Started as root or not: the process that parses HTTP has nothing to lose.
 #[test]
 fn the_server_has_no_privilege() {
     let server = service::start_python(&[]);

@@ -1,5 +1,5 @@
-//! Programs of every language, sent to the running service over HTTP: what
-//! they print and how they end. Needs the images.
+//! Programs of every language, sent to the running service over HTTP: their
+//! output and their ends. Needs the images.
 
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 

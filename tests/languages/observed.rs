@@ -1,4 +1,4 @@
-//! What an operator sees of runs: the metrics that each changes, and its one
+//! The operator's view of runs: the metrics that each changes, and its one
 //! line in the log, which holds nothing that was submitted or printed.
 
 use std::collections::BTreeMap;
@@ -9,14 +9,14 @@ use crate::Case;
 use crate::service::Server;
 use sandpiper_testkit::eventually;
 
-/// What no line of the log may hold.
+/// A word that no line of the log may hold.
 const MARK: &str = "m4rk3r";
 
 /// A program that prints the mark, and how it ends.
 struct Run {
     source: &'static str,
     outcome: &'static str,
-    /// What its line says beside the outcome.
+    /// The field of its line beside the outcome.
     field: (&'static str, Value),
 }
 
@@ -48,7 +48,7 @@ fn ended(outcome: &str) -> String {
     format!("sandpiper_runs_total{{language=\"python\",outcome=\"{outcome}\"}}")
 }
 
-/// What a run changes that was answered, whatever else does.
+/// Returns the changes by a run that was answered.
 fn expected(outcome: &str) -> BTreeMap<String, f64> {
     let answered = "sandpiper_http_requests_total{route=\"/api/compile\",\
                     method=\"POST\",status=\"200\"}";

@@ -1,5 +1,5 @@
-//! Languages that break while the server runs, and heal: what `/readyz` and
-//! `/api/compile` say, on an image of the test's own.
+//! Languages that break while the server runs, and recover: `/readyz` and
+//! `/api/compile` report it, on an image of the test's own.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -19,7 +19,7 @@ const JSON: [&str; 1] = ["Content-Type: application/json"];
 /// A data folder with PHP's image alone, of links to the operator's files.
 struct Image {
     data: TempDir,
-    /// What every run of PHP starts with.
+    /// The file that every run of PHP starts with.
     launcher: PathBuf,
 }
 
@@ -68,7 +68,7 @@ impl Image {
     }
 }
 
-/// What `/readyz` says of PHP.
+/// Returns the entry of PHP in `/readyz`.
 fn php(server: &Server) -> Value {
     let answer = server.ask("GET", "/readyz");
     let report = answer.json();
@@ -146,7 +146,7 @@ fn runs_tell_what_a_language_can() {
     eventually("it is ready", || php(&server)["state"] == "ready");
     assert_eq!(server.metrics().values.get(ready), Some(&1.0));
     runs(&server);
-    // What the sandbox says of that run has the id that its client has.
+    // The sandbox's line about that run has the id that its client has.
     let id = failed.header("x-request-id").expect("an id").to_owned();
     let log = server.into_log();
     let told = |level: &str, words: &str| {

@@ -59,7 +59,7 @@ pub(crate) struct Program {
     page: Option<IgnoredAny>,
 }
 
-/// What came back.
+/// The answer of the server.
 struct Answer {
     stdout: String,
     stderr: String,
@@ -234,7 +234,7 @@ fn opening_comment(text: &str) -> (&str, &str) {
     text.split_at(comment.map(str::len).sum())
 }
 
-/// What is wrong with a stream, if anything.
+/// Returns the fault of a stream, if there is one.
 fn compare(
     what: &str,
     parts: Option<&[String]>,
