@@ -1,4 +1,4 @@
-//! The house rules that no compiler checks: over every file that git tracks.
+//! Rules of the repository that no compiler checks, over every tracked file.
 
 #![expect(clippy::unwrap_used, reason = "a failed test stops here")]
 
@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Longest file, in lines.
-const LINES: usize = 400;
+/// The lines of the longest file.
+const MAX_LINES: usize = 399;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -32,7 +32,7 @@ fn files() -> Vec<(String, String)> {
     files
 }
 
-/// Those whose names end so.
+/// The files whose names end so.
 fn code(endings: &[&str]) -> Vec<(String, String)> {
     let is_code = |path: &str| {
         let name = path.rsplit('/').next().unwrap_or_default();
@@ -42,7 +42,7 @@ fn code(endings: &[&str]) -> Vec<(String, String)> {
     files().into_iter().filter(|(path, _)| is_code(path)).collect()
 }
 
-/// Fails with every fault, so that one run tells them all.
+/// Fails with every fault, so that one run reports them all.
 fn refuse(faults: &[String]) {
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
@@ -64,7 +64,7 @@ fn a_file_says_first_what_it_is_for() {
             // Its `description` is that line.
             continue;
         }
-        // What the system must find on the first line comes before.
+        // Lines that the system must find first come before.
         let first = text.lines().find(|line| {
             !line.starts_with("#!/") && !line.starts_with("<!doctype")
         });
@@ -82,7 +82,7 @@ fn files_are_short() {
     let endings = ["rs", "c", "h", "ts", "js", "css", "html", "sh", "py"];
     for (path, text) in code(&endings) {
         let lines = text.lines().count();
-        if lines >= LINES {
+        if lines > MAX_LINES {
             faults.push(format!("{path}: {lines} lines"));
         }
     }
@@ -90,15 +90,14 @@ fn files_are_short() {
 }
 
 #[test]
-fn the_two_areas_do_not_know_each_other() {
+fn the_two_apis_do_not_know_each_other() {
     let mut faults = Vec::new();
     for (path, text) in code(&["rs"]) {
-        for (area, other) in [("products", "compile"), ("compile", "products")]
-        {
-            let rooms = format!("crates/server/src/{area}");
+        for (own, other) in [("products", "compile"), ("compile", "products")] {
+            let folder = format!("crates/server/src/{own}");
             for import in ["crate::", "super::super::", "super::"] {
                 let import = format!("{import}{other}");
-                if path.starts_with(&rooms) && text.contains(&import) {
+                if path.starts_with(&folder) && text.contains(&import) {
                     faults.push(format!("{path}: names {import}"));
                 }
             }
@@ -167,8 +166,8 @@ fn nothing_of_one_machine_is_tracked() {
 }
 
 #[test]
-fn every_toolchain_is_told_in_third_party() {
-    let told = fs::read_to_string(root().join("THIRD_PARTY.md")).unwrap();
+fn every_toolchain_is_in_third_party() {
+    let page = fs::read_to_string(root().join("THIRD_PARTY.md")).unwrap();
     let mut faults = Vec::new();
     for (path, text) in code(&["toml"]) {
         if !path.ends_with("/image.toml") {
@@ -177,11 +176,11 @@ fn every_toolchain_is_told_in_third_party() {
         let recipe: toml::Table = text.parse().unwrap();
         let versions = recipe.get("versions").and_then(toml::Value::as_table);
         match versions {
-            None => faults.push(format!("{path}: tells no [versions]")),
+            None => faults.push(format!("{path}: has no [versions]")),
             Some(versions) => faults.extend(
                 versions
                     .keys()
-                    .filter(|name| !told.contains(name.as_str()))
+                    .filter(|name| !page.contains(name.as_str()))
                     .map(|name| format!("THIRD_PARTY.md lacks {name}")),
             ),
         }
@@ -277,7 +276,7 @@ fn a_container_allows_what_boxes_do() {
             compared += 1;
         }
     }
-    // What makes a box, before its own policy is in force.
+    // The calls that make a box, before its own policy is in force.
     for call in [
         "unshare",
         "setns",
