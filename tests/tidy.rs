@@ -6,6 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+#[path = "tidy/words.rs"]
+mod words;
+
 /// The lines of the longest file.
 const MAX_LINES: usize = 399;
 
