@@ -121,7 +121,10 @@ fn after_300_attacks() -> Completion {
     let memory: Vec<_> = rounds.iter().map(|one| one.memory_kib).collect();
     println!("{before:?}, and {count} attacks; KiB: {memory:?}");
     assert_eq!(after.descriptors, before.descriptors);
-    assert_eq!(after.threads, before.threads);
+    // Tokio keeps a thread for blocking work until it was idle for 10 s.
+    eventually("no thread is left of the attacks", || {
+        Use::of(&server).threads <= before.threads
+    });
     let between = count / ROUNDS * (ROUNDS - COMPARED);
     let most_kib = before.memory_kib + between * GROWTH_BYTES / 1024;
     assert!(after.memory_kib <= most_kib, "KiB: {memory:?}");
