@@ -64,11 +64,6 @@ fn expected_limits() -> Vec<(&'static str, String)> {
         ("--queue", limits::QUEUE_LENGTH.to_string()),
         ("--queue-wait", seconds(limits::QUEUE_WAIT)),
         (
-            "refused runs that are promised a place",
-            limits::PROMISES.to_string(),
-        ),
-        ("how far ahead places are promised", seconds(limits::PROMISE_TIME)),
-        (
             "--compile-rate-limit",
             limits::COMPILE_REQUESTS_PER_MINUTE.to_string(),
         ),

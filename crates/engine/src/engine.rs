@@ -11,7 +11,7 @@ use sandpiper_sandbox::{Host, SandboxError};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use crate::admission::{Admission, Cause, Full, Slot};
+use crate::admission::{Admission, Busy, BusyCause, Load, RunPermit};
 use crate::artifacts::ArtifactCache;
 use crate::kind::Kind;
 use crate::outcome::{End, Outcome, Timing};
@@ -34,7 +34,7 @@ pub enum Refusal {
     #[error("{cause}")]
     Busy {
         /// What was full.
-        cause: Cause,
+        cause: BusyCause,
         /// When to come back.
         retry_after: Duration,
     },
@@ -55,19 +55,6 @@ pub enum Refusal {
     /// The sandbox itself failed; the reason is in the log.
     #[error("the sandbox failed; the operator's log says why")]
     Failed,
-}
-
-/// How busy the engine is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Load {
-    /// Runs that have a box.
-    pub running: usize,
-    /// Boxes that can be in use at once.
-    pub boxes: usize,
-    /// Runs that wait for one.
-    pub waiting: usize,
-    /// Runs that may wait.
-    pub places: usize,
 }
 
 /// Runs submissions. Cheap to clone.
@@ -181,13 +168,7 @@ impl Engine {
 
     /// How busy it is now.
     pub fn load(&self) -> Load {
-        let admission = &self.shared.admission;
-        Load {
-            running: admission.running(),
-            boxes: self.shared.settings.boxes,
-            waiting: admission.waiting(),
-            places: self.shared.settings.queue_length,
-        }
+        self.shared.admission.load()
     }
 
     /// The boxes that are ready.
@@ -262,7 +243,7 @@ impl Shared {
         &self,
         plan: Plan,
         rootfs: PathBuf,
-        slot: Slot,
+        slot: RunPermit,
         queue: Duration,
         is_demand: bool,
     ) -> Result<Outcome, Refusal> {
@@ -366,8 +347,8 @@ fn why_unsafe(host: &Host, settings: &Settings) -> Option<String> {
     ))
 }
 
-pub(crate) fn busy(full: Full) -> Refusal {
-    Refusal::Busy { cause: full.cause, retry_after: full.retry_after }
+pub(crate) fn busy(busy: Busy) -> Refusal {
+    Refusal::Busy { cause: busy.cause, retry_after: busy.retry_after }
 }
 
 /// What a client is told when no box could be made, or one was lost.

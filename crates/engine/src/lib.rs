@@ -11,6 +11,7 @@
 
 mod admission;
 mod artifacts;
+mod client;
 mod engine;
 mod kind;
 pub mod limits;
@@ -21,8 +22,9 @@ mod run;
 mod settings;
 mod watcher;
 
-pub use admission::Cause as BusyCause;
-pub use engine::{Engine, Load, Refusal};
+pub use admission::{BusyCause, Load};
+pub use client::client_prefix;
+pub use engine::{Engine, Refusal};
 pub use kind::BoxKind;
 pub use limits::Limits;
 pub use outcome::{End, LimitReached, Outcome, Stage, Start, Timing};

@@ -77,11 +77,6 @@ pub const PRODUCTS_BYTES: u64 = 256 * MIB;
 pub const QUEUE_LENGTH: usize = 64;
 /// Time a run may wait for a box. Reached: 503 with Retry-After.
 pub const QUEUE_WAIT: Duration = Duration::from_secs(15);
-/// Refused runs that are promised a place for when they come back. Reached:
-/// further ones are told a time without promise.
-pub const PROMISES: usize = 10_000;
-/// How far ahead places are promised. Reached: the same.
-pub const PROMISE_TIME: Duration = Duration::from_secs(600);
 /// Boxes running at once are one per CPU core, but at least this many.
 /// Reached: further runs wait.
 pub const LEAST_BOXES: usize = 2;

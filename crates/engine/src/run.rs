@@ -14,7 +14,7 @@ use sandpiper_sandbox::{
 use tokio::time::timeout;
 
 use crate::Limits;
-use crate::admission::Slot;
+use crate::admission::RunPermit;
 use crate::artifacts::{ArtifactCache, Key};
 use crate::kind::{BoxKind, Kind, memory_bytes, overridden, step_spec};
 use crate::limits::PREPARE_TIME;
@@ -41,7 +41,7 @@ pub(crate) async fn run(
     means: Means<'_>,
     plan: Plan,
     rootfs: PathBuf,
-    slot: Slot,
+    slot: RunPermit,
     timing: Timing,
 ) -> Result<Outcome, SandboxError> {
     let run = pin!(run_steps(means, plan, rootfs, slot, timing));
@@ -52,7 +52,7 @@ async fn run_steps(
     means: Means<'_>,
     mut plan: Plan,
     rootfs: PathBuf,
-    slot: Slot,
+    slot: RunPermit,
     timing: Timing,
 ) -> Result<Outcome, SandboxError> {
     let limits = overridden(means.limits, &plan);
@@ -149,7 +149,7 @@ struct Occupied<'a> {
     is_used: bool,
     timing: Timing,
     sandbox: Option<Sandbox>,
-    slot: Option<Slot>,
+    slot: Option<RunPermit>,
     /// Dropped when the box is gone.
     refill: Option<Refill>,
 }
@@ -159,7 +159,7 @@ impl<'a> Occupied<'a> {
     async fn new(
         means: Means<'a>,
         kind: &'a Kind,
-        slot: Slot,
+        slot: RunPermit,
         timing: Timing,
     ) -> Result<Self, SandboxError> {
         let started = Instant::now();
@@ -230,7 +230,7 @@ impl Drop for Occupied<'_> {
                 // The next run need not wait for them, but where others wait
                 // and no box is ever made ahead: its own would take longer.
                 let is_dead = sandbox.kill().await.is_ok();
-                let admission = slot.as_ref().map(Slot::admission);
+                let admission = slot.as_ref().map(RunPermit::admission);
                 let removal = admission
                     .filter(|it| is_dead && (is_on || !it.is_contended()))
                     .and_then(|it| it.try_remove());

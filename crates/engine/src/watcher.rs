@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use sandpiper_languages::Language;
 use tokio::time::sleep;
 
-use crate::admission::Slot;
+use crate::admission::RunPermit;
 use crate::engine::{Refusal, Shared, busy};
 use crate::outcome::End;
 use crate::readiness::{Next, Readiness};
@@ -148,7 +148,7 @@ impl Shared {
         &self,
         language: &str,
         rootfs: &Path,
-        slot: Slot,
+        slot: RunPermit,
     ) -> Result<Option<String>, Refusal> {
         let Some(starter) = self.catalog.starter(language) else {
             return Ok(Some("it has no starter program".to_owned()));

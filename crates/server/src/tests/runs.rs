@@ -128,7 +128,7 @@ impl Runner for TestRunner {
     }
 
     fn load(&self) -> Load {
-        Load { running: 1, boxes: 2, waiting: 3, places: 4 }
+        Load { running: 1, boxes: 2, waiting: 3, queue_capacity: 4 }
     }
 }
 
