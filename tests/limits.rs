@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use sandpiper_engine::{Limits, limits};
+use sandpiper_server::limits as http;
 
 #[test]
 fn the_readme_has_the_limits_as_they_are() {
@@ -41,7 +42,7 @@ fn expected_limits() -> Vec<(&'static str, String)> {
     let seconds = |time: std::time::Duration| format!("{} s", time.as_secs());
     let mebibytes = |bytes: u64| format!("{} MiB", bytes / limits::MIB);
     let of_run = Limits::default();
-    let boxes = format!("one per CPU core, at least {}", limits::LEAST_BOXES);
+    let boxes = format!("one per CPU core, at least {}", limits::MIN_BOXES);
     let warm_memory = format!(
         "a quarter of the machine's, at most {}",
         mebibytes(limits::WARM_MEMORY_BYTES)
@@ -58,26 +59,23 @@ fn expected_limits() -> Vec<(&'static str, String)> {
         ("--inodes", of_run.inodes.to_string()),
         ("--open-files", of_run.open_files.to_string()),
         ("--output-size", mebibytes(of_run.output_bytes)),
-        ("body of a compile request", mebibytes(limits::COMPILE_BODY_BYTES)),
-        ("files in it", limits::COMPILE_FILES.to_string()),
+        ("body of a compile request", mebibytes(http::COMPILE_BODY_BYTES)),
+        ("files in it", http::COMPILE_FILES.to_string()),
         ("--boxes", boxes),
         ("--queue", limits::QUEUE_LENGTH.to_string()),
         ("--queue-wait", seconds(limits::QUEUE_WAIT)),
-        (
-            "--compile-rate-limit",
-            limits::COMPILE_REQUESTS_PER_MINUTE.to_string(),
-        ),
-        ("body of a products request", mebibytes(limits::PRODUCT_BODY_BYTES)),
-        ("--products-memory", mebibytes(limits::PRODUCTS_BYTES)),
+        ("--compile-rate-limit", http::COMPILE_REQUESTS_PER_MINUTE.to_string()),
+        ("body of a products request", mebibytes(http::PRODUCT_BODY_BYTES)),
+        ("--products-memory", mebibytes(http::PRODUCTS_BYTES)),
         ("making a box", seconds(limits::PREPARE_TIME)),
         ("--warm-memory", warm_memory),
         ("--artifact-cache", mebibytes(limits::ARTIFACTS_BYTES)),
         (
             "boxes made ahead, besides 4 for each that may run",
-            limits::READY_BOXES.to_string(),
+            limits::WARM_BOXES.to_string(),
         ),
-        ("those of one kind", limits::READY_BOXES_OF_A_KIND.to_string()),
-        ("age of one that waits", seconds(limits::READY_BOX_AGE)),
+        ("those of one kind", limits::WARM_BOXES_PER_KEY.to_string()),
+        ("age of one that waits", seconds(limits::WARM_BOX_AGE)),
         ("preparing one", seconds(limits::PREPARE_AHEAD_TIME)),
     ]
 }
@@ -87,26 +85,23 @@ fn expected_limits_of_connections() -> Vec<(&'static str, String)> {
     let seconds = |time: std::time::Duration| format!("{} s", time.as_secs());
     let mebibytes = |bytes: u64| format!("{} MiB", bytes / limits::MIB);
     vec![
-        ("connections", limits::CONNECTIONS.to_string()),
-        ("connections of a client", limits::CLIENT_CONNECTIONS.to_string()),
-        ("head of a request", format!("{} KiB", limits::HEAD_BYTES >> 10)),
-        (
-            "time for a head, the wait for it included",
-            seconds(limits::HEAD_TIME),
-        ),
-        ("time for a body", seconds(limits::BODY_TIME)),
-        ("all larger bodies at once", mebibytes(limits::BODIES_BYTES)),
+        ("connections", http::CONNECTIONS.to_string()),
+        ("connections of a client", http::CLIENT_CONNECTIONS.to_string()),
+        ("head of a request", format!("{} KiB", http::HEAD_BYTES >> 10)),
+        ("time for a head, the wait for it included", seconds(http::HEAD_TIME)),
+        ("time for a body", seconds(http::BODY_TIME)),
+        ("all larger bodies at once", mebibytes(http::BODIES_BYTES)),
         (
             "time to take an answer, and 1 s for each 64 KiB",
-            seconds(limits::ANSWER_TIME),
+            seconds(http::ANSWER_TIME),
         ),
         (
             "large answers that clients have not taken",
-            mebibytes(limits::ANSWERS_BYTES),
+            mebibytes(http::ANSWERS_BYTES),
         ),
         (
             "clients that the rate limit knows",
-            limits::RATE_LIMIT_CLIENTS.to_string(),
+            http::RATE_LIMIT_CLIENTS.to_string(),
         ),
     ]
 }

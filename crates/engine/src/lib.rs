@@ -36,4 +36,3 @@ pub use sandpiper_sandbox::{
     QUEUE_BYTES, QUEUED_SIGNALS, SandboxError, init_main,
 };
 pub use settings::Settings;
-pub use watcher::CHECK_INTERVAL;

@@ -20,7 +20,7 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::kind::{BoxKind, Kind};
-use crate::limits::{MIB, READY_BOX_AGE, READY_BOXES_OF_A_KIND};
+use crate::limits::{MIB, WARM_BOX_AGE, WARM_BOXES_PER_KEY};
 pub(crate) use fill::fill;
 use shares::shares;
 use shelf::{Shelf, Waiting};
@@ -220,11 +220,11 @@ impl ReadyBoxes {
         let wishes: Vec<_> =
             shelves.iter().map(|shelf| shelf.wish(now)).collect();
         let Shared { budget, places, .. } = *self.shared;
-        let shares = shares(&wishes, budget, places, READY_BOXES_OF_A_KIND);
+        let shares = shares(&wishes, budget, places, WARM_BOXES_PER_KEY);
         for (shelf, &share) in shelves.iter_mut().zip(&shares) {
             // The first is the oldest.
             let is_old = shelf.boxes.front().is_some_and(|waiting| {
-                now.saturating_duration_since(waiting.since) > READY_BOX_AGE
+                now.saturating_duration_since(waiting.since) > WARM_BOX_AGE
             });
             if (is_old || shelf.boxes.len() > share)
                 && let Some(waiting) = shelf.boxes.pop_front()

@@ -42,7 +42,7 @@ impl Settings {
         if self.warm_memory_bytes == 0 {
             return 0;
         }
-        let wanted = limits::READY_BOXES + 4 * self.boxes;
+        let wanted = limits::WARM_BOXES + 4 * self.boxes;
         // Those that run come first.
         wanted.min(MOST_BOXES.saturating_sub(self.boxes))
     }

@@ -14,10 +14,6 @@ use crate::engine::{Refusal, Shared, busy};
 use crate::outcome::End;
 use crate::readiness::{Next, Readiness};
 
-/// Usual time from one proof that a language runs to the next run of its
-/// starter program.
-pub const CHECK_INTERVAL: Duration = Duration::from_secs(300);
-
 /// How often images are looked at: a new or a lost one is seen this late.
 const LOOK_AT_IMAGES: Duration = Duration::from_secs(1);
 /// The client whose runs the starter programs are.
