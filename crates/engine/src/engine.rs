@@ -13,11 +13,11 @@ use tokio::task::AbortHandle;
 
 use crate::admission::{Admission, Busy, BusyCause, Load, RunPermit};
 use crate::artifacts::ArtifactCache;
-use crate::kind::Kind;
+use crate::lease::RunContext;
 use crate::outcome::{End, Outcome, Timing};
+use crate::pool::{PoolKey, Supply, WarmPool, fill};
 use crate::readiness::{Checks, ImageState, Images, LanguageState, Readiness};
-use crate::ready::{ReadyBoxes, Supply, fill};
-use crate::run::{self, Means};
+use crate::run;
 use crate::settings::Settings;
 use crate::watcher::watch_languages;
 
@@ -78,7 +78,7 @@ pub(crate) struct Shared {
     pub(crate) catalog: Catalog,
     pub(crate) images: Arc<dyn Images>,
     pub(crate) admission: Admission,
-    pub(crate) ready: ReadyBoxes,
+    pub(crate) pool: WarmPool,
     artifacts: ArtifactCache,
     pub(crate) languages: watch::Sender<Vec<LanguageState>>,
     checks: Mutex<Checks>,
@@ -121,8 +121,8 @@ impl Engine {
             })
             .collect();
         let checks = Checks::new(settings.check_interval);
-        let ready =
-            ReadyBoxes::new(settings.warm_memory_bytes, settings.boxes_ahead());
+        let pool =
+            WarmPool::new(settings.warm_memory_bytes, settings.warm_boxes());
         let shared = Arc::new(Shared {
             artifacts: ArtifactCache::new(settings.artifact_bytes),
             settings,
@@ -130,17 +130,17 @@ impl Engine {
             catalog,
             images,
             admission,
-            ready,
+            pool,
             languages: watch::Sender::new(unchecked),
             checks: Mutex::new(checks),
         });
         let watcher = tokio::spawn(watch_languages(Arc::downgrade(&shared)));
-        let fillers = shared.host.iter().filter(|_| shared.ready.is_on());
+        let fillers = shared.host.iter().filter(|_| shared.pool.is_on());
         let fillers = fillers.flat_map(|host| {
             (0..FILLERS).map(|_| {
-                let ready = shared.ready.clone();
+                let pool = shared.pool.clone();
                 let admission = shared.admission.clone();
-                tokio::spawn(fill(ready, Arc::clone(host), admission))
+                tokio::spawn(fill(pool, Arc::clone(host), admission))
             })
         });
         let tasks = std::iter::once(watcher)
@@ -173,7 +173,7 @@ impl Engine {
 
     /// The boxes that are ready.
     pub fn supply(&self) -> Supply {
-        self.shared.ready.supply()
+        self.shared.pool.supply()
     }
 
     /// Artifacts that are kept, in bytes, and the most that may be.
@@ -212,7 +212,7 @@ impl Engine {
     /// starter program that is being run is killed; runs of clients are not.
     pub async fn close(&self) {
         self.tasks.iter().for_each(AbortHandle::abort);
-        self.shared.ready.clear();
+        self.shared.pool.clear();
         if let Ok(host) = &self.shared.host {
             host.close().await;
         }
@@ -251,10 +251,10 @@ impl Shared {
         let timing = Timing { queue, ..Timing::default() };
         let limits = &self.settings.limits;
         let language = plan.language.clone();
-        let ready = &self.ready;
+        let pool = &self.pool;
         let artifacts = &self.artifacts;
-        let means = Means { host, limits, ready, artifacts, is_demand };
-        let run = run::run(means, plan, rootfs, slot, timing);
+        let context = RunContext { host, limits, pool, artifacts, is_demand };
+        let run = run::run(context, plan, rootfs, slot, timing);
         run.await.map_err(|error| {
             tracing::error!(%language, %error, "the sandbox failed");
             failed(&error)
@@ -263,7 +263,7 @@ impl Shared {
 
     /// Says which boxes may be made ahead: those of languages that can run.
     pub(crate) fn offer_boxes(&self) {
-        if !self.ready.is_on() {
+        if !self.pool.is_on() {
             return;
         }
         let languages = self.languages.borrow();
@@ -274,10 +274,10 @@ impl Shared {
             let language = self.catalog.find(&state.id)?;
             let rootfs = self.rootfs(language.image()).ok()?;
             let plan = language.plan_ahead();
-            let kind = Kind::of(&self.settings.limits, rootfs, &plan);
-            Some((state.id.clone(), kind))
+            let key = PoolKey::of(&self.settings.limits, rootfs, &plan);
+            Some((state.id.clone(), key))
         });
-        self.ready.offer(offered.collect());
+        self.pool.offer(offered.collect());
     }
 
     /// What is known of the starter programs.

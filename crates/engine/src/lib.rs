@@ -13,23 +13,25 @@ mod admission;
 mod artifacts;
 mod client;
 mod engine;
-mod kind;
+mod lease;
 pub mod limits;
 mod outcome;
+mod pool;
 mod readiness;
-mod ready;
 mod run;
 mod settings;
+mod spec;
 mod watcher;
 
 pub use admission::{BusyCause, Load};
 pub use client::client_prefix;
 pub use engine::{Engine, Refusal};
-pub use kind::BoxKind;
 pub use limits::Limits;
-pub use outcome::{End, LimitReached, Outcome, Stage, Start, Timing};
+pub use outcome::{
+    End, LimitReached, Outcome, Stage, Start, StartKind, Timing,
+};
+pub use pool::{Ready, Supply};
 pub use readiness::{ImageState, Images, LanguageState, Readiness};
-pub use ready::{Ready, Supply};
 pub use sandpiper_languages as languages;
 pub use sandpiper_sandbox::{
     Controllers, Host, HostSettings, INIT_NAME, Identity, MOST_BOXES, NO_CORE,
