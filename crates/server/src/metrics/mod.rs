@@ -352,7 +352,7 @@ impl Measured {
             let is_ready = state.readiness == Readiness::Ready;
             let ready = self.language_ready.get_or_create_owned(&labels);
             ready.set(is_ready.into());
-            if let Some(proved) = state.proved {
+            if let Some(proved) = state.last_success {
                 let age = now.saturating_duration_since(proved);
                 let gauge =
                     self.language_proof_age.get_or_create_owned(&labels);

@@ -101,7 +101,7 @@ impl Runner for TestRunner {
             id: id.to_owned(),
             readiness,
             since: now,
-            proved,
+            last_success: proved,
         };
         let missing = Readiness::Missing("build it".to_owned());
         vec![

@@ -1,4 +1,4 @@
-//! When starter programs are run again, under a clock of the tests' own.
+//! When languages are checked again, under a clock of the tests.
 
 use super::*;
 
@@ -27,45 +27,43 @@ impl Story {
         self
     }
 
-    fn failed(&mut self, seconds: u64, is_verdict: bool) -> &mut Self {
+    fn failed(&mut self, seconds: u64, is_broken: bool) -> &mut Self {
         let now = self.at(seconds);
         let why = "no".to_owned();
         let found = self.checks.failed("c", "/a".into(), why, now);
-        assert_eq!(found, is_verdict, "at {seconds} s");
+        assert_eq!(found, is_broken, "at {seconds} s");
         self
     }
 
-    fn proved(&mut self, rootfs: &str, seconds: u64) -> &mut Self {
+    fn succeeded(&mut self, rootfs: &str, seconds: u64) -> &mut Self {
         let now = self.at(seconds);
-        self.checks.proved("c", Path::new(rootfs), now);
+        self.checks.client_succeeded("c", Path::new(rootfs), now);
         self
     }
 
-    fn suspected(&mut self, rootfs: &str, seconds: u64) -> &mut Self {
+    fn sandbox_failed(&mut self, rootfs: &str, seconds: u64) -> &mut Self {
         let now = self.at(seconds);
-        self.checks.suspected("c", Path::new(rootfs), now);
+        self.checks.sandbox_failed("c", Path::new(rootfs), now);
         self
     }
 
     fn next(&self, seconds: u64) -> Next {
-        let state = ImageState::Ready("/a".into());
-        self.checks.next("c", "native", state, self.at(seconds))
+        self.checks.next("c", Path::new("/a"), self.at(seconds))
     }
 
     /// Checks that it is ready until `seconds`, when it is to be checked.
     fn is_due(&self, seconds: u64) {
         let ready = Next::Known(Readiness::Ready);
         assert_eq!(self.next(seconds - 1), ready, "before {seconds} s");
-        let routine = Next::Routine("/a".into());
-        assert_eq!(self.next(seconds), routine, "at {seconds} s");
+        assert_eq!(self.next(seconds), Next::Routine, "at {seconds} s");
     }
 
-    /// The same for one that is broken.
+    /// Checks that it is broken, and is to be checked again at `seconds`.
     fn is_retried(&self, seconds: u64) {
         let broken = Readiness::Broken("no".to_owned());
         let known = Next::Known(broken.clone());
         assert_eq!(self.next(seconds - 1), known, "before {seconds} s");
-        let retry = Next::Retry("/a".into(), broken);
+        let retry = Next::Retry(broken);
         assert_eq!(self.next(seconds), retry, "at {seconds} s");
     }
 }
@@ -73,12 +71,11 @@ impl Story {
 #[test]
 fn a_language_is_checked_in_each_root_filesystem() {
     let mut story = Story::new();
-    assert_eq!(story.next(0), Next::Check("/a".into()));
+    assert_eq!(story.next(0), Next::Check);
     story.passed(0);
     assert_eq!(story.next(0), Next::Known(Readiness::Ready));
-    let other = ImageState::Ready("/b".into());
-    let next = story.checks.next("c", "native", other, story.at(0));
-    assert_eq!(next, Next::Check("/b".into()));
+    let next = story.checks.next("c", Path::new("/b"), story.at(0));
+    assert_eq!(next, Next::Check);
 }
 
 #[test]
@@ -88,38 +85,42 @@ fn a_language_that_is_ready_is_checked_again() {
 }
 
 #[test]
-fn a_run_that_ended_well_is_proof() {
-    Story::new().passed(0).proved("/a", 100).is_due(400);
+fn a_success_of_a_client_puts_the_check_off() {
+    Story::new().passed(0).succeeded("/a", 100).is_due(400);
     // It ran in an image that has been replaced since.
-    Story::new().passed(0).proved("/b", 100).is_due(300);
+    Story::new().passed(0).succeeded("/b", 100).is_due(300);
     // A language that is broken is not run; what ran before does not count.
-    Story::new().failed(0, true).proved("/a", 0).is_retried(1);
+    Story::new().failed(0, true).succeeded("/a", 0).is_retried(1);
 }
 
 #[test]
-fn a_run_that_ended_well_ends_no_doubt() {
-    // Else who sends such runs keeps a language ready that is broken.
-    Story::new().passed(0).failed(300, false).proved("/a", 300).is_due(301);
-    Story::new().passed(0).suspected("/a", 9).proved("/a", 9).is_due(9);
+fn a_success_of_a_client_does_not_clear_a_suspect() {
+    // Otherwise a client could keep a broken language ready by such runs.
+    Story::new().passed(0).failed(300, false).succeeded("/a", 300).is_due(301);
+    Story::new().passed(0).sandbox_failed("/a", 9).succeeded("/a", 9).is_due(9);
     let mut story = Story::new();
-    story.passed(0).failed(300, false).proved("/a", 300);
+    story.passed(0).failed(300, false).succeeded("/a", 300);
     story.failed(301, true).is_retried(303);
-    story.passed(303).proved("/a", 400).is_due(700);
+    story.passed(303).succeeded("/a", 400).is_due(700);
 }
 
 #[test]
 fn a_run_that_the_sandbox_failed_brings_the_check_forward() {
-    Story::new().passed(0).suspected("/a", 100).is_due(100);
-    Story::new().passed(0).suspected("/b", 100).is_due(300);
-    Story::new().passed(0).suspected("/a", 9).failed(9, true).is_retried(11);
+    Story::new().passed(0).sandbox_failed("/a", 100).is_due(100);
+    Story::new().passed(0).sandbox_failed("/b", 100).is_due(300);
+    Story::new()
+        .passed(0)
+        .sandbox_failed("/a", 9)
+        .failed(9, true)
+        .is_retried(11);
 }
 
 #[test]
-fn one_failure_of_a_language_that_was_ready_is_doubt() {
+fn one_failure_of_a_language_that_was_ready_makes_it_suspect() {
     Story::new().passed(0).failed(300, false).is_due(301);
     Story::new().passed(0).failed(300, false).failed(301, true).is_retried(303);
     Story::new().passed(0).failed(300, false).passed(301).is_due(601);
-    // There was never a proof.
+    // It was never ready.
     Story::new().failed(0, true).is_retried(1);
 }
 
@@ -146,30 +147,7 @@ fn languages_that_are_ready_take_turns() {
     story.checks.routine_ended(now);
     // A sixth of the interval: all of them fit into half of it.
     story.is_due(350);
-    // One in doubt waits for nobody.
-    story.suspected("/a", 310);
-    assert_eq!(story.next(310), Next::Routine("/a".into()));
-}
-
-#[test]
-fn an_image_that_is_not_there_says_so() {
-    let check = |state: ImageState, expected: Readiness| {
-        let mut story = Story::new();
-        let now = story.at(0);
-        for checked in [false, true] {
-            let next = story.checks.next("c", "native", state.clone(), now);
-            assert_eq!(next, Next::Known(expected.clone()), "{checked}");
-            story.passed(0);
-        }
-    };
-    let text = || "3 of 9".to_owned();
-    check(ImageState::Building(text()), Readiness::Building(text()));
-    check(ImageState::Broken(text()), Readiness::Broken(text()));
-    // Strangers read it: no line of a build's log.
-    let log = "it failed: 100\nE: http://proxy:3128 said 407\n".to_owned();
-    let short = "it failed: 100 (`sandpiper images list` says more)";
-    check(ImageState::Broken(log), Readiness::Broken(short.to_owned()));
-    let remedy = "its image has not been built; run `sandpiper images build \
-                  native`";
-    check(ImageState::Missing, Readiness::Missing(remedy.to_owned()));
+    // A suspect language does not wait for the others.
+    story.sandbox_failed("/a", 310);
+    assert_eq!(story.next(310), Next::Routine);
 }
