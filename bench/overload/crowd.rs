@@ -72,7 +72,7 @@ pub(crate) async fn class(server: SocketAddr) -> Vec<Exchange> {
         let mut last = ordinary(server, client(3, 0), number).await;
         for attempt in 1..MAX_ATTEMPTS {
             let Some(wait) = last.retry_after() else { break };
-            // Clients that are told the same second spread themselves.
+            // Clients with the same `Retry-After` spread themselves.
             let spread = Duration::from_millis((number * attempt % 10) as u64);
             sleep(wait + spread * 100).await;
             last = ordinary(server, client(3, 0), number).await;

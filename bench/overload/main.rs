@@ -1,6 +1,6 @@
-//! Overloads a server: ten times what the machine can do, for a minute, and then
-//! one client that wants all of it. Prints the figures of docs/overload.md, and
-//! fails if a promise is missed.
+//! Overloads a server: by ten times as many requests as the machine can run, for
+//! a minute, and then by one client that wants all of it. Prints the figures of
+//! docs/overload.md, and fails if a promise is missed.
 //!
 //! ```text
 //! make bench     (or: cargo bench -p sandpiper --bench overload; needs the
@@ -40,8 +40,8 @@ struct Settings {
     bench: bool,
 }
 
-/// Under load, boxes are made when their turn comes. Runs are compared with those
-/// of a server without load, so their boxes are made then, too.
+/// Without these, runs without load would start in boxes that were made ahead,
+/// and runs under load would not: the two could not be compared.
 const FLAGS: [&str; 3] =
     ["--compile-rate-limit=0", "--warm-memory=0", "--artifact-cache=0"];
 /// The requests that are sent, as a multiple of what the machine can do.

@@ -1,5 +1,6 @@
-//! The artifact cache: keeps the artifacts of successful compile steps, by a hash
-//! of everything that they depend on, so that they need not be compiled again.
+//! The artifact cache: keeps the artifacts of successful compile steps, so that
+//! they need not be compiled again. Their key is a hash of everything that they
+//! depend on.
 
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

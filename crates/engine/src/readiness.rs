@@ -30,7 +30,7 @@ pub trait Images: Send + Sync + std::fmt::Debug {
 /// Whether a language can run here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Readiness {
-    /// It can run: its starter program printed what it should.
+    /// It can run: its starter program printed the expected text.
     Ready,
     /// Its image is being built, or it is being checked. The text is the
     /// progress.

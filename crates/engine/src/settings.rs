@@ -23,7 +23,7 @@ pub struct Settings {
     pub check_interval: Duration,
     /// The memory of the warm pool, in bytes. With 0, no box is made ahead.
     pub warm_memory_bytes: u64,
-    /// The artifacts of compile steps that are kept, in bytes. With 0, none are.
+    /// The size of the artifact cache, in bytes. With 0, no artifacts are kept.
     pub artifact_bytes: u64,
 }
 

@@ -89,7 +89,7 @@ fn a_success_of_a_client_puts_the_check_off() {
     Story::new().passed(0).succeeded("/a", 100).is_due(400);
     // It ran in an image that has been replaced since.
     Story::new().passed(0).succeeded("/b", 100).is_due(300);
-    // A language that is broken is not run; what ran before does not count.
+    // Clients cannot run a broken language: that run began before it broke.
     Story::new().failed(0, true).succeeded("/a", 0).is_retried(1);
 }
 

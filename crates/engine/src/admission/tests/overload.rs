@@ -1,4 +1,4 @@
-//! More runs than can be done, of many clients or of one: what holds then.
+//! More runs than the slots can take, of many clients or of one.
 
 use std::time::Duration;
 
@@ -62,7 +62,7 @@ async fn a_hostile_client_keeps_nobody_out() {
     honest.join_all().await;
 }
 
-/// All press Run at once, and come back when they are told to.
+/// All press Run at once, and try again after `retry_after`.
 #[tokio::test(start_paused = true)]
 async fn a_class_behind_one_address_finishes() {
     let check = async |lasting: Duration, at_most: u32| {
