@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use sandpiper_engine::{Limits, limits};
+use sandpiper_server::limits as http;
 
 #[test]
 fn the_page_has_the_limits_as_they_are() {
@@ -93,44 +94,38 @@ fn limits_of_runs() -> Vec<(&'static str, String)> {
 }
 
 fn limits_of_requests() -> Vec<(&'static str, String)> {
-    let boxes = format!("one per CPU core, at least {}", limits::LEAST_BOXES);
+    let boxes = format!("one per CPU core, at least {}", limits::MIN_BOXES);
     vec![
-        ("body of a compile request", mebibytes(limits::COMPILE_BODY_BYTES)),
-        ("files in it", limits::COMPILE_FILES.to_string()),
-        (
-            "--compile-rate-limit",
-            limits::COMPILE_REQUESTS_PER_MINUTE.to_string(),
-        ),
+        ("body of a compile request", mebibytes(http::COMPILE_BODY_BYTES)),
+        ("files in it", http::COMPILE_FILES.to_string()),
+        ("--compile-rate-limit", http::COMPILE_REQUESTS_PER_MINUTE.to_string()),
         ("--boxes", boxes),
         ("--queue", limits::QUEUE_LENGTH.to_string()),
         ("--queue-wait", seconds(limits::QUEUE_WAIT)),
-        ("body of a products request", mebibytes(limits::PRODUCT_BODY_BYTES)),
-        ("--products-memory", mebibytes(limits::PRODUCTS_BYTES)),
+        ("body of a products request", mebibytes(http::PRODUCT_BODY_BYTES)),
+        ("--products-memory", mebibytes(http::PRODUCTS_BYTES)),
     ]
 }
 
 fn limits_of_connections() -> Vec<(&'static str, String)> {
     vec![
-        ("connections", limits::CONNECTIONS.to_string()),
-        ("connections of a client", limits::CLIENT_CONNECTIONS.to_string()),
-        ("head of a request", format!("{} KiB", limits::HEAD_BYTES >> 10)),
-        (
-            "time for a head, the wait for it included",
-            seconds(limits::HEAD_TIME),
-        ),
-        ("time for a body", seconds(limits::BODY_TIME)),
-        ("all bodies over 64 KiB at once", mebibytes(limits::BODIES_BYTES)),
+        ("connections", http::CONNECTIONS.to_string()),
+        ("connections of a client", http::CLIENT_CONNECTIONS.to_string()),
+        ("head of a request", format!("{} KiB", http::HEAD_BYTES >> 10)),
+        ("time for a head, the wait for it included", seconds(http::HEAD_TIME)),
+        ("time for a body", seconds(http::BODY_TIME)),
+        ("all bodies over 64 KiB at once", mebibytes(http::BODIES_BYTES)),
         (
             "time to read an answer, and 1 s for each 64 KiB",
-            seconds(limits::ANSWER_TIME),
+            seconds(http::ANSWER_TIME),
         ),
         (
             "large answers that clients have not read",
-            mebibytes(limits::ANSWERS_BYTES),
+            mebibytes(http::ANSWERS_BYTES),
         ),
         (
             "clients that the rate limit knows",
-            limits::RATE_LIMIT_CLIENTS.to_string(),
+            http::RATE_LIMIT_CLIENTS.to_string(),
         ),
     ]
 }
@@ -145,13 +140,13 @@ fn limits_of_the_server() -> Vec<(&'static str, String)> {
         ("--warm-memory", warm_memory),
         (
             "boxes made ahead, besides 4 for each that may run",
-            limits::READY_BOXES.to_string(),
+            limits::WARM_BOXES.to_string(),
         ),
         (
             "boxes of one kind made ahead",
-            limits::READY_BOXES_OF_A_KIND.to_string(),
+            limits::WARM_BOXES_PER_KEY.to_string(),
         ),
-        ("age of a box made ahead", seconds(limits::READY_BOX_AGE)),
+        ("age of a box made ahead", seconds(limits::WARM_BOX_AGE)),
         ("time to prepare a box ahead", seconds(limits::PREPARE_AHEAD_TIME)),
         ("--artifact-cache", mebibytes(limits::ARTIFACTS_BYTES)),
     ]

@@ -1,5 +1,5 @@
-//! Clients: those who wait for their answers, ten times more than the machine
-//! can do, and a hostile one.
+//! The clients: a crowd that asks for ten times more than the machine can do,
+//! clients that read their answers, a hostile one, and a class.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -9,18 +9,18 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::request::{Exchange, HOSTILE, ORDINARY, send};
 
-/// A patient client comes so often, beside the crowd.
-const PATIENT_EVERY: Duration = Duration::from_millis(500);
-/// And comes back so often at most.
-const RETURNS: usize = 4;
 /// Requests that the hostile client has open at once: twice its share of the
 /// queue.
 const AT_ONCE: usize = 64;
-/// Between an answer and the next request of these.
+/// The time between an answer and the next request of the hostile client.
 const PAUSE: Duration = Duration::from_millis(100);
+/// Clients of the class. They have one address.
+const CLASS: usize = 30;
+/// A client of the class asks at most this often.
+const MAX_ATTEMPTS: usize = 5;
 
-/// What so many clients saw, each of which sends the next program when it has
-/// the answer to the last and has read it.
+/// Sends the requests of `count` clients, each of which waits for its answer
+/// and reads it before it sends the next program.
 pub(crate) async fn clients(
     server: SocketAddr,
     count: u8,
@@ -44,32 +44,15 @@ pub(crate) async fn clients(
     seen.into_iter().flatten().collect()
 }
 
-/// What came of an overload.
-pub(crate) struct Overload {
-    /// Of those who never wait.
-    pub(crate) crowd: Vec<Exchange>,
-    /// Of each client who waits as it is told: all that it asked.
-    pub(crate) patient: Vec<Vec<Exchange>>,
-}
-
-/// `rate` requests a second from `addresses` clients, whatever becomes of
-/// them; and beside these, clients who wait as they are told.
+/// Sends `rate` requests a second from `addresses` clients, whatever they are
+/// answered.
 pub(crate) async fn overload(
     server: SocketAddr,
     rate: f64,
     addresses: usize,
     lasts: Duration,
-) -> Overload {
+) -> Vec<Exchange> {
     let begun = Instant::now();
-    let patient = tokio::spawn(async move {
-        let mut ticks = interval(PATIENT_EVERY);
-        let mut set = JoinSet::new();
-        while begun.elapsed() < lasts {
-            ticks.tick().await;
-            set.spawn(patient(server, set.len(), begun + lasts));
-        }
-        set.join_all().await
-    });
     let mut ticks = interval(Duration::from_secs_f64(1.0 / rate));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
     let mut set = JoinSet::new();
@@ -79,14 +62,30 @@ pub(crate) async fn overload(
         let from = client(2, number % addresses);
         set.spawn(ordinary(server, from, number));
     }
-    let crowd = set.join_all().await;
-    Overload { crowd, patient: patient.await.unwrap() }
+    set.join_all().await
 }
 
-/// What `what` gives beside one client that wants all of the machine.
+/// Sends a program of each client of a class at once, and again after each
+/// refusal, as the editor does. Returns the last exchange of each client.
+pub(crate) async fn class(server: SocketAddr) -> Vec<Exchange> {
+    let clients = (0..CLASS).map(|number| async move {
+        let mut last = ordinary(server, client(3, 0), number).await;
+        for attempt in 1..MAX_ATTEMPTS {
+            let Some(wait) = last.retry_after() else { break };
+            // Clients with the same `Retry-After` spread themselves.
+            let spread = Duration::from_millis((number * attempt % 10) as u64);
+            sleep(wait + spread * 100).await;
+            last = ordinary(server, client(3, 0), number).await;
+        }
+        last
+    });
+    clients.collect::<JoinSet<_>>().join_all().await
+}
+
+/// Awaits `other` beside one client that wants all of the machine.
 pub(crate) async fn beside_hostile<T>(
     server: SocketAddr,
-    what: impl Future<Output = T>,
+    other: impl Future<Output = T>,
 ) -> T {
     let mut set = JoinSet::new();
     for number in 0..AT_ONCE {
@@ -99,16 +98,16 @@ pub(crate) async fn beside_hostile<T>(
     }
     // Until it has all that it can have.
     sleep(PAUSE * 10).await;
-    let result = what.await;
-    // What it still has there is killed with its connections.
+    let result = other.await;
+    // Its runs are killed when its connections are closed.
     set.shutdown().await;
     result
 }
 
-/// One of the clients of a kind, which is a number: an address of its own.
-fn client(kind: u8, number: usize) -> Ipv4Addr {
+/// Returns the address of a client, by a number for each group of clients.
+fn client(group: u8, number: usize) -> Ipv4Addr {
     let [.., high, low] = number.to_be_bytes();
-    Ipv4Addr::new(127, kind, high, low)
+    Ipv4Addr::new(127, group, high, low)
 }
 
 async fn ordinary(
@@ -117,23 +116,4 @@ async fn ordinary(
     number: usize,
 ) -> Exchange {
     send(server, from, &ORDINARY[number % ORDINARY.len()]).await
-}
-
-/// A client that comes back after each wait that it is told, but no more when
-/// the crowd is gone, for then everyone is admitted.
-async fn patient(
-    server: SocketAddr,
-    number: usize,
-    end: Instant,
-) -> Vec<Exchange> {
-    let mut asked = Vec::new();
-    while asked.len() <= RETURNS {
-        let seen = ordinary(server, client(3, number), number).await;
-        asked.push(seen);
-        match seen.retry_after() {
-            Some(wait) if Instant::now() + wait < end => sleep(wait).await,
-            _ => break,
-        }
-    }
-    asked
 }

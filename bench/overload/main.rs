@@ -1,5 +1,5 @@
-//! Ten times what the machine can do, for a minute; and one client that wants
-//! all of it: whether what is promised then holds. Prints the figures of
+//! Overloads a server: by ten times as many requests as the machine can run, for
+//! a minute, and then by one client that wants all of it. Prints the figures of
 //! docs/overload.md, and fails if a promise is missed.
 //!
 //! ```text
@@ -35,24 +35,24 @@ struct Settings {
     /// Clients that the overload comes from.
     #[arg(long, default_value_t = 300)]
     clients: usize,
-    /// Given by cargo.
+    /// Cargo passes this flag.
     #[arg(long, hide = true)]
     bench: bool,
 }
 
-/// Under load boxes are made when their turn comes, and runs are compared with
-/// those of a server without load: so they are made then, too.
+/// Without these, runs without load would start in boxes that were made ahead,
+/// and runs under load would not: the two could not be compared.
 const FLAGS: [&str; 3] =
     ["--compile-rate-limit=0", "--warm-memory=0", "--artifact-cache=0"];
-/// How many times more than the machine can do is asked of it.
+/// The requests that are sent, as a multiple of what the machine can do.
 const TIMES: f64 = 10.0;
-/// For how long clients keep all boxes busy, for what the machine can do.
+/// How long clients keep all boxes busy, to measure what the machine can do.
 const MEASURED: Duration = Duration::from_secs(10);
 const SECOND: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
     let settings = Settings::parse();
-    let kept = [overload(&settings), hostile()].concat();
+    let kept = [overload(&settings), fairness()].concat();
     ExitCode::from(u8::from(kept.contains(&false)))
 }
 
@@ -107,8 +107,8 @@ fn overload(settings: &Settings) -> Vec<bool> {
     kept
 }
 
-/// On another server, that has promised nothing to a crowd.
-fn hostile() -> Vec<bool> {
+/// Clients beside a hostile one, on another server.
+fn fairness() -> Vec<bool> {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let server = Server::spawn(&FLAGS, None);
     server.wait_until_ready();
@@ -117,10 +117,14 @@ fn hostile() -> Vec<bool> {
     let beside = reading(MEASURED * 3);
     let beside = crowd::beside_hostile(server.address, beside);
     let beside = runtime.block_on(beside);
-    promises::of_share(&alone, &beside)
+    let mut kept = promises::of_share(&alone, &beside);
+    let class = crowd::class(server.address);
+    let class = crowd::beside_hostile(server.address, class);
+    kept.push(promises::of_class(&runtime.block_on(class)));
+    kept
 }
 
-/// What a server has that has nothing to do, and what is left of its runs.
+/// Returns the usage of a server that is idle, and the traces of its runs.
 fn at_rest(server: i32) -> (Usage, Traces) {
     // Threads that wait for work end after ten seconds.
     sleep(SECOND * 12);

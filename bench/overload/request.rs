@@ -1,4 +1,4 @@
-//! One program sent by one client, and what came of it.
+//! One program that one client sends, and its answer.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -13,18 +13,20 @@ use tokio::time::timeout;
 
 /// Longer than any answer takes.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// The longest `Retry-After`, in seconds: the longest wait in the queue.
+const MAX_RETRY_AFTER: u64 = 15;
 /// How many programs were sent.
 static SENT: AtomicUsize = AtomicUsize::new(0);
 
-/// A small program. `WORD` in it is another one each time, so that no answer
-/// can be someone else's.
+/// A small program. `WORD` in it is replaced by another word each time, so that
+/// each answer belongs to one request.
 pub(crate) struct Program {
     pub(crate) language: &'static str,
     file: &'static str,
     source: &'static str,
 }
 
-/// What ordinary clients send, in turns.
+/// The programs of ordinary clients, which send them in turns.
 pub(crate) const ORDINARY: [Program; 3] = [
     python("print('WORD')\n"),
     Program {
@@ -39,7 +41,7 @@ pub(crate) const ORDINARY: [Program; 3] = [
     },
 ];
 
-/// What a hostile one sends: both last as long as a run may.
+/// The programs of a hostile client: both last as long as a run may.
 pub(crate) const HOSTILE: [Program; 2] = [
     python("while True:\n    pass  # WORD\n"),
     python("import time\ntime.sleep(1000)  # WORD\n"),
@@ -49,14 +51,14 @@ const fn python(source: &'static str) -> Program {
     Program { language: "python", file: "main.py", source }
 }
 
-/// How the service answered.
+/// The answer of the service.
 #[derive(Clone, Copy)]
 pub(crate) enum Answer {
-    /// It ran; whether it printed its word and nothing else.
+    /// It ran. The answer is right if it printed its word and nothing else.
     Ran { is_right: bool, queue: Duration },
-    /// 503, with the time to wait.
+    /// 503, with an estimate of the wait.
     Refused { retry_after: Duration },
-    /// What must not be: another status, no time to wait, no answer.
+    /// A promise is missed: another status, no estimate, or no answer.
     Broken,
 }
 
@@ -70,7 +72,7 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// Of a run that was right: all but the wait for a box.
+    /// Returns the time of a run that was right, less its wait for a box.
     pub(crate) fn without_queue(&self) -> Option<Duration> {
         match self.answer {
             Answer::Ran { is_right: true, queue } => {
@@ -80,6 +82,7 @@ impl Exchange {
         }
     }
 
+    /// Returns the estimate of a refusal.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self.answer {
             Answer::Refused { retry_after } => Some(retry_after),
@@ -118,7 +121,7 @@ async fn exchange(
     body: String,
 ) -> io::Result<Vec<u8>> {
     let socket = TcpSocket::new_v4()?;
-    // Each client is an address of its own: all of 127.0.0.0/8 is this host.
+    // Each client has its own address: all of 127.0.0.0/8 is this host.
     socket.bind((client, 0).into())?;
     let mut stream = socket.connect(server).await?;
     let request = format!(
@@ -141,14 +144,14 @@ fn answer(bytes: &[u8], word: &str) -> Answer {
                 && reply.header("sandpiper-exit") == Some("stage=run; code=0"),
             queue: queue(&reply).unwrap_or_default(),
         },
-        (503, Some(seconds)) => {
+        (503, Some(seconds @ 1..=MAX_RETRY_AFTER)) => {
             Answer::Refused { retry_after: Duration::from_secs(seconds) }
         }
         _ => Answer::Broken,
     }
 }
 
-/// The wait for a box, as the server measured it.
+/// Returns the wait for a box, as the server measured it.
 fn queue(reply: &Reply) -> Option<Duration> {
     let timing = reply.header("server-timing")?;
     let (_, rest) = timing.split_once("queue;dur=")?;

@@ -1,23 +1,17 @@
-//! Admission: which runs may use a box now, which wait, and which are refused.
+//! Admission: decides which runs may use a box now, which wait, and which are
+//! refused.
 //!
-//! Slots are the boxes that run at once. As many more may be in removal, dead,
-//! after they gave theirs back. One client holds at most half of
-//! them, rounded up. Runs that find no slot wait in a bounded queue: clients
-//! take turns, and each client's runs keep their order. One client takes at
-//! most half of the queue's places, rounded up, so that nobody can keep the
-//! others out of it. The addresses of one IPv6 /64 have a client's share
-//! together, and take turns in it.
+//! As many runs as there are slots have a box at once. Further runs wait in a
+//! bounded queue. Clients take turns in it (round robin), and the runs of one
+//! client keep their order. One client holds at most half of the slots and half
+//! of the queue, both rounded up, so it cannot starve the others.
 //!
-//! Who finds no place, or no slot in time, is told when to come back, and is
-//! promised a place then: one of half as many more, before those who were
-//! promised nothing. Promises fall due no faster than runs end. Who would
-//! wait in vain is told so at once.
+//! A run is refused if the queue is full, or if it has waited for too long. The
+//! client then gets an estimate of when to try again.
 
-mod promises;
 mod queue;
 #[cfg(test)]
 mod tests;
-mod usual;
 
 use std::net::IpAddr;
 use std::pin::pin;
@@ -27,309 +21,256 @@ use std::time::Duration;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, timeout};
 
-use crate::limits::{PROMISE_TIME, PROMISES};
-use promises::Promises;
-use queue::{Queue, subscriber};
-use usual::UsualRun;
+use crate::client::client_prefix;
+use queue::{Full, Queue};
 
-/// The least that a refused client is told to wait.
-const LEAST_RETRY: Duration = Duration::from_secs(1);
+/// The shortest time after which a refused client is told to try again.
+const MIN_RETRY: Duration = Duration::from_secs(1);
+/// The assumed duration of a run before any run has ended.
+const FIRST_MEAN_RUN: Duration = Duration::from_secs(1);
 
-/// Hands out slots. Cheap to clone.
+/// Hands out the permits to run. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Admission {
-    shared: Arc<Shared>,
+    inner: Arc<Inner>,
 }
 
-/// The right to use one box; dropping it lets the next run in.
+/// The right to run in one box: a slot. Dropping it starts the next run.
 #[derive(Debug)]
-pub(crate) struct Slot {
-    shared: Arc<Shared>,
+pub(crate) struct RunPermit {
+    inner: Arc<Inner>,
     client: IpAddr,
     since: Instant,
 }
 
-/// The right to remove a box without a slot; dropping it gives it back.
+/// The right to remove a box without a slot. Dropping it gives it back.
 #[derive(Debug)]
-pub(crate) struct Removal {
+pub(crate) struct RemovalPermit {
     _permit: OwnedSemaphorePermit,
 }
 
-/// Why a run got no slot; the text is for the client.
+/// The error of a run that got no slot. Its text is for the client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{cause}")]
-pub(crate) struct Full {
-    /// What was full.
-    pub(crate) cause: Cause,
-    /// When it finds a place that is kept for it; or, where its own runs are
-    /// in the way, when these are likely to be over. At least a second.
+pub(crate) struct Busy {
+    /// The reason.
+    pub(crate) cause: BusyCause,
+    /// An estimate of when there is a place in the queue; at least a second.
     pub(crate) retry_after: Duration,
 }
 
-/// What was full.
+/// The reason why a run got no slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Cause {
-    /// Every place of the queue was taken.
+pub enum BusyCause {
+    /// The queue was full.
     #[error("too many runs are waiting already")]
     Queue,
-    /// The client's share of the queue was taken.
+    /// The client's share of the queue was full.
     #[error("too many runs of this client are waiting already")]
     Share,
-    /// No slot became free in time.
+    /// No slot became free within this time.
     #[error("no box became free within {} s", .0.as_secs_f64())]
     Wait(Duration),
 }
 
+/// How busy the engine is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Runs that have a box.
+    pub running: usize,
+    /// Boxes that can be in use at once.
+    pub boxes: usize,
+    /// Runs that wait for a box.
+    pub waiting: usize,
+    /// Runs that can wait.
+    pub queue_capacity: usize,
+}
+
 impl Admission {
-    /// `slots` runs at once, at least one; `queue_length` runs wait (none
-    /// with 0), each for `queue_wait` at most.
+    /// Creates an admission for `slots` runs at once, at least one, and
+    /// `queue_capacity` runs that wait, each for `queue_wait` at most.
     pub(crate) fn new(
         slots: usize,
-        queue_length: usize,
+        queue_capacity: usize,
         queue_wait: Duration,
     ) -> Self {
         let slots = slots.max(1);
-        // Without a place there is none to promise.
-        let promises = if queue_length == 0 { 0 } else { PROMISES };
-        let queue = Queue::new(slots, queue_length);
-        let usual_run = UsualRun::default();
-        let between_ends = usual_run.get() / queue.slots();
         let state = Mutex::new(State {
-            queue,
-            promises: Promises::new(promises, PROMISE_TIME),
-            usual_run,
-            between_ends,
-            busy_since: None,
+            queue: Queue::new(slots, queue_capacity),
+            mean_run: FIRST_MEAN_RUN,
         });
-        let arrival = Notify::new();
         let removals = Arc::new(Semaphore::new(slots));
-        let shared = Shared { queue_wait, state, arrival, removals };
-        Self { shared: Arc::new(shared) }
+        let contention = Notify::new();
+        let inner = Inner { queue_wait, state, contention, removals };
+        Self { inner: Arc::new(inner) }
     }
 
     /// Waits for a slot. Dropping the future leaves the queue.
     ///
     /// # Errors
-    /// At once where the queue or the client's share of it is full; after the
-    /// queue's wait where no slot became free.
-    pub(crate) async fn enter(&self, client: IpAddr) -> Result<Slot, Full> {
-        let shared = &self.shared;
+    ///
+    /// Returns an error at once if the queue or the client's share of it is
+    /// full, and after the longest wait if no slot became free.
+    pub(crate) async fn enter(
+        &self,
+        client: IpAddr,
+    ) -> Result<RunPermit, Busy> {
+        let client = client_prefix(client);
+        let inner = &self.inner;
         let (sender, granted) = oneshot::channel();
         let place = {
-            let mut state = shared.lock();
-            let now = Instant::now();
-            state.promises.expire(now);
-            let holder = subscriber(client);
-            let is_promised = state.promises.is_due(holder, now);
+            let mut state = inner.lock();
             if state.queue.start(client) {
-                state.promises.keep(holder);
-                return Ok(shared.slot(client));
+                return Ok(inner.permit(client));
             }
-            let most = shared.queue_wait;
-            if !is_promised && state.is_too_late(client, now, most) {
-                return Err(shared.full(&mut state, client, Cause::Queue));
+            let number = state.queue.wait(client, sender).map_err(|full| {
+                let cause = match full {
+                    Full::Queue => BusyCause::Queue,
+                    Full::Share => BusyCause::Share,
+                };
+                inner.busy(&state, client, cause)
+            })?;
+            if state.queue.is_contended() {
+                inner.contention.notify_waiters();
             }
-            match state.queue.wait(client, sender, is_promised) {
-                Err(cause) => {
-                    return Err(shared.full(&mut state, client, cause));
-                }
-                Ok(number) => {
-                    if state.queue.is_wanted() {
-                        shared.arrival.notify_waiters();
-                    }
-                    state.promises.keep(holder);
-                    let shared = Arc::clone(shared);
-                    Place { shared, client, number }
-                }
-            }
+            QueuePlace { inner: Arc::clone(inner), client, number }
         };
-        // A slot that is granted while this future goes away is dropped with
-        // the channel, and so handed to the next.
-        let answer = timeout(shared.queue_wait, granted).await;
+        // If this future is dropped when its permit is on the way, the channel
+        // drops the permit, which starts the next run.
+        let answer = timeout(inner.queue_wait, granted).await;
         drop(place);
         match answer {
-            Ok(Ok(slot)) => Ok(slot),
+            Ok(Ok(permit)) => Ok(permit),
             Ok(Err(_)) | Err(_) => {
-                let cause = Cause::Wait(shared.queue_wait);
-                Err(shared.full(&mut shared.lock(), client, cause))
+                let cause = BusyCause::Wait(inner.queue_wait);
+                Err(inner.busy(&inner.lock(), client, cause))
             }
         }
     }
 
-    /// A slot, where one is free for `client`: then nobody waits but for slots
-    /// of their own share, who can do so for as long as they like.
-    pub(crate) fn try_enter(&self, client: IpAddr) -> Option<Slot> {
-        let is_free = self.shared.lock().queue.start(client);
-        is_free.then(|| self.shared.slot(client))
+    /// Takes a slot, if one is free for `client`.
+    ///
+    /// Then no other run could use the slot: those that wait are of clients
+    /// that hold their share.
+    pub(crate) fn try_enter(&self, client: IpAddr) -> Option<RunPermit> {
+        let client = client_prefix(client);
+        let is_free = self.inner.lock().queue.start(client);
+        is_free.then(|| self.inner.permit(client))
     }
 
-    /// Resolves when somebody waits who could have any slot.
+    /// Resolves as soon as a run waits that could use any slot.
     pub(crate) async fn contended(&self) {
-        let mut arrival = pin!(self.shared.arrival.notified());
-        // Who arrives from here on is noticed, whoever was there is seen.
-        arrival.as_mut().enable();
-        let is_wanted = self.shared.lock().queue.is_wanted();
-        if !is_wanted {
-            arrival.await;
+        let mut contention = pin!(self.inner.contention.notified());
+        // Before the look at the queue, so that no arrival is missed between.
+        contention.as_mut().enable();
+        if !self.is_contended() {
+            contention.await;
         }
     }
 
-    /// Whether somebody waits who could have any slot.
+    /// Returns whether a run waits that could use any slot.
     pub(crate) fn is_contended(&self) -> bool {
-        self.shared.lock().queue.is_wanted()
+        self.inner.lock().queue.is_contended()
     }
 
-    /// The right to remove a box without a slot, where it is free.
-    pub(crate) fn try_remove(&self) -> Option<Removal> {
-        let removals = Arc::clone(&self.shared.removals);
+    /// Takes the right to remove a box without a slot. There are as many of
+    /// these rights as slots.
+    pub(crate) fn try_remove(&self) -> Option<RemovalPermit> {
+        let removals = Arc::clone(&self.inner.removals);
         let permit = removals.try_acquire_owned().ok()?;
-        Some(Removal { _permit: permit })
+        Some(RemovalPermit { _permit: permit })
     }
 
-    /// Runs that hold a slot.
-    pub(crate) fn running(&self) -> usize {
-        self.shared.lock().queue.running()
-    }
-
-    /// Runs that wait for a slot.
-    pub(crate) fn waiting(&self) -> usize {
-        self.shared.lock().queue.waiting()
+    /// Returns how many runs have a slot and how many wait.
+    pub(crate) fn load(&self) -> Load {
+        let queue = &self.inner.lock().queue;
+        Load {
+            running: queue.running(),
+            boxes: queue.slots(),
+            waiting: queue.waiting(),
+            queue_capacity: queue.capacity(),
+        }
     }
 }
 
-impl Slot {
-    /// What handed it out.
+impl RunPermit {
+    /// The admission that handed it out.
     pub(crate) fn admission(&self) -> Admission {
-        Admission { shared: Arc::clone(&self.shared) }
+        Admission { inner: Arc::clone(&self.inner) }
     }
 }
 
-impl Drop for Slot {
+impl Drop for RunPermit {
     fn drop(&mut self) {
         let next = {
-            let mut state = self.shared.lock();
-            let now = Instant::now();
-            let lasted = now - self.since;
-            state.usual_run.add(subscriber(self.client), lasted);
-            let next = state.queue.end(self.client);
-            if let Some(before) = state.busy_since {
-                // Recent ends weigh more: an eighth each.
-                state.between_ends =
-                    state.between_ends * 7 / 8 + (now - before) / 8;
-            }
-            state.busy_since = state.queue.is_full().then_some(now);
-            if state.busy_since.is_none() {
-                let usual_run = state.usual_run.get();
-                state.between_ends = usual_run / state.queue.slots();
-            }
-            next
+            let mut state = self.inner.lock();
+            // Recent runs weigh more: each counts for an eighth.
+            state.mean_run = state.mean_run * 7 / 8 + self.since.elapsed() / 8;
+            state.queue.end(self.client)
         };
         if let Some((client, sender)) = next {
-            // Outside the lock: when the one who waited has just gone, the
-            // slot is dropped here, and passes itself on.
-            drop(sender.send(self.shared.slot(client)));
+            // Outside the lock: if the run that waited has just gone, this
+            // permit is dropped here, and takes the lock again.
+            drop(sender.send(self.inner.permit(client)));
         }
     }
 }
 
 #[derive(Debug)]
-struct Shared {
+struct Inner {
     queue_wait: Duration,
     state: Mutex<State>,
-    /// Somebody has begun to wait who could have any slot.
-    arrival: Notify,
-    /// One for each box that may be in removal besides those with slots.
+    /// Notified when a run begins to wait that could use any slot.
+    contention: Notify,
+    /// One permit for each box that may be in removal without a slot.
     removals: Arc<Semaphore>,
 }
 
 #[derive(Debug)]
 struct State {
-    queue: Queue<oneshot::Sender<Slot>>,
-    promises: Promises,
-    /// What a run lasts.
-    usual_run: UsualRun,
-    /// What passes between the ends of two runs while every slot is taken and
-    /// others wait, on average; what would, where that is not so.
-    between_ends: Duration,
-    /// When a run ended last, where that has been so since then.
-    busy_since: Option<Instant>,
+    queue: Queue<oneshot::Sender<RunPermit>>,
+    /// The time that a run holds its slot, on average.
+    mean_run: Duration,
 }
 
-impl State {
-    /// Whether a run of `client` that comes now is likely to wait for longer
-    /// than `most`. Those who were promised a place until then go first.
-    fn is_too_late(
-        &self,
-        client: IpAddr,
-        now: Instant,
-        most: Duration,
-    ) -> bool {
-        let is_rival = self.queue.rivalry();
-        let promised = self.promises.until(now + most, is_rival);
-        let ahead = self.queue.ahead(client) + promised;
-        let ahead = u32::try_from(ahead).unwrap_or(u32::MAX);
-        self.pace().saturating_mul(ahead) > most
-    }
-
-    /// From the making of a promise until it falls due, at least: those who
-    /// wait before `client` have started, or have waited for `most`, and are
-    /// gone.
-    fn soonest(&self, client: IpAddr, most: Duration) -> Duration {
-        let ahead = self.queue.ahead(client);
-        let ahead = u32::try_from(ahead).unwrap_or(u32::MAX);
-        self.pace().saturating_mul(ahead).min(most).max(LEAST_RETRY)
-    }
-
-    /// What to count with for each run that is ahead: more than they last, so
-    /// that what was told holds when they take longer.
-    fn pace(&self) -> Duration {
-        self.between_ends.saturating_mul(5) / 4
-    }
-}
-
-impl Shared {
+impl Inner {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // No change of the state can stop halfway.
+        // A panic cannot leave the state half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn slot(self: &Arc<Self>, client: IpAddr) -> Slot {
-        Slot { shared: Arc::clone(self), client, since: Instant::now() }
+    fn permit(self: &Arc<Self>, client: IpAddr) -> RunPermit {
+        RunPermit { inner: Arc::clone(self), client, since: Instant::now() }
     }
 
-    fn full(&self, state: &mut State, client: IpAddr, cause: Cause) -> Full {
-        let retry_after = match cause {
-            Cause::Share => {
-                let rounds = state.queue.own_rounds(client);
-                let usual_run = state.usual_run.get();
-                let estimate = usual_run.saturating_mul(rounds);
-                estimate.clamp(LEAST_RETRY, self.queue_wait.max(LEAST_RETRY))
-            }
-            Cause::Queue | Cause::Wait(_) => {
-                let now = Instant::now();
-                let time = state.promises.make(
-                    subscriber(client),
-                    // As many as the client may run at once.
-                    state.queue.share(),
-                    now + state.soonest(client, self.queue_wait),
-                    state.pace(),
-                );
-                time - now
+    /// The runs that are ahead of the client end at the mean rate of the slots
+    /// that they can use. They wait no longer than the longest wait, so no
+    /// estimate is longer.
+    fn busy(&self, state: &State, client: IpAddr, cause: BusyCause) -> Busy {
+        let State { queue, mean_run } = state;
+        let (ahead, slots) = match cause {
+            BusyCause::Share => (queue.waiting_of(client), queue.share()),
+            BusyCause::Queue | BusyCause::Wait(_) => {
+                (queue.waiting(), queue.slots())
             }
         };
-        Full { cause, retry_after }
+        let [ahead, slots] =
+            [ahead, slots].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+        let estimate = mean_run.saturating_mul(ahead) / slots;
+        let most = self.queue_wait.max(MIN_RETRY);
+        Busy { cause, retry_after: estimate.clamp(MIN_RETRY, most) }
     }
 }
 
-/// A place in the queue; dropping it leaves the queue.
-struct Place {
-    shared: Arc<Shared>,
+/// A place in the queue. Dropping it leaves the queue.
+struct QueuePlace {
+    inner: Arc<Inner>,
     client: IpAddr,
     number: u64,
 }
 
-impl Drop for Place {
+impl Drop for QueuePlace {
     fn drop(&mut self) {
-        self.shared.lock().queue.leave(self.client, self.number);
+        self.inner.lock().queue.leave(self.client, self.number);
     }
 }

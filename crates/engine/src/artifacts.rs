@@ -1,5 +1,6 @@
-//! What compiled once need not compile again: the artifacts of successful
-//! compile steps, by a hash of all that went into them.
+//! The artifact cache: keeps the artifacts of successful compile steps, so that
+//! they need not be compiled again. Their key is a hash of everything that they
+//! depend on.
 
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,107 +12,111 @@ use sha2::{Digest, Sha256};
 
 use crate::limits::MIB;
 
-/// What an entry costs beside its bytes: names, modes, its place.
+/// The memory of an entry besides its bytes: names, modes, and its place.
 const ENTRY_COST: u64 = 256;
-/// What part of the cache one submission may have.
-const LARGEST_PART: u64 = 4;
-/// The most it may have: every copy on its way is in memory.
-const LARGEST: u64 = 16 * MIB;
+/// One submission may have this part of the cache: a quarter.
+const MAX_PART: u64 = 4;
+/// The most bytes of one submission: every copy on its way is in memory.
+const MAX_ENTRY_BYTES: u64 = 16 * MIB;
 
 /// The hash of everything that artifacts depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Key([u8; 32]);
+pub(crate) struct ArtifactKey([u8; 32]);
 
-/// Kept artifacts, bounded in bytes; what was not used for longest goes first.
+/// The kept artifacts, bounded in bytes. The entry that has not been used for
+/// longest goes first.
 #[derive(Debug)]
 pub(crate) struct ArtifactCache {
     capacity: u64,
-    state: Mutex<State>,
+    entries: Mutex<Entries>,
 }
 
 #[derive(Debug)]
-struct State {
-    entries: LruCache<Key, Arc<Vec<Artifact>>>,
+struct Entries {
+    by_key: LruCache<ArtifactKey, Arc<Vec<Artifact>>>,
     bytes: u64,
 }
 
-impl Key {
-    /// The key of a compile step in a box with these files. The box names the
-    /// image by its contents, and every limit; the step its command, its
-    /// environment and the entry file.
+impl ArtifactKey {
+    /// Returns the key of a compile step in a box with these files. `spec` has
+    /// the image, whose path names its contents, and every limit. `step` has
+    /// the command, the environment and the entry file.
     pub(crate) fn of(
         spec: &BoxSpec,
         step: &StepSpec,
         files: &[SourceFile],
     ) -> Self {
-        let mut all = Everything(Sha256::new());
-        // All fields, those that will come included: lists say how long they
-        // are, texts where they end. A path says less than its text.
+        let mut all = HashedBytes(Sha256::new());
+        // The derived hashes cover all fields, and those added later. Lists
+        // hash their length, and texts their end. `Path` hashes less than its
+        // text, so the text is hashed too.
         let rootfs = spec.rootfs.as_os_str();
         (spec, rootfs, step, files).hash(&mut all);
         Self(all.0.finalize().into())
     }
 }
 
-/// Takes the bytes of what is hashed as they are.
-struct Everything(Sha256);
+/// A hasher that passes all bytes to SHA-256.
+struct HashedBytes(Sha256);
 
-impl Hasher for Everything {
+impl Hasher for HashedBytes {
     fn write(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// Of no use: what is asked for is longer.
+    /// Never called: the key is longer than this.
     fn finish(&self) -> u64 {
         0
     }
 }
 
 impl ArtifactCache {
-    /// Room for `capacity` bytes.
+    /// Creates a cache of `capacity` bytes.
     pub(crate) fn new(capacity: u64) -> Self {
-        // Bounded in bytes, not in entries.
-        let state = State { entries: LruCache::unbounded(), bytes: 0 };
-        Self { capacity, state: Mutex::new(state) }
+        // It is bounded in bytes, not in entries.
+        let entries = Entries { by_key: LruCache::unbounded(), bytes: 0 };
+        Self { capacity, entries: Mutex::new(entries) }
     }
 
-    /// The most bytes of one submission's artifacts; `None` where nothing is
-    /// kept.
-    pub(crate) fn largest(&self) -> Option<u64> {
-        let part = (self.capacity / LARGEST_PART).min(LARGEST);
+    /// Returns the most bytes of one submission's artifacts, or `None` if no
+    /// artifacts are kept.
+    pub(crate) fn max_entry_bytes(&self) -> Option<u64> {
+        let part = (self.capacity / MAX_PART).min(MAX_ENTRY_BYTES);
         Some(part).filter(|&bytes| bytes > 0)
     }
 
-    pub(crate) fn get(&self, key: Key) -> Option<Arc<Vec<Artifact>>> {
-        self.state().entries.get(&key).cloned()
+    /// Returns the artifacts that are kept under this key.
+    pub(crate) fn get(&self, key: ArtifactKey) -> Option<Arc<Vec<Artifact>>> {
+        self.entries().by_key.get(&key).cloned()
     }
 
     /// Keeps the artifacts of a compile step that succeeded.
-    pub(crate) fn keep(&self, key: Key, artifacts: Vec<Artifact>) {
+    pub(crate) fn keep(&self, key: ArtifactKey, artifacts: Vec<Artifact>) {
         let cost = cost(&artifacts);
         if cost > self.capacity {
             return;
         }
-        let mut state = self.state();
-        // Another run of the same may have come first: either will do.
-        if let Some(old) = state.entries.put(key, Arc::new(artifacts)) {
-            state.bytes -= self::cost(&old);
+        let mut entries = self.entries();
+        // Another run of the same submission may have come first. Both kept
+        // the same.
+        if let Some(old) = entries.by_key.put(key, Arc::new(artifacts)) {
+            entries.bytes -= self::cost(&old);
         }
-        state.bytes += cost;
-        while state.bytes > self.capacity {
-            let Some((_, gone)) = state.entries.pop_lru() else { break };
-            state.bytes -= self::cost(&gone);
+        entries.bytes += cost;
+        while entries.bytes > self.capacity {
+            let Some((_, gone)) = entries.by_key.pop_lru() else { break };
+            entries.bytes -= self::cost(&gone);
         }
     }
 
-    /// Bytes kept, and the most that may be.
+    /// Returns the bytes that are kept, and the most that may be.
     pub(crate) fn size(&self) -> (u64, u64) {
-        (self.state().bytes, self.capacity)
+        (self.entries().bytes, self.capacity)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        // No change of it can stop halfway.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        // A panic cannot leave them half changed.
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,37 +1,46 @@
-//! Submission to outcome: admission, boxes, and the steps of a plan one after
-//! another. Knows no HTTP.
+//! From a submission to its outcome: admission, a box, and the steps of a plan
+//! one after another. This crate knows neither HTTP nor the command line.
 //!
 //! ```text
-//! Submission ── Catalog::plan ──> Plan ── Admission ──> slot
-//!                                   │                     │
-//!       ready boxes ── take ──> box └──────> run ─────────┴──> Outcome
+//! Engine::execute ── HealthMonitor: can the language run? its image
+//!        │
+//!        └── Executor ── Admission ──> RunPermit
+//!                 └── run ── Lease ──> a warm box or a new one ──> steps
+//!                                 └──> end_run: processes, slot, box, refill
 //! ```
 
 #![forbid(unsafe_code)]
 
 mod admission;
 mod artifacts;
+mod checks;
+mod client;
 mod engine;
-mod kind;
+mod executor;
+mod lease;
 pub mod limits;
+mod monitor;
 mod outcome;
+mod pool;
 mod readiness;
-mod ready;
+mod refusal;
 mod run;
 mod settings;
-mod watcher;
+mod spec;
 
-pub use admission::Cause as BusyCause;
-pub use engine::{Engine, Load, Refusal};
-pub use kind::BoxKind;
+pub use admission::{BusyCause, Load};
+pub use client::client_prefix;
+pub use engine::{Engine, HostError};
 pub use limits::Limits;
-pub use outcome::{End, LimitReached, Outcome, Stage, Start, Timing};
+pub use outcome::{
+    End, LimitReached, Outcome, Stage, Start, StartKind, Timing,
+};
+pub use pool::{Ready, Supply};
 pub use readiness::{ImageState, Images, LanguageState, Readiness};
-pub use ready::{Ready, Supply};
+pub use refusal::Refusal;
 pub use sandpiper_languages as languages;
 pub use sandpiper_sandbox::{
     Controllers, Host, HostSettings, INIT_NAME, Identity, MOST_BOXES, NO_CORE,
     QUEUE_BYTES, QUEUED_SIGNALS, SandboxError, init_main,
 };
 pub use settings::Settings;
-pub use watcher::CHECK_INTERVAL;

@@ -1,11 +1,10 @@
-//! How a run ended, and what it wrote: the texts that a client reads.
+//! The outcome of a run: how it ended, and the texts that a client reads.
 
 use std::time::Duration;
 
 pub use sandpiper_languages::Stage;
 use sandpiper_sandbox::{signal_name, signal_words};
 
-use crate::kind::BoxKind;
 use crate::limits::MIB;
 
 /// A limit of the box that ended the run.
@@ -32,49 +31,76 @@ pub enum End {
     Limit(LimitReached),
 }
 
-/// Where the time went. `compile` is `None` where the plan has no such step.
+/// The time of each part of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timing {
-    /// Waiting for a box.
+    /// The wait for a box.
     pub queue: Duration,
-    /// Making the box and writing the files.
+    /// The making of the box and the writing of the files.
     pub prepare: Duration,
-    /// The compile step; `None` also where its artifacts were kept.
+    /// The compile step; `None` if the plan has none, or if its artifacts were
+    /// kept.
     pub compile: Option<Duration>,
-    /// The run step; `None` when the compile step failed.
+    /// The run step; `None` if the compile step failed.
     pub run: Option<Duration>,
 }
 
-/// What happened to a submission.
+/// The outcome of a submission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The answer's stdout: UTF-8, cut at a character boundary.
     pub stdout: String,
-    /// The answer's stderr, with the closing line where the run was ended
+    /// The answer's stderr. If the run was ended, its last line says why
     /// (`Time limit exceeded: 10 s`).
     pub stderr: String,
     /// The stage that ended last.
     pub stage: Stage,
     /// How it ended.
     pub end: End,
-    /// Where the time went.
+    /// The time of each part.
     pub timing: Timing,
     /// How it was started.
     pub start: Start,
 }
 
-/// What a submission found when it came.
+/// The start of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// How far its box was.
-    pub box_kind: BoxKind,
-    /// Whether it had been compiled before.
+    /// The state of its box when the submission came.
+    pub kind: StartKind,
+    /// Whether the submission had been compiled before.
     pub is_compiled: bool,
 }
 
+/// The state of a box when its submission came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StartKind {
+    /// The box was made for the submission.
+    Cold,
+    /// The box had been made ahead, without launchers.
+    Blank,
+    /// The box had been made ahead, and its launchers waited for the
+    /// submission.
+    Warm,
+}
+
+impl StartKind {
+    /// Every kind.
+    pub const ALL: [Self; 3] = [Self::Cold, Self::Blank, Self::Warm];
+
+    /// Returns its name in logs and metrics.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Cold => "cold",
+            Self::Blank => "blank",
+            Self::Warm => "warm",
+        }
+    }
+}
+
 impl Outcome {
-    /// The texts of a step that was the last one, from the bytes it wrote. A
-    /// stream as long as `output_bytes` was cut there.
+    /// Creates the outcome of a run from the bytes that its last step wrote. A
+    /// stream of `output_bytes` was cut there.
     pub(crate) fn new(
         stage: Stage,
         end: End,
@@ -95,7 +121,7 @@ impl Outcome {
         Self { stdout, stderr, stage, end, timing, start }
     }
 
-    /// The value of the `Sandpiper-Exit` header, such as `stage=run; code=3`,
+    /// Returns the end in a form for programs: `stage=run; code=3`,
     /// `stage=run; signal=SIGSEGV` or `stage=compile; limit=time`. The limits
     /// are `time`, `cpu`, `memory` and `output`.
     pub fn exit_summary(&self) -> String {
@@ -120,7 +146,7 @@ impl Outcome {
     }
 }
 
-/// What stderr ends with where the program did not end by itself.
+/// Returns the last line of stderr if the program did not end by itself.
 fn closing_line(stage: Stage, end: End) -> Option<String> {
     let line = match end {
         End::Exited(_) => return None,
@@ -165,8 +191,8 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// UTF-8 text of what a program wrote; what is none becomes U+FFFD, but half a
-/// character at a cut goes.
+/// Returns the output of a program as text. Bytes that are not UTF-8 become
+/// U+FFFD, but half a character at a cut is removed.
 fn text(mut bytes: Vec<u8>, cap: u64) -> String {
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) >= cap {
         bytes.truncate(bytes.len() - half_character(&bytes));
@@ -176,7 +202,7 @@ fn text(mut bytes: Vec<u8>, cap: u64) -> String {
     })
 }
 
-/// How many bytes at the end begin a character that does not end.
+/// Returns how many bytes at the end are the beginning of a character.
 fn half_character(bytes: &[u8]) -> usize {
     (1..=3.min(bytes.len()))
         .find(|&length| {

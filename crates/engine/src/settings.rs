@@ -1,4 +1,4 @@
-//! What an operator chooses for the engine.
+//! The operator's settings of the engine.
 
 use std::time::Duration;
 
@@ -6,44 +6,42 @@ use sandpiper_sandbox::MOST_BOXES;
 
 use crate::{Limits, limits};
 
-/// Settings of the engine, from the operator.
+/// The operator's settings of the engine.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What one run may use.
+    /// The limits of one run.
     pub limits: Limits,
-    /// Boxes running at once.
+    /// Boxes that run at once.
     pub boxes: usize,
     /// Runs that may wait for a box.
     pub queue_length: usize,
-    /// How long a run may wait.
+    /// The time that a run may wait for a box.
     pub queue_wait: Duration,
-    /// Run also where the host cannot limit memory and processes.
+    /// Whether programs run even if the host cannot limit memory and processes.
     pub allow_missing_limits: bool,
-    /// From one proof that a language runs to the next run of its starter
-    /// program.
+    /// The time from the last success of a language to its next self-test.
     pub check_interval: Duration,
-    /// Memory that boxes made ahead of requests may have, in bytes; 0: none
-    /// are made.
+    /// The memory of the warm pool, in bytes. With 0, no box is made ahead.
     pub warm_memory_bytes: u64,
-    /// Artifacts of compile steps that are kept, in bytes; 0: none are.
+    /// The size of the artifact cache, in bytes. With 0, no artifacts are kept.
     pub artifact_bytes: u64,
 }
 
 impl Settings {
-    /// How many boxes the host has to be ready for, besides those that run:
-    /// those made ahead and, as many as run, those in removal.
+    /// Returns the number of boxes that there can be besides those that run:
+    /// the warm ones, and as many in removal as can run.
     pub fn boxes_besides(&self) -> usize {
-        let wanted = self.boxes_ahead() + self.boxes;
+        let wanted = self.warm_boxes() + self.boxes;
         wanted.min(MOST_BOXES.saturating_sub(self.boxes))
     }
 
-    /// How many boxes may be made ahead.
-    pub(crate) fn boxes_ahead(&self) -> usize {
+    /// Returns the number of boxes that may be made ahead.
+    pub(crate) fn warm_boxes(&self) -> usize {
         if self.warm_memory_bytes == 0 {
             return 0;
         }
-        let wanted = limits::READY_BOXES + 4 * self.boxes;
-        // Those that run come first.
+        let wanted = limits::WARM_BOXES + 4 * self.boxes;
+        // The boxes that run come first.
         wanted.min(MOST_BOXES.saturating_sub(self.boxes))
     }
 }
@@ -65,7 +63,7 @@ mod tests {
                 warm_memory_bytes,
                 artifact_bytes: 0,
             };
-            let found = (settings.boxes_ahead(), settings.boxes_besides());
+            let found = (settings.warm_boxes(), settings.boxes_besides());
             assert_eq!(found, (ahead, besides), "{boxes}");
         };
         check(2, 0, 0, 2);

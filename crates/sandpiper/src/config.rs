@@ -273,7 +273,7 @@ impl SandboxArgs {
             queue_length: 1,
             queue_wait: default::QUEUE_WAIT,
             allow_missing_limits: self.allow_missing_limits,
-            check_interval: engine::CHECK_INTERVAL,
+            check_interval: default::CHECK_INTERVAL,
             warm_memory_bytes: 0,
             artifact_bytes: 0,
         }
@@ -283,7 +283,7 @@ impl SandboxArgs {
 /// One box per CPU core, but not fewer than the least.
 fn default_boxes() -> usize {
     let cores = std::thread::available_parallelism();
-    cores.map_or(1, NonZeroUsize::get).max(default::LEAST_BOXES)
+    cores.map_or(1, NonZeroUsize::get).max(default::MIN_BOXES)
 }
 
 /// Lets every flag be given as a variable too.

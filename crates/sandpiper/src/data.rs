@@ -92,6 +92,29 @@ impl Images for ImageSource {
             State::Broken { why } => ImageState::Broken(why),
         }
     }
+
+    fn describe(&self, image: &str, state: &ImageState) -> String {
+        describe(image, state)
+    }
+}
+
+/// Returns the state of an image in words for clients.
+pub(crate) fn describe(image: &str, state: &ImageState) -> String {
+    match state {
+        ImageState::Ready(_) => "its image is ready".to_owned(),
+        ImageState::Building(progress) => progress.clone(),
+        ImageState::Missing => format!(
+            "its image has not been built; run `sandpiper images build {image}`"
+        ),
+        // The first line: the end of the build's log follows, which is full of
+        // this host.
+        ImageState::Broken(why) => match why.trim_end().split_once('\n') {
+            None => why.trim_end().to_owned(),
+            Some((first, _)) => {
+                format!("{first} (`sandpiper images list` says more)")
+            }
+        },
+    }
 }
 
 /// A folder of `languages/` for each language.
@@ -143,6 +166,23 @@ mod tests {
         let ImageState::Broken(why) = &state else { panic!("{state:?}") };
         assert!(why.contains("/proc/none"), "{why}");
         assert!(matches!(images.state("cobol"), ImageState::Broken(_)));
+    }
+
+    #[test]
+    fn clients_read_one_line_of_an_image() {
+        let check = |state: ImageState, expected: &str| {
+            assert_eq!(describe("c", &state), expected, "{state:?}");
+        };
+        check(ImageState::Building("3 of 9".to_owned()), "3 of 9");
+        check(
+            ImageState::Missing,
+            "its image has not been built; run `sandpiper images build c`",
+        );
+        check(ImageState::Broken("no space\n".to_owned()), "no space");
+        // No line of a build's log.
+        let log = "it failed: 100\nE: http://proxy:3128 said 407\n";
+        let short = "it failed: 100 (`sandpiper images list` says more)";
+        check(ImageState::Broken(log.to_owned()), short);
     }
 
     #[test]

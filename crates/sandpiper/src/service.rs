@@ -6,13 +6,19 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use sandpiper_engine::languages::Catalog;
-use sandpiper_engine::{Controllers, Engine, Host, Identity, Images, Settings};
+use sandpiper_engine::{
+    Controllers, Engine, Host, HostError, Identity, Images, Settings,
+};
 use tokio::runtime::{self, Runtime};
 
 use crate::config;
 
 /// How long boxes that were killed may take to vanish.
 const LAST_BOXES: Duration = Duration::from_secs(5);
+
+/// The words that a client reads if nothing can run. The log has the reason.
+const NO_SANDBOX: &str = "this host has no safe sandbox: the operator's log \
+                          says why, and `sandpiper doctor` how to fix it";
 
 /// An engine, ready to run submissions.
 #[derive(Debug)]
@@ -71,8 +77,15 @@ impl Service {
             .context("cannot start the runtime")?;
         let engine = {
             let _inside = runtime.enter();
-            Engine::new(settings, host, catalog, images)
+            let describe = |_: &HostError| NO_SANDBOX.to_owned();
+            Engine::new(settings, host, catalog, images, describe)
         };
+        if let Some(error) = engine.host_error() {
+            let why = in_log(error);
+            tracing::error!(
+                "nothing can run: {why}; `sandpiper doctor` says how to fix it"
+            );
+        }
         Ok(Self { runtime, engine, offer })
     }
 
@@ -100,6 +113,16 @@ impl Service {
         // Nothing that still runs in it may keep the process.
         runtime.shutdown_background();
         result
+    }
+}
+
+/// Returns the reason why nothing can run, for the operator's log.
+fn in_log(error: &HostError) -> String {
+    match error {
+        HostError::NoSandbox(_) => error.to_string(),
+        HostError::MissingLimits(_) => {
+            format!("{error}, and --allow-missing-limits was not given")
+        }
     }
 }
 

@@ -80,7 +80,9 @@ impl<'a> LanguageReport<'a> {
             id: &language.id,
             state,
             state_age_ms: age_ms(language.since, now),
-            proof_age_ms: language.proved.map(|proved| age_ms(proved, now)),
+            proof_age_ms: language
+                .last_success
+                .map(|proved| age_ms(proved, now)),
             reason: reason.map(String::as_str),
         }
     }
@@ -112,7 +114,7 @@ mod tests {
             id: "x".to_owned(),
             readiness,
             since: at(since),
-            proved: proved.map(at),
+            last_success: proved.map(at),
         };
         let report = LanguageReport::of(&language, at(9));
         assert_eq!(serde_json::to_value(report).unwrap(), expected);

@@ -26,6 +26,7 @@ mod embed;
 pub mod fuzzing;
 mod health;
 mod http;
+pub mod limits;
 mod metrics;
 mod openapi;
 mod products;

@@ -6,7 +6,6 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::StatusCode;
 use sandpiper_engine::languages::Language;
-use sandpiper_engine::limits;
 
 use crate::compile::{self, Compile, Runner};
 use crate::embed::{self, Embed};
@@ -15,6 +14,7 @@ use crate::http::{
     AllowedHosts, Answer, AnswerMemory, ClientAddresses, ClientGone, Exchange,
     Routes, failure, json, method_not_allowed, misdirected,
 };
+use crate::limits;
 use crate::metrics::{Metrics, Snapshot};
 use crate::openapi;
 use crate::products::Products;

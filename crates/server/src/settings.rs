@@ -4,9 +4,9 @@ use std::str::FromStr;
 
 use http::{HeaderName, HeaderValue, Uri};
 use ipnet::IpNet;
-use sandpiper_engine::limits;
 
 use crate::http::{AllowedHosts, Places};
+use crate::limits;
 
 /// Settings of the server. The default is what the service promises.
 #[derive(Clone, Debug)]

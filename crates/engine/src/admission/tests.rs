@@ -1,4 +1,5 @@
-//! Admission under a paused clock: shares, turns, deadlines, lost waiters.
+//! Admission under a paused clock: shares, turns, deadlines, and runs that give
+//! up.
 
 use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr};
@@ -9,15 +10,14 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
-use super::{Admission, Cause, Full, Slot};
+use super::{Admission, Busy, BusyCause, RunPermit};
 
 mod checks;
-mod hostile;
 mod overload;
 
 const WAIT: Duration = Duration::from_secs(15);
 
-type Entering = Pin<Box<dyn Future<Output = Result<Slot, Full>> + Send>>;
+type Entering = Pin<Box<dyn Future<Output = Result<RunPermit, Busy>> + Send>>;
 
 fn client(number: u8) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(192, 0, 2, number))
@@ -36,7 +36,7 @@ async fn enter_as(admission: &Admission, client: IpAddr) -> Entering {
     entering
 }
 
-async fn poll(entering: &mut Entering) -> Option<Result<Slot, Full>> {
+async fn poll(entering: &mut Entering) -> Option<Result<RunPermit, Busy>> {
     std::future::poll_fn(|context| {
         Poll::Ready(match entering.as_mut().poll(context) {
             Poll::Ready(answer) => Some(answer),
@@ -47,14 +47,20 @@ async fn poll(entering: &mut Entering) -> Option<Result<Slot, Full>> {
 }
 
 /// Takes a slot that must be free.
-async fn take(admission: &Admission, number: u8) -> Slot {
+async fn take(admission: &Admission, number: u8) -> RunPermit {
     let start = Instant::now();
     let slot = admission.enter(client(number)).await.unwrap();
     assert_eq!(start.elapsed(), Duration::ZERO, "must not wait");
     slot
 }
 
-async fn refused(admission: &Admission, number: u8) -> Full {
+/// The runs that have a slot, and those that wait.
+fn load(admission: &Admission) -> (usize, usize) {
+    let load = admission.load();
+    (load.running, load.waiting)
+}
+
+async fn refused(admission: &Admission, number: u8) -> Busy {
     let start = Instant::now();
     let full = admission.enter(client(number)).await.unwrap_err();
     assert_eq!(start.elapsed(), Duration::ZERO, "must not wait");
@@ -73,10 +79,10 @@ async fn a_client_holds_at_most_half_of_the_slots_rounded_up() {
         for other in 0..slots - share {
             held.push(take(&admission, 2 + u8::try_from(other).unwrap()).await);
         }
-        assert_eq!((admission.running(), admission.waiting()), (slots, 0));
+        assert_eq!(load(&admission), (slots, 0));
         drop(enter(&admission, 100).await);
         drop(held);
-        assert_eq!((admission.running(), admission.waiting()), (0, 0));
+        assert_eq!(load(&admission), (0, 0));
     };
     check(1, 1).await;
     check(2, 1).await;
@@ -86,7 +92,7 @@ async fn a_client_holds_at_most_half_of_the_slots_rounded_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_addresses_of_a_subscriber_have_one_share() {
+async fn the_addresses_of_a_network_have_one_share() {
     let admission = Admission::new(4, 4, WAIT);
     let from = async |address: &str| {
         let client: IpAddr = address.parse().unwrap();
@@ -102,7 +108,7 @@ async fn the_addresses_of_a_subscriber_have_one_share() {
     let fourth = enter_as(&admission, "2001:db8::4".parse().unwrap());
     let mut waiting = [third.await, fourth.await];
     let full = from("2001:db8::5").await.unwrap().unwrap_err();
-    assert_eq!(full.cause, Cause::Share);
+    assert_eq!(full.cause, BusyCause::Share);
     // A neighbour's network is another.
     for address in ["2001:db8:0:1::1", "192.0.2.1"] {
         held.push(from(address).await.unwrap().unwrap());
@@ -116,7 +122,7 @@ async fn the_addresses_of_a_subscriber_have_one_share() {
 async fn no_slots_means_one() {
     let admission = Admission::new(0, 0, WAIT);
     let _slot = take(&admission, 1).await;
-    assert_eq!(refused(&admission, 2).await.cause, Cause::Queue);
+    assert_eq!(refused(&admission, 2).await.cause, BusyCause::Queue);
 }
 
 #[tokio::test(start_paused = true)]
@@ -142,7 +148,7 @@ async fn clients_take_turns_and_each_keeps_its_order() {
             }
         }
         drop(waiting.remove(granted.expect("someone must start")));
-        assert_eq!(admission.waiting(), waiting.len());
+        assert_eq!(load(&admission).1, waiting.len());
     }
     assert_eq!(order, "adfbec");
 }
@@ -177,13 +183,13 @@ async fn a_full_queue_refuses_at_once() {
     let _slot = take(&admission, 1).await;
     let mut waiting =
         vec![enter(&admission, 1).await, enter(&admission, 1).await];
-    assert_eq!(refused(&admission, 1).await.cause, Cause::Share);
+    assert_eq!(refused(&admission, 1).await.cause, BusyCause::Share);
     waiting.push(enter(&admission, 2).await);
-    assert_eq!(refused(&admission, 1).await.cause, Cause::Queue);
-    assert_eq!(refused(&admission, 3).await.cause, Cause::Queue);
+    assert_eq!(refused(&admission, 1).await.cause, BusyCause::Queue);
+    assert_eq!(refused(&admission, 3).await.cause, BusyCause::Queue);
     drop(waiting.remove(0));
     drop(enter(&admission, 1).await);
-    assert_eq!(admission.waiting(), 2);
+    assert_eq!(load(&admission).1, 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -192,41 +198,50 @@ async fn the_wait_is_bounded() {
     let slot = take(&admission, 1).await;
     let start = Instant::now();
     let full = admission.enter(client(2)).await.unwrap_err();
-    assert_eq!(full.cause, Cause::Wait(WAIT));
+    assert_eq!(full.cause, BusyCause::Wait(WAIT));
     assert_eq!(full.to_string(), "no box became free within 15 s");
     let waited = start.elapsed();
     // The clock of the runtime counts whole milliseconds.
     assert!(waited >= WAIT && waited - WAIT <= Duration::from_millis(1));
-    assert_eq!((admission.running(), admission.waiting()), (1, 0));
+    assert_eq!(load(&admission), (1, 0));
     drop(slot);
     take(&admission, 2).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_in_its_own_way_is_told_when_its_runs_are_over() {
-    let check = async |run: u64, waiting: u8, expected: u64| {
-        let admission = Admission::new(2, 2 * usize::from(waiting), WAIT);
-        // The average forgets its first guess.
+async fn a_refused_client_gets_an_estimate() {
+    // Two slots, of which a client can have one; half of the queue is a
+    // client's share.
+    let check = async |run_ms: u64, capacity: usize, expected: [u64; 2]| {
+        let admission = Admission::new(2, capacity, WAIT);
+        // The mean forgets its first value.
         for _ in 0..100 {
             let _slot = take(&admission, 1).await;
-            tokio::time::sleep(Duration::from_secs(run)).await;
+            tokio::time::sleep(Duration::from_millis(run_ms)).await;
         }
         let _slots = [take(&admission, 1).await, take(&admission, 2).await];
         let mut places = Vec::new();
-        for _ in 0..waiting {
-            places.push(enter(&admission, 3).await);
+        let mut found = Vec::new();
+        for (number, cause) in [(3, BusyCause::Share), (4, BusyCause::Queue)] {
+            for _ in 0..capacity / 2 {
+                places.push(enter(&admission, number).await);
+            }
+            // Client 3 alone is refused by its share, then any is.
+            let busy = refused(&admission, 3).await;
+            assert_eq!(busy.cause, cause);
+            let tenths = busy.retry_after.as_secs_f64() * 10.0;
+            found.push(tenths.round().to_string());
         }
-        let full = refused(&admission, 3).await;
-        assert_eq!(full.cause, Cause::Share);
-        let seconds = full.retry_after.as_secs_f64().round();
-        assert_eq!(seconds.to_string(), expected.to_string(), "{run} s");
+        let expected = expected.map(|tenths| tenths.to_string());
+        assert_eq!(found, expected, "{run_ms} ms, {capacity}");
     };
-    // It has one slot of the two.
-    check(0, 5, 1).await;
-    check(2, 1, 4).await;
-    check(2, 3, 8).await;
-    check(2, 5, 12).await;
-    check(10, 1, 15).await;
+    // At least a second.
+    check(0, 10, [10, 10]).await;
+    check(400, 4, [10, 10]).await;
+    check(400, 10, [20, 20]).await;
+    check(2_000, 6, [60, 60]).await;
+    // At most the longest wait: nobody who waits now is there after it.
+    check(10_000, 10, [150, 150]).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -236,7 +251,7 @@ async fn a_dropped_waiter_leaves_the_queue() {
     let gone = enter(&admission, 2).await;
     let mut next = enter(&admission, 3).await;
     drop(gone);
-    assert_eq!(admission.waiting(), 1);
+    assert_eq!(load(&admission).1, 1);
     drop(slot);
     assert!(poll(&mut next).await.is_some());
 }
@@ -248,12 +263,12 @@ async fn a_slot_granted_to_one_who_goes_is_not_lost() {
     let going = enter(&admission, 2).await;
     let mut next = enter(&admission, 3).await;
     drop(slot);
-    assert_eq!((admission.running(), admission.waiting()), (1, 1));
+    assert_eq!(load(&admission), (1, 1));
     drop(going);
     let slot = poll(&mut next).await.expect("the slot comes").unwrap();
-    assert_eq!((admission.running(), admission.waiting()), (1, 0));
+    assert_eq!(load(&admission), (1, 0));
     drop(slot);
-    assert_eq!(admission.running(), 0);
+    assert_eq!(load(&admission), (0, 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -269,7 +284,8 @@ async fn a_storm_keeps_the_rules_and_leaves_nothing() {
             let number = u8::try_from(run % 7).unwrap();
             let entered = timeout(patience, admission.enter(client(number)));
             let Ok(Ok(_slot)) = entered.await else { return 0 };
-            assert!(admission.running() <= 5 && admission.waiting() <= 1_000);
+            let (running, waiting) = load(&admission);
+            assert!(running <= 5 && waiting <= 1_000);
             let lasts = Duration::from_millis(run * 7 % 50);
             tokio::time::sleep(lasts).await;
             1
@@ -277,8 +293,8 @@ async fn a_storm_keeps_the_rules_and_leaves_nothing() {
     }
     let ran: u32 = tasks.join_all().await.into_iter().sum();
     assert!((500..2_000).contains(&ran), "{ran} ran");
-    assert_eq!((admission.running(), admission.waiting()), (0, 0));
-    let queue = &admission.shared.lock().queue;
+    assert_eq!(load(&admission), (0, 0));
+    let queue = &admission.inner.lock().queue;
     assert!(queue.is_empty(), "{queue:?}");
 }
 

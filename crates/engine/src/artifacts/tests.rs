@@ -1,4 +1,4 @@
-//! The cache's bounds, and what a key tells apart.
+//! The bounds of the cache, and the parts of a key.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,12 +10,12 @@ fn artifacts(bytes: usize) -> Vec<Artifact> {
     vec![Artifact { path: String::new(), mode: 0o755, content: Some(content) }]
 }
 
-fn key(n: u8) -> Key {
-    Key([n; 32])
+fn key(n: u8) -> ArtifactKey {
+    ArtifactKey([n; 32])
 }
 
 #[test]
-fn what_was_not_used_for_longest_goes_first() {
+fn the_entry_not_used_for_longest_goes_first() {
     let entry = cost(&artifacts(1_000));
     let cache = ArtifactCache::new(3 * entry);
     for n in 0..3 {
@@ -27,13 +27,13 @@ fn what_was_not_used_for_longest_goes_first() {
     let found: Vec<bool> =
         (0..4).map(|n| cache.get(key(n)).is_some()).collect();
     assert_eq!(found, [true, false, true, true]);
-    // The same again takes its own place; a larger one that of several.
+    // The same key replaces its entry; a larger entry replaces several.
     cache.keep(key(3), artifacts(1_000));
     assert_eq!(cache.size().0, 3 * entry);
     cache.keep(key(4), artifacts(2_000));
     assert!(cache.size().0 <= cache.size().1);
     assert!(cache.get(key(4)).is_some());
-    // What is too large moves nobody.
+    // An entry that is too large replaces none.
     let before = cache.size();
     cache.keep(key(5), artifacts(10_000));
     assert_eq!(cache.size(), before);
@@ -41,9 +41,9 @@ fn what_was_not_used_for_longest_goes_first() {
 }
 
 #[test]
-fn a_cache_of_nothing_keeps_nothing() {
+fn a_cache_without_capacity_keeps_nothing() {
     let cache = ArtifactCache::new(0);
-    assert_eq!(cache.largest(), None);
+    assert_eq!(cache.max_entry_bytes(), None);
     cache.keep(key(0), artifacts(0));
     assert!(cache.get(key(0)).is_none());
 }
@@ -51,7 +51,7 @@ fn a_cache_of_nothing_keeps_nothing() {
 type Change = fn(&mut BoxSpec, &mut StepSpec, &mut Vec<SourceFile>);
 
 #[test]
-fn a_key_tells_apart_whatever_differs() {
+fn a_key_differs_if_any_part_differs() {
     let key_after = |change: Change| {
         let mut spec = BoxSpec {
             rootfs: PathBuf::from("/images/c-1/rootfs"),
@@ -80,7 +80,7 @@ fn a_key_tells_apart_whatever_differs() {
         };
         let mut files = vec![file("a", "bc"), file("d", "")];
         change(&mut spec, &mut step, &mut files);
-        Key::of(&spec, &step, &files)
+        ArtifactKey::of(&spec, &step, &files)
     };
     let changes: [Change; 14] = [
         |_, _, _| {},

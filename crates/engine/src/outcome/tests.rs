@@ -1,8 +1,8 @@
-//! The texts of every kind of end.
+//! The texts of every end.
 
 use super::*;
 
-const START: Start = Start { box_kind: BoxKind::Cold, is_compiled: false };
+const START: Start = Start { kind: StartKind::Cold, is_compiled: false };
 
 fn check(stage: Stage, end: End, line: &str, summary: &str) {
     let wrote = (b"out".to_vec(), b"err".to_vec());

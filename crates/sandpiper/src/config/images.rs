@@ -122,7 +122,7 @@ pub(crate) fn check_settings() -> engine::Settings {
         queue_length: 1,
         queue_wait: default::QUEUE_WAIT,
         allow_missing_limits: true,
-        check_interval: engine::CHECK_INTERVAL,
+        check_interval: default::CHECK_INTERVAL,
         warm_memory_bytes: 0,
         artifact_bytes: 0,
     }

@@ -34,7 +34,7 @@ pub(crate) struct ServeArgs {
 
     /// Compile requests of one client in a minute; 0 lifts the limit
     #[arg(long, value_name = "N", value_parser = values::count(0_u32, u32::MAX),
-        default_value_t = default::COMPILE_REQUESTS_PER_MINUTE)]
+        default_value_t = server::limits::COMPILE_REQUESTS_PER_MINUTE)]
     compile_rate_limit: u32,
 
     /// Another limit for a network, such as a class behind one address
@@ -74,7 +74,7 @@ pub(crate) struct ServeArgs {
 
     /// Memory of all products; then creating one fails
     #[arg(long, value_name = "SIZE", value_parser = values::size,
-        default_value = mebibytes(default::PRODUCTS_BYTES))]
+        default_value = mebibytes(server::limits::PRODUCTS_BYTES))]
     products_memory: u64,
 
     /// Languages to serve, separated by commas [default: all]
@@ -98,7 +98,7 @@ pub(crate) struct ServeArgs {
     /// How long after the last proof that a language runs its sample program
     /// is run again, where nobody waits for a box
     #[arg(long, value_name = "TIME", value_parser = values::positive_duration,
-        default_value = seconds(engine::CHECK_INTERVAL))]
+        default_value = seconds(default::CHECK_INTERVAL))]
     check_interval: Duration,
 
     /// Memory of boxes that are made ahead of requests, so that programs start

@@ -174,4 +174,8 @@ impl Images for Unfinished {
             ImageState::Missing
         }
     }
+
+    fn describe(&self, image: &str, state: &ImageState) -> String {
+        data::describe(image, state)
+    }
 }

@@ -65,7 +65,7 @@ impl Drop for RunLine {
             outcome = self.word,
             code,
             signal,
-            r#box = self.start.box_kind.word(),
+            r#box = self.start.kind.word(),
             compiled_before = self.start.is_compiled.then_some(true),
             queue_ms = milliseconds(self.timing.queue),
             prepare_ms = milliseconds(self.timing.prepare),

@@ -3,12 +3,13 @@
 use std::fmt;
 
 use sandpiper_engine::languages::SourceFile;
-use sandpiper_engine::limits::COMPILE_FILES;
 use schemars::JsonSchema;
 use serde::de::{
     DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor,
 };
 use serde_json::value::RawValue;
+
+use crate::limits::COMPILE_FILES;
 
 /// What a client asks for: every field there and of its type, not yet checked
 /// for sense.

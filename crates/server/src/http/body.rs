@@ -10,12 +10,13 @@ use http::{HeaderMap, StatusCode};
 use http_body::{Body as _, Frame};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use sandpiper_engine::limits::{BODIES_BYTES, BODY_TIME, MIB};
+use sandpiper_engine::limits::MIB;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::yield_now;
 use tokio::time::{Instant, timeout_at};
 
 use super::{Answer, failure};
+use crate::limits::{BODIES_BYTES, BODY_TIME};
 
 /// Time for a body that nobody needs, so that a client which writes it first
 /// and reads later gets to its answer.

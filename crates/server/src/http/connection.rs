@@ -16,7 +16,6 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use sandpiper_engine::limits::HEAD_BYTES;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
@@ -27,6 +26,7 @@ use super::{
     Answer, AnswerMemory, BodyMemory, RequestBody, Seat, compressed,
     decoded_path,
 };
+use crate::limits::HEAD_BYTES;
 
 /// What answers requests.
 pub(crate) trait Routes: Send + Sync + 'static {

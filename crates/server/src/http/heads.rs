@@ -6,7 +6,8 @@
 //! none of it. A head that is spoiled is one that hyper refuses itself.
 
 use memchr::memchr;
-use sandpiper_engine::limits::HEAD_BYTES;
+
+use crate::limits::HEAD_BYTES;
 
 /// What takes the place of the last byte of a head that is refused: no line
 /// ends in it.

@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ipnet::IpNet;
-use sandpiper_engine::limits::HEAD_TIME;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until, timeout};
+
+use crate::limits::HEAD_TIME;
 
 /// Connections of one client that may wait for a place of its share. Further
 /// ones are closed at once: who opens so many reads no answer.

@@ -16,7 +16,6 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
-use sandpiper_engine::limits::ANSWER_TIME;
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
@@ -27,6 +26,7 @@ use super::AnswerMemory;
 use super::failure::with_body;
 use super::heads::Heads;
 use super::places::Patience;
+use crate::limits::ANSWER_TIME;
 
 /// What every answer begins with.
 const PROBE: &[u8] = b"HTTP/1.";

@@ -4,7 +4,7 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::{Registry, Unit};
-use sandpiper_engine::{BoxKind, Start, Supply};
+use sandpiper_engine::{Start, StartKind, Supply};
 
 use super::{LanguageLabels, Number};
 
@@ -35,7 +35,7 @@ impl Boxes {
         for language in &boxes.languages {
             let labels = LanguageLabels { language: language.clone() };
             drop(boxes.compiled_before.get_or_create(&labels));
-            for kind in BoxKind::ALL {
+            for kind in StartKind::ALL {
                 let labels = KindLabels::new(language, kind);
                 drop(boxes.taken.get_or_create(&labels));
             }
@@ -87,7 +87,7 @@ impl Boxes {
 
     /// A run of the language had an outcome.
     pub(super) fn taken(&self, language: &str, start: Start) {
-        let labels = KindLabels::new(language, start.box_kind);
+        let labels = KindLabels::new(language, start.kind);
         self.taken.get_or_create(&labels).inc();
         if start.is_compiled {
             let labels = LanguageLabels { language: language.to_owned() };
@@ -115,7 +115,7 @@ impl Boxes {
 }
 
 impl KindLabels {
-    fn new(language: &str, kind: BoxKind) -> Self {
+    fn new(language: &str, kind: StartKind) -> Self {
         Self { language: language.to_owned(), r#box: kind.word() }
     }
 }

@@ -335,11 +335,11 @@ impl Measured {
     }
 
     fn set(&self, snapshot: Snapshot, now: Instant) {
-        let Load { running, boxes, waiting, places } = snapshot.load;
+        let Load { running, boxes, waiting, queue_capacity } = snapshot.load;
         self.boxes_in_use.set(running as u64);
         self.boxes.set(boxes as u64);
         self.runs_waiting.set(waiting as u64);
-        self.queue_places.set(places as u64);
+        self.queue_places.set(queue_capacity as u64);
         let (held, limit) = snapshot.answer_memory;
         self.answer_memory.set(held);
         self.answer_memory_limit.set(limit);
@@ -352,7 +352,7 @@ impl Measured {
             let is_ready = state.readiness == Readiness::Ready;
             let ready = self.language_ready.get_or_create_owned(&labels);
             ready.set(is_ready.into());
-            if let Some(proved) = state.proved {
+            if let Some(proved) = state.last_success {
                 let age = now.saturating_duration_since(proved);
                 let gauge =
                     self.language_proof_age.get_or_create_owned(&labels);

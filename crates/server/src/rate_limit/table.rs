@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lru::LruCache;
 
-use sandpiper_engine::limits::RATE_LIMIT_CLIENTS;
+use crate::limits::RATE_LIMIT_CLIENTS;
 
 /// Most admitted requests of all clients; they too are bounded, for a limit
 /// may be in the thousands. Beyond it the client that is idle longest goes.

@@ -1,7 +1,7 @@
 //! What is shared out among clients: connections, and the memory of bodies and
 //! of answers.
 
-use sandpiper_engine::limits::{BODY_TIME, HEAD_TIME};
+use crate::limits::{BODY_TIME, HEAD_TIME};
 
 use super::metrics::value;
 use super::*;

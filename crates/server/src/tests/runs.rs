@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use sandpiper_engine::languages::Catalog;
 use sandpiper_engine::{
-    BoxKind, BusyCause, End, LanguageState, Load, Outcome, Readiness, Ready,
-    Refusal, Start, Supply, Timing,
+    BusyCause, End, LanguageState, Load, Outcome, Readiness, Ready, Refusal,
+    Start, StartKind, Supply, Timing,
 };
 use tokio::sync::{Notify, mpsc};
 
@@ -101,7 +101,7 @@ impl Runner for TestRunner {
             id: id.to_owned(),
             readiness,
             since: now,
-            proved,
+            last_success: proved,
         };
         let missing = Readiness::Missing("build it".to_owned());
         vec![
@@ -117,7 +117,7 @@ impl Runner for TestRunner {
     fn supply(&self) -> Supply {
         let python = Ready {
             language: "python".to_owned(),
-            kind: BoxKind::Warm,
+            kind: StartKind::Warm,
             boxes: 5,
         };
         Supply {
@@ -128,7 +128,7 @@ impl Runner for TestRunner {
     }
 
     fn load(&self) -> Load {
-        Load { running: 1, boxes: 2, waiting: 3, places: 4 }
+        Load { running: 1, boxes: 2, waiting: 3, queue_capacity: 4 }
     }
 }
 
@@ -156,7 +156,7 @@ fn outcome(request: &CompileRequest) -> Outcome {
         stderr: request.stdin.clone(),
         stage: sandpiper_engine::languages::Stage::Run,
         end: End::Exited(3),
-        start: Start { box_kind: BoxKind::Cold, is_compiled: true },
+        start: Start { kind: StartKind::Cold, is_compiled: true },
         timing: Timing {
             queue: Duration::from_micros(1_250),
             prepare: Duration::from_millis(2),

@@ -1,6 +1,6 @@
 //! Clients that are slow to send, or to take what they asked for.
 
-use sandpiper_engine::limits::{ANSWER_TIME, BODY_TIME, HEAD_TIME};
+use crate::limits::{ANSWER_TIME, BODY_TIME, HEAD_TIME};
 
 use super::*;
 

@@ -1,12 +1,12 @@
-//! Who takes a slot only where nobody wants it.
+//! Self-tests: they take a slot only if no client wants it.
 
 use tokio::time::timeout;
 
-use super::{WAIT, client, enter, poll, take};
+use super::{WAIT, client, enter, load, poll, take};
 use crate::admission::Admission;
 
 #[tokio::test(start_paused = true)]
-async fn who_only_checks_takes_what_nobody_wants() {
+async fn a_check_takes_a_slot_that_no_client_wants() {
     let admission = Admission::new(2, 64, WAIT);
     let checker = || admission.try_enter(client(9));
     let own = checker().expect("a free slot");
@@ -14,33 +14,33 @@ async fn who_only_checks_takes_what_nobody_wants() {
     let slot = take(&admission, 1).await;
     assert!(checker().is_none(), "no slot is free");
     drop(own);
-    // Its client has its share and waits: else it could do so for ever, and
+    // A client that holds its share may wait for ever. If its wait counted,
     // nothing would be checked.
     let mut waiting = enter(&admission, 1).await;
     let own = checker().expect("a slot that client 1 cannot have");
-    let told = || timeout(WAIT / 2, admission.contended());
-    assert!(told().await.is_err(), "nobody wants it");
+    let noticed = || timeout(WAIT / 2, admission.contended());
+    assert!(noticed().await.is_err(), "nobody wants it");
     let other = enter(&admission, 2).await;
-    assert!(told().await.is_ok(), "client 2 does");
+    assert!(noticed().await.is_ok(), "client 2 does");
     drop(other);
     drop(slot);
     let slot = poll(&mut waiting).await.expect("the slot comes").unwrap();
     drop((slot, own));
-    assert_eq!((admission.running(), admission.waiting()), (0, 0));
+    assert_eq!(load(&admission), (0, 0));
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_only_checks_is_told_that_somebody_waits() {
+async fn a_check_learns_that_a_client_waits() {
     let admission = Admission::new(1, 64, WAIT);
     let checking = admission.try_enter(client(9)).expect("a free slot");
-    let told = || timeout(WAIT / 2, admission.contended());
-    assert!(told().await.is_err(), "nobody waits");
-    let (told_later, (mut waiting,)) = tokio::join!(told(), async {
+    let noticed = || timeout(WAIT / 2, admission.contended());
+    assert!(noticed().await.is_err(), "nobody waits");
+    let (noticed_later, (mut waiting,)) = tokio::join!(noticed(), async {
         tokio::time::sleep(WAIT / 4).await;
         (enter(&admission, 1).await,)
     });
-    assert!(told_later.is_ok(), "somebody came");
-    assert!(told().await.is_ok(), "somebody is there");
+    assert!(noticed_later.is_ok(), "somebody came");
+    assert!(noticed().await.is_ok(), "somebody is there");
     drop(checking);
     poll(&mut waiting).await.expect("the slot comes").unwrap();
 }

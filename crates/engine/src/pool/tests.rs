@@ -1,4 +1,4 @@
-//! When the shelves are filled again.
+//! When the warm pool is filled again.
 
 use std::path::PathBuf;
 use std::pin::pin;
@@ -8,25 +8,23 @@ use tokio::time::sleep;
 
 use super::*;
 
-/// How long after a run took a box the shelves are filled, when the run lasts
-/// so long.
+/// Returns the time from the start of a run until the pool is filled.
 async fn filled_after(run_time: Duration) -> Duration {
-    let ready = ReadyBoxes::new(MIB, 1);
-    let mut changed = pin!(ready.shared.changed.notified());
+    let pool = WarmPool::new(MIB, 1);
+    let mut changed = pin!(pool.inner.changed.notified());
     changed.as_mut().enable();
     let begun = tokio::time::Instant::now();
-    let of_run = ready.clone();
+    let of_run = pool.clone();
     tokio::spawn(async move {
-        let refill = of_run.refill_later();
-        of_run.beside(pin!(sleep(run_time))).await;
-        drop(refill);
+        of_run.refill_if_long(pin!(sleep(run_time))).await;
+        of_run.refill();
     });
     changed.await;
     begun.elapsed()
 }
 
 #[tokio::test(start_paused = true)]
-async fn shelves_are_filled_when_the_run_is_over_or_long() {
+async fn the_pool_is_filled_when_the_run_is_over_or_long() {
     // The clock is as fine as a millisecond.
     let check = async |run_ms: u64, expected_ms: u64| {
         let after = filled_after(Duration::from_millis(run_ms)).await;
@@ -41,13 +39,14 @@ async fn shelves_are_filled_when_the_run_is_over_or_long() {
     check(5_000, 100).await;
 }
 
-/// Shelves without a box, one for each language: in how many ms one was made
-/// before, and since how many another is being made; 0: never, and none is.
-/// More of each than one is wanted, of the first most.
-fn shelves(of: &[(&str, u64, u64)], now: Instant) -> ReadyBoxes {
-    let ready = ReadyBoxes::new(64 * MIB, 8);
-    let kind = |language: &str| {
-        Kind::of_spec(BoxSpec {
+/// A pool without a box for each language. The first number is the time in ms
+/// in which one was made before, the second the time since another is being
+/// made; 0 means never, and none. Each language wants more than one box, the
+/// first wants most.
+fn pool(of: &[(&str, u64, u64)], now: Instant) -> WarmPool {
+    let pool = WarmPool::new(64 * MIB, 8);
+    let key = |language: &str| {
+        PoolKey::of_spec(BoxSpec {
             rootfs: PathBuf::from(language),
             memory_bytes: 0,
             processes: 0,
@@ -55,36 +54,36 @@ fn shelves(of: &[(&str, u64, u64)], now: Instant) -> ReadyBoxes {
             inodes: 0,
         })
     };
-    let offered = of.iter().map(|(name, ..)| ((*name).to_owned(), kind(name)));
-    ready.offer(offered.collect());
+    let offered = of.iter().map(|(name, ..)| ((*name).to_owned(), key(name)));
+    pool.offer(offered.collect());
     let ms = Duration::from_millis;
-    let asked_for = (1..=20).rev();
-    let mut shelves = ready.shelves();
-    let all = shelves.iter_mut().zip(of).zip(asked_for);
-    for ((shelf, &(_, took, since)), asked_for) in all {
-        shelf.cost = Some(MIB);
+    let requests = (1..=20).rev();
+    let mut pools = pool.pools();
+    let all = pools.iter_mut().zip(of).zip(requests);
+    for ((pool, &(_, took, since)), requests) in all {
+        pool.cost = Some(MIB);
         if took > 0 {
-            // The least of them counts.
-            shelf.took(ms(took));
-            shelf.took(ms(2_000));
+            // The shortest of them counts.
+            pool.record_time(ms(took));
+            pool.record_time(ms(2_000));
         }
         if since > 0 {
-            shelf.making = 1;
-            shelf.making_since = now.checked_sub(ms(since));
+            pool.making = 1;
+            pool.making_since = now.checked_sub(ms(since));
         }
-        (0..asked_for).for_each(|_| shelf.demand.add(now));
+        (0..requests).for_each(|_| pool.requests.add(now));
     }
-    drop(shelves);
-    ready
+    drop(pools);
+    pool
 }
 
 #[test]
-fn while_runs_wait_only_what_is_quick_is_made_and_one_at_a_time() {
+fn while_runs_wait_only_quick_boxes_are_made_and_one_at_a_time() {
     let check = |of: &[(&str, u64, u64)], is_contended, expected: &str| {
         let now = Instant::now();
-        let ready = shelves(of, now);
-        let work = |now| match ready.next(now, is_contended) {
-            Work::Make(kind) => kind.spec.rootfs.display().to_string(),
+        let pool = pool(of, now);
+        let work = |now| match pool.next_work(now, is_contended) {
+            Work::Make(key) => key.spec.rootfs.display().to_string(),
             Work::Destroy(_) => "destroy".to_owned(),
             Work::Wait(time) => format!("{} ms", time.as_millis()),
         };
@@ -99,7 +98,7 @@ fn while_runs_wait_only_what_is_quick_is_made_and_one_at_a_time() {
     check(&[("java", 900, 0), ("c", 2, 1)], true, "100 ms, 100 ms");
     check(&[("python", 40, 0), ("c", 2, 1)], true, "100 ms, 100 ms");
     check(&[("python", 40, 0), ("c", 2, 1)], false, "python, python");
-    // One that is not quick now keeps no other back.
+    // A box that is no longer quick keeps no other back.
     check(&[("python", 40, 60), ("c", 2, 0)], true, "c, 100 ms");
     check(&[], true, "10000 ms, 10000 ms");
     check(&[], false, "10000 ms, 10000 ms");

@@ -1,0 +1,157 @@
+//! The executor: runs plans in boxes, as many at once as the host can.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sandpiper_languages::Plan;
+use sandpiper_sandbox::Host;
+use tokio::task::AbortHandle;
+
+use crate::Limits;
+use crate::admission::{Admission, Load, RunPermit};
+use crate::artifacts::ArtifactCache;
+use crate::lease::RunContext;
+use crate::outcome::{Outcome, Timing};
+use crate::pool::{PoolKey, Supply, WarmPool, fill};
+use crate::refusal::Refusal;
+use crate::run;
+use crate::settings::Settings;
+
+/// The number of tasks that fill the pool. With more than one, a box that takes
+/// long to make does not keep the others back.
+const FILLERS: usize = 2;
+
+/// The host, and everything that runs share on it.
+#[derive(Debug)]
+pub(crate) struct Executor {
+    /// `None` if boxes cannot be made here.
+    host: Option<Arc<Host>>,
+    limits: Limits,
+    admission: Admission,
+    pool: WarmPool,
+    artifacts: ArtifactCache,
+}
+
+impl Executor {
+    pub(crate) fn new(settings: &Settings, host: Option<Arc<Host>>) -> Self {
+        Self {
+            host,
+            limits: settings.limits.clone(),
+            admission: Admission::new(
+                settings.boxes,
+                settings.queue_length,
+                settings.queue_wait,
+            ),
+            pool: WarmPool::new(
+                settings.warm_memory_bytes,
+                settings.warm_boxes(),
+            ),
+            artifacts: ArtifactCache::new(settings.artifact_bytes),
+        }
+    }
+
+    /// Starts the tasks that fill the warm pool. They run until they are
+    /// aborted.
+    pub(crate) fn start_fillers(&self) -> Vec<AbortHandle> {
+        let Some(host) = self.host.as_ref().filter(|_| self.pool.is_on())
+        else {
+            return Vec::new();
+        };
+        let start = |_| {
+            let (pool, admission) = (self.pool.clone(), self.admission.clone());
+            let filler = fill(pool, Arc::clone(host), admission);
+            tokio::spawn(filler).abort_handle()
+        };
+        (0..FILLERS).map(start).collect()
+    }
+
+    /// Waits for a slot. Dropping the future leaves the queue.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Refusal::Busy`] if too many runs wait, or if no slot became
+    /// free in time.
+    pub(crate) async fn enter(
+        &self,
+        client: IpAddr,
+    ) -> Result<RunPermit, Refusal> {
+        Ok(self.admission.enter(client).await?)
+    }
+
+    /// Takes a slot, if one is free and no other run could use it.
+    pub(crate) fn try_enter(&self, client: IpAddr) -> Option<RunPermit> {
+        self.admission.try_enter(client)
+    }
+
+    /// Resolves as soon as a run waits that could use any slot.
+    pub(crate) async fn contended(&self) {
+        self.admission.contended().await;
+    }
+
+    /// Runs `plan`, which waited in the queue for this long. `is_demand` means
+    /// that a client asked for it. Dropping the future kills the run.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no box could be made, or if the sandbox failed.
+    pub(crate) async fn run(
+        &self,
+        plan: Plan,
+        rootfs: PathBuf,
+        permit: RunPermit,
+        queue: Duration,
+        is_demand: bool,
+    ) -> Result<Outcome, Refusal> {
+        let host = self.host.as_ref().ok_or(Refusal::Failed)?;
+        let timing = Timing { queue, ..Timing::default() };
+        let language = plan.language.clone();
+        let Self { limits, pool, artifacts, .. } = self;
+        let context = RunContext { host, limits, pool, artifacts, is_demand };
+        let run = run::run(context, plan, rootfs, permit, timing);
+        run.await.map_err(|error| {
+            tracing::error!(%language, %error, "the sandbox failed");
+            error.into()
+        })
+    }
+
+    /// Sets the languages that boxes are made ahead for: the id, the image and
+    /// the plan of each.
+    pub(crate) fn offer(
+        &self,
+        languages: impl Iterator<Item = (String, PathBuf, Plan)>,
+    ) {
+        if !self.pool.is_on() {
+            return;
+        }
+        let keys = languages.map(|(id, rootfs, plan)| {
+            (id, PoolKey::of(&self.limits, rootfs, &plan))
+        });
+        self.pool.offer(keys.collect());
+    }
+
+    /// Returns how many runs have a box and how many wait.
+    pub(crate) fn load(&self) -> Load {
+        self.admission.load()
+    }
+
+    /// Returns the warm boxes.
+    pub(crate) fn supply(&self) -> Supply {
+        self.pool.supply()
+    }
+
+    /// Returns the bytes of artifacts that are kept, and the most that may be.
+    pub(crate) fn artifacts(&self) -> (u64, u64) {
+        self.artifacts.size()
+    }
+
+    /// Waits until every box is gone, and removes the control groups. The tasks
+    /// that fill the pool must have ended.
+    pub(crate) async fn close(&self) {
+        self.pool.clear();
+        if let Some(host) = &self.host {
+            host.close().await;
+        }
+    }
+}

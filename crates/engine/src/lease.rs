@@ -1,0 +1,178 @@
+//! The box of one run, from the moment it is taken to the end of the run.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Instant;
+
+use sandpiper_sandbox::{
+    Host, Inputs, Outcome as StepOutcome, Sandbox, SandboxError, StepSpec,
+};
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+
+use crate::Limits;
+use crate::admission::RunPermit;
+use crate::artifacts::ArtifactCache;
+use crate::limits::PREPARE_TIME;
+use crate::outcome::{StartKind, Timing};
+use crate::pool::{PoolKey, WarmPool};
+
+/// Everything that a run uses.
+#[derive(Clone, Copy)]
+pub(crate) struct RunContext<'a> {
+    pub(crate) host: &'a Arc<Host>,
+    pub(crate) limits: &'a Limits,
+    pub(crate) pool: &'a WarmPool,
+    pub(crate) artifacts: &'a ArtifactCache,
+    /// Whether a client asked for the run. Otherwise it is a self-test.
+    pub(crate) is_demand: bool,
+}
+
+/// The box of a run and its permit.
+pub(crate) struct Lease<'a> {
+    pub(crate) context: RunContext<'a>,
+    pub(crate) key: &'a PoolKey,
+    pub(crate) start_kind: StartKind,
+    pub(crate) timing: Timing,
+    /// Whether a step has run in the box.
+    is_used: bool,
+    /// `None` before a box is taken or made, and after the end.
+    sandbox: Option<Sandbox>,
+    /// `None` after the end.
+    permit: Option<RunPermit>,
+}
+
+impl<'a> Lease<'a> {
+    /// Creates a lease without a box. `timing` holds the time in the queue.
+    pub(crate) fn new(
+        context: RunContext<'a>,
+        key: &'a PoolKey,
+        permit: RunPermit,
+        timing: Timing,
+    ) -> Self {
+        Self {
+            context,
+            key,
+            start_kind: key.start_kind(),
+            timing,
+            is_used: false,
+            sandbox: None,
+            permit: Some(permit),
+        }
+    }
+
+    /// Takes a box of the warm pool, or makes one.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the host cannot make a box.
+    pub(crate) async fn take_box(&mut self) -> Result<(), SandboxError> {
+        let started = Instant::now();
+        let RunContext { pool, is_demand, .. } = self.context;
+        self.sandbox = pool.take(self.key, is_demand);
+        self.timing.prepare = started.elapsed();
+        if self.sandbox.is_none() {
+            self.make_box().await?;
+        }
+        Ok(())
+    }
+
+    /// Runs a step in the box.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the sandbox failed. The end of the program is never
+    /// an error.
+    pub(crate) async fn run(
+        &mut self,
+        step: &StepSpec,
+        inputs: Inputs<'_>,
+    ) -> Result<StepOutcome, SandboxError> {
+        let is_replaceable =
+            self.start_kind != StartKind::Cold && !self.is_used;
+        self.is_used = true;
+        match self.sandbox()?.run_with(step, inputs).await {
+            // A warm box that died while it waited has not seen the step.
+            Err(error) if is_replaceable && error.is_unheard() => {
+                self.make_box().await?.run_with(step, inputs).await
+            }
+            ran => ran,
+        }
+    }
+
+    /// Returns the box.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is none.
+    pub(crate) fn sandbox(&mut self) -> Result<&mut Sandbox, SandboxError> {
+        self.sandbox.as_mut().ok_or_else(|| failed("there is no box"))
+    }
+
+    /// Ends the run: [`end_run`] does the rest in a task of its own, for the
+    /// answer does not wait for it. A second call does nothing.
+    pub(crate) fn end(&mut self) {
+        let Some(permit) = self.permit.take() else { return };
+        let sandbox = self.sandbox.take();
+        let pool = self.context.pool.clone();
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(end_run(sandbox, permit, pool));
+        }
+    }
+
+    async fn make_box(&mut self) -> Result<&mut Sandbox, SandboxError> {
+        let started = Instant::now();
+        // The old box goes first, because it counts among the host's boxes.
+        drop(self.sandbox.take());
+        let made = Sandbox::make(self.context.host, &self.key.spec);
+        let made = timeout(PREPARE_TIME, made).await.unwrap_or_else(|_| {
+            Err(failed("it took too long to make a box"))
+        })?;
+        self.start_kind = StartKind::Cold;
+        self.timing.prepare += started.elapsed();
+        Ok(self.sandbox.insert(made))
+    }
+}
+
+/// The future of a run is dropped when its client leaves, and then it never
+/// reaches its call of [`Lease::end`].
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// The end of every run, in order: the processes, the slot, the box, and the
+/// refill of the pool.
+async fn end_run(sandbox: Option<Sandbox>, permit: RunPermit, pool: WarmPool) {
+    let Some(mut sandbox) = sandbox else {
+        drop(permit);
+        pool.refill();
+        return;
+    };
+    // 1. Every process of the box is killed.
+    let is_dead = sandbox.kill().await.is_ok();
+    // 2. The slot goes to the next run. The removal of namespaces, files and
+    //    groups takes some milliseconds more, and the next run need not wait
+    //    for them. If boxes are never made ahead and runs wait, it does wait:
+    //    its own box would take longer to make beside the removal.
+    let admission = permit.admission();
+    let mut permit = Some(permit);
+    let removal = (is_dead && (pool.is_on() || !admission.is_contended()))
+        .then(|| admission.try_remove())
+        .flatten();
+    if removal.is_some() {
+        drop(permit.take());
+    }
+    // 3. The box is removed, and the slot goes now if it has not gone before.
+    pool.refill_if_long(pin!(sandbox.destroy())).await;
+    drop((permit, removal));
+    // 4. A box is made ahead in place of the one that was taken.
+    pool.refill();
+}
+
+/// Returns an error of the engine itself, in the words of the sandbox's errors.
+pub(crate) fn failed(reason: &str) -> SandboxError {
+    let cause = std::io::Error::other(reason.to_owned());
+    SandboxError { step: "run a plan".to_owned(), cause }
+}

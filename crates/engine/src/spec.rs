@@ -1,0 +1,70 @@
+//! From a plan and the limits to the box and the steps that the sandbox makes
+//! and runs.
+
+use std::path::PathBuf;
+
+use sandpiper_languages::{Plan, Stage, Step};
+use sandpiper_sandbox::{BoxSpec, StepSpec};
+
+use crate::Limits;
+
+/// Returns the operator's limits with the language's overrides.
+pub(crate) fn overridden(limits: &Limits, plan: &Plan) -> Limits {
+    Limits {
+        memory_bytes: plan.memory_bytes.unwrap_or(limits.memory_bytes),
+        output_bytes: plan.output_bytes.unwrap_or(limits.output_bytes),
+        processes: plan.processes.unwrap_or(limits.processes),
+        ..limits.clone()
+    }
+}
+
+/// Returns the memory of a box in a step of this stage, in bytes.
+pub(crate) fn memory_bytes(limits: &Limits, stage: Stage) -> u64 {
+    match stage {
+        Stage::Compile => limits.compile_memory_bytes,
+        Stage::Run => limits.memory_bytes,
+    }
+}
+
+/// Returns the box for all steps of `plan`.
+pub(crate) fn box_spec(
+    limits: &Limits,
+    rootfs: PathBuf,
+    plan: &Plan,
+) -> BoxSpec {
+    let steps = plan.steps.iter();
+    let memory = steps.map(|step| memory_bytes(limits, step.stage)).max();
+    BoxSpec {
+        rootfs,
+        // The launchers of all steps wait in it.
+        memory_bytes: memory.unwrap_or(limits.memory_bytes),
+        processes: limits.processes,
+        disk_bytes: limits.disk_bytes,
+        inodes: limits.inodes,
+    }
+}
+
+/// Returns one step of `plan` as the sandbox runs it.
+pub(crate) fn step_spec(limits: &Limits, step: Step, plan: &Plan) -> StepSpec {
+    let (wall_time, cpu_time) = match step.stage {
+        Stage::Compile => (limits.compile_wall_time, limits.compile_wall_time),
+        Stage::Run => (limits.run_wall_time, limits.run_cpu_time),
+    };
+    let is_run = step.stage == Stage::Run;
+    let stdin = if is_run { plan.stdin.as_bytes() } else { &[] };
+    let memory_bytes = memory_bytes(limits, step.stage);
+    StepSpec {
+        environment: step.environment_in(memory_bytes),
+        command: step.command,
+        gate: step.prepares.then(|| plan.entry_file.clone()),
+        stdin: stdin.to_vec(),
+        artifacts_writable: !is_run,
+        keep_artifacts: None,
+        memory_bytes: Some(memory_bytes),
+        wall_time,
+        cpu_time,
+        output_bytes: limits.output_bytes,
+        file_bytes: limits.file_bytes,
+        open_files: limits.open_files,
+    }
+}

@@ -1,0 +1,49 @@
+//! Every default limit of HTTP, with its unit and what happens when it is
+//! reached. The table of limits in the docs is tested against this file and
+//! `crates/engine/src/limits.rs`.
+
+use std::time::Duration;
+
+use sandpiper_engine::limits::MIB;
+
+/// Compile requests of one client in a minute. Beyond it: 429 with
+/// `Retry-After`.
+pub const COMPILE_REQUESTS_PER_MINUTE: u32 = 20;
+/// The minute of the rate limit: no span of this length holds more requests.
+pub const RATE_LIMIT_WINDOW: Duration = Duration::from_secs(60);
+/// Clients that the rate limit remembers. Beyond it: the client that has been
+/// idle for longest is forgotten.
+pub const RATE_LIMIT_CLIENTS: usize = 100_000;
+
+/// Body of a compile request, in bytes. Beyond it: 413.
+pub const COMPILE_BODY_BYTES: u64 = 2 * MIB;
+/// Files in one compile request. Beyond it: 413.
+pub const COMPILE_FILES: usize = 200;
+/// Body of a products request, in bytes. Beyond it: 413.
+pub const PRODUCT_BODY_BYTES: u64 = MIB;
+/// All products together, in bytes. Beyond it: 507.
+pub const PRODUCTS_BYTES: u64 = 256 * MIB;
+
+/// Connections at once. Beyond it: further connections wait until one that only
+/// waits for a request is closed.
+pub const CONNECTIONS: usize = 2_048;
+/// Connections of one client at once, an IPv6 /64 being one client. Beyond it:
+/// one of its own that only waits for a request is closed. Far beyond it:
+/// further connections are closed.
+pub const CLIENT_CONNECTIONS: usize = 1_024;
+/// Head of a request, in bytes. Beyond it: 431.
+pub const HEAD_BYTES: usize = 64 << 10;
+/// Time for the head of a request, including the wait for it. Beyond it: the
+/// connection is closed.
+pub const HEAD_TIME: Duration = Duration::from_secs(30);
+/// Time for a whole body, from the end of the head. Beyond it: 408.
+pub const BODY_TIME: Duration = Duration::from_secs(30);
+/// All bodies over 64 KiB that are in memory at once, in bytes. Beyond it: they
+/// wait, and get 503 when their time is up.
+pub const BODIES_BYTES: u64 = 256 * MIB;
+/// Time for a client to take an answer, plus a second for each 64 KiB. Beyond
+/// it: the connection is closed.
+pub const ANSWER_TIME: Duration = Duration::from_secs(30);
+/// Large answers in memory that clients have not taken yet, in bytes. Beyond
+/// it: lists and runs get 503 with `Retry-After`, and slow clients are closed.
+pub const ANSWERS_BYTES: u64 = 256 * MIB;
