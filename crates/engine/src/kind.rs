@@ -45,8 +45,6 @@ pub(crate) struct Kind {
     image: Option<u64>,
     /// The steps whose launchers are started ahead, without a submission.
     pub(crate) launchers: Vec<StepSpec>,
-    /// Those of the steps.
-    pub(crate) programs: Vec<String>,
 }
 
 impl Kind {
@@ -62,18 +60,14 @@ impl Kind {
             })
             .collect();
         let image = fs::metadata(&rootfs).ok().map(|folder| folder.ino());
-        let programs =
-            plan.steps.iter().filter_map(|step| step.command.first().cloned());
-        let programs = programs.collect();
         let spec = box_spec(&limits, rootfs, plan);
-        Self { spec, image, launchers, programs }
+        Self { spec, image, launchers }
     }
 
     /// One in which nothing is prepared.
     #[cfg(test)]
     pub(crate) fn of_spec(spec: BoxSpec) -> Self {
-        let (launchers, programs) = (Vec::new(), Vec::new());
-        Self { spec, image: None, launchers, programs }
+        Self { spec, image: None, launchers: Vec::new() }
     }
 
     /// What a box is called that is ready.

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use crate::error::{During, Result, SandboxError};
+use crate::error::{During, Result};
 use crate::protocol::{self, LONGEST_REPLY, Reply, Request};
 use crate::sys;
 
@@ -83,13 +83,7 @@ impl Control {
         let (reply, descriptors) =
             self.receive_any(longest).await.during("hear from init")?;
         match reply {
-            Reply::Failed { step, errno, reason } => {
-                let source = errno.map_or_else(
-                    || io::Error::other(reason),
-                    io::Error::from_raw_os_error,
-                );
-                Err(SandboxError::new(format!("in the box: {step}"), source))
-            }
+            Reply::Failed(report) => Err(report.into_error("in the box")),
             other => Ok((other, descriptors)),
         }
     }
@@ -149,14 +143,13 @@ mod tests {
         while is_full && let Ok(sent) = (&near).write(&[0; 4096]) {
             before += sent;
         }
-        let ahead = vec!["a".repeat(bytes)];
+        let rootfs = std::path::PathBuf::from("a".repeat(bytes));
         let setup = Setup {
-            rootfs: "/".into(),
+            rootfs: rootfs.clone(),
             user_namespace: UserNamespace::Join,
             disk_bytes: 0,
             inodes: 0,
             devices: "/dev".into(),
-            ahead: Some(ahead.clone()),
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -178,7 +171,7 @@ mod tests {
         let (Some((Request::Setup(heard), descriptors)), 0) = heard else {
             panic!("{bytes} bytes: {heard:?}");
         };
-        assert_eq!(heard.ahead, Some(ahead), "{bytes} bytes");
+        assert_eq!(heard.rootfs, rootfs, "{bytes} bytes");
         assert_eq!(descriptors.len(), 1, "{bytes} bytes");
     }
 

@@ -8,6 +8,11 @@ use rustix::thread::{
     set_thread_groups, set_thread_res_gid, set_thread_res_uid,
 };
 
+/// The id of programs inside a box, of user and group.
+pub(crate) const PROGRAM_ID: u32 = 1000;
+/// The id of init inside a box that has a range of ids.
+pub(crate) const INIT_ID: u32 = 0;
+
 /// Takes every supplementary group away.
 pub(crate) fn clear_groups() -> io::Result<()> {
     Ok(set_thread_groups(&[])?)

@@ -12,14 +12,13 @@
 //! of the host is needed any more.
 
 mod artifacts;
+mod context;
 mod exec;
 mod files;
-mod hear;
 mod inputs;
 mod mounts;
 mod programs;
 mod serve;
-mod told;
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -30,9 +29,7 @@ use libc::sock_filter;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::SendFlags;
-use rustix::process::{
-    DumpableBehavior, PidfdFlags, Signal, getpid, pidfd_open,
-};
+use rustix::process::{DumpableBehavior, PidfdFlags, getpid, pidfd_open};
 use rustix::thread::{
     LinkNameSpaceType, ThreadNameSpaceType, move_into_thread_name_spaces,
 };
@@ -40,20 +37,15 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::children;
 use crate::error::{During, Result, SandboxError};
-use crate::ids;
+use crate::ids::{self, INIT_ID, PROGRAM_ID};
 use crate::protocol::{self, Reply, Request, Setup, UserNamespace};
 use crate::seccomp;
 use crate::sys::{self, Fork};
-use exec::Around;
+use context::{BoxContext, become_undumpable, follow_parent};
 use mounts::Tree;
 
 /// The name the server starts this program by (`argv[0]`).
 pub const INIT_NAME: &str = "sandpiper-init";
-
-/// The id that programs have inside a box.
-const PROGRAM_ID: u32 = 1000;
-/// The id that init has inside a box with a range of ids.
-const INIT_ID: u32 = 0;
 
 /// Runs the fork server of boxes' inits; the socket to the server is standard
 /// input. Call it before anything else when the process was started as
@@ -98,11 +90,9 @@ fn fork_inits() -> io::Result<()> {
 
 /// Tells the server of a failure, then passes it on.
 fn report(socket: &UnixStream, error: SandboxError) -> io::Error {
-    let SandboxError { step, cause } = error;
-    let errno = cause.raw_os_error();
-    let reason = cause.to_string();
-    let reply = Reply::Failed { step, errno, reason };
-    protocol::send(socket, &reply, &[]).err().unwrap_or(cause)
+    let kind = error.cause.kind();
+    let reply = Reply::Failed(error.into());
+    protocol::send(socket, &reply, &[]).err().unwrap_or_else(|| kind.into())
 }
 
 /// The outer half. It stays as the parent of pid 1 and ends with it, if it is
@@ -140,9 +130,11 @@ fn outer(
         Ok(Fork::Child) => {
             drop(tell_made);
             let network = Network { made, maker: own };
-            let code =
-                inner(socket, &setup, network, seccomp).map_or(1, |()| 0);
-            sys::exit_now(code)
+            // Its children have it, too, until they execute a program.
+            let socket: &'static UnixStream = Box::leak(Box::new(socket));
+            let served = inner(socket, &setup, network, seccomp)
+                .map_err(|error| report(socket, error));
+            sys::exit_now(i32::from(served.is_err()))
         }
         Ok(Fork::Parent(child)) => {
             drop(made);
@@ -151,8 +143,8 @@ fn outer(
             }
             // Not before: pid 1 would tell of it first, and not know why.
             drop(tell_made);
-            // Pid 1 alone holds the socket from here on, with its twins until
-            // their execve: its end is the end of the box.
+            // Only pid 1 holds the socket from here on, and its children
+            // until their execve: its end is the end of the box.
             drop(socket);
             children::wait_for(child).map(|_| 0)
         }
@@ -259,28 +251,24 @@ fn reset_clocks() -> io::Result<()> {
     fs::write("/proc/self/timens_offsets", offsets)
 }
 
-/// The inner half: pid 1 of the box.
+/// The inner half: pid 1 of the box. Returns when the box is to end.
 fn inner(
-    socket: UnixStream,
+    socket: &'static UnixStream,
     setup: &Setup,
     network: Network,
     seccomp: &'static [sock_filter],
-) -> io::Result<()> {
-    // Its processes have both, until its end.
-    let socket: &'static UnixStream = Box::leak(Box::new(socket));
-    let tree =
-        prepare(setup, network).map_err(|error| report(socket, error))?;
-    let tree: &'static Tree = Box::leak(Box::new(tree));
+) -> Result<()> {
+    let tree: &'static Tree = Box::leak(Box::new(prepare(setup, network)?));
+    let step = "report that the box stands";
     let ready = Reply::Ready { own_inodes: tree.own_inodes };
-    let own = pidfd_open(getpid(), PidfdFlags::empty())?;
+    let own = pidfd_open(getpid(), PidfdFlags::empty()).during(step)?;
     // In the network namespace that pid 1 has joined.
     let sockets = fs::File::open("/proc/self/net/sockstat")
-        .during("open /proc/net/sockstat")
-        .map_err(|error| report(socket, error))?;
+        .during("open /proc/net/sockstat")?;
     let descriptors = [own.as_fd(), tree.locks.as_fd(), sockets.as_fd()];
-    protocol::send(socket, &ready, &descriptors)?;
+    protocol::send(socket, &ready, &descriptors).during(step)?;
     let user_namespace = setup.user_namespace;
-    serve::serve(setup, Around { socket, tree, user_namespace, seccomp })
+    serve::serve(setup, BoxContext { socket, tree, user_namespace, seccomp })
 }
 
 /// Builds the box around pid 1.
@@ -294,19 +282,6 @@ fn prepare(setup: &Setup, network: Network) -> Result<Tree> {
     become_undumpable()?;
     rustix::process::umask(Mode::from_raw_mode(0o022));
     Ok(tree)
-}
-
-/// Lets the kernel end pid 1, and with it the box, when the outer half ends;
-/// a change of ids takes that back. The server ends both anyway.
-fn follow_parent() -> Result<()> {
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
-        .during("follow the parent")
-}
-
-/// For all who share the memory.
-fn become_undumpable() -> Result<()> {
-    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
-        .during("become undumpable")
 }
 
 fn join_own_keyring() -> Result<()> {

@@ -46,40 +46,25 @@ impl Sandbox {
     ///
     /// When a wall could not be built. Nothing is left of the box then.
     pub async fn make(host: &Arc<Host>, spec: &BoxSpec) -> Result<Self> {
-        Self::make_for(host, spec, None).await
-    }
-
-    async fn make_for(
-        host: &Arc<Host>,
-        spec: &BoxSpec,
-        ahead: Option<Vec<String>>,
-    ) -> Result<Self> {
         let slot = host.take_slot().await?;
         let (own, spec) = (Arc::clone(host), spec.clone());
         // A task of its own goes on when the caller's future is dropped: cut
         // short, it would leave a group and an init that nobody clears away.
         // What it made then clears itself away.
-        let start =
-            tokio::spawn(async move { start(&own, &spec, ahead, slot).await });
+        let start = tokio::spawn(async move { start(&own, &spec, slot).await });
         let mut made = start.await.during("start a box")??;
         made.live()?.build(host).await?;
         Ok(made)
     }
 
     /// The same for a box that nobody waits for yet: until it is asked to run
-    /// something it has as little of the CPU as can be. `programs` will start
-    /// sooner in it than others: paths, of which any may be missing.
+    /// something it has as little of the CPU as can be.
     ///
     /// # Errors
     ///
     /// The same.
-    pub async fn make_ahead(
-        host: &Arc<Host>,
-        spec: &BoxSpec,
-        programs: &[String],
-    ) -> Result<Self> {
-        let ahead = Some(programs.to_vec());
-        let mut made = Self::make_for(host, spec, ahead).await?;
+    pub async fn make_ahead(host: &Arc<Host>, spec: &BoxSpec) -> Result<Self> {
+        let mut made = Self::make(host, spec).await?;
         // Not before: at the least share it would hold the kernel's locks of
         // namespaces and mounts, which others wait for, for long.
         made.live()?.remains.group.lower_share()?;
@@ -200,12 +185,7 @@ impl Sandbox {
 }
 
 /// Starts an init and makes its group; together they are the box's beginning.
-async fn start(
-    host: &Host,
-    spec: &BoxSpec,
-    ahead: Option<Vec<String>>,
-    slot: Slot,
-) -> Result<Sandbox> {
+async fn start(host: &Host, spec: &BoxSpec, slot: Slot) -> Result<Sandbox> {
     let user_namespace = match host.source.identity() {
         Identity::Range => UserNamespace::Join,
         Identity::Single => UserNamespace::Make,
@@ -216,7 +196,6 @@ async fn start(
         disk_bytes: spec.disk_bytes,
         inodes: spec.inodes,
         devices: slot.devices(),
-        ahead,
     });
     let namespace = slot.user_namespace();
     // First: it makes its namespaces while the group is made. It ends with its

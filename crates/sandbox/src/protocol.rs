@@ -19,6 +19,7 @@ use rustix::net::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::error::SandboxError;
 use crate::{Artifact, BoxFile};
 
 /// The longest frame that init takes: all files of a submission, or the
@@ -41,7 +42,7 @@ pub(crate) enum Request<'a> {
     Join(usize),
     /// Start a launcher, and tell when it waits at its gate. Descriptors: its
     /// stdin, stdout and stderr.
-    Prepare(Command),
+    Prepare(ExecSpec),
     /// Run a program to its end. Descriptors: those of [`Program::New`].
     Run(Run<'a>),
 }
@@ -54,8 +55,8 @@ pub(crate) struct Run<'a> {
     pub(crate) files: Cow<'a, [BoxFile]>,
     /// What is written into /artifacts, which is empty.
     pub(crate) artifacts: Cow<'a, [Artifact]>,
-    /// How many of the launchers that wait, the first ones, are killed before.
-    pub(crate) give_up: usize,
+    /// So many launchers that wait, the first ones, are killed before.
+    pub(crate) kill_launchers: usize,
     pub(crate) program: Program,
     /// What goes through its gate, where it has one.
     pub(crate) gate: Option<String>,
@@ -68,7 +69,7 @@ pub(crate) struct Run<'a> {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Program {
     /// One to be started. Descriptors: its stdin, stdout and stderr.
-    New(Command),
+    New(ExecSpec),
     /// The first of those that wait at their gates.
     Prepared,
 }
@@ -91,14 +92,11 @@ pub(crate) struct Setup {
     pub(crate) inodes: u64,
     /// The folder of the device nodes.
     pub(crate) devices: std::path::PathBuf,
-    /// Where nobody waits for the box yet: the programs that will run in it,
-    /// as far as they are known.
-    pub(crate) ahead: Option<Vec<String>>,
 }
 
 /// One command, as init runs it.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Command {
+pub(crate) struct ExecSpec {
     pub(crate) command: Vec<String>,
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) cpu_seconds: u64,
@@ -120,8 +118,34 @@ pub(crate) enum Reply {
     Prepared,
     /// The command ended, and what it started is killed.
     Ended(Ended),
-    /// The box could not do it: the step, and the error's number and words.
-    Failed { step: String, errno: Option<i32>, reason: String },
+    /// The box could not do it.
+    Failed(FailureReport),
+}
+
+/// An error of the sandbox, on its way to another process.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct FailureReport {
+    step: String,
+    errno: Option<i32>,
+    reason: String,
+}
+
+impl From<SandboxError> for FailureReport {
+    fn from(SandboxError { step, cause }: SandboxError) -> Self {
+        let errno = cause.raw_os_error();
+        Self { step, errno, reason: cause.to_string() }
+    }
+}
+
+impl FailureReport {
+    /// Returns the error again, as one that happened during `step`.
+    pub(crate) fn into_error(self, step: &str) -> SandboxError {
+        let cause = self.errno.map_or_else(
+            || io::Error::other(self.reason),
+            io::Error::from_raw_os_error,
+        );
+        SandboxError::new(format!("{step}: {}", self.step), cause)
+    }
 }
 
 /// How a command's main process ended.

@@ -20,8 +20,7 @@ pub struct BoxSpec {
     pub processes: u32,
     /// Bytes in /box, /tmp and /dev/shm together. Reached: ENOSPC.
     pub disk_bytes: u64,
-    /// Files and folders in them, besides [`Inputs`]; up to 8 more where
-    /// these need fewer. Reached: ENOSPC.
+    /// Files and folders in them, besides [`Inputs`]. Reached: ENOSPC.
     pub inodes: u64,
 }
 

@@ -17,7 +17,7 @@ use crate::cgroup::{Group, OutOfMemory};
 use crate::control::Control;
 use crate::error::{Result, SandboxError};
 use crate::launchers::Launchers;
-use crate::protocol::{Command, Ended, Program, Reply, Request, Run};
+use crate::protocol::{Ended, ExecSpec, Program, Reply, Request, Run};
 use crate::remains::Remains;
 use crate::streams::{Far, Near, Pipes};
 use crate::uncharged::Uncharged;
@@ -45,7 +45,7 @@ pub(crate) fn to_run<'a>(
     launchers: &mut Launchers,
     pipes: &mut Pipes,
 ) -> Result<Asked<'a>> {
-    let (give_up, prepared) = launchers.take(spec);
+    let (kill_launchers, prepared) = launchers.take(spec);
     let (near, far, program) = match prepared {
         Some(near) => (near, None, Program::Prepared),
         None => {
@@ -57,7 +57,7 @@ pub(crate) fn to_run<'a>(
     let request = Request::Run(Run {
         files: Cow::Borrowed(inputs.files),
         artifacts: Cow::Borrowed(inputs.artifacts),
-        give_up,
+        kill_launchers,
         program,
         gate: spec.gate.clone(),
         artifacts_writable: spec.artifacts_writable,
@@ -250,9 +250,9 @@ async fn send(
     control.send(request, &far).await
 }
 
-fn command(spec: &StepSpec, processes: u32) -> Command {
+fn command(spec: &StepSpec, processes: u32) -> ExecSpec {
     let ahead = if spec.gate.is_some() { PREPARE_CPU_TIME } else { NONE };
-    Command {
+    ExecSpec {
         command: spec.command.clone(),
         environment: spec.environment.clone(),
         cpu_seconds: (spec.cpu_time + ahead).as_secs() + 1,

@@ -1,21 +1,16 @@
 //! The system calls that no maintained crate offers safely: one small function
 //! each. The only file of the project that may use `unsafe`.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 use std::io;
-use std::mem::{self, MaybeUninit};
+use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
-use rustix::mount::UnmountFlags;
-use rustix::thread::futex;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use libc::{CLONE_CHILD_CLEARTID, CLONE_FILES, CLONE_VM};
-use libc::{c_int, c_long, c_void, pid_t};
+use libc::{c_int, c_long, pid_t};
 
 /// Which side of a fork this is; on the parent's, the child's id.
 pub(crate) enum Fork {
@@ -32,105 +27,6 @@ pub(crate) fn fork() -> io::Result<Fork> {
     // libc) can be held by a thread that does not exist in the child.
     let pid = check(unsafe { libc::fork() })?;
     Ok(if pid == 0 { Fork::Child } else { Fork::Parent(pid) })
-}
-
-/// A process in the caller's memory, with the caller's descriptors, until it
-/// becomes a program or ends. The two take turns, so that neither finds a lock
-/// or an allocator half changed: one runs, the other waits.
-pub(crate) struct Twin {
-    pub(crate) pid: pid_t,
-    turn: &'static AtomicU32,
-}
-
-/// The twin's own end of it.
-pub(crate) struct Turn(&'static AtomicU32);
-
-/// Whose turn it is. The kernel writes 0, and wakes the parent, as the twin
-/// leaves the memory: by execve, by its end (`set_tid_address(2)`).
-const ITS_TURN: u32 = 1;
-const PARENTS_TURN: u32 = 2;
-const STACK_BYTES: usize = 256 << 10;
-
-/// Starts a twin, and waits until `act` passes the turn on or the twin is gone;
-/// detaches a mount meanwhile. What the twin needs is never freed.
-pub(crate) fn fork_twin(
-    act: impl FnOnce(Turn) -> c_int + 'static,
-    mount: Option<&CStr>,
-) -> (io::Result<Twin>, io::Result<()>) {
-    type Act = Box<dyn FnOnce() -> c_int>;
-    extern "C" fn begin(act: *mut c_void) -> c_int {
-        // SAFETY: fork_twin gave it, to this process alone.
-        let act = unsafe { Box::from_raw(act.cast::<Act>()) };
-        act()
-    }
-    let turn: &'static AtomicU32 = Box::leak(Box::new(ITS_TURN.into()));
-    let act: Act = Box::new(move || act(Turn(turn)));
-    let stack: &'static mut [MaybeUninit<u128>] =
-        Box::leak(Box::new_uninit_slice(STACK_BYTES / size_of::<u128>()));
-    let flags = CLONE_VM | CLONE_FILES | CLONE_CHILD_CLEARTID | libc::SIGCHLD;
-    // SAFETY: the stack is the twin's alone, grows down from its aligned end
-    // and is never freed, as all else that `act` has. Nothing but `turn` is
-    // touched by both at once, libc's thread-local variables included: this
-    // thread waits below, and in Twin::go_on, whenever the twin does not, but
-    // for system calls by rustix, in which libc has no part.
-    let pid = check(unsafe {
-        libc::clone(
-            begin,
-            stack.as_mut_ptr_range().end.cast(),
-            flags,
-            Box::into_raw(Box::new(act)).cast(),
-            ptr::null_mut::<pid_t>(),
-            ptr::null_mut::<c_void>(),
-            turn.as_ptr(),
-        )
-    });
-    let detach = |mount| rustix::mount::unmount(mount, UnmountFlags::DETACH);
-    let detached = mount.map_or(Ok(()), detach);
-    let twin = pid.map(|pid| {
-        wait_while(turn, ITS_TURN);
-        Twin { pid, turn }
-    });
-    (twin, detached.map_err(io::Error::from))
-}
-
-impl Twin {
-    /// Lets it go on until it passes the turn back or is gone.
-    pub(crate) fn go_on(&self) {
-        pass(self.turn, PARENTS_TURN, ITS_TURN);
-    }
-
-    /// Whether it is in this memory still.
-    pub(crate) fn is_here(&self) -> bool {
-        self.turn.load(Acquire) != 0
-    }
-}
-
-impl Turn {
-    /// Lets the parent go on, and waits until that passes the turn back.
-    pub(crate) fn pass(&self) {
-        pass(self.0, ITS_TURN, PARENTS_TURN);
-    }
-
-    /// Gives the twin descriptors of its own, under the numbers that they had.
-    /// Those from `first` on are closed by its execve.
-    pub(crate) fn part_descriptors(&self, first: u32) -> io::Result<()> {
-        close_range(first, libc::CLOSE_RANGE_UNSHARE)
-    }
-}
-
-fn pass(turn: &AtomicU32, from: u32, to: u32) {
-    // Else the other is gone.
-    if turn.compare_exchange(from, to, AcqRel, Acquire).is_ok() {
-        let _ = futex::wake(turn, futex::Flags::empty(), 1);
-        wait_while(turn, to);
-    }
-}
-
-fn wait_while(turn: &AtomicU32, whose: u32) {
-    while turn.load(Acquire) == whose {
-        // Not private to the process: the kernel's own wake is not.
-        let _ = futex::wait(turn, futex::Flags::empty(), whose, None);
-    }
 }
 
 /// Sends SIGKILL to every process that this one may signal, but itself. Called
@@ -247,11 +143,7 @@ fn signal_set(signals: &[c_int]) -> libc::sigset_t {
 
 /// Marks every descriptor from `first` on as closed by the next execve.
 pub(crate) fn close_on_exec_from(first: u32) -> io::Result<()> {
-    close_range(first, 0)
-}
-
-fn close_range(first: u32, flags: libc::c_uint) -> io::Result<()> {
-    let flags = flags | libc::CLOSE_RANGE_CLOEXEC;
+    let flags = libc::CLOSE_RANGE_CLOEXEC;
     // SAFETY: the call takes integers only, and with CLOSE_RANGE_CLOEXEC it
     // closes nothing now, so no owned descriptor is invalidated.
     check(unsafe {
@@ -335,27 +227,19 @@ pub(crate) fn loopback_up(socket: BorrowedFd<'_>) -> io::Result<()> {
     .map(drop)
 }
 
-/// Installs a seccomp filter on the calling thread, which exists as long as the
-/// descriptor is open: else the kernel takes it apart as its last process ends,
-/// before it tells of that. None where an outer filter has one, or it fails.
-pub(crate) fn install_seccomp(
-    program: &[libc::sock_filter],
-) -> io::Result<Option<OwnedFd>> {
+/// Installs a seccomp filter on the calling thread.
+pub(crate) fn install_seccomp(program: &[libc::sock_filter]) -> io::Result<()> {
     let length = u16::try_from(program.len())
         .map_err(|_| io::Error::other("seccomp program too long"))?;
     let program =
         libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut() };
-    let operation: c_long = c_long::from(libc::SECCOMP_SET_MODE_FILTER);
+    let operation = c_long::from(libc::SECCOMP_SET_MODE_FILTER);
     // SAFETY: the kernel reads `len` instructions from `filter`, which is what
     // the slice holds, and writes nothing.
-    let set = |flags: libc::c_ulong| unsafe {
-        libc::syscall(libc::SYS_seccomp, operation, flags, &raw const program)
-    };
-    match c_int::try_from(set(libc::SECCOMP_FILTER_FLAG_NEW_LISTENER)) {
-        // SAFETY: the kernel just made it, and nobody else owns it.
-        Ok(raw @ 0..) => Ok(Some(unsafe { OwnedFd::from_raw_fd(raw) })),
-        _ => check(set(0)).map(|_| None),
-    }
+    check(unsafe {
+        libc::syscall(libc::SYS_seccomp, operation, 0, &raw const program)
+    })
+    .map(drop)
 }
 
 /// Ends the calling process at once: no destructor, no exit handler.

@@ -48,8 +48,7 @@ pub(crate) async fn fill(
 }
 
 async fn make(host: &Arc<Host>, kind: &Kind) -> Result<Sandbox, SandboxError> {
-    let mut sandbox =
-        Sandbox::make_ahead(host, &kind.spec, &kind.programs).await?;
+    let mut sandbox = Sandbox::make_ahead(host, &kind.spec).await?;
     for launcher in &kind.launchers {
         sandbox.prepare(launcher.clone()).await?;
     }

@@ -2,10 +2,11 @@
 
 use std::os::fd::AsFd;
 
+use super::context::{become_undumpable, follow_parent};
 use super::mounts::Tree;
-use super::{INIT_ID, PROGRAM_ID, artifacts, files};
+use super::{artifacts, files};
 use crate::error::{During, Result};
-use crate::ids;
+use crate::ids::{self, INIT_ID, PROGRAM_ID};
 use crate::protocol::UserNamespace;
 use crate::{Artifact, BoxFile};
 
@@ -38,8 +39,8 @@ pub(super) fn as_program<T>(
             let written = act();
             ids::set_effective(INIT_ID, INIT_ID).during("become init again")?;
             // The kernel took both back with the first change of ids.
-            super::follow_parent()?;
-            super::become_undumpable()?;
+            follow_parent()?;
+            become_undumpable()?;
             written
         }
     }

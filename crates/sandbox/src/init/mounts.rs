@@ -1,7 +1,6 @@
 //! The file tree of a box: a read-only image, one tmpfs for what a program
 //! may write, a minimal /dev and a /proc of its own pids.
 
-use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
@@ -11,9 +10,9 @@ use rustix::mount::{
     MoveMountFlags, OpenTreeFlags, UnmountFlags,
 };
 
-use super::PROGRAM_ID;
 use crate::devices::NODES;
 use crate::error::{During, Result, SandboxError};
+use crate::ids::PROGRAM_ID;
 use crate::protocol::Setup;
 use crate::sys;
 
@@ -24,10 +23,6 @@ const NO_DEVICES: u64 = 0x4;
 const NO_EXEC: u64 = 0x8;
 
 pub(super) const ARTIFACTS: &str = "/artifacts";
-
-/// Inodes that a box has from the beginning for what comes with its first
-/// command: to be given more takes two calls.
-pub(super) const INODES_AHEAD: u64 = 8;
 
 /// Links of /dev that programs expect.
 const DEVICE_LINKS: [(&str, &str); 4] = [
@@ -49,7 +44,7 @@ pub(super) fn build(setup: &Setup) -> Result<Tree> {
     let own_inodes = mount_image()?;
     // The tmpfs is mounted whole on /tmp, its folders are bound where they
     // belong, and at last its own tmp folder covers it.
-    let tmpfs = new_tmpfs(disk_bytes, inodes + INODES_AHEAD)?;
+    let tmpfs = new_tmpfs(disk_bytes, inodes)?;
     attach(&tmpfs.mount, "tmp")?;
     let bound = bind_new_folder("artifacts", "artifacts", 0o755)?;
     sys::set_mount_attributes(bound.as_fd(), READ_ONLY, 0)
@@ -268,27 +263,12 @@ fn change_root() -> Result<()> {
     rustix::process::pivot_root(".", ".").during("pivot root")
 }
 
-/// The old root, where it is on top of the new one. To be detached before any
-/// program is started, and the new root then to be entered.
-pub(super) const OLD_ROOT: &CStr = c".";
-
-/// Finds these and what every dynamically linked program opens, of no effect:
-/// the kernel knows them then, where each part of a path that is new to an
-/// overlay takes it some microseconds.
-pub(super) fn look_up(programs: &[String]) {
-    // As in ld.so(8) and the ABI of each machine.
-    let arch = std::env::consts::ARCH;
-    let loader = match arch {
-        "x86_64" => "/lib64/ld-linux-x86-64.so.2",
-        _ => "/lib/ld-linux-aarch64.so.1",
-    };
-    let libc = format!("/lib/{arch}-linux-gnu/libc.so.6");
-    let of_all = [loader, "/etc/ld.so.preload", "/etc/ld.so.cache", &*libc];
-    let programs = programs.iter().map(String::as_str);
-    for path in of_all.into_iter().chain(programs) {
-        // It need not be there.
-        let _ = rustix::fs::stat(path);
-    }
+/// Detaches the old root from the top of the new one, and enters the new one.
+/// Call it before any program is started.
+pub(super) fn detach_old_root() -> Result<()> {
+    let step = "detach the host's tree";
+    rustix::mount::unmount(".", UnmountFlags::DETACH).during(step)?;
+    rustix::process::chdir("/").during(step)
 }
 
 fn clone_mount(path: impl AsRef<Path>) -> Result<OwnedFd> {

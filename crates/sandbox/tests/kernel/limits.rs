@@ -156,8 +156,8 @@ fn processes_and_threads(fixture: &Fixture) {
     }
 }
 
-/// The process of the first program is forked before anybody asks; where that
-/// fails the box stands, and who asks is told.
+/// The process of the first program is forked before the first request. If
+/// that fails, the box stands, and the answer to the request reports it.
 fn a_box_that_cannot_fork(fixture: &Fixture) {
     if !fixture.host.controllers().processes {
         fixture.cannot("limit processes");

@@ -1,4 +1,4 @@
-//! Who waits to become a program: what others can see of it.
+//! The process that waits to become a program, as others see it.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -13,8 +13,8 @@ use crate::processes::{field, is_ours, status_of, until};
 pub(crate) const TESTS: &[Test] =
     &[("cannot_be_looked_into", cannot_be_looked_into)];
 
-/// The process that will be the box's first program has init's memory until
-/// then, and is undumpable: nobody may trace it but the host's root.
+/// The process that will be the box's first program has a copy of init's
+/// memory until then, and is undumpable: only the host's root may trace it.
 fn cannot_be_looked_into(fixture: &Fixture) {
     let spec = fixture.box_spec();
     fixture.runtime.block_on(async {
