@@ -208,7 +208,7 @@ impl<'a> Occupied<'a> {
         self.is_used = true;
         match self.sandbox()?.run_with(step, inputs).await {
             // One that died while it waited is no reason to fail.
-            Err(error) if can_be_another && error.is_unheard() => {
+            Err(error) if can_be_another && error.was_not_delivered() => {
                 self.make().await?.run_with(step, inputs).await
             }
             ran => ran,

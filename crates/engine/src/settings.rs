@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sandpiper_sandbox::MOST_BOXES;
+use sandpiper_sandbox::MAX_BOXES;
 
 use crate::{Limits, limits};
 
@@ -34,7 +34,7 @@ impl Settings {
     /// those made ahead and, as many as run, those in removal.
     pub fn boxes_besides(&self) -> usize {
         let wanted = self.boxes_ahead() + self.boxes;
-        wanted.min(MOST_BOXES.saturating_sub(self.boxes))
+        wanted.min(MAX_BOXES.saturating_sub(self.boxes))
     }
 
     /// How many boxes may be made ahead.
@@ -44,7 +44,7 @@ impl Settings {
         }
         let wanted = limits::READY_BOXES + 4 * self.boxes;
         // Those that run come first.
-        wanted.min(MOST_BOXES.saturating_sub(self.boxes))
+        wanted.min(MAX_BOXES.saturating_sub(self.boxes))
     }
 }
 
@@ -72,6 +72,6 @@ mod tests {
         check(2, 1, 16, 18);
         check(64, 1, 264, 328);
         check(400, 1, 100, 100);
-        check(MOST_BOXES, 1, 0, 0);
+        check(MAX_BOXES, 1, 0, 0);
     }
 }

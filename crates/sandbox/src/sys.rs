@@ -1,5 +1,5 @@
-//! The system calls that no maintained crate offers safely: one small function
-//! each. The only file of the project that may use `unsafe`.
+//! System calls that no maintained crate offers as safe functions, each as one
+//! small function. Only this file of the project may use `unsafe`.
 
 use std::ffi::CString;
 use std::io;
@@ -12,16 +12,16 @@ use tokio::io::unix::AsyncFd;
 
 use libc::{c_int, c_long, pid_t};
 
-/// Which side of a fork this is; on the parent's, the child's id.
+/// The side of a fork on which the caller is. The parent gets the child's id.
 pub(crate) enum Fork {
     Child,
     Parent(pid_t),
 }
 
-/// Forks the calling process, which must have a single thread: then the child
-/// may go on in ordinary Rust. A process with more threads gets an error.
+/// Forks the calling process. It must have only one thread, so that the child
+/// may go on in ordinary Rust. Returns an error if there are more threads.
 pub(crate) fn fork() -> io::Result<Fork> {
-    // Does nothing, and fails in a process with more threads (unshare(2)).
+    // This has no effect, but fails if there are more threads (unshare(2)).
     unshare(libc::CLONE_THREAD)?;
     // SAFETY: the process has one thread, so no lock (of the allocator or of
     // libc) can be held by a thread that does not exist in the child.
@@ -29,22 +29,22 @@ pub(crate) fn fork() -> io::Result<Fork> {
     Ok(if pid == 0 { Fork::Child } else { Fork::Parent(pid) })
 }
 
-/// Sends SIGKILL to every process that this one may signal, but itself. Called
-/// by pid 1 of a box, where that is every process of the box.
+/// Sends SIGKILL to every other process that this one may signal. Pid 1 of a box
+/// calls it, for which these are all processes of the box.
 pub(crate) fn kill_all() -> io::Result<()> {
     if std::process::id() != 1 {
-        return Err(io::Error::other("only pid 1 of a box kills all"));
+        return Err(io::Error::other("only pid 1 may kill all processes"));
     }
     // SAFETY: kill takes integers only. The check above keeps a mistaken call
     // from reaching the processes of the host.
     match check(unsafe { libc::kill(-1, libc::SIGKILL) }) {
-        // Nobody is left.
+        // No process is left.
         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
         killed => killed.map(drop),
     }
 }
 
-/// Replaces the calling process; returns only when that fails.
+/// Replaces the program of the calling process. Returns only if that fails.
 pub(crate) fn execve(
     program: &CString,
     arguments: &[CString],
@@ -65,19 +65,19 @@ pub(crate) fn execve(
     io::Error::last_os_error()
 }
 
-/// Gives up every namespace named in `flags` for a fresh one. Not for
-/// `CLONE_FILES` or `CLONE_FS`.
+/// Moves the caller into a new namespace for each flag in `flags`. Not for
+/// `CLONE_FILES` and `CLONE_FS`.
 pub(crate) fn unshare(flags: c_int) -> io::Result<()> {
     // SAFETY: unshare takes integers only; namespace flags do not touch memory
     // or descriptor tables that Rust code relies on.
     check(unsafe { libc::unshare(flags) }).map(drop)
 }
 
-/// Lets every signal do what it does by default, those included that libc
-/// keeps to itself: an ignored signal stays ignored over execve.
+/// Gives every signal its default action, signals that libc reserves included.
+/// An ignored signal would stay ignored over execve.
 pub(crate) fn reset_signals() -> io::Result<()> {
     /// `struct sigaction` of the kernel: handler, flags, restorer, mask. All
-    /// zeroes is `SIG_DFL`; no architecture's is longer.
+    /// zeroes are `SIG_DFL`. It is not longer on any architecture.
     const DEFAULT: [u64; 4] = [0; 4];
     let others = (1..=64_i64)
         .filter(|n| ![libc::SIGKILL, libc::SIGSTOP].map(i64::from).contains(n));
@@ -98,10 +98,10 @@ pub(crate) fn reset_signals() -> io::Result<()> {
     Ok(())
 }
 
-/// Has a signal ignored, also over execve, or do what it does by default.
+/// Has a signal ignored, over execve too, or gives it its default action.
 pub(crate) fn ignore_signal(signal: c_int, is_ignored: bool) -> io::Result<()> {
     let action = if is_ignored { libc::SIG_IGN } else { libc::SIG_DFL };
-    // SAFETY: neither is a pointer to code of ours.
+    // SAFETY: neither value is a pointer to a function.
     let previous = unsafe { libc::signal(signal, action) };
     if previous == libc::SIG_ERR {
         return Err(io::Error::last_os_error());
@@ -109,7 +109,8 @@ pub(crate) fn ignore_signal(signal: c_int, is_ignored: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Blocks exactly `signals` in the calling thread; an empty list blocks none.
+/// Blocks exactly these signals in the calling thread. An empty list blocks
+/// none.
 pub(crate) fn block_signals(signals: &[c_int]) -> io::Result<()> {
     let set = signal_set(signals);
     // SAFETY: the set is initialised, and the old mask is not asked for.
@@ -119,7 +120,7 @@ pub(crate) fn block_signals(signals: &[c_int]) -> io::Result<()> {
     .map(drop)
 }
 
-/// A descriptor that becomes readable when one of `signals` is pending.
+/// Returns a descriptor that is readable when one of `signals` is pending.
 pub(crate) fn signal_fd(signals: &[c_int]) -> io::Result<OwnedFd> {
     let set = signal_set(signals);
     let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
@@ -152,19 +153,19 @@ pub(crate) fn close_on_exec_from(first: u32) -> io::Result<()> {
     .map(drop)
 }
 
-/// Gives `descriptor` the number `to` as well, there also after an execve. To
-/// be called just before one: whatever had the number is closed.
+/// Duplicates `descriptor` to the number `to`, where it stays open over execve.
+/// Closes the descriptor that has the number. Call it just before execve.
 pub(crate) fn duplicate_to(
     descriptor: BorrowedFd<'_>,
     to: c_int,
 ) -> io::Result<()> {
-    // SAFETY: the call takes integers only. What had the number belongs to a
-    // process that is about to be replaced, and is not used by it any more.
+    // SAFETY: the call takes integers only. The descriptor that it closes is
+    // not used any more, because the process is about to execute a program.
     check(unsafe { libc::dup2(descriptor.as_raw_fd(), to) }).map(drop)
 }
 
-/// Joins a fresh, anonymous session keyring, so that no key of the server is
-/// reachable.
+/// Joins a new, anonymous session keyring, so that the server's keys cannot be
+/// reached.
 pub(crate) fn join_new_session_keyring() -> io::Result<()> {
     // From linux/keyctl.h; the libc crate does not name it.
     const KEYCTL_JOIN_SESSION_KEYRING: c_long = 1;
@@ -188,7 +189,7 @@ struct MountAttributes {
     user_namespace: u64,
 }
 
-/// Sets mount attributes (`MOUNT_ATTR_*`) on the mount that `mount` is.
+/// Sets and clears mount attributes (`MOUNT_ATTR_*`) of `mount`.
 pub(crate) fn set_mount_attributes(
     mount: BorrowedFd<'_>,
     set: u64,
@@ -211,7 +212,7 @@ pub(crate) fn set_mount_attributes(
     .map(drop)
 }
 
-/// Brings the loopback interface of the current network namespace up.
+/// Brings up the loopback interface of the current network namespace.
 pub(crate) fn loopback_up(socket: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: ifreq is a plain C struct; all zeroes is a value.
     let mut request: libc::ifreq = unsafe { mem::zeroed() };
@@ -220,7 +221,7 @@ pub(crate) fn loopback_up(socket: BorrowedFd<'_>) -> io::Result<()> {
     }
     let up = libc::IFF_UP | libc::IFF_RUNNING;
     request.ifr_ifru.ifru_flags = i16::try_from(up).unwrap_or(i16::MAX);
-    // SAFETY: SIOCSIFFLAGS reads an ifreq, which the pointer is to.
+    // SAFETY: SIOCSIFFLAGS reads an ifreq, and the pointer is to a live one.
     check(unsafe {
         libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request)
     })
@@ -234,8 +235,8 @@ pub(crate) fn install_seccomp(program: &[libc::sock_filter]) -> io::Result<()> {
     let program =
         libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut() };
     let operation = c_long::from(libc::SECCOMP_SET_MODE_FILTER);
-    // SAFETY: the kernel reads `len` instructions from `filter`, which is what
-    // the slice holds, and writes nothing.
+    // SAFETY: the kernel reads `len` instructions from `filter`, as many as the
+    // slice holds, and writes nothing.
     check(unsafe {
         libc::syscall(libc::SYS_seccomp, operation, 0, &raw const program)
     })
@@ -248,7 +249,7 @@ pub(crate) fn exit_now(code: c_int) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// Waits for `descriptor` in the runtime.
+/// Registers `descriptor` with the runtime, so that a task can wait for it.
 pub(crate) fn watch(
     descriptor: OwnedFd,
     interest: Interest,
@@ -258,11 +259,11 @@ pub(crate) fn watch(
     Ok(unsafe { AsyncFd::register_with_interest(descriptor, interest) }?)
 }
 
-/// Has the allocator give every block of [`LARGE_BLOCK`] bytes and more back
-/// to the kernel when it is freed. glibc raises this bound to 32 MiB by itself
-/// when such blocks come and go (mallopt(3)), and they then stay in its heaps.
-pub(crate) fn give_large_blocks_back() {
-    // Another C library has no such call, and no such habit.
+/// Has the allocator return every block of [`LARGE_BLOCK`] bytes or more to the
+/// kernel when it is freed. Without this call glibc raises the bound up to 32
+/// MiB when such blocks are freed (mallopt(3)), and then keeps them.
+pub(crate) fn return_large_blocks() {
+    // Other C libraries neither have this call nor need it.
     #[cfg(target_env = "gnu")]
     // SAFETY: mallopt takes two integers, and locks the allocator itself.
     unsafe {
@@ -270,11 +271,11 @@ pub(crate) fn give_large_blocks_back() {
     }
 }
 
-/// glibc's own bound at the start: 128 KiB.
+/// The first bound of glibc: 128 KiB.
 #[cfg(target_env = "gnu")]
 const LARGE_BLOCK: c_int = 128 << 10;
 
-/// A call's result, where -1 says that errno has the error.
+/// Turns the result -1 of a call into the error in errno.
 fn check<T: From<i8> + PartialEq>(result: T) -> io::Result<T> {
     if result == T::from(-1) {
         return Err(io::Error::last_os_error());

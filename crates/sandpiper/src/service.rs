@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use sandpiper_engine::languages::Catalog;
-use sandpiper_engine::{Controllers, Engine, Host, Identity, Images, Settings};
+use sandpiper_engine::{Engine, Host, Identity, Images, Settings};
 use tokio::runtime::{self, Runtime};
 
 use crate::config;
@@ -104,14 +104,7 @@ impl Service {
 }
 
 fn offer(host: &Host) -> Offer {
-    let Controllers { memory, processes, cpu_share, cpu_time } =
-        host.controllers();
-    let parts = [
-        ("memory", memory),
-        ("processes", processes),
-        ("CPU shares", cpu_share),
-        ("CPU time", cpu_time),
-    ];
+    let parts = host.controllers().by_name();
     let names = |wanted: bool| {
         let names = parts.iter().filter(|(_, there)| *there == wanted);
         names.map(|(name, _)| *name).collect::<Vec<_>>().join(", ")

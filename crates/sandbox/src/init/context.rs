@@ -9,15 +9,15 @@ use super::mounts::Tree;
 use crate::error::{During, Result};
 use crate::protocol::UserNamespace;
 
-/// What is fixed for the whole life of a box.
+/// The values that are fixed for the whole life of a box.
 #[derive(Clone, Copy)]
-pub(super) struct BoxContext {
+pub(super) struct BoxContext<'a> {
     /// The socket to the server.
-    pub(super) socket: &'static UnixStream,
-    pub(super) tree: &'static Tree,
+    pub(super) socket: &'a UnixStream,
+    pub(super) tree: &'a Tree,
     pub(super) user_namespace: UserNamespace,
     /// The filter of every program.
-    pub(super) seccomp: &'static [sock_filter],
+    pub(super) seccomp: &'a [sock_filter],
 }
 
 /// Has the kernel kill pid 1, and with it the box, when the outer half ends.

@@ -26,7 +26,10 @@ const GATE: i32 = 3;
 
 /// Gives up all that a program must not have, waits for a command on
 /// `channel`, and becomes it. If that fails, the reason goes back there.
-pub(super) fn become_program(channel: &UnixStream, context: BoxContext) -> ! {
+pub(super) fn become_program(
+    channel: &UnixStream,
+    context: BoxContext<'_>,
+) -> ! {
     let Err(error) = try_to_become_program(channel, context);
     // Nobody is left to report to if this fails.
     let _ = protocol::send(channel, &FailureReport::from(error), &[]);
@@ -35,7 +38,7 @@ pub(super) fn become_program(channel: &UnixStream, context: BoxContext) -> ! {
 
 fn try_to_become_program(
     channel: &UnixStream,
-    context: BoxContext,
+    context: BoxContext<'_>,
 ) -> Result<Infallible> {
     drop_rights(context)?;
     let step = "receive the command";
@@ -49,7 +52,7 @@ fn try_to_become_program(
     Err(SandboxError::new(format!("execve {program:?}"), error))
 }
 
-fn drop_rights(context: BoxContext) -> Result<()> {
+fn drop_rights(context: BoxContext<'_>) -> Result<()> {
     rustix::process::setsid().during("make session")?;
     set_signals().during("set signals")?;
     set_usual_limits()?;
@@ -61,7 +64,7 @@ fn drop_rights(context: BoxContext) -> Result<()> {
     sys::install_seccomp(context.seccomp).during("install seccomp filter")
 }
 
-/// What execve takes.
+/// The arguments of execve.
 struct Arguments {
     program: CString,
     argv: Vec<CString>,
@@ -102,16 +105,16 @@ fn connect(descriptors: &[OwnedFd]) -> Result<()> {
     Ok(())
 }
 
-/// The limits that come with a command.
+/// Sets the limits that come with a command.
 fn set_limits(spec: &ExecSpec, user_namespace: UserNamespace) -> Result<()> {
-    // Init's two halves count where they share the program's id.
+    // The two halves of init count if they have the program's id.
     let own = match user_namespace {
         UserNamespace::Join => 0,
         UserNamespace::Make => 2,
     };
     limit(&[
-        // A backstop for hosts that cannot account a box's CPU time; a second
-        // more at the hard end, so that SIGXCPU comes first.
+        // For hosts that cannot measure the CPU time of a box. The hard limit is
+        // a second higher, so that SIGXCPU comes before SIGKILL.
         (Resource::Cpu, (spec.cpu_seconds, spec.cpu_seconds + 1)),
         (Resource::Fsize, same(spec.file_bytes)),
         (Resource::Nofile, same(spec.open_files)),
@@ -119,7 +122,7 @@ fn set_limits(spec: &ExecSpec, user_namespace: UserNamespace) -> Result<()> {
     ])
 }
 
-/// Those that are the same for every command.
+/// Sets the limits that are the same for every command.
 fn set_usual_limits() -> Result<()> {
     limit(&[
         (Resource::Core, same(rlimits::NO_CORE)),
@@ -136,9 +139,11 @@ fn same(limit: u64) -> (u64, u64) {
     (limit, limit)
 }
 
-/// All others do what they do by default since the fork server started.
+/// Sets the signals. All others have their default action, since the fork server
+/// started.
 fn set_signals() -> io::Result<()> {
-    // A file over its limit is a failed write (EFBIG), not a death.
+    // At its size limit a write to a file fails (EFBIG). With the signal the
+    // program would end.
     sys::ignore_signal(libc::SIGXFSZ, true)?;
     sys::block_signals(&[])
 }
@@ -147,7 +152,7 @@ fn drop_privileges(user_namespace: UserNamespace) -> Result<()> {
     let step = "drop capabilities";
     for capability in CapabilitySet::all().iter() {
         match rustix::thread::remove_capability_from_bounding_set(capability) {
-            // Newer than this kernel.
+            // This kernel does not have the capability.
             Ok(()) | Err(rustix::io::Errno::INVAL) => {}
             Err(error) => return Err(SandboxError::new(step, error.into())),
         }
@@ -160,10 +165,10 @@ fn drop_privileges(user_namespace: UserNamespace) -> Result<()> {
             ids::set_group(PROGRAM_ID).during("set group")?;
             ids::set_user(PROGRAM_ID).during("set user")?;
         }
-        // The one id of this namespace is already the program's.
+        // This namespace has only one id, that of the program.
         UserNamespace::Make => {}
     }
-    // The secure bits above keep set_user from doing this by itself.
+    // With the secure bits above, set_user does not drop capabilities.
     let none = CapabilitySets {
         effective: CapabilitySet::empty(),
         permitted: CapabilitySet::empty(),
@@ -174,7 +179,8 @@ fn drop_privileges(user_namespace: UserNamespace) -> Result<()> {
     rustix::thread::set_no_new_privs(true).during("set no_new_privs")
 }
 
-/// No identity gives capabilities, and none of this can be taken back.
+/// Returns secure bits with which no user id gives capabilities. They are
+/// locked, so they cannot be changed back.
 fn locked_bits() -> CapabilitiesSecureBits {
     CapabilitiesSecureBits::NO_ROOT
         | CapabilitiesSecureBits::NO_ROOT_LOCKED

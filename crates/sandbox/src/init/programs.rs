@@ -19,8 +19,8 @@ use crate::protocol::{self, ExecSpec, FailureReport};
 use crate::sys::{self, Fork};
 
 /// Starts and reaps the programs of a box.
-pub(super) struct Programs {
-    context: BoxContext,
+pub(super) struct Programs<'a> {
+    context: BoxContext<'a>,
     /// The process of the next program, if it was forked already.
     next: Option<Process>,
     /// Readable when a child has ended.
@@ -30,8 +30,8 @@ pub(super) struct Programs {
 /// A process that becomes a program when its command comes.
 struct Process {
     pid: pid_t,
-    /// The command goes there. Then it is closed by execve, or tells why the
-    /// process could not become the program.
+    /// Pid 1 sends the command there. Execve closes the other end. If the
+    /// process cannot become the program, it first sends the reason.
     channel: UnixStream,
 }
 
@@ -49,8 +49,8 @@ pub(super) struct Running {
     _gate: Option<UnixStream>,
 }
 
-impl Programs {
-    pub(super) fn new(context: BoxContext) -> io::Result<Self> {
+impl<'a> Programs<'a> {
+    pub(super) fn new(context: BoxContext<'a>) -> io::Result<Self> {
         sys::block_signals(&[libc::SIGCHLD])?;
         let children = sys::signal_fd(&[libc::SIGCHLD])?;
         Ok(Self { context, next: None, children })

@@ -1,4 +1,4 @@
-//! Pid 1's work: takes requests until the server is gone.
+//! The work of pid 1: it answers requests until the server is gone.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -17,7 +17,7 @@ use crate::{Artifact, BoxFile, sys};
 /// Answers requests until the server closes the socket, or is gone, or a
 /// launcher ends while it waits. The caller then ends, and with pid 1 the
 /// kernel ends the whole box.
-pub(super) fn serve(setup: &Setup, context: BoxContext) -> Result<()> {
+pub(super) fn serve(setup: &Setup, context: BoxContext<'_>) -> Result<()> {
     let programs = Programs::new(context).during("watch children")?;
     let mut served = Served {
         programs,
@@ -38,9 +38,9 @@ pub(super) fn serve(setup: &Setup, context: BoxContext) -> Result<()> {
 }
 
 /// The box, between requests.
-struct Served {
-    programs: Programs,
-    context: BoxContext,
+struct Served<'a> {
+    programs: Programs<'a>,
+    context: BoxContext<'a>,
     /// The launchers that wait at their gates, in the order of preparing.
     waiting: Vec<Launcher>,
     /// Files and folders that the tmpfs may have.
@@ -49,7 +49,7 @@ struct Served {
     are_dying: bool,
 }
 
-impl Served {
+impl Served<'_> {
     /// Waits for the next request and reads it. Returns `None` when the server
     /// is gone, and when a launcher ended: the box is of no use without it.
     fn receive(&mut self) -> Result<Option<(Request<'static>, Vec<OwnedFd>)>> {
@@ -71,7 +71,7 @@ impl Served {
             rustix::io::retry_on_intr(|| poll(&mut ready, None))?;
             let [is_asked, has_ended] =
                 ready.map(|descriptor| !descriptor.revents().is_empty());
-            // First: a request must not meet a launcher that has ended.
+            // First: a launcher that has ended must not get a request.
             if has_ended && self.programs.reap(&self.waiting)? {
                 return Ok(false);
             }
@@ -91,7 +91,7 @@ impl Served {
         }
         match request {
             Request::Setup(_) | Request::Join(_) => {
-                Err(SandboxError::other("setup", "the box already stands"))
+                Err(SandboxError::other("setup", "the box stands already"))
             }
             Request::Prepare(command) => {
                 let launcher =
@@ -126,8 +126,8 @@ impl Served {
         if artifacts_writable || !self.waiting.is_empty() {
             self.leave_nothing()?;
         } else if are_left()? {
-            // From here on nothing of it does anything. The answer need not
-            // wait for the kernel to take its memory back, which is 10 ms
+            // From here on these processes do nothing. The answer need not
+            // wait until the kernel has freed their memory, which takes 10 ms
             // for a database.
             sys::kill_all().during("kill what the program left")?;
             self.are_dying = true;
@@ -169,7 +169,7 @@ impl Served {
         }
     }
 
-    /// Writes what came with a command, as the program.
+    /// Writes the files of a command, with the program's rights.
     fn fill(
         &mut self,
         files: &[BoxFile],
@@ -181,7 +181,7 @@ impl Served {
         let BoxContext { tree, user_namespace, .. } = self.context;
         // Beside the files that the program may make.
         self.inodes += inputs::inodes(files, artifacts);
-        tree.allow(self.inodes)?;
+        tree.limit_inodes(self.inodes)?;
         inputs::as_program(user_namespace, || {
             inputs::write(files, artifacts, tree)
         })
@@ -194,7 +194,7 @@ impl Served {
 
     fn take_prepared(&mut self) -> Result<Launcher> {
         if self.waiting.is_empty() {
-            let reason = "no launcher waits there";
+            let reason = "no launcher waits";
             return Err(SandboxError::other("open the gate", reason));
         }
         Ok(self.waiting.remove(0))
