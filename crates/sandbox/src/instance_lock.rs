@@ -20,7 +20,7 @@ pub(crate) struct Instance {
     pub(crate) number: u32,
     path: PathBuf,
     /// The locked file, which names the server's control groups. The descriptor
-    /// is read-only: a server that has given up root keeps it, and the next
+    /// is read-only because a server that has given up root keeps it. The next
     /// start as root kills every process in the groups that the file names.
     _lock: File,
     /// The locks of the groups themselves.

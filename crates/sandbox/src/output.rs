@@ -55,9 +55,9 @@ fn set_up(ours: &OwnedFd) -> Result<()> {
 /// bytes are read and dropped, and `over` becomes true.
 ///
 /// `dead` becomes true when no process is left that could write. Then the pipe
-/// holds all that is left, even if the stream does not end: a program can leave
-/// its end of the pipe in a message that nobody will ever receive, and it stays
-/// open until the kernel collects such sockets.
+/// holds the rest, even if the stream does not end. It may not end because a
+/// program can leave its end in a message that nobody will ever receive. Such
+/// an end stays open until the kernel collects these sockets.
 pub(crate) async fn capture(
     mut stream: pipe::Receiver,
     cap: u64,

@@ -166,8 +166,8 @@ const X32: u32 = 0x4000_0000;
 
 /// Compiles the filter: a check of the architecture, then a binary search for
 /// the number of the call. Every path is short, because each start of a program
-/// pays for it: since 5.11 the kernel runs the filter once for every number, to
-/// find the calls that are allowed by number alone.
+/// pays for it. Since 5.11 the kernel then runs the filter once for every
+/// number, to find the calls that are allowed by number alone.
 fn compile(policy: &Policy) -> Result<Vec<sock_filter>> {
     let mut by_call: BTreeMap<u32, Vec<&Rule>> = BTreeMap::new();
     for rule in &policy.rule {

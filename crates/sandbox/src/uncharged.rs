@@ -1,8 +1,8 @@
 //! Counts the sockets and file locks of a box while a program runs. The kernel
 //! charges no control group for the memory that they take.
 //!
-//! Three kinds of packets are not charged: those of a connection that nobody
-//! has accepted yet, datagrams that are not complete, and those that come back
+//! Three kinds of packets are not charged. They belong to a connection that
+//! nobody has accepted yet, are datagrams that are not complete, or come back
 //! with a time stamp. In version 1 each socket may also hold one packet more
 //! than its limit. Locks are not charged at all, and no rlimit bounds their
 //! number. The kernel has no event for either, so they are counted regularly.

@@ -114,9 +114,8 @@ fn mount_image() -> Result<bool> {
 }
 
 /// Mounts the image with inodes of its own for this box. With a bind mount
-/// boxes would share inodes, and with them locks: if a program locked a
-/// library, every runtime that locks the files that it reads would fail in all
-/// other boxes.
+/// boxes would share inodes, and with them locks. Some runtimes lock the files
+/// that they read: they would fail while another box holds such a lock.
 fn layered_image() -> Result<OwnedFd> {
     // A read-only overlay needs two layers.
     let empty = new_tmpfs(4096, 1)?;
@@ -304,9 +303,9 @@ pub(super) fn cover_artifacts() -> Result<()> {
     attach(&cover, ARTIFACTS)
 }
 
-/// Removes the writable mount. It cannot be made read-only instead, because a
-/// file on it may still be open for writing even if no process is left: in a
-/// message to a closed socket.
+/// Removes the writable mount. It cannot be made read-only instead while a file
+/// on it is open for writing. Even if no process is left, a file can be open in
+/// a message to a closed socket.
 pub(super) fn uncover_artifacts() -> Result<()> {
     rustix::mount::unmount(ARTIFACTS, UnmountFlags::DETACH)
         .during("uncover /artifacts")
