@@ -130,7 +130,7 @@ fn own_inodes() -> Completion {
     if let Some(not_seen) = crate::needs_root() {
         return not_seen;
     }
-    const TOLD: &str = "the inodes of their image in common";
+    const TOLD: &str = "share the inodes of their image";
     let place = tempfile::tempdir().unwrap();
     let readable = Permissions::from_mode(0o755);
     fs::set_permissions(place.path(), readable).unwrap();

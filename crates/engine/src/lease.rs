@@ -93,7 +93,7 @@ impl<'a> Lease<'a> {
         self.is_used = true;
         match self.sandbox()?.run_with(step, inputs).await {
             // A warm box that died while it waited has not seen the step.
-            Err(error) if is_replaceable && error.is_unheard() => {
+            Err(error) if is_replaceable && error.was_not_delivered() => {
                 self.make_box().await?.run_with(step, inputs).await
             }
             ran => ran,

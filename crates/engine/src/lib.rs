@@ -40,7 +40,7 @@ pub use readiness::{ImageState, Images, LanguageState, Readiness};
 pub use refusal::Refusal;
 pub use sandpiper_languages as languages;
 pub use sandpiper_sandbox::{
-    Controllers, Host, HostSettings, INIT_NAME, Identity, MOST_BOXES, NO_CORE,
-    QUEUE_BYTES, QUEUED_SIGNALS, SandboxError, init_main,
+    Controllers, Host, HostSettings, INIT_NAME, Identity, MAX_BOXES, NO_CORE,
+    QUEUE_BYTES, QUEUED_SIGNALS, SandboxError, SubordinateIds, init_main,
 };
 pub use settings::Settings;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sandpiper_sandbox::MOST_BOXES;
+use sandpiper_sandbox::MAX_BOXES;
 
 use crate::{Limits, limits};
 
@@ -32,7 +32,7 @@ impl Settings {
     /// the warm ones, and as many in removal as can run.
     pub fn boxes_besides(&self) -> usize {
         let wanted = self.warm_boxes() + self.boxes;
-        wanted.min(MOST_BOXES.saturating_sub(self.boxes))
+        wanted.min(MAX_BOXES.saturating_sub(self.boxes))
     }
 
     /// Returns the number of boxes that may be made ahead.
@@ -42,7 +42,7 @@ impl Settings {
         }
         let wanted = limits::WARM_BOXES + 4 * self.boxes;
         // The boxes that run come first.
-        wanted.min(MOST_BOXES.saturating_sub(self.boxes))
+        wanted.min(MAX_BOXES.saturating_sub(self.boxes))
     }
 }
 
@@ -70,6 +70,6 @@ mod tests {
         check(2, 1, 16, 18);
         check(64, 1, 264, 328);
         check(400, 1, 100, 100);
-        check(MOST_BOXES, 1, 0, 0);
+        check(MAX_BOXES, 1, 0, 0);
     }
 }

@@ -1,30 +1,43 @@
-//! Control groups: where this host lets boxes be limited, and the group of
-//! one box.
+//! Control groups: the place for them on this host, and the group of one box.
 //!
-//! Version 2 is used where it has the memory and pids controllers, else the
-//! version 1 hierarchies. Every process of a box moves itself in; the server
-//! only makes, reads and removes groups.
+//! Version 2 is used if it has the memory and pids controllers, else the
+//! version 1 hierarchies. The first process of a box moves itself into the
+//! group. The server only makes, reads and removes groups.
 
 mod detect;
 mod folder;
 mod group;
 mod memory_limit;
-mod top;
+mod root;
 mod v2;
 
 pub(crate) use folder::sweep_dead;
 pub(crate) use group::{Group, OutOfMemory};
-pub(crate) use top::Top;
+pub(crate) use root::CgroupRoot;
 
-/// What the groups of this host can enforce.
+/// The limits that the control groups of this host can enforce.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Controllers {
-    /// A box's memory.
+    /// Memory of a box.
     pub memory: bool,
-    /// A box's processes and threads.
+    /// Processes and threads of a box.
     pub processes: bool,
     /// Equal shares of the CPU between boxes.
     pub cpu_share: bool,
-    /// The CPU time that a box used, of all its processes.
+    /// CPU time of all processes of a box together.
     pub cpu_time: bool,
+}
+
+impl Controllers {
+    /// Returns each limit by the name that users read, and whether the host
+    /// can enforce it.
+    pub fn by_name(self) -> [(&'static str, bool); 4] {
+        let Self { memory, processes, cpu_share, cpu_time } = self;
+        [
+            ("memory", memory),
+            ("processes", processes),
+            ("CPU shares", cpu_share),
+            ("CPU time", cpu_time),
+        ]
+    }
 }

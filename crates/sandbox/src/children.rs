@@ -1,4 +1,4 @@
-//! Children waited for, and killed.
+//! Waiting for children, and killing processes.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -14,8 +14,8 @@ pub(crate) struct Reaped {
     pub(crate) status: ExitStatus,
 }
 
-/// Waits for any child. `Ok(None)`: none has ended yet (only without `block`).
-/// An error of ECHILD says that there is no child.
+/// Waits for any child. Returns `Ok(None)` without `block` if none has ended
+/// yet, and the error ECHILD if there is no child.
 pub(crate) fn wait_any(block: bool) -> io::Result<Option<Reaped>> {
     wait(None, block)
 }
@@ -40,7 +40,8 @@ pub(crate) fn kill(pid: pid_t, signal: libc::c_int) -> io::Result<()> {
 }
 
 fn wait(pid: Option<Pid>, block: bool) -> io::Result<Option<Reaped>> {
-    // Also those that end with another signal than SIGCHLD (clone(2)).
+    // Without __WALL, children that end with another signal than SIGCHLD would
+    // not be found (clone(2)).
     let mut options =
         WaitOptions::from_bits_retain(libc::__WALL.cast_unsigned());
     options.set(WaitOptions::NOHANG, !block);
@@ -55,10 +56,10 @@ fn wait(pid: Option<Pid>, block: bool) -> io::Result<Option<Reaped>> {
     Ok(reaped)
 }
 
-/// 0 and negative numbers are no process, but many.
+/// Refuses 0 and negative numbers, which stand for many processes.
 fn known(pid: pid_t) -> io::Result<Pid> {
     if pid < 1 {
-        return Err(io::Error::other("that names no one process"));
+        return Err(io::Error::other("the number does not name one process"));
     }
     Pid::from_raw(pid).ok_or_else(|| io::ErrorKind::InvalidInput.into())
 }

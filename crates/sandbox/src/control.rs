@@ -1,4 +1,4 @@
-//! The server's end of the socket to a box's init.
+//! The server's end of the socket to the init of a box.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -7,15 +7,15 @@ use std::os::unix::net::UnixStream;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use crate::error::{During, Result, SandboxError};
-use crate::protocol::{self, LONGEST_REPLY, Reply, Request};
+use crate::error::{During, Result};
+use crate::protocol::{self, MAX_REPLY_BYTES, Reply, Request};
 use crate::sys;
 
 /// The socket to one init.
 #[derive(Debug)]
 pub(crate) struct Control {
-    /// Watched for what can be read alone: else the runtime would be woken for
-    /// the room that is left when init has read a message.
+    /// Watched for reading only. Else the runtime would be woken each time init
+    /// has read a message and there is room for another.
     socket: AsyncFd<OwnedFd>,
 }
 
@@ -27,13 +27,13 @@ impl Control {
         Ok(Self { socket: socket.during(step)? })
     }
 
-    /// Asks something of init.
+    /// Sends a request to init.
     pub(crate) async fn send(
         &mut self,
         request: &Request<'_>,
         descriptors: &[BorrowedFd<'_>],
     ) -> Result<()> {
-        let step = "ask init";
+        let step = "send a request to init";
         let frame = protocol::encode(request).during(step)?;
         let sent = protocol::send_with(&self.socket, &frame, descriptors);
         match sent {
@@ -46,7 +46,7 @@ impl Control {
         .during(step)
     }
 
-    /// What of a message the socket had no room for at once.
+    /// Sends the rest of a message, for which the socket had no room at once.
     async fn send_rest(
         &self,
         mut rest: &[u8],
@@ -68,42 +68,38 @@ impl Control {
         Ok(())
     }
 
-    /// The next answer that is no failure; the descriptors that came with it.
+    /// Receives the next answer and its descriptors. An answer that reports a
+    /// failure is returned as an error.
     pub(crate) async fn receive(&mut self) -> Result<(Reply, Vec<OwnedFd>)> {
         self.receive_with(0).await
     }
 
-    /// The same, where it may be longer by this many bytes of artifacts.
+    /// Receives like [`Control::receive`] an answer that may be longer by this
+    /// many bytes of artifacts.
     pub(crate) async fn receive_with(
         &mut self,
         artifacts: u64,
     ) -> Result<(Reply, Vec<OwnedFd>)> {
-        let longest = usize::try_from(artifacts)
-            .map_or(usize::MAX, |bytes| bytes.saturating_add(LONGEST_REPLY));
+        let max_bytes = usize::try_from(artifacts)
+            .map_or(usize::MAX, |bytes| bytes.saturating_add(MAX_REPLY_BYTES));
         let (reply, descriptors) =
-            self.receive_any(longest).await.during("hear from init")?;
+            self.receive_any(max_bytes).await.during("receive from init")?;
         match reply {
-            Reply::Failed { step, errno, reason } => {
-                let source = errno.map_or_else(
-                    || io::Error::other(reason),
-                    io::Error::from_raw_os_error,
-                );
-                Err(SandboxError::new(format!("in the box: {step}"), source))
-            }
+            Reply::Failed(report) => Err(report.into_error("in the box")),
             other => Ok((other, descriptors)),
         }
     }
 
     async fn receive_any(
         &mut self,
-        longest: usize,
+        max_bytes: usize,
     ) -> io::Result<(Reply, Vec<OwnedFd>)> {
         let mut length = [0; 4];
         let mut descriptors = Vec::new();
         self.fill(&mut length, &mut descriptors).await?;
         let length = usize::try_from(u32::from_le_bytes(length))
             .map_err(io::Error::other)?;
-        if length > longest {
+        if length > max_bytes {
             return Err(io::Error::other("init's answer is too long"));
         }
         let mut bytes = vec![0; length];
@@ -139,35 +135,34 @@ mod tests {
     use super::*;
     use crate::protocol::{Setup, UserNamespace};
 
-    /// Fails unless init hears a request of about so many bytes, once and
-    /// whole, with its descriptor, where nobody has read yet what was sent
-    /// before.
+    /// Fails unless init receives a request of about this many bytes, once and
+    /// complete, with its descriptor. If `is_full`, the socket is full of bytes
+    /// that nobody has read yet.
     fn check(bytes: usize, is_full: bool) {
-        let (near, mut far) = UnixStream::pair().unwrap();
-        near.set_nonblocking(true).unwrap();
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        ours.set_nonblocking(true).unwrap();
         let mut before = 0;
-        while is_full && let Ok(sent) = (&near).write(&[0; 4096]) {
+        while is_full && let Ok(sent) = (&ours).write(&[0; 4096]) {
             before += sent;
         }
-        let ahead = vec!["a".repeat(bytes)];
+        let rootfs = std::path::PathBuf::from("a".repeat(bytes));
         let setup = Setup {
-            rootfs: "/".into(),
+            rootfs: rootfs.clone(),
             user_namespace: UserNamespace::Join,
             disk_bytes: 0,
             inodes: 0,
             devices: "/dev".into(),
-            ahead: Some(ahead.clone()),
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .unwrap();
-        let heard = runtime.block_on(async {
-            let mut control = Control::new(near).unwrap();
+        let received = runtime.block_on(async {
+            let mut control = Control::new(ours).unwrap();
             let init = thread::spawn(move || {
-                far.read_exact(&mut vec![0; before]).unwrap();
-                let first = protocol::receive::<Request<'_>>(&far).unwrap();
-                (first, far.read(&mut [0]).unwrap())
+                theirs.read_exact(&mut vec![0; before]).unwrap();
+                let first = protocol::receive::<Request<'_>>(&theirs).unwrap();
+                (first, theirs.read(&mut [0]).unwrap())
             });
             let null = std::fs::File::open("/dev/null").unwrap();
             let request = Request::Setup(setup);
@@ -175,15 +170,15 @@ mod tests {
             drop(control);
             init.join().unwrap()
         });
-        let (Some((Request::Setup(heard), descriptors)), 0) = heard else {
-            panic!("{bytes} bytes: {heard:?}");
+        let (Some((Request::Setup(setup), descriptors)), 0) = received else {
+            panic!("{bytes} bytes: {received:?}");
         };
-        assert_eq!(heard.ahead, Some(ahead), "{bytes} bytes");
+        assert_eq!(setup.rootfs, rootfs, "{bytes} bytes");
         assert_eq!(descriptors.len(), 1, "{bytes} bytes");
     }
 
     #[test]
-    fn a_request_finds_its_way() {
+    fn a_request_arrives() {
         for bytes in [1, 8 << 20] {
             for is_full in [false, true] {
                 check(bytes, is_full);

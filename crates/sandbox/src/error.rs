@@ -1,38 +1,38 @@
-//! Why the sandbox itself failed: which step, and what the kernel said.
+//! The error of the sandbox: the step that failed, and its cause.
 
 use std::io;
 
-/// A failure of the sandbox, for the operator's log. What the program does is
-/// never an error but an [`Outcome`](crate::Outcome).
+/// A failure of the sandbox, for the operator's log. A program that misbehaves
+/// is an [`Outcome`](crate::Outcome) and never an error.
 #[derive(Debug, thiserror::Error)]
 #[error("{step}: {cause}")]
 pub struct SandboxError {
-    /// What was being done, such as `mount proc`.
+    /// The step that failed, such as `mount proc`.
     pub step: String,
-    /// What the kernel said.
+    /// The error of the system call.
     pub cause: io::Error,
 }
 
-/// What system calls say when more cannot be had now.
+/// Errors of system calls that say that a resource is used up for the moment.
 const SHORTAGES: [i32; 5] =
     [libc::EMFILE, libc::ENFILE, libc::EAGAIN, libc::ENOMEM, libc::ENOSPC];
 
-/// The crate's result.
+/// The result type of this crate.
 pub type Result<T> = std::result::Result<T, SandboxError>;
 
 impl SandboxError {
-    /// Whether the host, or this server, had too little of something for the
-    /// moment: descriptors, processes, memory, places for control groups.
+    /// Whether the host, or this server, was short of a resource for the
+    /// moment: descriptors, processes, memory, control groups.
     pub fn is_shortage(&self) -> bool {
         let number = self.cause.raw_os_error();
         number.is_some_and(|number| SHORTAGES.contains(&number))
     }
 
-    /// Whether a box had ended before it heard what was asked: nothing of it
-    /// has begun.
-    pub fn is_unheard(&self) -> bool {
-        // The end of a socket that holds what nobody read is a reset, else it
-        // is the end of the stream (unix(7)).
+    /// Whether the box had ended before it read the request. Then nothing of
+    /// the request has begun.
+    pub fn was_not_delivered(&self) -> bool {
+        // A socket that is closed with unread data resets the connection. With
+        // none it ends the stream (unix(7)).
         is_ended(&self.cause)
     }
 
@@ -40,7 +40,7 @@ impl SandboxError {
         Self { step: step.into(), cause }
     }
 
-    /// A failure that no system call reported.
+    /// Returns a failure that no system call reported.
     pub(crate) fn other(
         step: impl Into<String>,
         reason: impl Into<String>,
@@ -49,15 +49,15 @@ impl SandboxError {
     }
 }
 
-/// Whether a socket told that its other end is closed.
+/// Whether this is the error of a socket whose other end is closed.
 pub(crate) fn is_ended(error: &io::Error) -> bool {
     let ended = [io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset];
     ended.contains(&error.kind())
 }
 
-/// Names the step in which a call failed.
+/// Adds the step to an error.
 pub(crate) trait During<T> {
-    /// Turns the failure into a [`SandboxError`] of this step.
+    /// Turns the error into a [`SandboxError`] of this step.
     fn during(self, step: &str) -> Result<T>;
 }
 

@@ -1,4 +1,5 @@
-//! Doors for the targets in `fuzz/`: what the server and a box's init say.
+//! Entry points for the targets in `fuzz/`: messages between the server and the
+//! init of a box.
 
 use std::io;
 
@@ -7,23 +8,23 @@ use serde::de::DeserializeOwned;
 
 use crate::protocol::{Reply, Request, decode, encode};
 
-/// What init makes of bytes of the server, written again.
+/// Parses bytes as a request, as init does, and writes the request again.
 ///
 /// # Errors
-/// The bytes are no request.
+/// The bytes are not a request.
 pub fn request(bytes: &[u8]) -> io::Result<Vec<u8>> {
     again::<Request<'_>>(bytes)
 }
 
-/// What the server makes of bytes of a box, written again.
+/// Parses bytes as a reply, as the server does, and writes the reply again.
 ///
 /// # Errors
-/// The bytes are no reply.
+/// The bytes are not a reply.
 pub fn reply(bytes: &[u8]) -> io::Result<Vec<u8>> {
     again::<Reply>(bytes)
 }
 
-/// Without the length in front.
+/// Parses and writes a message, without the length in front.
 fn again<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut frame = encode(&decode::<T>(bytes)?)?;
     Ok(frame.split_off(4))

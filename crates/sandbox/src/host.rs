@@ -1,5 +1,5 @@
-//! What a server prepares on its host before it serves: control groups, user
-//! namespaces, and, when it was started as root, another user to be.
+//! The preparation of the host before the server serves: control groups, user
+//! namespaces, and the change to another user if it was started as root.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,50 +14,50 @@ use rustix::process::Signal;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::cgroup::{Controllers, Top, sweep_dead};
+use crate::cgroup::{CgroupRoot, Controllers, sweep_dead};
 use crate::children;
 use crate::devices::Devices;
 use crate::error::{During, Result, SandboxError};
-use crate::identity::{Identity, MOST_BOXES, ROOT_RANGE, Source};
+use crate::identity::{IdSource, Identity, MAX_BOXES, ROOT_RANGE};
 use crate::ids;
-use crate::instance::Instance;
+use crate::instance_lock::Instance;
 use crate::rlimits;
 use crate::spawner::Spawner;
 use crate::sys::{self, Fork};
 
-/// What the operator says about the host.
+/// The settings of the operator for the host.
 #[derive(Clone, Debug)]
 pub struct HostSettings {
-    /// The program to start as a box's init: it must call
-    /// [`init_main`](crate::init_main). `/proc/self/exe` for a program that
-    /// does so itself.
+    /// The program to start as the init of a box. It must call
+    /// [`init_main`](crate::init_main). A program that does so itself passes
+    /// `/proc/self/exe`.
     pub init: PathBuf,
-    /// The control group to make ours in, below each hierarchy's mount;
-    /// the process's own group when `None`.
+    /// The parent of our control groups, as a path below the mount of each
+    /// hierarchy. `None` is the group of this process.
     pub cgroup: Option<PathBuf>,
-    /// A folder of the operator's: an ordinary user whose name in /tmp is taken
-    /// has its locks there.
+    /// A folder of the operator. It holds the locks of an ordinary user if
+    /// another user has taken the folder in /tmp.
     pub data: PathBuf,
-    /// Boxes that may run something at once, at least 1.
+    /// Maximum number of boxes that run something at once; at least 1.
     pub boxes: usize,
-    /// Boxes that may be there besides: those that wait, and those that are
-    /// removed. There are 500 at most in all.
+    /// Number of boxes that may exist in addition: those that wait, and those
+    /// that are being removed. In all there are at most [`MAX_BOXES`].
     pub besides: usize,
 }
 
-/// A prepared host: boxes are made on it.
+/// A prepared host, on which boxes can be made.
 #[derive(Debug)]
 pub struct Host {
-    pub(crate) top: Top,
-    pub(crate) source: Source,
+    pub(crate) cgroups: CgroupRoot,
+    pub(crate) source: IdSource,
     pub(crate) spawner: Spawner,
     devices: Devices,
-    slots: Mutex<Vec<OwnSlot>>,
+    namespaces: Mutex<Vec<OwnNamespace>>,
     free: Arc<Semaphore>,
     boxes: u32,
     next_box: AtomicU64,
-    told_of_shared_inodes: Once,
-    /// Whether a parent that stayed root removes the top groups.
+    warned_of_shared_inodes: Once,
+    /// Whether a parent that stayed root removes the control groups.
     has_parent: bool,
     instance: Instance,
 }
@@ -65,17 +65,18 @@ pub struct Host {
 impl Host {
     /// Prepares the host. Call it before any other thread exists.
     ///
-    /// Started as root, this forks: the call returns in the child, which is no
-    /// longer root and never can be again; the parent waits for it, passes
-    /// SIGTERM, SIGINT and SIGHUP on, removes what only root can remove, and
-    /// ends as the child did.
+    /// A process of root forks here. The call returns in the child, which is no
+    /// longer root and can never be again. The parent waits for the child and
+    /// passes SIGTERM, SIGINT and SIGHUP on to it. Then it removes the control
+    /// groups, which only root can do, and ends as the child did.
     ///
     /// # Errors
     ///
-    /// Where the walls cannot be built: no user namespaces, no ids, or the
-    /// process has other threads. Missing control groups are no error: see
-    /// [`Host::controllers`]. The process has then given up root as well; it
-    /// may serve what needs no box, but only when it is not root any more.
+    /// Returns an error if boxes cannot be isolated: without user namespaces or
+    /// ids, or if the process has other threads. Missing control groups are not
+    /// an error, see [`Host::controllers`]. This process gives up root even
+    /// then, and may serve requests that need no box. The caller must check
+    /// that it is not root any more.
     pub fn prepare(settings: &HostSettings) -> Result<Self> {
         let prepared = Self::build(settings);
         if prepared.is_err() {
@@ -88,73 +89,76 @@ impl Host {
     }
 
     fn build(settings: &HostSettings) -> Result<Self> {
-        // Requests and outputs are megabytes that come and go.
-        sys::give_large_blocks_back();
-        rlimits::prepare_server()?;
+        // Requests and outputs are often megabytes long.
+        sys::return_large_blocks();
+        rlimits::raise_server_limits()?;
         let below = settings.cgroup.as_deref();
-        let make = |name: &str| Top::make(name, below);
-        let (instance, top) = Instance::take(&settings.data, sweep_dead, make)?;
-        let boxes = (settings.boxes.max(1) + settings.besides).min(MOST_BOXES);
-        if let Err(error) = instance.record(&top.folders()) {
-            // No reason not to serve, such as a full /run.
+        let make = |name: &str| CgroupRoot::make(name, below);
+        let (instance, cgroups) =
+            Instance::take(&settings.data, sweep_dead, make)?;
+        let boxes = (settings.boxes.max(1) + settings.besides).min(MAX_BOXES);
+        if let Err(error) = instance.record(&cgroups.folders()) {
+            // The server can serve all the same, for example with a full /run.
             tracing::warn!(
                 %error,
-                "cannot write down which control groups are this server's: \
-                 should it be killed, only a start in the same place finds them"
+                "cannot record the control groups of this server: if it is \
+                 killed, only a start with the same --cgroup removes them"
             );
         }
-        let prepared = Source::find(instance.number).and_then(|source| {
-            let slots = source.make_slots(boxes)?;
-            Ok((source, slots))
+        let prepared = IdSource::find(instance.number).and_then(|source| {
+            let namespaces = source.make_namespaces(boxes)?;
+            Ok((source, namespaces))
         });
-        let (source, slots) = match prepared {
+        let (source, namespaces) = match prepared {
             Ok(prepared) => prepared,
             Err(error) => {
-                remove(&top, &instance);
+                remove(&cgroups, &instance);
                 return Err(error);
             }
         };
-        let devices = Devices::make(slots.len());
-        let has_parent = if let Source::Root { first } = source {
-            go_last_when_out_of_memory()?;
-            top.give_to(first)?;
-            leave_root(&top, &instance, first)?;
+        let devices = Devices::make(namespaces.len());
+        let has_parent = if let IdSource::Root { first } = source {
+            lower_oom_score()?;
+            cgroups.give_to(first)?;
+            leave_root(&cgroups, &instance, first)?;
             true
         } else {
             false
         };
         forbid_privileges()?;
         Ok(Self {
-            top,
+            cgroups,
             source,
             spawner: Spawner::start(settings.init.clone())?,
             devices,
-            slots: Mutex::new(slots.into_iter().enumerate().collect()),
+            namespaces: Mutex::new(
+                namespaces.into_iter().enumerate().collect(),
+            ),
             free: Arc::new(Semaphore::new(boxes)),
             boxes: u32::try_from(boxes).unwrap_or(u32::MAX),
             next_box: AtomicU64::new(0),
-            told_of_shared_inodes: Once::new(),
+            warned_of_shared_inodes: Once::new(),
             has_parent,
             instance,
         })
     }
 
-    /// What control groups can enforce here.
+    /// Returns the limits that control groups can enforce here.
     pub fn controllers(&self) -> Controllers {
-        self.top.controllers()
+        self.cgroups.controllers()
     }
 
-    /// Which control groups these are, or why there are none.
+    /// Describes the control groups, or the reason why there are none.
     pub fn describe_groups(&self) -> String {
-        self.top.describe()
+        self.cgroups.describe()
     }
 
     /// Whether boxes have device nodes of their own.
     pub fn has_own_devices(&self) -> bool {
-        self.devices == Devices::Slots
+        self.devices == Devices::Own
     }
 
-    /// Whether boxes have host ids of their own.
+    /// Returns whether boxes have host ids of their own.
     pub fn identity(&self) -> Identity {
         self.source.identity()
     }
@@ -164,148 +168,154 @@ impl Host {
         // Fails only when the semaphore is closed, which nothing does.
         if self.free.acquire_many(self.boxes).await.is_ok() && !self.has_parent
         {
-            remove(&self.top, &self.instance);
+            remove(&self.cgroups, &self.instance);
         }
     }
 
-    /// A place for one box; waits while all are taken.
-    pub(crate) async fn take_slot(self: &Arc<Self>) -> Result<Slot> {
+    /// Takes a range of ids for one box. Waits while all are taken.
+    pub(crate) async fn take_id_range(self: &Arc<Self>) -> Result<IdRange> {
         let permit =
             Arc::clone(&self.free).acquire_owned().await.map_err(|_| {
-                SandboxError::other("take a slot", "the host is closed")
+                SandboxError::other("take ids for a box", "the host is closed")
             })?;
-        let own = self.lock_slots().pop();
-        Ok(Slot { host: Arc::clone(self), own, _permit: permit })
+        let own = self.lock_namespaces().pop();
+        Ok(IdRange { host: Arc::clone(self), own, _permit: permit })
     }
 
-    /// A name that no other box of this server has.
+    /// Returns a name that no other box of this server has.
     pub(crate) fn next_box_name(&self) -> String {
         format!("box-{}", self.next_box.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Warns of what an operator can mend, once.
-    pub(crate) fn tell_of_shared_inodes(&self) {
-        self.told_of_shared_inodes.call_once(|| {
+    /// Warns the operator once that boxes share inodes.
+    pub(crate) fn warn_of_shared_inodes(&self) {
+        self.warned_of_shared_inodes.call_once(|| {
             tracing::warn!(
-                "boxes have the inodes of their image in common, for the \
-                 kernel lets them mount no overlayfs: a program that locks \
-                 files of the image can keep others from running. Load \
-                 overlayfs (modprobe overlay), and keep images on a file \
-                 system that is no overlay itself"
+                "overlayfs is not available, so boxes share the inodes of \
+                 their image: a program that locks files of the image can \
+                 block other programs. Load overlayfs (modprobe overlay), and \
+                 keep images on a file system that is not an overlay itself"
             );
         });
     }
 
-    fn lock_slots(&self) -> std::sync::MutexGuard<'_, Vec<OwnSlot>> {
+    fn lock_namespaces(&self) -> std::sync::MutexGuard<'_, Vec<OwnNamespace>> {
         // A poisoned list is still a list.
-        self.slots.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.namespaces
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
-/// A slot's number, and the user namespace that it has.
-type OwnSlot = (usize, OwnedFd);
+/// A user namespace that was made ahead, and its number.
+type OwnNamespace = (usize, OwnedFd);
 
-/// A place for one box, given back on drop: then no process may be left in its
-/// user namespace.
+/// The host ids of one box, as a user namespace. They are given back on drop,
+/// when no process may be left in the namespace.
 #[derive(Debug)]
-pub(crate) struct Slot {
+pub(crate) struct IdRange {
     host: Arc<Host>,
-    /// `None` where boxes share the server's id.
-    own: Option<OwnSlot>,
+    /// `None` if boxes share the server's id.
+    own: Option<OwnNamespace>,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Slot {
+impl IdRange {
     pub(crate) fn user_namespace(&self) -> Option<BorrowedFd<'_>> {
         self.own.as_ref().map(|(_, namespace)| namespace.as_fd())
     }
 
-    /// The folder of its device nodes.
+    /// Returns the folder of the box's device nodes.
     pub(crate) fn devices(&self) -> PathBuf {
         let number = self.own.as_ref().map_or(0, |(number, _)| *number);
         self.host.devices.folder(number)
     }
 }
 
-impl Drop for Slot {
+impl Drop for IdRange {
     fn drop(&mut self) {
         if let Some(own) = self.own.take() {
-            self.host.lock_slots().push(own);
+            self.host.lock_namespaces().push(own);
         }
     }
 }
 
-/// Has the kernel take programs before the server, and it after most others, if
-/// the host is out of memory.
-fn go_last_when_out_of_memory() -> Result<()> {
-    const LAST: i32 = -500;
+/// If the host is out of memory, has the kernel kill programs before the
+/// server, and the server after most other processes.
+fn lower_oom_score() -> Result<()> {
+    const SCORE: i32 = -500;
     let path = "/proc/self/oom_score_adj";
     let present = std::fs::read_to_string(path).during(path)?;
-    // An operator's own, lower one stays.
-    if present.trim().parse().is_ok_and(|present: i32| present <= LAST) {
+    // A lower score of the operator stays.
+    if present.trim().parse().is_ok_and(|present: i32| present <= SCORE) {
         return Ok(());
     }
-    match std::fs::write(path, LAST.to_string()) {
+    match std::fs::write(path, SCORE.to_string()) {
         // Root in a container may lack the right.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         written => written.during(path),
     }
 }
 
-/// Removes what a server made on its host; every box must be gone.
-fn remove(top: &Top, instance: &Instance) {
-    top.remove();
-    instance.release(&top.folders());
+/// Removes the control groups and the lock of a server. Every box must be gone.
+fn remove(cgroups: &CgroupRoot, instance: &Instance) {
+    cgroups.remove();
+    instance.release(&cgroups.folders());
 }
 
-/// Becomes a user that owns nothing, where there are no boxes to prepare for.
+/// Becomes a user that owns nothing, because boxes cannot be made.
 fn give_up_root() -> Result<()> {
     let step = "give up root";
-    // Ids are a thread's: fails where there are more.
+    // Ids belong to a thread: this fails if there are others.
     sys::unshare(libc::CLONE_THREAD).during(step)?;
     ids::clear_groups().during(step)?;
-    // The second is there in every user namespace that has a range at all.
+    // 65,534 exists in every user namespace that has a range of ids.
     let given_up = [ROOT_RANGE, 65_534]
         .into_iter()
         .any(|id| ids::set_group(id).and_then(|()| ids::set_user(id)).is_ok());
     if !given_up {
-        return Err(SandboxError::other(step, "there is no other user to be"));
+        return Err(SandboxError::other(step, "there is no other user id"));
     }
     Ok(())
 }
 
-/// From here on neither this process nor a program that it starts, such as
-/// newuidmap, has or gets a right that an ordinary user has not.
+/// Drops all capabilities for good. From here on neither this process nor a
+/// program that it starts, such as newuidmap, gets more rights than an ordinary
+/// user has.
 fn forbid_privileges() -> Result<()> {
     let step = "give up privileges";
     let none = CapabilitySet::empty();
     let sets =
         CapabilitySets { effective: none, permitted: none, inheritable: none };
-    // The ambient ones go with the permitted.
+    // This clears the ambient set, too.
     rustix::thread::set_capabilities(None, sets).during(step)?;
     rustix::thread::set_no_new_privs(true).during(step)
 }
 
-/// Forks; returns in a child that is `uid` for good. The parent stays root,
+/// Forks, and returns in a child that is `uid` for good. The parent stays root,
 /// reads nothing from the child, and only waits.
-fn leave_root(top: &Top, instance: &Instance, uid: u32) -> Result<()> {
+fn leave_root(
+    cgroups: &CgroupRoot,
+    instance: &Instance,
+    uid: u32,
+) -> Result<()> {
     let parent = rustix::process::getpid();
-    // Before the fork: a child that ends at once, or a signal that comes at
-    // once, would else be lost to the parent.
+    // Before the fork: else the parent could miss an early signal, or the early
+    // end of the child.
     let signals = sys::block_signals(&WATCHED)
         .and_then(|()| sys::signal_fd(&WATCHED))
         .during("watch signals")?;
     match sys::fork().during("fork the server")? {
         Fork::Parent(child) => {
             let code = wait_as_root(child, &signals);
-            remove(top, instance);
+            remove(cgroups, instance);
             sys::exit_now(code)
         }
         Fork::Child => {
             drop(signals);
             sys::block_signals(&[]).during("unblock signals")?;
-            // Out of the terminal's group: its Ctrl-C reaches the parent, who
-            // passes it on once.
+            // Leave the terminal's process group: its Ctrl-C reaches the
+            // parent, which passes it on once.
             rustix::process::setpgid(None, None).during("leave the group")?;
             let step = "become the server's user";
             ids::clear_groups().during(step)?;
@@ -314,7 +324,7 @@ fn leave_root(top: &Top, instance: &Instance, uid: u32) -> Result<()> {
             if rustix::process::geteuid().is_root() {
                 return Err(SandboxError::other(step, "still root"));
             }
-            // After the ids: changing them clears it.
+            // After the ids: a change of ids clears this signal.
             rustix::process::set_parent_process_death_signal(Some(
                 Signal::TERM,
             ))
@@ -327,11 +337,11 @@ fn leave_root(top: &Top, instance: &Instance, uid: u32) -> Result<()> {
     }
 }
 
-/// What the parent that stays root is told: its child's end, and the signals
-/// that it passes on.
+/// The signals that the parent receives: the end of its child, and those that it
+/// passes on.
 const WATCHED: [c_int; 4] = [SIGCHLD, SIGTERM, SIGINT, SIGHUP];
 
-/// Waits for the server and passes signals on to it. The code to end with.
+/// Waits for the server and passes signals on to it. Returns the exit code.
 fn wait_as_root(child: i32, signals: &OwnedFd) -> c_int {
     loop {
         let mut ready = [PollFd::new(signals, PollFlags::IN)];
@@ -343,7 +353,7 @@ fn wait_as_root(child: i32, signals: &OwnedFd) -> c_int {
             let number =
                 c_int::from_ne_bytes([info[0], info[1], info[2], info[3]]);
             if number != SIGCHLD {
-                // The child may have ended: the wait below tells.
+                // It fails if the child has ended, which the wait below finds.
                 let _ = children::kill(child, number);
             }
         }
@@ -357,7 +367,8 @@ fn wait_as_root(child: i32, signals: &OwnedFd) -> c_int {
     }
 }
 
-/// As a shell words it: 128 and the signal.
+/// Returns the exit code that a shell would report: for a signal 128 and its
+/// number.
 fn exit_code(status: ExitStatus) -> c_int {
     use std::os::unix::process::ExitStatusExt;
     status.code().or_else(|| status.signal().map(|s| 128 + s)).unwrap_or(1)

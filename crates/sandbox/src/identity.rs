@@ -1,10 +1,10 @@
-//! Whose ids a box runs under: user namespaces made ahead of the boxes.
+//! The host ids of boxes: user namespaces that are made ahead of the boxes.
 //!
-//! With a range of host ids, each slot is a user namespace in which 0 (init)
-//! and 1000 (the program) are two host ids of its own, so that two boxes never
-//! share one, nor one with the server. The namespace belongs to the server's
-//! user, who can therefore join it and kill in it without being root. Where
-//! there is no range, a box maps the server's own id.
+//! With a range of host ids each box gets a user namespace in which 0 (init)
+//! and 1000 (the program) are two host ids of its own. No other box has these
+//! ids, and neither has the server. The namespace belongs to the server's user,
+//! who can therefore join it and kill in it without being root. Without a range
+//! a box maps the server's own id.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -17,21 +17,21 @@ use rustix::thread::{CapabilitySet, set_thread_res_uid};
 
 use crate::children;
 use crate::error::{During, Result, SandboxError};
-use crate::ids;
+use crate::ids::{self, IDS_PER_SERVER, INIT_ID, PROGRAM_ID};
+use crate::subordinate_ids;
 use crate::sys::{self, Fork};
 
-/// Host ids that one slot takes: init's and the program's.
-const IDS_PER_SLOT: u32 = 2;
-/// Host ids set aside for one server: its own, then its slots'.
-const IDS_PER_SERVER: u32 = 1024;
-/// Most boxes that a server can have at once: each takes host ids of its own.
-pub const MOST_BOXES: usize = 500;
+/// Host ids of one box: init's and the program's.
+const IDS_PER_BOX: u32 = 2;
+/// Maximum number of boxes of a server. Each needs host ids of its own.
+pub const MAX_BOXES: usize = 500;
 
-/// The first host id of the range that root takes: above what systemd gives to
-/// its containers (up to `0x6FFF_FFFF`), below what it reserves.
+/// The first host id of the range that root uses. It is above the ids that
+/// systemd gives to its containers (up to `0x6FFF_FFFF`), and below those that
+/// systemd reserves.
 pub(crate) const ROOT_RANGE: u32 = 0x7000_0000;
 
-/// How boxes are told apart by id.
+/// The host ids that boxes have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Identity {
     /// Each box has host ids of its own.
@@ -40,20 +40,21 @@ pub enum Identity {
     Single,
 }
 
-/// Where a server takes its host ids from.
+/// The source of a server's host ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
-    /// Root writes the maps itself; the server becomes the first id.
+pub(crate) enum IdSource {
+    /// Root writes the maps, and the server becomes the first id.
     Root { first: u32 },
-    /// From the user's subordinate ids: `newuidmap` writes the maps, or this
-    /// process, where it `may_map`.
+    /// The user's subordinate ids. This process writes the maps if it
+    /// `may_map`, else `newuidmap` does.
     Subordinate { first_uid: u32, first_gid: u32, may_map: bool },
     /// No range.
     None,
 }
 
-impl Source {
-    /// The ids of the `instance`th server of this user on this machine.
+impl IdSource {
+    /// Finds the ids of the server with this number, among those of this user
+    /// on this machine.
     pub(crate) fn find(instance: u32) -> Result<Self> {
         let offset = instance * IDS_PER_SERVER;
         if rustix::process::geteuid().is_root() {
@@ -62,40 +63,36 @@ impl Source {
             let first = range_for_root(&map, offset).ok_or_else(|| {
                 SandboxError::other(
                     "find host ids",
-                    "this user namespace has fewer than 1,024 ids to spare; \
-                     give the container more, or start as an ordinary user",
+                    "this user namespace has fewer than 1,024 free ids; give \
+                     the container more ids, or start as an ordinary user",
                 )
             })?;
             return Ok(Self::Root { first });
         }
-        let subordinate = |file: &str| {
-            let text = fs::read_to_string(file).unwrap_or_default();
-            subordinate_range(&text, offset)
-        };
-        match (subordinate("/etc/subuid"), subordinate("/etc/subgid")) {
-            (Some(first_uid), Some(first_gid)) => {
-                let may_map = may_map();
-                if !may_map && !has_newuidmap() {
-                    return Ok(Self::None);
-                }
-                Ok(Self::Subordinate { first_uid, first_gid, may_map })
+        let may_map = may_map();
+        Ok(match subordinate_ids::find(offset) {
+            Some((first_uid, first_gid))
+                if may_map || subordinate_ids::has_newuidmap() =>
+            {
+                Self::Subordinate { first_uid, first_gid, may_map }
             }
-            _ => Ok(Self::None),
-        }
+            _ => Self::None,
+        })
     }
 
-    /// Makes the user namespaces of `slots` slots.
-    pub(crate) fn make_slots(self, slots: usize) -> Result<Vec<OwnedFd>> {
-        let slots = u32::try_from(slots.min(MOST_BOXES)).unwrap_or(0);
+    /// Makes the user namespaces of this many boxes.
+    pub(crate) fn make_namespaces(self, boxes: usize) -> Result<Vec<OwnedFd>> {
+        let boxes = u32::try_from(boxes.min(MAX_BOXES)).unwrap_or(0);
         match self {
             Self::None => Ok(Vec::new()),
-            _ => (0..slots).map(|slot| self.make_slot(slot)).collect(),
+            _ => (0..boxes).map(|number| self.make_namespace(number)).collect(),
         }
     }
 
-    /// A child with the server's id makes the namespace, which then belongs to
-    /// that id; this process, still privileged, writes the maps.
-    fn make_slot(self, slot: u32) -> Result<OwnedFd> {
+    /// Makes the user namespace of one box. A child with the server's id makes
+    /// it, so that it belongs to this id. This process, which still has its
+    /// rights, writes the maps.
+    fn make_namespace(self, number: u32) -> Result<OwnedFd> {
         let step = "make user namespace";
         let (made, mut tell_made) = pipe(step)?;
         let (mut mapped, tell_mapped) = pipe(step)?;
@@ -105,7 +102,7 @@ impl Source {
                 let done = self.become_owner().and_then(|()| {
                     sys::unshare(libc::CLONE_NEWUSER).during(step)?;
                     tell_made.write_all(b"1").during(step)?;
-                    // Stays until the parent has the namespace open.
+                    // The child stays until the parent has opened the namespace.
                     mapped.read_to_end(&mut Vec::new()).during(step)
                 });
                 sys::exit_now(i32::from(done.is_err()))
@@ -113,13 +110,13 @@ impl Source {
             Fork::Parent(child) => {
                 drop(tell_made);
                 drop(mapped);
-                let namespace = self.map_child(child, slot, made);
+                let namespace = self.map_child(child, number, made);
                 drop(tell_mapped);
                 let ended = children::wait_for(child).during(step)?;
                 if ended.success() {
                     namespace
                 } else {
-                    Err(SandboxError::other(step, "the kernel refuses it"))
+                    Err(SandboxError::other(step, "the kernel refused it"))
                 }
             }
         }
@@ -132,9 +129,9 @@ impl Source {
                 ids::clear_groups().during(step)?;
                 ids::set_group(first).during(step)?;
                 ids::set_user(first).during(step)?;
-                // Lost with the change of user; without it only
-                // CAP_SYS_PTRACE, which containers lack, opens its namespace.
-                // Nobody else is this user.
+                // The change of user made the process undumpable. Then only
+                // CAP_SYS_PTRACE, which containers lack, could open its
+                // namespace. No other process has this user.
                 let dumpable = DumpableBehavior::Dumpable;
                 set_dumpable_behavior(dumpable)
                     .map_err(io::Error::from)
@@ -147,12 +144,12 @@ impl Source {
     fn map_child(
         self,
         child: i32,
-        slot: u32,
+        number: u32,
         mut made: fs::File,
     ) -> Result<OwnedFd> {
         let step = "map host ids";
         made.read_exact(&mut [0]).during("make user namespace")?;
-        let offset = 1 + slot * IDS_PER_SLOT;
+        let offset = 1 + number * IDS_PER_BOX;
         let open = || fs::File::open(format!("/proc/{child}/ns/user"));
         match self {
             Self::Root { first } => {
@@ -177,7 +174,7 @@ impl Source {
         Ok(open().during(step)?.into())
     }
 
-    /// Which kind of identity boxes get.
+    /// Returns the kind of identity that boxes get.
     pub(crate) fn identity(self) -> Identity {
         match self {
             Self::Root { .. } | Self::Subordinate { .. } => Identity::Range,
@@ -191,9 +188,9 @@ fn pipe(step: &str) -> Result<(fs::File, fs::File)> {
     Ok((reader.into(), writer.into()))
 }
 
-/// A map of init and the program to the ids from `first` on.
+/// Returns a map of init and the program to the ids from `first` on.
 fn map(first: u32) -> String {
-    format!("0 {first} 1\n1000 {} 1\n", first + 1)
+    format!("{INIT_ID} {first} 1\n{PROGRAM_ID} {} 1\n", first + 1)
 }
 
 fn write_maps(child: i32, uids: &str, gids: &str) -> io::Result<()> {
@@ -201,35 +198,36 @@ fn write_maps(child: i32, uids: &str, gids: &str) -> io::Result<()> {
     fs::write(format!("/proc/{child}/gid_map"), gids)
 }
 
-/// Lets root act as the user to whom the namespace belongs: anyone else would
-/// need `CAP_SYS_ADMIN` to map ids and `CAP_SYS_PTRACE` to open it, which root
-/// has in few containers.
+/// Has root act as the user to whom the namespace belongs. Another user would
+/// need `CAP_SYS_ADMIN` to map ids and `CAP_SYS_PTRACE` to open the namespace,
+/// and root lacks these in most containers.
 fn as_owner<T>(
     owner: u32,
     act: impl FnOnce() -> io::Result<T>,
 ) -> io::Result<T> {
     let root = Uid::ROOT;
-    // The kernel forgets it when the effective user changes.
+    // The kernel clears this when the effective user changes.
     let at_parents_end = rustix::process::parent_process_death_signal()?;
     let mut rights = rustix::thread::capabilities(None)?;
     set_thread_res_uid(root, Uid::from_raw(owner), root)?;
-    // Another effective user than root has none until it takes them.
+    // An effective user other than root has no effective capabilities until it
+    // sets them.
     rights.effective = MAY_MAP;
     let result = rustix::thread::set_capabilities(None, rights)
         .map_err(io::Error::from)
         .and_then(|()| act());
-    // All of root's rights come back with it.
+    // This gives back all of root's capabilities.
     set_thread_res_uid(root, root, root)?;
     rustix::process::set_parent_process_death_signal(at_parents_end)?;
     result
 }
 
-/// What it takes to map other ids than one's own.
+/// The capabilities that mapping other ids than one's own needs.
 const MAY_MAP: CapabilitySet =
     CapabilitySet::SETUID.union(CapabilitySet::SETGID);
 
-/// Whether this process was given the right to map ids, as a service can be:
-/// then nothing has to be set-uid.
+/// Whether this process has the right to map ids, as the packaged service has.
+/// Then it needs no set-uid program.
 fn may_map() -> bool {
     rustix::thread::capabilities(None)
         .is_ok_and(|sets| sets.effective.contains(MAY_MAP))
@@ -238,10 +236,10 @@ fn may_map() -> bool {
 fn new_id_map(program: &str, child: i32, first: u32) -> Result<()> {
     let arguments = [
         child.to_string(),
-        "0".to_owned(),
+        INIT_ID.to_string(),
         first.to_string(),
         "1".to_owned(),
-        "1000".to_owned(),
+        PROGRAM_ID.to_string(),
         (first + 1).to_string(),
         "1".to_owned(),
     ];
@@ -254,13 +252,8 @@ fn new_id_map(program: &str, child: i32, first: u32) -> Result<()> {
     Err(SandboxError::other(program, words.trim()))
 }
 
-fn has_newuidmap() -> bool {
-    ["/usr/bin/newuidmap", "/bin/newuidmap", "/usr/local/bin/newuidmap"]
-        .iter()
-        .any(|path| fs::metadata(path).is_ok())
-}
-
-/// The first of this server's ids in the user namespace that `uid_map` is of.
+/// Returns the first of this server's ids in the user namespace to which
+/// `uid_map` belongs.
 fn range_for_root(uid_map: &str, offset: u32) -> Option<u32> {
     let ranges: Vec<(u32, u64)> = uid_map
         .lines()
@@ -279,36 +272,11 @@ fn range_for_root(uid_map: &str, offset: u32) -> Option<u32> {
     if ranges.iter().any(holds) {
         return u32::try_from(wanted).ok();
     }
-    // A container: the highest ids it has, far from the users it makes.
+    // In a container: its highest ids, which no user in it is likely to have.
     let (first, count) = ranges.into_iter().max()?;
     let end = u64::from(first) + count;
     let start = end.checked_sub(u64::from(offset + IDS_PER_SERVER))?;
     (start > u64::from(first) + 1024).then(|| u32::try_from(start).ok())?
-}
-
-/// The first of this server's ids in a line of subuid(5) for this user.
-fn subordinate_range(text: &str, offset: u32) -> Option<u32> {
-    let uid = rustix::process::getuid().as_raw();
-    let names = [user_name(uid), Some(uid.to_string())];
-    text.lines().find_map(|line| {
-        let mut fields = line.split(':');
-        let owner = fields.next()?;
-        let first: u32 = fields.next()?.trim().parse().ok()?;
-        let count: u32 = fields.next()?.trim().parse().ok()?;
-        let mine = names.iter().flatten().any(|name| name == owner);
-        let fits = offset.checked_add(IDS_PER_SERVER)? <= count;
-        (mine && fits).then_some(first + offset)
-    })
-}
-
-fn user_name(uid: u32) -> Option<String> {
-    let users = fs::read_to_string("/etc/passwd").ok()?;
-    users.lines().find_map(|line| {
-        let mut fields = line.split(':');
-        let name = fields.next()?;
-        let id: u32 = fields.nth(1)?.parse().ok()?;
-        (id == uid).then(|| name.to_owned())
-    })
 }
 
 #[cfg(test)]
@@ -327,18 +295,5 @@ mod tests {
         check("0 1000 1", 0, None);
         check("0 1000 1\n1 100000 65536", 0, Some(65537 - 1024));
         check("", 0, None);
-    }
-
-    #[test]
-    fn subordinate_ids() {
-        let uid = rustix::process::getuid().as_raw();
-        let check = |text: &str, offset, expected| {
-            assert_eq!(subordinate_range(text, offset), expected, "{text}");
-        };
-        check(&format!("x:1:9\n{uid}:100000:65536\n"), 0, Some(100_000));
-        check(&format!("{uid}:100000:65536"), 1024, Some(101_024));
-        check(&format!("{uid}:100000:1000"), 0, None);
-        check("nobody-of-this-name:100000:65536", 0, None);
-        check("not a line", 0, None);
     }
 }

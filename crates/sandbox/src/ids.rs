@@ -1,5 +1,5 @@
-//! User and group ids of the calling thread. Whoever changes them here has one
-//! thread.
+//! User and group ids of the calling thread. A process that changes them here
+//! has only one thread.
 
 use std::io;
 
@@ -8,7 +8,14 @@ use rustix::thread::{
     set_thread_groups, set_thread_res_gid, set_thread_res_uid,
 };
 
-/// Takes every supplementary group away.
+/// The id of programs inside a box, of user and group.
+pub(crate) const PROGRAM_ID: u32 = 1000;
+/// The id of init inside a box that has a range of ids.
+pub(crate) const INIT_ID: u32 = 0;
+/// Host ids of one server: its own, then those of its boxes.
+pub(crate) const IDS_PER_SERVER: u32 = 1024;
+
+/// Removes every supplementary group.
 pub(crate) fn clear_groups() -> io::Result<()> {
     Ok(set_thread_groups(&[])?)
 }
@@ -25,10 +32,10 @@ pub(crate) fn set_group(gid: u32) -> io::Result<()> {
     Ok(set_thread_res_gid(gid, gid, gid)?)
 }
 
-/// Sets the effective ids alone, so that the old ones can be taken back.
+/// Sets only the effective ids, so that the process can take its old ones back.
 pub(crate) fn set_effective(uid: u32, gid: u32) -> io::Result<()> {
     // The group first: an unprivileged effective user may not change it. On the
-    // way back the saved user id is what allows it.
+    // way back the saved user id allows it.
     set_thread_res_gid(None, Gid::from_raw(gid), None)?;
     Ok(set_thread_res_uid(None, Uid::from_raw(uid), None)?)
 }

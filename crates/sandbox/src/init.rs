@@ -1,38 +1,38 @@
-//! The program inside every box, a fork of one that is started once: its outer
-//! half makes the namespaces, its inner half is pid 1 and does what the server
-//! asks.
+//! The init of a box. It is a fork of the fork server: its outer half makes the
+//! namespaces, and its inner half is pid 1 and answers the server's requests.
 //!
-//! It has one thread, so it may fork and go on in ordinary Rust. The order of
-//! the steps is what keeps the walls whole: the user namespace before the
-//! others (they belong to it), the clock offsets before the first fork (they
-//! are fixed by it), the control groups before it as well (all processes and
-//! all that they write are charged to the box; not so the namespaces, which are
-//! made while the server makes the groups) and before init's ids (the kernel
-//! lets only the server's own into its groups), the mounts last, when nothing
-//! of the host is needed any more.
+//! It has one thread, so it may fork and go on in ordinary Rust. The isolation
+//! depends on the order of the steps:
+//!
+//! 1. The user namespace, to which the other namespaces then belong.
+//! 2. The other namespaces and the clock offsets, which the first fork fixes.
+//!    The server makes the control groups meanwhile, so their memory is not
+//!    charged to the box.
+//! 3. The control groups. The kernel lets only the server's id into them, so
+//!    this comes before init's ids. All later processes and files are charged
+//!    to the box.
+//! 4. The fork of pid 1, and the mounts. They come last, because they hide the
+//!    files of the host.
 
 mod artifacts;
+mod context;
 mod exec;
 mod files;
-mod hear;
 mod inputs;
 mod mounts;
 mod programs;
 mod serve;
-mod told;
 
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-use libc::sock_filter;
+use libc::{pid_t, sock_filter};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::SendFlags;
-use rustix::process::{
-    DumpableBehavior, PidfdFlags, Signal, getpid, pidfd_open,
-};
+use rustix::process::{DumpableBehavior, PidfdFlags, getpid, pidfd_open};
 use rustix::thread::{
     LinkNameSpaceType, ThreadNameSpaceType, move_into_thread_name_spaces,
 };
@@ -40,52 +40,45 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::children;
 use crate::error::{During, Result, SandboxError};
-use crate::ids;
+use crate::ids::{self, INIT_ID, PROGRAM_ID};
 use crate::protocol::{self, Reply, Request, Setup, UserNamespace};
 use crate::seccomp;
 use crate::sys::{self, Fork};
-use exec::Around;
+use context::{BoxContext, become_undumpable, follow_parent};
 use mounts::Tree;
 
-/// The name the server starts this program by (`argv[0]`).
+/// The name by which the server starts this program (`argv[0]`).
 pub const INIT_NAME: &str = "sandpiper-init";
 
-/// The id that programs have inside a box.
-const PROGRAM_ID: u32 = 1000;
-/// The id that init has inside a box with a range of ids.
-const INIT_ID: u32 = 0;
-
-/// Runs the fork server of boxes' inits; the socket to the server is standard
-/// input. Call it before anything else when the process was started as
-/// [`INIT_NAME`].
+/// Runs the fork server, which forks the inits of boxes. Its standard input is
+/// the socket to the server. Call it before anything else in a process that was
+/// started as [`INIT_NAME`].
 pub fn init_main() -> ! {
     sys::exit_now(i32::from(fork_inits().is_err()))
 }
 
-/// Forks an init for each socket that comes, until the server is gone. What
-/// execve and the start of a program cost is paid once, and nothing of the
-/// server is in the memory that boxes have a copy of.
+/// Forks an init for each socket that comes, until the server is gone. So the
+/// execve and the start of a program happen only once, and boxes have a copy of
+/// a memory in which nothing of the server is.
 fn fork_inits() -> io::Result<()> {
-    // The kernel keeps every signal from pid 1 that it has no handler for.
-    // Rust's runtime has set some, and where programs have init's own id a
-    // program could use them to interrupt it.
+    // The kernel protects pid 1 from every signal without a handler. Rust's
+    // runtime has set some handlers. If programs have the id of init, they
+    // could use these to interrupt it.
     sys::reset_signals()?;
     let Some(seccomp) = protocol::receive_filter(rustix::stdio::stdin())?
     else {
         return Ok(());
     };
-    let seccomp: &'static [sock_filter] =
-        Vec::leak(seccomp::from_bytes(&seccomp));
-    // The kernel reaps; the server has a pidfd of each. A pid 1 that loses its
-    // outer half becomes a child of this process, and is reaped as well.
+    let seccomp = seccomp::from_bytes(&seccomp);
+    // The kernel reaps the children, and the server has a pidfd of each. A pid
+    // 1 that loses its outer half becomes a child of this process.
     sys::ignore_signal(libc::SIGCHLD, true)?;
     rustix::process::set_child_subreaper(Some(getpid()))?;
     while let Some(socket) = protocol::receive_socket(rustix::stdio::stdin())? {
         match sys::fork() {
-            // A failure that could not be reported has nobody to tell: the
-            // server reads the end of the socket.
             Ok(Fork::Child) => {
-                sys::exit_now(outer(socket, seccomp).unwrap_or(1))
+                outer(socket, &seccomp);
+                sys::exit_now(0)
             }
             Ok(Fork::Parent(_)) => {}
             Err(error) => {
@@ -96,78 +89,81 @@ fn fork_inits() -> io::Result<()> {
     Ok(())
 }
 
-/// Tells the server of a failure, then passes it on.
-fn report(socket: &UnixStream, error: SandboxError) -> io::Error {
-    let SandboxError { step, cause } = error;
-    let errno = cause.raw_os_error();
-    let reason = cause.to_string();
-    let reply = Reply::Failed { step, errno, reason };
-    protocol::send(socket, &reply, &[]).err().unwrap_or(cause)
+/// Reports a failure to the server. If the report fails as well, the server
+/// finds that the socket is closed.
+fn report(socket: &UnixStream, error: SandboxError) {
+    let _ = protocol::send(socket, &Reply::Failed(error.into()), &[]);
 }
 
-/// The outer half. It stays as the parent of pid 1 and ends with it, if it is
-/// not killed.
-fn outer(
-    socket: UnixStream,
-    seccomp: &'static [sock_filter],
-) -> io::Result<i32> {
-    sys::ignore_signal(libc::SIGCHLD, false)?;
-    // In place of the fork server's socket.
-    rustix::stdio::dup2_stdin(rustix::stdio::stdout())?;
-    let own = pidfd_open(getpid(), PidfdFlags::empty())?;
-    protocol::send(&socket, &Reply::Begun, &[own.as_fd()])?;
-    let hear = || {
-        protocol::receive(&socket).map_err(|error| {
-            report(&socket, SandboxError::new("hear a request", error))
-        })
-    };
-    let Some((Request::Setup(setup), namespace)) = hear()? else {
-        return Ok(0);
+/// The outer half: the parent of pid 1. It ends after pid 1, if it is not
+/// killed.
+fn outer(socket: UnixStream, seccomp: &[sock_filter]) {
+    match fork_pid_1(&socket, seccomp) {
+        Ok(Some(child)) => {
+            // From here on only pid 1 holds the socket, and its children until
+            // their execve. The box ends when pid 1 does.
+            drop(socket);
+            let _ = children::wait_for(child);
+        }
+        // The server is gone, or gave the box up.
+        Ok(None) => {}
+        Err(error) => report(&socket, error),
+    }
+}
+
+fn fork_pid_1(
+    socket: &UnixStream,
+    seccomp: &[sock_filter],
+) -> Result<Option<pid_t>> {
+    let step = "begin";
+    sys::ignore_signal(libc::SIGCHLD, false).during(step)?;
+    // It replaces the fork server's socket.
+    rustix::stdio::dup2_stdin(rustix::stdio::stdout()).during(step)?;
+    let own = pidfd_open(getpid(), PidfdFlags::empty()).during(step)?;
+    protocol::send(socket, &Reply::Begun, &[own.as_fd()]).during(step)?;
+    let receive = || protocol::receive(socket).during("receive a request");
+    let Some((Request::Setup(setup), namespace)) = receive()? else {
+        return Ok(None);
     };
     let entered = enter_namespaces(&setup, namespace);
-    // Also where that failed: whoever asks reads why.
-    let Some((Request::Join(groups), descriptors)) = hear()? else {
-        return Ok(0);
+    // Receive it even after a failure: the server waits for one reply to both.
+    let Some((Request::Join(groups), descriptors)) = receive()? else {
+        return Ok(None);
     };
-    entered
-        .and_then(|()| join_groups(groups, descriptors))
-        .and_then(|()| become_init(setup.user_namespace))
-        .map_err(|error| report(&socket, error))?;
-    let (made, tell_made) = UnixStream::pair()?;
-    // Now: pid 1 changes the root of both.
+    entered?;
+    join_groups(groups, descriptors)?;
+    become_init(setup.user_namespace)?;
+    let step = "fork pid 1";
+    let (made, report_made) = UnixStream::pair().during(step)?;
+    // Before the fork: pid 1 changes the root of both.
     let settings = open_settings();
-    match sys::fork() {
-        Ok(Fork::Child) => {
-            drop(tell_made);
+    match sys::fork().during(step)? {
+        Fork::Child => {
+            drop(report_made);
             let network = Network { made, maker: own };
-            let code =
-                inner(socket, &setup, network, seccomp).map_or(1, |()| 0);
-            sys::exit_now(code)
-        }
-        Ok(Fork::Parent(child)) => {
-            drop(made);
-            if let Err(error) = make_network(&tell_made, settings) {
-                report(&socket, error);
+            if let Err(error) = inner(socket, &setup, network, seccomp) {
+                report(socket, error);
             }
-            // Not before: pid 1 would tell of it first, and not know why.
-            drop(tell_made);
-            // Pid 1 alone holds the socket from here on, with its twins until
-            // their execve: its end is the end of the box.
-            drop(socket);
-            children::wait_for(child).map(|_| 0)
+            sys::exit_now(0)
         }
-        Err(error) => {
-            Err(report(&socket, SandboxError::new("fork pid 1", error)))
+        Fork::Parent(child) => {
+            drop(made);
+            if let Err(error) = make_network(&report_made, settings) {
+                // Before `report_made` is closed: pid 1 then fails as well, and
+                // its report would not give the reason.
+                report(socket, error);
+            }
+            Ok(Some(child))
         }
     }
 }
 
 fn enter_namespaces(setup: &Setup, namespace: Vec<OwnedFd>) -> Result<()> {
-    // Before whatever else the host has, if that is out of memory. All that
-    // this process starts has the same.
+    // If the host is out of memory, the kernel kills this process first. All
+    // processes that it starts inherit this.
     write_proc("/proc/self/oom_score_adj", "1000")?;
-    // Before any id changes: the rootfs may be below a folder that only the
-    // server's user can pass. unshare(CLONE_NEWNS) keeps the working
+    // Before any change of ids: perhaps only the server's user may pass a
+    // folder above the rootfs. unshare(CLONE_NEWNS) keeps the working
     // directory, on the copied mount.
     rustix::process::chdir(&setup.rootfs)
         .during(&format!("open image {}", setup.rootfs.display()))?;
@@ -188,15 +184,15 @@ fn join_groups(groups: usize, descriptors: Vec<OwnedFd>) -> Result<()> {
         return Err(SandboxError::other("setup", "a control group is missing"));
     }
     for group in descriptors {
-        // A process that moves itself ("0") costs 0.1 ms in cgroup v1; moved
-        // from outside by its id it costs 6 to 20.
+        // In version 1 a process moves itself ("0") in 0.1 ms. To move it from
+        // outside by its id takes 6 to 20 ms.
         fs::File::from(group).write_all(b"0").during("join control group")?;
     }
-    // Its root is the group that the process is in.
+    // The root of the namespace is the group that the process is in.
     sys::unshare(libc::CLONE_NEWCGROUP).during("make a cgroup namespace")
 }
 
-/// From linux/sched.h; the libc crate has it for some targets only.
+/// From linux/sched.h. The libc crate has it only for some targets.
 const CLONE_NEWTIME: i32 = 0x80;
 
 fn enter_user_namespace(
@@ -212,7 +208,8 @@ fn enter_user_namespace(
             .during("join user namespace")?;
         }
         (UserNamespace::Join, None) => {
-            return Err(SandboxError::other("setup", "no user namespace came"));
+            let reason = "the user namespace is missing";
+            return Err(SandboxError::other("setup", reason));
         }
         (UserNamespace::Make, _) => {
             let uid = rustix::process::geteuid().as_raw();
@@ -227,15 +224,15 @@ fn enter_user_namespace(
     Ok(())
 }
 
-/// With a range of ids: takes init's.
+/// Takes init's ids, in a user namespace that has a range of ids.
 fn become_init(user_namespace: UserNamespace) -> Result<()> {
     match user_namespace {
         UserNamespace::Join => {
             ids::clear_groups().during("drop groups")?;
             ids::set_group(INIT_ID).during("set group")?;
             ids::set_user(INIT_ID).during("set user")?;
-            // That made the process undumpable, and with that its files in
-            // /proc those of the host's root. Pid 1 goes back to undumpable.
+            // The change of ids made the process undumpable, and gave its files
+            // in /proc to the host's root. Pid 1 becomes undumpable again.
             rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable)
                 .during("become dumpable")
         }
@@ -247,8 +244,8 @@ fn write_proc(path: &str, text: &str) -> Result<()> {
     fs::write(path, text).during(&format!("write {path}"))
 }
 
-/// Lets the box's monotonic and boot clocks start near zero, as on a machine
-/// of its own. The offsets themselves can be read in the box.
+/// Sets the monotonic and the boot clock of the box to near zero, as on a
+/// machine of its own. Programs in the box can read the offsets.
 fn reset_clocks() -> io::Result<()> {
     let back = |clock| -clock_gettime(clock).tv_sec;
     let offsets = format!(
@@ -259,32 +256,29 @@ fn reset_clocks() -> io::Result<()> {
     fs::write("/proc/self/timens_offsets", offsets)
 }
 
-/// The inner half: pid 1 of the box.
+/// The inner half: pid 1 of the box. Returns when the box is to end.
 fn inner(
-    socket: UnixStream,
+    socket: &UnixStream,
     setup: &Setup,
     network: Network,
-    seccomp: &'static [sock_filter],
-) -> io::Result<()> {
-    // Its processes have both, until its end.
-    let socket: &'static UnixStream = Box::leak(Box::new(socket));
-    let tree =
-        prepare(setup, network).map_err(|error| report(socket, error))?;
-    let tree: &'static Tree = Box::leak(Box::new(tree));
+    seccomp: &[sock_filter],
+) -> Result<()> {
+    let tree = build_box(setup, network)?;
+    let step = "report that the box stands";
     let ready = Reply::Ready { own_inodes: tree.own_inodes };
-    let own = pidfd_open(getpid(), PidfdFlags::empty())?;
-    // In the network namespace that pid 1 has joined.
+    let own = pidfd_open(getpid(), PidfdFlags::empty()).during(step)?;
+    // Pid 1 is in the network namespace of the box by now.
     let sockets = fs::File::open("/proc/self/net/sockstat")
-        .during("open /proc/net/sockstat")
-        .map_err(|error| report(socket, error))?;
+        .during("open /proc/net/sockstat")?;
     let descriptors = [own.as_fd(), tree.locks.as_fd(), sockets.as_fd()];
-    protocol::send(socket, &ready, &descriptors)?;
+    protocol::send(socket, &ready, &descriptors).during(step)?;
     let user_namespace = setup.user_namespace;
-    serve::serve(setup, Around { socket, tree, user_namespace, seccomp })
+    let context = BoxContext { socket, tree: &tree, user_namespace, seccomp };
+    serve::serve(setup, context)
 }
 
 /// Builds the box around pid 1.
-fn prepare(setup: &Setup, network: Network) -> Result<Tree> {
+fn build_box(setup: &Setup, network: Network) -> Result<Tree> {
     follow_parent()?;
     join_own_keyring()?;
     rustix::system::sethostname(b"sandbox").during("set host name")?;
@@ -296,53 +290,40 @@ fn prepare(setup: &Setup, network: Network) -> Result<Tree> {
     Ok(tree)
 }
 
-/// Lets the kernel end pid 1, and with it the box, when the outer half ends;
-/// a change of ids takes that back. The server ends both anyway.
-fn follow_parent() -> Result<()> {
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
-        .during("follow the parent")
-}
-
-/// For all who share the memory.
-fn become_undumpable() -> Result<()> {
-    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
-        .during("become undumpable")
-}
-
 fn join_own_keyring() -> Result<()> {
     match sys::join_new_session_keyring() {
-        // A kernel without keyrings has nothing to hide.
+        // The kernel has no keyrings.
         Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => Ok(()),
         result => result.during("join a keyring of its own"),
     }
 }
 
-/// The box's network namespace, which the outer half makes while pid 1 builds
-/// the rest: it takes the kernel as long as all of that.
+/// The network namespace of the box. The outer half makes it while pid 1 builds
+/// the rest, because both take the kernel the same time.
 struct Network {
-    /// One byte comes when it is made.
+    /// One byte arrives when the namespace is made.
     made: UnixStream,
-    /// A pidfd of the outer half, which is in it then.
+    /// A pidfd of the outer half, which is in the namespace then.
     maker: OwnedFd,
 }
 
-/// The folder of a network's settings. It has those of whichever namespace the
-/// process is in.
+/// Opens the folder of network settings. The folder shows the settings of the
+/// namespace that the process is in.
 fn open_settings() -> Option<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::open("/proc/sys/net", flags, Mode::empty()).ok()
 }
 
-/// What a socket of TCP may hold of what came and of what is sent, in bytes:
-/// least, usual, most. It may not be charged to the box (`uncharged.rs`), and
-/// 64 KiB are enough on a loopback.
+/// Buffer sizes of TCP sockets in bytes: minimum, default, maximum. Their memory
+/// may not be charged to the box (`uncharged.rs`), and 64 KiB are enough for a
+/// loopback.
 const TCP_BUFFERS: [(&str, &[u8]); 2] = [
     ("ipv4/tcp_rmem", b"4096 65536 65536"),
     ("ipv4/tcp_wmem", b"4096 16384 65536"),
 ];
 
 fn make_network(
-    tell_made: &UnixStream,
+    report_made: &UnixStream,
     settings: Option<OwnedFd>,
 ) -> Result<()> {
     sys::unshare(libc::CLONE_NEWNET).during("make network namespace")?;
@@ -350,10 +331,10 @@ fn make_network(
         set_tcp_buffers(&folder).during("set TCP's buffers")?;
     }
     bring_loopback_up().during("bring loopback up")?;
-    // Without a signal: this half must not end before pid 1.
-    rustix::net::send(tell_made, b"1", SendFlags::NOSIGNAL)
+    // Without SIGPIPE: this half must not end before pid 1.
+    rustix::net::send(report_made, b"1", SendFlags::NOSIGNAL)
         .map(drop)
-        .during("tell of the network")
+        .during("report the network namespace")
 }
 
 fn set_tcp_buffers(settings: &OwnedFd) -> io::Result<()> {
@@ -361,7 +342,7 @@ fn set_tcp_buffers(settings: &OwnedFd) -> io::Result<()> {
     for (name, bytes) in TCP_BUFFERS {
         match rustix::fs::openat(settings, name, flags, Mode::empty()) {
             Ok(file) => rustix::io::write(&file, bytes).map(drop)?,
-            // With a /proc that can be read alone the kernel's own bounds hold.
+            // With a read-only /proc the host's bounds hold.
             Err(Errno::ROFS | Errno::ACCESS) => {}
             Err(error) => return Err(error.into()),
         }
@@ -380,7 +361,7 @@ fn bring_loopback_up() -> io::Result<()> {
 
 fn join_network(Network { mut made, maker }: Network) -> Result<()> {
     let step = "join network namespace";
-    // Its end without a byte: the outer half has told why.
+    // Its end without a byte: the outer half has reported the reason.
     made.read_exact(&mut [0]).during(step)?;
     move_into_thread_name_spaces(maker.as_fd(), ThreadNameSpaceType::NETWORK)
         .during(step)

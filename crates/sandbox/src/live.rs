@@ -1,4 +1,4 @@
-//! A live box, seen from the server: made, prepared, run, and gone.
+//! The life of a box as the server controls it: made, prepared, run, destroyed.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -12,185 +12,171 @@ use tokio::task::JoinHandle;
 use crate::cgroup::Group;
 use crate::control::Control;
 use crate::error::{During, Result, SandboxError};
-use crate::host::{Host, Slot};
+use crate::host::{Host, IdRange};
 use crate::identity::Identity;
 use crate::launchers::Launchers;
+use crate::process_handles::ProcessHandles;
 use crate::protocol::{Reply, Request, Setup, UserNamespace};
-use crate::remains::Remains;
-use crate::spawner::AskedInit;
-use crate::streams::Pipes;
+use crate::spawner::PendingInit;
 use crate::uncharged::Uncharged;
 use crate::{BoxSpec, Inputs, Outcome, StepSpec, step};
 
-/// One box. Dropping it kills everything in it and clears it away;
-/// [`Sandbox::destroy`] does so and waits until it is gone.
+/// One box. Dropping it kills everything in it and removes it.
+/// [`Sandbox::destroy`] does the same and waits until the box is gone.
 #[derive(Debug)]
 pub struct Sandbox {
-    /// `None` once it is being cleared away.
+    /// `None` once the box is being removed.
     live: Option<Live>,
     launchers: Launchers,
-    pipes: Pipes,
     processes: u32,
 }
 
 #[derive(Debug)]
 struct Live {
     control: Control,
-    remains: Remains,
+    handles: ProcessHandles,
 }
 
 impl Sandbox {
-    /// Makes a box on `host`; waits while the host has as many as it may.
+    /// Makes a box on `host`. Waits while the host has its maximum of boxes.
     ///
     /// # Errors
     ///
-    /// When a wall could not be built. Nothing is left of the box then.
+    /// Returns an error if a part of the isolation cannot be built. Then nothing
+    /// is left of the box.
     pub async fn make(host: &Arc<Host>, spec: &BoxSpec) -> Result<Self> {
-        Self::make_for(host, spec, None).await
-    }
-
-    async fn make_for(
-        host: &Arc<Host>,
-        spec: &BoxSpec,
-        ahead: Option<Vec<String>>,
-    ) -> Result<Self> {
-        let slot = host.take_slot().await?;
+        let ids = host.take_id_range().await?;
         let (own, spec) = (Arc::clone(host), spec.clone());
-        // A task of its own goes on when the caller's future is dropped: cut
-        // short, it would leave a group and an init that nobody clears away.
-        // What it made then clears itself away.
-        let start =
-            tokio::spawn(async move { start(&own, &spec, ahead, slot).await });
+        // A task of its own goes on if the caller's future is dropped. Stopped
+        // halfway, it would leave a group and an init that nobody removes. Its
+        // result, a `Sandbox`, is removed when it is dropped.
+        let start = tokio::spawn(async move { start(&own, &spec, ids).await });
         let mut made = start.await.during("start a box")??;
         made.live()?.build(host).await?;
         Ok(made)
     }
 
-    /// The same for a box that nobody waits for yet: until it is asked to run
-    /// something it has as little of the CPU as can be. `programs` will start
-    /// sooner in it than others: paths, of which any may be missing.
+    /// Makes a box that nobody waits for yet. It has the minimum share of the
+    /// CPU until it runs a command.
     ///
     /// # Errors
     ///
-    /// The same.
-    pub async fn make_ahead(
-        host: &Arc<Host>,
-        spec: &BoxSpec,
-        programs: &[String],
-    ) -> Result<Self> {
-        let ahead = Some(programs.to_vec());
-        let mut made = Self::make_for(host, spec, ahead).await?;
-        // Not before: at the least share it would hold the kernel's locks of
-        // namespaces and mounts, which others wait for, for long.
-        made.live()?.remains.group.lower_share()?;
-        made.pipes.make_ahead()?;
+    /// Returns an error in the same cases as [`Sandbox::make`].
+    pub async fn make_ahead(host: &Arc<Host>, spec: &BoxSpec) -> Result<Self> {
+        let mut made = Self::make(host, spec).await?;
+        // Only now: with the minimum share the box would hold the kernel's
+        // locks of namespaces and mounts for long, and others wait for them.
+        made.live()?.handles.group.lower_share()?;
         Ok(made)
     }
 
-    /// Starts the launcher of a step that has a gate, and waits until only the
-    /// submission is missing; a later [`Sandbox::run`] of the same step goes
-    /// on with it. Steps are prepared in the order in which they will run.
+    /// Starts the launcher of a step that has a gate, and waits until it lacks
+    /// only its submission. A later [`Sandbox::run`] of the same step uses this
+    /// launcher. Steps must be prepared in the order in which they will run.
     ///
     /// # Errors
     ///
-    /// When the launcher could not be started, or ended.
+    /// Returns an error if the launcher cannot be started, or ends.
     pub async fn prepare(&mut self, spec: StepSpec) -> Result<()> {
         let processes = self.processes;
-        let pipes = self.pipes.take()?;
         let control = &mut self.live()?.control;
-        let near = step::prepare(control, &spec, processes, pipes).await?;
-        self.launchers.add(spec, near);
+        let parent_pipes =
+            step::prepare_launcher(control, &spec, processes).await?;
+        self.launchers.add(spec, parent_pipes);
         Ok(())
     }
 
-    /// Tells that a step will not be run: a launcher that waits for it is
-    /// killed before the next one.
+    /// Notes that a step will not be run. A launcher that waits for it is killed
+    /// before the next step.
     pub fn skip(&mut self, spec: &StepSpec) {
         self.launchers.skip(spec);
     }
 
-    /// Whether it could still run something, as far as is known: a launcher
-    /// that ended while it waited takes the box with it.
+    /// Whether the box could still run something, as far as is known. A box
+    /// ends if one of its launchers ends while it waits.
     pub fn is_alive(&self) -> bool {
         let Some(live) = &self.live else { return false };
-        let init = live.remains.init.as_ref();
+        let init = live.handles.init.as_ref();
         init.is_some_and(|init| {
             let mut ready = [PollFd::new(init, PollFlags::IN)];
             // A pidfd is readable when its process has ended.
             let now = Timespec { tv_sec: 0, tv_nsec: 0 };
             poll(&mut ready, Some(&now)) == Ok(0)
-                && !live.remains.group.killed_for_memory()
+                && !live.handles.group.killed_for_memory()
         })
     }
 
-    /// Memory that the box alone has, in bytes: that of its processes and its
-    /// files. `None` where the host does not account for it.
+    /// Returns the memory of the box's processes and files in bytes, without
+    /// the page cache. Returns `None` if the host does not measure it.
     pub fn memory_bytes(&self) -> Option<u64> {
-        self.live.as_ref()?.remains.group.memory_bytes()
+        self.live.as_ref()?.handles.group.memory_bytes()
     }
 
-    /// Runs a command to its end. When a limit ended it, the whole box is dead
+    /// Runs a command to its end. If a limit ended it, the whole box is dead
     /// and runs nothing more.
     ///
     /// # Errors
     ///
-    /// When the command could not be started, or init failed. What the program
-    /// does is never an error.
+    /// Returns an error if the command cannot be started, or if init fails. A
+    /// program that misbehaves is never an error.
     pub async fn run(&mut self, spec: &StepSpec) -> Result<Outcome> {
         self.run_with(spec, Inputs::default()).await
     }
 
-    /// The same, after these are written. Where the box has less memory than
-    /// they take it ends with [`Stop::Memory`](crate::Stop::Memory).
+    /// Writes `inputs` and then runs a command to its end. If the box has less
+    /// memory than they need, it ends with
+    /// [`Stop::Memory`](crate::Stop::Memory).
     ///
     /// # Errors
     ///
-    /// The same, and when one of them cannot be written.
+    /// Returns an error in the same cases as [`Sandbox::run`], and if an input
+    /// cannot be written.
     pub async fn run_with(
         &mut self,
         spec: &StepSpec,
         inputs: Inputs<'_>,
     ) -> Result<Outcome> {
         let processes = self.processes;
-        let Self { live, launchers, pipes, .. } = self;
-        let Live { control, remains } =
+        let Self { live, launchers, .. } = self;
+        let Live { control, handles } =
             live.as_mut().ok_or_else(|| unexpected("a live box"))?;
         if let Some(bytes) = spec.memory_bytes
-            && !remains.group.limit_memory(bytes)?
+            && !handles.group.limit_memory(bytes)?
         {
-            remains.kill_and_wait().await?;
+            handles.kill_and_wait().await?;
             return Ok(Outcome::without_memory());
         }
-        let asked = step::to_run(spec, inputs, processes, launchers, pipes)?;
-        step::run(control, remains, spec, asked, launchers).await
+        let request = step::request_for(spec, inputs, processes, launchers)?;
+        step::run(control, handles, spec, request, launchers).await
     }
 
     /// Kills everything in the box and waits until all its processes have
-    /// ended. What the kernel still has of it goes when it is dropped.
+    /// ended. Its other resources are freed when it is dropped.
     ///
     /// # Errors
     ///
-    /// When the end cannot be watched, as without a free descriptor.
+    /// Returns an error if the end cannot be watched, for example if no
+    /// descriptor is free.
     pub async fn kill(&mut self) -> Result<()> {
-        self.live()?.remains.kill_and_wait().await
+        self.live()?.handles.kill_and_wait().await
     }
 
     /// Kills everything in the box and waits until nothing of it is left.
     pub async fn destroy(mut self) {
         if let Some(clearing) = self.end() {
-            // It fails where the runtime ends, and the process with it.
+            // It fails only if the runtime ends, and the process with it.
             let _ = clearing.await;
         }
     }
 
-    /// Kills everything in the box. A task of its own clears it away: that
-    /// goes on when whoever waits for it is dropped.
+    /// Kills everything in the box. A task of its own removes it, and goes on
+    /// if the future that waits for it is dropped.
     fn end(&mut self) -> Option<JoinHandle<()>> {
         let live = self.live.take()?;
-        // Without a runtime the process is ending: its boxes follow it, and
-        // the next start sweeps their groups.
+        // Without a runtime the process is ending. Its boxes end with it, and
+        // the next start removes their groups.
         let runtime = Handle::try_current().ok()?;
-        live.remains.kill();
+        live.handles.kill();
         Some(runtime.spawn(live.clear()))
     }
 
@@ -199,13 +185,8 @@ impl Sandbox {
     }
 }
 
-/// Starts an init and makes its group; together they are the box's beginning.
-async fn start(
-    host: &Host,
-    spec: &BoxSpec,
-    ahead: Option<Vec<String>>,
-    slot: Slot,
-) -> Result<Sandbox> {
+/// Starts an init and makes its group.
+async fn start(host: &Host, spec: &BoxSpec, ids: IdRange) -> Result<Sandbox> {
     let user_namespace = match host.source.identity() {
         Identity::Range => UserNamespace::Join,
         Identity::Single => UserNamespace::Make,
@@ -215,35 +196,39 @@ async fn start(
         user_namespace,
         disk_bytes: spec.disk_bytes,
         inodes: spec.inodes,
-        devices: slot.devices(),
-        ahead,
+        devices: ids.devices(),
     });
-    let namespace = slot.user_namespace();
-    // First: it makes its namespaces while the group is made. It ends with its
-    // socket.
-    let AskedInit { socket, of } = host.spawner.spawn()?;
+    let namespace = ids.user_namespace();
+    // Init first: it makes its namespaces while the group is made. It ends when
+    // its socket is closed.
+    let PendingInit { socket, fork_server } = host.spawner.spawn()?;
     let control = set_up(socket, &setup, namespace).await?;
-    let group = host.top.make_box(&host.next_box_name(), spec);
+    let group = host.cgroups.make_box(&host.next_box_name(), spec);
     let again = async || {
-        let asked = host.spawner.spawn_again(of)?;
-        set_up(asked.socket, &setup, namespace).await
+        let pending = host.spawner.spawn_again(fork_server)?;
+        set_up(pending.socket, &setup, namespace).await
     };
     match (begun(control, again).await, group) {
         (Ok((control, outer)), Ok(group)) => {
-            let remains =
-                Remains { outer, init: None, group, uncharged: None, slot };
+            let handles = ProcessHandles {
+                outer,
+                init: None,
+                group,
+                uncharged: None,
+                ids,
+            };
             Ok(Sandbox {
-                live: Some(Live { control, remains }),
+                live: Some(Live { control, handles }),
                 launchers: Launchers::default(),
-                pipes: Pipes::default(),
                 processes: spec.processes,
             })
         }
         (Ok((control, outer)), Err(error)) => {
-            // Before the slot is another's: it may be in its user namespace.
+            // Init may be in the user namespace, which the next box gets as
+            // soon as `ids` is dropped: it must end before.
             drop(control);
             let group = Group::none();
-            Remains { outer, init: None, group, uncharged: None, slot }
+            ProcessHandles { outer, init: None, group, uncharged: None, ids }
                 .clear()
                 .await;
             Err(error)
@@ -257,7 +242,7 @@ async fn start(
     }
 }
 
-/// Tells an init that was asked for what it needs to know.
+/// Sends the setup to an init that was requested.
 async fn set_up(
     socket: UnixStream,
     setup: &Request<'_>,
@@ -265,22 +250,23 @@ async fn set_up(
 ) -> Result<Control> {
     let mut control = Control::new(socket)?;
     match control.send(setup, namespace.as_slice()).await {
-        // Whoever waits for its beginning learns that it never comes.
-        Err(error) if error.is_unheard() => {}
+        // The caller waits for its first reply, and learns that none comes.
+        Err(error) if error.was_not_delivered() => {}
         sent => sent?,
     }
     Ok(control)
 }
 
-/// Waits until init's outer half has begun; asks `again` where the fork server
-/// was killed before it came to this one.
+/// Waits until init's outer half has begun. If the fork server was killed
+/// before it started this one, requests one `again`.
 async fn begun(
     mut control: Control,
     again: impl AsyncFnOnce() -> Result<Control>,
 ) -> Result<(Control, OwnedFd)> {
     let mut reply = control.receive().await;
     let is_lost = |error: &SandboxError| {
-        error.cause.kind() == io::ErrorKind::UnexpectedEof || error.is_unheard()
+        error.cause.kind() == io::ErrorKind::UnexpectedEof
+            || error.was_not_delivered()
     };
     if reply.as_ref().is_err_and(is_lost) {
         control = again().await?;
@@ -304,8 +290,8 @@ impl Drop for Sandbox {
 impl Live {
     /// Has init join its group and build the box.
     async fn build(&mut self, host: &Host) -> Result<()> {
-        let Self { control, remains } = self;
-        let groups: Vec<_> = remains.group.joins().collect();
+        let Self { control, handles } = self;
+        let groups: Vec<_> = handles.group.joins().collect();
         control.send(&Request::Join(groups.len()), &groups).await?;
         let (Reply::Ready { own_inodes }, descriptors) =
             control.receive().await?
@@ -313,32 +299,32 @@ impl Live {
             return Err(unexpected("its readiness"));
         };
         let mut descriptors = descriptors.into_iter();
-        remains.init = descriptors.next();
-        remains.uncharged = Uncharged::new(descriptors);
-        if remains.uncharged.is_none() {
+        handles.init = descriptors.next();
+        handles.uncharged = Uncharged::new(descriptors);
+        if handles.uncharged.is_none() {
             return Err(unexpected("a pidfd and counts"));
         }
         if !own_inodes {
-            host.tell_of_shared_inodes();
+            host.warn_of_shared_inodes();
         }
         Ok(())
     }
 
     async fn clear(self) {
-        let Self { control, remains } = self;
-        if remains.init.is_none() {
-            // An init that has not told its pid yet ends with the socket.
+        let Self { control, handles } = self;
+        if handles.init.is_none() {
+            // An init whose pid is not known yet ends with the socket.
             drop(control);
-            remains.clear().await;
+            handles.clear().await;
         } else {
-            // The socket last: when one is closed the kernel collects what
-            // programs left in messages to themselves, memory and all.
-            remains.clear().await;
+            // The socket last: at its close the kernel collects sockets that
+            // programs left in messages to themselves, with their memory.
+            handles.clear().await;
             drop(control);
         }
     }
 }
 
 fn unexpected(what: &str) -> SandboxError {
-    SandboxError::other("hear from init", format!("expected {what}"))
+    SandboxError::other("receive from init", format!("expected {what}"))
 }

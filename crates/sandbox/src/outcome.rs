@@ -1,4 +1,4 @@
-//! How a step ended and what it left.
+//! The end of a step, and its output.
 
 use std::time::Duration;
 
@@ -9,42 +9,42 @@ use crate::Artifact;
 pub enum Stop {
     /// The main process exited with this code.
     Exited(i32),
-    /// The main process died of this signal.
+    /// This signal ended the main process.
     Signaled(i32),
-    /// The wall clock ran out.
+    /// The limit of wall time was reached.
     WallTime,
-    /// The CPU time of all processes ran out.
+    /// The limit of CPU time was reached, by all processes together.
     CpuTime,
-    /// The memory ran out and the kernel killed.
+    /// The limit of memory was reached.
     Memory,
-    /// stdout or stderr went over its cap.
+    /// stdout or stderr reached its limit.
     Output,
 }
 
-/// What happened in one step.
+/// The result of one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// How it ended.
     pub stop: Stop,
-    /// What was written to stdout, up to the cap.
+    /// The output on stdout, up to the limit.
     pub stdout: Vec<u8>,
-    /// What was written to stderr, up to the cap.
+    /// The output on stderr, up to the limit.
     pub stderr: Vec<u8>,
-    /// How long it took to write its [`Inputs`](crate::Inputs). Where a limit
-    /// ended it that is in the wall time.
+    /// The time that writing the [`Inputs`](crate::Inputs) took. If a limit
+    /// ended the step, this time is part of the wall time.
     pub fill_time: Duration,
-    /// From the start of the command to its end.
+    /// The time from the start of the command to its end.
     pub wall_time: Duration,
-    /// CPU time of all processes of the step; `None` where the host cannot
-    /// account for it.
+    /// CPU time of all processes of the step; `None` if the host cannot measure
+    /// it.
     pub cpu_time: Option<Duration>,
-    /// What is in /artifacts, where that was asked for and could be had.
+    /// The content of /artifacts, if it was asked for and within its limits.
     pub artifacts: Option<Vec<Artifact>>,
 }
 
 impl Outcome {
-    /// Of a command that did not start: what is in the box already takes more
-    /// memory than it may have.
+    /// Returns the outcome of a command that did not start, because the box
+    /// already uses more memory than the step may have.
     pub(crate) fn without_memory() -> Self {
         Self {
             stop: Stop::Memory,

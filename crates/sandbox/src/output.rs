@@ -1,4 +1,4 @@
-//! What a program writes, taken as it comes and kept up to a cap.
+//! Reads the output of a program as it comes, and keeps it up to a limit.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,120 +14,120 @@ use tokio::time::timeout;
 
 use crate::error::{During, Result};
 
-/// How much is read at once: a pipe's capacity.
+/// Bytes that are read at once: the capacity of a pipe.
 const CHUNK: usize = 64 << 10;
-/// Fewer bytes than this are little; programs with a buffer write more.
-const LITTLE: usize = 1 << 10;
-/// How often little may come before a stream is let fill each time.
-const MOST_LITTLE: u32 = 4;
-/// For how long it is.
-const MOMENT: Duration = Duration::from_millis(1);
+/// A read of fewer bytes is small. Programs that buffer their output write
+/// more at once.
+const SMALL_READ: usize = 1 << 10;
+/// The number of small reads after which the stream is left to fill.
+const MAX_SMALL_READS: u32 = 4;
+/// The time for which it is left to fill.
+const FILL_TIME: Duration = Duration::from_millis(1);
 
-/// A pipe whose far end goes to a program: what it writes.
+/// Makes a pipe that a program writes to. Returns our end and its end.
 pub(crate) fn outgoing() -> Result<(pipe::Receiver, OwnedFd)> {
-    let (near, far) = pipe_with(PipeFlags::CLOEXEC).during("make pipe")?;
-    prepare(&near)?;
-    let near =
-        pipe::Receiver::from_owned_fd_unchecked(near).during("make pipe")?;
-    Ok((near, far))
+    let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC).during("make pipe")?;
+    set_up(&ours)?;
+    let ours =
+        pipe::Receiver::from_owned_fd_unchecked(ours).during("make pipe")?;
+    Ok((ours, theirs))
 }
 
-/// A pipe whose far end goes to a program: what it reads. Most programs get
-/// nothing: the runtime need not watch it.
+/// Makes a pipe that a program reads from. Returns our end and its end. The
+/// runtime does not watch our end, because most programs get no input.
 pub(crate) fn incoming() -> Result<(OwnedFd, OwnedFd)> {
-    let (far, near) = pipe_with(PipeFlags::CLOEXEC).during("make pipe")?;
-    prepare(&near)?;
-    Ok((near, far))
+    let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC).during("make pipe")?;
+    set_up(&ours)?;
+    Ok((ours, theirs))
 }
 
-/// Makes a pipe ready for a program, by our end of it.
-fn prepare(near: &OwnedFd) -> Result<()> {
+/// Sets mode and flags of a pipe, by our end of it.
+fn set_up(ours: &OwnedFd) -> Result<()> {
     let step = "make pipe";
-    // A pipe has an owner and a mode like a file, and belongs to the server:
-    // the program may open it anew too, as /dev/stdin or /dev/stdout.
-    rustix::fs::fchmod(near, Mode::from_raw_mode(0o666)).during(step)?;
-    // Only our end: the flag belongs to an open end, and a program's own end
-    // must block as programs expect.
-    rustix::io::ioctl_fionbio(near, true).during(step)
+    // A pipe has an owner and a mode like a file, and belongs to the server.
+    // The program may open it again, as /dev/stdin or /dev/stdout.
+    rustix::fs::fchmod(ours, Mode::from_raw_mode(0o666)).during(step)?;
+    // Only our end: programs expect that their own end blocks.
+    rustix::io::ioctl_fionbio(ours, true).during(step)
 }
 
-/// Reads to the end of the stream. Keeps the first `cap` bytes; what comes
-/// after is read and dropped, and `over` is told.
+/// Reads to the end of the stream and returns the first `cap` bytes. Further
+/// bytes are read and dropped, and `over` becomes true.
 ///
-/// `dead` tells that no process is left that could write: then what the pipe
-/// holds is all, whether or not it ends. A program can leave its own end in
-/// a message that nobody will ever receive, where it stays open until the
-/// kernel happens to collect such sockets.
+/// `dead` becomes true when no process is left that could write. Then the pipe
+/// holds the rest, even if the stream does not end. It may not end because a
+/// program can leave its end in a message that nobody will ever receive. Such
+/// an end stays open until the kernel collects these sockets.
 pub(crate) async fn capture(
     mut stream: pipe::Receiver,
     cap: u64,
     over: watch::Sender<bool>,
     mut dead: watch::Receiver<bool>,
 ) -> io::Result<Vec<u8>> {
-    let mut kept = Kept { bytes: Vec::new(), cap, over };
+    let mut captured = Captured { bytes: Vec::new(), cap, over };
     let mut little = 0;
     loop {
         let read = tokio::select! {
-            read = stream.read_buf(kept.room()) => read,
-            // An error says that the one who tells is gone: nobody waits.
+            read = stream.read_buf(captured.room()) => read,
+            // An error says that the sender is gone, so nobody waits.
             _ = dead.wait_for(|&dead| dead) => break,
         };
         match read {
-            Ok(0) => return Ok(kept.bytes),
+            Ok(0) => return Ok(captured.bytes),
             Ok(read) => {
-                kept.cut();
-                little += u32::from(read < LITTLE);
-                if read < LITTLE && little > MOST_LITTLE {
+                captured.cut();
+                little += u32::from(read < SMALL_READ);
+                if read < SMALL_READ && little > MAX_SMALL_READS {
                     stream = let_it_fill(stream, &mut dead).await?;
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // A pipe has no other errors to read; it ends here.
-            Err(_) => return Ok(kept.bytes),
+            // Reading a pipe has no other errors. It ends here.
+            Err(_) => return Ok(captured.bytes),
         }
     }
-    // The runtime may not have heard yet of what came last: ask the kernel.
+    // The runtime may not know of the last bytes yet: ask the kernel.
     loop {
-        let room = spare_capacity(kept.room());
+        let room = spare_capacity(captured.room());
         match rustix::io::read(&stream, room) {
-            Ok(0) => return Ok(kept.bytes),
-            Ok(_) if kept.cut() => return Ok(kept.bytes),
+            Ok(0) => return Ok(captured.bytes),
+            Ok(_) if captured.cut() => return Ok(captured.bytes),
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             // Empty (EAGAIN).
-            Err(_) => return Ok(kept.bytes),
+            Err(_) => return Ok(captured.bytes),
         }
     }
 }
 
-/// Leaves a stream alone for a moment, or until its writers are `dead`. A
-/// watched pipe wakes whoever watches it at every write: a program that writes
-/// line by line would spend half its time on that, and the server as much on
-/// another core. Nobody sees output before the end, so nobody waits for it.
+/// Leaves a stream unwatched for a moment, or until its writers are `dead`.
+/// Each write to a watched pipe wakes its reader. A program that writes line by
+/// line would spend half its time on that, and the server as much on another
+/// core. No client sees output before the end, so none waits for it.
 async fn let_it_fill(
     stream: pipe::Receiver,
     dead: &mut watch::Receiver<bool>,
 ) -> io::Result<pipe::Receiver> {
     let unwatched = stream.into_nonblocking_fd()?;
-    // Its time being up is what is waited for.
-    let _ = timeout(MOMENT, dead.wait_for(|&dead| dead)).await;
+    // A timeout is the usual end of this wait.
+    let _ = timeout(FILL_TIME, dead.wait_for(|&dead| dead)).await;
     pipe::Receiver::from_owned_fd_unchecked(unwatched)
 }
 
 /// The first bytes of a stream.
-struct Kept {
+struct Captured {
     bytes: Vec<u8>,
     cap: u64,
     over: watch::Sender<bool>,
 }
 
-impl Kept {
-    /// Where to put what is read next, with room for it.
+impl Captured {
+    /// Returns the buffer with room for the next read.
     fn room(&mut self) -> &mut Vec<u8> {
         self.bytes.reserve(CHUNK);
         &mut self.bytes
     }
 
-    /// Drops what is beyond the cap; whether there was any.
+    /// Drops bytes beyond the limit. Returns whether there were any.
     fn cut(&mut self) -> bool {
         let cap = usize::try_from(self.cap).unwrap_or(usize::MAX);
         let is_over = self.bytes.len() > cap;
@@ -148,39 +148,42 @@ mod tests {
     #[tokio::test]
     async fn a_stream_ends_with_its_writers() {
         for (written, cap) in [(0, 10), (5, 10), (30_000, 60_000), (9, 4)] {
-            let (near, far) = outgoing().unwrap();
+            let (ours, theirs) = outgoing().unwrap();
             let (over, _overflow) = watch::channel(false);
             let (tell, dead) = watch::channel(false);
-            let capture = tokio::spawn(capture(near, cap, over, dead));
-            assert_eq!(rustix::io::write(&far, &vec![7; written]), Ok(written));
+            let capture = tokio::spawn(capture(ours, cap, over, dead));
+            assert_eq!(
+                rustix::io::write(&theirs, &vec![7; written]),
+                Ok(written)
+            );
             tell.send_replace(true);
-            // The far end is still open.
+            // The program's end is still open.
             let kept = capture.await.unwrap().unwrap();
             let expected = written.min(usize::try_from(cap).unwrap());
             assert_eq!(kept, vec![7; expected], "{written} {cap}");
-            drop(far);
+            drop(theirs);
         }
     }
 
     #[test]
     fn what_never_ends_is_read_up_to_the_cap() {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        // As from a process that nobody sees: there is always more.
+        // This file never ends, like a stream of a process that nobody sees.
         let endless =
             rustix::fs::open("/dev/random", flags, Mode::empty()).unwrap();
         let (tell, kept) = std::sync::mpsc::channel();
-        // A thread of its own: without a bound it would never come back.
+        // On its own thread: without a limit the read would never return.
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()
                 .unwrap();
             runtime.block_on(async {
-                let near =
+                let ours =
                     pipe::Receiver::from_owned_fd_unchecked(endless).unwrap();
                 let (over, _overflow) = watch::channel(false);
                 let (_tell, dead) = watch::channel(true);
-                let kept = capture(near, 10, over, dead).await.unwrap();
+                let kept = capture(ours, 10, over, dead).await.unwrap();
                 tell.send(kept.len()).unwrap();
             });
         });
@@ -190,16 +193,16 @@ mod tests {
 
     #[tokio::test]
     async fn many_little_writes_come_whole() {
-        let (near, far) = outgoing().unwrap();
+        let (ours, theirs) = outgoing().unwrap();
         let (over, _overflow) = watch::channel(false);
         let (_tell, dead) = watch::channel(false);
-        let capture = tokio::spawn(capture(near, 1 << 20, over, dead));
+        let capture = tokio::spawn(capture(ours, 1 << 20, over, dead));
         let lines: Vec<String> =
             (0..20_000).map(|n| format!("{n}\n")).collect();
         let expected = lines.concat();
         let writer = tokio::task::spawn_blocking(move || {
             for line in &lines {
-                rustix::io::write(&far, line.as_bytes()).unwrap();
+                rustix::io::write(&theirs, line.as_bytes()).unwrap();
             }
         });
         writer.await.unwrap();

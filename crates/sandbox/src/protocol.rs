@@ -1,10 +1,10 @@
-//! What the server and a box's init say to each other over their socket.
+//! The messages between the server and the init of a box.
 //!
 //! A frame is a length (u32, little endian) and that many bytes of postcard.
-//! Descriptors travel with the length. The server asks, init answers each
-//! request once, setup and join together; init trusts the server, the server
-//! trusts init with no more than this box: a frame that is too long or does not
-//! parse ends the box.
+//! Descriptors travel with the length. Init answers each request of the server
+//! once, but setup and join together. Init trusts the server. The server trusts
+//! init only with its own box: a frame that is too long or does not parse ends
+//! the box.
 
 use std::borrow::Cow;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
@@ -19,70 +19,73 @@ use rustix::net::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::error::SandboxError;
 use crate::{Artifact, BoxFile};
 
-/// The longest frame that init takes: all files of a submission, or the
-/// artifacts of one, and room.
-pub(crate) const LONGEST_REQUEST: usize = 64 << 20;
-/// The longest frame that the server takes from a box, artifacts apart.
-pub(crate) const LONGEST_REPLY: usize = 64 << 10;
-/// The longest seccomp filter, in bytes: what the kernel takes.
-const LONGEST_FILTER: usize = 4096 * 8;
-/// Most descriptors that travel with one frame.
-const MOST_DESCRIPTORS: usize = 16;
+/// Maximum length of a request: all files or artifacts of a submission, and
+/// some room.
+pub(crate) const MAX_REQUEST_BYTES: usize = 64 << 20;
+/// Maximum length of a reply, artifacts not included.
+pub(crate) const MAX_REPLY_BYTES: usize = 64 << 10;
+/// Maximum length of a seccomp filter: the limit of the kernel.
+const MAX_FILTER_BYTES: usize = 4096 * 8;
+/// Maximum number of descriptors that travel with one frame.
+const MAX_DESCRIPTORS: usize = 16;
 
-/// What the server asks of a box's init.
+/// A request of the server to the init of a box.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request<'a> {
-    /// Make the namespaces. Descriptor: the user namespace, where
-    /// [`Setup::user_namespace`] says so.
+    /// Make the namespaces. Descriptor: the user namespace, if
+    /// [`Setup::user_namespace`] is [`UserNamespace::Join`].
     Setup(Setup),
-    /// Join so many control groups, and build the box. Descriptors: them.
+    /// Join this many control groups, and build the box. Descriptors: the
+    /// groups.
     Join(usize),
-    /// Start a launcher, and tell when it waits at its gate. Descriptors: its
+    /// Start a launcher, and answer when it waits at its gate. Descriptors: its
     /// stdin, stdout and stderr.
-    Prepare(Command),
+    Prepare(ExecSpec),
     /// Run a program to its end. Descriptors: those of [`Program::New`].
     Run(Run<'a>),
 }
 
-/// A program to run to its end, and what else there is to say of it. All in
-/// one: each answer that is waited for costs a change of process both ways.
+/// A program to run to its end, with its files. They come in one message
+/// because every answer costs two switches of process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Run<'a> {
-    /// What is written into the working directory before it starts.
+    /// Files for the working directory, written before the program starts.
     pub(crate) files: Cow<'a, [BoxFile]>,
-    /// What is written into /artifacts, which is empty.
+    /// The content for /artifacts, which is empty.
     pub(crate) artifacts: Cow<'a, [Artifact]>,
-    /// How many of the launchers that wait, the first ones, are killed before.
-    pub(crate) give_up: usize,
+    /// Kill this many of the launchers that wait, from the first.
+    pub(crate) kill_launchers: usize,
     pub(crate) program: Program,
-    /// What goes through its gate, where it has one.
+    /// The text for the gate of the program, if it has one.
     pub(crate) gate: Option<String>,
     pub(crate) artifacts_writable: bool,
-    /// Answer with what is in /artifacts, up to so many bytes.
+    /// Answer with the content of /artifacts, up to this many bytes.
     pub(crate) keep_artifacts: Option<u64>,
 }
 
-/// Which program.
+/// The program of a run.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Program {
-    /// One to be started. Descriptors: its stdin, stdout and stderr.
-    New(Command),
-    /// The first of those that wait at their gates.
+    /// A program to start. Descriptors: its stdin, stdout and stderr.
+    New(ExecSpec),
+    /// The first launcher that waits at its gate.
     Prepared,
 }
 
 /// How init gets its user namespace.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) enum UserNamespace {
-    /// It joins one that was made ahead: 0 is init, 1000 the program.
+    /// Init joins one that was made ahead. In it 0 is init and 1000 the
+    /// program.
     Join,
-    /// It makes one, in which its own id is 1000: init and program share it.
+    /// Init makes one, in which its own id is 1000. The program has the same.
     Make,
 }
 
-/// What init needs to build the box.
+/// The description of a box for its init.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Setup {
     pub(crate) rootfs: std::path::PathBuf,
@@ -91,14 +94,11 @@ pub(crate) struct Setup {
     pub(crate) inodes: u64,
     /// The folder of the device nodes.
     pub(crate) devices: std::path::PathBuf,
-    /// Where nobody waits for the box yet: the programs that will run in it,
-    /// as far as they are known.
-    pub(crate) ahead: Option<Vec<String>>,
 }
 
 /// One command, as init runs it.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Command {
+pub(crate) struct ExecSpec {
     pub(crate) command: Vec<String>,
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) cpu_seconds: u64,
@@ -107,21 +107,47 @@ pub(crate) struct Command {
     pub(crate) open_files: u64,
 }
 
-/// What a box's init answers.
+/// A reply of the init of a box.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Reply {
     /// Init's outer half waits for its setup. Descriptor: a pidfd of it.
     Begun,
-    /// The box stands; whether the files of its image have inodes that no
-    /// other box has. Descriptors: a pidfd of pid 1, /proc/locks, and
-    /// /proc/net/sockstat.
+    /// The box stands. `own_inodes` says whether the files of its image have
+    /// inodes that no other box has. Descriptors: a pidfd of pid 1,
+    /// /proc/locks, and /proc/net/sockstat.
     Ready { own_inodes: bool },
     /// The launcher waits at its gate.
     Prepared,
-    /// The command ended, and what it started is killed.
+    /// The command ended, and every process that it started is killed.
     Ended(Ended),
-    /// The box could not do it: the step, and the error's number and words.
-    Failed { step: String, errno: Option<i32>, reason: String },
+    /// The box could not do it.
+    Failed(FailureReport),
+}
+
+/// An error of the sandbox, on its way to another process.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct FailureReport {
+    step: String,
+    errno: Option<i32>,
+    reason: String,
+}
+
+impl From<SandboxError> for FailureReport {
+    fn from(SandboxError { step, cause }: SandboxError) -> Self {
+        let errno = cause.raw_os_error();
+        Self { step, errno, reason: cause.to_string() }
+    }
+}
+
+impl FailureReport {
+    /// Returns the error again, as one that happened during `step`.
+    pub(crate) fn into_error(self, step: &str) -> SandboxError {
+        let cause = self.errno.map_or_else(
+            || io::Error::other(self.reason),
+            io::Error::from_raw_os_error,
+        );
+        SandboxError::new(format!("{step}: {}", self.step), cause)
+    }
 }
 
 /// How a command's main process ended.
@@ -129,16 +155,16 @@ pub(crate) enum Reply {
 pub(crate) struct Ended {
     /// The raw wait status (wait(2)).
     pub(crate) status: i32,
-    /// How long it took to write what it was given.
+    /// The time that writing its files took.
     pub(crate) fill_micros: u64,
-    /// From its start, or from the opening of its gate.
+    /// The time from its start, or from the opening of its gate, to its end.
     pub(crate) wall_micros: u64,
     pub(crate) artifacts: Option<Vec<Artifact>>,
-    /// Whether the launchers that were prepared for later still wait.
+    /// Whether the launchers of later steps still wait.
     pub(crate) others_wait: bool,
 }
 
-/// The bytes of one frame.
+/// Returns the bytes of a frame.
 pub(crate) fn encode(message: &impl Serialize) -> io::Result<Vec<u8>> {
     let frame = postcard::to_extend(message, vec![0; 4]).map_err(invalid)?;
     let length = u32::try_from(frame.len() - 4).map_err(invalid)?;
@@ -147,7 +173,7 @@ pub(crate) fn encode(message: &impl Serialize) -> io::Result<Vec<u8>> {
     Ok(frame)
 }
 
-/// The message in the bytes after a frame's length.
+/// Parses the bytes after the length of a frame.
 pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<T> {
     let (message, rest) = postcard::take_from_bytes(bytes).map_err(invalid)?;
     if rest.is_empty() {
@@ -157,14 +183,15 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<T> {
     }
 }
 
-/// Sends the first bytes of a frame and its descriptors; how many were sent.
+/// Sends the first bytes of a frame and its descriptors. Returns the number of
+/// bytes that were sent.
 pub(crate) fn send_with(
     socket: impl AsFd,
     frame: &[u8],
     descriptors: &[BorrowedFd<'_>],
 ) -> io::Result<usize> {
     let mut space = [MaybeUninit::uninit();
-        rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+        rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !descriptors.is_empty()
         && !control.push(SendAncillaryMessage::ScmRights(descriptors))
@@ -175,14 +202,15 @@ pub(crate) fn send_with(
     Ok(sendmsg(socket, &iov, &mut control, SendFlags::NOSIGNAL)?)
 }
 
-/// Receives up to `buffer` bytes and the descriptors that came with them.
+/// Receives bytes into `buffer`, and the descriptors that came with them.
+/// Returns the number of bytes.
 pub(crate) fn receive_with(
     socket: impl AsFd,
     buffer: &mut [u8],
     descriptors: &mut Vec<OwnedFd>,
 ) -> io::Result<usize> {
     let mut space = [MaybeUninit::uninit();
-        rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+        rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut iov = [IoSliceMut::new(buffer)];
     let flags = RecvFlags::CMSG_CLOEXEC;
@@ -193,25 +221,25 @@ pub(crate) fn receive_with(
         }
     }
     if received.flags.contains(ReturnFlags::CTRUNC) {
-        // The kernel drops descriptors for which the process has no number.
+        // The kernel drops descriptors if the process has no number free.
         return Err(rustix::io::Errno::MFILE.into());
     }
     Ok(received.bytes)
 }
 
-/// Receives the bytes of the seccomp filter, the first message to the fork
-/// server. `None`: the server is gone.
+/// Receives the bytes of the seccomp filter, which is the first message to the
+/// fork server. Returns `None` if the server is gone.
 pub(crate) fn receive_filter(
     requests: impl AsFd,
 ) -> io::Result<Option<Vec<u8>>> {
-    let mut bytes = vec![0; LONGEST_FILTER];
+    let mut bytes = vec![0; MAX_FILTER_BYTES];
     let received = receive_with(requests, &mut bytes, &mut Vec::new())?;
     bytes.truncate(received);
     Ok((received > 0).then_some(bytes))
 }
 
-/// Receives the socket of a box that is to be made: the fork server's side.
-/// `None`: the server is gone.
+/// Receives, in the fork server, the socket of a box that is to be made.
+/// Returns `None` if the server is gone.
 pub(crate) fn receive_socket(
     requests: impl AsFd,
 ) -> io::Result<Option<UnixStream>> {
@@ -224,7 +252,7 @@ pub(crate) fn receive_socket(
     }
 }
 
-/// Sends one message over a blocking socket: init's side.
+/// Sends one message over a blocking socket, as init does.
 pub(crate) fn send(
     socket: &UnixStream,
     message: &impl Serialize,
@@ -236,8 +264,8 @@ pub(crate) fn send(
     socket.write_all(&frame[sent..])
 }
 
-/// Receives one message over a blocking socket: init's side. `None`: the
-/// server closed it, or is gone.
+/// Receives one message over a blocking socket, as init does. Returns `None` if
+/// the other end is closed.
 pub(crate) fn receive<T: DeserializeOwned>(
     socket: &UnixStream,
 ) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
@@ -251,7 +279,7 @@ pub(crate) fn receive<T: DeserializeOwned>(
     reader.read_exact(&mut length[first..])?;
     let length =
         usize::try_from(u32::from_le_bytes(length)).map_err(invalid)?;
-    if length > LONGEST_REQUEST {
+    if length > MAX_REQUEST_BYTES {
         return Err(invalid("frame too long"));
     }
     let mut bytes = vec![0; length];

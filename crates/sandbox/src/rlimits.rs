@@ -1,64 +1,66 @@
-//! Limits of a process (getrlimit(2)): the server's own, and how they are set.
+//! Limits of a process (getrlimit(2)): those of the server, and how to set one.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::error::{Result, SandboxError};
 
-/// Bytes in POSIX message queues of one box: the kernel's own default.
+/// Maximum bytes in the POSIX message queues of one box: the kernel's default.
 pub const QUEUE_BYTES: u64 = 819_200;
-/// Signals of one box that are queued, timers included.
+/// Maximum number of queued signals of one box, timers included.
 pub const QUEUED_SIGNALS: u64 = 1_024;
 
-/// The value at which the kernel starts no core handler. At every other, 0 too,
-/// it pipes a core to the handler that `kernel.core_pattern` names (core(5)).
+/// The limit on core files at which the kernel starts no core handler. At every
+/// other value, 0 included, it pipes a core to the handler that
+/// `kernel.core_pattern` names (core(5)).
 pub const NO_CORE: u64 = 1;
 
-/// What the server needs for its boxes. Call it before a user namespace is
-/// made: the kernel counts processes, queues and signals for all boxes of a user
-/// together, and holds them to what the maker of their namespaces had.
-pub(crate) fn prepare_server() -> Result<()> {
+/// Raises the server's limits as far as its boxes need. Call it before a user
+/// namespace is made. The kernel counts processes, queues and signals of all
+/// boxes of a user together, and applies the limits that the maker of their
+/// namespaces had.
+pub(crate) fn raise_server_limits() -> Result<()> {
     let is_root = rustix::process::geteuid().is_root();
-    // A server has a dozen descriptors for each box and one for each
-    // connection; the usual soft limit of 1,024 is for programs that use
+    // A server needs a dozen descriptors for each box and one for each
+    // connection. The usual soft limit of 1,024 is for programs that use
     // select(2).
     raise(Resource::Nofile, false)?;
     for shared in [Resource::Nproc, Resource::Msgqueue, Resource::Sigpending] {
         raise(shared, is_root)?;
     }
-    // It fails if the hard limit is lower and this process may not raise it.
+    // This fails if the hard limit is lower and this process may not raise it.
     let is_set = set(Resource::Core, Some(NO_CORE), Some(NO_CORE)).is_ok();
     if !is_set && has_core_handler() {
         tracing::warn!(
-            "the hard limit on core files is 0, and the kernel pipes cores to \
-             a program: a crash in a box starts it, outside of the box. Start \
-             the server with a limit of 1 (ulimit -c 1; LimitCORE=1)"
+            "the hard limit on core files is 0 and kernel.core_pattern names a \
+             program: a crash in a box starts it on the host. Start the server \
+             with a limit of 1 (ulimit -c 1, or LimitCORE=1 in its unit)"
         );
     }
     Ok(())
 }
 
-/// Whether the kernel pipes cores to a program of the host's.
+/// Whether the kernel pipes cores to a program of the host.
 fn has_core_handler() -> bool {
     std::fs::read_to_string("/proc/sys/kernel/core_pattern")
         .is_ok_and(|pattern| pattern.starts_with('|'))
 }
 
-/// To the hard limit, or to none.
+/// Raises a limit to the hard limit, or removes it if `to_none` is set and this
+/// process may do so.
 fn raise(resource: Resource, to_none: bool) -> Result<()> {
-    let most = getrlimit(resource).maximum;
+    let max = getrlimit(resource).maximum;
     // Root in a container may lack the right.
     if to_none && set(resource, None, None).is_ok() {
         return Ok(());
     }
-    set(resource, most, most)
+    set(resource, max, max)
 }
 
-/// Sets soft and hard limits, as far as they do not exceed the hard limits that
-/// are there: an operator's own, lower one stays.
+/// Sets soft and hard limits. A lower hard limit of the operator stays.
 pub(crate) fn limit(limits: &[(Resource, (u64, u64))]) -> Result<()> {
     for &(resource, (soft, hard)) in limits {
-        let most = getrlimit(resource).maximum.unwrap_or(u64::MAX);
-        set(resource, Some(soft.min(most)), Some(hard.min(most)))?;
+        let max = getrlimit(resource).maximum.unwrap_or(u64::MAX);
+        set(resource, Some(soft.min(max)), Some(hard.min(max)))?;
     }
     Ok(())
 }

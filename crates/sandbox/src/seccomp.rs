@@ -1,5 +1,5 @@
-//! The seccomp policy (`seccomp.toml`, data) compiled to the kernel's filter
-//! program.
+//! Compiles the seccomp policy (`seccomp.toml`) to a filter program of the
+//! kernel.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const POLICY: &str = include_str!("seccomp.toml");
 /// Bytes of one instruction.
 const INSTRUCTION_BYTES: usize = 8;
 
-/// The filter of every step, for this machine's architecture.
+/// Returns the filter of every program, for the architecture of this machine.
 pub(crate) fn program() -> Result<Vec<sock_filter>> {
     let policy: Policy = toml::from_str(POLICY).map_err(|error| {
         SandboxError::other("seccomp policy", error.to_string())
@@ -25,7 +25,7 @@ pub(crate) fn program() -> Result<Vec<sock_filter>> {
     compile(&policy)
 }
 
-/// The program's bytes, for another process of this machine.
+/// Returns the bytes of a filter, for another process of this machine.
 pub(crate) fn to_bytes(program: &[sock_filter]) -> Vec<u8> {
     let bytes = |&sock_filter { code, jt, jf, k }: &sock_filter| {
         let [code_0, code_1] = code.to_ne_bytes();
@@ -35,7 +35,7 @@ pub(crate) fn to_bytes(program: &[sock_filter]) -> Vec<u8> {
     program.iter().flat_map(bytes).collect()
 }
 
-/// The program of these bytes.
+/// Returns the filter that these bytes hold.
 pub(crate) fn from_bytes(bytes: &[u8]) -> Vec<sock_filter> {
     let (instructions, _) = bytes.as_chunks::<INSTRUCTION_BYTES>();
     let read = |bytes: &[u8; INSTRUCTION_BYTES]| {
@@ -56,7 +56,7 @@ struct Policy {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rule {
-    /// The reason, for whoever reads the policy.
+    /// The reason, for readers of the policy.
     #[serde(rename = "why")]
     _why: String,
     calls: Vec<String>,
@@ -76,14 +76,14 @@ struct Condition {
     is: Vec<u32>,
 }
 
-/// How much of an argument is looked at.
+/// The part of an argument that a condition checks.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(try_from = "u32")]
 enum Bits {
-    /// The low half: the kernel takes it as an int.
+    /// Only the low half: the kernel takes the argument as an int.
     #[default]
     Low,
-    /// The high half must be 0 besides.
+    /// The low half, and the high half must be 0.
     All,
 }
 
@@ -146,10 +146,10 @@ impl Action {
     }
 }
 
-/// What no rule names.
+/// The action for calls that no rule names.
 const UNNAMED: Action = Action::Fail(libc::ENOSYS);
 
-// Where the fields of struct seccomp_data are (linux/seccomp.h).
+// Offsets of fields in struct seccomp_data (linux/seccomp.h).
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const ARGUMENTS: u32 = 16;
@@ -159,14 +159,15 @@ const NATIVE: u32 = 0xC000_003E;
 #[cfg(target_arch = "aarch64")]
 const NATIVE: u32 = 0xC000_00B7;
 
-/// The bit that marks a call of the x32 ABI, which shares x86-64's number.
+/// The bit that marks a call of the x32 ABI, which has the architecture number
+/// of x86-64.
 #[cfg(target_arch = "x86_64")]
 const X32: u32 = 0x4000_0000;
 
-/// The program: architecture, then a binary search for the number. It is short
-/// on every path because each program that starts pays for that: the kernel
-/// walks it once for every call there is, to learn which ones are allowed by
-/// number alone (since 5.11).
+/// Compiles the filter: a check of the architecture, then a binary search for
+/// the number of the call. Every path is short, because each start of a program
+/// pays for it. Since 5.11 the kernel then runs the filter once for every
+/// number, to find the calls that are allowed by number alone.
 fn compile(policy: &Policy) -> Result<Vec<sock_filter>> {
     let mut by_call: BTreeMap<u32, Vec<&Rule>> = BTreeMap::new();
     for rule in &policy.rule {
@@ -184,34 +185,34 @@ fn compile(policy: &Policy) -> Result<Vec<sock_filter>> {
     ];
     #[cfg(target_arch = "x86_64")]
     program.extend([jump(libc::BPF_JGE, X32, 0, 1), answer(UNNAMED.verdict())]);
-    program.extend(search(&runs(by_call))?);
+    program.extend(search(&ranges(by_call))?);
     Ok(program)
 }
 
-/// How a call is decided.
+/// How the action for a call is found.
 enum Decision<'a> {
-    /// By its number alone.
+    /// By the number alone.
     Always(Action),
     /// By these rules, from the first.
     Rules(Vec<&'a Rule>),
 }
 
-/// Calls with consecutive numbers and one decision.
-struct Run<'a> {
+/// Calls with consecutive numbers and the same decision.
+struct CallRange<'a> {
     first: u32,
     decision: Decision<'a>,
 }
 
-/// All numbers there are, in runs.
-fn runs(by_call: BTreeMap<u32, Vec<&Rule>>) -> Vec<Run<'_>> {
-    let mut runs: Vec<Run<'_>> = Vec::new();
+/// Divides all numbers into ranges.
+fn ranges(by_call: BTreeMap<u32, Vec<&Rule>>) -> Vec<CallRange<'_>> {
+    let mut ranges: Vec<CallRange<'_>> = Vec::new();
     let mut next = 0;
-    let mut add = |first, decision| match (runs.last(), &decision) {
+    let mut add = |first, decision| match (ranges.last(), &decision) {
         (
-            Some(Run { decision: Decision::Always(last), .. }),
+            Some(CallRange { decision: Decision::Always(last), .. }),
             Decision::Always(action),
         ) if last == action => {}
-        _ => runs.push(Run { first, decision }),
+        _ => ranges.push(CallRange { first, decision }),
     };
     for (number, rules) in by_call {
         if next < number {
@@ -228,18 +229,18 @@ fn runs(by_call: BTreeMap<u32, Vec<&Rule>>) -> Vec<Run<'_>> {
         );
     }
     add(next, Decision::Always(UNNAMED));
-    runs
+    ranges
 }
 
-/// Finds the run of the number that is loaded, and decides.
-fn search(runs: &[Run<'_>]) -> Result<Vec<sock_filter>> {
-    if let [Run { decision, .. }] = runs {
+/// Returns code that finds the range of the loaded number, and decides.
+fn search(ranges: &[CallRange<'_>]) -> Result<Vec<sock_filter>> {
+    if let [CallRange { decision, .. }] = ranges {
         return decide(decision);
     }
-    let (below, from) = runs.split_at(middle(runs));
+    let (below, from) = ranges.split_at(middle(ranges));
     let first = from[0].first;
     let below = search(below)?;
-    // A conditional jump is 255 instructions long at most.
+    // A conditional jump can skip at most 255 instructions.
     let mut code = match u8::try_from(below.len()) {
         Ok(length) => vec![jump(libc::BPF_JGE, first, length, 0)],
         Err(_) => vec![
@@ -252,12 +253,12 @@ fn search(runs: &[Run<'_>]) -> Result<Vec<sock_filter>> {
     Ok(code)
 }
 
-/// Where half of the numbers are on either side, and not half of the runs: the
-/// kernel walks once for each number.
-fn middle(runs: &[Run<'_>]) -> usize {
-    let first = |at: usize| runs[at].first;
-    let twice_the_mean = first(0) + first(runs.len() - 1);
-    (1..runs.len())
+/// Returns the index that divides the numbers, and not the ranges, in halves:
+/// the kernel runs the filter once for each number.
+fn middle(ranges: &[CallRange<'_>]) -> usize {
+    let first = |at: usize| ranges[at].first;
+    let twice_the_mean = first(0) + first(ranges.len() - 1);
+    (1..ranges.len())
         .min_by_key(|&at| (2 * first(at)).abs_diff(twice_the_mean))
         .unwrap_or(1)
 }
@@ -278,8 +279,9 @@ fn decide(decision: &Decision<'_>) -> Result<Vec<sock_filter>> {
     Ok(code)
 }
 
-/// One rule: each condition falls through when it holds and else leaves the
-/// rule, whose last instruction is its verdict.
+/// Returns the code of one rule. A condition that holds falls through to the
+/// next one. One that does not hold leaves the rule. The last instruction of the
+/// rule is its verdict.
 fn rule_code(
     conditions: &[Condition],
     action: Action,
@@ -307,11 +309,12 @@ fn rule_code(
     Ok(code)
 }
 
-// Of an argument; every machine that we run on is little-endian.
+// Offsets in an argument. Every supported machine is little-endian.
 const LOW_HALF: u32 = 0;
 const HIGH_HALF: u32 = 4;
 
-/// The number of a call here; `None` where only other architectures have it.
+/// Returns the number of a call on this architecture. Returns `None` if only
+/// other architectures have the call.
 fn number(name: &str) -> Result<Option<u32>> {
     if let Ok(call) = name.parse::<Sysno>() {
         return Ok(u32::try_from(call.id()).ok());

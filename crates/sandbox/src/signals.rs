@@ -1,8 +1,9 @@
-//! The names and words of signals.
+//! Names and descriptions of signals.
 
 use libc::c_int;
 
-/// The signals that end a process by default: name, and words of strsignal(3).
+/// The signals that end a process by default: number, name, and the words of
+/// strsignal(3).
 const NAMES: [(c_int, &str, &str); 24] = [
     (libc::SIGHUP, "SIGHUP", "Hangup"),
     (libc::SIGINT, "SIGINT", "Interrupt"),
@@ -30,8 +31,8 @@ const NAMES: [(c_int, &str, &str); 24] = [
     (libc::SIGSTOP, "SIGSTOP", "Stopped (signal)"),
 ];
 
-/// The name of a signal, such as `SIGSEGV`; real-time signals count from
-/// `SIGRTMIN`.
+/// Returns the name of a signal, such as `SIGSEGV`. Real-time signals count
+/// from `SIGRTMIN`.
 pub fn signal_name(signal: i32) -> String {
     match named(signal) {
         Some((_, name, _)) => (*name).to_owned(),
@@ -42,8 +43,8 @@ pub fn signal_name(signal: i32) -> String {
     }
 }
 
-/// What a shell says of a program that this signal ended, such as
-/// `Segmentation fault`.
+/// Returns the words in which a shell reports that this signal ended a program,
+/// such as `Segmentation fault`.
 pub fn signal_words(signal: i32) -> String {
     match named(signal) {
         Some((_, _, words)) => (*words).to_owned(),

@@ -1,5 +1,5 @@
-//! The fork server that starts inits, seen from the server: started once, and
-//! again when it was killed.
+//! The fork server that starts inits, as the server uses it. It is started
+//! once, and again if it was killed.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,36 +15,36 @@ use crate::error::{During, Result, is_ended};
 use crate::init::INIT_NAME;
 use crate::{protocol, seccomp, sys};
 
-/// Starts inits. The fork server ends when this is dropped, or with the
-/// server: when nobody has the other end of its socket any more.
+/// Starts inits. The fork server ends when nobody has the other end of its
+/// socket any more: when this is dropped, or when the server ends.
 #[derive(Debug)]
 pub(crate) struct Spawner {
     init: PathBuf,
-    /// The filter of every step. It is made here: what is left of making it
-    /// would be in the fork server's memory, of which every box has a copy.
+    /// The filter of every step. It is compiled here because every box has a
+    /// copy of the fork server's memory, which should stay small.
     seccomp: Vec<u8>,
     fork_server: Mutex<ForkServer>,
 }
 
 #[derive(Debug)]
 struct ForkServer {
-    /// How many there were before.
+    /// The number of fork servers before this one.
     number: u64,
     child: Child,
     socket: OwnedFd,
 }
 
-/// An init that was asked for.
-pub(crate) struct AskedInit {
-    /// The server's end of the socket to it.
+/// An init that the fork server was asked to start.
+pub(crate) struct PendingInit {
+    /// The server's end of the socket to this init.
     pub(crate) socket: UnixStream,
-    /// The number of the fork server that was asked.
-    pub(crate) of: u64,
+    /// The number of the fork server.
+    pub(crate) fork_server: u64,
 }
 
 impl Spawner {
     pub(crate) fn start(init: PathBuf) -> Result<Self> {
-        // What whoever started the server left open is none of the boxes'.
+        // Boxes must not get descriptors that the server inherited.
         sys::close_on_exec_from(3).during("close descriptors")?;
         let seccomp = seccomp::to_bytes(&seccomp::program()?);
         let fork_server =
@@ -52,19 +52,19 @@ impl Spawner {
         Ok(Self { init, seccomp, fork_server: Mutex::new(fork_server) })
     }
 
-    /// Asks for an init.
-    pub(crate) fn spawn(&self) -> Result<AskedInit> {
+    /// Asks the fork server for an init.
+    pub(crate) fn spawn(&self) -> Result<PendingInit> {
         self.try_spawn(None).during("start init")
     }
 
-    /// Asks for another in place of one that never began. Its fork server was
-    /// killed, but may still take requests: when a process ends, the kernel
-    /// closes what it opened last first, here the socket to that init.
-    pub(crate) fn spawn_again(&self, of: u64) -> Result<AskedInit> {
-        self.try_spawn(Some(of)).during("start init again")
+    /// Asks for an init in place of one that never began, because its fork
+    /// server was killed. That fork server may still take requests: the kernel
+    /// closes the descriptors of a process that ends one after another.
+    pub(crate) fn spawn_again(&self, fork_server: u64) -> Result<PendingInit> {
+        self.try_spawn(Some(fork_server)).during("start init again")
     }
 
-    fn try_spawn(&self, lost: Option<u64>) -> io::Result<AskedInit> {
+    fn try_spawn(&self, lost: Option<u64>) -> io::Result<PendingInit> {
         let (ours, theirs) = UnixStream::pair()?;
         let fork_server = self.fork_server.lock();
         let mut fork_server =
@@ -79,7 +79,7 @@ impl Spawner {
         } else {
             sent?;
         }
-        Ok(AskedInit { socket: ours, of: fork_server.number })
+        Ok(PendingInit { socket: ours, fork_server: fork_server.number })
     }
 }
 
@@ -87,13 +87,13 @@ impl ForkServer {
     fn start(init: &Path, seccomp: &[u8], number: u64) -> io::Result<Self> {
         let (ours, theirs) = socketpair(
             AddressFamily::UNIX,
-            // A message for each box: requests of several threads never mix.
+            // One message for each box: requests of several threads never mix.
             SocketType::SEQPACKET,
             SocketFlags::CLOEXEC,
             None,
         )?;
-        // The environment is cleared here, not in the box: /proc/1/environ
-        // would show the server's.
+        // The environment is cleared here and not in the box, where
+        // /proc/1/environ would still show the server's.
         let child = Command::new(init)
             .arg0(INIT_NAME)
             .env_clear()
@@ -113,7 +113,7 @@ impl ForkServer {
     }
 
     fn send(&self, socket: &UnixStream) -> io::Result<()> {
-        // One byte: a message without any reads as the end of the stream.
+        // One byte: an empty message would read as the end of the stream.
         protocol::send_with(&self.socket, &[0], &[socket.as_fd()]).map(drop)
     }
 }

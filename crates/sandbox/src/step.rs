@@ -1,5 +1,5 @@
-//! One command in a live box: streams connected, limits watched, the first
-//! thing that ends it told apart from all others.
+//! Runs one command in a live box: connects its streams, watches its limits,
+//! and finds which event ended it first.
 
 use std::borrow::Cow;
 use std::future::pending;
@@ -17,107 +17,106 @@ use crate::cgroup::{Group, OutOfMemory};
 use crate::control::Control;
 use crate::error::{Result, SandboxError};
 use crate::launchers::Launchers;
-use crate::protocol::{Command, Ended, Program, Reply, Request, Run};
-use crate::remains::Remains;
-use crate::streams::{Far, Near, Pipes};
+use crate::process_handles::ProcessHandles;
+use crate::protocol::{Ended, ExecSpec, Program, Reply, Request, Run};
+use crate::streams::{self, ChildPipes, ParentPipes};
 use crate::uncharged::Uncharged;
 use crate::{Artifact, Inputs, Outcome, StepSpec, Stop, sys};
 
-/// CPU time that a launcher may use before its submission comes, beyond that
-/// of the program. Only for the rlimit behind the group's accounting, which
-/// counts from the start of the process.
+/// CPU time that a launcher may use before its submission comes, in addition to
+/// the limit of the program. It concerns only the rlimit, which counts from the
+/// start of the process. The group's count starts with the submission.
 const PREPARE_CPU_TIME: Duration = Duration::from_secs(60);
-const NONE: Duration = Duration::ZERO;
 
-/// What is asked of init, and the streams that go with it.
-pub(crate) struct Asked<'a> {
+/// A request to init, and the streams that go with it.
+pub(crate) struct StepRequest<'a> {
     request: Request<'a>,
-    near: Near,
-    far: Option<Far>,
+    pipes: ParentPipes,
+    child_pipes: Option<ChildPipes>,
 }
 
-/// To run the command of `spec`, or to go on with its launcher where that
-/// waits.
-pub(crate) fn to_run<'a>(
+/// Returns the request to run the command of `spec`, or to go on with its
+/// launcher if that waits already.
+pub(crate) fn request_for<'a>(
     spec: &StepSpec,
     inputs: Inputs<'a>,
     processes: u32,
     launchers: &mut Launchers,
-    pipes: &mut Pipes,
-) -> Result<Asked<'a>> {
-    let (give_up, prepared) = launchers.take(spec);
-    let (near, far, program) = match prepared {
-        Some(near) => (near, None, Program::Prepared),
+) -> Result<StepRequest<'a>> {
+    let (kill_launchers, prepared) = launchers.take(spec);
+    let (pipes, child_pipes, program) = match prepared {
+        Some(pipes) => (pipes, None, Program::Prepared),
         None => {
-            let (near, far) = pipes.take()?;
+            let (pipes, child_pipes) = streams::pipes()?;
             let command = command(spec, processes);
-            (near, Some(far), Program::New(command))
+            (pipes, Some(child_pipes), Program::New(command))
         }
     };
     let request = Request::Run(Run {
         files: Cow::Borrowed(inputs.files),
         artifacts: Cow::Borrowed(inputs.artifacts),
-        give_up,
+        kill_launchers,
         program,
         gate: spec.gate.clone(),
         artifacts_writable: spec.artifacts_writable,
         keep_artifacts: spec.keep_artifacts,
     });
-    Ok(Asked { request, near, far })
+    Ok(StepRequest { request, pipes, child_pipes })
 }
 
 /// Runs a command to its end, or kills the box when a limit is reached.
 pub(crate) async fn run(
     control: &mut Control,
-    remains: &mut Remains,
+    handles: &mut ProcessHandles,
     spec: &StepSpec,
-    asked: Asked<'_>,
+    request: StepRequest<'_>,
     launchers: &mut Launchers,
 ) -> Result<Outcome> {
-    let Asked { request, near, far } = asked;
-    let group = &remains.group;
-    // What the box used while it waited is not the program's.
+    let StepRequest { request, pipes, child_pipes } = request;
+    let group = &handles.group;
+    // CPU time that the box used while it waited does not count.
     let before = group.cpu_time();
     let (over, overflow) = watch::channel(false);
-    let (tell_dead, dead) = watch::channel(false);
+    let (report_dead, dead) = watch::channel(false);
     let ended = async {
-        // In this order: init need not wait for what it does not need. A long
-        // message is read while it is written.
+        // The request first: init can work on it while the share is raised. A
+        // long message is read while it is written.
         tokio::try_join!(
             biased;
-            send(control, &request, far.as_ref()),
+            send(control, &request, child_pipes.as_ref()),
             async { group.raise_share() }
         )?;
-        // The program's ends are the program's alone.
-        drop(far);
-        hear_the_end(control, spec).await
+        // Only the program may keep its ends open.
+        drop(child_pipes);
+        receive_end(control, spec).await
     };
-    let verdict = async {
+    let finished = async {
         let started = Instant::now();
-        let limit = limit_reached(remains, before, spec, overflow.clone());
+        let limit = limit_reached(handles, before, spec, overflow.clone());
         let first = tokio::select! {
-            // In this order: a program that ended in time has ended, whatever
-            // else is true by now.
+            // In this order: if the program ended in time, no limit that is
+            // reached now matters.
             biased;
             ended = ended => First::Ended(ended),
             stop = limit => First::Limit(stop),
         };
         let wall_time = started.elapsed();
-        let verdict = judge(first, remains, spec, before, wall_time).await?;
-        // Every process that could write to them is killed.
-        tell_dead.send_replace(true);
-        Ok(verdict)
+        let finished = judge(first, handles, spec, before, wall_time).await?;
+        // Every process that could write to the streams is dead.
+        report_dead.send_replace(true);
+        Ok(finished)
     };
-    // In this task: one of its own would have another thread woken for it.
-    let carried = near.carry(spec, over, dead);
-    let both = tokio::try_join!(verdict, carried);
-    // It runs nothing more: what it is doing would be another's answer.
-    let (verdict, (stdout, stderr)) = both.inspect_err(|_| remains.kill())?;
-    if !verdict.others_wait {
+    // In this task: a task of its own would wake another thread.
+    let carried = pipes.carry(spec, over, dead);
+    let both = tokio::try_join!(finished, carried);
+    // After an error the box must run nothing more: the next request could get
+    // the answer to this one.
+    let (finished, (stdout, stderr)) = both.inspect_err(|_| handles.kill())?;
+    if !finished.others_wait {
         launchers.forget();
     }
-    let Verdict { stop, fill_time, wall_time, cpu_time, artifacts, .. } =
-        verdict;
+    let Finished { stop, fill_time, wall_time, cpu_time, artifacts, .. } =
+        finished;
     let is_over = *overflow.borrow();
     let has_ended = matches!(stop, Stop::Exited(_) | Stop::Signaled(_));
     let stop = if has_ended && is_over { Stop::Output } else { stop };
@@ -132,7 +131,7 @@ pub(crate) async fn run(
     })
 }
 
-/// What happened first.
+/// The event that happened first.
 enum First {
     Ended(Result<Ended>),
     Limit(Stop),
@@ -140,7 +139,7 @@ enum First {
 
 /// Resolves with the first limit that is reached.
 async fn limit_reached(
-    Remains { group, uncharged, .. }: &Remains,
+    ProcessHandles { group, uncharged, .. }: &ProcessHandles,
     before: Option<Duration>,
     spec: &StepSpec,
     overflow: watch::Receiver<bool>,
@@ -155,34 +154,34 @@ async fn limit_reached(
     }
 }
 
-/// What is known of a command that is over: no process of it is left.
-struct Verdict {
+/// The end of a command, of which no process is left.
+struct Finished {
     stop: Stop,
     fill_time: Duration,
     wall_time: Duration,
     cpu_time: Option<Duration>,
     artifacts: Option<Vec<Artifact>>,
-    /// Whether the launchers that were prepared for later still wait.
+    /// Whether the launchers of later steps still wait.
     others_wait: bool,
 }
 
 async fn judge(
     first: First,
-    remains: &Remains,
+    handles: &ProcessHandles,
     spec: &StepSpec,
     before: Option<Duration>,
     wall_time: Duration,
-) -> Result<Verdict> {
-    let group = &remains.group;
+) -> Result<Finished> {
+    let group = &handles.group;
     let cpu_time = || {
         group.cpu_time().zip(before).map(|(now, then)| now.saturating_sub(then))
     };
     let stop = match first {
         First::Ended(Ok(ended)) => {
             let cpu_time = cpu_time();
-            // Where nothing accounts for it, SIGXCPU is taken at its word.
+            // If the host does not measure CPU time, SIGXCPU is trusted.
             let spent = cpu_time.is_none_or(|used| used >= spec.cpu_time);
-            return Ok(Verdict {
+            return Ok(Finished {
                 stop: stop_of(&ended, group.killed_for_memory(), spent),
                 fill_time: Duration::from_micros(ended.fill_micros),
                 wall_time: Duration::from_micros(ended.wall_micros),
@@ -191,14 +190,14 @@ async fn judge(
                 others_wait: ended.others_wait,
             });
         }
-        // The kernel may have chosen init, which writes what came with the
-        // command, or the whole group.
+        // The kernel may have killed init, which writes the files, or the whole
+        // group.
         First::Ended(Err(_)) if group.killed_for_memory() => Stop::Memory,
         First::Ended(Err(error)) => return Err(error),
         First::Limit(stop) => stop,
     };
-    remains.kill_and_wait().await?;
-    Ok(Verdict {
+    handles.kill_and_wait().await?;
+    Ok(Finished {
         stop,
         fill_time: Duration::ZERO,
         wall_time,
@@ -219,24 +218,24 @@ fn stop_of(
     let status = ExitStatus::from_raw(ended.status);
     match (status.code(), status.signal()) {
         (Some(code), _) => Stop::Exited(code),
-        // The rlimit behind the group's accounting; a program can send itself
-        // the signal too.
+        // The rlimit sends it, but so can the program itself.
         (None, Some(libc::SIGXCPU)) if cpu_time_spent => Stop::CpuTime,
         (None, signal) => Stop::Signaled(signal.unwrap_or(0)),
     }
 }
 
-/// Starts a launcher that prepares, and waits until it is at its gate.
-pub(crate) async fn prepare(
+/// Starts a launcher that prepares, and waits until it is at its gate. Returns
+/// our ends of its pipes.
+pub(crate) async fn prepare_launcher(
     control: &mut Control,
     spec: &StepSpec,
     processes: u32,
-    (near, far): (Near, Far),
-) -> Result<Near> {
+) -> Result<ParentPipes> {
+    let (pipes, child_pipes) = streams::pipes()?;
     let request = Request::Prepare(command(spec, processes));
-    send(control, &request, Some(&far)).await?;
+    send(control, &request, Some(&child_pipes)).await?;
     match control.receive().await? {
-        (Reply::Prepared, _) => Ok(near),
+        (Reply::Prepared, _) => Ok(pipes),
         _ => Err(SandboxError::other("prepare", "expected a launcher")),
     }
 }
@@ -244,15 +243,16 @@ pub(crate) async fn prepare(
 async fn send(
     control: &mut Control,
     request: &Request<'_>,
-    far: Option<&Far>,
+    child_pipes: Option<&ChildPipes>,
 ) -> Result<()> {
-    let far: Vec<_> = far.into_iter().flatten().map(AsFd::as_fd).collect();
-    control.send(request, &far).await
+    let child_pipes: Vec<_> =
+        child_pipes.into_iter().flatten().map(AsFd::as_fd).collect();
+    control.send(request, &child_pipes).await
 }
 
-fn command(spec: &StepSpec, processes: u32) -> Command {
-    let ahead = if spec.gate.is_some() { PREPARE_CPU_TIME } else { NONE };
-    Command {
+fn command(spec: &StepSpec, processes: u32) -> ExecSpec {
+    let ahead = spec.gate.as_ref().map_or(Duration::ZERO, |_| PREPARE_CPU_TIME);
+    ExecSpec {
         command: spec.command.clone(),
         environment: spec.environment.clone(),
         cpu_seconds: (spec.cpu_time + ahead).as_secs() + 1,
@@ -262,11 +262,11 @@ fn command(spec: &StepSpec, processes: u32) -> Command {
     }
 }
 
-async fn hear_the_end(control: &mut Control, spec: &StepSpec) -> Result<Ended> {
+async fn receive_end(control: &mut Control, spec: &StepSpec) -> Result<Ended> {
     let artifacts = spec.keep_artifacts.unwrap_or(0);
     match control.receive_with(artifacts).await? {
         (Reply::Ended(ended), _) => Ok(ended),
-        _ => Err(SandboxError::other("hear from init", "expected an end")),
+        _ => Err(SandboxError::other("receive from init", "expected an end")),
     }
 }
 
@@ -277,21 +277,21 @@ async fn too_much_uncharged(counts: Option<&Uncharged>) {
     }
 }
 
-/// Resolves when either stream went over its cap.
+/// Resolves when one of the streams passes its limit.
 async fn overflowed(mut overflow: watch::Receiver<bool>) {
     if overflow.wait_for(|&over| over).await.is_err() {
-        // Both streams ended within their caps.
+        // Both streams ended within their limits.
         pending::<()>().await;
     }
 }
 
-/// Resolves when the kernel tells that the box is out of memory; never where
-/// it cannot tell.
+/// Resolves when the kernel reports that the box is out of memory. Never
+/// resolves if the kernel cannot report it.
 async fn out_of_memory(group: &Group) {
     let watched = match group.out_of_memory() {
         Some(OutOfMemory::V1(event, _)) => killed_v1(event, group).await,
-        // The file raises an exceptional condition at every change, such as a
-        // process that was throttled: only a kill is the end.
+        // The file reports every change, such as a process that was throttled.
+        // Only a kill ends the box.
         Some(OutOfMemory::V2(events)) => {
             changed(events, Interest::PRIORITY, || group.killed_for_memory())
                 .await
@@ -305,17 +305,17 @@ async fn out_of_memory(group: &Group) {
 }
 
 /// Resolves when the kernel has killed in this group. The event comes just
-/// before that, and to every group below the one whose memory is spent: in a
-/// small container to all boxes, though only one of them loses a program.
+/// before the kill, and to every group below the one whose memory is used up.
+/// In a small container this is every box, though only one loses a process.
 async fn killed_v1(event: &OwnedFd, group: &Group) -> io::Result<()> {
-    /// Together far longer than the kernel takes to choose.
-    const LOOKS_MS: [u64; 5] = [0, 1, 10, 100, 1_000];
+    /// Pauses in milliseconds. In all they are far longer than a kill takes.
+    const PAUSES_MS: [u64; 5] = [0, 1, 10, 100, 1_000];
     loop {
         changed(event, Interest::READABLE, || true).await?;
-        // Before the looks: what happens meanwhile is another event. It never
+        // Reset it first: a later kill is then another event. This read never
         // blocks.
         let _ = rustix::io::read(event, &mut [0_u8; 8]);
-        for pause in LOOKS_MS.map(Duration::from_millis) {
+        for pause in PAUSES_MS.map(Duration::from_millis) {
             sleep(pause).await;
             if group.killed_for_memory() {
                 return Ok(());
@@ -324,7 +324,7 @@ async fn killed_v1(event: &OwnedFd, group: &Group) -> io::Result<()> {
     }
 }
 
-/// Resolves when `source` reports and `is_end` then holds.
+/// Resolves when `source` reports a change and `is_end` holds then.
 async fn changed(
     source: &impl AsFd,
     interest: Interest,
@@ -341,21 +341,21 @@ async fn changed(
     }
 }
 
-/// Resolves when the box has used its CPU time. Looks only when it can have
-/// been reached: with every core busy since the last look.
+/// Resolves when the box has used its CPU time. It checks only when the limit
+/// can have been reached, that is with every core busy since the last check.
 async fn cpu_time_spent(
     group: &Group,
     before: Option<Duration>,
     limit: Duration,
 ) {
-    const SHORTEST: Duration = Duration::from_millis(10);
+    const MIN_PAUSE: Duration = Duration::from_millis(10);
     let Some(before) = before else { return pending().await };
-    // One system call, where std would read files at every step.
+    // This is one system call. std would read files at every step.
     let cores = rustix::thread::sched_getaffinity(None)
         .map_or(1, |cores| cores.count().max(1));
     let mut left = limit;
     loop {
-        sleep((left / cores).max(SHORTEST)).await;
+        sleep((left / cores).max(MIN_PAUSE)).await;
         let used = group.cpu_time().unwrap_or(before).saturating_sub(before);
         match limit.checked_sub(used).filter(|left| !left.is_zero()) {
             Some(rest) => left = rest,

@@ -1,4 +1,4 @@
-//! The three streams of a command: pipes, and what carries them.
+//! The three streams of a command as pipes, and the copying of their bytes.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -13,46 +13,28 @@ use crate::output::{capture, incoming, outgoing};
 
 /// The server's ends of a command's streams.
 #[derive(Debug)]
-pub(crate) struct Near {
+pub(crate) struct ParentPipes {
     stdin: OwnedFd,
     stdout: pipe::Receiver,
     stderr: pipe::Receiver,
 }
 
 /// The program's ends of a command's streams, in the usual order.
-pub(crate) type Far = [OwnedFd; 3];
+pub(crate) type ChildPipes = [OwnedFd; 3];
 
-/// Where the streams of a box's commands come from.
-#[derive(Debug, Default)]
-pub(crate) struct Pipes {
-    /// Those of the next command.
-    ahead: Option<(Near, Far)>,
+/// Makes the pipes of a command.
+pub(crate) fn pipes() -> Result<(ParentPipes, ChildPipes)> {
+    let (stdin, childs_stdin) = incoming()?;
+    let (stdout, childs_stdout) = outgoing()?;
+    let (stderr, childs_stderr) = outgoing()?;
+    let pipes = ParentPipes { stdin, stdout, stderr };
+    Ok((pipes, [childs_stdin, childs_stdout, childs_stderr]))
 }
 
-impl Pipes {
-    /// Makes the next ones while nobody waits for them.
-    pub(crate) fn make_ahead(&mut self) -> Result<()> {
-        self.ahead = Some(pipes()?);
-        Ok(())
-    }
-
-    pub(crate) fn take(&mut self) -> Result<(Near, Far)> {
-        self.ahead.take().map_or_else(pipes, Ok)
-    }
-}
-
-fn pipes() -> Result<(Near, Far)> {
-    let (stdin, far_stdin) = incoming()?;
-    let (stdout, far_stdout) = outgoing()?;
-    let (stderr, far_stderr) = outgoing()?;
-    let near = Near { stdin, stdout, stderr };
-    Ok((near, [far_stdin, far_stdout, far_stderr]))
-}
-
-impl Near {
-    /// Feeds stdin and captures the others up to the caps of `spec`, until
-    /// they end or every process that could write is `dead`: what was written.
-    /// `over` is told when a cap is passed.
+impl ParentPipes {
+    /// Feeds stdin, and captures stdout and stderr up to the limit of `spec`.
+    /// Returns both when they end, or when every process that could write is
+    /// `dead`. `over` becomes true when one passes the limit.
     pub(crate) async fn carry(
         self,
         spec: &StepSpec,
@@ -72,8 +54,7 @@ impl Near {
     }
 }
 
-/// Writes all of stdin and closes it. A program that does not read it, or has
-/// ended, is no failure.
+/// Writes all of stdin and closes it. A program may end without reading it.
 async fn feed(
     stdin: OwnedFd,
     bytes: &[u8],

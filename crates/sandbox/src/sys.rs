@@ -1,32 +1,27 @@
-//! The system calls that no maintained crate offers safely: one small function
-//! each. The only file of the project that may use `unsafe`.
+//! System calls that no maintained crate offers as safe functions, each as one
+//! small function. Only this file of the project may use `unsafe`.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 use std::io;
-use std::mem::{self, MaybeUninit};
+use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
-use rustix::mount::UnmountFlags;
-use rustix::thread::futex;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use libc::{CLONE_CHILD_CLEARTID, CLONE_FILES, CLONE_VM};
-use libc::{c_int, c_long, c_void, pid_t};
+use libc::{c_int, c_long, pid_t};
 
-/// Which side of a fork this is; on the parent's, the child's id.
+/// The side of a fork on which the caller is. The parent gets the child's id.
 pub(crate) enum Fork {
     Child,
     Parent(pid_t),
 }
 
-/// Forks the calling process, which must have a single thread: then the child
-/// may go on in ordinary Rust. A process with more threads gets an error.
+/// Forks the calling process. It must have only one thread, so that the child
+/// may go on in ordinary Rust. Returns an error if there are more threads.
 pub(crate) fn fork() -> io::Result<Fork> {
-    // Does nothing, and fails in a process with more threads (unshare(2)).
+    // This has no effect, but fails if there are more threads (unshare(2)).
     unshare(libc::CLONE_THREAD)?;
     // SAFETY: the process has one thread, so no lock (of the allocator or of
     // libc) can be held by a thread that does not exist in the child.
@@ -34,121 +29,22 @@ pub(crate) fn fork() -> io::Result<Fork> {
     Ok(if pid == 0 { Fork::Child } else { Fork::Parent(pid) })
 }
 
-/// A process in the caller's memory, with the caller's descriptors, until it
-/// becomes a program or ends. The two take turns, so that neither finds a lock
-/// or an allocator half changed: one runs, the other waits.
-pub(crate) struct Twin {
-    pub(crate) pid: pid_t,
-    turn: &'static AtomicU32,
-}
-
-/// The twin's own end of it.
-pub(crate) struct Turn(&'static AtomicU32);
-
-/// Whose turn it is. The kernel writes 0, and wakes the parent, as the twin
-/// leaves the memory: by execve, by its end (`set_tid_address(2)`).
-const ITS_TURN: u32 = 1;
-const PARENTS_TURN: u32 = 2;
-const STACK_BYTES: usize = 256 << 10;
-
-/// Starts a twin, and waits until `act` passes the turn on or the twin is gone;
-/// detaches a mount meanwhile. What the twin needs is never freed.
-pub(crate) fn fork_twin(
-    act: impl FnOnce(Turn) -> c_int + 'static,
-    mount: Option<&CStr>,
-) -> (io::Result<Twin>, io::Result<()>) {
-    type Act = Box<dyn FnOnce() -> c_int>;
-    extern "C" fn begin(act: *mut c_void) -> c_int {
-        // SAFETY: fork_twin gave it, to this process alone.
-        let act = unsafe { Box::from_raw(act.cast::<Act>()) };
-        act()
-    }
-    let turn: &'static AtomicU32 = Box::leak(Box::new(ITS_TURN.into()));
-    let act: Act = Box::new(move || act(Turn(turn)));
-    let stack: &'static mut [MaybeUninit<u128>] =
-        Box::leak(Box::new_uninit_slice(STACK_BYTES / size_of::<u128>()));
-    let flags = CLONE_VM | CLONE_FILES | CLONE_CHILD_CLEARTID | libc::SIGCHLD;
-    // SAFETY: the stack is the twin's alone, grows down from its aligned end
-    // and is never freed, as all else that `act` has. Nothing but `turn` is
-    // touched by both at once, libc's thread-local variables included: this
-    // thread waits below, and in Twin::go_on, whenever the twin does not, but
-    // for system calls by rustix, in which libc has no part.
-    let pid = check(unsafe {
-        libc::clone(
-            begin,
-            stack.as_mut_ptr_range().end.cast(),
-            flags,
-            Box::into_raw(Box::new(act)).cast(),
-            ptr::null_mut::<pid_t>(),
-            ptr::null_mut::<c_void>(),
-            turn.as_ptr(),
-        )
-    });
-    let detach = |mount| rustix::mount::unmount(mount, UnmountFlags::DETACH);
-    let detached = mount.map_or(Ok(()), detach);
-    let twin = pid.map(|pid| {
-        wait_while(turn, ITS_TURN);
-        Twin { pid, turn }
-    });
-    (twin, detached.map_err(io::Error::from))
-}
-
-impl Twin {
-    /// Lets it go on until it passes the turn back or is gone.
-    pub(crate) fn go_on(&self) {
-        pass(self.turn, PARENTS_TURN, ITS_TURN);
-    }
-
-    /// Whether it is in this memory still.
-    pub(crate) fn is_here(&self) -> bool {
-        self.turn.load(Acquire) != 0
-    }
-}
-
-impl Turn {
-    /// Lets the parent go on, and waits until that passes the turn back.
-    pub(crate) fn pass(&self) {
-        pass(self.0, ITS_TURN, PARENTS_TURN);
-    }
-
-    /// Gives the twin descriptors of its own, under the numbers that they had.
-    /// Those from `first` on are closed by its execve.
-    pub(crate) fn part_descriptors(&self, first: u32) -> io::Result<()> {
-        close_range(first, libc::CLOSE_RANGE_UNSHARE)
-    }
-}
-
-fn pass(turn: &AtomicU32, from: u32, to: u32) {
-    // Else the other is gone.
-    if turn.compare_exchange(from, to, AcqRel, Acquire).is_ok() {
-        let _ = futex::wake(turn, futex::Flags::empty(), 1);
-        wait_while(turn, to);
-    }
-}
-
-fn wait_while(turn: &AtomicU32, whose: u32) {
-    while turn.load(Acquire) == whose {
-        // Not private to the process: the kernel's own wake is not.
-        let _ = futex::wait(turn, futex::Flags::empty(), whose, None);
-    }
-}
-
-/// Sends SIGKILL to every process that this one may signal, but itself. Called
-/// by pid 1 of a box, where that is every process of the box.
+/// Sends SIGKILL to every other process that this one may signal. Pid 1 of a box
+/// calls it, for which these are all processes of the box.
 pub(crate) fn kill_all() -> io::Result<()> {
     if std::process::id() != 1 {
-        return Err(io::Error::other("only pid 1 of a box kills all"));
+        return Err(io::Error::other("only pid 1 may kill all processes"));
     }
     // SAFETY: kill takes integers only. The check above keeps a mistaken call
     // from reaching the processes of the host.
     match check(unsafe { libc::kill(-1, libc::SIGKILL) }) {
-        // Nobody is left.
+        // No process is left.
         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
         killed => killed.map(drop),
     }
 }
 
-/// Replaces the calling process; returns only when that fails.
+/// Replaces the program of the calling process. Returns only if that fails.
 pub(crate) fn execve(
     program: &CString,
     arguments: &[CString],
@@ -169,19 +65,19 @@ pub(crate) fn execve(
     io::Error::last_os_error()
 }
 
-/// Gives up every namespace named in `flags` for a fresh one. Not for
-/// `CLONE_FILES` or `CLONE_FS`.
+/// Moves the caller into a new namespace for each flag in `flags`. Not for
+/// `CLONE_FILES` and `CLONE_FS`.
 pub(crate) fn unshare(flags: c_int) -> io::Result<()> {
     // SAFETY: unshare takes integers only; namespace flags do not touch memory
     // or descriptor tables that Rust code relies on.
     check(unsafe { libc::unshare(flags) }).map(drop)
 }
 
-/// Lets every signal do what it does by default, those included that libc
-/// keeps to itself: an ignored signal stays ignored over execve.
+/// Gives every signal its default action, signals that libc reserves included.
+/// An ignored signal would stay ignored over execve.
 pub(crate) fn reset_signals() -> io::Result<()> {
     /// `struct sigaction` of the kernel: handler, flags, restorer, mask. All
-    /// zeroes is `SIG_DFL`; no architecture's is longer.
+    /// zeroes are `SIG_DFL`. It is not longer on any architecture.
     const DEFAULT: [u64; 4] = [0; 4];
     let others = (1..=64_i64)
         .filter(|n| ![libc::SIGKILL, libc::SIGSTOP].map(i64::from).contains(n));
@@ -202,10 +98,10 @@ pub(crate) fn reset_signals() -> io::Result<()> {
     Ok(())
 }
 
-/// Has a signal ignored, also over execve, or do what it does by default.
+/// Has a signal ignored, over execve too, or gives it its default action.
 pub(crate) fn ignore_signal(signal: c_int, is_ignored: bool) -> io::Result<()> {
     let action = if is_ignored { libc::SIG_IGN } else { libc::SIG_DFL };
-    // SAFETY: neither is a pointer to code of ours.
+    // SAFETY: neither value is a pointer to a function.
     let previous = unsafe { libc::signal(signal, action) };
     if previous == libc::SIG_ERR {
         return Err(io::Error::last_os_error());
@@ -213,7 +109,8 @@ pub(crate) fn ignore_signal(signal: c_int, is_ignored: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Blocks exactly `signals` in the calling thread; an empty list blocks none.
+/// Blocks exactly these signals in the calling thread. An empty list blocks
+/// none.
 pub(crate) fn block_signals(signals: &[c_int]) -> io::Result<()> {
     let set = signal_set(signals);
     // SAFETY: the set is initialised, and the old mask is not asked for.
@@ -223,7 +120,7 @@ pub(crate) fn block_signals(signals: &[c_int]) -> io::Result<()> {
     .map(drop)
 }
 
-/// A descriptor that becomes readable when one of `signals` is pending.
+/// Returns a descriptor that is readable when one of `signals` is pending.
 pub(crate) fn signal_fd(signals: &[c_int]) -> io::Result<OwnedFd> {
     let set = signal_set(signals);
     let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
@@ -247,11 +144,7 @@ fn signal_set(signals: &[c_int]) -> libc::sigset_t {
 
 /// Marks every descriptor from `first` on as closed by the next execve.
 pub(crate) fn close_on_exec_from(first: u32) -> io::Result<()> {
-    close_range(first, 0)
-}
-
-fn close_range(first: u32, flags: libc::c_uint) -> io::Result<()> {
-    let flags = flags | libc::CLOSE_RANGE_CLOEXEC;
+    let flags = libc::CLOSE_RANGE_CLOEXEC;
     // SAFETY: the call takes integers only, and with CLOSE_RANGE_CLOEXEC it
     // closes nothing now, so no owned descriptor is invalidated.
     check(unsafe {
@@ -260,19 +153,19 @@ fn close_range(first: u32, flags: libc::c_uint) -> io::Result<()> {
     .map(drop)
 }
 
-/// Gives `descriptor` the number `to` as well, there also after an execve. To
-/// be called just before one: whatever had the number is closed.
+/// Duplicates `descriptor` to the number `to`, where it stays open over execve.
+/// Closes the descriptor that has the number. Call it just before execve.
 pub(crate) fn duplicate_to(
     descriptor: BorrowedFd<'_>,
     to: c_int,
 ) -> io::Result<()> {
-    // SAFETY: the call takes integers only. What had the number belongs to a
-    // process that is about to be replaced, and is not used by it any more.
+    // SAFETY: the call takes integers only. The descriptor that it closes is
+    // not used any more, because the process is about to execute a program.
     check(unsafe { libc::dup2(descriptor.as_raw_fd(), to) }).map(drop)
 }
 
-/// Joins a fresh, anonymous session keyring, so that no key of the server is
-/// reachable.
+/// Joins a new, anonymous session keyring, so that the server's keys cannot be
+/// reached.
 pub(crate) fn join_new_session_keyring() -> io::Result<()> {
     // From linux/keyctl.h; the libc crate does not name it.
     const KEYCTL_JOIN_SESSION_KEYRING: c_long = 1;
@@ -296,7 +189,7 @@ struct MountAttributes {
     user_namespace: u64,
 }
 
-/// Sets mount attributes (`MOUNT_ATTR_*`) on the mount that `mount` is.
+/// Sets and clears mount attributes (`MOUNT_ATTR_*`) of `mount`.
 pub(crate) fn set_mount_attributes(
     mount: BorrowedFd<'_>,
     set: u64,
@@ -319,7 +212,7 @@ pub(crate) fn set_mount_attributes(
     .map(drop)
 }
 
-/// Brings the loopback interface of the current network namespace up.
+/// Brings up the loopback interface of the current network namespace.
 pub(crate) fn loopback_up(socket: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: ifreq is a plain C struct; all zeroes is a value.
     let mut request: libc::ifreq = unsafe { mem::zeroed() };
@@ -328,34 +221,26 @@ pub(crate) fn loopback_up(socket: BorrowedFd<'_>) -> io::Result<()> {
     }
     let up = libc::IFF_UP | libc::IFF_RUNNING;
     request.ifr_ifru.ifru_flags = i16::try_from(up).unwrap_or(i16::MAX);
-    // SAFETY: SIOCSIFFLAGS reads an ifreq, which the pointer is to.
+    // SAFETY: SIOCSIFFLAGS reads an ifreq, and the pointer is to a live one.
     check(unsafe {
         libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request)
     })
     .map(drop)
 }
 
-/// Installs a seccomp filter on the calling thread, which exists as long as the
-/// descriptor is open: else the kernel takes it apart as its last process ends,
-/// before it tells of that. None where an outer filter has one, or it fails.
-pub(crate) fn install_seccomp(
-    program: &[libc::sock_filter],
-) -> io::Result<Option<OwnedFd>> {
+/// Installs a seccomp filter on the calling thread.
+pub(crate) fn install_seccomp(program: &[libc::sock_filter]) -> io::Result<()> {
     let length = u16::try_from(program.len())
         .map_err(|_| io::Error::other("seccomp program too long"))?;
     let program =
         libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut() };
-    let operation: c_long = c_long::from(libc::SECCOMP_SET_MODE_FILTER);
-    // SAFETY: the kernel reads `len` instructions from `filter`, which is what
-    // the slice holds, and writes nothing.
-    let set = |flags: libc::c_ulong| unsafe {
-        libc::syscall(libc::SYS_seccomp, operation, flags, &raw const program)
-    };
-    match c_int::try_from(set(libc::SECCOMP_FILTER_FLAG_NEW_LISTENER)) {
-        // SAFETY: the kernel just made it, and nobody else owns it.
-        Ok(raw @ 0..) => Ok(Some(unsafe { OwnedFd::from_raw_fd(raw) })),
-        _ => check(set(0)).map(|_| None),
-    }
+    let operation = c_long::from(libc::SECCOMP_SET_MODE_FILTER);
+    // SAFETY: the kernel reads `len` instructions from `filter`, as many as the
+    // slice holds, and writes nothing.
+    check(unsafe {
+        libc::syscall(libc::SYS_seccomp, operation, 0, &raw const program)
+    })
+    .map(drop)
 }
 
 /// Ends the calling process at once: no destructor, no exit handler.
@@ -364,7 +249,7 @@ pub(crate) fn exit_now(code: c_int) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// Waits for `descriptor` in the runtime.
+/// Registers `descriptor` with the runtime, so that a task can wait for it.
 pub(crate) fn watch(
     descriptor: OwnedFd,
     interest: Interest,
@@ -374,11 +259,11 @@ pub(crate) fn watch(
     Ok(unsafe { AsyncFd::register_with_interest(descriptor, interest) }?)
 }
 
-/// Has the allocator give every block of [`LARGE_BLOCK`] bytes and more back
-/// to the kernel when it is freed. glibc raises this bound to 32 MiB by itself
-/// when such blocks come and go (mallopt(3)), and they then stay in its heaps.
-pub(crate) fn give_large_blocks_back() {
-    // Another C library has no such call, and no such habit.
+/// Has the allocator return every block of [`LARGE_BLOCK`] bytes or more to the
+/// kernel when it is freed. Without this call glibc raises the bound up to 32
+/// MiB when such blocks are freed (mallopt(3)), and then keeps them.
+pub(crate) fn return_large_blocks() {
+    // Other C libraries neither have this call nor need it.
     #[cfg(target_env = "gnu")]
     // SAFETY: mallopt takes two integers, and locks the allocator itself.
     unsafe {
@@ -386,11 +271,11 @@ pub(crate) fn give_large_blocks_back() {
     }
 }
 
-/// glibc's own bound at the start: 128 KiB.
+/// The first bound of glibc: 128 KiB.
 #[cfg(target_env = "gnu")]
 const LARGE_BLOCK: c_int = 128 << 10;
 
-/// A call's result, where -1 says that errno has the error.
+/// Turns the result -1 of a call into the error in errno.
 fn check<T: From<i8> + PartialEq>(result: T) -> io::Result<T> {
     if result == T::from(-1) {
         return Err(io::Error::last_os_error());

@@ -1,11 +1,11 @@
-//! What a program can have the kernel hold that no control group is charged
-//! for, counted while it runs: sockets, and locks of files.
+//! Counts the sockets and file locks of a box while a program runs. The kernel
+//! charges no control group for the memory that they take.
 //!
-//! A connection that nobody has accepted yet, a datagram that is not whole, and
-//! one that came back with its time stamp are charged to no group; in version 1
-//! each socket may hold a packet more than the limit. A lock is charged to
-//! nobody, and no limit of a process bounds their number. The kernel has no
-//! event for either, so this looks.
+//! Three kinds of packets are not charged. They belong to a connection that
+//! nobody has accepted yet, are datagrams that are not complete, or come back
+//! with a time stamp. In version 1 each socket may also hold one packet more
+//! than its limit. Locks are not charged at all, and no rlimit bounds their
+//! number. The kernel has no event for either, so they are counted regularly.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -17,27 +17,28 @@ use std::time::{Duration, Instant};
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
-/// Sockets of a box of any kind, connections that nobody has accepted among
-/// them. One holds 64 KiB each way by TCP, and 280 KiB by UDP.
-const MOST_SOCKETS: usize = 256;
-/// Locks of a box, of 200 bytes each.
-const MOST_LOCKS: usize = 2_000;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
-/// A look at locks is followed by a pause of so many times its length.
-const REST: u32 = 20;
+/// Maximum number of sockets of a box. Sockets of any kind count, and so do
+/// connections that nobody has accepted. A TCP socket holds up to 64 KiB each
+/// way, a UDP socket 280 KiB.
+const MAX_SOCKETS: usize = 256;
+/// Maximum number of locks of a box, of 200 bytes each.
+const MAX_LOCKS: usize = 2_000;
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
+/// The pause after counting locks, as a multiple of the time that it took.
+const PAUSE_FACTOR: u32 = 20;
 
-/// The kernel's own counts of one box.
+/// The files in which the kernel counts for one box.
 #[derive(Debug)]
 pub(crate) struct Uncharged {
-    /// /proc/locks, as its pid namespace sees it.
+    /// /proc/locks of the pid namespace of the box.
     locks: Arc<File>,
     /// /proc/net/sockstat of its network namespace.
     sockets: File,
 }
 
 impl Uncharged {
-    /// From the descriptors of these files, in this order; `None` if one is
-    /// missing.
+    /// Takes the descriptors of these files, in this order. Returns `None` if
+    /// one is missing.
     pub(crate) fn new(
         mut files: impl Iterator<Item = OwnedFd>,
     ) -> Option<Self> {
@@ -45,7 +46,7 @@ impl Uncharged {
         Some(Self { locks, sockets: files.next()?.into() })
     }
 
-    /// Resolves when the box has too many of either.
+    /// Resolves when the box has too many sockets or locks.
     pub(crate) async fn too_much(&self) {
         tokio::select! {
             () = self.too_many_sockets() => {}
@@ -56,30 +57,30 @@ impl Uncharged {
     async fn too_many_sockets(&self) {
         let mut bytes = [0; 64];
         loop {
-            sleep(BETWEEN_LOOKS).await;
+            sleep(CHECK_INTERVAL).await;
             let length = self.sockets.read_at(&mut bytes, 0).unwrap_or(0);
             let text = String::from_utf8_lossy(&bytes[..length]);
-            // What cannot be counted is too much.
-            if sockets_in(&text).is_none_or(|count| count > MOST_SOCKETS) {
+            // A count that cannot be read counts as too many.
+            if sockets_in(&text).is_none_or(|count| count > MAX_SOCKETS) {
                 return;
             }
         }
     }
 
-    /// A look goes over the locks of the whole host, and keeps others from
-    /// taking some: it is not to be made all the time.
+    /// Resolves when there are too many locks. Reading the file goes over all
+    /// locks of the host and blocks those who take one, hence the pauses.
     async fn too_many_locks(&self) {
-        let mut rest = BETWEEN_LOOKS;
+        let mut rest = CHECK_INTERVAL;
         loop {
             sleep(rest).await;
             let locks = Arc::clone(&self.locks);
             let begun = Instant::now();
-            // It fails where the runtime ends, and the box with it.
+            // It fails if the runtime ends, and the box ends with it.
             if let Ok(true) = spawn_blocking(move || are_too_many(&locks)).await
             {
                 return;
             }
-            rest = BETWEEN_LOOKS.max(REST * begun.elapsed());
+            rest = CHECK_INTERVAL.max(PAUSE_FACTOR * begun.elapsed());
         }
     }
 }
@@ -87,38 +88,39 @@ impl Uncharged {
 fn are_too_many(locks: &File) -> bool {
     let mut bytes = [0; 4096];
     let (mut at, mut found) = (0, HashSet::new());
-    // The kernel gives whole lines, as many as there is room for. Locks that
-    // others take meanwhile move the rest on, and a line comes twice.
+    // The kernel returns whole lines, as many as fit. Locks that others take
+    // meanwhile move the rest, so a line may come twice: hence the set.
     loop {
         let length = match locks.read_at(&mut bytes, at) {
             Ok(0) => return false,
             Ok(length) => length,
-            // What cannot be counted is too much.
+            // A count that cannot be read counts as too many.
             Err(_) => return true,
         };
         let text = String::from_utf8_lossy(&bytes[..length]);
         found.extend(locks_in(&text).map(str::to_owned));
-        if found.len() > MOST_LOCKS {
+        if found.len() > MAX_LOCKS {
             return true;
         }
         at += length as u64;
     }
 }
 
-/// All sockets in a text of sockstat, those that have no address among them.
+/// Returns the number of all sockets in the text of sockstat, those without an
+/// address included.
 fn sockets_in(text: &str) -> Option<usize> {
     let (_, count) = text.lines().next()?.split_once(": used ")?;
     count.parse().ok()
 }
 
-/// Locks in a text of /proc/locks, without their numbers. Those of open file
-/// descriptions have the process -1 and are shown in every namespace: a box can
-/// have none.
+/// Returns the lines of /proc/locks without their numbers. It leaves out the
+/// locks of open file descriptions, which have the process -1 and are shown in
+/// every namespace. A box cannot take such locks.
 fn locks_in(text: &str) -> impl Iterator<Item = &str> {
     let lines = text.lines().filter_map(|line| line.split_once(": "));
     lines.map(|(_, lock)| lock).filter(|lock| {
         let mut fields = lock.split_ascii_whitespace();
-        // One that waits has `->` before its kind.
+        // A lock that waits has `->` before its kind.
         fields.nth(3).is_some_and(|process| process != "-1")
     })
 }

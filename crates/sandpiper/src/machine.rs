@@ -5,6 +5,7 @@ use std::path::Path;
 
 use rustix::process::{Resource, getrlimit};
 use rustix::thread::{CapabilitySet, capabilities};
+use sandpiper_engine::SubordinateIds;
 
 /// Facts that decide whether boxes can be made here. Where a file is missing,
 /// its fact is `None`.
@@ -65,15 +66,13 @@ pub(crate) struct HardLimits {
 impl Machine {
     /// Reads the facts.
     pub(crate) fn read() -> Self {
-        let uid = rustix::process::geteuid();
-        let user = user_name(&text("/etc/passwd"), uid.as_raw());
+        let SubordinateIds { user, has_ids, has_newuidmap } =
+            SubordinateIds::read();
         let kernel = |name: &str| number(&format!("/proc/sys/kernel/{name}"));
         let release = text("/proc/sys/kernel/osrelease").trim().to_owned();
         let modules = format!("/lib/modules/{release}/modules.dep");
-        let subordinate =
-            |path| has_subordinate_ids(&text(path), &user, uid.as_raw());
         Self {
-            is_root: uid.is_root(),
+            is_root: rustix::process::geteuid().is_root(),
             kernel: release,
             max_user_namespaces: number("/proc/sys/user/max_user_namespaces"),
             unprivileged_userns_clone: kernel("unprivileged_userns_clone"),
@@ -90,10 +89,8 @@ impl Machine {
                 &text(&modules),
             ),
             proc_is_masked: is_masked(&text("/proc/self/mountinfo")),
-            has_subordinate_ids: subordinate("/etc/subuid")
-                && subordinate("/etc/subgid"),
-            has_newuidmap: is_installed("newuidmap")
-                && is_installed("newgidmap"),
+            has_subordinate_ids: has_ids,
+            has_newuidmap,
             has_mmdebstrap: is_installed("mmdebstrap"),
             has_debian_keyring: Path::new(
                 "/usr/share/keyrings/debian-archive-keyring.gpg",
@@ -159,25 +156,6 @@ fn memory_total(meminfo: &str) -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// The name of the user `uid` in the text of passwd(5), else its number.
-fn user_name(passwd: &str, uid: u32) -> String {
-    let uid = uid.to_string();
-    let line = passwd.lines().find(|line| line.split(':').nth(2) == Some(&uid));
-    let name = line.and_then(|line| line.split(':').next());
-    name.map_or_else(|| uid.clone(), str::to_owned)
-}
-
-/// Whether the text of subuid(5) gives the user ids enough for a box's range.
-fn has_subordinate_ids(subuid: &str, user: &str, uid: u32) -> bool {
-    let uid = uid.to_string();
-    subuid.lines().any(|line| {
-        let fields: Vec<&str> = line.split(':').collect();
-        let [owner, _, count] = fields[..] else { return false };
-        let enough = count.parse().is_ok_and(|count: u64| count >= 65_536);
-        (owner == user || owner == uid) && enough
-    })
-}
-
 /// Whether overlayfs is among the filesystems, or the modules.
 fn has_overlay(filesystems: &str, modules: &str) -> bool {
     filesystems.split_whitespace().any(|name| name == "overlay")
@@ -217,28 +195,6 @@ mod tests {
         let meminfo = "MemFree: 1 kB\nMemTotal:        2048 kB\n";
         assert_eq!(memory_total(meminfo), Some(2 << 20));
         assert_eq!(memory_total(""), None);
-    }
-
-    #[test]
-    fn users_have_names() {
-        let passwd = "root:x:0:0::/root:/bin/sh\nada:x:1000:1000::/:/bin/sh\n";
-        assert_eq!(user_name(passwd, 1000), "ada");
-        assert_eq!(user_name(passwd, 0), "root");
-        assert_eq!(user_name(passwd, 7), "7");
-    }
-
-    #[test]
-    fn subordinate_ids() {
-        let check = |subuid: &str, expected: bool| {
-            let found = has_subordinate_ids(subuid, "ada", 1000);
-            assert_eq!(found, expected, "{subuid:?}");
-        };
-        check("ada:100000:65536\n", true);
-        check("bob:100000:65536\n1000:165536:65536\n", true);
-        check("bob:100000:65536\n", false);
-        check("ada:100000:1000\n", false);
-        check("ada:100000\n", false);
-        check("", false);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use sandpiper_engine::languages::Catalog;
 use sandpiper_engine::{
-    Controllers, Engine, Host, HostError, Identity, Images, Settings,
+    Engine, Host, HostError, Identity, Images, Settings,
 };
 use tokio::runtime::{self, Runtime};
 
@@ -127,14 +127,7 @@ fn in_log(error: &HostError) -> String {
 }
 
 fn offer(host: &Host) -> Offer {
-    let Controllers { memory, processes, cpu_share, cpu_time } =
-        host.controllers();
-    let parts = [
-        ("memory", memory),
-        ("processes", processes),
-        ("CPU shares", cpu_share),
-        ("CPU time", cpu_time),
-    ];
+    let parts = host.controllers().by_name();
     let names = |wanted: bool| {
         let names = parts.iter().filter(|(_, there)| *there == wanted);
         names.map(|(name, _)| *name).collect::<Vec<_>>().join(", ")

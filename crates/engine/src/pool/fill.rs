@@ -50,8 +50,7 @@ async fn make(
     host: &Arc<Host>,
     key: &PoolKey,
 ) -> Result<Sandbox, SandboxError> {
-    let mut sandbox =
-        Sandbox::make_ahead(host, &key.spec, &key.programs).await?;
+    let mut sandbox = Sandbox::make_ahead(host, &key.spec).await?;
     for launcher in &key.launchers {
         sandbox.prepare(launcher.clone()).await?;
     }

@@ -21,8 +21,6 @@ pub(crate) struct PoolKey {
     image: Option<u64>,
     /// The steps with a launcher that is started ahead, without a submission.
     pub(crate) launchers: Vec<StepSpec>,
-    /// The programs that the steps start.
-    pub(crate) programs: Vec<String>,
 }
 
 impl PoolKey {
@@ -39,18 +37,14 @@ impl PoolKey {
             })
             .collect();
         let image = fs::metadata(&rootfs).ok().map(|folder| folder.ino());
-        let programs =
-            plan.steps.iter().filter_map(|step| step.command.first().cloned());
-        let programs = programs.collect();
         let spec = box_spec(&limits, rootfs, plan);
-        Self { spec, image, launchers, programs }
+        Self { spec, image, launchers }
     }
 
     /// Returns a key without launchers.
     #[cfg(test)]
     pub(crate) fn of_spec(spec: BoxSpec) -> Self {
-        let (launchers, programs) = (Vec::new(), Vec::new());
-        Self { spec, image: None, launchers, programs }
+        Self { spec, image: None, launchers: Vec::new() }
     }
 
     /// Returns the start of a run in a box of the pool with this key.

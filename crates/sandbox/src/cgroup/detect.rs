@@ -1,27 +1,27 @@
-//! Finds the control group hierarchies and the process's own groups in them.
+//! Finds the control group hierarchies, and the groups of this process in them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::{During, Result};
 
-/// A mounted hierarchy and the process's own group in it.
+/// A mounted hierarchy and the group of this process in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hierarchy {
     /// Version 1 controllers of this mount; empty for version 2.
     pub(super) controllers: Vec<String>,
     pub(super) mount: PathBuf,
-    /// The folder of the process's own group.
+    /// The folder of the group of this process.
     pub(super) own: PathBuf,
 }
 
-/// Every hierarchy mounted here, version 2 first.
+/// Returns every hierarchy that is mounted here, version 2 first.
 pub(super) fn hierarchies() -> Result<Vec<Hierarchy>> {
     let read = |path: &str| fs::read_to_string(path).during(path);
     Ok(parse(&read("/proc/self/mountinfo")?, &read("/proc/self/cgroup")?))
 }
 
-/// From the texts of `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`) and
+/// Parses `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`) and
 /// `/proc/self/cgroup` (cgroups(7)).
 fn parse(mountinfo: &str, own_groups: &str) -> Vec<Hierarchy> {
     let mut found: Vec<_> = mountinfo
@@ -60,12 +60,12 @@ fn hierarchy(line: &str, own_groups: &str) -> Option<Hierarchy> {
         };
         same.then_some(path)
     })?;
-    // The group lies outside of this cgroup namespace (cgroup_namespaces(7)):
-    // nothing of it is to be seen here.
+    // The group is outside of this cgroup namespace (cgroup_namespaces(7)), and
+    // not visible here.
     if path.starts_with("/..") {
         return None;
     }
-    // In a container the mount shows a part of the hierarchy only.
+    // In a container the mount shows only a part of the hierarchy.
     let below = Path::new(path).strip_prefix(root).unwrap_or(Path::new(""));
     let own = mount.join(below.strip_prefix("/").unwrap_or(below));
     // Joining an empty path leaves a slash at the end.

@@ -1,5 +1,5 @@
-//! The folders of control groups: made anew, written, and swept with all
-//! processes that are in them.
+//! The folders of control groups: made, written, and removed with all processes
+//! that are in them.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -15,17 +15,18 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags};
 
 use crate::children;
 use crate::error::{During, Result, SandboxError};
-use crate::instance::{is_at, take_lock};
+use crate::instance_lock::{is_at, take_lock};
 
-/// How often a group is made where others make and sweep it meanwhile.
-const TRIES: usize = 3;
+/// The number of attempts to make a group that others make and remove
+/// meanwhile.
+const MAX_ATTEMPTS: usize = 3;
 
-/// Sweeps what an earlier server left under the same name, then makes it anew.
-/// The group is this server's for as long as the lock that it gives is held;
-/// `None` where another has it.
+/// Removes the group of an earlier server with the same name, then makes it
+/// again. The group belongs to this server as long as it holds the lock that
+/// this returns. Returns `None` if another server has the group.
 pub(super) fn claim(group: &Path) -> Result<Option<File>> {
     let step = format!("make group {}", group.display());
-    for _ in 0..TRIES {
+    for _ in 0..MAX_ATTEMPTS {
         let made = fs::create_dir(group);
         let is_there =
             |error: &io::Error| error.kind() == io::ErrorKind::AlreadyExists;
@@ -46,16 +47,16 @@ pub(super) fn claim(group: &Path) -> Result<Option<File>> {
         }
         sweep(group);
     }
-    Err(SandboxError::other(step, "it cannot be made anew"))
+    Err(SandboxError::other(step, "the old group cannot be removed"))
 }
 
-/// The lock of a group; `None` while a live server holds it.
+/// Locks a group. Returns `None` while a live server holds the lock.
 fn lock(group: &Path) -> io::Result<Option<File>> {
     let folder = File::open(group)?;
     Ok(take_lock(&folder)?.then_some(folder))
 }
 
-/// Sweeps a group that a record names, unless a live server has it.
+/// Removes a group that a record names, unless a live server has it.
 pub(crate) fn sweep_dead(group: &Path) {
     if !is_own_name(group) {
         return;
@@ -65,7 +66,7 @@ pub(crate) fn sweep_dead(group: &Path) {
     }
 }
 
-/// Whether a group has a name that this user's servers give.
+/// Whether this is a name that servers of this user give to a group.
 fn is_own_name(group: &Path) -> bool {
     let name = group.file_name().and_then(|name| name.to_str());
     let uid = rustix::process::geteuid().as_raw();
@@ -77,7 +78,7 @@ pub(super) fn make(group: &Path) -> Result<()> {
     fs::create_dir(group).during(&format!("make group {}", group.display()))
 }
 
-/// Hands a group, or one file of it, to a user.
+/// Gives a group, or one file of it, to a user.
 pub(super) fn give(path: &Path, uid: u32) -> Result<()> {
     chown(path, Some(uid), Some(uid))
         .during(&format!("give {} away", path.display()))
@@ -91,27 +92,27 @@ pub(super) fn write(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).during(&format!("write {}", path.display()))
 }
 
-/// Kills every process in and below a group and removes it, as far as that
-/// goes. A group that is not there is no failure.
-pub(super) fn sweep(top: &Path) {
-    // Killed processes leave their groups when they end (version 1: when they
-    // are reaped by whoever inherited them); that takes a moment, not more.
+/// Kills every process in and below a group and removes the group. Failure is
+/// logged. A group that does not exist is not a failure.
+pub(super) fn sweep(group: &Path) {
+    // Killed processes leave their groups when they end; in version 1 when they
+    // are reaped. That takes a moment.
     for pause_ms in [0, 1, 10, 100, 500] {
         sleep(Duration::from_millis(pause_ms));
-        match try_sweep(top) {
+        match try_sweep(group) {
             Ok(()) => return,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(_) => {}
         }
     }
-    tracing::warn!(group = %top.display(), "a control group cannot be removed");
+    tracing::warn!(group = %group.display(), "a control group cannot be removed");
 }
 
-fn try_sweep(top: &Path) -> io::Result<()> {
-    let (Some(parent), Some(name)) = (top.parent(), top.file_name()) else {
+fn try_sweep(group: &Path) -> io::Result<()> {
+    let (Some(parent), Some(name)) = (group.parent(), group.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
-    // A link on the way could lead to what is no group.
+    // A link on the way could lead to something that is not a group.
     let parent = rustix::fs::openat2(
         CWD,
         parent,
@@ -122,8 +123,8 @@ fn try_sweep(top: &Path) -> io::Result<()> {
     kill_and_remove(parent.as_fd(), name)
 }
 
-/// Works below an open folder, for root may do it: names in a folder that
-/// another user has could change meanwhile.
+/// Works below an open folder because root may call this: in a folder of
+/// another user, names could change meanwhile.
 fn kill_and_remove(parent: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
     let group = open(parent, name, OFlags::RDONLY | OFlags::DIRECTORY)?;
     if !is_own_group(&group)? {
@@ -143,13 +144,13 @@ fn kill_and_remove(parent: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
     let members = io::read_to_string(file("cgroup.procs", OFlags::RDONLY)?)?;
     let members: Vec<_> =
         members.lines().filter_map(|line| line.parse().ok()).collect();
-    // Version 2 kills all at once, those that are just forked too.
+    // Version 2 kills all at once, processes that are just forked included.
     let all_killed = !members.contains(&own)
         && file("cgroup.kill", OFlags::WRONLY)
             .is_ok_and(|mut kill| kill.write_all(b"1").is_ok());
     if !all_killed {
         for pid in members.into_iter().filter(|&pid| pid != own) {
-            // It may have ended in between.
+            // The process may have ended in between.
             let _ = children::kill(pid, libc::SIGKILL);
         }
     }
@@ -165,7 +166,7 @@ fn open(
     Ok(rustix::fs::openat(folder, name, flags, Mode::empty())?)
 }
 
-/// Whether a folder is a control group, and one that this user may have made.
+/// Whether a folder is a control group that this user may have made.
 fn is_own_group(folder: &OwnedFd) -> io::Result<bool> {
     // From linux/magic.h, versions 1 and 2.
     const CONTROL_GROUPS: [u64; 2] = [0x0027_E0EB, 0x6367_7270];
@@ -189,7 +190,7 @@ mod tests {
         let uid = rustix::process::geteuid().as_raw();
         let group = folder.path().join(format!("sandpiper-{uid}-0"));
         let other = folder.path().join("other");
-        // It ends with its input, and so with a test that fails.
+        // It ends with its input, and so even if the test fails.
         let mut child =
             Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
         fs::write(&other, "untouched").unwrap();

@@ -1,5 +1,5 @@
-//! The control group of one box: made with its limits, joined by the box's
-//! processes, asked what it counted, and removed.
+//! The control group of one box: made with its limits, joined by the processes
+//! of the box, read, and removed.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -15,41 +15,41 @@ use super::memory_limit::MemoryLimit;
 use crate::BoxSpec;
 use crate::error::{During, Result, SandboxError};
 
-/// Processes of a box that are ours: init's two halves.
+/// The processes of a box that are not programs: the two halves of init.
 const OWN_PROCESSES: u32 = 2;
 
-/// Memory in TCP and UDP sockets of a box.
+/// Maximum memory in the TCP and UDP sockets of a box.
 const SOCKET_BYTES: &str = "33554432";
 
-/// The group of one box. Removing it is the owner's duty ([`Group::remove`]):
-/// it works only when every process of the box is gone.
+/// The group of one box. The owner must remove it ([`Group::remove`]), which
+/// works only when every process of the box is gone.
 #[derive(Debug)]
 pub(crate) struct Group {
     folders: Vec<PathBuf>,
     joins: Vec<OwnedFd>,
     out_of_memory: Option<OutOfMemory>,
     cpu_time: Option<CpuTime>,
-    /// The file of the CPU share, and what is written there.
+    /// The file of the CPU share, and the values for it.
     share: Option<(PathBuf, Shares)>,
-    /// Where it was lowered.
+    /// Present once the share was lowered.
     lowered: Option<LoweredShare>,
-    /// `memory.stat`, and its keys of what is not of the page cache.
+    /// `memory.stat`, and its keys for memory outside of the page cache.
     memory: Option<(PathBuf, [&'static str; 2])>,
     memory_limit: Option<MemoryLimit>,
 }
 
-/// What a file of the CPU share takes: the usual, and the least.
+/// Values for the file of the CPU share.
 #[derive(Clone, Copy, Debug)]
 struct Shares {
     usual: &'static str,
-    least: &'static str,
+    min: &'static str,
 }
 
-const SHARES_V1: Shares = Shares { usual: "1024", least: "2" };
-const SHARES_V2: Shares = Shares { usual: "100", least: "1" };
+const SHARES_V1: Shares = Shares { usual: "1024", min: "2" };
+const SHARES_V2: Shares = Shares { usual: "100", min: "1" };
 
-/// What gives a group its usual share again. Somebody waits when that is done:
-/// the file is open already, and closed when the group goes.
+/// A lowered share, which can be raised again. The file is open already because
+/// a run waits while the share is raised. It is closed with the group.
 #[derive(Debug)]
 struct LoweredShare {
     file: File,
@@ -57,7 +57,7 @@ struct LoweredShare {
     is_raised: AtomicBool,
 }
 
-/// How the kernel tells of a box that is out of memory.
+/// How the kernel reports that a box is out of memory.
 #[derive(Debug)]
 pub(crate) enum OutOfMemory {
     /// An eventfd that becomes readable, and the file that counts kills.
@@ -75,7 +75,7 @@ enum CpuTime {
 }
 
 impl Group {
-    /// A group that limits nothing, where the host has none.
+    /// Returns a group that limits nothing, for a host without groups.
     pub(crate) fn none() -> Self {
         Self {
             folders: Vec::new(),
@@ -90,13 +90,13 @@ impl Group {
     }
 
     pub(super) fn make_v1(
-        tops: &[(Vec<String>, PathBuf)],
+        roots: &[(Vec<String>, PathBuf)],
         name: &str,
         spec: &BoxSpec,
     ) -> Result<Self> {
         let mut group = Self::none();
-        for (controllers, top) in tops {
-            let folder = top.join(name);
+        for (controllers, root) in roots {
+            let folder = root.join(name);
             let filled = group.add_v1(controllers, &folder, spec);
             if let Err(error) = filled {
                 group.remove();
@@ -129,8 +129,8 @@ impl Group {
                 _ => {}
             }
         }
-        // `tasks` and not `cgroup.procs`: the one process that joins has one
-        // thread, and this file takes no lock over all processes.
+        // `tasks` and not `cgroup.procs`: the process that joins has only one
+        // thread, and `tasks` does not lock all processes.
         self.joins.push(open_to_write(&folder.join("tasks"))?.into());
         Ok(())
     }
@@ -140,7 +140,7 @@ impl Group {
         let memory = folder.join("memory.limit_in_bytes");
         write(&memory, &bytes)?;
         let mut limits = vec![memory];
-        // Memory and swap together; absent where the kernel counts no swap.
+        // Memory and swap together. It is absent if the kernel counts no swap.
         let with_swap = folder.join("memory.memsw.limit_in_bytes");
         if with_swap.exists() {
             write(&with_swap, &bytes)?;
@@ -149,8 +149,8 @@ impl Group {
             write(&folder.join("memory.swappiness"), "0")?;
         }
         self.memory_limit = Some(MemoryLimit::new(limits, spec.memory_bytes));
-        // Version 1 counts what sockets of TCP and UDP hold apart, and version
-        // 2 with the rest. Absent in a kernel that counts none of it.
+        // Version 1 counts the memory of TCP and UDP sockets separately, and
+        // version 2 with the rest. It is absent if the kernel does not count it.
         let of_sockets = folder.join("memory.kmem.tcp.limit_in_bytes");
         if of_sockets.exists() {
             write(&of_sockets, SOCKET_BYTES)?;
@@ -196,7 +196,7 @@ impl Group {
             write(&memory, &bytes)?;
             let limit = MemoryLimit::new(vec![memory], spec.memory_bytes);
             self.memory_limit = Some(limit);
-            // Absent where the kernel has no swap.
+            // It is absent if the kernel has no swap.
             let swap = folder.join("memory.swap.max");
             if swap.exists() {
                 write(&swap, "0")?;
@@ -219,26 +219,26 @@ impl Group {
         Ok(())
     }
 
-    /// Sets the limit of memory anew; `false` where more is in use and none of
-    /// it can be freed.
+    /// Changes the memory limit. Returns `false` if more memory is in use and
+    /// cannot be freed.
     pub(crate) fn limit_memory(&mut self, bytes: u64) -> Result<bool> {
         let limit = self.memory_limit.as_mut();
         limit.map_or(Ok(true), |limit| limit.set(bytes))
     }
 
-    /// Where a process writes `0` to move itself in.
+    /// Returns the files to which a process writes `0` to move itself in.
     pub(crate) fn joins(
         &self,
     ) -> impl ExactSizeIterator<Item = BorrowedFd<'_>> {
         self.joins.iter().map(AsFd::as_fd)
     }
 
-    /// What tells of the end of memory.
+    /// Returns the event source for a box that is out of memory.
     pub(crate) fn out_of_memory(&self) -> Option<&OutOfMemory> {
         self.out_of_memory.as_ref()
     }
 
-    /// Whether the kernel has killed in this group for want of memory.
+    /// Whether the kernel has killed in this group because of its memory limit.
     pub(crate) fn killed_for_memory(&self) -> bool {
         let text = match &self.out_of_memory {
             Some(OutOfMemory::V1(_, file) | OutOfMemory::V2(file)) => {
@@ -251,7 +251,7 @@ impl Group {
             .is_some_and(|kills| kills > 0)
     }
 
-    /// CPU time of all processes that were ever in the group.
+    /// Returns the CPU time of all processes that were ever in the group.
     pub(crate) fn cpu_time(&self) -> Option<Duration> {
         match self.cpu_time.as_ref()? {
             CpuTime::V1(file) => {
@@ -262,12 +262,12 @@ impl Group {
         }
     }
 
-    /// Leaves the group as little of the CPU as can be, where the host has
+    /// Lowers the group's share of the CPU to the minimum, if the host has
     /// shares.
     pub(crate) fn lower_share(&mut self) -> Result<()> {
         let Some((path, shares)) = &self.share else { return Ok(()) };
         let file = open_to_write(path)?;
-        write_again(&file, shares.least).during(&named("write", path))?;
+        write_again(&file, shares.min).during(&named("write", path))?;
         self.lowered = Some(LoweredShare {
             file,
             usual: shares.usual,
@@ -276,17 +276,17 @@ impl Group {
         Ok(())
     }
 
-    /// Gives it the usual share again, if it has not got that.
+    /// Gives the group its usual share again, if it was lowered.
     pub(crate) fn raise_share(&self) -> Result<()> {
         let Some(lowered) = &self.lowered else { return Ok(()) };
         if lowered.is_raised.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
-        write_again(&lowered.file, lowered.usual)
-            .during("raise the share of the CPU")
+        write_again(&lowered.file, lowered.usual).during("raise the CPU share")
     }
 
-    /// Memory of the group's processes and files, the page cache left out.
+    /// Returns the memory of the group's processes and files in bytes, without
+    /// the page cache.
     pub(crate) fn memory_bytes(&self) -> Option<u64> {
         let (file, keys) = self.memory.as_ref()?;
         let text = fs::read_to_string(file).ok()?;
@@ -308,17 +308,17 @@ impl Group {
 }
 
 fn limit_processes(folder: &Path, spec: &BoxSpec) -> Result<()> {
-    let most = spec.processes.saturating_add(OWN_PROCESSES);
-    write(&folder.join("pids.max"), &most.to_string())
+    let max = spec.processes.saturating_add(OWN_PROCESSES);
+    write(&folder.join("pids.max"), &max.to_string())
 }
 
-/// The number after `key` at the start of a line.
+/// Returns the number after `key` at the start of a line.
 fn counter(text: &str, key: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix(key)?.parse().ok())
 }
 
-/// In one system call: such a file is short, and what is wanted of it comes
-/// first.
+/// Reads the beginning of a file in one system call. Such files are short, and
+/// the wanted line comes early.
 fn read_again(file: &File) -> Option<String> {
     let mut bytes = [0; 1024];
     let length = file.read_at(&mut bytes, 0).ok()?;

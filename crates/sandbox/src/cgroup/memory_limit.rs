@@ -1,4 +1,4 @@
-//! The limit of a box's memory, which one command may have lower than another.
+//! The memory limit of a box, which can change from one command to the next.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::folder::write;
 use crate::error::{Result, SandboxError};
 
-/// The files that hold the limit, and what it is.
+/// The files that hold the limit, and its value.
 #[derive(Debug)]
 pub(super) struct MemoryLimit {
     files: Vec<PathBuf>,
@@ -14,20 +14,20 @@ pub(super) struct MemoryLimit {
 }
 
 impl MemoryLimit {
-    /// A limit that was set: of memory, and in version 1 of memory and swap
-    /// together, where the kernel counts that.
+    /// Describes a limit that is set. The files are that of memory and, in
+    /// version 1 if the kernel counts swap, that of memory and swap together.
     pub(super) fn new(files: Vec<PathBuf>, bytes: u64) -> Self {
         Self { files, bytes }
     }
 
-    /// Sets it anew; `false` where more is in use and none of it can be freed.
-    /// Version 2 kills then, as it does where a program wants more.
+    /// Changes the limit. Returns `false` if more memory is in use and cannot be
+    /// freed. Version 2 kills then, as at any other time.
     pub(super) fn set(&mut self, bytes: u64) -> Result<bool> {
         if bytes == self.bytes {
             return Ok(true);
         }
         let mut files: Vec<_> = self.files.iter().collect();
-        // That of memory alone may never be above the other.
+        // The limit of memory alone may never be above the other.
         if bytes > self.bytes {
             files.reverse();
         }

@@ -1,5 +1,5 @@
-//! The version 2 groups above all boxes of one server: found a place, made,
-//! handed to the server's user, and removed.
+//! The version 2 groups above all boxes of one server: made, given to the
+//! server's user, and removed.
 
 use std::fs::File;
 use std::io;
@@ -14,23 +14,23 @@ use crate::error::{Result, SandboxError};
 /// Controllers that boxes use.
 const WANTED: [&str; 3] = ["memory", "pids", "cpu"];
 
-/// `<base>/<name>` with `server`, where this process lives, and `boxes`: a
-/// group with processes of its own cannot limit its children.
+/// The group `<base>/<name>`, with the groups `server`, where this process is,
+/// and `boxes`: a group that has processes cannot limit its children.
 #[derive(Debug)]
 pub(crate) struct V2 {
     base: PathBuf,
-    top: PathBuf,
+    root: PathBuf,
     /// The group that this process came from, and goes back to.
     origin: PathBuf,
     controllers: Vec<String>,
-    /// Whether the base limits its children because of us alone.
+    /// Whether this server enabled the controllers in the base.
     enabled_in_base: bool,
 }
 
 impl V2 {
-    /// Makes the groups where that is possible: in `base`, the operator's
-    /// choice, else in the process's own group. Root need not stay in its
-    /// session's group, which has other processes: it makes them beside it.
+    /// Makes the groups in `base`, the operator's choice, else in the group of
+    /// this process. If that fails, root makes them at the top of the
+    /// hierarchy: the group of its session has other processes.
     pub(super) fn make(
         hierarchy: &Hierarchy,
         name: &str,
@@ -70,11 +70,11 @@ impl V2 {
             .filter(|wanted| offered.contains(wanted))
             .map(|&wanted| wanted.to_owned())
             .collect();
-        let top = base.join(name);
-        let Some(lock) = claim(&top)? else { return Ok(None) };
+        let root = base.join(name);
+        let Some(lock) = claim(&root)? else { return Ok(None) };
         let mut made = Self {
             base,
-            top,
+            root,
             origin: origin.to_owned(),
             controllers,
             enabled_in_base: false,
@@ -91,15 +91,16 @@ impl V2 {
     fn fill(&mut self) -> Result<()> {
         make(&self.server())?;
         make(&self.boxes())?;
-        // Before the base limits its children: it may be where we are.
+        // Before the base limits its children: this process may be in it.
         write(&self.server().join("cgroup.procs"), "0")?;
         self.enabled_in_base = self.enable_in(&self.base).map_err(busy)?;
-        self.enable_in(&self.top)?;
+        self.enable_in(&self.root)?;
         self.enable_in(&self.boxes())?;
         Ok(())
     }
 
-    /// Lets the children of `group` be limited; whether they could not yet be.
+    /// Enables the controllers for the children of `group`. Returns `false` if
+    /// they were enabled already.
     fn enable_in(&self, group: &Path) -> Result<bool> {
         let control = group.join("cgroup.subtree_control");
         let enabled = read(&control)?;
@@ -111,7 +112,8 @@ impl V2 {
         Ok(true)
     }
 
-    /// Every controller with `sign`, as `cgroup.subtree_control` takes it.
+    /// Returns every controller with `sign`, as `cgroup.subtree_control` takes
+    /// it.
     fn each_with(&self, sign: char) -> String {
         let signed: Vec<_> =
             self.controllers.iter().map(|c| format!("{sign}{c}")).collect();
@@ -119,27 +121,28 @@ impl V2 {
     }
 
     fn server(&self) -> PathBuf {
-        self.top.join("server")
+        self.root.join("server")
     }
 
     fn boxes(&self) -> PathBuf {
-        self.top.join("boxes")
+        self.root.join("boxes")
     }
 
     pub(super) fn has(&self, controller: &str) -> bool {
         self.controllers.iter().any(|name| name == controller)
     }
 
-    /// The one folder that all are in.
+    /// Returns the folder that contains all groups.
     pub(super) fn folder(&self) -> &Path {
-        &self.top
+        &self.root
     }
 
-    /// Hands to `uid` what it needs to make boxes, not the limits above them.
+    /// Gives `uid` the files that it needs to make boxes, but not the limits
+    /// above them.
     pub(super) fn give_to(&self, uid: u32) -> Result<()> {
-        // A process moves between groups only when its user may write
+        // A process may move between groups only if its user may write
         // cgroup.procs of their common ancestor (cgroups(7)).
-        give(&self.top.join("cgroup.procs"), uid)?;
+        give(&self.root.join("cgroup.procs"), uid)?;
         give(&self.boxes(), uid)?;
         give(&self.boxes().join("cgroup.procs"), uid)
     }
@@ -148,34 +151,35 @@ impl V2 {
         Group::make_v2(&self.boxes().join(name), &self.controllers, spec)
     }
 
-    /// Kills what is left in boxes, leaves the groups and removes them.
+    /// Kills the processes that are left in boxes, leaves the groups and removes
+    /// them.
     pub(super) fn remove(&self) {
         sweep(&self.boxes());
         if let Err(error) = self.go_back() {
             tracing::warn!(%error, "cannot leave the server's control group");
         }
-        sweep(&self.top);
+        sweep(&self.root);
     }
 
-    /// Moves this process to where it came from: a group that holds a process
+    /// Moves this process back to its first group: a group that holds a process
     /// cannot be removed.
     fn go_back(&self) -> Result<()> {
-        // A group that limits its children takes no process, but for the root
-        // of the hierarchy, which alone has no type.
+        // A group that limits its children takes no process. Only the root of
+        // the hierarchy does, and only the root has no cgroup.type.
         let is_inner = self.base.join("cgroup.type").exists();
         if self.enabled_in_base && is_inner && self.base == self.origin {
-            for group in [&self.top, &self.base] {
+            for group in [&self.root, &self.base] {
                 let control = group.join("cgroup.subtree_control");
                 write(&control, &self.each_with('-'))?;
             }
         }
-        // Whoever made the first may have removed it when it was empty.
+        // Its maker may have removed the first group when it was empty.
         write(&self.origin.join("cgroup.procs"), "0")
             .or_else(|_| write(&self.base.join("cgroup.procs"), "0"))
     }
 }
 
-/// Says what the kernel means by busy.
+/// Words the kernel's error EBUSY.
 fn busy(error: SandboxError) -> SandboxError {
     if error.cause.kind() != io::ErrorKind::ResourceBusy {
         return error;

@@ -1,5 +1,5 @@
-//! What a step left in /artifacts, handed to the server; and written again
-//! where a later submission is the same.
+//! Reads the files that a step left in /artifacts, for the server, and writes
+//! them again for a later submission that is the same.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -13,29 +13,29 @@ use super::mounts::ARTIFACTS;
 use crate::Artifact;
 use crate::error::{During, Result};
 
-/// Most files and folders that are kept.
-const MOST: usize = 1_000;
-/// What an entry takes in the answer besides its name and content, at most.
+/// Maximum number of files and folders.
+const MAX_ENTRIES: usize = 1_000;
+/// Maximum bytes of an entry in the answer besides its name and content.
 const ENTRY_BYTES: u64 = 32;
-/// Deepest folder that is kept.
-const DEEPEST: usize = 16;
+/// Maximum depth of folders.
+const MAX_DEPTH: usize = 16;
 
-/// Everything in /artifacts, up to `most` bytes. `None` where that is not all,
-/// or not only files and folders: then nothing is kept.
-pub(super) fn read(most: u64) -> Option<Vec<Artifact>> {
+/// Returns everything in /artifacts. Returns `None` if it is more than
+/// `max_bytes`, or not only files and folders.
+pub(super) fn read(max_bytes: u64) -> Option<Vec<Artifact>> {
     let root = open_folder(CWD, ARTIFACTS, ResolveFlags::NO_SYMLINKS).ok()?;
-    let mut kept = Kept { list: Vec::new(), left: most };
-    kept.add_folder(root.as_fd(), "", 0)?;
-    Some(kept.list)
+    let mut collected = Collected { list: Vec::new(), left: max_bytes };
+    collected.add_folder(root.as_fd(), "", 0)?;
+    Some(collected.list)
 }
 
-/// What was read, and how many bytes may follow.
-struct Kept {
+/// The entries that were read, and the number of bytes that may follow.
+struct Collected {
     list: Vec<Artifact>,
     left: u64,
 }
 
-impl Kept {
+impl Collected {
     fn add_folder(
         &mut self,
         folder: BorrowedFd<'_>,
@@ -56,10 +56,11 @@ impl Kept {
             let found = open(folder, &name, OFlags::PATH)?;
             let status = rustix::fs::fstat(&found).ok()?;
             let mode = Mode::from_raw_mode(status.st_mode).as_raw_mode();
-            // In the answer a name takes room, too.
-            let told = path.len() as u64 + ENTRY_BYTES;
-            self.left = self.left.checked_sub(told)?;
-            let is_too_much = self.list.len() == MOST || depth == DEEPEST;
+            // The name takes room in the answer, too.
+            let bytes = path.len() as u64 + ENTRY_BYTES;
+            self.left = self.left.checked_sub(bytes)?;
+            let is_too_much =
+                self.list.len() == MAX_ENTRIES || depth == MAX_DEPTH;
             let content = match FileType::from_raw_mode(status.st_mode) {
                 _ if is_too_much => return None,
                 FileType::RegularFile => Some(self.content(&open(
@@ -80,7 +81,7 @@ impl Kept {
         Some(())
     }
 
-    /// The whole file, unless it is longer than what may follow.
+    /// Returns the whole file, unless it has more bytes than may follow.
     fn content(&mut self, file: &OwnedFd) -> Option<ByteBuf> {
         let file = File::from(file.try_clone().ok()?);
         let mut bytes = Vec::new();
@@ -90,24 +91,22 @@ impl Kept {
     }
 }
 
-/// Opens what is in a folder, whoever made it and whatever it is.
+/// Opens an entry of a folder. It may be anything, and made by anyone.
 fn open(folder: BorrowedFd<'_>, name: &str, flags: OFlags) -> Option<OwnedFd> {
-    // As a path it takes no other flag; opened, a pipe must not keep init
-    // waiting.
+    // O_PATH allows no other flag. Else O_NONBLOCK: a pipe must not block init.
     let is_path = flags.contains(OFlags::PATH);
     let waiting = if is_path { OFlags::empty() } else { OFlags::NONBLOCK };
     let flags = flags | waiting | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat2(folder, name, flags, Mode::empty(), below()).ok()
 }
 
-/// Writes them below `root`. To be called as the program.
+/// Writes them below `root`. Call it with the program's rights.
 pub(super) fn write(
     artifacts: &[Artifact],
     root: BorrowedFd<'_>,
 ) -> Result<()> {
     artifacts.iter().try_for_each(|a| write_one(root, a))?;
-    // Last, and the deepest first: one that cannot be written or passed could
-    // not be filled.
+    // Last, and the deepest first: a folder must be writable while it is filled.
     let folders = artifacts.iter().filter(|a| a.content.is_none());
     folders.rev().try_for_each(|folder| permit(root, folder))
 }

@@ -1,5 +1,5 @@
-//! From a new process in init's memory to the program: everything is given up,
-//! in order, and then the program takes the process over.
+//! From a process that pid 1 has just forked to the program: it gives up every
+//! right, in a fixed order, waits for its command, and executes it.
 
 use std::convert::Infallible;
 use std::ffi::CString;
@@ -7,109 +7,72 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-use libc::sock_filter;
 use rustix::process::Resource;
 use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 
-use super::mounts::Tree;
-use super::told::{Given, Told};
-use super::{PROGRAM_ID, hear};
+use super::context::{BoxContext, become_undumpable};
 use crate::error::{During, Result, SandboxError};
-use crate::ids;
-use crate::protocol::{Command, UserNamespace};
+use crate::ids::{self, PROGRAM_ID};
+use crate::protocol::{self, ExecSpec, FailureReport, UserNamespace};
 use crate::rlimits::{self, limit};
-use crate::sys::{self, Turn};
+use crate::sys;
 
-/// A stack as everywhere, which a program may raise to this.
+/// The usual stack limit, and the limit that a program may raise it to.
 const STACK_BYTES: u64 = 8 << 20;
-const LARGEST_STACK_BYTES: u64 = 64 << 20;
+const MAX_STACK_BYTES: u64 = 64 << 20;
 
 /// The gate's number in a launcher that prepares.
 const GATE: i32 = 3;
 
-/// What the process of a program needs to know of its box.
-#[derive(Clone, Copy)]
-pub(super) struct Around {
-    pub(super) socket: &'static UnixStream,
-    pub(super) tree: &'static Tree,
-    pub(super) user_namespace: UserNamespace,
-    pub(super) seccomp: &'static [sock_filter],
-}
-
-/// Gives up all that a program must not have, waits for a command, and becomes
-/// it; returns only when that fails. Where nobody waits yet (`is_ahead`) it
-/// rehearses.
+/// Gives up all that a program must not have, waits for a command on
+/// `channel`, and becomes it. If that fails, the reason goes back there.
 pub(super) fn become_program(
-    told: &Told,
-    turn: &Turn,
-    around: Around,
-    is_ahead: bool,
-) {
-    let steps = || {
-        told.keep(give_up(around)?);
-        if is_ahead {
-            // Nothing depends on it.
-            let _ = hear::rehearse();
-        }
-        turn.pass();
-        let given = match told.given() {
-            Some(given) => given,
-            None => hear::hear(told, turn, around)?,
-        };
-        let arguments = take_over(&given, turn, around.user_namespace);
-        // No lock is held over execve: nobody would open it.
-        told.put_back(given);
-        let Arguments { program, argv, environment } = arguments?;
-        let error = sys::execve(&program, &argv, &environment);
-        Err(SandboxError::new(format!("execve {program:?}"), error))
-    };
-    let Err::<Infallible, _>(error) = steps();
-    told.fail(error);
+    channel: &UnixStream,
+    context: BoxContext<'_>,
+) -> ! {
+    let Err(error) = try_to_become_program(channel, context);
+    // Nobody is left to report to if this fails.
+    let _ = protocol::send(channel, &FailureReport::from(error), &[]);
+    sys::exit_now(127)
 }
 
-/// What keeps the filter.
-fn give_up(around: Around) -> Result<Option<OwnedFd>> {
+fn try_to_become_program(
+    channel: &UnixStream,
+    context: BoxContext<'_>,
+) -> Result<Infallible> {
+    drop_rights(context)?;
+    let step = "receive the command";
+    let (spec, descriptors) = protocol::receive::<ExecSpec>(channel)
+        .during(step)?
+        .ok_or_else(|| SandboxError::other(step, "init is gone"))?;
+    let Arguments { program, argv, environment } = arguments(&spec)?;
+    connect(&descriptors)?;
+    set_limits(&spec, context.user_namespace)?;
+    let error = sys::execve(&program, &argv, &environment);
+    Err(SandboxError::new(format!("execve {program:?}"), error))
+}
+
+fn drop_rights(context: BoxContext<'_>) -> Result<()> {
     rustix::process::setsid().during("make session")?;
     set_signals().during("set signals")?;
     set_usual_limits()?;
-    drop_privileges(around.user_namespace)?;
-    // A change of ids may take that from the memory, which is init's.
-    super::become_undumpable()?;
+    drop_privileges(context.user_namespace)?;
+    become_undumpable()?;
     rustix::process::chdir("/box").during("enter /box")?;
-    // Last: the steps above need calls that the filter refuses. Those that
-    // follow, to read a request and to write files too, every program may make.
-    sys::install_seccomp(around.seccomp).during("install seccomp filter")
+    // Last: the steps above need calls that the filter refuses. A program may
+    // make all calls that follow.
+    sys::install_seccomp(context.seccomp).during("install seccomp filter")
 }
 
-/// Prepares all that execve keeps; what that takes.
-fn take_over(
-    given: &Given,
-    turn: &Turn,
-    user_namespace: UserNamespace,
-) -> Result<Arguments> {
-    let Given { command, descriptors } = given;
-    let arguments = arguments(command)?;
-    let (streams, gate) = descriptors.split_at(descriptors.len().min(3));
-    turn.part_descriptors(GATE.unsigned_abs()).during("close descriptors")?;
-    connect(streams)?;
-    if let [gate, ..] = gate {
-        // The number is that of the server's socket, the first that the fork
-        // server got: nothing that is needed here is lost.
-        sys::duplicate_to(gate.as_fd(), GATE).during("connect the gate")?;
-    }
-    set_limits(command, user_namespace)?;
-    Ok(arguments)
-}
-
-/// What execve takes.
+/// The arguments of execve.
 struct Arguments {
     program: CString,
     argv: Vec<CString>,
     environment: Vec<CString>,
 }
 
-fn arguments(command: &Command) -> Result<Arguments> {
-    let [program, arguments @ ..] = command.command.as_slice() else {
+fn arguments(spec: &ExecSpec) -> Result<Arguments> {
+    let [program, arguments @ ..] = spec.command.as_slice() else {
         return Err(SandboxError::other("execve", "the command is empty"));
     };
     let program = c_string(program)?;
@@ -117,40 +80,49 @@ fn arguments(command: &Command) -> Result<Arguments> {
     for argument in arguments {
         argv.push(c_string(argument)?);
     }
-    let variables = command.environment.iter();
+    let variables = spec.environment.iter();
     let environment = variables
         .map(|(key, value)| c_string(&[key, "=", value].concat()))
         .collect::<Result<Vec<_>>>()?;
     Ok(Arguments { program, argv, environment })
 }
 
-fn connect(streams: &[OwnedFd]) -> Result<()> {
-    let [stdin, stdout, stderr] = streams else {
+/// Gives the streams and the gate their numbers. The execve closes all other
+/// descriptors.
+fn connect(descriptors: &[OwnedFd]) -> Result<()> {
+    let [stdin, stdout, stderr, gate @ ..] = descriptors else {
         return Err(SandboxError::other("connect streams", "three are needed"));
     };
+    sys::close_on_exec_from(GATE.unsigned_abs()).during("close descriptors")?;
     rustix::stdio::dup2_stdin(stdin.as_fd()).during("connect stdin")?;
     rustix::stdio::dup2_stdout(stdout.as_fd()).during("connect stdout")?;
-    rustix::stdio::dup2_stderr(stderr.as_fd()).during("connect stderr")
+    rustix::stdio::dup2_stderr(stderr.as_fd()).during("connect stderr")?;
+    if let [gate, ..] = gate {
+        // Nothing that is needed here has this number: it is that of the box's
+        // socket, the first descriptor that the fork server received.
+        sys::duplicate_to(gate.as_fd(), GATE).during("connect the gate")?;
+    }
+    Ok(())
 }
 
-/// The limits that come with a command.
-fn set_limits(command: &Command, user_namespace: UserNamespace) -> Result<()> {
-    // Init's two halves count where they share the program's id.
+/// Sets the limits that come with a command.
+fn set_limits(spec: &ExecSpec, user_namespace: UserNamespace) -> Result<()> {
+    // The two halves of init count if they have the program's id.
     let own = match user_namespace {
         UserNamespace::Join => 0,
         UserNamespace::Make => 2,
     };
     limit(&[
-        // A backstop for hosts that cannot account a box's CPU time; a second
-        // more at the hard end, so that SIGXCPU comes first.
-        (Resource::Cpu, (command.cpu_seconds, command.cpu_seconds + 1)),
-        (Resource::Fsize, same(command.file_bytes)),
-        (Resource::Nofile, same(command.open_files)),
-        (Resource::Nproc, same(command.processes + own)),
+        // For hosts that cannot measure the CPU time of a box. The hard limit is
+        // a second higher, so that SIGXCPU comes before SIGKILL.
+        (Resource::Cpu, (spec.cpu_seconds, spec.cpu_seconds + 1)),
+        (Resource::Fsize, same(spec.file_bytes)),
+        (Resource::Nofile, same(spec.open_files)),
+        (Resource::Nproc, same(spec.processes + own)),
     ])
 }
 
-/// Those that are the same for every command.
+/// Sets the limits that are the same for every command.
 fn set_usual_limits() -> Result<()> {
     limit(&[
         (Resource::Core, same(rlimits::NO_CORE)),
@@ -159,7 +131,7 @@ fn set_usual_limits() -> Result<()> {
         (Resource::Nice, same(0)),
         (Resource::Rtprio, same(0)),
         (Resource::Sigpending, same(rlimits::QUEUED_SIGNALS)),
-        (Resource::Stack, (STACK_BYTES, LARGEST_STACK_BYTES)),
+        (Resource::Stack, (STACK_BYTES, MAX_STACK_BYTES)),
     ])
 }
 
@@ -167,9 +139,11 @@ fn same(limit: u64) -> (u64, u64) {
     (limit, limit)
 }
 
-/// All others do what they do by default since the fork server started.
+/// Sets the signals. All others have their default action, since the fork server
+/// started.
 fn set_signals() -> io::Result<()> {
-    // A file over its limit is a failed write (EFBIG), not a death.
+    // At its size limit a write to a file fails (EFBIG). With the signal the
+    // program would end.
     sys::ignore_signal(libc::SIGXFSZ, true)?;
     sys::block_signals(&[])
 }
@@ -178,7 +152,7 @@ fn drop_privileges(user_namespace: UserNamespace) -> Result<()> {
     let step = "drop capabilities";
     for capability in CapabilitySet::all().iter() {
         match rustix::thread::remove_capability_from_bounding_set(capability) {
-            // Newer than this kernel.
+            // This kernel does not have the capability.
             Ok(()) | Err(rustix::io::Errno::INVAL) => {}
             Err(error) => return Err(SandboxError::new(step, error.into())),
         }
@@ -191,10 +165,10 @@ fn drop_privileges(user_namespace: UserNamespace) -> Result<()> {
             ids::set_group(PROGRAM_ID).during("set group")?;
             ids::set_user(PROGRAM_ID).during("set user")?;
         }
-        // The one id of this namespace is already the program's.
+        // This namespace has only one id, that of the program.
         UserNamespace::Make => {}
     }
-    // The secure bits above keep set_user from doing this by itself.
+    // With the secure bits above, set_user does not drop capabilities.
     let none = CapabilitySets {
         effective: CapabilitySet::empty(),
         permitted: CapabilitySet::empty(),
@@ -205,7 +179,8 @@ fn drop_privileges(user_namespace: UserNamespace) -> Result<()> {
     rustix::thread::set_no_new_privs(true).during("set no_new_privs")
 }
 
-/// No identity gives capabilities, and none of this can be taken back.
+/// Returns secure bits with which no user id gives capabilities. They are
+/// locked, so they cannot be changed back.
 fn locked_bits() -> CapabilitiesSecureBits {
     CapabilitiesSecureBits::NO_ROOT
         | CapabilitiesSecureBits::NO_ROOT_LOCKED
@@ -218,40 +193,4 @@ fn locked_bits() -> CapabilitiesSecureBits {
 
 fn c_string(string: &str) -> Result<CString> {
     CString::new(string).during("execve: a NUL in the command")
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
-
-    use super::*;
-    use crate::children;
-
-    #[test]
-    fn a_twin_and_its_parent_take_turns() {
-        static STEP: AtomicU32 = AtomicU32::new(0);
-        let step = |from| {
-            STEP.compare_exchange(
-                from,
-                from + 1,
-                Ordering::SeqCst,
-                Ordering::SeqCst,
-            )
-            .is_ok()
-        };
-        let twin = sys::fork_twin(
-            move |turn| {
-                let first = step(0);
-                turn.pass();
-                i32::from(!(first && step(2)))
-            },
-            None,
-        )
-        .0
-        .unwrap();
-        assert!(step(1) && twin.is_here());
-        twin.go_on();
-        assert!(step(3) && !twin.is_here());
-        assert!(children::wait_for(twin.pid).unwrap().success());
-    }
 }

@@ -1,4 +1,5 @@
-//! Writes the submitted files into the working directory, as the program.
+//! Writes the submitted files into the working directory, with the program's
+//! rights.
 
 use std::fs::File;
 use std::io::Write;
@@ -9,7 +10,7 @@ use rustix::fs::{Mode, OFlags, ResolveFlags};
 use crate::BoxFile;
 use crate::error::{During, Result, SandboxError};
 
-/// How many inodes the files need, those of their folders included.
+/// Returns the number of inodes that the files and their folders need.
 pub(super) fn inodes(files: &[BoxFile]) -> u64 {
     let mut folders: Vec<&str> = files
         .iter()
@@ -22,11 +23,12 @@ pub(super) fn inodes(files: &[BoxFile]) -> u64 {
     (files.len() + folders.len()) as u64
 }
 
-/// Writes every file below `root`, the folder that is /box. Paths were checked
-/// when the submission was; here each segment is opened alone and below the
-/// last, so that no link could lead out even if one were there. Errors end up
-/// in the log, where no name of a submission may be. To be called as the
-/// program.
+/// Writes every file below `root`, the folder that is /box. Call it with the
+/// program's rights.
+///
+/// The server has checked the paths. Here each segment is opened on its own,
+/// below the one before, so that no link can lead out. An error does not name
+/// the file: it goes to the log, which must hold no names of a submission.
 pub(super) fn write(files: &[BoxFile], root: BorrowedFd<'_>) -> Result<()> {
     files.iter().try_for_each(|file| write_one(root, file))
 }

@@ -1,20 +1,21 @@
-//! Writes what comes with a command into the box, as the program.
+//! Writes the files of a command into the box, with the program's rights.
 
 use std::os::fd::AsFd;
 
+use super::context::{become_undumpable, follow_parent};
 use super::mounts::Tree;
-use super::{INIT_ID, PROGRAM_ID, artifacts, files};
+use super::{artifacts, files};
 use crate::error::{During, Result};
-use crate::ids;
+use crate::ids::{self, INIT_ID, PROGRAM_ID};
 use crate::protocol::UserNamespace;
 use crate::{Artifact, BoxFile};
 
-/// How many inodes they need.
+/// Returns the number of inodes that these need.
 pub(super) fn inodes(files: &[BoxFile], artifacts: &[Artifact]) -> u64 {
     files::inodes(files) + artifacts.len() as u64
 }
 
-/// Writes them all. To be called as the program.
+/// Writes them all. Call it with the program's rights.
 pub(super) fn write(
     files: &[BoxFile],
     artifacts: &[Artifact],
@@ -24,22 +25,22 @@ pub(super) fn write(
     artifacts::write(artifacts, tree.artifacts.as_fd())
 }
 
-/// Lets init act with the program's id.
+/// Has init act with the program's ids.
 pub(super) fn as_program<T>(
     user_namespace: UserNamespace,
     act: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
     match user_namespace {
-        // Init shares it.
+        // Init has the same ids.
         UserNamespace::Make => act(),
         UserNamespace::Join => {
             ids::set_effective(PROGRAM_ID, PROGRAM_ID)
                 .during("become the program")?;
             let written = act();
             ids::set_effective(INIT_ID, INIT_ID).during("become init again")?;
-            // The kernel took both back with the first change of ids.
-            super::follow_parent()?;
-            super::become_undumpable()?;
+            // The change of ids above cleared both.
+            follow_parent()?;
+            become_undumpable()?;
             written
         }
     }

@@ -1,7 +1,6 @@
-//! The file tree of a box: a read-only image, one tmpfs for what a program
-//! may write, a minimal /dev and a /proc of its own pids.
+//! The file tree of a box: a read-only image, one tmpfs for the files of
+//! programs, a minimal /dev, and a /proc with only the box's processes.
 
-use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
@@ -11,13 +10,13 @@ use rustix::mount::{
     MoveMountFlags, OpenTreeFlags, UnmountFlags,
 };
 
-use super::PROGRAM_ID;
 use crate::devices::NODES;
 use crate::error::{During, Result, SandboxError};
+use crate::ids::PROGRAM_ID;
 use crate::protocol::Setup;
 use crate::sys;
 
-// mount_setattr(2); the numbers are those of linux/mount.h.
+// Attributes of mount_setattr(2), from linux/mount.h.
 const READ_ONLY: u64 = 0x1;
 const NO_SETUID: u64 = 0x2;
 const NO_DEVICES: u64 = 0x4;
@@ -25,11 +24,7 @@ const NO_EXEC: u64 = 0x8;
 
 pub(super) const ARTIFACTS: &str = "/artifacts";
 
-/// Inodes that a box has from the beginning for what comes with its first
-/// command: to be given more takes two calls.
-pub(super) const INODES_AHEAD: u64 = 8;
-
-/// Links of /dev that programs expect.
+/// Links in /dev that programs expect.
 const DEVICE_LINKS: [(&str, &str); 4] = [
     ("fd", "/proc/self/fd"),
     ("stdin", "/proc/self/fd/0"),
@@ -37,8 +32,8 @@ const DEVICE_LINKS: [(&str, &str); 4] = [
     ("stderr", "/proc/self/fd/2"),
 ];
 
-/// Builds the tree and makes it the root, with the working directory of the
-/// process (the image's folder) as its base.
+/// Builds the tree and makes it the root. Its base is the working directory of
+/// the process, which is the folder of the image.
 pub(super) fn build(setup: &Setup) -> Result<Tree> {
     let Setup { disk_bytes, inodes, .. } = *setup;
     rustix::mount::mount_change(
@@ -47,9 +42,9 @@ pub(super) fn build(setup: &Setup) -> Result<Tree> {
     )
     .during("make mounts private")?;
     let own_inodes = mount_image()?;
-    // The tmpfs is mounted whole on /tmp, its folders are bound where they
-    // belong, and at last its own tmp folder covers it.
-    let tmpfs = new_tmpfs(disk_bytes, inodes + INODES_AHEAD)?;
+    // The whole tmpfs is mounted on /tmp, and its folders are bound to their
+    // places. In the end its own tmp folder covers it.
+    let tmpfs = new_tmpfs(disk_bytes, inodes)?;
     attach(&tmpfs.mount, "tmp")?;
     let bound = bind_new_folder("artifacts", "artifacts", 0o755)?;
     sys::set_mount_attributes(bound.as_fd(), READ_ONLY, 0)
@@ -68,27 +63,27 @@ pub(super) fn build(setup: &Setup) -> Result<Tree> {
     Ok(Tree { own_inodes, files, artifacts, locks, tmpfs: tmpfs.context })
 }
 
-/// A box's file tree.
+/// The file tree of a box.
 pub(super) struct Tree {
-    /// Whether the files of the image have inodes of this box alone.
+    /// Whether no other box has the same inodes for the files of the image.
     pub(super) own_inodes: bool,
     /// The folder that is bound to /box.
     pub(super) files: OwnedFd,
-    /// The folder that is bound to /artifacts, by the tmpfs's own mount: there
-    /// it can be written.
+    /// The folder that is bound to /artifacts. This descriptor is of the
+    /// tmpfs's own mount, by which the folder is writable.
     pub(super) artifacts: OwnedFd,
-    /// The locks of the box's processes, which no program can open.
+    /// /proc/locks of the box, which no program can open.
     pub(super) locks: OwnedFd,
-    /// What the tmpfs was configured by.
+    /// The context that configures the tmpfs.
     tmpfs: OwnedFd,
 }
 
 impl Tree {
-    /// Lets the tmpfs have this many files and folders.
-    pub(super) fn allow(&self, inodes: u64) -> Result<()> {
+    /// Sets the maximum number of files and folders in the tmpfs.
+    pub(super) fn limit_inodes(&self, inodes: u64) -> Result<()> {
         let step = "make room for the files";
         let context = self.tmpfs.as_fd();
-        // After fsmount(2) a context configures anew what it has made.
+        // After fsmount(2) the context can configure its file system again.
         rustix::mount::fsconfig_set_string(
             context,
             "nr_inodes",
@@ -99,12 +94,12 @@ impl Tree {
     }
 }
 
-/// Mounts the image over its own folder, read-only, and enters it; whether
-/// its inodes are then this box's own.
+/// Mounts the image over its own folder, read-only, and enters it. Returns
+/// whether the box has inodes of its own for it.
 fn mount_image() -> Result<bool> {
     let (image, own_inodes) = match layered_image() {
         Ok(image) => (image, true),
-        // Boxes then meet in locks on the files of their image.
+        // Boxes then share the locks on files of their image.
         Err(_) => (clone_mount(".")?, false),
     };
     sys::set_mount_attributes(
@@ -118,17 +113,17 @@ fn mount_image() -> Result<bool> {
     Ok(own_inodes)
 }
 
-/// The image with inodes of this box alone. Bound, boxes would share them, and
-/// with them their locks: a program could lock a library, and every runtime
-/// that locks what it reads would fail in all other boxes.
+/// Mounts the image with inodes of its own for this box. With a bind mount
+/// boxes would share inodes, and with them locks. Some runtimes lock the files
+/// that they read: they would fail while another box holds such a lock.
 fn layered_image() -> Result<OwnedFd> {
-    // An overlay that cannot be written wants two layers.
+    // A read-only overlay needs two layers.
     let empty = new_tmpfs(4096, 1)?;
     attach(&empty.mount, "tmp")?;
     let options = [
         ("source", "image"),
         ("lowerdir", ".:tmp"),
-        // Attributes of the image's files move nothing.
+        // Extended attributes of the image's files must not redirect paths.
         ("redirect_dir", "nofollow"),
     ];
     let made =
@@ -136,7 +131,7 @@ fn layered_image() -> Result<OwnedFd> {
     Ok(made.mount)
 }
 
-/// A new file system's mount, not attached yet, and what it was made by.
+/// The mount of a new file system, not attached yet, and its context.
 struct NewMount {
     mount: OwnedFd,
     context: OwnedFd,
@@ -148,9 +143,9 @@ fn new_tmpfs(disk_bytes: u64, inodes: u64) -> Result<NewMount> {
         ("nr_inodes", &*inodes.to_string()),
         ("mode", "0755"),
     ];
-    let nothing_special =
+    let attributes =
         MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
-    new_mount("tmpfs", &options, nothing_special)
+    new_mount("tmpfs", &options, attributes)
 }
 
 fn new_mount(
@@ -172,7 +167,8 @@ fn new_mount(
     Ok(NewMount { mount, context })
 }
 
-/// Makes a folder of the program's in the tmpfs and binds it to `target`.
+/// Makes a folder in the tmpfs that belongs to the program, and binds it to
+/// `target`.
 fn bind_new_folder(
     name: &str,
     target: &str,
@@ -182,7 +178,7 @@ fn bind_new_folder(
     let path = format!("tmp/{name}");
     let mode = Mode::from_raw_mode(permissions);
     rustix::fs::mkdirat(CWD, &path, mode).during(&step)?;
-    // The umask took bits from the mode above.
+    // The umask took bits from the mode above, so set it again.
     rustix::fs::chmodat(CWD, &path, mode, AtFlags::empty()).during(&step)?;
     let owner = (Uid::from_raw(PROGRAM_ID), Gid::from_raw(PROGRAM_ID));
     rustix::fs::chownat(
@@ -198,7 +194,7 @@ fn bind_new_folder(
     Ok(folder)
 }
 
-/// Fills /dev and makes it read-only; /dev/shm in it is writable.
+/// Fills /dev and makes it read-only. /dev/shm in it stays writable.
 fn devices(nodes: &Path) -> Result<()> {
     rustix::fs::mkdirat(CWD, "tmp/dev", Mode::from_raw_mode(0o755))
         .during("make /dev")?;
@@ -218,9 +214,10 @@ fn devices(nodes: &Path) -> Result<()> {
         .during("make /dev read-only")
 }
 
-/// Binds a device node, after a look that it is that device: a user namespace
-/// cannot make its own. The mount is read-only, and with it times and mode of
-/// the node, which the host may use as well; its device can be written.
+/// Binds a device node, after a check that it is that device. A node cannot be
+/// made in a user namespace. The mount is read-only, which protects the times
+/// and the mode of the node: the host may use it as well. The device itself is
+/// writable.
 fn device(nodes: &Path, name: &str, number: u64) -> Result<()> {
     let step = format!("bind /dev/{name}");
     let node = clone_mount(nodes.join(name))?;
@@ -231,7 +228,7 @@ fn device(nodes: &Path, name: &str, number: u64) -> Result<()> {
     if !is_character_device || found.st_rdev != number {
         return Err(SandboxError::other(
             step,
-            format!("{} has another device", nodes.display()),
+            format!("{} holds another device", nodes.display()),
         ));
     }
     let path = format!("dev/{name}");
@@ -243,9 +240,10 @@ fn device(nodes: &Path, name: &str, number: u64) -> Result<()> {
     attach(&node, &path)
 }
 
-/// Mounts a proc of processes alone; /proc/locks, of another that is nowhere to
-/// be found. A program writes none of its own files there: among them are its
-/// place in line when the host is out of memory, and its memory.
+/// Mounts a /proc that shows only processes. Returns /proc/locks of another
+/// one, which is not attached anywhere. The mount is read-only because a
+/// program must not write to its files there, such as `oom_score_adj` and
+/// `mem`.
 fn mount_proc() -> Result<OwnedFd> {
     let attributes = MountAttrFlags::MOUNT_ATTR_RDONLY
         | MountAttrFlags::MOUNT_ATTR_NOSUID
@@ -255,40 +253,25 @@ fn mount_proc() -> Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     let locks = rustix::fs::openat(&whole.mount, "locks", flags, Mode::empty())
         .during("open /proc/locks")?;
-    // None of the machine's files; and of the processes only those that the
-    // asking one could trace: not init.
+    // No files of the machine. A process sees only those that it could trace,
+    // and so not init.
     let options = [("subset", "pid"), ("hidepid", "ptraceable")];
     attach(&new_mount("proc", &options, attributes)?.mount, "proc")?;
     Ok(locks)
 }
 
-/// Makes the working directory the root. With the same folder for both, the
-/// old root ends up on top of the new one (`pivot_root(2)`).
+/// Makes the working directory the root. As both arguments are the same folder,
+/// the old root is then mounted on top of the new one (`pivot_root(2)`).
 fn change_root() -> Result<()> {
     rustix::process::pivot_root(".", ".").during("pivot root")
 }
 
-/// The old root, where it is on top of the new one. To be detached before any
-/// program is started, and the new root then to be entered.
-pub(super) const OLD_ROOT: &CStr = c".";
-
-/// Finds these and what every dynamically linked program opens, of no effect:
-/// the kernel knows them then, where each part of a path that is new to an
-/// overlay takes it some microseconds.
-pub(super) fn look_up(programs: &[String]) {
-    // As in ld.so(8) and the ABI of each machine.
-    let arch = std::env::consts::ARCH;
-    let loader = match arch {
-        "x86_64" => "/lib64/ld-linux-x86-64.so.2",
-        _ => "/lib/ld-linux-aarch64.so.1",
-    };
-    let libc = format!("/lib/{arch}-linux-gnu/libc.so.6");
-    let of_all = [loader, "/etc/ld.so.preload", "/etc/ld.so.cache", &*libc];
-    let programs = programs.iter().map(String::as_str);
-    for path in of_all.into_iter().chain(programs) {
-        // It need not be there.
-        let _ = rustix::fs::stat(path);
-    }
+/// Detaches the old root from the top of the new one, and enters the new one.
+/// Call it before any program is started.
+pub(super) fn detach_old_root() -> Result<()> {
+    let step = "detach the host's tree";
+    rustix::mount::unmount(".", UnmountFlags::DETACH).during(step)?;
+    rustix::process::chdir("/").during(step)
 }
 
 fn clone_mount(path: impl AsRef<Path>) -> Result<OwnedFd> {
@@ -312,7 +295,7 @@ fn attach(mount: &OwnedFd, target: &str) -> Result<()> {
     .during(&format!("mount on {target}"))
 }
 
-/// Covers /artifacts with a mount of it that can be written.
+/// Covers /artifacts with a writable mount of the same folder.
 pub(super) fn cover_artifacts() -> Result<()> {
     let cover = clone_mount(ARTIFACTS)?;
     sys::set_mount_attributes(cover.as_fd(), 0, READ_ONLY)
@@ -320,9 +303,9 @@ pub(super) fn cover_artifacts() -> Result<()> {
     attach(&cover, ARTIFACTS)
 }
 
-/// Takes that mount away. It could not be made read-only instead while a file
-/// on it is open for writing, as it can be with no process left: in a message
-/// to a socket that is closed.
+/// Removes the writable mount. It cannot be made read-only instead while a file
+/// on it is open for writing. Even if no process is left, a file can be open in
+/// a message to a closed socket.
 pub(super) fn uncover_artifacts() -> Result<()> {
     rustix::mount::unmount(ARTIFACTS, UnmountFlags::DETACH)
         .during("uncover /artifacts")

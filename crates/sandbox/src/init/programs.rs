@@ -1,7 +1,6 @@
-//! The processes of a box, seen from pid 1: started, prepared, waited for,
-//! reaped, and killed.
+//! The processes of a box, seen from pid 1: forked, given a command, waited
+//! for, reaped and killed.
 
-use std::ffi::CStr;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -12,109 +11,80 @@ use std::process::ExitStatus;
 use libc::pid_t;
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::exec::{self, Around};
-use super::told::{Heard, Told};
+use super::context::BoxContext;
+use super::exec;
 use crate::children;
 use crate::error::{During, Result, SandboxError};
-use crate::protocol::Command;
-use crate::sys::{self, Turn, Twin};
+use crate::protocol::{self, ExecSpec, FailureReport};
+use crate::sys::{self, Fork};
 
 /// Starts and reaps the programs of a box.
-pub(super) struct Programs {
-    around: Around,
-    /// The process of the next program.
-    ahead: Option<Forked>,
+pub(super) struct Programs<'a> {
+    context: BoxContext<'a>,
+    /// The process of the next program, if it was forked already.
+    next: Option<Process>,
     /// Readable when a child has ended.
     children: OwnedFd,
 }
 
-/// A process that becomes a program. Until then it is in init's memory: to make
-/// a copy of that, and to give it up, was 0.15 ms of a run.
-struct Forked {
-    twin: Twin,
-    told: &'static Told,
+/// A process that becomes a program when its command comes.
+struct Process {
+    pid: pid_t,
+    /// Pid 1 sends the command there. Execve closes the other end. If the
+    /// process cannot become the program, it first sends the reason.
+    channel: UnixStream,
 }
 
-/// A launcher at its gate.
-pub(super) struct Waiting {
-    forked: Forked,
+/// A launcher that waits at its gate.
+pub(super) struct Launcher {
+    process: Process,
     gate: UnixStream,
 }
 
 /// A program that has all it needs.
 pub(super) struct Running {
-    forked: Forked,
-    /// Open until the end: where the submission came first, a launcher tells
-    /// that it is prepared when nobody listens, and that must not fail.
+    process: Process,
+    /// Stays open until the end. A launcher whose submission came first still
+    /// writes that it is prepared, and this write must not fail.
     _gate: Option<UnixStream>,
 }
 
-impl Programs {
-    pub(super) fn new(around: Around) -> io::Result<Self> {
+impl<'a> Programs<'a> {
+    pub(super) fn new(context: BoxContext<'a>) -> io::Result<Self> {
         sys::block_signals(&[libc::SIGCHLD])?;
         let children = sys::signal_fd(&[libc::SIGCHLD])?;
-        Ok(Self { around, ahead: None, children })
+        Ok(Self { context, next: None, children })
     }
 
-    /// Starts the process of the first program, and meanwhile detaches a mount,
-    /// which takes the kernel 0.1 ms. The process gives up all that a program
-    /// must not have while nobody waits, and rehearses where the box is made
-    /// ahead.
-    pub(super) fn fork_ahead(
-        &mut self,
-        mount: &CStr,
-        is_ahead: bool,
-    ) -> io::Result<()> {
-        let (forked, detached) = self.fork(Some(mount), is_ahead);
-        // Where that fails it is tried again when there is somebody to tell.
-        self.ahead = forked.ok();
-        detached
+    /// Forks the process of the first program, so that it gives up its rights
+    /// while nobody waits for it.
+    pub(super) fn fork_ahead(&mut self) {
+        // After a failure the first command forks again, and its answer
+        // reports why that failed.
+        self.next = self.fork().ok();
     }
 
-    /// Has the process that was started ahead hear the next request, where
-    /// there is one.
-    pub(super) fn hear(&mut self) -> Result<Option<Heard>> {
-        let ahead = self.ahead.as_ref();
-        let Some(ahead) = ahead.filter(|ahead| ahead.twin.is_here()) else {
-            return Ok(None);
-        };
-        ahead.twin.go_on();
-        ahead.told.take_back();
-        if let Some(heard) = ahead.told.heard() {
-            return Ok(Some(heard));
-        }
-        // Nothing where it was killed: the box ends, and how the socket does
-        // tells whether it had read a request.
-        ahead.told.failure().map_or(Ok(Some(Heard::Nothing)), Err)
-    }
-
-    /// The program that this process then became, where it began a run.
-    pub(super) fn take_begun(&mut self) -> Result<Running> {
-        let begun = self.ahead.take();
-        let none = || SandboxError::other("go on with a run", "none has begun");
-        Ok(Running { forked: begun.ok_or_else(none)?, _gate: None })
-    }
-
-    /// Readable when a child has ended, until [`Programs::reap`].
+    /// A descriptor that is readable when a child has ended, until
+    /// [`Programs::reap`].
     pub(super) fn children(&self) -> &OwnedFd {
         &self.children
     }
 
-    /// Reaps what has ended; whether a launcher of `waiting` was among it.
+    /// Reaps all children that have ended. Returns whether a launcher of
+    /// `waiting` was among them.
     pub(super) fn reap<'b>(
-        &self,
-        waiting: impl IntoIterator<Item = &'b Waiting>,
+        &mut self,
+        waiting: impl IntoIterator<Item = &'b Launcher>,
     ) -> io::Result<bool> {
-        let waiting: Vec<pid_t> = waiting
-            .into_iter()
-            .map(|launcher| launcher.forked.twin.pid)
-            .collect();
+        let waiting: Vec<pid_t> =
+            waiting.into_iter().map(|launcher| launcher.process.pid).collect();
         drain(&self.children);
         let mut is_missed = false;
         loop {
             match children::wait_any(false) {
                 Ok(Some(reaped)) => {
                     is_missed |= waiting.contains(&reaped.pid);
+                    self.next.take_if(|next| next.pid == reaped.pid);
                 }
                 Ok(None) => return Ok(is_missed),
                 Err(error) if is_childless(&error) => return Ok(is_missed),
@@ -123,85 +93,74 @@ impl Programs {
         }
     }
 
-    /// Starts a program. Why it could not become that is told by
-    /// [`Programs::wait_for`].
+    /// Starts a program. [`Programs::wait_for`] reports an execve that failed.
     pub(super) fn start(
         &mut self,
-        command: Command,
+        command: &ExecSpec,
         streams: Vec<OwnedFd>,
     ) -> Result<Running> {
-        let forked = self.spawn(command, streams)?;
-        Ok(Running { forked, _gate: None })
+        let process = self.spawn(command, streams)?;
+        Ok(Running { process, _gate: None })
     }
 
-    /// The same for a launcher that prepares.
+    /// Starts a launcher, which has a gate beside its streams.
     pub(super) fn start_with_gate(
         &mut self,
-        command: Command,
+        command: &ExecSpec,
         mut streams: Vec<OwnedFd>,
-    ) -> Result<Waiting> {
-        let (gate, far) = UnixStream::pair().during("make a gate")?;
-        streams.push(far.into());
-        let forked = self.spawn(command, streams)?;
-        Ok(Waiting { forked, gate })
+    ) -> Result<Launcher> {
+        let (gate, launchers_end) = UnixStream::pair().during("make a gate")?;
+        streams.push(launchers_end.into());
+        let process = self.spawn(command, streams)?;
+        Ok(Launcher { process, gate })
     }
 
-    /// Returns when it has become its program, or has failed.
+    /// Gives the next process its command.
     fn spawn(
         &mut self,
-        command: Command,
+        command: &ExecSpec,
         descriptors: Vec<OwnedFd>,
-    ) -> Result<Forked> {
-        let forked = match self.ahead.take() {
-            Some(forked) if forked.twin.is_here() => forked,
-            Some(forked) => {
-                forked.failure()?;
-                self.fork(None, false).0?
-            }
-            None => self.fork(None, false).0?,
-        };
-        forked.told.give(command, descriptors);
-        forked.twin.go_on();
-        forked.told.take_back();
-        Ok(forked)
+    ) -> Result<Process> {
+        let process = self.next.take().map_or_else(|| self.fork(), Ok)?;
+        let borrowed: Vec<_> = descriptors.iter().map(AsFd::as_fd).collect();
+        match protocol::send(&process.channel, command, &borrowed) {
+            Ok(()) => Ok(process),
+            // It has failed before, and says why.
+            Err(error) => process
+                .failure()
+                .and(Err(SandboxError::new("send the command", error))),
+        }
     }
 
-    fn fork(
-        &self,
-        mount: Option<&CStr>,
-        is_ahead: bool,
-    ) -> (Result<Forked>, io::Result<()>) {
-        let told: &'static Told = Box::leak(Box::default());
-        let around = self.around;
-        let act = move |turn: Turn| {
-            exec::become_program(told, &turn, around, is_ahead);
-            127
-        };
-        let (twin, detached) = sys::fork_twin(act, mount);
-        let forked = twin.map(|twin| Forked { twin, told });
-        (forked.during("fork the program"), detached)
+    fn fork(&self) -> Result<Process> {
+        let step = "fork the program";
+        let (channel, childs_end) = UnixStream::pair().during(step)?;
+        match sys::fork().during(step)? {
+            Fork::Child => exec::become_program(&childs_end, self.context),
+            Fork::Parent(pid) => Ok(Process { pid, channel }),
+        }
     }
 
-    /// Waits until the launcher tells that it only lacks its submission.
-    /// One of those that wait already may end meanwhile.
+    /// Waits until the launcher lacks only its submission. One of those in
+    /// `waiting` may end meanwhile.
     pub(super) fn wait_until_prepared(
-        &self,
-        launcher: &Waiting,
-        waiting: &[Waiting],
+        &mut self,
+        launcher: &Launcher,
+        waiting: &[Launcher],
     ) -> Result<()> {
         let step = "prepare";
         loop {
             let mut ready = [
                 PollFd::new(&launcher.gate, PollFlags::IN),
                 PollFd::new(&self.children, PollFlags::IN),
-                PollFd::new(self.around.socket, PollFlags::IN),
+                PollFd::new(self.context.socket, PollFlags::IN),
             ];
             rustix::io::retry_on_intr(|| poll(&mut ready, None))
                 .during(step)?;
             if !ready[0].revents().is_empty() {
                 return match (&launcher.gate).read(&mut [0]).during(step)? {
                     1 => Ok(()),
-                    _ => launcher.forked.failure().and_then(|()| {
+                    _ => launcher.process.failure().and_then(|()| {
                         Err(SandboxError::other(step, "the launcher ended"))
                     }),
                 };
@@ -211,37 +170,38 @@ impl Programs {
             }
             let ended = self.reap(waiting.iter().chain([launcher]));
             if ended.during(step)? {
-                launcher.forked.failure()?;
+                launcher.process.failure()?;
                 return Err(SandboxError::other(step, "the launcher ended"));
             }
         }
     }
 
-    /// Waits for the program, reaping whatever else ends meanwhile. Where one
-    /// of the launchers that wait does, `waiting` is empty afterwards.
+    /// Waits for the end of the program, and reaps whatever else ends
+    /// meanwhile. If that is one of the launchers in `waiting`, the list is
+    /// empty afterwards.
     pub(super) fn wait_for(
         &self,
         program: &Running,
-        waiting: &mut Vec<Waiting>,
+        waiting: &mut Vec<Launcher>,
     ) -> Result<ExitStatus> {
         let step = "wait for the program";
         loop {
             while let Some(reaped) = children::wait_any(false).during(step)? {
-                if reaped.pid == program.forked.twin.pid {
-                    program.forked.failure()?;
+                if reaped.pid == program.process.pid {
+                    program.process.failure()?;
                     return Ok(reaped.status);
                 }
-                if waiting.iter().any(|w| w.forked.twin.pid == reaped.pid) {
+                if waiting.iter().any(|w| w.process.pid == reaped.pid) {
                     waiting.clear();
                 }
             }
             let mut ready = [
                 PollFd::new(&self.children, PollFlags::IN),
-                PollFd::new(self.around.socket, PollFlags::IN),
+                PollFd::new(self.context.socket, PollFlags::IN),
             ];
             rustix::io::retry_on_intr(|| poll(&mut ready, None))
                 .during(step)?;
-            // The server says nothing while a command runs: this is its end.
+            // The server sends nothing while a command runs: this is its end.
             if !ready[1].revents().is_empty() {
                 return Err(SandboxError::other(step, "the server is gone"));
             }
@@ -265,40 +225,45 @@ pub(super) fn are_left() -> Result<bool> {
     }
 }
 
-impl Forked {
-    /// An error where it could not become its program. To be called when it
-    /// has ended.
+impl Process {
+    /// Returns an error if the process could not become its program. Blocks
+    /// until it is that program, or has ended.
     fn failure(&self) -> Result<()> {
-        self.told.failure().map_or(Ok(()), |error| {
-            Err(SandboxError::other("start the program", error.to_string()))
-        })
+        let step = "start the program";
+        match protocol::receive::<FailureReport>(&self.channel) {
+            // Nothing was left to read: execve closed the other end.
+            Ok(None) => Ok(()),
+            Ok(Some((report, _))) => Err(report.into_error(step)),
+            Err(error) => Err(SandboxError::new(step, error)),
+        }
     }
 }
 
-impl Waiting {
+impl Launcher {
     /// Lets the launcher go on with its submission.
     pub(super) fn open_gate(self, text: &str) -> Result<Running> {
         let step = "open the gate";
         match (&self.gate).write_all(text.as_bytes()) {
-            // It has ended, which its status tells.
+            // It has ended, which its status will show.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
             written => {
                 written.during(step)?;
                 self.gate.shutdown(Shutdown::Write).during(step)?;
             }
         }
-        Ok(Running { forked: self.forked, _gate: Some(self.gate) })
+        Ok(Running { process: self.process, _gate: Some(self.gate) })
     }
 }
 
-/// Kills and reaps every process of the box, but for the launchers that wait.
-/// When others come faster than they can be killed, these end with them.
-pub(super) fn leave_nothing(waiting: &mut Vec<Waiting>) -> Result<()> {
-    /// More than programs need that do not resist.
-    const ROUNDS: usize = 20;
+/// Kills and reaps every process of the box except the launchers that wait.
+/// They are killed too if other processes are forked faster than they can be
+/// killed.
+pub(super) fn leave_nothing(waiting: &mut Vec<Launcher>) -> Result<()> {
+    /// More than is needed for programs that do not resist.
+    const MAX_ROUNDS: usize = 20;
     let step = "kill what the program left";
     if !waiting.is_empty() {
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let others = others(waiting).during(step)?;
             if others.is_empty() {
                 return Ok(());
@@ -323,18 +288,16 @@ pub(super) fn leave_nothing(waiting: &mut Vec<Waiting>) -> Result<()> {
     }
 }
 
-/// Every process of the box but pid 1 and those that wait.
-fn others(waiting: &[Waiting]) -> io::Result<Vec<pid_t>> {
+/// Returns every process of the box except pid 1 and the launchers that wait.
+fn others(waiting: &[Launcher]) -> io::Result<Vec<pid_t>> {
     let mut others = Vec::new();
     for entry in fs::read_dir("/proc")? {
         let name = entry?.file_name();
-        // What is no number is no process.
+        // Only the names of processes are numbers.
         let pid = name.to_str().and_then(|name| name.parse().ok());
         others.extend(pid.filter(|&pid| {
             pid != 1
-                && waiting
-                    .iter()
-                    .all(|launcher| launcher.forked.twin.pid != pid)
+                && waiting.iter().all(|launcher| launcher.process.pid != pid)
         }));
     }
     Ok(others)
@@ -347,8 +310,8 @@ fn kill(pid: pid_t) -> io::Result<()> {
     }
 }
 
-/// Waits for a process that was killed, where it is a child of pid 1 by now;
-/// else its parent ends as well, and a later look finds it.
+/// Waits for a process that was killed, if it is a child of pid 1 by now. If
+/// not, its parent ends as well, and the next round finds it.
 fn reap(pid: pid_t) -> io::Result<()> {
     match children::wait_for(pid) {
         Err(error) if !is_childless(&error) => Err(error),
@@ -363,6 +326,6 @@ fn is_childless(error: &io::Error) -> bool {
 /// Empties the signal descriptor, so that it waits for the next signal.
 fn drain(descriptor: &OwnedFd) {
     let mut buffer = [0; 128 * 4];
-    // Nothing to read (EAGAIN) is what is wanted.
+    // EAGAIN says that it is empty, which is the aim.
     let _ = rustix::io::read(descriptor.as_fd(), &mut buffer);
 }

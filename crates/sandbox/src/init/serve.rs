@@ -1,4 +1,4 @@
-//! Pid 1's work: takes requests until the server is gone.
+//! The work of pid 1: it answers requests until the server is gone.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -7,94 +7,71 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::exec::Around;
-use super::programs::{Programs, Running, Waiting, are_left, leave_nothing};
-use super::told::{Begun, Heard};
-use super::{artifacts, inputs, mounts, report};
+use super::context::BoxContext;
+use super::programs::{Launcher, Programs, Running, are_left, leave_nothing};
+use super::{artifacts, inputs, mounts};
 use crate::error::{During, Result, SandboxError};
 use crate::protocol::{self, Ended, Program, Reply, Request, Run, Setup};
 use crate::{Artifact, BoxFile, sys};
 
-/// Serves until the server closes the socket or is gone. The caller then ends,
-/// and with pid 1 the kernel ends the whole box.
-pub(super) fn serve(setup: &Setup, around: Around) -> io::Result<()> {
-    let socket = around.socket;
-    let mut programs = Programs::new(around)?;
-    // The server hears meanwhile that the box stands.
-    let let_go = programs
-        .fork_ahead(mounts::OLD_ROOT, setup.ahead.is_some())
-        .and_then(|()| Ok(rustix::process::chdir("/")?))
-        .during("let go of the host's tree");
-    let_go.map_err(|error| report(socket, error))?;
-    if let Some(programs) = &setup.ahead {
-        mounts::look_up(programs);
-    }
+/// Answers requests until the server closes the socket, or is gone, or a
+/// launcher ends while it waits. The caller then ends, and with pid 1 the
+/// kernel ends the whole box.
+pub(super) fn serve(setup: &Setup, context: BoxContext<'_>) -> Result<()> {
+    let programs = Programs::new(context).during("watch children")?;
     let mut served = Served {
         programs,
-        around,
+        context,
         waiting: Vec::new(),
-        inodes: setup.inodes + mounts::INODES_AHEAD,
-        unused_inodes: mounts::INODES_AHEAD,
+        inodes: setup.inodes,
         are_dying: false,
     };
-    loop {
-        let answer = match served.hear() {
-            Ok(Heard::Nothing) => return Ok(()),
-            Ok(Heard::Request(request, with)) => served.answer(request, with),
-            Ok(Heard::Begun(begun)) => served.go_on(begun).map(Reply::Ended),
-            Err(error) => Err(error),
-        };
-        match answer {
-            Ok(reply) => protocol::send(socket, &reply, &[])?,
-            Err(error) => return Err(report(socket, error)),
-        }
+    // Side by side: detaching takes the kernel 0.1 ms.
+    served.programs.fork_ahead();
+    mounts::detach_old_root()?;
+    while let Some((request, descriptors)) = served.receive()? {
+        let reply = served.answer(request, descriptors)?;
+        protocol::send(context.socket, &reply, &[])
+            .during("answer the server")?;
     }
+    Ok(())
 }
 
 /// The box, between requests.
-struct Served {
-    programs: Programs,
-    around: Around,
+struct Served<'a> {
+    programs: Programs<'a>,
+    context: BoxContext<'a>,
     /// The launchers that wait at their gates, in the order of preparing.
-    waiting: Vec<Waiting>,
-    /// How many inodes the tmpfs may have.
+    waiting: Vec<Launcher>,
+    /// Files and folders that the tmpfs may have.
     inodes: u64,
-    /// How many of them wait for what comes with commands.
-    unused_inodes: u64,
     /// Whether what the last program left is killed, but not yet reaped.
     are_dying: bool,
 }
 
-impl Served {
-    /// Waits for the next request. Nothing when a launcher ended instead: a
-    /// box in which one is missing is of no use.
-    fn hear(&mut self) -> Result<Heard> {
-        let step = "hear a request";
-        if let Some(heard) = self.programs.hear()? {
-            return Ok(heard);
-        }
-        let socket = self.around.socket;
+impl Served<'_> {
+    /// Waits for the next request and reads it. Returns `None` when the server
+    /// is gone, and when a launcher ended: the box is of no use without it.
+    fn receive(&mut self) -> Result<Option<(Request<'static>, Vec<OwnedFd>)>> {
+        let step = "receive a request";
         if !self.is_asked().during(step)? {
-            return Ok(Heard::Nothing);
+            return Ok(None);
         }
-        Ok(match protocol::receive(socket).during(step)? {
-            Some((request, with)) => Heard::Request(request, with),
-            None => Heard::Nothing,
-        })
+        protocol::receive(self.context.socket).during(step)
     }
 
-    /// Waits until there is one. `false` when a launcher ended.
+    /// Waits until a request can be read. Returns `false` if a launcher ended.
     fn is_asked(&mut self) -> io::Result<bool> {
         loop {
             let children = self.programs.children();
             let mut ready = [
-                PollFd::new(self.around.socket, PollFlags::IN),
+                PollFd::new(self.context.socket, PollFlags::IN),
                 PollFd::new(children, PollFlags::IN),
             ];
             rustix::io::retry_on_intr(|| poll(&mut ready, None))?;
             let [is_asked, has_ended] =
                 ready.map(|descriptor| !descriptor.revents().is_empty());
-            // First: a request must not meet a launcher that has ended.
+            // First: a launcher that has ended must not get a request.
             if has_ended && self.programs.reap(&self.waiting)? {
                 return Ok(false);
             }
@@ -114,11 +91,11 @@ impl Served {
         }
         match request {
             Request::Setup(_) | Request::Join(_) => {
-                Err(SandboxError::other("setup", "the box already stands"))
+                Err(SandboxError::other("setup", "the box stands already"))
             }
             Request::Prepare(command) => {
                 let launcher =
-                    self.programs.start_with_gate(command, descriptors)?;
+                    self.programs.start_with_gate(&command, descriptors)?;
                 self.programs.wait_until_prepared(&launcher, &self.waiting)?;
                 self.waiting.push(launcher);
                 Ok(Reply::Prepared)
@@ -129,59 +106,28 @@ impl Served {
 
     fn run(&mut self, run: Run<'_>, streams: Vec<OwnedFd>) -> Result<Ended> {
         let asked = Instant::now();
-        let Run { files, artifacts, give_up, program, gate, .. } = run;
+        let Run { files, artifacts, kill_launchers, program, gate, .. } = run;
         let Run { artifacts_writable, keep_artifacts, .. } = run;
-        if give_up > 0 {
-            self.waiting.drain(..give_up.min(self.waiting.len()));
+        if kill_launchers > 0 {
+            self.waiting.drain(..kill_launchers.min(self.waiting.len()));
             self.leave_nothing()?;
         }
         self.fill(&files, &artifacts)?;
-        // What the program may use is what the box has left.
+        // The program may use all memory that the box has left.
         drop((files, artifacts));
         let fill_time = asked.elapsed();
         if artifacts_writable {
             mounts::cover_artifacts()?;
         }
-        let mut started = Instant::now();
-        let running = match (program, gate) {
-            (Program::New(command), None) => {
-                self.programs.start(command, streams)?
-            }
-            (Program::New(command), Some(text)) => {
-                let launcher =
-                    self.programs.start_with_gate(command, streams)?;
-                launcher.open_gate(&text)?
-            }
-            (Program::Prepared, text) => {
-                let launcher = self.take_prepared()?;
-                started = Instant::now();
-                launcher.open_gate(&text.unwrap_or_default())?
-            }
-        };
-        self.end(
-            &running,
-            Begun { fill_time, started, artifacts_writable, keep_artifacts },
-        )
-    }
-
-    /// Goes on with a run that the process of its program began.
-    fn go_on(&mut self, begun: Begun) -> Result<Ended> {
-        let running = self.programs.take_begun()?;
-        self.end(&running, begun)
-    }
-
-    /// Waits for the end of a run.
-    fn end(&mut self, running: &Running, begun: Begun) -> Result<Ended> {
-        let Begun { started, artifacts_writable, .. } = begun;
-        // What no file of the first run took may be the program's by now.
-        self.unused_inodes = 0;
-        let status = self.programs.wait_for(running, &mut self.waiting)?;
+        let started = Instant::now();
+        let running = self.start(program, gate, streams)?;
+        let status = self.programs.wait_for(&running, &mut self.waiting)?;
         let wall_time = started.elapsed();
         if artifacts_writable || !self.waiting.is_empty() {
             self.leave_nothing()?;
         } else if are_left()? {
-            // From here on nothing of it does anything. The answer need not
-            // wait for the kernel to take its memory back, which is 10 ms
+            // From here on these processes do nothing. The answer need not
+            // wait until the kernel has freed their memory, which takes 10 ms
             // for a database.
             sys::kill_all().during("kill what the program left")?;
             self.are_dying = true;
@@ -189,20 +135,41 @@ impl Served {
         if artifacts_writable {
             mounts::uncover_artifacts()?;
         }
-        let artifacts = match begun.keep_artifacts {
-            Some(most) if status.success() => artifacts::read(most),
+        let artifacts = match keep_artifacts {
+            Some(max_bytes) if status.success() => artifacts::read(max_bytes),
             _ => None,
         };
         Ok(Ended {
             artifacts,
             status: status.into_raw(),
-            fill_micros: micros(begun.fill_time),
+            fill_micros: micros(fill_time),
             wall_micros: micros(wall_time),
             others_wait: !self.waiting.is_empty(),
         })
     }
 
-    /// Writes what came with a command, as the program.
+    /// Starts a program, or lets the first launcher that waits go on.
+    fn start(
+        &mut self,
+        program: Program,
+        gate: Option<String>,
+        streams: Vec<OwnedFd>,
+    ) -> Result<Running> {
+        match (program, gate) {
+            (Program::New(command), None) => {
+                self.programs.start(&command, streams)
+            }
+            (Program::New(command), Some(text)) => self
+                .programs
+                .start_with_gate(&command, streams)?
+                .open_gate(&text),
+            (Program::Prepared, text) => {
+                self.take_prepared()?.open_gate(&text.unwrap_or_default())
+            }
+        }
+    }
+
+    /// Writes the files of a command, with the program's rights.
     fn fill(
         &mut self,
         files: &[BoxFile],
@@ -211,14 +178,10 @@ impl Served {
         if files.is_empty() && artifacts.is_empty() {
             return Ok(());
         }
-        let Around { tree, user_namespace, .. } = self.around;
-        // Room for it, beside what the program may make.
-        let needed = inputs::inodes(files, artifacts);
-        let missing = needed.saturating_sub(self.unused_inodes);
-        if missing > 0 {
-            self.inodes += missing;
-            tree.allow(self.inodes)?;
-        }
+        let BoxContext { tree, user_namespace, .. } = self.context;
+        // Beside the files that the program may make.
+        self.inodes += inputs::inodes(files, artifacts);
+        tree.limit_inodes(self.inodes)?;
         inputs::as_program(user_namespace, || {
             inputs::write(files, artifacts, tree)
         })
@@ -229,9 +192,9 @@ impl Served {
         leave_nothing(&mut self.waiting)
     }
 
-    fn take_prepared(&mut self) -> Result<Waiting> {
+    fn take_prepared(&mut self) -> Result<Launcher> {
         if self.waiting.is_empty() {
-            let reason = "no launcher waits there";
+            let reason = "no launcher waits";
             return Err(SandboxError::other("open the gate", reason));
         }
         Ok(self.waiting.remove(0))

@@ -1,10 +1,10 @@
-//! Runs the compiled policy in a small interpreter of the filter language.
+//! Tests of the compiled policy, in a small interpreter of the filter language.
 
 use std::sync::OnceLock;
 
 use super::*;
 
-/// What the compiled policy answers to a call.
+/// Returns the verdict of the compiled policy on a call.
 fn judge(architecture: u32, number: u32, arguments: &[u64]) -> u32 {
     let mut data = [0_u8; 64];
     data[0..4].copy_from_slice(&number.to_ne_bytes());
@@ -87,10 +87,10 @@ fn every_namespace_flag_is_refused() {
     }
     check("unshare", &[0x80], Action::Fail(libc::EPERM));
     check("unshare", &[0x400], Action::Allow);
-    // What fork and pthread_create pass.
+    // The flags of fork and pthread_create.
     check("clone", &[0x0120_0011], Action::Allow);
     check("clone", &[0x003D_0F00], Action::Allow);
-    // A table of descriptors is shared by threads alone.
+    // Only threads may share a table of descriptors.
     check("clone", &[0x0000_0411], Action::Fail(libc::EPERM));
     check("clone", &[0x0000_0F11], Action::Fail(libc::EPERM));
     // Bits above the flags' 32 do not hide them.
@@ -143,7 +143,7 @@ fn limits_are_lowered_but_for_that_of_cores() {
         check("prlimit64", &[pid, 7, 0], Action::Fail(libc::EPERM));
     }
     check("prlimit64", &[0, 4, 0], Action::Allow);
-    // A struct can lie where the low half of its address is 0.
+    // The low half of the address of a struct can be 0.
     for new in [1, 0x7000, 1 << 32, 0x7FFF << 32, 1 << 63] {
         check("prlimit64", &[0, 4, new], Action::Ignore);
         check("prlimit64", &[2, 4 | 1 << 32, new], Action::Ignore);
@@ -152,15 +152,15 @@ fn limits_are_lowered_but_for_that_of_cores() {
     check("setrlimit", &[4 | 1 << 32, 0x7000], Action::Ignore);
 }
 
-/// The values from 0 to `most`, and 2 to the 31st, that are allowed in an
-/// argument of a call.
+/// Returns the values that are allowed in an argument of a call, among those
+/// from 0 to `max` and 2 to the 31st.
 fn allowed(
     name: &str,
-    most: u64,
+    max: u64,
     call: impl Fn(u64) -> Vec<u64>,
     refused: Action,
 ) -> Vec<u64> {
-    (0..=most)
+    (0..=max)
         .chain([1 << 31])
         .filter(|&value| {
             let number = number(name).unwrap().unwrap();
@@ -201,7 +201,7 @@ fn options_of_sockets() {
     assert_eq!(of(41), [16, 17, 18, 19, 23, 25, 26, 49, 51, 66, 67]);
     // TCP_MD5SIG (14), repair (19 to 22), ULP (31), zero copy (35), AO (38).
     assert_eq!(of(6), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 18, 23, 30]);
-    // UDP_ENCAP (100), and levels of protocols that are not there.
+    // UDP_ENCAP (100), and levels of protocols that do not exist here.
     for level in [17, 132, 136, 255, 263, 270, 282, 284, 0xFFFF_FFFF] {
         assert_eq!(of(level), [0; 0], "level {level}");
     }
@@ -218,7 +218,7 @@ fn requests_to_files_processes_and_memory() {
         }
         found
     };
-    // Is it a terminal, FIONREAD, FIONBIO; interfaces.
+    // TCGETS, FIONREAD, FIONBIO, and interfaces.
     let some = [0x5401, 0x541B, 0x5421, 0x8912, 0x8933];
     let found = list("ioctl", |value| vec![0, value], libc::ENOTTY, &some);
     // TIOCSTI, TIOCLINUX, modules (bridges, VLANs), FICLONE's and FIEMAP's

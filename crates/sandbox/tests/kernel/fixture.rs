@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
 pub(crate) const MIB: u64 = 1 << 20;
-/// Longer than anything here takes; reached only by a failure.
+/// Longer than any step of these tests takes. Only a failure reaches it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Fixture {
@@ -24,11 +24,11 @@ pub(crate) struct Fixture {
     pub(crate) rootfs: PathBuf,
 }
 
-/// The variable that tells the inner process where the root filesystem is.
+/// The variable with the path of the root filesystem for the inner process.
 pub(crate) const ROOTFS: &str = "SANDPIPER_TEST_ROOTFS";
 
-/// Makes a root filesystem, runs this program again with it, and removes it:
-/// the inner process cannot, for it is not root any more.
+/// Makes a root filesystem, runs this program again with it, and removes it. The
+/// inner process could not remove it, because it is not root any more.
 pub(crate) fn run_with_rootfs() -> ExitCode {
     let rootfs = make_rootfs();
     let status = Command::new("/proc/self/exe")
@@ -53,7 +53,7 @@ impl Fixture {
         Self { host: Arc::new(host), runtime, rootfs }
     }
 
-    /// As whom and with what the tests run.
+    /// Describes the user and the limits with which the tests run.
     pub(crate) fn describe(&self) -> String {
         let has = self.host.controllers();
         format!(
@@ -68,7 +68,7 @@ impl Fixture {
         )
     }
 
-    /// Says that a test shows less here, and why.
+    /// Prints that a test shows less here, and the reason.
     pub(crate) fn cannot(&self, what: &str) {
         println!("NOT SHOWN: without control groups nothing can {what} here");
         assert!(
@@ -108,7 +108,7 @@ impl Fixture {
                 Sandbox::make(&self.host, &spec).await.expect("a box");
             let inputs = Inputs { files: &files, artifacts: &[] };
             let running = sandbox.run_with(&step, inputs);
-            // Its limit may be what fails.
+            // Perhaps the limit under test does not work.
             let ended = timeout(2 * PATIENCE, running).await;
             let outcome = ended.expect("an end").expect("an outcome");
             sandbox.destroy().await;

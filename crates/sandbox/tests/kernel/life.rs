@@ -1,4 +1,5 @@
-//! The life of a box: its files, its steps, its end, and that nothing stays.
+//! The life of a box: its files, its steps and its end, after which nothing is
+//! left.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -52,7 +53,7 @@ fn files_are_written(fixture: &Fixture) {
         );
         assert_eq!(outcome.stdout, content.as_bytes(), "{path}");
     }
-    // They are the program's own: it may write beside them.
+    // They belong to the program, which may write beside them.
     let create = step(&["create", "/box/deep/new"]);
     let outcome = fixture.run_step(fixture.box_spec(), create, files());
     assert_eq!(outcome.stdout, b"ok\n");
@@ -102,7 +103,7 @@ fn artifacts_are_kept_for_the_run(fixture: &Fixture) {
         assert_eq!(sandbox.run(&show).await.unwrap().stdout, b"main\n");
         let change = step(&["create", "/artifacts/other"]);
         assert_eq!(sandbox.run(&change).await.unwrap().stdout, b"EROFS\n");
-        // Nor where something holds a file in it open for writing still.
+        // Even if a message still holds a file there open for writing.
         let mut hide = step(&["hide", "/artifacts/hidden"]);
         hide.artifacts_writable = true;
         assert_eq!(sandbox.run(&hide).await.unwrap().stdout, b"ok\n");
@@ -111,11 +112,15 @@ fn artifacts_are_kept_for_the_run(fixture: &Fixture) {
     });
 }
 
-/// A step that makes files, and keeps them up to `most` bytes.
-fn keep(fixture: &Fixture, make: &[&str], most: u64) -> Option<Vec<Artifact>> {
+/// Runs a step that makes files. Returns them, up to `max_bytes`.
+fn keep(
+    fixture: &Fixture,
+    make: &[&str],
+    max_bytes: u64,
+) -> Option<Vec<Artifact>> {
     let mut make = step(make);
     make.artifacts_writable = true;
-    make.keep_artifacts = Some(most);
+    make.keep_artifacts = Some(max_bytes);
     let outcome = fixture.run_step(fixture.box_spec(), make, Vec::new());
     outcome.artifacts
 }
@@ -132,7 +137,7 @@ fn artifacts_go_from_box_to_box(fixture: &Fixture) {
         let inputs = Inputs { files: &[], artifacts: &made };
         let outcome = sandbox.run_with(&change, inputs).await.unwrap();
         assert_eq!(outcome.stdout, b"EROFS\n");
-        // They are the same again, to the permissions and their order.
+        // They are the same again, their permissions included.
         let mut look = step(&["hello"]);
         look.keep_artifacts = Some(1 << 20);
         let mut again = sandbox.run(&look).await.unwrap().artifacts.unwrap();
@@ -149,9 +154,9 @@ fn only_whole_artifacts_are_kept(fixture: &Fixture) {
     assert_eq!(keep(fixture, &["tree", "/artifacts"], 5), None);
     assert_eq!(keep(fixture, &["link", "a", "/artifacts/l"], 1_000), None);
     assert_eq!(keep(fixture, &["fifo", "/artifacts/f"], 1_000), None);
-    // Nor what a step left that failed.
+    // Files of a step that failed are not kept.
     assert_eq!(keep(fixture, &["exit", "1"], 1_000), None);
-    // A name counts as well: it is in the answer.
+    // Names count as well, because they are in the answer.
     let create = ["create", "/artifacts/main"];
     assert_eq!(keep(fixture, &create, 30), None);
     assert_eq!(keep(fixture, &create, 40).unwrap().len(), 1);
@@ -172,7 +177,7 @@ fn a_command_that_is_not_there(fixture: &Fixture) {
 
 fn a_box_that_is_dropped_is_gone(fixture: &Fixture) {
     let spec = fixture.box_spec();
-    // More often than there are slots: each must come back.
+    // More often than there are user namespaces: each must come back.
     for _ in 0..12 {
         fixture.runtime.block_on(async {
             let mut sandbox =
@@ -195,13 +200,13 @@ fn a_box_that_is_killed_runs_nothing(fixture: &Fixture) {
         assert!(!has_ended(&process));
         sandbox.kill().await.unwrap();
         assert!(has_ended(&process));
-        // Nothing of it began: another box may be asked instead.
+        // Nothing of the request began: another box may run it.
         let error = sandbox.run(&step(&["hello"])).await.unwrap_err();
-        assert!(error.is_unheard(), "{error}");
+        assert!(error.was_not_delivered(), "{error}");
     });
 }
 
-/// Runs a program of this name, and gives it up when it is there.
+/// Runs a program with this argument, and drops the run when it has started.
 async fn until_it_runs_in(sandbox: &mut Sandbox, name: &str) {
     let forever = step(&["stubborn", name]);
     let is_there = tokio::select! {
@@ -214,7 +219,7 @@ async fn until_it_runs_in(sandbox: &mut Sandbox, name: &str) {
 fn a_box_given_up_while_it_is_made(fixture: &Fixture) {
     let spec = fixture.box_spec();
     fixture.runtime.block_on(async {
-        // Given up at the first step that waits, and a little later each time.
+        // Dropped at the first step that waits, and a little later each time.
         for patience in 0..100 {
             let making = Sandbox::make(&fixture.host, &spec);
             let patience = Duration::from_micros(patience * 40);
@@ -236,9 +241,9 @@ fn a_box_given_up_while_it_ends(fixture: &Fixture) {
     });
 }
 
-/// Waits until boxes that were given up are gone, group and init.
+/// Waits until the groups and inits of boxes that were dropped are gone.
 async fn nothing_is_left() {
-    // The fixture has four boxes, which other tests use meanwhile.
+    // The fixture has four boxes, and other tests use them meanwhile.
     let groups = || most_groups(Path::new("/sys/fs/cgroup"));
     until(|| groups() <= 4, "no groups are left").await;
     // Others may end now.
@@ -248,8 +253,8 @@ async fn nothing_is_left() {
     }
 }
 
-/// The most groups of boxes, made by this process's user, that one folder in
-/// or below `folder` holds.
+/// Returns the maximum number of groups of boxes of this user in one folder, in
+/// or below `folder`.
 fn most_groups(folder: &Path) -> usize {
     let me = rustix::process::geteuid().as_raw();
     let (mut own, mut below) = (0, 0);
@@ -265,7 +270,7 @@ fn most_groups(folder: &Path) -> usize {
     own.max(below)
 }
 
-/// Children of this process that ended and were not waited for.
+/// Returns the children of this process that ended and were not reaped.
 fn unreaped_children() -> Vec<String> {
     let children = fs::read_dir("/proc/self/task").unwrap().flatten();
     let children = children.filter_map(|thread| {
@@ -304,8 +309,8 @@ fn many_boxes_one_after_another(fixture: &Fixture) {
     for _ in 0..50 {
         assert_eq!(fixture.run(&["hello"]).stdout, b"hello\n");
     }
-    // Other tests run beside this one, each with some descriptors; a leak of
-    // one per box would be more. Wait for theirs to go.
+    // Other tests run at the same time and have some descriptors. A leak of one
+    // for each box would be more than these. Wait until they are closed.
     let are_gone = || descriptors() <= before + 40;
     fixture.runtime.block_on(until(are_gone, "no descriptors leak"));
 }

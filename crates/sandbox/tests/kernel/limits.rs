@@ -1,4 +1,4 @@
-//! What a program in a box may use, and what happens when it wants more.
+//! The limits of a program in a box, and the effect of reaching them.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("stdin", stdin),
 ];
 
-/// A limit of time that is reached.
+/// A time limit that the program reaches.
 const SHORT: Duration = Duration::from_millis(300);
 
 /// Runs the probe with a step that `change` changed.
@@ -49,7 +49,7 @@ fn exits_and_signals(fixture: &Fixture) {
     check(&["exit", "255"], Stop::Exited(255));
     check(&["crash"], Stop::Signaled(libc::SIGSEGV));
     if fixture.host.controllers().cpu_time {
-        // No limit was reached, whatever the program makes of itself.
+        // A program that sends itself the signal has reached no limit.
         let itself = libc::SIGXCPU.to_string();
         check(&["raise", &itself], Stop::Signaled(libc::SIGXCPU));
     }
@@ -64,7 +64,7 @@ fn memory(fixture: &Fixture) {
     for hog in ["hog", "hog-memfd", "hog-in-child"] {
         assert_eq!(fixture.run(&[hog]).stop, Stop::Memory, "{hog}");
     }
-    // Files are memory too.
+    // Files count as memory, too.
     let spec = BoxSpec {
         memory_bytes: 16 * MIB,
         disk_bytes: 256 * MIB,
@@ -74,7 +74,7 @@ fn memory(fixture: &Fixture) {
     assert_eq!(outcome.stop, Stop::Memory);
 }
 
-/// Init writes them: its end is no failure of the sandbox's.
+/// Init writes the files. If the kernel kills it, the sandbox has not failed.
 fn memory_of_submitted_files(fixture: &Fixture) {
     if !fixture.host.controllers().memory {
         fixture.cannot("limit memory");
@@ -98,7 +98,7 @@ fn memory_of_submitted_files(fixture: &Fixture) {
     check(48, Stop::Memory);
 }
 
-/// They are in memory once, as files: init keeps none of them.
+/// The content is in memory only once, as files: init does not keep it.
 fn memory_beside_submitted_files(fixture: &Fixture) {
     if !fixture.host.controllers().memory {
         fixture.cannot("limit memory");
@@ -142,7 +142,7 @@ fn memory_of_each_step(fixture: &Fixture) {
     check(&[(touch, Some(64))], &[Stop::Memory]);
     let hello: &[&str] = &["hello"];
     check(&[(hello, Some(64)), (touch, Some(128))], &[good, good]);
-    // What files hold counts, and cannot be freed.
+    // The content of files counts, and cannot be freed.
     check(&[(keep, None), (hello, Some(96))], &[good, good]);
     check(&[(keep, None), (hello, Some(32))], &[good, Stop::Memory]);
 }
@@ -151,13 +151,13 @@ fn processes_and_threads(fixture: &Fixture) {
     for what in ["forks", "threads"] {
         let outcome = fixture.run(&[what]);
         let said = String::from_utf8(outcome.stdout).unwrap();
-        // 32 in all, of which the program itself is one.
+        // 32 in all, the program itself included.
         assert_eq!(said, "31 EAGAIN\n", "{what}");
     }
 }
 
-/// The process of the first program is forked before anybody asks; where that
-/// fails the box stands, and who asks is told.
+/// The process of the first program is forked before the first request. If
+/// that fails, the box stands, and the answer to the request reports it.
 fn a_box_that_cannot_fork(fixture: &Fixture) {
     if !fixture.host.controllers().processes {
         fixture.cannot("limit processes");
@@ -175,7 +175,8 @@ fn a_box_that_cannot_fork(fixture: &Fixture) {
 
 fn fork_bomb(fixture: &Fixture) {
     let outcome = run_until_it_speaks(fixture, "fork-bomb");
-    // Memory: processes that ended count until the kernel has freed them.
+    // Memory is possible: processes that ended count until the kernel has freed
+    // them.
     assert!(
         matches!(outcome.stop, Stop::WallTime | Stop::CpuTime | Stop::Memory),
         "{:?}",
@@ -197,9 +198,8 @@ fn wall_time(fixture: &Fixture) {
     assert_eq!(outcome.stdout, b"still here\n");
 }
 
-/// Runs a program that does not end by itself. It has twice the wall time
-/// again and again, until it is there when that is up: a slow machine takes
-/// longer to start it.
+/// Runs a program that does not end by itself. The wall time is doubled until
+/// the program has printed something: a slow machine takes longer to start it.
 fn run_until_it_speaks(fixture: &Fixture, program: &str) -> Outcome {
     let mut limit = SHORT;
     loop {
@@ -222,7 +222,7 @@ fn cpu_time(fixture: &Fixture) {
     assert_eq!(outcome.stop, Stop::CpuTime);
     let spent = outcome.cpu_time.unwrap();
     assert!(spent >= SHORT);
-    // Each process used less: no limit of one of them ended it.
+    // Each process used less, so the limit of a single process did not end it.
     assert!(spent / 30 < SHORT, "{spent:?}");
 }
 
@@ -237,10 +237,10 @@ fn output(fixture: &Fixture) {
         run_with(fixture, &["flood", "2"], |step| step.output_bytes = cap);
     assert_eq!(outcome.stop, Stop::Output);
     assert_eq!(outcome.stderr.len() as u64, cap);
-    // Exactly the cap is within it.
+    // Exactly the limit is allowed.
     let outcome = run_with(fixture, &["hello"], |step| step.output_bytes = 6);
     assert_eq!(outcome.stop, Stop::Exited(0));
-    // One more is not, though the program has ended by then.
+    // One byte more is not, although the program has ended by then.
     let outcome = run_with(fixture, &["hello"], |step| step.output_bytes = 5);
     assert_eq!(outcome.stop, Stop::Output);
     assert_eq!(outcome.stdout, b"hello");
@@ -265,7 +265,7 @@ fn open_files(fixture: &Fixture) {
 }
 
 fn stdin(fixture: &Fixture) {
-    // More than a pipe holds, both ways at once.
+    // More than a pipe holds, in both directions at once.
     let bytes: Vec<u8> = (0..900_000_u32).map(|i| (i % 251) as u8).collect();
     let outcome =
         run_with(fixture, &["echo"], |step| step.stdin.clone_from(&bytes));
@@ -274,7 +274,7 @@ fn stdin(fixture: &Fixture) {
     let outcome = run_with(fixture, &["streams-by-name"], by_name);
     assert_eq!(outcome.stdout, b"a\nok\nok\n");
     assert_eq!(outcome.stderr, b"a\n");
-    // A program that does not read it.
+    // A program may leave it unread.
     let outcome = run_with(fixture, &["hello"], |step| step.stdin = bytes);
     assert_eq!(outcome.stdout, b"hello\n");
     assert_eq!(outcome.stop, Stop::Exited(0));

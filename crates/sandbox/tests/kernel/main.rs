@@ -1,16 +1,14 @@
-//! The sandbox on the real kernel: each limit and each wall, tried by a
-//! hostile program (`probe.c`) in a root filesystem that holds nothing else.
+//! Tests of the sandbox on the real kernel. A hostile program (`probe.c`), alone
+//! in a root filesystem, attacks each limit and each part of the isolation.
 //!
-//! As root the tests run like the service: root is left first. As an ordinary
-//! user they show what holds without it. `SANDPIPER_CGROUP` names the control
-//! group to use, as for the service. Needs `cc` and a static libc.
+//! Started as root, the tests give up root first, like the service. Started as
+//! an ordinary user, they test the isolation without root. `SANDPIPER_CGROUP`
+//! names the control group to use, as for the service. The tests need `cc` and a
+//! static libc.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a test is told by variables where it runs"
-)]
+#![expect(clippy::disallowed_methods, reason = "variables configure the tests")]
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
-#![expect(clippy::print_stdout, reason = "the run says as whom it ran")]
+#![expect(clippy::print_stdout, reason = "the run prints its user")]
 
 mod fixture;
 mod life;
@@ -27,7 +25,7 @@ use libtest_mimic::{Arguments, Trial};
 
 use fixture::Fixture;
 
-/// One test: its name and what it does.
+/// The name of a test, and its function.
 type Test = (&'static str, fn(&Fixture));
 
 fn main() -> ExitCode {

@@ -27,7 +27,7 @@ fn launch(how: &str, text: &str) -> StepSpec {
     spec
 }
 
-/// In a box that is made ahead, in which these are prepared.
+/// Runs a test in a box that is made ahead, with these launchers prepared.
 fn with_prepared<F>(fixture: &Fixture, prepared: &[&str], test: F)
 where
     F: AsyncFnOnce(&mut Sandbox),
@@ -35,7 +35,7 @@ where
     fixture.runtime.block_on(async {
         let spec = fixture.box_spec();
         let mut sandbox =
-            Sandbox::make_ahead(&fixture.host, &spec, &[]).await.unwrap();
+            Sandbox::make_ahead(&fixture.host, &spec).await.unwrap();
         for how in prepared {
             sandbox.prepare(launch(how, "")).await.unwrap();
         }
@@ -50,7 +50,7 @@ async fn check(sandbox: &mut Sandbox, spec: &StepSpec, expected: &str) {
     assert_eq!((outcome.stop, &*stdout), (Stop::Exited(0), expected));
 }
 
-/// How many processes a program sees, besides itself.
+/// Returns the number of processes that a program sees, besides itself.
 async fn others(sandbox: &mut Sandbox) -> usize {
     let outcome = sandbox.run(&step(&["list", "/proc"])).await.unwrap();
     let names = String::from_utf8(outcome.stdout).unwrap();
@@ -61,7 +61,7 @@ async fn others(sandbox: &mut Sandbox) -> usize {
 fn prepared_is_as_started(fixture: &Fixture) {
     for prepared in [&[][..], &[""]] {
         with_prepared(fixture, prepared, async |sandbox| {
-            // Its descriptors are the three streams: the gate is closed.
+            // It has only its three streams: the gate is closed.
             let expected = "dir/main.c\n0 1 2 \nin\n";
             check(sandbox, &launch("", "dir/main.c"), expected).await;
             assert_eq!(others(sandbox).await, 0);
@@ -83,7 +83,7 @@ fn one_of_two_waits_on(fixture: &Fixture) {
     with_prepared(fixture, &["leave", ""], async |sandbox| {
         let left = launch("leave", "first");
         check(sandbox, &left, "first\n0 1 2 \nin\n").await;
-        // What it left is killed, the one that waits is not.
+        // Processes that it left are killed. The launcher that waits is not.
         assert_eq!(others(sandbox).await, 1);
         check(sandbox, &launch("", "second"), "second\n0 1 2 \nin\n").await;
         assert_eq!(others(sandbox).await, 0);
@@ -95,7 +95,7 @@ fn a_step_that_is_skipped(fixture: &Fixture) {
         sandbox.skip(&launch("leave", ""));
         check(sandbox, &launch("", "second"), "second\n0 1 2 \nin\n").await;
     });
-    // A step that is not prepared may follow as well.
+    // A step without a launcher may follow.
     with_prepared(fixture, &["leave"], async |sandbox| {
         sandbox.skip(&launch("leave", ""));
         assert_eq!(others(sandbox).await, 0);
@@ -122,12 +122,12 @@ fn a_launcher_that_ends(fixture: &Fixture) {
     fixture.runtime.block_on(async {
         let spec = fixture.box_spec();
         let mut sandbox =
-            Sandbox::make_ahead(&fixture.host, &spec, &[]).await.unwrap();
+            Sandbox::make_ahead(&fixture.host, &spec).await.unwrap();
         let error = sandbox.prepare(launch("end", "")).await.unwrap_err();
         assert!(error.to_string().contains("launcher ended"), "{error}");
         sandbox.destroy().await;
     });
-    // One that ends while the next prepares is missed as well.
+    // The end of one is found while the next one prepares.
     with_prepared(fixture, &["ends-while"], async |sandbox| {
         let next = sandbox.prepare(launch("prepares-for-ever", ""));
         let (next, ()) = tokio::join!(timeout(PATIENCE, next), async {
@@ -136,7 +136,7 @@ fn a_launcher_that_ends(fixture: &Fixture) {
         });
         assert!(next.expect("an end").is_err());
     });
-    // One that ends while it waits takes the box with it.
+    // One that ends while it waits ends the box.
     with_prepared(fixture, &["", "ends-later"], async |sandbox| {
         assert!(sandbox.is_alive());
         kill("ends-later");
@@ -161,15 +161,13 @@ fn submitted_files_need_no_inodes(fixture: &Fixture) {
     });
 }
 
-/// Those of the first run are written by its own process where they are few,
-/// all others by init.
 fn each_run_finds_its_files(fixture: &Fixture) {
     let check = |counts: [usize; 2]| {
         let runs = async {
             let mut spec = fixture.box_spec();
             spec.inodes = 50;
             let mut sandbox =
-                Sandbox::make_ahead(&fixture.host, &spec, &[]).await.unwrap();
+                Sandbox::make_ahead(&fixture.host, &spec).await.unwrap();
             for (run, count) in counts.into_iter().enumerate() {
                 let file = |n| BoxFile {
                     path: format!("{run}-{n}"),
@@ -184,7 +182,7 @@ fn each_run_finds_its_files(fixture: &Fixture) {
                 let missing = "ENOENT\n";
                 let expected = if count > 0 { &*last.content } else { missing };
                 assert_eq!(shown, expected, "{counts:?} {run}");
-                // It takes all that there is.
+                // It uses all inodes of the box.
                 let fill = step(&["fill", "101"]);
                 let filled = sandbox.run(&fill).await.unwrap().stdout;
                 let filled = String::from_utf8(filled).unwrap();
@@ -194,7 +192,7 @@ fn each_run_finds_its_files(fixture: &Fixture) {
         };
         fixture.runtime.block_on(runs);
     };
-    for counts in [[0, 0], [8, 8], [3, 9], [9, 3], [5, 3], [40, 1], [0, 40]] {
+    for counts in [[0, 0], [8, 8], [40, 1], [0, 40]] {
         check(counts);
     }
 }

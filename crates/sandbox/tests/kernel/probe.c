@@ -1,5 +1,5 @@
-// The hostile program of the kernel tests: its first argument says what to
-// try, and it prints what came of it.
+// The hostile program of the kernel tests. Its first argument names an attempt,
+// and it prints the result.
 #define _GNU_SOURCE
 #include "probe.h"
 
@@ -73,7 +73,7 @@ static int list(const char *path) {
     return 0;
 }
 
-// Whether others keep it from being locked, as a whole or in a part.
+// Tries to lock a file: reports locks of others on the file or a part of it.
 static int lock(const char *path) {
     int file = open(path, O_RDONLY);
     struct flock asked = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -122,7 +122,7 @@ static int create(const char *path) {
     return tell(open(path, O_WRONLY | O_CREAT, 0644));
 }
 
-// Files and folders, one of which cannot be entered.
+// Files and folders. One folder cannot be entered.
 static int tree(const char *path) {
     if (chdir(path) || mkdir("empty", 0700) || mkdir("closed", 0700))
         return tell(-1);
@@ -222,7 +222,7 @@ static int sockets(void) {
     return tell(socket(40, SOCK_STREAM, 0)); // AF_VSOCK
 }
 
-// Opens its streams anew, as programs do that are told a file's name.
+// Opens its streams again by name, like programs that take a file name.
 static int streams_by_name(void) {
     char line[8] = "";
     int in = open("/dev/stdin", O_RDONLY);
@@ -246,12 +246,12 @@ static int devices(void) {
 
 static int kill_init(void) {
     tell(kill(1, SIGKILL));
-    // Init reads SIGCHLD, and what a program says with it harms nobody.
+    // Init reads SIGCHLD. A value that a program sends with it does no harm.
     for (int signal = 1; signal <= SIGRTMAX; signal++)
         kill(1, signal);
     struct rlimit none = {0, 0};
     tell(prlimit(1, RLIMIT_CPU, &none, NULL));
-    // What would reach init reaches it now, while it waits.
+    // A signal that init can get arrives now, while init waits.
     usleep(50000);
     tell(kill(-1, SIGCONT));
     return tell(syscall(SYS_pidfd_open, 1, 0));
@@ -289,8 +289,8 @@ static int echo(void) {
     return 0;
 }
 
-// A launcher that prepares, and then tells what came through its gate. It
-// leaves a process, or ends before, where that is asked for.
+// A launcher that prepares, and then prints the text from its gate. An argument
+// has it leave a process, or end early.
 static int launch(const char *how) {
     char text[64] = "";
     if (!strcmp(how, "end"))

@@ -1,10 +1,10 @@
-// What the files of the probe have in common.
+// Declarations that the files of the probe share.
 #pragma once
 
-// Prints "ok", or the name of the error that a negative result left.
+// Prints "ok", or the name of the error in errno if the result is negative.
 int tell(long result);
 
-// probe_limits.c: programs that want more than they may have.
+// probe_limits.c: programs that exceed limits.
 
 int hog(void);
 int touch(int mebibytes);

@@ -1,5 +1,4 @@
-// Programs that want more than they may have: memory, processes, CPU, output,
-// files.
+// Programs that exceed limits: memory, processes, CPU, output, files.
 #define _GNU_SOURCE
 #include "probe.h"
 
@@ -21,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// Touches memory until it is stopped.
+// Touches memory until it is killed.
 int hog(void) {
     for (;;) {
         char *block = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE,
@@ -115,7 +114,7 @@ int flood(int fd) {
     return 0;
 }
 
-// Leaves a process that keeps every stream open, in a session of its own.
+// Leaves a process in its own session that keeps every stream open.
 int daemonise(void) {
     if (fork() == 0) {
         setsid();
@@ -162,7 +161,7 @@ int open_many(void) {
     return 0;
 }
 
-// In a child: the main process lives on, were it not for the box.
+// In a child: without the box's limit the main process would live on.
 int hog_in_child(void) {
     if (fork() == 0)
         return hog();
@@ -192,7 +191,7 @@ int hide(const char *path) {
     return tell(sendmsg(pair[1], &message, 0) == 1 ? 0 : -1);
 }
 
-// What the kernel keeps for others than the box, or charges to nobody.
+// Calls for kernel memory that boxes share, or that no group is charged for.
 int shared_kernel(void) {
     struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     struct sock_fprog filter = {1, &allow};
@@ -218,7 +217,7 @@ int core_limit(void) {
     struct rlimit none = {0, 0}, found;
     setrlimit(RLIMIT_CORE, &none);
     syscall(SYS_setrlimit, RLIMIT_CORE, &none);
-    // The low half of its address is 0.
+    // The low half of this address is 0.
     struct rlimit *high = mmap((void *)(1L << 33), 4096, PROT_READ | PROT_WRITE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     *high = none;

@@ -1,4 +1,4 @@
-//! Processes of boxes, seen from the host: a test waits for what they do.
+//! Processes of boxes, as the host sees them. Tests wait for their actions.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -10,7 +10,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use crate::fixture::PATIENCE;
 
-/// The probe in a box of ours that has this argument, which no other has.
+/// Finds the probe in a box of this process that has this unique argument.
 pub(crate) fn find(argument: &str) -> Option<Pid> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let mut paths = processes.map(|process| process.path());
@@ -29,7 +29,7 @@ pub(crate) async fn until_it_runs(argument: &str) {
     until(|| find(argument).is_some(), argument).await;
 }
 
-/// A process by a name that stays its own.
+/// Opens a pidfd, which names the same process even after its end.
 pub(crate) fn open(argument: &str) -> OwnedFd {
     pidfd_open(find(argument).unwrap(), PidfdFlags::empty()).unwrap()
 }
@@ -44,7 +44,7 @@ pub(crate) fn kill(argument: &str) {
     kill_process(find(argument).unwrap(), Signal::KILL).unwrap();
 }
 
-/// Waits for what nothing tells of.
+/// Waits for a condition for which there is no event.
 pub(crate) async fn until(mut is_so: impl FnMut() -> bool, what: &str) {
     let deadline = Instant::now() + PATIENCE;
     while !is_so() {
@@ -53,7 +53,7 @@ pub(crate) async fn until(mut is_so: impl FnMut() -> bool, what: &str) {
     }
 }
 
-/// Whether a process descends from this one: by pid 1 of its box, init's outer
+/// Whether a process descends from this one, by pid 1 of its box, init's outer
 /// half and the fork server.
 pub(crate) fn is_ours(status: &str) -> bool {
     let own = std::process::id().to_string();
@@ -69,7 +69,7 @@ pub(crate) fn is_ours(status: &str) -> bool {
 }
 
 pub(crate) fn status_of(process: &Path) -> String {
-    // Empty where it is gone.
+    // Empty if the process is gone.
     fs::read_to_string(process.join("status")).unwrap_or_default()
 }
 

@@ -1,4 +1,4 @@
-//! Who waits to become a program: what others can see of it.
+//! The process that waits to become a program, as others see it.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -13,28 +13,28 @@ use crate::processes::{field, is_ours, status_of, until};
 pub(crate) const TESTS: &[Test] =
     &[("cannot_be_looked_into", cannot_be_looked_into)];
 
-/// The process that will be the box's first program has init's memory until
-/// then, and is undumpable: nobody may trace it but the host's root.
+/// The process that will be the box's first program has a copy of init's
+/// memory until then, and is undumpable: only the host's root may trace it.
 fn cannot_be_looked_into(fixture: &Fixture) {
     let spec = fixture.box_spec();
     fixture.runtime.block_on(async {
         let sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
-        // It has given up everything a moment after the box is ready.
+        // It has given up its rights a moment after the box is ready.
         until(is_any_waiting, "it waits").await;
         sandbox.destroy().await;
     });
 }
 
-/// Whether /proc shows only the processes that its reader may trace, as under
-/// our unit (`ProtectProc=invisible`): there is nothing to look at then.
+/// Whether /proc shows only processes that its reader may trace, as under our
+/// unit (`ProtectProc=invisible`). Then the test cannot see the process.
 pub(crate) fn is_nobody_shown() -> bool {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
     let mut of_proc = mounts.lines().filter(|line| line.contains(" /proc "));
     of_proc.any(|line| line.contains("hidepid="))
 }
 
-/// Whether a process waits to become the first program of a box of ours. Each
-/// that does must be undumpable.
+/// Whether a process waits to become the first program of a box of this test.
+/// Every such process must be undumpable.
 fn is_any_waiting() -> bool {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let paths = processes.map(|process| process.path());
@@ -43,7 +43,7 @@ fn is_any_waiting() -> bool {
 
 fn is_waiting(folder: &Path) -> bool {
     let status = status_of(folder);
-    // The second of its box, with its filter, which is the last it gets.
+    // The second process of its box. It installs its filter last.
     let is_second = field(&status, "NSpid:").count() > 1
         && field(&status, "NSpid:").last() == Some("2");
     let is_filtered = field(&status, "Seccomp:").last() == Some("2");
@@ -53,12 +53,12 @@ fn is_waiting(folder: &Path) -> bool {
     let Ok(files) = fs::metadata(folder.join("environ")) else {
         return false;
     };
-    // Last: by now it may be the program.
+    // Check this last: by now it may be the program.
     let command = fs::read(folder.join("cmdline")).unwrap_or_default();
     if !command.starts_with(INIT_NAME.as_bytes()) {
         return false;
     }
-    // What /proc has of an undumpable process is not its own user's.
+    // The files of an undumpable process in /proc do not belong to its user.
     let user = field(&status, "Uid:").nth(1).unwrap_or_default();
     assert_ne!(files.uid().to_string(), user, "{}", folder.display());
     true

@@ -1,4 +1,4 @@
-//! What a program in a box can see and reach: nothing of the host.
+//! The isolation of a program: it neither sees nor reaches the host.
 
 use std::fs::File;
 use std::net::TcpListener;
@@ -65,7 +65,7 @@ fn privileges(fixture: &Fixture) {
     check(fixture, &["status", "Seccomp:"], "Seccomp:\t2\n");
     check(fixture, &["status", "SigBlk"], "SigBlk:\t0000000000000000\n");
     check(fixture, &["show", "/proc/self/oom_score_adj"], "1000\n");
-    // SIGXFSZ alone is ignored.
+    // Only SIGXFSZ is ignored.
     check(fixture, &["status", "SigIgn"], "SigIgn:\t0000000001000000\n");
 }
 
@@ -115,7 +115,7 @@ fn devices(fixture: &Fixture) {
 }
 
 fn processes(fixture: &Fixture) {
-    // Init is pid 1 and not to be seen; the program is the second.
+    // Init is pid 1 and not visible. The program is the second process.
     let outcome = fixture.run(&["list", "/proc"]);
     let listed = String::from_utf8(outcome.stdout).unwrap();
     let names: Vec<_> = listed.split_whitespace().collect();
@@ -130,7 +130,7 @@ fn processes(fixture: &Fixture) {
             "{file}: {said}"
         );
     }
-    // Whatever kill says, init does not die of it.
+    // Init survives, whatever kill returns.
     let outcome = fixture.run(&["kill-init"]);
     assert_eq!(outcome.stop, Stop::Exited(0));
 }
@@ -144,7 +144,7 @@ fn network(fixture: &Fixture) {
     let name = format!("sandpiper-test-{}", std::process::id());
     let address = SocketAddr::from_abstract_name(&name).unwrap();
     let _listener = UnixListener::bind_addr(&address).unwrap();
-    // The control: outside the box the name is there.
+    // The control: outside of the box the name exists.
     std::os::unix::net::UnixStream::connect_addr(&address).unwrap();
     check(fixture, &["connect-abstract", &name], "ECONNREFUSED\n");
 }
@@ -170,7 +170,7 @@ fn core_limit(fixture: &Fixture) {
 }
 
 fn locks_of_devices(fixture: &Fixture) {
-    // A node that others hardly lock.
+    // Other programs hardly ever lock this node.
     let node = File::open("/dev/full").unwrap();
     let exclusive = rustix::fs::FlockOperation::NonBlockingLockExclusive;
     rustix::fs::flock(&node, exclusive).unwrap();
@@ -194,8 +194,8 @@ fn sockets(fixture: &Fixture) {
 }
 
 fn ipc_is_its_own(fixture: &Fixture) {
-    // Exclusive creation of fixed names succeeds in every box, also while
-    // another box holds them.
+    // Exclusive creation of fixed names succeeds in every box, even while
+    // another box has the same names.
     let spec = fixture.box_spec();
     fixture.runtime.block_on(async {
         let make = || async {
@@ -252,8 +252,8 @@ fn other_calling_conventions(fixture: &Fixture) {
     assert_eq!(outcome.stop, Stop::Signaled(libc::SIGSYS));
     assert_eq!(outcome.stdout, b"trying\n");
     let outcome = fixture.run(&["other-abi", "x32"]);
-    // A filter of the service's own, from its unit, may kill before ours says
-    // that there is no such call.
+    // The filter of the service's unit may kill the program before ours answers
+    // that the call does not exist.
     if is_filtered() && outcome.stop == Stop::Signaled(libc::SIGSYS) {
         assert_eq!(outcome.stdout, b"trying\n");
     } else {

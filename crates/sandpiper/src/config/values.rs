@@ -79,7 +79,7 @@ where
 /// Boxes at once: as many as a host prepares at most.
 pub(super) fn boxes()
 -> impl Fn(&str) -> Result<usize, String> + Clone + Send + Sync + 'static {
-    count(1, sandpiper_engine::MOST_BOXES)
+    count(1, sandpiper_engine::MAX_BOXES)
 }
 
 /// `HOST:PORT`, the host an address or `localhost`. Names are not looked up,

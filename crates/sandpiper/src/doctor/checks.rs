@@ -169,23 +169,16 @@ fn core_handler(machine: &Machine) -> Finding {
 
 fn control_groups(controllers: Controllers, groups: &str) -> Finding {
     const SUBJECT: &str = "limits";
-    let Controllers { memory, processes, cpu_share, cpu_time } = controllers;
-    let parts = [
-        ("memory", memory),
-        ("processes", processes),
-        ("CPU shares", cpu_share),
-        ("CPU time", cpu_time),
-    ];
+    let parts = controllers.by_name().into_iter();
     let lacking: Vec<&str> = parts
-        .iter()
-        .filter(|(_, there)| !there)
-        .map(|(name, _)| *name)
+        .filter(|&(_, is_there)| !is_there)
+        .map(|(name, _)| name)
         .collect();
     if lacking.is_empty() {
         return Finding::good(SUBJECT, groups);
     }
     let found = format!("{groups}; no limits on {}", lacking.join(", "));
-    let finding = if memory && processes {
+    let finding = if controllers.memory && controllers.processes {
         Finding::weak(SUBJECT, found)
     } else {
         Finding::missing(SUBJECT, found)

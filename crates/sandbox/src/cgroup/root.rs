@@ -1,4 +1,4 @@
-//! The groups above all boxes of one server: found, made, handed to the
+//! The control groups above all boxes of one server: found, made, given to the
 //! server's user, and removed.
 
 use std::fs::File;
@@ -11,25 +11,28 @@ use super::{Controllers, Group};
 use crate::BoxSpec;
 use crate::error::Result;
 
-/// Where the boxes of one server get their groups.
+/// The place where the boxes of one server get their groups.
 #[derive(Debug)]
-pub(crate) enum Top {
+pub(crate) enum CgroupRoot {
     /// One folder in each version 1 hierarchy, with its controllers.
     V1(Vec<(Vec<String>, PathBuf)>),
     /// Version 2.
     V2(V2),
-    /// No group can be made here; the text says why.
+    /// No group can be made here, for this reason.
     None(String),
 }
 
-impl Top {
-    /// Finds where groups can be made and makes the top ones, named `name`.
-    /// What an earlier server of that name left is killed and removed first.
-    /// Gives the groups' locks as well, which keep others from doing that;
-    /// `None` where a live server has groups of this name.
+impl CgroupRoot {
+    /// Finds where groups can be made, and makes the root groups with this
+    /// name. The groups of an earlier server with the name are removed first,
+    /// and their processes killed.
     ///
-    /// `below` is the operator's choice of group, a path below the mount of
-    /// each hierarchy; without it the process's own group is used.
+    /// Returns the root and the locks of its groups, which keep other servers
+    /// from doing the same. Returns `None` if a live server has groups of this
+    /// name.
+    ///
+    /// `below` is the operator's choice of parent group, a path below the mount
+    /// of each hierarchy. Without it the group of this process is used.
     pub(crate) fn make(
         name: &str,
         below: Option<&Path>,
@@ -47,35 +50,35 @@ impl Top {
                 Err(error) => reasons.push(error.to_string()),
             }
         }
-        let (mut tops, mut locks) = (Vec::new(), Vec::new());
+        let (mut roots, mut locks) = (Vec::new(), Vec::new());
         for hierarchy in v1 {
             let base = chosen(&hierarchy, below);
-            let top = base.unwrap_or(hierarchy.own).join(name);
-            match claim(&top) {
+            let root = base.unwrap_or(hierarchy.own).join(name);
+            match claim(&root) {
                 Ok(Some(lock)) => {
-                    tops.push((hierarchy.controllers, top));
+                    roots.push((hierarchy.controllers, root));
                     locks.push(lock);
                 }
                 Ok(None) => {
-                    Self::V1(tops).remove();
+                    Self::V1(roots).remove();
                     return Ok(None);
                 }
                 Err(error) => reasons.push(error.to_string()),
             }
         }
-        let made = if tops.is_empty() {
+        let made = if roots.is_empty() {
             Self::None(reasons.join("; "))
         } else {
-            Self::V1(tops)
+            Self::V1(roots)
         };
         Ok(Some((made, locks)))
     }
 
-    /// What the groups can enforce.
+    /// Returns the limits that the groups can enforce.
     pub(crate) fn controllers(&self) -> Controllers {
         let has = |name: &str| match self {
-            Self::V1(tops) => {
-                tops.iter().any(|(names, _)| names.iter().any(|n| n == name))
+            Self::V1(roots) => {
+                roots.iter().any(|(names, _)| names.iter().any(|n| n == name))
             }
             Self::V2(v2) => v2.has(name),
             Self::None(_) => false,
@@ -88,7 +91,7 @@ impl Top {
         }
     }
 
-    /// Which version, and where; for the start line.
+    /// Returns the version in words, or the reason why there are no groups.
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::V1(_) => "control groups v1".to_owned(),
@@ -97,46 +100,48 @@ impl Top {
         }
     }
 
-    /// The folders of the top groups, for whoever has to sweep them later.
+    /// Returns the folders of the root groups, so that they can be recorded.
     pub(crate) fn folders(&self) -> Vec<PathBuf> {
         match self {
-            Self::V1(tops) => tops.iter().map(|(_, top)| top.clone()).collect(),
+            Self::V1(roots) => {
+                roots.iter().map(|(_, root)| root.clone()).collect()
+            }
             Self::V2(v2) => vec![v2.folder().to_owned()],
             Self::None(_) => Vec::new(),
         }
     }
 
-    /// Hands the groups to the user that the server becomes.
+    /// Gives the groups to the user that the server becomes.
     pub(crate) fn give_to(&self, uid: u32) -> Result<()> {
         match self {
-            Self::V1(tops) => {
-                tops.iter().try_for_each(|(_, top)| give(top, uid))
+            Self::V1(roots) => {
+                roots.iter().try_for_each(|(_, root)| give(root, uid))
             }
             Self::V2(v2) => v2.give_to(uid),
             Self::None(_) => Ok(()),
         }
     }
 
-    /// The group of a new box.
+    /// Makes the group of a new box.
     pub(crate) fn make_box(&self, name: &str, spec: &BoxSpec) -> Result<Group> {
         match self {
-            Self::V1(tops) => Group::make_v1(tops, name, spec),
+            Self::V1(roots) => Group::make_v1(roots, name, spec),
             Self::V2(v2) => v2.make_box(name, spec),
             Self::None(_) => Ok(Group::none()),
         }
     }
 
-    /// Removes the top groups, and whatever is still in them.
+    /// Removes the root groups, and kills the processes that are still in them.
     pub(crate) fn remove(&self) {
         match self {
-            Self::V1(tops) => tops.iter().for_each(|(_, top)| sweep(top)),
+            Self::V1(roots) => roots.iter().for_each(|(_, root)| sweep(root)),
             Self::V2(v2) => v2.remove(),
             Self::None(_) => {}
         }
     }
 }
 
-/// The operator's choice in one hierarchy.
+/// Returns the operator's choice in one hierarchy.
 fn chosen(hierarchy: &Hierarchy, below: Option<&Path>) -> Option<PathBuf> {
     let below = below?;
     Some(hierarchy.mount.join(below.strip_prefix("/").unwrap_or(below)))

@@ -1,5 +1,5 @@
-//! One server among several on a machine: its number, and the lock that says
-//! it lives.
+//! The number of a server among several on a machine, and the lock that shows
+//! that the server is alive.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read};
@@ -10,8 +10,8 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::error::{During, Result, SandboxError};
 
-/// Most servers of one user on one machine.
-const MOST: u32 = 60;
+/// Maximum number of servers of one user on one machine.
+const MAX_SERVERS: u32 = 60;
 
 /// A number that no other live server of this user has, while this value (or
 /// a copy of its descriptor in a child) lives.
@@ -19,27 +19,28 @@ const MOST: u32 = 60;
 pub(crate) struct Instance {
     pub(crate) number: u32,
     path: PathBuf,
-    /// Locked; holds the folders of the server's control groups. It cannot be
-    /// written by this descriptor: a server that has given root up keeps it,
-    /// and the next start of root kills what the file names.
+    /// The locked file, which names the server's control groups. The descriptor
+    /// is read-only because a server that has given up root keeps it. The next
+    /// start as root kills every process in the groups that the file names.
     _lock: File,
     /// The locks of the groups themselves.
     _groups: Vec<File>,
 }
 
 impl Instance {
-    /// Takes the lowest free number, by a lock in a folder that all servers
-    /// of this user share: control groups and host ids follow from the number.
-    /// Then `make`s its groups, by name, which are locked as well: a server
-    /// in mounts of its own may share the groups and not the folder, and one
-    /// on a host without groups has the folder alone. `None` of `make` says
-    /// that another has them: the next number is tried.
+    /// Takes the lowest free number by a lock in a folder that all servers of
+    /// this user share. Control groups and host ids follow from the number.
     ///
-    /// Also calls `sweep` with every control group of servers that are dead:
-    /// whoever holds no lock is. Their locks are held meanwhile, so that none
-    /// of them can come to life again.
+    /// Then `make` makes the groups of this name and locks them as well. A
+    /// server with its own mounts may share the groups but not the folder, and
+    /// a host without control groups has only the folder. If `make` returns
+    /// `None`, another server has these groups, and the next number is tried.
     ///
-    /// An ordinary user who cannot have the usual folder has one `otherwise`.
+    /// Calls `sweep` with every control group of a dead server, that is of one
+    /// that holds no lock. Its lock is held meanwhile, so that no new server
+    /// takes the number.
+    ///
+    /// An ordinary user who cannot have the usual folder uses `otherwise`.
     pub(crate) fn take<T>(
         otherwise: &Path,
         sweep: impl Fn(&Path),
@@ -47,7 +48,7 @@ impl Instance {
     ) -> Result<(Self, T)> {
         let run_dir = open_run_dir(otherwise)?;
         let mut taken = None;
-        for number in 0..MOST {
+        for number in 0..MAX_SERVERS {
             let path = run_dir.join(format!("instance-{number}.lock"));
             // Above the number taken, only servers that have been are looked
             // at: no file is made for one that has not.
@@ -66,34 +67,37 @@ impl Instance {
                 let _lock = lock;
                 taken = Some((Self { number, path, _lock, _groups }, made));
             } else {
-                // Nobody's, and swept: nothing is left to tell.
+                // Nobody has this number, and its groups are removed.
                 let _ = fs::remove_file(&path);
             }
         }
         taken.ok_or_else(|| {
-            SandboxError::other(STEP, format!("{MOST} servers already run"))
+            SandboxError::other(
+                STEP,
+                format!("{MAX_SERVERS} servers already run"),
+            )
         })
     }
 
-    /// Writes down which control groups are this server's.
+    /// Records the control groups of this server.
     pub(crate) fn record(&self, folders: &[PathBuf]) -> Result<()> {
         let lines: Vec<_> =
             folders.iter().map(|folder| folder.display().to_string()).collect();
         fs::write(&self.path, lines.join("\n")).during(STEP)
     }
 
-    /// Removes the lock's file, once the groups that it names are gone: else
-    /// the next start has to find them. A server that is not root any more
-    /// cannot, and leaves it to its parent.
+    /// Removes the file once the groups that it names are gone. Before that the
+    /// next start needs it to find them. A server that is not root any more
+    /// cannot remove it, and leaves this to its parent.
     pub(crate) fn release(&self, folders: &[PathBuf]) {
         if folders.iter().all(|folder| !folder.exists()) {
-            // What is left is a file that says nothing.
+            // A file that stays does no harm.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// The name of the control groups of the server with this number.
+/// Returns the name of the control groups of the server with this number.
 fn group_name(number: u32) -> String {
     let uid = rustix::process::geteuid().as_raw();
     format!("sandpiper-{uid}-{number}")
@@ -106,7 +110,7 @@ fn open_run_dir(otherwise: &Path) -> Result<PathBuf> {
     if rustix::process::geteuid().is_root() {
         return usual;
     }
-    // Whoever is first has a name in /tmp.
+    // Another user may have taken the name in /tmp.
     usual.or_else(|_| open_own(otherwise.join("locks")))
 }
 
@@ -125,19 +129,19 @@ fn open_own(run_dir: PathBuf) -> Result<PathBuf> {
     Ok(run_dir)
 }
 
-/// The file, locked, and what it names swept; `None` while a live server holds
-/// it.
+/// Locks the file and sweeps the groups that it names. Returns `None` while a
+/// live server holds the lock.
 fn lock_and_sweep(path: &Path, sweep: impl Fn(&Path)) -> Result<Option<File>> {
     let Some(mut lock) = try_lock(path)? else { return Ok(None) };
     take_record(&mut lock, path)?.iter().for_each(|group| sweep(group));
     Ok(Some(lock))
 }
 
-/// The file, locked; `None` while a live server holds it.
+/// Locks the file. Returns `None` while a live server holds the lock.
 fn try_lock(path: &Path) -> Result<Option<File>> {
     loop {
         let mut make = File::options();
-        // By its own descriptor, nobody is to open it anew for writing.
+        // The lock is taken on another descriptor, which cannot write.
         let make = make.append(true).create(true).mode(0o600).open(path);
         drop(make.during(STEP)?);
         let lock = match File::open(path) {
@@ -147,15 +151,15 @@ fn try_lock(path: &Path) -> Result<Option<File>> {
         if !take_lock(&lock).during(STEP)? {
             return Ok(None);
         }
-        // Else its last owner removed it in between: a lock on nothing.
+        // Its last owner may have removed the file in between.
         if is_at(&lock, path)? {
             return Ok(Some(lock));
         }
     }
 }
 
-/// Locks a file, or folder, as long as it is open; `false` while somebody else
-/// holds it.
+/// Locks a file or folder as long as it is open. Returns `false` while another
+/// process holds the lock.
 pub(crate) fn take_lock(file: &File) -> io::Result<bool> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),
@@ -164,7 +168,7 @@ pub(crate) fn take_lock(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Whether the file, or folder, is still the one of this name.
+/// Whether the open file or folder still has this path.
 pub(crate) fn is_at(file: &File, path: &Path) -> Result<bool> {
     let own = file.metadata().during(STEP)?;
     Ok(path.symlink_metadata().is_ok_and(|named| {
@@ -172,7 +176,7 @@ pub(crate) fn is_at(file: &File, path: &Path) -> Result<bool> {
     }))
 }
 
-/// The folders that a dead server wrote down; the file is empty then.
+/// Returns the folders that a dead server recorded, and empties the file.
 fn take_record(lock: &mut File, path: &Path) -> Result<Vec<PathBuf>> {
     let mut text = String::new();
     lock.read_to_string(&mut text).during(STEP)?;
@@ -180,7 +184,7 @@ fn take_record(lock: &mut File, path: &Path) -> Result<Vec<PathBuf>> {
     Ok(text.lines().map(PathBuf::from).collect())
 }
 
-/// Where this user's locks are.
+/// Returns the folder of this user's locks.
 fn run_dir() -> PathBuf {
     let uid = rustix::process::geteuid();
     if uid.is_root() {
@@ -190,13 +194,13 @@ fn run_dir() -> PathBuf {
         let found = folder.symlink_metadata();
         found.is_ok_and(|it| it.is_dir() && it.uid() == uid.as_raw())
     };
-    // The folder of the packaged service's user: it outlives the service's
-    // private /tmp, and all that this user starts can see it.
+    // The folder of the packaged service's user. It outlives the service's
+    // private /tmp, and every process of this user can see it.
     let service = PathBuf::from("/run/sandpiper-service");
     if is_own(&service) {
         return service;
     }
-    // The folder that systemd makes for a user's session.
+    // The folder that systemd makes for the session of a user.
     let session = PathBuf::from(format!("/run/user/{}", uid.as_raw()));
     if is_own(&session) {
         return session.join("sandpiper");

@@ -1,4 +1,4 @@
-//! What of a box has to be cleared away when it ends.
+//! The processes of a box that the server holds, and their cleanup.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,28 +10,29 @@ use tokio::time::sleep;
 
 use crate::cgroup::Group;
 use crate::error::{During, Result};
-use crate::host::Slot;
+use crate::host::IdRange;
 use crate::sys;
 use crate::uncharged::Uncharged;
 
-/// When to try again to clear a box away, as when no descriptor was free.
-const CLEAR_AGAIN: Duration = Duration::from_secs(1);
+/// The pause after a failed cleanup, such as one without a free descriptor.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// What must be cleared away when a box ends, in this order.
+/// Handles of the processes of a box, and the resources that they use. The
+/// resources are given back when all processes have ended, in this order.
 #[derive(Debug)]
-pub(crate) struct Remains {
-    /// Init's outer half: it ends when pid 1 has, if not before.
+pub(crate) struct ProcessHandles {
+    /// A pidfd of init's outer half, which ends after pid 1, if not before.
     pub(crate) outer: OwnedFd,
-    /// Pid 1, once it has reported that the box stands.
+    /// A pidfd of pid 1, once it has reported that the box stands.
     pub(crate) init: Option<OwnedFd>,
     pub(crate) group: Group,
-    /// The same.
+    /// Present once pid 1 has reported that the box stands.
     pub(crate) uncharged: Option<Uncharged>,
-    pub(crate) slot: Slot,
+    pub(crate) ids: IdRange,
 }
 
-impl Remains {
-    /// Kills everything in the box: pid 1, and with it the kernel kills all.
+impl ProcessHandles {
+    /// Kills pid 1. The kernel then kills everything else in the box.
     pub(crate) fn kill(&self) {
         if let Some(init) = &self.init {
             // ESRCH: it has ended already.
@@ -39,7 +40,7 @@ impl Remains {
         }
     }
 
-    /// The same, and waits until every process of the box has ended.
+    /// Kills pid 1, and waits until every process of the box has ended.
     pub(crate) async fn kill_and_wait(&self) -> Result<()> {
         self.kill();
         self.init_ended().await
@@ -51,23 +52,23 @@ impl Remains {
         ended(init.try_clone().during(step)?).await.during(step)
     }
 
-    /// Waits until the box is dead, then gives back all it had.
+    /// Kills the box, waits for its end, and gives its resources back.
     pub(crate) async fn clear(mut self) {
-        // Until then the group and the ids stay taken: something may run.
+        // Until then something may run, and needs the group and the ids.
         while let Err(error) = self.wait().await {
-            tracing::error!(%error, "cannot clear a box away");
-            sleep(CLEAR_AGAIN).await;
+            tracing::error!(%error, "cannot remove a box; trying again");
+            sleep(RETRY_PAUSE).await;
         }
         self.group.remove();
-        drop(self.slot);
+        drop(self.ids);
     }
 
     async fn wait(&self) -> Result<()> {
         let step = "wait for the end of a box";
-        // Where pid 1 is not known yet, the outer half ends when it has.
+        // If pid 1 is not known yet, the outer half ends after it.
         if self.init.is_some() {
             self.kill();
-            // Both at once: each takes the kernel 0.1 ms.
+            // Both at once: ending each takes the kernel 0.1 ms.
             let _ = pidfd_send_signal(&self.outer, Signal::KILL);
             self.init_ended().await?;
         }
