@@ -20,6 +20,7 @@ mod short;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Completion, Trial};
+use sandpiper_testkit::needs_images;
 
 /// A fault; it panics where something does not hold. Where this host or user
 /// cannot make it, it says why it was not seen.
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         .chain([container::FAULTS, missing::FAULTS, flat::FAULTS])
         .flatten()
         .map(|&(name, fault)| Trial::ignorable_test(name, move || Ok(fault())))
+        .map(|trial| needs_images(&arguments, trial))
         .collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }

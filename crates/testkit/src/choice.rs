@@ -2,7 +2,7 @@
 
 use std::env;
 
-use libtest_mimic::Arguments;
+use libtest_mimic::{Arguments, Trial};
 
 /// Whether all there is shall run, as `FULL=1` asks for; else each promise is
 /// tested once.
@@ -19,4 +19,17 @@ pub fn is_chosen(arguments: &Arguments, name: &str) -> bool {
     };
     arguments.filter.as_ref().is_none_or(is_named)
         && !arguments.skip.iter().any(is_named)
+}
+
+/// Returns whether tests that need the images run. Cargo ignores them unless
+/// `--include-ignored` or `--ignored` asks for them.
+pub fn is_with_images(arguments: &Arguments) -> bool {
+    arguments.include_ignored || arguments.ignored
+}
+
+/// Marks a test that needs the images: it is ignored, with this reason, unless
+/// [`is_with_images`].
+pub fn needs_images(arguments: &Arguments, trial: Trial) -> Trial {
+    let reason = if is_with_images(arguments) { "" } else { "needs images" };
+    trial.with_kind(reason).with_ignored_flag(true)
 }

@@ -13,7 +13,7 @@ pub mod traces;
 mod usage;
 mod wait;
 
-pub use choice::{is_chosen, is_full};
+pub use choice::{is_chosen, is_full, is_with_images, needs_images};
 pub use exposition::{Exposition, Family};
 pub use image_folder::{image, image_folder};
 pub use reply::Reply;
