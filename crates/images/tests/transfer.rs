@@ -137,7 +137,7 @@ fn damage_is_found_and_nothing_is_installed() {
     for at in [start, start + 40, start + 200] {
         let mut flipped = file.clone();
         flipped[at] ^= 1;
-        check(&flipped, "damaged: its checksum is another one");
+        check(&flipped, "damaged: its checksum does not match");
     }
     check(&file[..start + 100], "damaged: ");
     check(&file[..start], "cannot be read");
