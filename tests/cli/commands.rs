@@ -31,9 +31,9 @@ fn run_says_why_it_cannot() {
     };
     run(&[&missing], "cannot read");
     run(&[&binary], "UTF-8");
-    run(&[&odd], "--language with one of python, c, cpp");
+    run(&[&odd], "--language (one of: python, c, cpp");
     run(&[&odd, "--language", "pyhton"], "the nearest is \"python\"");
-    run(&[&python, "/none.py"], "does not lie below");
+    run(&[&python, "/none.py"], "is not inside");
     run(&[&python, &module, &module], "is given twice");
     run(&[&python], "sandpiper images build python");
     run(&[&odd, "--entry", &python], "sandpiper images build python");

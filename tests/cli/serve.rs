@@ -46,7 +46,7 @@ fn the_address_comes_from_the_flag_then_the_variable_then_port() {
 }
 
 #[test]
-fn a_taken_port_is_told() {
+fn a_taken_port_is_reported() {
     let taken = TcpListener::bind(ANYWHERE).unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let listen = sandpiper(&["--listen", &address]);
@@ -61,7 +61,7 @@ fn a_taken_port_is_told() {
 }
 
 #[test]
-fn a_misspelt_variable_is_told() {
+fn a_misspelt_variable_is_reported() {
     let mut server = sandpiper(&["--listen", ANYWHERE])
         .env("SANDPIPER_TRUSTED_PROXIES", "127.0.0.1")
         .env("SANDPIPER_TRUSTED_PROXY", "127.0.0.1")
@@ -71,7 +71,9 @@ fn a_misspelt_variable_is_told() {
     server.signal(Signal::TERM);
     server.wait_for("stopped\n");
     let mut lines = server.seen.lines();
-    let line = lines.find(|line| line.contains("no flag")).unwrap_or_default();
+    let line = lines
+        .find(|line| line.contains("unknown environment"))
+        .unwrap_or_default();
     assert!(line.contains("WARN"), "{}", server.seen);
     assert!(line.ends_with(": SANDPIPER_TRUSTED_PROXIES"), "{line}");
 }
