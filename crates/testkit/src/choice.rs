@@ -1,18 +1,18 @@
-//! Which tests of a suite run.
+//! Decides which tests of a suite run.
 
 use std::env;
 
 use libtest_mimic::{Arguments, Trial};
 
-/// Whether all there is shall run, as `FULL=1` asks for; else each promise is
-/// tested once.
+/// Returns whether `FULL=1` asks for every test in every way. Otherwise each
+/// promise is tested once.
 #[expect(clippy::disallowed_methods, reason = "chosen by whoever runs tests")]
 pub fn is_full() -> bool {
     env::var_os("FULL").is_some_and(|value| value == "1")
 }
 
-/// Whether a test of this name is to run: libtest-mimic will decide the same,
-/// but servers are started before.
+/// Returns whether the arguments select a test of this name. libtest-mimic decides
+/// the same, but only after the servers of a suite are started.
 pub fn is_chosen(arguments: &Arguments, name: &str) -> bool {
     let is_named = |part: &String| {
         if arguments.exact { name == part } else { name.contains(part) }
