@@ -1,8 +1,8 @@
-//! Flags, their variables, and values that are wrong.
+//! Flags, their variables, and wrong values.
 
 use crate::{Sandpiper, text};
 
-/// Every flag of a command, without the leading dashes.
+/// Checks that the help of a command lists exactly these flags.
 fn check_flags(command: &[&str], flags: &[&str]) {
     let args: Vec<&str> = command.iter().chain(&["--help"]).copied().collect();
     let help = Sandpiper::new(&args).output();

@@ -10,9 +10,9 @@ use serde_json::Value;
 use crate::Fault;
 use crate::holdings::Holdings;
 use crate::servers::{
-    Bystander, Reply, Server, assert_serves, assert_told, at_rest, await_boxes,
-    eventually, fork_server, kill, parent, process, program, python, send,
-    serving, sleeper, start, start_with_boxes, stop,
+    Bystander, Reply, Server, assert_reported, assert_serves, at_rest,
+    await_boxes, eventually, fork_server, kill, parent, process, program,
+    python, send, serving, sleeper, start, start_with_boxes, stop,
 };
 use sandpiper_testkit::traces::{boxes, descendants};
 
@@ -156,7 +156,7 @@ fn part_of_a_box(part: impl Fn(i32) -> i32) -> Completion {
     let beside = Bystander::start(&server, "beside", 2);
     eventually("the program runs", || process(&server, &file).is_some());
     kill(part(process(&server, &file).unwrap()));
-    assert_told(&Reply::read(&mut hit), 500);
+    assert_reported(&Reply::read(&mut hit), 500);
     beside.goes_on();
     assert_serves(&server);
     assert_eq!(at_rest(&server), before);

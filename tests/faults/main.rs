@@ -1,5 +1,5 @@
-//! Faults of the host and of the server's own parts: each is told clearly,
-//! touches nobody else, heals by itself and leaves nothing. Needs the images.
+//! Faults of the host and of parts of the server. Each is reported clearly, affects
+//! no other run, heals by itself and leaves nothing. Needs the images.
 
 #![expect(
     clippy::print_stdout,
@@ -22,8 +22,8 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Completion, Trial};
 use sandpiper_testkit::needs_images;
 
-/// A fault; it panics where something does not hold. Where this host or user
-/// cannot make it, it says why it was not seen.
+/// A test of a fault, which panics if a promise is broken. If this host or user
+/// cannot cause the fault, it returns the reason as ignored.
 type Fault = fn() -> Completion;
 
 fn main() -> ExitCode {
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// What only root can do to a server of its own.
+/// Returns the reason for which a test is ignored unless root runs it.
 fn needs_root() -> Option<Completion> {
     let is_root = rustix::process::geteuid().is_root();
     (!is_root).then(|| Completion::ignored_with("needs root"))
