@@ -18,7 +18,7 @@ static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 /// input and 24 of memory, and a list that grows allocates twice that.
 const FACTOR: usize = 64;
 /// The memory of an error and of the first element of a list.
-const LEAST: usize = 8 << 10;
+const BASE_BYTES: usize = 8 << 10;
 
 fuzz_target!(|bytes: &[u8]| {
     check(bytes, request);
@@ -35,7 +35,7 @@ fn request(bytes: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 fn check(bytes: &[u8], again: fn(&[u8]) -> io::Result<Vec<u8>>) {
-    let limit = MEMORY.allocated() + FACTOR * bytes.len() + LEAST;
+    let limit = MEMORY.allocated() + FACTOR * bytes.len() + BASE_BYTES;
     MEMORY.set_limit(limit).expect("a limit above what is used");
     let read = again(bytes);
     MEMORY.set_limit(usize::MAX).expect("no limit");

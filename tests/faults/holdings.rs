@@ -1,4 +1,4 @@
-//! What a server has on its host, to be looked for when it is dead.
+//! The resources of a server on its host, to check that none is left when it ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};

@@ -40,7 +40,7 @@ pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) common: CommonArgs,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
 }
 
 /// Flags of every command.
@@ -73,7 +73,7 @@ pub(crate) enum LogFormat {
 
 /// A command of the program.
 #[derive(Subcommand, Debug)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Serve products and the code execution service over HTTP
     Serve(Box<ServeArgs>),
     /// Run local files in a sandbox, without HTTP

@@ -19,7 +19,7 @@ mod service;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use config::{Cli, Command};
+use config::{Cli, CliCommand};
 
 fn main() -> ExitCode {
     // Inside a box this program is init: nothing may run before this.
@@ -29,12 +29,12 @@ fn main() -> ExitCode {
     }
     let Cli { common, command } = config::parse();
     let result = match command {
-        Command::Serve(args) => serve::serve(&common, &args),
-        Command::Run(args) => run::run(&common, &args),
-        Command::Images(command) => images::images(&common, &command),
-        Command::Doctor(args) => doctor::doctor(&common, &args),
-        Command::Completions { shell } => manual::completions(shell),
-        Command::Man { folder } => manual::man(&folder),
+        CliCommand::Serve(args) => serve::serve(&common, &args),
+        CliCommand::Run(args) => run::run(&common, &args),
+        CliCommand::Images(command) => images::images(&common, &command),
+        CliCommand::Doctor(args) => doctor::doctor(&common, &args),
+        CliCommand::Completions { shell } => manual::completions(shell),
+        CliCommand::Man { folder } => manual::man(&folder),
     };
     result.unwrap_or_else(|error| {
         // In `images list | head` the reader goes first. That is no failure.

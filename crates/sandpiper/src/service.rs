@@ -22,7 +22,7 @@ pub(crate) struct Service {
     offer: Offer,
 }
 
-/// What the host offers.
+/// The limits and the isolation that the host offers.
 #[derive(Clone, Debug)]
 pub(crate) struct Offer {
     /// The limits that it enforces, and how it separates boxes.
