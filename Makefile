@@ -1,4 +1,4 @@
-# What people type. Builds are cached outside of the checkout, by content.
+# The commands for developers. Builds are cached outside the checkout.
 
 XDG_CACHE_HOME ?= $(HOME)/.cache
 CARGO_TARGET_DIR ?= $(XDG_CACHE_HOME)/sandpiper/target
@@ -12,61 +12,61 @@ quick = $(built)/quick/sandpiper
 .PHONY: help run test test-all check build images lint bench soak fuzz screenshots clean setup web \
 	deb container test-vm
 
-help: ## say what there is
+help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
 
-run: build ## install what is missing, build, and serve on port 8080
+run: build ## install missing packages, build, and serve on port 8080
 	@scripts/run $(binary)
 
-test: web ## lints, images, and each promise tested once
+test: web ## build images, lint, and test each promise once
 	@scripts/test
 
-test-all: web ## everything there is, in every way, the virtual machine too
+test-all: web ## run every test in every way, the virtual machine included
 	@FULL=1 scripts/test
 
-check: web ## the quick loop: no images, no root
+check: web ## lint, and run the tests that need no images
 	@scripts/check
 
-web: setup ## the editor page, which the binary embeds
+web: setup ## build the editor page, which the binary embeds
 	@scripts/web
 
-build: web ## the release binary
+build: web ## build the release binary
 	cargo build --release --package sandpiper
 
-images: build ## the images that are missing
+images: build ## build the missing images
 	$(binary) images build
 
-lint: web ## format, lints and licences
+lint: web ## check format, lints and licences
 	@scripts/lint
 
-deb: build ## the Debian package, in this folder
+deb: build ## build the Debian package, in this folder
 	@scripts/deb $(binary) .
 
-container: build ## the container image localhost/sandpiper, with podman
+container: build ## build the container image localhost/sandpiper, with podman
 	@scripts/container $(binary)
 
-test-vm: web ## the package, the walls and a container, in an emulated Debian 13
+test-vm: web ## test the package and a container in an emulated Debian 13
 	cargo build --profile quick --package sandpiper
 	$(quick) images build
 	@scripts/test-vm $(quick)
 
-bench: images ## measurements against other ways to do the same, and of overload
+bench: images ## measure against other ways to do the same, and under overload
 	@scripts/setup-bench
 	@status=0; for name in performance overload; do \
 	    scripts/figures $$name timeout 3h cargo bench --package sandpiper --bench $$name || status=1; \
 	done; exit $$status
 
 SOAK_MINUTES ?= 30
-soak: images ## all languages and attacks for SOAK_MINUTES=30: does the server grow
+soak: images ## run all languages and attacks for SOAK_MINUTES=30; check for leaks
 	@scripts/figures soak scripts/soak $(binary) $(SOAK_MINUTES)
 
-fuzz: web ## odd input for all that reads input, FUZZ_SECONDS=30 for each target
+fuzz: web ## fuzz every parser, each for FUZZ_SECONDS=30
 	@scripts/fuzz
 
-screenshots: images ## pictures of the editor page, in every language and theme
+screenshots: images ## take pictures of the editor in every language and theme
 	@scripts/screenshots $(binary)
 
-clean: ## remove what was built; images stay (sandpiper images remove)
+clean: ## remove builds, but not images (`sandpiper images remove` does)
 	cargo clean
 
 setup:

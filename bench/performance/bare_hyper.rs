@@ -1,5 +1,5 @@
-//! A server that is hyper and nothing else: it sends the bytes that it was
-//! given. This is the cost of HTTP for every user of hyper.
+//! A server that uses only hyper, and sends fixed bytes: the lowest cost of HTTP
+//! with hyper.
 
 use std::convert::Infallible;
 use std::path::Path;
@@ -14,10 +14,10 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
-/// The files of what it answers: one product, the list, what was created.
+/// The files with its answers: to a product, to the list, and to a creation.
 pub(crate) const ANSWERS: [&str; 3] = ["one", "list", "created"];
 
-/// Serves until it is killed; its first line of output is its address.
+/// Serves until it is killed. Its first line of output is its address.
 pub(crate) fn serve(folder: &Path) {
     let answers = ANSWERS
         .map(|name| Bytes::from(std::fs::read(folder.join(name)).unwrap()));

@@ -1,5 +1,5 @@
-//! The cost of a box that is not ready: a static program that does nothing,
-//! started in one and in other ways.
+//! The cost of a cold box: a static program that does nothing, started in a box and
+//! in other ways.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 use sandpiper_sandbox::{BoxSpec, Host, HostSettings, Sandbox, StepSpec, Stop};
 use tokio::runtime::Runtime;
 
-use crate::Ground;
+use crate::Context;
 use crate::row::{Asked, Row, Series, since};
 
-/// Other ways to start it: bare, in Debian's bubblewrap, and in namespaces
-/// alone, as a box has them.
+/// The other ways: without isolation, in Debian's bubblewrap, and in the namespaces
+/// of a box but nothing more.
 pub(crate) const OTHERS: [&str; 3] =
     ["fork and exec", "bubblewrap", "namespaces"];
 const ROUNDS: usize = 200;
 
-/// Where boxes are made.
+/// A prepared host that makes boxes.
 pub(crate) struct Boxes {
     host: Arc<Host>,
     runtime: Runtime,
@@ -27,12 +27,11 @@ pub(crate) struct Boxes {
 }
 
 impl Boxes {
-    /// There may be no thread yet. As root, this process leaves root, as a
-    /// server does.
-    pub(crate) fn prepare(rootfs: &Path) -> Self {
+    /// Prepares the host. No thread may exist yet. Like a server, this drops root.
+    pub(crate) fn new(rootfs: &Path) -> Self {
         let host = Host::prepare(&HostSettings {
-            // By no other path: the user that root becomes may not be let
-            // through to it, such as below a home of mode 0700.
+            // The user that root becomes may not be able to reach the program by
+            // its path, for example below a home of mode 0700.
             init: "/proc/self/exe".into(),
             data: std::env::temp_dir(),
             cgroup: None,
@@ -46,11 +45,11 @@ impl Boxes {
         }
     }
 
-    /// The whole life of a box with the program in it, its removal included;
-    /// in milliseconds.
+    /// Makes a box, runs the program and removes the box. Returns the time in
+    /// milliseconds.
     pub(crate) fn one(&self) -> f64 {
         let (host, rootfs) = (Arc::clone(&self.host), self.rootfs.clone());
-        // On a thread of the runtime, as a request is served.
+        // On a thread of the runtime, like a request.
         let whole = self.runtime.spawn(async move {
             let begun = Instant::now();
             let mut sandbox =
@@ -71,9 +70,9 @@ impl Drop for Boxes {
     }
 }
 
-pub(crate) fn measure(what: &str, ground: &Ground) -> Vec<Row> {
-    let boxes = Boxes::prepare(&ground.folder);
-    let mut other = other(what, &ground.folder);
+pub(crate) fn measure(what: &str, context: &Context) -> Vec<Row> {
+    let boxes = Boxes::new(&context.folder);
+    let mut other = other(what, &context.folder);
     let mut theirs = Vec::new();
     let mut ours = Vec::new();
     for _ in 0..ROUNDS {
@@ -96,7 +95,7 @@ pub(crate) fn measure(what: &str, ground: &Ground) -> Vec<Row> {
     }]
 }
 
-/// Makes this folder a root filesystem with the program, and the folders that
+/// Turns this folder into a root filesystem with the program and the folders that
 /// boxes mount on.
 pub(crate) fn make_rootfs(folder: &Path) {
     for name in ["bin", "dev", "proc", "tmp", "box", "artifacts"] {
@@ -109,7 +108,7 @@ pub(crate) fn make_rootfs(folder: &Path) {
     assert!(cc.arg(&source).status().unwrap().success(), "cc cannot build");
 }
 
-/// Commands by their paths: looking for them would cost time.
+/// Returns the command with its path, since a search in PATH would take time.
 fn other(what: &str, rootfs: &Path) -> Command {
     let nothing = rootfs.join("bin/nothing");
     let mut command = match what {

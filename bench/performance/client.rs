@@ -9,9 +9,9 @@ use sandpiper_testkit::{Reply, connect, metrics};
 
 use crate::row::since;
 
-/// How long boxes may take to be ready.
+/// The longest time that a box may take to be ready.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long nothing is made any more before the machine counts as idle.
+/// The machine counts as idle if no box was made for this time.
 const QUIET: Duration = Duration::from_millis(200);
 
 /// The server that steps share.
@@ -22,9 +22,9 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Runs what `request` asks for; its standard output, and the
-    /// milliseconds from the first byte sent to the end of the answer. Each client is an address of
-    /// its own: one alone has only half of the boxes.
+    /// Sends a run. Returns its standard output, and the milliseconds from the first
+    /// byte sent to the end of the answer. Each client has its own address, since one
+    /// client may use only half of the boxes.
     pub(crate) fn run(self, client: usize, request: &str) -> (String, f64) {
         let request = format!(
             "POST /api/compile HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
@@ -45,8 +45,7 @@ impl Service {
         (reply.json()["stdout"].as_str().unwrap().to_owned(), time)
     }
 
-    /// Waits until a box is ready for the language and none is being made, for
-    /// the machine is to be idle.
+    /// Waits until a box of the language is ready and the machine is idle.
     pub(crate) fn wait_for_box(self, language: &str) {
         let begun = Instant::now();
         let (mut since, mut last) = (begun, (0, 0));

@@ -1,29 +1,29 @@
-//! Programs of every language over HTTP, beside the stock toolchain of the
-//! same image without a sandbox.
+//! Programs of every language over HTTP, compared with the toolchain of the same
+//! image without a sandbox.
 
 use std::process::{Command, id};
 use std::time::Instant;
 
-use crate::Ground;
+use crate::Context;
 use crate::boxes::Boxes;
 use crate::client::Service;
 use crate::row::{Asked, Row, Series, since};
 use crate::sample::Sample;
 use crate::stock::Stock;
 
-/// Measures the sample beside its stock command, or beside boxes that are not
-/// ready; and a second time beside the same if it is asked so.
-pub(crate) fn measure(sample: &Sample, ground: &Ground) -> Vec<Row> {
-    let server = ground.server.expect("a server");
+/// Compares the sample with its stock command or with cold boxes. If it asks for
+/// that, also measures the same source a second time.
+pub(crate) fn measure(sample: &Sample, context: &Context) -> Vec<Row> {
+    let server = context.server.expect("a server");
     let what = match sample.cold_boxes {
         Some(count) => format!("{count} cold boxes"),
         None => "bare".to_owned(),
     };
-    let mut run_other = other(sample, ground);
+    let mut run_other = other(sample, context);
     let mut theirs = Vec::new();
     let mut ours = Vec::new();
     let mut again = Vec::new();
-    // The first of each fills the host's caches.
+    // The first round, which is not counted, fills the host's caches.
     for number in 0..=sample.rounds {
         let round = |kind: u32| format!("{}{number}{kind}", id());
         server.wait_for_box(&sample.language);
@@ -53,11 +53,11 @@ pub(crate) fn measure(sample: &Sample, ground: &Ground) -> Vec<Row> {
     [row].into_iter().chain(second).collect()
 }
 
-/// The other way to run a round of the sample; how long it took, in
-/// milliseconds.
-fn other(sample: &Sample, ground: &Ground) -> Box<dyn FnMut(&str) -> f64> {
+/// Returns a function that runs a round of the sample the other way, and returns
+/// the time in milliseconds.
+fn other(sample: &Sample, context: &Context) -> Box<dyn FnMut(&str) -> f64> {
     if let Some(count) = sample.cold_boxes {
-        let boxes = Boxes::prepare(&ground.folder);
+        let boxes = Boxes::new(&context.folder);
         return Box::new(move |_| (0..count).map(|_| boxes.one()).sum());
     }
     let stock = Stock::of(sample);

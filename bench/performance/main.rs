@@ -1,14 +1,14 @@
-//! All that is promised to be fast, beside another way to do the same: both are
-//! measured in turns. Prints the rows of docs/performance.md.
+//! Measures every operation that is promised to be fast, in turns with another way
+//! to do the same. Prints the rows of docs/performance.md.
 //!
 //! ```text
 //! make bench     (or: cargo bench -p sandpiper --bench performance
 //!                 [-- FILTER]; needs the images)
 //! ```
 //!
-//! Each step is a process of its own with a deadline: one that fails or hangs
-//! is a row that says so, and the others go on. Fails if one did, or if a row
-//! is worse than what is asked by half.
+//! Each step is a process with a deadline. If one fails or hangs, its row says so,
+//! and the others still run. Fails if a step did, or if a result is more than half
+//! worse than its target.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 #![expect(clippy::print_stderr, reason = "and all that a failed step said")]
@@ -40,36 +40,36 @@ use client::Service;
 use row::Row;
 use sample::Sample;
 
-/// The longest step takes two minutes, on a quiet machine, and fetches npm's
-/// packages before if they are not there.
+/// The longest step takes two minutes on a quiet machine, and more if it must first
+/// fetch packages from npm.
 const DEADLINE: &str = "300s";
-/// The exit code of a step that was done, and has a row that failed: no panic
-/// and no command before it ends so.
+/// The exit code of a step that finished but missed its target by too much. Panics
+/// and the commands around it exit with other codes.
 const WORSE: u8 = 3;
 
 #[derive(Debug, Parser)]
 struct Settings {
-    /// Only steps whose names hold this.
+    /// Run only steps whose names contain this.
     filter: Option<String>,
-    /// Serves what is in this folder.
+    /// Serve the answers in this folder with bare hyper.
     #[arg(long, hide = true)]
     bare_hyper: Option<PathBuf>,
-    /// Measures this step in this process.
+    /// Measure this step in this process.
     #[arg(long, hide = true)]
     step: Option<String>,
-    /// A folder that all steps share.
+    /// Folder that all steps share.
     #[arg(long, hide = true, default_value = "/")]
     folder: PathBuf,
-    /// A server that all steps share, and its metrics.
+    /// Addresses of the server that all steps share, and of its metrics.
     #[arg(long, hide = true, num_args = 2)]
     server: Vec<SocketAddr>,
-    /// Given by cargo.
+    /// Passed by cargo.
     #[arg(long, hide = true)]
     bench: bool,
 }
 
-/// The things that steps share.
-struct Ground {
+/// The context of a step.
+struct Context {
     folder: PathBuf,
     /// If the step needs it.
     server: Option<Service>,
@@ -83,7 +83,7 @@ enum Needs {
     ServerAndMounts,
 }
 
-type Measure = dyn Fn(&Ground) -> Vec<Row>;
+type Measure = dyn Fn(&Context) -> Vec<Row>;
 
 struct Step {
     name: String,
@@ -100,22 +100,23 @@ impl Step {
         let name = "products".to_owned();
         add(name, Needs::Nothing, Box::new(products::measure));
         for what in boxes::OTHERS {
-            let measure = |ground: &_| boxes::measure(what, ground);
+            let measure = |context: &_| boxes::measure(what, context);
             let name = format!("boxes: {what}");
             add(name, Needs::Nothing, Box::new(measure));
         }
         for sample in Sample::all() {
-            // Boxes that are not ready are made by one who leaves root.
+            // Cold boxes are made in this process, which drops root for that.
             let needs = match sample.cold_boxes {
                 Some(_) => Needs::Server,
                 None => Needs::ServerAndMounts,
             };
             let name = sample.name.clone();
-            let measure = move |ground: &_| languages::measure(&sample, ground);
+            let measure =
+                move |context: &_| languages::measure(&sample, context);
             add(name, needs, Box::new(measure));
         }
         for work in &throughput::WORK {
-            let measure = |ground: &_| throughput::measure(work, ground);
+            let measure = |context: &_| throughput::measure(work, context);
             let name = format!("throughput: {}", work.sample);
             add(name, Needs::ServerAndMounts, Box::new(measure));
         }
@@ -126,7 +127,7 @@ impl Step {
 }
 
 fn main() -> ExitCode {
-    // In a box this program is its init: nothing may come before.
+    // Inside a box this program is init: nothing may run before this.
     if std::env::args_os().next().is_some_and(|name| name == INIT_NAME) {
         init_main();
     }
@@ -141,7 +142,7 @@ fn main() -> ExitCode {
             [address, admin] => Some(Service { address, admin }),
             _ => None,
         };
-        let rows = (step.measure)(&Ground { folder: settings.folder, server });
+        let rows = (step.measure)(&Context { folder: settings.folder, server });
         rows.iter().for_each(|row| println!("{row}"));
         let has_failed = rows.iter().any(Row::has_failed);
         return if has_failed { WORSE.into() } else { ExitCode::SUCCESS };
@@ -154,7 +155,7 @@ fn main() -> ExitCode {
         let proxy = "--trusted-proxy=127.0.0.1";
         let flags = ["--compile-rate-limit=0", "--output-size=64MiB", proxy];
         let server = Server::spawn(&flags, None);
-        // A language that is broken is the row of its own steps.
+        // If a language is broken, its own steps fail.
         eventually("every language was looked at", || {
             !server.ask("GET", "/readyz").text().contains("\"building\"")
         });
@@ -172,10 +173,10 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(has_failed))
 }
 
-/// Runs the step to its end, or to its deadline; whether all of it was done and
-/// is about as good as asked.
+/// Runs the step to its end or its deadline. Returns whether it finished and about
+/// reached its target.
 fn run(step: &Step, folder: &Path, server: Option<&Server>) -> bool {
-    // No pipes: a process that a step leaves behind would hold them open.
+    // Not pipes, which a process that a step leaves behind would keep open.
     let [rows, words] = ["rows", "words"].map(|name| folder.join(name));
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "TERM"]);
@@ -195,15 +196,15 @@ fn run(step: &Step, folder: &Path, server: Option<&Server>) -> bool {
     command.stdin(Stdio::null());
     command.stdout(File::create(&rows).unwrap());
     command.stderr(File::create(&words).unwrap());
-    // So that the message of a panic is the last that it says.
+    // So that the message of a panic is the last output.
     command.env("RUST_BACKTRACE", "0");
-    // A user who is root only in there would look elsewhere.
+    // An ordinary user who is root in there would use the images of root.
     let images = image_folder();
     command.env("SANDPIPER_DATA_DIR", images.parent().unwrap());
     let mut child = command.spawn().unwrap();
     let group = Pid::from_child(&child);
     let status = child.wait().unwrap();
-    // timeout(1) leads a group of its own; whatever is left in it ends now.
+    // timeout(1) leads a process group; this ends the processes left in it.
     let _ = kill_process_group(group, Signal::KILL);
     print!("{}", fs::read_to_string(rows).unwrap());
     if !status.success() && status.code() != Some(WORSE.into()) {

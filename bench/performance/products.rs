@@ -1,5 +1,5 @@
-//! The product catalogue: CPU time of the server for one request, beside hyper
-//! alone.
+//! The product catalogue: CPU time of the server for one request, compared with
+//! bare hyper.
 
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -12,39 +12,40 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use sandpiper_testkit::{Server, traces};
 
 use crate::row::{Asked, Row, Series};
-use crate::{Ground, bare_hyper};
+use crate::{Context, bare_hyper};
 
-/// How often each server is measured, and for how long.
+/// The number of measurements of each server, and the time of one.
 const ROUNDS: usize = 21;
 const TIME: Duration = Duration::from_millis(200);
-/// Connections that stay, each of which asks when it has its answer.
+/// The number of persistent connections. Each sends its next request after the
+/// answer to the last.
 const CLIENTS: usize = 16;
-/// Products in the list.
+/// The number of products in the list.
 const PRODUCTS: usize = 1_000;
 
-/// A server that is asked.
-struct Asking {
+/// A server that is measured.
+struct Measured {
     process: i32,
     address: SocketAddr,
 }
 
-pub(crate) fn measure(ground: &Ground) -> Vec<Row> {
-    // The client has a processor of its own, if there are several: else it and
-    // the servers take turns as chance has it.
+pub(crate) fn measure(context: &Context) -> Vec<Row> {
+    // If there are several processors, the client has its own; otherwise chance
+    // would decide when the client and the servers run.
     let all = sched_getaffinity(None).unwrap();
     let mut cpus: Vec<usize> =
         (0..CpuSet::MAX_CPU).filter(|cpu| all.is_set(*cpu)).collect();
     let own = cpus.pop();
     stay_on(&cpus);
     let server = Server::with(&[]);
-    let ours = Asking { process: server.pid(), address: server.address };
+    let ours = Measured { process: server.pid(), address: server.address };
     fill(&ours);
     let requests = [get("/products/500"), get("/products"), creation(0)];
     for (name, request) in bare_hyper::ANSWERS.iter().zip(&requests) {
         let answer = Client::connect(&ours).once(request);
-        fs::write(ground.folder.join(name), answer).unwrap();
+        fs::write(context.folder.join(name), answer).unwrap();
     }
-    let hyper = start_hyper(&ground.folder);
+    let hyper = start_hyper(&context.folder);
     if !cpus.is_empty() {
         stay_on(own.as_slice());
     }
@@ -66,8 +67,8 @@ pub(crate) fn measure(ground: &Ground) -> Vec<Row> {
     requests.iter().zip(names).map(row).collect()
 }
 
-/// Keeps this process, and those it starts from now on, on these processors;
-/// anywhere if there are none.
+/// Binds this process, and those that it starts from now on, to these processors.
+/// Does nothing if there are none.
 fn stay_on(cpus: &[usize]) {
     let mut set = CpuSet::new();
     cpus.iter().for_each(|cpu| set.set(*cpu));
@@ -76,8 +77,8 @@ fn stay_on(cpus: &[usize]) {
     }
 }
 
-/// Starts hyper with these answers; it ends with the step.
-fn start_hyper(answers: &Path) -> Asking {
+/// Starts bare hyper with these answers. It ends with the step.
+fn start_hyper(answers: &Path) -> Measured {
     let mut command = Command::new("/proc/self/exe");
     command.arg("--bare-hyper").arg(answers);
     #[expect(clippy::zombie_processes, reason = "it ends with the step")]
@@ -86,14 +87,14 @@ fn start_hyper(answers: &Path) -> Asking {
     let output = child.stdout.take().unwrap();
     BufReader::new(output).read_line(&mut line).unwrap();
     let process = i32::try_from(child.id()).unwrap();
-    Asking { process, address: line.trim().parse().unwrap() }
+    Measured { process, address: line.trim().parse().unwrap() }
 }
 
 fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")
 }
 
-/// The same products for everyone.
+/// Returns the request that creates product `number`.
 fn creation(number: usize) -> String {
     let (whole, cents) = (number % 90 + 10, number * 7 % 100);
     let body = format!(
@@ -106,22 +107,22 @@ fn creation(number: usize) -> String {
     )
 }
 
-fn fill(server: &Asking) {
+fn fill(server: &Measured) {
     let mut client = Client::connect(server);
     for number in 0..PRODUCTS {
         client.once(&creation(number));
     }
 }
 
-/// CPU time of the server for one request, in microseconds.
-fn cost(request: &str, server: &Asking) -> f64 {
+/// Returns the CPU time of the server for one request, in microseconds.
+fn cost(request: &str, server: &Measured) -> f64 {
     let mut clients = [(); CLIENTS].map(|()| Client::connect(server));
     let before = cpu_time(server.process);
     clients.iter_mut().for_each(|client| client.send(request));
     let begun = Instant::now();
     let (mut count, mut open) = (0_u32, CLIENTS);
-    // It never sleeps: the kernel charges whoever answers a client that sleeps
-    // for waking it, and the slower the answers, the more it sleeps.
+    // The client never sleeps. If it did, the kernel would charge the server for
+    // waking it, and a slower server more often.
     while open > 0 {
         for client in &mut clients {
             if client.has_answer().is_none() {
@@ -140,8 +141,8 @@ fn cost(request: &str, server: &Asking) -> f64 {
     used.as_secs_f64() * 1e6 / f64::from(count)
 }
 
-/// CPU time of a process and all below it, to the nanosecond; threads that
-/// have ended are not in it.
+/// Returns the CPU time of a process and its descendants, without threads that have
+/// ended.
 fn cpu_time(process: i32) -> Duration {
     let of_thread = |thread: fs::DirEntry| {
         let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
@@ -153,21 +154,21 @@ fn cpu_time(process: i32) -> Duration {
     Duration::from_nanos(threads.flatten().filter_map(of_thread).sum())
 }
 
-/// A connection that stays.
+/// A persistent connection.
 struct Client {
     stream: TcpStream,
     received: Vec<u8>,
 }
 
 impl Client {
-    fn connect(server: &Asking) -> Self {
+    fn connect(server: &Measured) -> Self {
         let stream = TcpStream::connect(server.address).unwrap();
         stream.set_nodelay(true).unwrap();
         stream.set_nonblocking(true).unwrap();
         Self { stream, received: Vec::with_capacity(128 << 10) }
     }
 
-    /// The body of one answer.
+    /// Sends the request, and returns the body of the answer.
     fn once(&mut self, request: &str) -> Vec<u8> {
         self.send(request);
         loop {
@@ -177,13 +178,13 @@ impl Client {
         }
     }
 
-    /// A request is small: the socket takes it as a whole.
+    /// A request is small, so the socket takes it in one write.
     fn send(&mut self, request: &str) {
         self.received.clear();
         self.stream.write_all(request.as_bytes()).unwrap();
     }
 
-    /// Where its body begins, if the answer is there.
+    /// Returns where the body begins, if the whole answer has arrived.
     fn has_answer(&mut self) -> Option<usize> {
         let mut buffer = [0; 16 << 10];
         let count = match self.stream.read(&mut buffer) {

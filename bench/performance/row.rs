@@ -1,35 +1,35 @@
-//! One row of the table: two series that were measured in turns, what is asked
-//! of them, and whether it was reached.
+//! A row of the table: two series that were measured in turns, their target, and
+//! whether it was reached.
 
 use std::fmt;
 use std::time::Instant;
 
-/// The beginning of the table.
+/// The head of the table.
 pub(crate) const HEAD: &str = "Each figure is min / p50 / p99.\n\n\
     | | the other way | ours | measured | asked | |\n|---|---|---|---|---|---|";
-/// A row that is worse than what is asked by half has failed.
+/// A row fails if it is worse than its target by this factor.
 const WORSE: f64 = 1.5;
 
-/// A measurement and its goal.
+/// Two measurements and their target.
 #[derive(Clone)]
 pub(crate) struct Row {
     pub(crate) name: String,
-    /// Of all figures.
+    /// The unit of all figures.
     pub(crate) unit: &'static str,
-    /// The series that ours is compared with.
+    /// The other way.
     pub(crate) other: Series,
     pub(crate) ours: Series,
     pub(crate) asked: Asked,
 }
 
-/// Figures of one way to do the job.
+/// The figures of one way.
 #[derive(Clone)]
 pub(crate) struct Series {
     what: String,
     sorted: Vec<f64>,
 }
 
-/// The goal of the medians.
+/// The target for the medians.
 #[derive(Clone, Copy)]
 pub(crate) enum Asked {
     /// At most this many times the other.
@@ -38,7 +38,7 @@ pub(crate) enum Asked {
     More(f64),
     /// At least this many times the other.
     AtLeastTimes(f64),
-    /// Nothing: the row is there to be seen.
+    /// No target.
     Nothing,
 }
 
@@ -47,7 +47,7 @@ impl Row {
         self.excess() > WORSE
     }
 
-    /// A difference if that is asked for, else a ratio.
+    /// Returns a difference if the target is one, otherwise a ratio.
     fn measured(&self) -> f64 {
         let [ours, other] = [&self.ours, &self.other].map(Series::median);
         match self.asked {
@@ -56,7 +56,7 @@ impl Row {
         }
     }
 
-    /// How many times what is asked.
+    /// Returns the ratio to the target.
     fn excess(&self) -> f64 {
         match self.asked {
             Asked::Times(most) | Asked::More(most) => self.measured() / most,
@@ -119,19 +119,19 @@ impl Series {
     }
 }
 
-/// Milliseconds since then.
+/// Returns the milliseconds since `begun`.
 pub(crate) fn since(begun: Instant) -> f64 {
     begun.elapsed().as_secs_f64() * 1e3
 }
 
-/// The row of a step that was not done.
+/// Returns the row of a step that did not finish.
 pub(crate) fn failed(name: &str, why: &str) -> String {
     let why = why.replace('|', "/").replace('\n', " ");
     let why: String = why.chars().take(400).collect();
     format!("| {name} | | | | | **failed**: {why} |")
 }
 
-/// Three digits that count.
+/// Formats three significant digits.
 fn short(figure: f64) -> String {
     match figure.abs() {
         size if size < 10.0 => format!("{figure:.2}"),

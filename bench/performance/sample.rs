@@ -1,5 +1,5 @@
-//! A program of a language, and how a person would run it without us: a file
-//! of bench/languages.
+//! A program of a language, and how to run it without a sandbox: a file of
+//! bench/languages.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,42 +8,42 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::json;
 
-/// `ROUND` in any text of it is another number each time, so that nothing can
-/// have been compiled before.
+/// In its texts `ROUND` is replaced by a new number each time, so that no result is
+/// cached.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sample {
     pub(crate) name: String,
     pub(crate) language: String,
     pub(crate) image: String,
-    /// How often each way is timed.
+    /// The number of measurements of each way.
     pub(crate) rounds: usize,
     entry: String,
     files: BTreeMap<String, String>,
     /// The whole output, if it is always the same.
     pub(crate) stdout: Option<String>,
-    /// A text that the output holds in any case.
+    /// A text that the output must contain.
     #[serde(default)]
     contains: Vec<String>,
-    /// A script for sh, in the folder of the files, with /proc and /dev there.
+    /// A script for sh that runs in the folder of the files, with /proc and /dev.
     pub(crate) stock: Option<String>,
-    /// The script builds this program once, and starting it is what is timed.
+    /// The script builds this program once, and only the program is timed.
     pub(crate) program: Option<String>,
-    /// A folder of this project whose packages of npm the script needs, in
+    /// A folder of the repository whose npm packages the script needs, in
     /// `node_modules` beside the files.
     pub(crate) packages: Option<PathBuf>,
-    /// In place of a script: so many boxes that are not ready.
+    /// Instead of a script: compares with this number of cold boxes.
     pub(crate) cold_boxes: Option<u32>,
-    /// How much of the other way's time it may take.
+    /// The largest allowed ratio to the other way.
     pub(crate) times: Option<f64>,
-    /// The same, when the same source comes again.
+    /// The largest allowed ratio if the same source is sent again.
     pub(crate) again_times: Option<f64>,
-    /// Or how many milliseconds more.
+    /// The largest allowed difference to the other way, in milliseconds.
     pub(crate) more_ms: Option<f64>,
 }
 
 impl Sample {
-    /// Every sample, in the order of their files' names.
+    /// Returns all samples, sorted by file name.
     pub(crate) fn all() -> Vec<Self> {
         let folder = repository().join("bench/languages");
         let entries = fs::read_dir(folder).unwrap();
@@ -58,13 +58,13 @@ impl Sample {
         paths.iter().map(read).collect::<Result<_, _>>().unwrap()
     }
 
-    /// The one of this name.
+    /// Returns the sample with this name.
     pub(crate) fn named(name: &str) -> Self {
         let mut all = Self::all().into_iter();
         all.find(|sample| sample.name == name).expect("the sample")
     }
 
-    /// The files of one round.
+    /// Returns the files of one round.
     pub(crate) fn files(
         &self,
         round: &str,
@@ -73,7 +73,7 @@ impl Sample {
         files.map(move |(path, text)| (&**path, text.replace("ROUND", round)))
     }
 
-    /// The body of a request to run it.
+    /// Returns the body of a request that runs it.
     pub(crate) fn request(&self, round: &str) -> String {
         let files = self.files(round);
         let files: Vec<_> = files
@@ -84,7 +84,7 @@ impl Sample {
             .to_string()
     }
 
-    /// Fails if that is not what the program prints.
+    /// Fails if this is not the expected output.
     pub(crate) fn check(&self, round: &str, stdout: &str) {
         let of_round = |text: &String| text.replace("ROUND", round);
         if let Some(expected) = &self.stdout {
@@ -97,7 +97,7 @@ impl Sample {
     }
 }
 
-/// The folder of the whole project.
+/// Returns the folder of the repository.
 pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

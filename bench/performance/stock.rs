@@ -1,5 +1,5 @@
 //! The stock toolchain: commands in the root filesystem of an image, without a
-//! sandbox. To be used in a mount namespace of its own.
+//! sandbox. It must run in its own mount namespace.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ use sandpiper_testkit::{image_folder, program};
 
 use crate::sample::{Sample, repository};
 
-/// An image with folders to write in, and /proc and /dev.
+/// An image with writable folders, /proc and /dev.
 pub(crate) struct Stock {
     rootfs: PathBuf,
 }
 
 impl Stock {
-    /// The image that the server uses for the sample.
+    /// Mounts the image that the server uses for the sample.
     pub(crate) fn of(sample: &Sample) -> Self {
         let stock = Self { rootfs: rootfs(&sample.image) };
         stock.mount(&["-t", "tmpfs", "tmpfs"], "tmp");
@@ -31,12 +31,12 @@ impl Stock {
         stock
     }
 
-    /// The folder that commands run in.
+    /// Returns the folder in which commands run.
     pub(crate) fn folder(&self) -> PathBuf {
         self.rootfs.join("tmp")
     }
 
-    /// Writes the files of a round, in place of those of the last.
+    /// Replaces the files of the last round by those of this one.
     pub(crate) fn write(&self, sample: &Sample, round: &str) {
         for (path, text) in sample.files(round) {
             let path = self.folder().join(path);
@@ -45,14 +45,14 @@ impl Stock {
         }
     }
 
-    /// Runs a script for sh to its end. Returns its output.
+    /// Runs a script for sh. Returns its standard output.
     pub(crate) fn run(&self, script: &str) -> String {
         const PATH: &str = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:\
                             /usr/bin:/sbin:/bin";
-        // The output is read, as ours is.
+        // The output is read, like that of the service.
         let output = Command::new("chroot")
             .arg(&self.rootfs)
-            // The environment of a login.
+            // The variables of a login.
             .args(["/usr/bin/env", "-i", "HOME=/tmp", "LANG=C.UTF-8", PATH])
             .args(["/bin/sh", "-euc", &format!("cd /tmp\n{script}")])
             .stdin(Stdio::null())
@@ -70,8 +70,8 @@ impl Stock {
     }
 }
 
-/// The root filesystem of an image that the server uses: there may be others,
-/// of other versions.
+/// Returns the root filesystem of the image that the server uses. Other versions of
+/// the image may exist.
 fn rootfs(name: &str) -> PathBuf {
     let list = Command::new(program()).args(["images", "list"]).output();
     let list = String::from_utf8(list.unwrap().stdout).unwrap();
@@ -85,8 +85,8 @@ fn rootfs(name: &str) -> PathBuf {
     image_folder().join(format!("{name}-{hash}")).join("rootfs")
 }
 
-/// The `node_modules` that the lock in a folder of this project asks for;
-/// installed once.
+/// Returns the `node_modules` for the lock file in a folder of the repository.
+/// Installs them once.
 fn packages(folder: &Path) -> PathBuf {
     let name = folder.to_str().unwrap().replace('/', "-");
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

@@ -1,27 +1,28 @@
-//! Programs a second with all cores busy, beside xargs with the stock
-//! toolchain; and whether more clients make it less.
+//! Programs per second with all cores busy, compared with xargs and the stock
+//! toolchain, and with more clients.
 
 use std::thread::{available_parallelism, scope};
 use std::time::{Duration, Instant};
 
-use crate::Ground;
+use crate::Context;
 use crate::client::Service;
 use crate::row::{Asked, Row, Series};
 use crate::sample::Sample;
 use crate::stock::Stock;
 
-/// How often each way is measured, and for about how long.
+/// The number of measurements of each way, and the approximate time of one.
 const ROUNDS: usize = 3;
 const TIME: Duration = Duration::from_secs(3);
-/// Clients beside xargs: more than boxes, so that none is ever free.
+/// The number of clients in the comparison with xargs: more than boxes, so that no
+/// box is ever free.
 const CLIENTS: usize = 8;
-/// Clients that must not make it much less than the best of them.
+/// The numbers of clients among which the throughput must not differ much.
 const CROWDS: [usize; 6] = [2, 4, 8, 16, 32, 64];
 
 /// A program that is run again and again.
 pub(crate) struct Work {
     pub(crate) sample: &'static str,
-    /// The command that xargs starts, once for each argument.
+    /// The command that xargs starts once for each argument.
     stock: &'static str,
     at_least_times: f64,
 }
@@ -32,15 +33,15 @@ pub(crate) const WORK: [Work; 2] = [
         stock: "python3 f.py >&2 # {}",
         at_least_times: 0.65,
     },
-    // Ours is compiled once.
+    // The service compiles once, too.
     Work {
         sample: "c hello",
         stock: "gcc -O1 f.c -o f{} && ./f{} >&2",
         at_least_times: 6.0,
     },
 ];
-pub(crate) fn measure(work: &Work, ground: &Ground) -> Vec<Row> {
-    let server = ground.server.expect("a server");
+pub(crate) fn measure(work: &Work, context: &Context) -> Vec<Row> {
+    let server = context.server.expect("a server");
     let sample = Sample::named(work.sample);
     let stock = Stock::of(&sample);
     stock.write(&sample, "0");
@@ -58,10 +59,10 @@ pub(crate) fn measure(work: &Work, ground: &Ground) -> Vec<Row> {
     }]
 }
 
-/// The worst number of clients beside the best, each measured in turn with the
-/// others: a machine has slower moments.
-pub(crate) fn crowds(ground: &Ground) -> Vec<Row> {
-    let server = ground.server.expect("a server");
+/// Compares the worst number of clients with the best. They are measured in turns,
+/// since a machine has slower moments.
+pub(crate) fn crowds(context: &Context) -> Vec<Row> {
+    let server = context.server.expect("a server");
     let sample = Sample::named("python hello");
     let mut rates = CROWDS.map(|clients| (clients, Vec::new()));
     for _ in 0..ROUNDS {
@@ -83,7 +84,7 @@ pub(crate) fn crowds(ground: &Ground) -> Vec<Row> {
     }]
 }
 
-/// Runs a second of a stock command, one for each core at once.
+/// Runs a stock command for about a second, one per core at once.
 fn xargs(stock: &Stock, command: &str) -> f64 {
     let cores = available_parallelism().unwrap();
     let mut count = 32_u32;
@@ -101,8 +102,8 @@ fn xargs(stock: &Stock, command: &str) -> f64 {
     }
 }
 
-/// Runs a second of the service, with so many clients that each send the next
-/// request when they have the answer to the last.
+/// Runs the service for about a second. Each client sends its next request when it
+/// has the answer to the last.
 fn rate(sample: &Sample, server: Service, clients: usize) -> f64 {
     let begun = Instant::now();
     let request = &sample.request("0");

@@ -1,4 +1,4 @@
-//! Shared by the targets: the languages of the checkout, and rules for plans.
+//! Shared by the targets: the languages of the checkout, and checks of plans.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,11 +6,11 @@ use std::path::{Component, Path};
 
 use sandpiper_languages::{Plan, Source};
 
-/// Whether each target has a fault to find, in place of one in what it tries:
-/// that shows that it would find one.
+/// Whether each target contains a planted fault. It must find that, which shows that
+/// it would find a real one.
 pub const PLANTED: bool = cfg!(feature = "planted");
 
-/// Every language of the checkout.
+/// Returns all languages of the checkout.
 pub fn sources() -> Vec<Source> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../languages");
     let languages = fs::read_dir(folder).expect("the folder of languages");
@@ -38,7 +38,7 @@ fn read(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// Asserts what init and the kernel rely on.
+/// Asserts the properties of a plan on which init and the kernel rely.
 pub fn check_plan(plan: &Plan) {
     check_paths(plan);
     assert!(!plan.steps.is_empty());
@@ -46,7 +46,7 @@ pub fn check_plan(plan: &Plan) {
         assert!(step.command[0].starts_with('/'), "{:?}", step.command);
         for argument in &step.command {
             assert!(!argument.contains('\0'), "{argument:?}");
-            // A file may have the name that stands for the entry.
+            // A file may have the name of the placeholder for the entry.
             let is_file = plan.files.iter().any(|file| file.path == *argument);
             assert!(is_file || !argument.contains("{entry}"), "{argument:?}");
         }
@@ -63,7 +63,7 @@ pub fn check_plan(plan: &Plan) {
     }
 }
 
-/// Each path says one place below the working directory, and none the same.
+/// Asserts that the paths are different places below the working directory.
 fn check_paths(plan: &Plan) {
     assert!(!plan.files.is_empty());
     for (at, file) in plan.files.iter().enumerate() {
@@ -73,7 +73,7 @@ fn check_paths(plan: &Plan) {
             _ => false,
         });
         assert!(inside, "{path:?}");
-        // Nothing that components() tidies up, such as `a//b` or `a/.`.
+        // Nothing that components() normalises, such as `a//b` or `a/.`.
         let parts = file.path.split('/').count();
         assert_eq!(path.components().count(), parts, "{path:?}");
         assert!(!file.path.contains(char::is_control), "{path:?}");

@@ -1,5 +1,5 @@
-//! The files of a page or an application, on their way to the bundler: the
-//! first byte says in which language, and which of the paths behind it begins.
+//! The files of a page or an application for the bundler. The first byte selects the
+//! language and the entry among the paths that follow.
 
 #![no_main]
 
@@ -29,7 +29,7 @@ fuzz_target!(|input: &[u8]| {
     let files = plan.files.iter().map(|file| file.path.as_str());
     assert!(files.eq(paths.iter().copied()), "{paths:?}");
     for step in &plan.steps {
-        // Names come through the gate, not as arguments.
+        // The entry's name comes through the gate, not as an argument.
         let is_told = step.command.iter().any(|word| word == entry);
         let is_word = [language, "build", "show", "pages", "applications"]
             .contains(&entry);
@@ -39,7 +39,7 @@ fuzz_target!(|input: &[u8]| {
 
 fn planned(language: &str, entry: &str, paths: &[&str]) -> Option<Plan> {
     let file = |path: &&str| SourceFile {
-        // A reader that takes two dots for any name.
+        // The planted fault: `..` counts as an ordinary name.
         path: if PLANTED {
             path.replace("..", "dd")
         } else {
@@ -55,7 +55,7 @@ fn planned(language: &str, entry: &str, paths: &[&str]) -> Option<Plan> {
     Some(CATALOG.plan(&submission.ok()?))
 }
 
-/// Whether each path names a place of its own below the working directory, as
+/// Returns whether the paths are different places below the working directory, as
 /// the standard library reads paths.
 fn stay_inside(paths: &[&str]) -> bool {
     paths.iter().enumerate().all(|(at, path)| {

@@ -1,4 +1,4 @@
-//! A body of `/api/compile`, on its way to a plan.
+//! Turns a body of `/api/compile` into a plan.
 
 #![no_main]
 
@@ -31,7 +31,7 @@ fuzz_target!(|body: &[u8]| {
     assert_eq!(again.expect("a body of a plan").0, plan);
 });
 
-/// Parses a body; with the fault, long texts lose their end.
+/// Parses the body. The planted fault cuts long texts.
 fn compile_request(body: &[u8]) -> Option<Parts> {
     let mut parts = fuzzing::compile_request(body)?;
     if PLANTED && parts.stdin.len() > 2 {
@@ -40,7 +40,7 @@ fn compile_request(body: &[u8]) -> Option<Parts> {
     Some(parts)
 }
 
-/// The plan; the entry file and the standard input, which it may not have.
+/// Checks the plan, its entry file and its optional standard input.
 fn planned(parts: Parts) -> Option<(Plan, String, String)> {
     let Parts { language, entry_file, files, stdin } = parts;
     let submission =
@@ -64,14 +64,14 @@ fn written(parts: &Parts) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Where the library's own reader takes the text, ours must agree.
+/// If the reader of serde_json accepts the text, ours must agree.
 fn compare(body: &[u8]) {
     let Some(text) = text(body) else {
         assert!(std::str::from_utf8(body).is_err());
         return;
     };
     let Ok(value) = serde_json::from_str::<Value>(&text) else { return };
-    // Written again, so that no key comes twice.
+    // Written again, since our reader refuses duplicate keys.
     let plain = compile_request(value.to_string().as_bytes());
     assert_eq!(plain, expected(&value), "{text}");
     if let Some(parts) = compile_request(body) {

@@ -1,4 +1,4 @@
-//! A `language.toml`, beside the languages that there are.
+//! A `language.toml`, loaded together with the existing languages.
 
 #![no_main]
 
@@ -11,7 +11,7 @@ use sandpiper_languages::{Catalog, Plan, Source};
 
 static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(sources);
 
-/// The starters of all languages in one folder, so that any entry is there.
+/// The starters of all languages in one folder, so that any entry exists.
 static FILES: LazyLock<BTreeMap<String, Vec<u8>>> = LazyLock::new(|| {
     let mut files = BTreeMap::new();
     for source in SOURCES.iter() {
@@ -55,7 +55,7 @@ fn check(catalog: &Catalog) {
     let starter = catalog.starter("fuzzed").expect("its starter");
     let plan = catalog.plan(&starter.submission);
     check_plan(&plan);
-    // With the fault, who asks for no standard input gets it.
+    // The planted fault: a language without standard input gets it.
     let plan = Plan {
         stdin: if PLANTED { "unasked".to_owned() } else { plan.stdin },
         ..plan

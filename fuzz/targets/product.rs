@@ -1,4 +1,4 @@
-//! A product's body, on its way to an answer.
+//! Turns the body of a product into an answer.
 
 #![no_main]
 
@@ -18,7 +18,7 @@ fuzz_target!(|body: &[u8]| {
         return;
     };
     let Ok(value) = serde_json::from_str::<Value>(&text) else { return };
-    // Written again, so that no key comes twice.
+    // Written again, since our reader refuses duplicate keys.
     let plain = product(value.to_string().as_bytes());
     let plain = plain.map(|(name, price, _)| (name, price));
     assert_eq!(plain, expected(&value), "{text}");
@@ -27,14 +27,14 @@ fuzz_target!(|body: &[u8]| {
     }
 });
 
-/// Parses a body; with the fault, a price below zero is taken for zero.
+/// Parses the body. The planted fault turns a negative price into zero.
 fn product(body: &[u8]) -> Option<(String, f64, Bytes)> {
     let (name, price, answer) = fuzzing::product(body)?;
     let price = if PLANTED { price.max(0.0) } else { price };
     Some((name, price, answer))
 }
 
-/// The answer says what was sent, in order and in its shortest form.
+/// Asserts that the answer has the sent values, in order and in the shortest form.
 fn check_answer(name: &str, price: f64, answer: &[u8]) {
     assert!(price.is_finite());
     let text = std::str::from_utf8(answer).expect("an answer in UTF-8");
@@ -50,7 +50,7 @@ fn check_answer(name: &str, price: f64, answer: &[u8]) {
         assert!(digits.bytes().all(|byte| byte.is_ascii_digit()), "{text}");
         assert_ne!(number, "-0");
     }
-    // An answer is a body that changes nothing.
+    // An answer that is sent again gives the same answer.
     let (_, _, again) = product(answer).expect("an answer is a body");
     assert_eq!(again, answer, "{text}");
 }

@@ -1,4 +1,4 @@
-//! The messages of a box's init, and those to it.
+//! The messages between the server and the init of a box.
 
 #![no_main]
 
@@ -10,22 +10,22 @@ use libfuzzer_sys::fuzz_target;
 use sandpiper_fuzz::PLANTED;
 use sandpiper_sandbox::fuzzing::{self, reply};
 
-/// Fails an allocation beyond its limit, which ends the target.
+/// Aborts the target if an allocation exceeds the limit.
 #[global_allocator]
 static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 
-/// Bytes of memory for a byte of input: an empty string is one byte there and
-/// 24 here, and a list that grows has twice the room.
+/// The memory in bytes that a byte of input may take: an empty string is one byte of
+/// input and 24 of memory, and a list that grows allocates twice that.
 const FACTOR: usize = 64;
-/// The memory of an error and of the first item of a list.
-const LEAST: usize = 8 << 10;
+/// The memory of an error and of the first element of a list.
+const BASE_BYTES: usize = 8 << 10;
 
 fuzz_target!(|bytes: &[u8]| {
     check(bytes, request);
     check(bytes, reply);
 });
 
-/// Reads a message; with the fault, bytes behind it are passed over.
+/// Decodes a message. The planted fault ignores bytes after it.
 fn request(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let read = fuzzing::request(bytes);
     match bytes.split_last() {
@@ -35,7 +35,7 @@ fn request(bytes: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 fn check(bytes: &[u8], again: fn(&[u8]) -> io::Result<Vec<u8>>) {
-    let limit = MEMORY.allocated() + FACTOR * bytes.len() + LEAST;
+    let limit = MEMORY.allocated() + FACTOR * bytes.len() + BASE_BYTES;
     MEMORY.set_limit(limit).expect("a limit above what is used");
     let read = again(bytes);
     MEMORY.set_limit(usize::MAX).expect("no limit");
@@ -43,7 +43,7 @@ fn check(bytes: &[u8], again: fn(&[u8]) -> io::Result<Vec<u8>>) {
     assert!(first.len() <= bytes.len(), "written again it is longer");
     let second = again(&first).expect("what we write can be read");
     assert_eq!(first, second);
-    // A message ends where it ends.
+    // Bytes after a message are an error.
     let more = [&first[..], &[0]].concat();
     assert!(again(&more).is_err(), "with a byte too many");
     let less = &first[..first.len() - 1];

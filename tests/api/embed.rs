@@ -16,6 +16,7 @@ fn language_of(page: &str) -> &str {
 }
 
 #[test]
+#[cfg_attr(not(editor), ignore = "needs the editor page: make web")]
 fn the_page_has_the_language_that_was_asked_for() {
     let server = Server::start();
     let check = |target: &str, language: &str| {
@@ -88,6 +89,7 @@ fn other_methods_are_refused() {
 }
 
 #[test]
+#[cfg_attr(not(editor), ignore = "needs the editor page: make web")]
 fn head_is_get_without_the_body() {
     let server = Server::start();
     for target in ["/embed", "/embed?lang=x", "/", "/healthz", "/embed.js"] {
@@ -110,6 +112,7 @@ fn links(page: &str) -> Vec<&str> {
 }
 
 #[test]
+#[cfg_attr(not(editor), ignore = "needs the editor page: make web")]
 fn pages_work_under_any_prefix() {
     let server = Server::start();
     for (page, at_least) in [("/embed", 2), ("/", 11)] {
@@ -139,6 +142,7 @@ fn pages_work_under_any_prefix() {
 }
 
 #[test]
+#[cfg_attr(not(editor), ignore = "needs the editor page: make web")]
 fn any_page_may_load_the_script_that_embeds() {
     let server = Server::start();
     let reply = server.ask("GET", "/embed.js");
@@ -191,6 +195,7 @@ fn main_script(server: &Server) -> String {
 }
 
 #[test]
+#[cfg_attr(not(editor), ignore = "needs the editor page: make web")]
 fn every_page_and_file_has_its_headers() {
     let server = Server::start();
     let script = main_script(&server);
@@ -288,6 +293,7 @@ fn the_policies_let_through_what_is_needed_alone() {
 }
 
 #[test]
+#[cfg_attr(not(editor), ignore = "needs the editor page: make web")]
 fn files_are_sent_packed_and_once() {
     let server = Server::start();
     for target in ["/embed.js", &main_script(&server)] {

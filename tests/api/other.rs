@@ -122,6 +122,7 @@ fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
 }
 
 #[test]
+#[cfg_attr(not(editor), ignore = "needs the editor page: make web")]
 fn the_description_is_that_of_the_server() {
     let server = Server::start();
     let reply = server.ask("GET", "/openapi.json");

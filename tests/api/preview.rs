@@ -10,6 +10,7 @@ fn directive<'a>(policy: &'a str, name: &str) -> Option<&'a str> {
 }
 
 #[test]
+#[cfg_attr(not(editor), ignore = "needs the editor page: make web")]
 fn its_document_is_nobodys_and_loads_nothing() {
     let server = Server::start();
     let reply = server.ask("GET", "/embed/preview");
@@ -53,6 +54,7 @@ fn it_is_only_read() {
 }
 
 #[test]
+#[cfg_attr(not(editor), ignore = "needs the editor page: make web")]
 fn the_editor_frames_it_and_nothing_else() {
     let check = |flags: &[&str], address: &str, source: &str| {
         let server = Server::with(flags);

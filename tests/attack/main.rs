@@ -24,7 +24,7 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Completion, Trial};
-use sandpiper_testkit::is_chosen;
+use sandpiper_testkit::{is_chosen, is_with_images, needs_images};
 
 use canaries::SECRET;
 use case::Case;
@@ -46,20 +46,22 @@ fn main() -> ExitCode {
     for start in [Start::Usual, Start::Cold, Start::Warm] {
         let chosen = chosen(&arguments, start, &cases);
         // A listing starts nothing.
-        let suite = (!arguments.list && !chosen.is_empty()).then(|| {
+        let is_run = !arguments.list && is_with_images(&arguments);
+        let suite = (is_run && !chosen.is_empty()).then(|| {
             let cases = chosen.iter().map(|(_, case)| Arc::clone(case));
             let turn = Arc::clone(&turn);
             Arc::new(Suite::new(&secret, start, turn, cases.collect()))
         });
         trials.extend(chosen.into_iter().map(|(name, case)| {
             let suite = suite.clone();
-            Trial::ignorable_test(name, move || {
+            let trial = Trial::ignorable_test(name, move || {
                 let suite = suite.ok_or("nothing was started")?;
                 Ok(match suite.check((*case).as_ref()?)? {
                     Shown::Yes => Completion::Completed,
                     Shown::No(reason) => Completion::ignored_with(reason),
                 })
-            })
+            });
+            needs_images(&arguments, trial)
         }));
         suites.push(suite);
     }

@@ -1,4 +1,4 @@
-//! `run`, `images` and `doctor`, where no image has been built.
+//! `run`, `images` and `doctor` without any image.
 
 use std::fs;
 use std::process::Output;
@@ -12,7 +12,7 @@ fn check(output: &Output, code: i32, stderr: &str) {
 }
 
 #[test]
-fn run_says_why_it_cannot() {
+fn run_says_why_it_cannot_run() {
     let files = tempfile::tempdir().unwrap();
     let file = |name: &str, content: &[u8]| {
         let path = files.path().join(name);
@@ -31,9 +31,9 @@ fn run_says_why_it_cannot() {
     };
     run(&[&missing], "cannot read");
     run(&[&binary], "UTF-8");
-    run(&[&odd], "--language with one of python, c, cpp");
+    run(&[&odd], "--language (one of: python, c, cpp");
     run(&[&odd, "--language", "pyhton"], "the nearest is \"python\"");
-    run(&[&python, "/none.py"], "does not lie below");
+    run(&[&python, "/none.py"], "is not inside");
     run(&[&python, &module, &module], "is given twice");
     run(&[&python], "sandpiper images build python");
     run(&[&odd, "--entry", &python], "sandpiper images build python");
@@ -69,7 +69,7 @@ fn images_are_listed_and_removed_by_name() {
 }
 
 #[test]
-fn doctor_tells_each_thing_and_its_cure() {
+fn doctor_reports_each_finding_and_its_fix() {
     let output = Sandpiper::new(&["doctor"]).output();
     let report = text(&output.stdout);
     for subject in [
@@ -87,7 +87,7 @@ fn doctor_tells_each_thing_and_its_cure() {
     ] {
         assert!(report.contains(subject), "{subject:?}: {report}");
     }
-    // Something is missing: the images.
+    // The images are missing.
     assert_eq!(output.status.code(), Some(1));
 
     let some = Sandpiper::new(&["doctor", "--languages", "vue"]).output();
@@ -107,7 +107,7 @@ fn there_is_a_page_for_every_command() {
     let check_page = |name: &str, holds: &[&str]| {
         let page = fs::read_to_string(folder.join(name)).unwrap();
         for part in holds {
-            // As troff writes a hyphen.
+            // troff writes a hyphen so.
             let part = part.replace('-', "\\-");
             assert!(page.contains(&part), "{name} lacks {part}: {page}");
         }

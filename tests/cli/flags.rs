@@ -1,8 +1,8 @@
-//! Flags, their variables, and values that are wrong.
+//! Flags, their variables, and wrong values.
 
 use crate::{Sandpiper, text};
 
-/// Every flag of a command, without the leading dashes.
+/// Checks that the help of a command lists exactly these flags.
 fn check_flags(command: &[&str], flags: &[&str]) {
     let args: Vec<&str> = command.iter().chain(&["--help"]).copied().collect();
     let help = Sandpiper::new(&args).output();
@@ -85,7 +85,7 @@ fn help_lists_every_flag_and_its_variable() {
 }
 
 #[test]
-fn a_wrong_value_is_told_with_a_right_one() {
+fn an_error_names_a_right_value() {
     let check = |flag: &str, value: &str, expected: &str| {
         let argument = format!("{flag}={value}");
         let by_flag = Sandpiper::new(&["serve", &argument]).output();
@@ -111,8 +111,8 @@ fn a_wrong_value_is_told_with_a_right_one() {
     check("--allowed-host", "a.example:8080", "such as code.example");
     check("--compile-rate-limit", "-1", "a whole number from 0");
     check("--products-memory", "much", "512MiB");
-    check("--products-memory", "256", "256 B is too little");
-    check("--warm-memory", "256", "256 B is too little");
+    check("--products-memory", "256", "256 B is too small");
+    check("--warm-memory", "256", "256 B is too small");
     check("--frame-ancestors", "*; script-src *", "without `;`");
     check("--queue", "many", "a whole number from 0");
     check("--queue-wait", "soon", "10s, 500ms or 2m");
@@ -124,13 +124,13 @@ fn a_wrong_value_is_told_with_a_right_one() {
     check("--processes", "1", "number from 4 to 32768");
     check("--inodes", "1", "number from 64");
     check("--open-files", "1", "number from 16");
-    check("--output-size", "0", "too little");
+    check("--output-size", "0", "too small");
     check("--log-format", "xml", "text, json");
     check("--log-level", "loud", "loud");
 }
 
 #[test]
-fn a_wrong_setting_is_told() {
+fn a_wrong_setting_is_reported() {
     let check = |output: std::process::Output, expected: &str| {
         let stderr = text(&output.stderr);
         assert!(!output.status.success(), "{stderr}");

@@ -1,5 +1,5 @@
-//! The command line: flags, variables, signals, exit codes. Starts the real
-//! program with an environment of the test's own.
+//! The command line: flags, variables, signals, exit codes. The tests start the
+//! program with an empty environment.
 
 #![expect(
     clippy::unwrap_used,
@@ -21,11 +21,10 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// How long a test waits for what must come, before it fails.
+/// The longest time that a test waits for an event.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The program, with nothing in its environment and a data folder that goes
-/// with the test.
+/// The program, with an empty environment and a temporary data folder.
 struct Sandpiper {
     data: TempDir,
     command: Command,
@@ -62,7 +61,7 @@ impl Sandpiper {
         let (sender, log) = mpsc::channel();
         thread::spawn(move || {
             for line in stdout.lines().map_while(Result::ok) {
-                // The test may have seen enough.
+                // This fails if the test has dropped the receiver.
                 let _ = sender.send(line + "\n");
             }
         });
@@ -82,10 +81,10 @@ impl Sandpiper {
     }
 }
 
-/// A server that ends with the test.
+/// A server that is stopped when this is dropped.
 struct Server {
     child: Child,
-    /// Lines of the log.
+    /// The lines of the log that were not read yet.
     log: Receiver<String>,
     /// The log so far.
     seen: String,
@@ -94,7 +93,7 @@ struct Server {
 }
 
 impl Server {
-    /// The whole answer to a GET.
+    /// Returns the whole answer to a GET.
     fn get(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(self.address).unwrap();
         let request = format!(
@@ -111,7 +110,7 @@ impl Server {
         kill_process(pid, signal).unwrap();
     }
 
-    /// Reads the log until it says `text`.
+    /// Reads the log until it contains `text`.
     fn wait_for(&mut self, text: &str) {
         while !self.seen.contains(text) {
             match self.log.recv_timeout(PATIENCE) {
@@ -123,7 +122,7 @@ impl Server {
         }
     }
 
-    /// Waits for the end; the exit status and the whole log.
+    /// Waits for the end. Returns the exit status and the log.
     fn end(mut self) -> (ExitStatus, String) {
         loop {
             match self.log.recv_timeout(PATIENCE) {
@@ -141,7 +140,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
-            // Not SIGKILL: a server removes what it made.
+            // Not SIGKILL: on SIGTERM a server removes what it made on the host.
             self.signal(Signal::TERM);
             self.signal(Signal::TERM);
             let _ = self.child.wait();
@@ -149,7 +148,7 @@ impl Drop for Server {
     }
 }
 
-/// Text of an output stream.
+/// Returns the text of an output stream.
 fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }

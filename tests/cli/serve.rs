@@ -1,4 +1,4 @@
-//! Where the server listens, and how it ends.
+//! The addresses of the server, its log, and its end.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,13 +9,13 @@ use crate::Sandpiper;
 
 const ANYWHERE: &str = "127.0.0.1:0";
 
-/// `serve` with no metrics, so that tests can run side by side.
+/// Returns `serve` without metrics, so that tests can run in parallel.
 fn sandpiper(args: &[&str]) -> Sandpiper {
     let args: Vec<&str> = ["serve"].iter().chain(args).copied().collect();
     Sandpiper::new(&args).env("SANDPIPER_ADMIN_LISTEN", "off")
 }
 
-/// A port that was free a moment ago.
+/// Returns a port that is most likely free.
 fn free_port() -> u16 {
     let listener = TcpListener::bind(ANYWHERE).unwrap();
     listener.local_addr().unwrap().port()
@@ -46,7 +46,7 @@ fn the_address_comes_from_the_flag_then_the_variable_then_port() {
 }
 
 #[test]
-fn a_taken_port_is_told() {
+fn a_taken_port_is_reported() {
     let taken = TcpListener::bind(ANYWHERE).unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let listen = sandpiper(&["--listen", &address]);
@@ -61,17 +61,19 @@ fn a_taken_port_is_told() {
 }
 
 #[test]
-fn a_misspelt_variable_is_told() {
+fn a_misspelt_variable_is_reported() {
     let mut server = sandpiper(&["--listen", ANYWHERE])
         .env("SANDPIPER_TRUSTED_PROXIES", "127.0.0.1")
         .env("SANDPIPER_TRUSTED_PROXY", "127.0.0.1")
-        // For another command, in the same file of settings.
+        // Of another command, since commands may share a file of settings.
         .env("SANDPIPER_MIRROR", "http://deb.test")
         .serve();
     server.signal(Signal::TERM);
     server.wait_for("stopped\n");
     let mut lines = server.seen.lines();
-    let line = lines.find(|line| line.contains("no flag")).unwrap_or_default();
+    let line = lines
+        .find(|line| line.contains("unknown environment"))
+        .unwrap_or_default();
     assert!(line.contains("WARN"), "{}", server.seen);
     assert!(line.ends_with(": SANDPIPER_TRUSTED_PROXIES"), "{line}");
 }
@@ -134,14 +136,14 @@ fn a_signal_ends_it_in_order() {
     }
 }
 
-/// A request of which the body is still to come.
+/// Sends a request without its body.
 fn begin_request(server: &crate::Server) -> TcpStream {
     let mut stream = TcpStream::connect(server.address).unwrap();
     let request = "POST /products HTTP/1.1\r\nHost: test\r\n\
                    Connection: close\r\nContent-Length: 24\r\n\
                    Expect: 100-continue\r\n\r\n";
     stream.write_all(request.as_bytes()).unwrap();
-    // The server asks for the body: it is at work on this request.
+    // By asking for the body, the server shows that it works on this request.
     let mut answer = [0; 25];
     stream.read_exact(&mut answer).unwrap();
     assert_eq!(&answer, b"HTTP/1.1 100 Continue\r\n\r\n");

@@ -1,5 +1,5 @@
-//! A server in a container that is small: its control group gives server and
-//! boxes together less than they may use.
+//! A server in a small container: its control group gives server and boxes less
+//! than they may use together.
 
 use std::fs;
 
@@ -15,17 +15,17 @@ use crate::servers::{
 pub(crate) const FAULTS: &[(&str, Fault)] =
     &[("container/memory", memory), ("container/processes", processes)];
 
-/// A server of Python in the group.
+/// Starts a server of Python in the group.
 fn start_in(group: &Group) -> Server {
     let procs = group.file(&["cgroup.procs"]);
-    // Boxes are in the group, too, wherever others are to be.
+    // Without the variable, boxes get their groups inside this one.
     let enter = "echo 0 >\"$1\"; shift; unset SANDPIPER_CGROUP; exec \"$@\"";
     let starter = ["sh", "-c", enter, "sh", procs.to_str().unwrap()];
     start_under(&starter, &["--languages=python", "--boxes=4"], None)
 }
 
-/// Server and boxes have less than two boxes may use, as in a small container:
-/// the program that takes it all ends, and the ones beside it do not.
+/// The container has less memory than two boxes may use. A program that uses too
+/// much is killed, and the programs beside it go on.
 fn memory() -> Completion {
     if let Some(not_seen) = crate::needs_root() {
         return not_seen;
@@ -50,8 +50,8 @@ fn memory() -> Completion {
     Completion::Completed
 }
 
-/// With one process more each time, init, pid 1 or the program cannot be
-/// started.
+/// The limit on processes rises by one each time, so that in turn init, pid 1 and
+/// the program cannot be started.
 fn processes() -> Completion {
     if let Some(not_seen) = crate::needs_root() {
         return not_seen;

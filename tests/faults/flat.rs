@@ -1,4 +1,4 @@
-//! A server uses no more after many requests and faults than before.
+//! The resources of a server do not grow, whatever it went through.
 
 use std::fs;
 use std::io::Write;
@@ -21,21 +21,19 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("flat/after-large-outputs", after_large_outputs),
 ];
 
-/// How often all attacks are made. The first times warm up; of the rounds that
-/// follow the first and the last [`COMPARED`] are compared, by what the server
-/// has at the least behind one of them.
+/// The number of rounds in which all attacks run. After the warm-up, the minimum
+/// of the first [`COMPARED`] rounds is compared with that of the last.
 const WARM_UP: usize = 3;
 const ROUNDS: usize = 14;
 const COMPARED: usize = 4;
-/// The growth for each attack between them: a leak of 1 KiB is seen.
+/// The growth that is allowed for each attack; a leak of 1 KiB is found.
 const GROWTH_BYTES: usize = 512;
-/// The memory that may stay after large outputs, which took ten times as much.
+/// The growth that is allowed after large outputs, which are ten times as large.
 const KEPT_KIB: usize = 1 << 10;
 
-/// glibc has a heap for each thread, of which one or the other grows as chance
-/// has it.
+/// One heap for all threads. With several, it is chance which of them grows.
 const ONE_HEAP: [&str; 2] = ["env", "MALLOC_ARENA_MAX=1"];
-/// And no heap keeps what is free at its end.
+/// glibc returns free memory at the end of its heap at once.
 const NO_TOP: [&str; 2] = ["MALLOC_TOP_PAD_=0", "MALLOC_TRIM_THRESHOLD_=0"];
 
 const ENDLESS: &str = "while 1: print('x' * 9999)";
@@ -44,13 +42,14 @@ const ENDLESS: &str = "while 1: print('x' * 9999)";
 #[derive(Debug)]
 struct Use {
     threads: usize,
-    /// The kind of each, without its number.
+    /// The kind of each descriptor, without numbers.
     descriptors: Vec<String>,
     memory_kib: usize,
 }
 
 impl Use {
-    /// Returns them when no client is connected and no box is left.
+    /// Waits until no client is connected and no box exists, and returns the
+    /// resources then.
     fn of(server: &Server) -> Self {
         eventually("nothing is left of clients and runs", || {
             server.metrics().count("sandpiper_connections") == 0
@@ -74,12 +73,12 @@ impl Use {
         Self {
             threads: field("Threads:"),
             descriptors,
-            // Pages of the program are the kernel's to keep or to drop.
+            // Not the pages of the executable, which the kernel may drop.
             memory_kib: field("RssAnon:"),
         }
     }
 
-    /// The least of each.
+    /// Returns the minimum of each resource.
     fn least(all: &[Self]) -> Self {
         let by_count = |one: &&Self| one.descriptors.len();
         let fewest = all.iter().min_by_key(by_count).unwrap();
@@ -126,12 +125,13 @@ fn after_300_attacks() -> Completion {
         Use::of(&server).threads <= before.threads
     });
     let between = count / ROUNDS * (ROUNDS - COMPARED);
-    let most_kib = before.memory_kib + between * GROWTH_BYTES / 1024;
-    assert!(after.memory_kib <= most_kib, "KiB: {memory:?}");
+    let max_kib = before.memory_kib + between * GROWTH_BYTES / 1024;
+    assert!(after.memory_kib <= max_kib, "KiB: {memory:?}");
     Completion::Completed
 }
 
-/// Large blocks go back to the kernel. [`NO_TOP`] would have glibc do so, too.
+/// The server returns large blocks to the kernel. This must not use [`NO_TOP`],
+/// with which glibc would do so.
 fn after_large_outputs() -> Completion {
     let flags = ["--languages=python"];
     let server = start_under(&ONE_HEAP, &flags, None);
@@ -150,7 +150,7 @@ fn after_large_outputs() -> Completion {
     Completion::Completed
 }
 
-/// Each attack once; how many these are.
+/// Runs each attack once. Returns their number.
 fn attack_all_ways(server: &Server) -> usize {
     let mut count = 0;
     for (request, words) in programs() {
@@ -164,7 +164,7 @@ fn attack_all_ways(server: &Server) -> usize {
     count + garbage(server)
 }
 
-/// Programs that want too much, and how they end.
+/// Returns programs that exceed limits or fail, and how they end.
 fn programs() -> Vec<(Value, &'static str)> {
     let c = |source| program("c", "main.c", source);
     vec![
@@ -188,7 +188,7 @@ fn programs() -> Vec<(Value, &'static str)> {
     ]
 }
 
-/// Clients that go away before their answer.
+/// Clients disconnect before their answer.
 fn leave_in_the_middle(server: &Server) -> usize {
     let in_use = || server.metrics().count("sandpiper_boxes_in_use");
     for client in 1..=3 {
@@ -201,7 +201,7 @@ fn leave_in_the_middle(server: &Server) -> usize {
     3
 }
 
-/// More at once than the queue holds: some run, the others are refused.
+/// Sends more runs at once than the queue holds: some run, others are refused.
 fn crowd(server: &Server) -> usize {
     let sent: Vec<_> = (10..20)
         .map(|client| send(server, &python("print(1)"), client))
@@ -214,7 +214,7 @@ fn crowd(server: &Server) -> usize {
     count
 }
 
-/// Sends bytes that are no request, or half of one.
+/// Sends invalid and incomplete requests.
 fn garbage(server: &Server) -> usize {
     let large = "x".repeat(100_000);
     let texts = [
@@ -228,7 +228,7 @@ fn garbage(server: &Server) -> usize {
     ];
     for text in &texts {
         let mut connection = server.connect();
-        // The server may have refused it in the middle.
+        // The server may close the connection before it has read everything.
         let _ = connection.write_all(text.as_bytes());
         let _ = connection.shutdown(Shutdown::Write);
         let _ = std::io::copy(&mut connection, &mut std::io::sink());

@@ -1,11 +1,11 @@
-//! Places that are full: temporary files, the folder of locks, the log.
+//! Full file systems: temporary folders, the folder of locks, the log.
 
 use libtest_mimic::Completion;
 
 use crate::Fault;
 use crate::groups::Group;
 use crate::servers::{
-    Bystander, Reply, Server, assert_serves, assert_told, at_rest, compile,
+    Bystander, Reply, Server, assert_reported, assert_serves, at_rest, compile,
     eventually, kill, parent, process, python, send, sleeper, start,
     start_under,
 };
@@ -19,8 +19,8 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("full/log", log),
 ];
 
-/// Starts what comes behind in mounts of its own, in which `$1` is a small
-/// file system that `$2` fills, but for the program, where that is there.
+/// Executes the rest of its arguments in its own mounts. There, `$1` is a file system
+/// of size `$3` that the command `$2` fills. The program `$4` stays reachable.
 const IN_MOUNTS: &str = r#"
     set -eu; place=$1 fill=$2 size=$3 program=$4; shift 4
     exec 9<"$program"
@@ -34,7 +34,7 @@ const IN_MOUNTS: &str = r#"
 const BYTES: &str = "dd if=/dev/zero of=filling bs=64k";
 const NAMES: &str = "touch 1 2 3 4 5 6 7 8 9";
 
-/// A server for which `place` is full.
+/// Starts a server for which `place` is full.
 fn start_with_full(
     place: &str,
     fill: &str,
@@ -56,7 +56,7 @@ fn start_with_full(
     Server::spawn_under(&starter, &flags.concat(), None)
 }
 
-/// A running server keeps no file anywhere.
+/// A running server needs no temporary files.
 fn temporary_folders() -> Completion {
     if let Some(not_seen) = crate::needs_root() {
         return not_seen;
@@ -70,7 +70,7 @@ fn temporary_folders() -> Completion {
     Completion::Completed
 }
 
-/// The server cannot write down which groups are its own.
+/// The server cannot write the names of its groups into its lock.
 fn run_folder() -> Completion {
     if let Some(not_seen) = crate::needs_root() {
         return not_seen;
@@ -86,16 +86,16 @@ fn run_folder() -> Completion {
     Completion::Completed
 }
 
-/// A group, and the flag for servers in it: not among the groups of servers
-/// that other tests start.
+/// Returns a control group and the flag that starts servers in it, apart from the
+/// servers of other tests.
 fn own_group() -> (Group, String) {
     let group = Group::of(&["memory", "pids", "cpu", "cpuacct"]);
     let cgroup = format!("--cgroup={}", group.name());
     (group, cgroup)
 }
 
-/// Servers that share the control groups, but not this folder, take groups of
-/// different names all the same.
+/// Servers that share the control groups but not this folder still choose
+/// different names for their groups.
 fn run_folder_of_its_own() -> Completion {
     if let Some(not_seen) = crate::needs_root() {
         return not_seen;
@@ -117,7 +117,7 @@ fn run_folder_of_its_own() -> Completion {
     Completion::Completed
 }
 
-/// There is no lock to hold: nothing runs, everything else goes on.
+/// The server cannot create its lock: programs do not run, everything else works.
 fn run_folder_without_inodes() -> Completion {
     if let Some(not_seen) = crate::needs_root() {
         return not_seen;
@@ -134,24 +134,24 @@ fn run_folder_without_inodes() -> Completion {
     let told = "No space left on device";
     assert!(server.begun.contains(told), "{}", server.begun);
     drop(server);
-    // It was the folder: the next start has it.
+    // With an empty folder, the next server starts.
     assert_serves(&start(&[]));
     Completion::Completed
 }
 
-/// A log that takes nothing any more costs the log alone: standard output is
-/// a pipe whose reader ends, standard error is full.
+/// A server whose log cannot be written still serves: the reader of its standard
+/// output ends, and its standard error is full.
 fn log() -> Completion {
     let script = "exec \"$@\" > >(sed '/metrics on/q') 2>/dev/full";
     let starter = ["bash", "-c", script, "bash"];
     let server = start_under(&starter, &["--languages=python"], None);
     for _ in 0..3 {
-        // Worth a line.
+        // This writes a line to the log.
         let (file, request) = sleeper("log");
         let mut run = send(&server, &request, 1);
         eventually("the program runs", || process(&server, &file).is_some());
         kill(parent(process(&server, &file).unwrap()));
-        assert_told(&Reply::read(&mut run), 500);
+        assert_reported(&Reply::read(&mut run), 500);
         assert_serves(&server);
     }
     Completion::Completed

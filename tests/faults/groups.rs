@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use sandpiper_testkit::eventually;
 
-/// A control group in one or more hierarchies; it goes with this value.
+/// A control group in one or more hierarchies, which is removed on drop.
 pub(crate) struct Group {
     name: String,
     folders: Vec<PathBuf>,
 }
 
 impl Group {
-    /// A group of the host's in which these controllers limit all together.
+    /// Creates a group with these controllers.
     pub(crate) fn of(controllers: &[&str]) -> Self {
         let mount = Path::new("/sys/fs/cgroup");
         static GROUPS: AtomicU32 = AtomicU32::new(0);
@@ -25,7 +25,7 @@ impl Group {
         let mut hierarchies: Vec<_> = controllers
             .iter()
             .map(|controller| v1(controller).unwrap_or_else(|| mount.into()))
-            // Two controllers can be one hierarchy, by two names.
+            // Two controllers can be in one hierarchy.
             .map(|hierarchy| fs::canonicalize(hierarchy).unwrap())
             .collect();
         hierarchies.sort();
@@ -36,12 +36,12 @@ impl Group {
         Self { name, folders }
     }
 
-    /// Its path below the mount of each hierarchy.
+    /// Returns its path relative to the mount of each hierarchy.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The first of these files that is there.
+    /// Returns the first of these files that exists.
     pub(crate) fn file(&self, names: &[&str]) -> PathBuf {
         let folders = self.folders.iter();
         let mut files =

@@ -1,4 +1,4 @@
-//! The things of a server on its host, to be looked for when it is dead.
+//! The resources of a server on its host, to check that none is left when it ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -8,23 +8,23 @@ use std::path::{Path, PathBuf};
 use crate::servers::{Server, eventually, serving};
 use sandpiper_testkit::traces::{descendants, groups_of};
 
-/// Host ids that a server which was started as root has.
+/// The host ids that a server gets that root starts.
 const IDS: u32 = 1_024;
 
-/// Processes, control groups and files of one server and of its boxes.
+/// The processes, control groups and files of one server and its boxes.
 #[derive(Debug)]
 pub(crate) struct Holdings {
-    /// Each with the time of its start: numbers are used again.
+    /// Each with its start time, since the kernel reuses process ids.
     processes: BTreeMap<i32, String>,
-    /// Of the boxes, each with its inode: names are used again.
+    /// The groups of the boxes, each with its inode, since names are reused.
     pub(crate) groups: BTreeMap<PathBuf, u64>,
-    /// The name of its groups; it ends with the server's number.
+    /// The name of its groups, which ends with the server's number.
     name: String,
     ids: (u32, u32),
 }
 
 impl Holdings {
-    /// Returns them as they are now. At least one box must be there.
+    /// Returns what the server has now. At least one box must exist.
     pub(crate) fn of(server: &Server) -> Self {
         let processes = descendants(server.pid());
         let groups = processes.iter().flat_map(|pid| groups_of(*pid));
@@ -55,7 +55,7 @@ impl Holdings {
         self.processes.len()
     }
 
-    /// Waits until no process of it is left.
+    /// Waits until all of its processes have ended.
     pub(crate) fn await_end(&self) {
         eventually("its processes end", || {
             let mut all = self.processes.iter();
@@ -63,27 +63,27 @@ impl Holdings {
         });
     }
 
-    /// Waits until its boxes' groups are gone.
+    /// Waits until the groups of its boxes are removed.
     pub(crate) fn await_groups_end(&self) {
         eventually("its groups are removed", || self.has_no_group());
     }
 
-    /// Whether its boxes' groups are gone.
+    /// Returns whether the groups of its boxes are removed.
     pub(crate) fn has_no_group(&self) -> bool {
         self.groups.iter().all(|(folder, inode)| {
             fs::metadata(folder).map_or(true, |it| it.ino() != *inode)
         })
     }
 
-    /// Fails where a folder of temporary files has something of its ids, a
-    /// lock of its number lies about, or something of it is mounted.
+    /// Fails if a temporary folder has a file of its ids, if its lock file exists,
+    /// or if something of it is mounted.
     pub(crate) fn assert_no_files(&self) {
         let own = |path: &PathBuf| {
             let found = path.symlink_metadata();
             found.is_ok_and(|it| (self.ids.0..self.ids.1).contains(&it.uid()))
         };
         let run = format!("sandpiper-{}", self.ids.0);
-        // Canaries of an attack suite that was killed; no server makes any.
+        // An attack suite that was killed left these; no server creates any.
         let is_canary = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default();
             name.to_string_lossy().starts_with("sandpiper-attack-")
@@ -99,7 +99,7 @@ impl Holdings {
         let lock = format!("instance-{number}.lock");
         for folder in ["/run/sandpiper".to_owned(), format!("/tmp/{run}")] {
             let path = Path::new(&folder).join(&lock);
-            // Another server may have the number by now.
+            // Another server may have taken the number.
             let is_held = File::open(&path)
                 .is_ok_and(|file| file.try_lock_shared().is_err());
             assert!(is_held || !path.exists(), "{}", path.display());
@@ -121,11 +121,11 @@ fn entries(folder: &str) -> impl Iterator<Item = PathBuf> {
     found.map(|entry| entry.path())
 }
 
-/// When a process was started; none where it has ended, reaped or not.
+/// Returns when a process was started, or `None` if it has ended, reaped or not.
 fn started(pid: i32) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // Behind the name, which may hold anything: the state is the first field
-    // and the start the 20th (proc_pid_stat(5)).
+    // After the name, which may contain anything, the state is the first field and
+    // the start time the 20th (proc_pid_stat(5)).
     let (_, rest) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
     (fields[0] != "Z").then(|| fields[19].to_owned())

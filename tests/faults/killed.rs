@@ -1,5 +1,5 @@
-//! Parts of a server that are killed: all of it amid 50 runs, one of its
-//! processes, one box's init. The remains go at once or at the next start.
+//! Killed parts of a server: all of it amid 50 runs, one of its processes, the init
+//! of a box. Everything left is removed at once or at the next start.
 
 use std::fs;
 use std::net::TcpStream;
@@ -10,9 +10,9 @@ use serde_json::Value;
 use crate::Fault;
 use crate::holdings::Holdings;
 use crate::servers::{
-    Bystander, Reply, Server, assert_serves, assert_told, at_rest, await_boxes,
-    eventually, fork_server, kill, parent, process, program, python, send,
-    serving, sleeper, start, start_with_boxes, stop,
+    Bystander, Reply, Server, assert_reported, assert_serves, at_rest,
+    await_boxes, eventually, fork_server, kill, parent, process, program,
+    python, send, serving, sleeper, start, start_with_boxes, stop,
 };
 use sandpiper_testkit::traces::{boxes, descendants};
 
@@ -39,11 +39,11 @@ fn all_amid_50_runs() -> Completion {
     let runs: Vec<TcpStream> =
         (1..).zip(mixed()).map(|(n, run)| send(&server, &run, n)).collect();
     assert_eq!(runs.len(), 50);
-    // In most boxes a program runs, in others a compiler, or nothing yet.
+    // Most boxes run a program; in others a compiler runs, or nothing yet.
     eventually("half of the boxes run a program", || {
         programs(&server).len() >= 25
     });
-    // Those for whoever comes next end as the others do.
+    // Ready boxes must end like the others.
     await_boxes(&server, &["python"]);
     let held = Holdings::of(&server);
     assert!(held.processes() > 75, "{}", held.processes());
@@ -60,7 +60,7 @@ fn all_amid_50_runs() -> Completion {
     drop(next);
     held.assert_no_files();
     drop(runs);
-    // A start clears away what is a dead server's, and nothing else.
+    // A start removes only the remains of dead servers.
     beside.goes_on();
     Completion::Completed
 }
@@ -91,7 +91,7 @@ fn mixed() -> impl Iterator<Item = Value> {
         .map(|(language, file, source)| program(language, file, source))
 }
 
-/// Processes in boxes that are none of ours.
+/// Returns the processes of programs in boxes.
 fn programs(server: &Server) -> Vec<i32> {
     let all = descendants(server.pid()).into_iter();
     all.filter(|pid| {
@@ -101,12 +101,12 @@ fn programs(server: &Server) -> Vec<i32> {
     .collect()
 }
 
-/// Only the one that serves: the one that stayed root clears away at once.
+/// Kills only the process that serves. The one that stays root cleans up at once.
 fn serving_process() -> Completion {
     one_of_two(|server| kill(serving(server)), true)
 }
 
-/// Only the one that stayed root: the other ends by itself.
+/// Kills only the process that stays root. The other one ends by itself.
 fn root_process() -> Completion {
     one_of_two(|server| kill(server.pid()), false)
 }
@@ -145,8 +145,8 @@ fn outer_half() -> Completion {
     part_of_a_box(|program| parent(parent(program)))
 }
 
-/// Kills a part of a box: its client is told, the run beside it goes on, and
-/// nothing of the box stays.
+/// Kills a part of a box. Its client gets an error, the run beside it goes on, and
+/// nothing of the box is left.
 fn part_of_a_box(part: impl Fn(i32) -> i32) -> Completion {
     let server = start(&LONG);
     assert_serves(&server);
@@ -156,14 +156,14 @@ fn part_of_a_box(part: impl Fn(i32) -> i32) -> Completion {
     let beside = Bystander::start(&server, "beside", 2);
     eventually("the program runs", || process(&server, &file).is_some());
     kill(part(process(&server, &file).unwrap()));
-    assert_told(&Reply::read(&mut hit), 500);
+    assert_reported(&Reply::read(&mut hit), 500);
     beside.goes_on();
     assert_serves(&server);
     assert_eq!(at_rest(&server), before);
     Completion::Completed
 }
 
-/// Boxes that stand go on, and there is another for those that follow.
+/// Existing boxes go on without the fork server, and the next box starts a new one.
 fn no_fork_server() -> Completion {
     let server = start(&LONG);
     assert_serves(&server);
@@ -177,7 +177,7 @@ fn no_fork_server() -> Completion {
     assert_eq!(after.processes.len(), before.processes.len());
     let next = fork_server(&server);
     assert_ne!(next, killed);
-    // Requests that it had not come to are asked of another.
+    // A request that the killed one had not handled goes to a new one.
     stop(next);
     let mut run = send(&server, &python("print(1)"), 2);
     eventually("an init is asked for", || !boxes(server.pid()).is_empty());
@@ -186,7 +186,7 @@ fn no_fork_server() -> Completion {
     Completion::Completed
 }
 
-/// A ready box that dies before it heard of its submission: another runs it.
+/// A ready box dies before it receives its submission: another box runs it.
 fn asked_box() -> Completion {
     for (language, file, source) in [
         ("python", "main.py", "print(1)"),
@@ -212,7 +212,7 @@ fn asked_box() -> Completion {
     Completion::Completed
 }
 
-/// Whether a process is pid 1 of a pid namespace of its own.
+/// Returns whether a process is pid 1 of a pid namespace of its own.
 fn is_pid_1(pid: i32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status"));
     let status = status.unwrap_or_default();
@@ -221,8 +221,8 @@ fn is_pid_1(pid: i32) -> bool {
     ids.clone().count() > 1 && ids.next_back() == Some("1")
 }
 
-/// A server ends with whoever started it and asked for that, as the thread
-/// of a test does.
+/// A server ends with the thread that started it, if it was started with
+/// `setpriv --pdeathsig`, as in these tests.
 fn starter() -> Completion {
     let started = std::thread::spawn(|| {
         let server = start_with_boxes(&["python"], &LONG);
@@ -241,7 +241,7 @@ fn starter() -> Completion {
     Completion::Completed
 }
 
-/// A server that is told to end leaves nothing for the next start to clear.
+/// A server that ends on SIGTERM leaves nothing for the next start to remove.
 fn in_order() -> Completion {
     let server = start_with_boxes(&["python"], &LONG);
     let (file, request) = sleeper("in-order");
@@ -250,9 +250,9 @@ fn in_order() -> Completion {
     await_boxes(&server, &["python"]);
     let held = Holdings::of(&server);
     drop(server);
-    // No process is in them, then.
+    // Without groups, no process can be left in a box.
     assert!(held.has_no_group(), "{held:?}");
-    // The fork server ends when nobody has its socket any more.
+    // The fork server ends when its socket is closed.
     held.await_end();
     held.assert_no_files();
     drop(run);

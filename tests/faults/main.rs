@@ -1,5 +1,5 @@
-//! Faults of the host and of the server's own parts: each is told clearly,
-//! touches nobody else, heals by itself and leaves nothing. Needs the images.
+//! Faults of the host and of parts of the server. Each is reported clearly, affects
+//! no other run, heals by itself and leaves nothing. Needs the images.
 
 #![expect(
     clippy::print_stdout,
@@ -20,9 +20,10 @@ mod short;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Completion, Trial};
+use sandpiper_testkit::needs_images;
 
-/// A fault; it panics where something does not hold. Where this host or user
-/// cannot make it, it says why it was not seen.
+/// A test of a fault, which panics if a promise is broken. If this host or user
+/// cannot cause the fault, it returns the reason as ignored.
 type Fault = fn() -> Completion;
 
 fn main() -> ExitCode {
@@ -32,11 +33,12 @@ fn main() -> ExitCode {
         .chain([container::FAULTS, missing::FAULTS, flat::FAULTS])
         .flatten()
         .map(|&(name, fault)| Trial::ignorable_test(name, move || Ok(fault())))
+        .map(|trial| needs_images(&arguments, trial))
         .collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// Skips a test that only root can do to a server of its own.
+/// Returns the reason for which a test is ignored unless root runs it.
 fn needs_root() -> Option<Completion> {
     let is_root = rustix::process::geteuid().is_root();
     (!is_root).then(|| Completion::ignored_with("needs root"))

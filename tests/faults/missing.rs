@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::Fault;
 use crate::holdings::Holdings;
 use crate::servers::{
-    Bystander, Reply, Server, assert_serves, assert_told, at_rest, compile,
+    Bystander, Reply, Server, assert_reported, assert_serves, at_rest, compile,
     eventually, process, python, send, sleeper, start, start_under,
 };
 use sandpiper_testkit::image_folder;
@@ -23,8 +23,7 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("missing/own-inodes", own_inodes),
 ];
 
-/// A data folder of the operator's Python image alone, under a path of its
-/// own.
+/// Returns a data folder that contains only the operator's Python image.
 struct Images {
     data: TempDir,
     images: Vec<PathBuf>,
@@ -33,7 +32,7 @@ struct Images {
 impl Images {
     fn copy() -> Self {
         let data = tempfile::tempdir().unwrap();
-        // Root's server reads it as another user.
+        // A server that root starts reads it as another user.
         let readable = Permissions::from_mode(0o755);
         fs::set_permissions(data.path(), readable).unwrap();
         let folder = data.path().join("images");
@@ -83,8 +82,8 @@ fn all_images() -> Completion {
     )
 }
 
-/// A run that has begun has its image, later ones are told, and all is well
-/// when it is back.
+/// The image is removed: a run that has begun keeps it, later ones are refused with
+/// the reason, and all is well when it is back.
 fn taken_away(
     data: TempDir,
     take: impl Fn(),
@@ -97,10 +96,10 @@ fn taken_away(
     let before = at_rest(&server);
     let beside = Bystander::start(&server, "beside", 1);
     take();
-    // Until the engine looks, as it does each second, runs find out.
+    // The engine checks images each second; until then, runs find out.
     eventually("the engine has looked", || {
         let reply = compile(&server, &python("print(1)"));
-        assert_told_why(&reply, "");
+        assert_reported_why(&reply, "");
         reply.text().contains("its image has not been built")
     });
     assert_eq!(server.ask("GET", "/readyz").status, 503);
@@ -115,8 +114,8 @@ fn taken_away(
     Completion::Completed
 }
 
-/// Starts what comes behind in mounts of its own, in which `$2` has an overlay
-/// of an overlay of `$1`: the kernel makes no third.
+/// Executes the rest of its arguments in its own mounts. There, `$2` contains an
+/// overlay of an overlay of `$1`, and the kernel refuses a third level.
 const ON_OVERLAYS: &str = r#"
     set -eu; below=$1 place=$2; shift 2
     mount -t tmpfs none "$place"; cd "$place"; mkdir first second empty
@@ -124,8 +123,7 @@ const ON_OVERLAYS: &str = r#"
     mount -t overlay second -o "lowerdir=first:empty" second
     cd /; exec "$@""#;
 
-/// Images that no overlay can be laid over: the operator reads it once, and
-/// programs run.
+/// The kernel refuses overlays of the images: the log says so once, and programs run.
 fn own_inodes() -> Completion {
     if let Some(not_seen) = crate::needs_root() {
         return not_seen;
@@ -150,25 +148,25 @@ fn own_inodes() -> Completion {
     assert_serves(&server);
     assert_serves(&server);
     let told = |server: Server| {
-        // The first box may be made before it says that it listens.
+        // The first box may be made before the server listens.
         let log = server.begun.clone() + &server.into_log();
         log.matches(TOLD).count()
     };
     assert_eq!(told(server), 1);
-    // Anywhere else they have, and nothing is said.
+    // On an ordinary file system, boxes have overlays, and the log says nothing.
     let server = start(&[]);
     assert_serves(&server);
     assert_eq!(told(server), 0);
     Completion::Completed
 }
 
-fn assert_told_why(reply: &Reply, words: &str) {
+fn assert_reported_why(reply: &Reply, words: &str) {
     reply.assert_failure_about(503, &[words]);
     assert!(!reply.text().contains('/'), "{reply:?}");
 }
 
-/// The groups of a server's boxes cannot be made: nothing runs without limits,
-/// and what runs already goes on.
+/// The groups of boxes cannot be created: new runs fail, since nothing may run
+/// without limits, and those that have begun go on.
 fn control_groups() -> Completion {
     let server = start(&[]);
     assert_serves(&server);
@@ -188,7 +186,7 @@ fn control_groups() -> Completion {
     set(0o555);
     for _ in 0..5 {
         let reply = compile(&server, &python("print(1)"));
-        assert_told(&reply, 500);
+        assert_reported(&reply, 500);
     }
     assert!(process(&server, &file).is_some(), "the one that ran was hit");
     set(0o755);

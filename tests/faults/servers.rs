@@ -1,4 +1,4 @@
-//! Servers that faults happen to, and what is sent to them.
+//! Servers that have faults, and the requests that are sent to them.
 
 use std::fs;
 use std::net::TcpStream;
@@ -12,13 +12,14 @@ pub(crate) use sandpiper_testkit::{Reply, Server, eventually};
 
 use sandpiper_testkit::traces::{descendants, outside};
 
-/// A server of Python alone, ready, with further flags.
+/// Starts a server of Python with further flags, and waits until it is ready.
 pub(crate) fn start(flags: &[&str]) -> Server {
     start_under(&[], &[&["--languages=python"], flags].concat(), None)
 }
 
-/// A ready server with these flags; see [`Server::spawn_under`]. It makes no
-/// box ahead: then the remains of a fault are all that there is.
+/// Starts a server with these flags, and waits until it is ready; see
+/// [`Server::spawn_under`]. It makes no boxes ahead, so that a test can tell what a
+/// fault left.
 pub(crate) fn start_under(
     starter: &[&str],
     flags: &[&str],
@@ -28,7 +29,7 @@ pub(crate) fn start_under(
     spawn_under(starter, &flags, data)
 }
 
-/// A server with these flags of which a box of each of these languages waits.
+/// Starts a server with these flags and a ready box of each of these languages.
 pub(crate) fn start_with_boxes(languages: &[&str], flags: &[&str]) -> Server {
     let only = format!("--languages={}", languages.join(","));
     let server = spawn_under(&[], &[&[only.as_str()], flags].concat(), None);
@@ -53,7 +54,7 @@ fn spawn_under(
         "--compile-rate-limit=0",
         "--trusted-proxy=127.0.0.1",
         "--queue-wait=120s",
-        // Programs beside a fault are to be ended by their test.
+        // Runs beside a fault end by their test, not by this limit.
         "--run-wall-time=600s",
     ];
     let flags = [&usual, flags].concat();
@@ -62,7 +63,7 @@ fn spawn_under(
     server
 }
 
-/// A program of one file.
+/// Returns a program of one file.
 pub(crate) fn program(language: &str, file: &str, source: &str) -> Value {
     json!({
         "language": language,
@@ -75,14 +76,15 @@ pub(crate) fn python(source: &str) -> Value {
     program("python", "main.py", source)
 }
 
-/// A Python program that sleeps longer than any test; and its name.
+/// Returns a Python program that sleeps longer than any test, and its name.
 pub(crate) fn sleeper(name: &str) -> (String, Value) {
-    // More than one command: the shell stays.
+    // With two commands the shell does not execute `sleep` in its own process.
     shell(name, "sleep 1000; exit 1")
 }
 
-/// A Python program that becomes a shell with a name of its own, by which its
-/// process can be found: a launcher is started without that of the entry file.
+/// Returns a Python program that executes a shell under a unique name, by which its
+/// process can be found. The command line of a launcher does not contain the name
+/// of the entry file.
 fn shell(name: &str, script: &str) -> (String, Value) {
     let name = format!("{name}-{}", std::process::id());
     let become_it =
@@ -90,7 +92,7 @@ fn shell(name: &str, script: &str) -> (String, Value) {
     (name, python(&become_it))
 }
 
-/// A program that runs while something happens beside it.
+/// A program that must not be affected by a fault beside it.
 pub(crate) struct Bystander {
     /// The process that it waits for.
     sleep: i32,
@@ -98,7 +100,7 @@ pub(crate) struct Bystander {
 }
 
 impl Bystander {
-    /// Sends it as `client`, and returns when it waits.
+    /// Sends it from the address of `client`, and returns when it waits.
     pub(crate) fn start(server: &Server, name: &str, client: u8) -> Self {
         let script = "echo begun; sleep 1000 & wait; \
                       python3 -c \"import decimal\" && echo whole";
@@ -115,8 +117,8 @@ impl Bystander {
         Self { sleep: sleep.unwrap(), connection }
     }
 
-    /// Lets it go on: fails unless it still runs, starts another program of its
-    /// image, and its client is told all of it.
+    /// Lets it continue. Fails unless it still runs, can start another program of
+    /// its image, and its client gets the whole output.
     pub(crate) fn goes_on(mut self) {
         kill(self.sleep);
         let reply = Reply::read(&mut self.connection);
@@ -134,14 +136,14 @@ pub(crate) fn compile(server: &Server, request: &Value) -> Reply {
     server.send("POST", "/api/compile", &json, request.to_string())
 }
 
-/// Sends a request of `client`, whose answer is not read yet.
+/// Sends a request from the address of `client`. The answer is not read yet.
 pub(crate) fn send(server: &Server, request: &Value, client: u8) -> TcpStream {
     let from = format!("X-Forwarded-For: 192.0.2.{client}");
     let headers = ["Content-Type: application/json", &from];
     server.begin("POST", "/api/compile", &headers, request.to_string())
 }
 
-/// Fails unless products, the editor and programs are right.
+/// Fails unless products, the editor and programs work.
 pub(crate) fn assert_serves(server: &Server) {
     for path in ["/products", "/embed?lang=python", "/healthz"] {
         assert_eq!(server.ask("GET", path).status, 200, "{path}");
@@ -150,32 +152,33 @@ pub(crate) fn assert_serves(server: &Server) {
     reply.assert_json(200, r#"{"stdout":"42\n","stderr":""}"#);
 }
 
-/// Whether a program was run, and right, rather than refused for now.
+/// Returns whether a program ran. Fails if it did not run correctly, and was not
+/// refused either.
 pub(crate) fn ran(server: &Server) -> bool {
     let reply = compile(server, &python("print('ran')"));
     let ran = reply.status == 200;
     if ran {
         reply.assert_json(200, r#"{"stdout":"ran\n","stderr":""}"#);
     } else {
-        assert_told(&reply, 503);
+        assert_reported(&reply, 503);
     }
     ran
 }
 
-/// Fails unless this tells the client that the service failed, whether to come
-/// back, and nothing of the inside.
-pub(crate) fn assert_told(reply: &Reply, status: u16) {
+/// Fails unless this answer says that the service failed and, for 503, when to
+/// retry, and reveals no internals.
+pub(crate) fn assert_reported(reply: &Reply, status: u16) {
     reply.assert_failure_about(status, &[]);
     let text = reply.text();
     for inside in ["/", "errno", "os error", "cgroup", "spawn", "init"] {
-        assert!(!text.contains(inside), "{text} tells of {inside}");
+        assert!(!text.contains(inside), "{text} reveals {inside}");
     }
     let waits = reply.header("retry-after").is_some();
     assert_eq!(waits, status == 503, "{reply:?}");
 }
 
-/// The process that serves: as root the only child of the one that was
-/// started, which stays root.
+/// Returns the process that serves. As root, it is the only child of the process
+/// that was started.
 pub(crate) fn serving(server: &Server) -> i32 {
     let pid = server.pid();
     if !rustix::process::geteuid().is_root() {
@@ -184,7 +187,7 @@ pub(crate) fn serving(server: &Server) -> i32 {
     children(pid)[0]
 }
 
-/// The process that all inits are forks of. No box may be starting.
+/// Returns the fork server of the boxes' inits. No box may be starting.
 pub(crate) fn fork_server(server: &Server) -> i32 {
     let serving = serving(server);
     let mut below = outside(server.pid());
@@ -193,7 +196,7 @@ pub(crate) fn fork_server(server: &Server) -> i32 {
     below.pop_first().unwrap()
 }
 
-/// The process of the server's that was started with this file.
+/// Returns the process of the server whose command line contains this file.
 pub(crate) fn process(server: &Server, file: &str) -> Option<i32> {
     descendants(server.pid()).into_iter().find(|pid| {
         let arguments = fs::read(format!("/proc/{pid}/cmdline"));
@@ -207,7 +210,7 @@ pub(crate) fn parent(pid: i32) -> i32 {
     line.unwrap().trim().parse().unwrap()
 }
 
-/// The children of a process's first thread.
+/// Returns the children of a process's first thread.
 fn children(pid: i32) -> Vec<i32> {
     let path = format!("/proc/{pid}/task/{pid}/children");
     let text = fs::read_to_string(path).unwrap();

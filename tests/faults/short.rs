@@ -1,5 +1,5 @@
-//! A server that is short of descriptors or processes. Requests that need them
-//! are refused, and served again as soon as there are enough.
+//! A server that is short of descriptors or processes. Requests that need them are
+//! refused until there are enough again.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -9,8 +9,8 @@ use libtest_mimic::Completion;
 
 use crate::Fault;
 use crate::servers::{
-    Bystander, Reply, assert_serves, assert_told, at_rest, compile, eventually,
-    fork_server, python, ran, send, serving, start,
+    Bystander, Reply, assert_reported, assert_serves, at_rest, compile,
+    eventually, fork_server, python, ran, send, serving, start,
 };
 
 pub(crate) const FAULTS: &[(&str, Fault)] = &[
@@ -20,7 +20,7 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("short/no-process", no_process),
 ];
 
-/// A soft limit of a process of the server's, until this is dropped.
+/// Lowers a soft limit of a process of the server until this is dropped.
 struct Lowered {
     pid: i32,
     resource: &'static str,
@@ -28,13 +28,13 @@ struct Lowered {
 }
 
 impl Lowered {
-    /// `resource` as prlimit(1) calls it.
-    fn to(most: u64, resource: &'static str, pid: i32) -> Self {
+    /// `resource` is the name that prlimit(1) uses.
+    fn to(limit: u64, resource: &'static str, pid: i32) -> Self {
         let flags = ["--noheadings", "--raw", "--output=SOFT"];
         let resource_flag = format!("--{resource}");
         let before = prlimit(pid, &[&flags[..], &[&resource_flag]].concat());
-        // The hard limit stays, so that anybody may go back.
-        prlimit(pid, &[&format!("--{resource}={most}:")]);
+        // The hard limit stays, so that no right is needed to raise it again.
+        prlimit(pid, &[&format!("--{resource}={limit}:")]);
         Self { pid, resource, before: before.trim().to_owned() }
     }
 }
@@ -46,8 +46,8 @@ impl Drop for Lowered {
     }
 }
 
-/// As the process's own user: others need a right that root has in few
-/// containers.
+/// Runs prlimit(1) as the process's user. Another user would need a capability that
+/// root has in few containers.
 fn prlimit(pid: i32, flags: &[&str]) -> String {
     let uid = fs::metadata(format!("/proc/{pid}")).unwrap().uid().to_string();
     let mut command = if rustix::process::geteuid().is_root() {
@@ -64,7 +64,7 @@ fn prlimit(pid: i32, flags: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The numbers of its open descriptors.
+/// Returns the numbers of the process's open descriptors.
 fn descriptors(pid: i32) -> Vec<u64> {
     let found = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten();
     let number = |name: std::ffi::OsString| name.to_str()?.parse().ok();
@@ -74,7 +74,7 @@ fn descriptors(pid: i32) -> Vec<u64> {
     numbers
 }
 
-/// A client that comes while nobody can be let in waits, and is served.
+/// A client that connects while no connection can be accepted waits, and is served.
 fn no_descriptor() -> Completion {
     const REFUSED: &str = "no connection can be accepted";
     let server = start(&[]);
@@ -99,8 +99,8 @@ fn no_descriptor() -> Completion {
     Completion::Completed
 }
 
-/// With one descriptor more each time, a run fails at another step; none
-/// hangs, none leaves anything, and with enough of them it is right.
+/// The limit on descriptors rises by one each time, so that a run fails at another
+/// step. No run hangs or leaves anything, and with enough descriptors it succeeds.
 fn few_descriptors() -> Completion {
     let server = start(&[]);
     assert_serves(&server);
@@ -109,7 +109,7 @@ fn few_descriptors() -> Completion {
     let open = descriptors(serving);
     let (mut refused, mut served) = (0, 0);
     for more in 1..40 {
-        // The lowest free ones are taken first.
+        // The kernel uses the lowest free descriptors first.
         let free = (0..).filter(|number| !open.contains(number));
         let most = free.take(more).last().unwrap() + 1;
         let lowered = Lowered::to(most, "nofile", serving);
@@ -126,12 +126,12 @@ fn few_descriptors() -> Completion {
     Completion::Completed
 }
 
-/// A page holds a random number: that needs no descriptor either.
+/// A page contains a random number, which needs no descriptor either.
 fn first_page() -> Completion {
     let server = start(&[]);
     at_rest(&server);
     let open = descriptors(serving(&server));
-    // One is free: the connection's.
+    // One descriptor is free, for the connection.
     let free = (0..).find(|number| !open.contains(number)).unwrap();
     let lowered = Lowered::to(free + 1, "nofile", serving(&server));
     let page = server.ask("GET", "/embed?lang=python");
@@ -140,7 +140,7 @@ fn first_page() -> Completion {
     Completion::Completed
 }
 
-/// No box can be started; those that run go on.
+/// No box can be started; running boxes go on.
 fn no_process() -> Completion {
     let server = start(&[]);
     assert_serves(&server);
@@ -149,7 +149,7 @@ fn no_process() -> Completion {
     let beside = Bystander::start(&server, "first", 1);
     let lowered = Lowered::to(1, "nproc", fork_server);
     for _ in 0..10 {
-        assert_told(&compile(&server, &python("print(1)")), 503);
+        assert_reported(&compile(&server, &python("print(1)")), 503);
     }
     for path in ["/products", "/embed?lang=python", "/healthz"] {
         assert_eq!(server.ask("GET", path).status, 200, "{path}");

@@ -45,6 +45,7 @@ fn check(
 }
 
 #[test]
+#[ignore = "needs the images: make test"]
 fn files_stdin_and_exit_codes() {
     check(
         &[

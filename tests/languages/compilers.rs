@@ -6,6 +6,7 @@ use crate::case::Answer;
 use crate::service::{compile, start};
 
 #[test]
+#[ignore = "needs the images: make test"]
 fn an_object_file_of_any_make_is_linked_or_refused() {
     // A section that says it is a symbol table, and names far outside of it.
     let odd = "__asm__(\".section .odd,\\\"\\\",@0x2\\n\"\n\
@@ -17,6 +18,7 @@ fn an_object_file_of_any_make_is_linked_or_refused() {
 }
 
 #[test]
+#[ignore = "needs the images: make test"]
 fn what_was_compiled_is_kept_unless_the_time_is_in_it() {
     let server = start(&["--languages=c,cpp"]);
     let run = |case: &Case| compile(&server, &case.request());

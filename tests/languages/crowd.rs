@@ -74,6 +74,7 @@ const SAMPLES: [Sample; 11] = [
 ];
 
 #[test]
+#[ignore = "needs the images: make test"]
 fn three_of_each_language_at_once() {
     let flags = ["--queue-wait=120s", "--trusted-proxy"];
     let server = service::start(&[&flags[..], &["127.0.0.1"]].concat());

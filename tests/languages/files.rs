@@ -4,6 +4,7 @@ use crate::Case;
 use crate::service::{compile, start_python};
 
 #[test]
+#[ignore = "needs the images: make test"]
 fn every_path_that_is_allowed_fits() {
     // Many more folders than a program may make.
     let deep = |name: usize| format!("{name}/{}x.py", "d/".repeat(500));

@@ -15,6 +15,7 @@ fn children(pid: i32) -> Vec<i32> {
 
 /// Started as root or not: the process that parses HTTP has nothing to lose.
 #[test]
+#[ignore = "needs the images: make test"]
 fn the_server_has_no_privilege() {
     let server = service::start_python(&[]);
     // The parent, where there is one, is the one that stays root.
@@ -36,6 +37,7 @@ fn the_server_has_no_privilege() {
 
 /// A group that is not there: the server can limit nothing.
 #[test]
+#[ignore = "needs the images: make test"]
 fn nothing_runs_without_limits_unless_told() {
     let flags = ["--languages=python", "--cgroup=no-such/group"];
     let server = Server::spawn(&flags, None);

@@ -111,6 +111,7 @@ fn start(log_format: &str, wall_time: &str) -> Server {
 }
 
 #[test]
+#[ignore = "needs the images: make test"]
 fn every_run_has_its_series_and_its_line() {
     let server = start("json", "600s");
     // The one program that is to reach it.
@@ -166,6 +167,7 @@ fn every_run_has_its_series_and_its_line() {
 
 /// The line for people is one line, too.
 #[test]
+#[ignore = "needs the images: make test"]
 fn lines_for_people_hold_nothing_that_was_submitted() {
     let server = start("text", "600s");
     let json = ["Content-Type: application/json"];

@@ -112,6 +112,7 @@ fn is_told(server: &Server) {
 }
 
 #[test]
+#[ignore = "needs the images: make test"]
 fn a_language_is_checked_again_and_again() {
     let image = Image::copied();
     let server = image.serve("100ms");
@@ -125,6 +126,7 @@ fn a_language_is_checked_again_and_again() {
 }
 
 #[test]
+#[ignore = "needs the images: make test"]
 fn runs_tell_what_a_language_can() {
     let image = Image::copied();
     let server = image.serve("24h");

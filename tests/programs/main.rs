@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Trial};
-use sandpiper_testkit::{is_chosen, is_full};
+use sandpiper_testkit::{is_chosen, is_full, is_with_images, needs_images};
 
 use program::Program;
 use servers::{Servers, Start};
@@ -31,7 +31,8 @@ fn main() {
         .filter(|case| is_chosen(&arguments, &case.name))
         .collect();
     // A listing starts nothing.
-    let servers = Arc::new((!arguments.list).then(|| {
+    let is_run = !arguments.list && is_with_images(&arguments);
+    let servers = Arc::new(is_run.then(|| {
         let ids: BTreeSet<&str> = cases.iter().map(Case::language).collect();
         let ids: Vec<&str> = ids.into_iter().collect();
         let starts = cases.iter().flat_map(|case| case.starts.iter().copied());
@@ -39,10 +40,11 @@ fn main() {
     }));
     let trials = cases.into_iter().map(|case| {
         let servers = Arc::clone(&servers);
-        Trial::test(case.name.clone(), move || {
+        let trial = Trial::test(case.name.clone(), move || {
             let servers = (*servers).as_ref().ok_or("nothing was started")?;
             Ok(case.check(servers)?)
-        })
+        });
+        needs_images(&arguments, trial)
     });
     let conclusion = libtest_mimic::run(&arguments, trials.collect());
     // Ends the servers; `exit` below would not.

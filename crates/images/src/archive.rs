@@ -1,5 +1,5 @@
-//! What an exported image is called, and the copies of bytes that know their
-//! checksum and how far they are.
+//! The file names in an export, and a reader and writer that computes a checksum
+//! and reports its progress.
 
 use std::io::{self, Read, Write};
 
@@ -7,13 +7,14 @@ use sha2::{Digest, Sha256};
 
 use crate::recipe::{Recipe, architecture};
 
-/// The first file of an export: the checksums of the others, for `sha256sum`.
+/// The first file of an export: the checksums of the others, for
+/// `sha256sum --check`.
 pub(crate) const SUMS: &str = "SHA256SUMS";
 
-/// How the name of an image's archive ends.
-const ENDING: &str = ".tar.zst";
+/// The extension of an image's archive.
+const EXTENSION: &str = ".tar.zst";
 
-/// The archive of an image, by its name in the export.
+/// The file name of an image's archive in an export, in its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ArchiveName {
     pub(crate) image: String,
@@ -31,7 +32,7 @@ impl ArchiveName {
     }
 
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let mut parts = text.strip_suffix(ENDING)?.rsplitn(3, '-');
+        let mut parts = text.strip_suffix(EXTENSION)?.rsplitn(3, '-');
         let (architecture, hash) = (parts.next()?, parts.next()?);
         let image = parts.next().filter(|image| !image.is_empty())?;
         Some(Self {
@@ -45,25 +46,25 @@ impl ArchiveName {
 impl std::fmt::Display for ArchiveName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { image, hash, architecture } = self;
-        write!(f, "{image}-{hash}-{architecture}{ENDING}")
+        write!(f, "{image}-{hash}-{architecture}{EXTENSION}")
     }
 }
 
-/// Bytes on their way, in or out.
-pub(crate) struct Counted<'a, T> {
+/// A reader or writer that hashes and counts the bytes that pass through it.
+pub(crate) struct Hashing<'a, T> {
     inner: T,
     hasher: Sha256,
     bytes: u64,
-    /// Is told the bytes so far.
+    /// Gets the number of bytes so far.
     report: &'a mut dyn FnMut(u64),
 }
 
-impl<'a, T> Counted<'a, T> {
+impl<'a, T> Hashing<'a, T> {
     pub(crate) fn new(inner: T, report: &'a mut dyn FnMut(u64)) -> Self {
         Self { inner, hasher: Sha256::new(), bytes: 0, report }
     }
 
-    /// The SHA-256 of what has passed, in hexadecimal digits.
+    /// Returns the SHA-256 of all bytes, in hexadecimal digits.
     pub(crate) fn sum(self) -> String {
         let digest = self.hasher.finalize();
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -76,7 +77,7 @@ impl<'a, T> Counted<'a, T> {
     }
 }
 
-impl<T: Read> Read for Counted<'_, T> {
+impl<T: Read> Read for Hashing<'_, T> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let length = self.inner.read(buffer)?;
         self.count(&buffer[..length]);
@@ -84,7 +85,7 @@ impl<T: Read> Read for Counted<'_, T> {
     }
 }
 
-impl<T: Write> Write for Counted<'_, T> {
+impl<T: Write> Write for Hashing<'_, T> {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         let length = self.inner.write(buffer)?;
         self.count(&buffer[..length]);

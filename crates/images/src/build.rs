@@ -16,8 +16,8 @@ use crate::progress::{Progress, Stage};
 use crate::recipe::{Recipe, architecture};
 use crate::rootfs;
 
-/// Builds `recipe` inside the empty folder `scratch` and returns the folder
-/// that holds the whole image.
+/// Builds `recipe` in the empty folder `scratch`, and returns the folder with
+/// the complete image.
 pub(crate) fn build(
     recipe: &Recipe,
     downloads: &Downloads,
@@ -62,8 +62,11 @@ pub(crate) fn build(
     Ok(image)
 }
 
-/// Finishes the root filesystem and says what it holds.
-#[expect(clippy::disallowed_methods, reason = "the date is for people")]
+/// Finishes the root filesystem, and returns its description.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "shown to the operator as a date"
+)]
 fn describe(recipe: &Recipe, root: &Path) -> Result<Manifest, ImageError> {
     let read = |path: &str| {
         let path = root.join(path);
@@ -85,7 +88,7 @@ fn describe(recipe: &Recipe, root: &Path) -> Result<Manifest, ImageError> {
     })
 }
 
-/// What the recipe's version commands printed.
+/// Returns the output of the recipe's version commands.
 fn versions(
     recipe: &Recipe,
     root: &Path,
@@ -101,7 +104,9 @@ fn versions(
             if line.is_empty() {
                 return Err(ImageError::Recipe {
                     image: recipe.name.clone(),
-                    reason: format!("no version of {name} was printed"),
+                    reason: format!(
+                        "the version command of {name} printed nothing"
+                    ),
                 });
             }
             Ok((name.clone(), line.to_owned()))
@@ -109,7 +114,7 @@ fn versions(
         .collect()
 }
 
-/// Says what to install before anything is tried.
+/// Checks that this host can build the recipe, before the build begins.
 fn check_host(
     recipe: &Recipe,
     mirror: Option<&str>,
@@ -126,7 +131,7 @@ fn check_host(
     {
         return Err(ImageError::Recipe {
             image: recipe.name.clone(),
-            reason: format!("{url:?} is no URL of a mirror"),
+            reason: format!("{url:?} is not the URL of a mirror"),
         });
     }
     let mut needed = vec![
@@ -150,8 +155,8 @@ fn check_host(
     Ok(())
 }
 
-/// The recipe's files as an archive in which everything belongs to root,
-/// whoever builds. Nobody else may read it: settings may hold passwords.
+/// Writes the recipe's files to an archive in which root owns everything. Only
+/// the builder may read the archive, since the settings may contain passwords.
 fn pack_files(
     recipe: &Recipe,
     settings: &Settings,
@@ -164,7 +169,7 @@ fn pack_files(
     header.set_entry_type(tar::EntryType::Directory);
     header.set_mode(0o755);
     header.set_size(0);
-    // Where the script installs to.
+    // The script installs into this folder.
     archive.append_data(&mut header, "opt/sandpiper", io::empty())?;
     let script = recipe.build_script.as_ref();
     let script = script.map(|text| ("/build/build.sh", &text[..]));

@@ -1,19 +1,19 @@
-//! How a build reaches what it downloads: the host's own settings for Debian's
-//! archive, pip and npm, taken into the image while its script runs. What
-//! `/build` holds is removed in the end, so none of this stays.
+//! The host's settings of pip and npm (proxies, indexes, certificates), which the
+//! build script uses. They are copied to `/build` in the image, which is removed
+//! at the end of the build.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The home of the build script, and the folder of its files.
+/// The home of the build script, in the image.
 const HOME: &str = "/build";
 
-/// Where the host's certificates are, if no variable names another file.
+/// The host's certificates, if no variable names another file.
 const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
-/// What points programs at the copy of the certificates.
+/// The variables that name the copy of the certificates to programs.
 const CERTIFICATE_VARIABLES: &[&str] = &[
     "NODE_EXTRA_CA_CERTS",
     "PIP_CERT",
@@ -22,7 +22,7 @@ const CERTIFICATE_VARIABLES: &[&str] = &[
     "npm_config_cafile",
 ];
 
-/// The options of pip that say how to reach an index. Others change what pip
+/// The options of pip that say how to reach an index. The others change what pip
 /// does, or name folders of the host.
 const PIP_OPTIONS: &[&str] = &[
     "PIP_DEFAULT_TIMEOUT",
@@ -34,8 +34,8 @@ const PIP_OPTIONS: &[&str] = &[
     "PIP_TRUSTED_HOST",
 ];
 
-/// The same of npm, beside those of one scope or one registry. Written as npm
-/// reads them: in any case, `-` as `_`.
+/// The options of npm that say how to reach a registry, in lower case and with
+/// `_` for `-`. Options of one scope or one registry are forwarded as well.
 const NPM_OPTIONS: &[&str] = &[
     "ca",
     "fetch_retries",
@@ -52,11 +52,11 @@ const NPM_OPTIONS: &[&str] = &[
     "strict_ssl",
 ];
 
-/// Proxies, in both cases.
+/// The variables of proxies, in lower case.
 const PROXIES: &[&str] =
     &["all_proxy", "http_proxy", "https_proxy", "no_proxy"];
 
-/// What suits a build that nobody watches, whatever the host's files say.
+/// Variables for a build without a terminal. They override the host's files.
 const FIXED: &[(&str, &str)] = &[
     ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
     ("PIP_NO_INDEX", "0"),
@@ -70,17 +70,17 @@ const FIXED: &[(&str, &str)] = &[
     ("npm_config_update_notifier", "false"),
 ];
 
-/// Where a build takes from what it downloads.
+/// The sources of the downloads of a build.
 #[derive(Clone, Default)]
 pub struct Downloads {
-    /// URL of a Debian archive to take instead of the host's own.
+    /// The URL of a Debian archive to use instead of the host's.
     pub mirror: Option<String>,
-    /// The environment of the builder. Of it, only what says how to reach
-    /// packages is taken.
+    /// The environment of the builder. Only the variables that say how to reach
+    /// packages are used.
     pub variables: Vec<(OsString, OsString)>,
 }
 
-// The environment holds what is nobody's business.
+// The environment may contain secrets, so it is not shown.
 impl std::fmt::Debug for Downloads {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Downloads")
@@ -89,15 +89,15 @@ impl std::fmt::Debug for Downloads {
     }
 }
 
-/// What is added to the image for as long as its script runs.
+/// The files that the image has while its build script runs.
 #[derive(Default)]
 pub(crate) struct Settings {
-    /// Absolute path in the image, and contents.
+    /// The absolute path in the image, and the contents.
     pub(crate) files: Vec<(String, Vec<u8>)>,
     secrets: Vec<String>,
 }
 
-/// A shell script that sets the variables of [`Settings`].
+/// The path in the image of a shell script that sets the build's variables.
 pub(crate) const ENVIRONMENT: &str = "/build/.environment";
 
 impl Downloads {
@@ -138,8 +138,8 @@ impl Downloads {
         settings
     }
 
-    /// The files that pip and npm read, as they would find them at home. The
-    /// environment is stronger than they are.
+    /// Copies the host's configuration files of pip and npm into the home of the
+    /// build script. The environment overrides them.
     fn add_client_files(
         &self,
         settings: &mut Settings,
@@ -159,7 +159,8 @@ impl Downloads {
             settings.files.push((target, text.clone().into_bytes()));
             text
         };
-        // The weakest first: of the machine, of the user, of the environment.
+        // In increasing priority: the machine's file, the user's, and the one
+        // that the environment names.
         add(".pip/pip.conf", Some("/etc/pip.conf".into()), "");
         let pip = config.map(|folder| folder.join("pip/pip.conf"));
         let pip = pip.filter(|path| path.exists());
@@ -175,7 +176,8 @@ impl Downloads {
         };
         let npmrc = self.texts().find_map(userconfig).or(home(".npmrc"));
         let npmrc = add(".npmrc", npmrc, &npm_options);
-        // A file may leave a password to a variable.
+        // npm replaces `${NAME}` in this file by the variable, for example a
+        // password.
         for (name, value) in self.texts() {
             if npmrc.contains(&format!("${{{name}}}")) {
                 settings.secrets.push(value.to_owned());
@@ -184,7 +186,7 @@ impl Downloads {
         }
     }
 
-    /// The variables that are set, and text.
+    /// Returns the variables that are not empty and valid UTF-8.
     fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
         let texts = self.variables.iter();
         texts
@@ -199,7 +201,7 @@ impl Downloads {
 }
 
 impl Settings {
-    /// A line of a log without the passwords that are among the settings.
+    /// Returns a line of a log without the passwords of the settings.
     pub(crate) fn conceal(&self, line: String) -> String {
         self.secrets
             .iter()
@@ -207,7 +209,8 @@ impl Settings {
     }
 }
 
-/// How `.npmrc` names what a variable names, if it says how to reach packages.
+/// Returns the name in `.npmrc` of the option that a variable sets, if the
+/// option says how to reach packages.
 fn npm_option(name: &str) -> Option<String> {
     if name.starts_with("//") || name.starts_with('@') {
         return Some(name.to_owned());
@@ -216,8 +219,8 @@ fn npm_option(name: &str) -> Option<String> {
     NPM_OPTIONS.contains(&name.as_str()).then(|| name.replace('_', "-"))
 }
 
-/// Lines of a shell script that export the variables. What is no name to a
-/// shell is left out.
+/// Returns a shell script that exports the variables whose names are valid in a
+/// shell.
 fn script(variables: &[(String, String)]) -> String {
     let is_name = |name: &str| {
         !name.starts_with(|first: char| first.is_ascii_digit())
@@ -231,7 +234,7 @@ fn script(variables: &[(String, String)]) -> String {
     })
 }
 
-/// The passwords of URLs, and the values of npm's options that are secret.
+/// Returns the passwords in URLs, and the values of npm's secret options.
 fn secrets(text: &str) -> Vec<String> {
     let in_urls = text.split("://").skip(1).filter_map(|rest| {
         let host = rest.split(['/', ' ', '\'', '"', '\n']).next()?;
@@ -247,7 +250,7 @@ fn secrets(text: &str) -> Vec<String> {
         is_secret.then(|| value.trim().trim_matches('"'))
     });
     let found = in_urls.chain(of_npm).map(str::to_owned);
-    // What is left to a variable is no secret, and nothing is in every line.
+    // `${NAME}` is no secret, and an empty text would match every line.
     found.filter(|it| !it.is_empty() && !it.starts_with("${")).collect()
 }
 
@@ -270,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_what_says_how_to_reach_packages_and_nothing_else() {
+    fn forwards_how_to_reach_packages_and_nothing_else() {
         let settings = downloads(&[
             ("PIP_INDEX_URL", "https://me:pw1@index/simple"),
             ("PIP_FIND_LINKS", "/opt/wheels"),
@@ -313,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_the_files_of_pip_and_npm() {
+    fn copies_the_files_of_pip_and_npm() {
         let home = tempfile::tempdir().unwrap();
         let put = |path: &str, text: &str| {
             let path = home.path().join(path);

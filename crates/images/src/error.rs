@@ -1,17 +1,17 @@
-//! Why an image could not be built, listed or removed; for the operator.
+//! The error of this crate. Its messages are for the operator.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why an image could not be built, listed or removed.
+/// Why an image could not be built, exported, imported, listed or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
-    /// The recipe is wrong; for the one who wrote it.
+    /// The recipe is invalid. The message is for its author.
     #[error("recipe of image {image}: {reason}")]
     Recipe {
         /// The image's name.
         image: String,
-        /// What is wrong.
+        /// Why it is invalid.
         reason: String,
     },
     /// The recipe does not serve this machine's architecture.
@@ -22,36 +22,36 @@ pub enum ImageError {
         /// Debian's name of this machine's architecture.
         architecture: String,
     },
-    /// The host lacks something that the builder needs.
+    /// The host lacks a file that the builder needs.
     #[error(
-        "{missing} is missing: images are built with it; install it with \
+        "{missing} is missing, and builds need it: install it with \
          `apt-get install {package}`"
     )]
     Prerequisite {
-        /// What is missing.
+        /// The path of the file.
         missing: String,
-        /// The Debian package that brings it.
+        /// The Debian package that contains it.
         package: String,
     },
-    /// The build ran and failed.
+    /// The build failed.
     #[error("building image {image} failed: {reason}\n{tail}")]
     Build {
         /// The image's name.
         image: String,
-        /// What failed, and where the whole log is.
+        /// The cause, and the path of the whole log.
         reason: String,
         /// The last lines of the log.
         tail: String,
     },
-    /// The image was built, and programs do not run in it.
+    /// The image was built, but its sample programs failed.
     #[error("image {image} was not installed: {why}")]
     Check {
         /// The image's name.
         image: String,
-        /// What was tried, and what came of it.
+        /// The sample programs that failed, or why none could run.
         why: String,
     },
-    /// What was to be imported cannot be; as the end of `image x: `.
+    /// An archive cannot be imported. The message ends the text `image x: `.
     #[error("{0}")]
     Archive(String),
     /// No image has this name or hash.
@@ -60,19 +60,19 @@ pub enum ImageError {
     /// The image is being built by another process.
     #[error("image {0} is being built; stop that build first")]
     Busy(String),
-    /// A file of the store could not be read or written.
+    /// A file could not be read or written.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The attempt, as a verb.
         action: &'static str,
-        /// On what.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// Names the attempt and the path that an I/O error belongs to.
+/// Returns a function that adds the attempt and the path to an I/O error.
 pub(crate) fn io_error(
     action: &'static str,
     path: &Path,

@@ -1,5 +1,5 @@
-//! Images into one file: an ordinary tar of checksums and, for each image, a
-//! compressed archive. `tar` and `sha256sum --check` can look into it.
+//! Writes images to one file: a tar archive of checksums and one compressed
+//! archive for each image. `tar` and `sha256sum --check` can read it.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -11,23 +11,23 @@ use tar::{EntryType, Header};
 use walkdir::WalkDir;
 use zstd::stream::write::Encoder;
 
-use crate::archive::{ArchiveName, Counted, SUMS};
+use crate::archive::{ArchiveName, Hashing, SUMS};
 use crate::error::{ImageError, io_error};
 use crate::manifest::Manifest;
 use crate::progress::{Progress, Stage};
 use crate::recipe::Recipe;
 use crate::store::Store;
 
-/// zstd's own default: gzip's size in a fifth of its time.
+/// The default of zstd: as small as gzip, in a fifth of the time.
 const LEVEL: i32 = 3;
 
 impl Store {
-    /// Writes the images of `recipes` to `output`. Each is compressed into a
-    /// nameless file of the store first, since checksums and sizes come before
+    /// Writes the images of `recipes` to `output`. Each is first compressed into
+    /// an unnamed file of the store, since checksums and sizes come before the
     /// contents.
     ///
     /// # Errors
-    /// An image is not there, or something cannot be read or written.
+    /// An image is not built, or a file cannot be read or written.
     pub fn export(
         &self,
         recipes: &[Recipe],
@@ -56,7 +56,7 @@ impl Store {
         write().map_err(io_error("write", Path::new("the export")))
     }
 
-    /// One image, compressed, and its checksum.
+    /// Returns an image, compressed, and its checksum.
     fn pack(
         &self,
         recipe: &Recipe,
@@ -69,9 +69,9 @@ impl Store {
         let total = Manifest::load(&image)?.bytes;
         let mut packed = || {
             let mut file = tempfile::tempfile_in(self.folder())?;
-            let mut nobody = |_| {};
-            let counted = Counted::new(&mut file, &mut nobody);
-            let mut tar = tar::Builder::new(Encoder::new(counted, LEVEL)?);
+            let mut ignore = |_| {};
+            let hashing = Hashing::new(&mut file, &mut ignore);
+            let mut tar = tar::Builder::new(Encoder::new(hashing, LEVEL)?);
             tar.sparse(false);
             let mut walk = Walk::new(&image, total, report);
             walk.append_all(&mut tar)?;
@@ -82,7 +82,7 @@ impl Store {
     }
 }
 
-/// A file that belongs to nobody in particular.
+/// Adds a file without an owner.
 fn add(
     tar: &mut tar::Builder<impl Write>,
     name: &str,
@@ -95,10 +95,11 @@ fn add(
     tar.append_data(&mut header, name, content)
 }
 
-/// The files of an image, in an order that is the same everywhere.
+/// Adds the files of an image to a tar archive, sorted by name, so that the
+/// result is the same everywhere.
 struct Walk<'a> {
     image: &'a Path,
-    /// Files with several names, by their numbers.
+    /// The first name of each file with several links, by inode number.
     linked: HashMap<u64, PathBuf>,
     done: u64,
     total: u64,
@@ -125,7 +126,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Whoever owns the file here: root owns it in an image.
+    /// Adds a file. Its owner is left out: in an image that is always root.
     fn append(
         &mut self,
         tar: &mut tar::Builder<impl Write>,

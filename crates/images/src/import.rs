@@ -1,5 +1,5 @@
-//! Images out of a file that [`Store::export`] wrote, each installed when its
-//! checksum is right and programs run in it.
+//! Installs images from a file that [`Store::export`] wrote, if their checksums
+//! are right and their sample programs run.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use zstd::stream::read::Decoder;
 
-use crate::archive::{ArchiveName, Counted, SUMS};
+use crate::archive::{ArchiveName, Hashing, SUMS};
 use crate::error::{ImageError, io_error};
 use crate::manifest::Manifest;
 use crate::progress::{Progress, Stage};
@@ -18,31 +18,33 @@ use crate::recipe::{Recipe, architecture};
 use crate::store::Store;
 use crate::unpack::unpack;
 
-/// Longest list of checksums that is read.
-const SUMS_BYTES: u64 = 1 << 20;
+/// The longest list of checksums that is read, in bytes.
+const MAX_SUMS_BYTES: u64 = 1 << 20;
 
-/// How much larger an archive may be when it is unpacked: an image takes three
-/// to four times its archive. A small one may always take this many bytes.
-const UNPACKED_TIMES: u64 = 100;
-const UNPACKED_BYTES: u64 = 64 << 20;
+/// The unpacked size of an archive may be this many times its packed size; that
+/// of an image is three to four times.
+const MAX_EXPANSION: u64 = 100;
+/// An archive of any size may unpack to this many bytes.
+const MIN_UNPACKED_BYTES: u64 = 64 << 20;
 
-/// What is known of one image while a file is imported.
+/// A report on one image while a file is imported.
 #[derive(Debug)]
 pub enum Imported {
-    /// It is being unpacked, or checked.
+    /// It is being unpacked or checked.
     Underway(Progress),
-    /// It is there: now, or since before.
+    /// It is installed, by this import or before.
     Installed(PathBuf),
-    /// It was not installed; the others are.
+    /// It was not installed. The import continues with the others.
     Refused(ImageError),
 }
 
 impl Store {
-    /// Installs the images of `input` whose recipes are among `recipes`. What
-    /// is there already is left alone, so an import can be repeated.
+    /// Installs the images of `input` whose recipes are among `recipes`. Images
+    /// that are already installed are skipped, so an import can be repeated.
     ///
     /// # Errors
-    /// The file is no export, or ends early. Images before that are installed.
+    /// The file is no export, or ends early. The images before that point are
+    /// installed.
     pub fn import(
         &self,
         recipes: &[Recipe],
@@ -92,7 +94,7 @@ impl Store {
     }
 }
 
-/// What one archive of the file is imported with.
+/// The import of one archive of the file.
 struct Import<'a> {
     store: &'a Store,
     recipes: &'a [Recipe],
@@ -101,7 +103,7 @@ struct Import<'a> {
 }
 
 impl Import<'_> {
-    /// The image's name, and what came of it.
+    /// Returns the image's name, and its root filesystem or why it was refused.
     fn one(
         &self,
         content: &mut impl Read,
@@ -131,12 +133,12 @@ impl Import<'_> {
         (image, installed)
     }
 
-    /// The recipe that the archive was built from.
+    /// Returns the recipe that the archive was built from.
     fn recipe(&self, name: &ArchiveName) -> Result<&Recipe, String> {
         let ArchiveName { image, hash, architecture: of } = name;
         if of != architecture() {
             return Err(format!(
-                "it was built for {of} machines, and this is {}",
+                "it was built for {of} machines, but this is {}",
                 architecture()
             ));
         }
@@ -152,8 +154,8 @@ impl Import<'_> {
         })
     }
 
-    /// Unpacks the archive into `scratch` and returns the image in there, when
-    /// its checksum is right and programs run in it.
+    /// Unpacks the archive into `scratch`, checks it, and returns the image's
+    /// folder in there.
     fn unpacked(
         &self,
         recipe: &Recipe,
@@ -163,7 +165,8 @@ impl Import<'_> {
         report: &mut dyn FnMut(Progress),
     ) -> Result<PathBuf, ImageError> {
         let image = scratch.join("image");
-        // Root's server reads it as another user, whatever root's umask is.
+        // A server that root started reads it as another user, so root's umask
+        // must not matter.
         fs::create_dir(&image)
             .and_then(|()| {
                 fs::set_permissions(&image, Permissions::from_mode(0o755))
@@ -172,43 +175,45 @@ impl Import<'_> {
         let mut done = |bytes| {
             report(Progress::part(Stage::Unpacking, bytes, size));
         };
-        let mut counted = Counted::new(content, &mut done);
-        let most = UNPACKED_BYTES.max(size.saturating_mul(UNPACKED_TIMES));
-        let unpacked = Decoder::new(&mut counted)
-            .and_then(|archive| unpack(Bounded { archive, most }, &image));
-        // To its end, also where it could not be unpacked: damage explains it.
-        let rest = io::copy(&mut counted, &mut io::sink());
+        let mut hashing = Hashing::new(content, &mut done);
+        let max = MIN_UNPACKED_BYTES.max(size.saturating_mul(MAX_EXPANSION));
+        let unpacked = Decoder::new(&mut hashing)
+            .and_then(|archive| unpack(Bounded { archive, left: max }, &image));
+        // The rest is read even if unpacking failed: a wrong checksum would
+        // explain that.
+        let rest = io::copy(&mut hashing, &mut io::sink());
         let damaged = |why: &str| {
             ImageError::Archive(format!("its archive is damaged: {why}"))
         };
         rest.map_err(|error| damaged(&error.to_string()))?;
-        if counted.sum() != sum {
-            return Err(damaged("its checksum is another one"));
+        if hashing.sum() != sum {
+            return Err(damaged("its checksum does not match"));
         }
         unpacked.map_err(|error| ImageError::Archive(error.to_string()))?;
         let manifest = Manifest::load(&image)?;
         if (manifest.name, manifest.hash)
             != (recipe.name.clone(), recipe.hash.clone())
         {
-            return Err(damaged("its manifest is another image's"));
+            return Err(damaged("its manifest belongs to another image"));
         }
         report(Progress::start(Stage::Checking));
         checked(recipe, self.check, image)
     }
 }
 
-/// An archive that must not fill the disk: it is checked when it is unpacked.
+/// A reader that fails after a number of bytes: the archive's checksum is known
+/// only when it is unpacked, and it must not fill the disk before that.
 struct Bounded<T> {
     archive: T,
-    /// Bytes that may still come.
-    most: u64,
+    /// The number of bytes that may still be read.
+    left: u64,
 }
 
 impl<T: Read> Read for Bounded<T> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let length = self.archive.read(buffer)?;
-        let left = self.most.checked_sub(length as u64);
-        self.most = left.ok_or_else(|| {
+        let left = self.left.checked_sub(length as u64);
+        self.left = left.ok_or_else(|| {
             io::Error::other("it unpacks to more than a hundred times its size")
         })?;
         Ok(length)
@@ -217,11 +222,11 @@ impl<T: Read> Read for Bounded<T> {
 
 fn read_text(input: &mut impl Read) -> io::Result<String> {
     let mut text = String::new();
-    input.take(SUMS_BYTES).read_to_string(&mut text)?;
+    input.take(MAX_SUMS_BYTES).read_to_string(&mut text)?;
     Ok(text)
 }
 
-/// Checksums by the names of files.
+/// Returns the checksums by file name.
 fn parse_sums(text: &str) -> BTreeMap<String, String> {
     let lines = text.lines().filter_map(|line| line.split_once("  "));
     lines.map(|(sum, name)| (name.to_owned(), sum.to_owned())).collect()

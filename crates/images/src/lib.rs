@@ -1,5 +1,5 @@
-//! Toolchain root filesystems: a recipe is built once into a folder that is
-//! named after the recipe's hash, and never written again.
+//! Root filesystems with toolchains. A recipe is built once, into a folder that
+//! is named after the recipe's hash and is never changed afterwards.
 //!
 //! ```text
 //! image.toml + the files it names -> Recipe -> Store::build -> rootfs folder
@@ -8,14 +8,14 @@
 //! The data folder holds, under `images/`:
 //!
 //! - `<name>-<hash>/rootfs` and `<name>-<hash>/manifest.json`: a complete
-//!   image. It gets this name only when it is whole and on the disk. Files
-//!   that several images have are links to one.
-//! - `<name>-<hash>.lock`: held by the process that is building; its text is
-//!   how far that build is.
-//! - `<name>-<hash>.log` and `<name>-<hash>.failed`: what the last build said,
-//!   and why it failed.
-//! - `.build-…`: work in progress; whatever a killed build left is swept by
-//!   the next one.
+//!   image. It gets this name only when it is complete and on the disk. Equal
+//!   files of several images are hard links to one file.
+//! - `<name>-<hash>.lock`: locked by the process that builds the image; its text
+//!   is the progress of that build.
+//! - `<name>-<hash>.log` and `<name>-<hash>.failed`: the output of the last
+//!   build, and why it failed.
+//! - `.build-…`: unfinished builds; the next build removes those whose process
+//!   was killed.
 
 #![forbid(unsafe_code)]
 
@@ -41,6 +41,6 @@ pub use error::ImageError;
 pub use import::Imported;
 pub use manifest::Package;
 pub use progress::{Progress, Stage};
-pub use queue::{Check, Making, Queued};
+pub use queue::{BuildOptions, Check, Queued};
 pub use recipe::Recipe;
 pub use store::{Listing, State, Store};

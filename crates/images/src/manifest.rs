@@ -1,4 +1,4 @@
-//! What is known about a complete image, kept beside its root filesystem.
+//! The description of a complete image, stored beside its root filesystem.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,9 +12,9 @@ use crate::error::{ImageError, io_error};
 /// One Debian package of an image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Package {
-    /// Its name.
+    /// The package's name.
     pub name: String,
-    /// Its version.
+    /// The package's version.
     pub version: String,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Manifest {
     pub(crate) name: String,
     pub(crate) hash: String,
     pub(crate) origin: Vec<String>,
-    /// Of each toolchain; empty in manifests of earlier builders.
+    /// The version of each toolchain. Manifests of earlier builders have none.
     #[serde(default)]
     pub(crate) versions: BTreeMap<String, String>,
     pub(crate) packages: Vec<Package>,
@@ -51,7 +51,7 @@ impl Manifest {
     }
 }
 
-/// The packages that dpkg's status file says are installed.
+/// Returns the installed packages, from the text of dpkg's status file.
 pub(crate) fn installed_packages(status: &str) -> Vec<Package> {
     let field = |entry: &str, name: &str| {
         entry.lines().find_map(|line| {

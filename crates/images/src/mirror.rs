@@ -1,16 +1,17 @@
-//! Where packages come from: the host's own Debian mirror, asked of apt.
+//! The Debian mirror that packages are downloaded from: the one that the host's
+//! apt uses.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The keys that every host's Debian packages are checked with.
+/// The keys that verify Debian's packages.
 pub(crate) const KEYRING: &str =
     "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// Options of apt that say how to reach a mirror, and how old its lists may
-/// be. Whether signatures count is not among them.
-const OPTIONS_TAKEN_OVER: &[&str] = &[
+/// The options of the host's apt that builds use: how to reach a mirror, and how
+/// old its lists may be. None of them disables the check of signatures.
+const FORWARDED_OPTIONS: &[&str] = &[
     "Acquire::http::",
     "Acquire::https::",
     "Acquire::Check-Valid-Until ",
@@ -22,11 +23,11 @@ const OPTIONS_TAKEN_OVER: &[&str] = &[
     "Acquire::ForceIPv6 ",
 ];
 
-/// The lines of a `sources.list` for `suite`, its updates and its security
-/// updates, each from the first archive that has it: `mirror`, where the
-/// operator names one, then those that the host's apt uses. Empty when none
-/// has the suite: then mmdebstrap's default is right. `scratch` is a folder
-/// for downloads.
+/// Returns the lines of a `sources.list` for `suite`, its updates and its
+/// security updates. Each is taken from the first archive that has it: first
+/// `mirror`, if the operator names one, then the archives that the host's apt
+/// uses. Returns nothing if no archive has the suite; then mmdebstrap's default
+/// is right. `scratch` is a folder for downloads.
 pub(crate) fn sources(
     suite: &str,
     mirror: Option<&str>,
@@ -58,12 +59,12 @@ pub(crate) fn sources(
     [base].into_iter().chain(more).collect()
 }
 
-/// The host's own settings for reaching mirrors, as apt writes them.
+/// Returns the host's settings for reaching mirrors, in apt's syntax.
 pub(crate) fn apt_options() -> Vec<String> {
-    taken_over(&output("apt-config", &["dump", "Acquire"]))
+    forwarded(&output("apt-config", &["dump", "Acquire"]))
 }
 
-/// The archives that a `sources.list` names, without passwords.
+/// Returns the archives that a `sources.list` names, without passwords.
 pub(crate) fn origins(sources_list: &str) -> Vec<String> {
     sources_list
         .lines()
@@ -89,8 +90,8 @@ fn without_password(url: &str) -> String {
     format!("{scheme}://{}", &rest[start..])
 }
 
-/// The archive of a line of `apt-get --print-uris update`, where that is a
-/// package list of a component `main`.
+/// Returns the archive in a line of `apt-get --print-uris update`, if the line is
+/// about a package list of the component `main`.
 fn main_archive(line: &str) -> Option<&str> {
     let uri = line.strip_prefix('\'')?.split('\'').next()?;
     let (archive, list) = uri.split_once("/dists/")?;
@@ -98,8 +99,8 @@ fn main_archive(line: &str) -> Option<&str> {
     (is_http && list.contains("/main/binary-")).then_some(archive)
 }
 
-/// Whether Debian's `suite` is in `archive`. This only chooses a mirror: the
-/// signature is checked when packages come from it.
+/// Returns whether `archive` has Debian's `suite`. This only chooses a mirror;
+/// apt checks the signature when it downloads from it.
 fn has_suite(archive: &str, suite: &str, scratch: &Path) -> bool {
     let file = scratch.join("InRelease");
     let found = Command::new("/usr/lib/apt/apt-helper")
@@ -111,7 +112,7 @@ fn has_suite(archive: &str, suite: &str, scratch: &Path) -> bool {
         .output()
         .is_ok_and(|output| output.status.success());
     let release = fs::read_to_string(&file).unwrap_or_default();
-    // The next suite asked for may be one that the archive does not have.
+    // Otherwise the next call could read this file if its download fails.
     let _ = fs::remove_file(&file);
     found && is_debian(&release, suite)
 }
@@ -122,18 +123,18 @@ fn is_debian(release: &str, suite: &str) -> bool {
         && lines.any(|line| line.strip_prefix("Codename: ") == Some(suite))
 }
 
-fn taken_over(dump: &str) -> Vec<String> {
+fn forwarded(dump: &str) -> Vec<String> {
     dump.lines()
         .filter(|line| !line.ends_with(" \"\";"))
         .filter(|line| {
-            OPTIONS_TAKEN_OVER.iter().any(|option| line.starts_with(option))
+            FORWARDED_OPTIONS.iter().any(|option| line.starts_with(option))
         })
         .map(str::to_owned)
         .collect()
 }
 
-/// What a program prints; nothing where it is not there or fails, as on a host
-/// without apt.
+/// Returns the standard output of a program; nothing if it cannot run, as on a
+/// host without apt.
 fn output(program: &str, arguments: &[&str]) -> String {
     Command::new(program)
         .args(arguments)
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_debian_by_its_release_file() {
+    fn recognises_debian_by_its_release_file() {
         let release = "Hash: SHA256\n\nOrigin: Debian\nCodename: trixie\n";
         assert!(is_debian(release, "trixie"));
         assert!(!is_debian(release, "trixie-updates"));
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_over_how_to_reach_a_mirror_and_no_weaker_check() {
+    fn forwards_how_to_reach_a_mirror_but_no_weaker_check() {
         let dump = "Acquire \"\";\n\
                     Acquire::http::Proxy \"http://proxy:3142\";\n\
                     Acquire::http::Proxy::host \"DIRECT\";\n\
@@ -184,7 +185,7 @@ mod tests {
             "Acquire::http::Proxy::host \"DIRECT\";",
             "Acquire::Check-Valid-Until \"false\";",
         ];
-        assert_eq!(taken_over(dump), expected);
+        assert_eq!(forwarded(dump), expected);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! One run of mmdebstrap, its output unpacked as it comes.
+//! One run of mmdebstrap, whose output is unpacked while it runs.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -11,7 +11,8 @@ use crate::mirror;
 use crate::progress::{Progress, Tracker};
 use crate::recipe::{Definition, Recipe};
 
-/// What no run reads. Copyright files stay: licences ask for them.
+/// Options of dpkg that leave out files that no program needs. Licences require
+/// the copyright files.
 const PATH_OPTIONS: &[&str] = &[
     "path-exclude=/usr/share/man/*",
     "path-exclude=/usr/share/doc/*",
@@ -22,32 +23,32 @@ const PATH_OPTIONS: &[&str] = &[
     "path-exclude=/usr/share/bug/*",
 ];
 
-/// Clean environment for what runs inside the image.
+/// The start of a shell command that runs in the image with a clean environment.
 const IN_IMAGE: &str = "chroot \"$1\" /usr/bin/env -i LC_ALL=C.UTF-8 \
      PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive";
 
-/// Lines of the log that an error shows.
+/// The number of log lines that an error shows.
 const TAIL_LINES: usize = 20;
 
-/// How a build is run.
+/// The inputs of a run.
 pub(crate) struct Invocation<'a> {
     pub(crate) recipe: &'a Recipe,
-    /// Lines of `sources.list`; none for mmdebstrap's default.
+    /// The lines of `sources.list`; empty for mmdebstrap's default.
     pub(crate) sources: &'a [String],
-    /// What the script is given to download with.
+    /// The settings with which the build script downloads.
     pub(crate) settings: &'a Settings,
     pub(crate) as_root: bool,
-    /// Holds [`FILES`]; as root, mmdebstrap works in there too.
+    /// The folder with [`FILES`]; as root, mmdebstrap works in it as well.
     pub(crate) scratch: &'a Path,
-    /// Where the root filesystem goes: an empty folder.
+    /// The empty folder for the root filesystem.
     pub(crate) rootfs: &'a Path,
 }
 
 /// The archive of the recipe's files, in the scratch folder.
 pub(crate) const FILES: &str = "files.tar";
 
-/// Where the image has its recipe's version commands while it is built: each a
-/// script whose name is a number, and beside it what it printed.
+/// The folder of the recipe's version commands, during the build. Each is a
+/// script named by its number, and the file `<number>.out` is its output.
 pub(crate) const VERSIONS: &str = "/build/versions";
 
 /// Why a run failed.
@@ -58,7 +59,7 @@ pub(crate) struct Failure {
     pub(crate) tail: String,
 }
 
-/// Runs mmdebstrap to its end. Everything it prints goes to `log`.
+/// Runs mmdebstrap to its end. Its output goes to `log`.
 pub(crate) fn run(
     invocation: &Invocation<'_>,
     log: &mut File,
@@ -67,13 +68,13 @@ pub(crate) fn run(
     let mut tail = VecDeque::new();
     let result = pipeline(invocation, log, &mut tail, report);
     let reason = match result {
-        Ok(Ends { mmdebstrap, tar }) if mmdebstrap.success() => {
+        Ok(ExitStatuses { mmdebstrap, tar }) if mmdebstrap.success() => {
             if tar.success() {
                 return Ok(());
             }
             format!("tar could not unpack the image: {tar}")
         }
-        Ok(Ends { mmdebstrap, .. }) => hint(&tail).map_or_else(
+        Ok(ExitStatuses { mmdebstrap, .. }) => hint(&tail).map_or_else(
             || format!("mmdebstrap failed: {mmdebstrap}"),
             str::to_owned,
         ),
@@ -82,7 +83,7 @@ pub(crate) fn run(
     Err(Failure { reason, tail: Vec::from(tail).join("\n") })
 }
 
-struct Ends {
+struct ExitStatuses {
     mmdebstrap: ExitStatus,
     tar: ExitStatus,
 }
@@ -92,11 +93,11 @@ fn pipeline(
     log: &mut File,
     tail: &mut VecDeque<String>,
     report: &mut dyn FnMut(Progress),
-) -> io::Result<Ends> {
-    let mut mmdebstrap = Reaped(command(invocation).spawn()?);
+) -> io::Result<ExitStatuses> {
+    let mut mmdebstrap = KillOnDrop(command(invocation).spawn()?);
     let archive = mmdebstrap.0.stdout.take();
     let messages = mmdebstrap.0.stderr.take();
-    let mut tar = Reaped(
+    let mut tar = KillOnDrop(
         tar_command(invocation)
             .stdin(archive.map_or_else(Stdio::null, Stdio::from))
             .stderr(log.try_clone()?)
@@ -117,15 +118,15 @@ fn pipeline(
         }
         tail.push_back(line);
     }
-    Ok(Ends { mmdebstrap: mmdebstrap.0.wait()?, tar: tar.0.wait()? })
+    Ok(ExitStatuses { mmdebstrap: mmdebstrap.0.wait()?, tar: tar.0.wait()? })
 }
 
-/// A child that does not outlive an error of its parent.
-struct Reaped(Child);
+/// A child process that is killed and reaped when this is dropped.
+struct KillOnDrop(Child);
 
-impl Drop for Reaped {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
-        // Both fail harmlessly when it has been waited for.
+        // Both fail without effect if the child was already reaped.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -136,14 +137,14 @@ fn command(invocation: &Invocation<'_>) -> Command {
     let definition = &recipe.definition;
     let mut command = Command::new("setpriv");
     if invocation.as_root {
-        // In namespaces of its own: when the builder is killed, every process
-        // and every mount in the unfinished image goes at once, before the
-        // next build sweeps the folder.
+        // It gets its own namespaces. When the builder is killed, every process
+        // and mount of the unfinished image then ends at once, before the next
+        // build removes the folder.
         command.args(["--pdeathsig", "KILL", "unshare", "--mount-proc"]);
         command.args(["--pid", "--fork", "--kill-child", "mmdebstrap"]);
         command.arg("--mode=root").env("TMPDIR", invocation.scratch);
     } else {
-        // This mode makes such namespaces by itself.
+        // This mode creates such namespaces itself.
         command.args(["--pdeathsig", "TERM", "mmdebstrap", "--mode=unshare"]);
     }
     command.args(["--verbose", "--variant=minbase"]);
@@ -161,7 +162,8 @@ fn command(invocation: &Invocation<'_>) -> Command {
     let packages =
         [&definition.packages[..], &definition.build_packages[..]].concat();
     command.arg(format!("--include={}", packages.join(",")));
-    // Without it, update-alternatives fails on pages that are left out.
+    // Without this folder, update-alternatives fails on the man pages that are
+    // left out.
     command.arg("--setup-hook=mkdir -p \"$1/usr/share/man/man1\"");
     command.arg(format!("--customize-hook=tar-in {FILES} /"));
     if recipe.build_script.is_some() {
@@ -182,7 +184,7 @@ fn command(invocation: &Invocation<'_>) -> Command {
     if !definition.versions.is_empty() {
         command.arg(format!("--customize-hook={}", ask_versions(definition)));
     }
-    // Caches of the script's downloads are not worth writing out.
+    // Removes what the script downloaded, so that it is not packed.
     command.arg(
         "--customize-hook=find \"$1/build\" -mindepth 1 -maxdepth 1 \
          ! -name versions -exec rm -rf {} +",
@@ -193,7 +195,7 @@ fn command(invocation: &Invocation<'_>) -> Command {
     command
 }
 
-/// A hook that runs each command of [`VERSIONS`] and keeps what it prints.
+/// Returns a hook that runs each command in [`VERSIONS`] and stores its output.
 fn ask_versions(definition: &Definition) -> String {
     let last = definition.versions.len() - 1;
     format!(
@@ -217,28 +219,28 @@ fn tar_command(invocation: &Invocation<'_>) -> Command {
     command
 }
 
-/// What the operator can do, where the log shows a cause that is known.
+/// Returns advice for the operator if the log shows a known cause.
 fn hint(tail: &VecDeque<String>) -> Option<&'static str> {
     let known = [
         (
             "NO_PUBKEY",
-            "the host's archive keyring is too old for this suite; mend it \
+            "the host's archive keyring is too old for this suite; update it \
              with `apt-get install debian-archive-keyring`",
         ),
         ("No space left on device", "the disk is full"),
         (
             "Temporary failure resolving",
-            "the mirror's name cannot be resolved; is there a network?",
+            "the mirror's name cannot be resolved; check the network",
         ),
         (
             "Failed to fetch",
-            "a file could not be fetched from the mirror; another one can be \
-             named with --mirror",
+            "a file could not be fetched from the mirror; use --mirror to \
+             name another one",
         ),
         (
             "invalid idmap",
-            "this user has no range in /etc/subuid and /etc/subgid; an \
-             administrator adds one with `usermod --add-subuids 100000-165535 \
+            "this user has no range in /etc/subuid and /etc/subgid; as root, \
+             add one with `usermod --add-subuids 100000-165535 \
              --add-subgids 100000-165535 USER`",
         ),
     ];

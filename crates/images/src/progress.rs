@@ -1,44 +1,45 @@
-//! How far a build is, told from what mmdebstrap prints.
+//! The progress of a build, read from the output of mmdebstrap.
 
 use std::fmt;
 
-/// The part of a build that is going on.
+/// The current part of a build, an export or an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Other images of the same builder come first.
+    /// Waiting for other images of the same builder.
     Queued,
-    /// Another process builds the same image.
+    /// Waiting for another process that builds the same image.
     Waiting,
     /// Choosing the mirror and reading its package lists.
     Preparing,
-    /// Downloading and installing what every Debian system has.
+    /// Downloading and installing the packages of every Debian system.
     BaseSystem,
     /// Downloading and installing the recipe's packages.
     Packages,
-    /// Running the recipe's build script and removing what only it needed.
+    /// Running the recipe's build script, and removing the packages that only it
+    /// needs.
     Script,
     /// Writing the files into the store.
     Writing,
-    /// Compressing it for an export.
+    /// Compressing the image for an export.
     Packing,
-    /// Unpacking an archive of it.
+    /// Unpacking the image for an import.
     Unpacking,
-    /// Removing the host's traces, and waiting for the disk.
+    /// Removing traces of the host, and waiting for the disk.
     Finishing,
-    /// Running the sample programs of the languages that use it.
+    /// Running the sample programs of the languages that use the image.
     Checking,
 }
 
-/// How far a build is.
+/// The progress of a build, an export or an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// The part that is going on.
+    /// The current part.
     pub stage: Stage,
-    /// Steps of it that are done.
+    /// The number of finished steps of this part.
     pub done: u32,
-    /// Steps of it in all; 0 where nobody knows.
+    /// The number of all steps of this part; 0 if unknown.
     pub total: u32,
-    /// What its script says it is doing; may be empty.
+    /// The last message of the build script; may be empty.
     pub step: String,
 }
 
@@ -47,7 +48,7 @@ impl Progress {
         Self { stage, done: 0, total: 0, step: String::new() }
     }
 
-    /// `done` bytes of `total`, in percent.
+    /// Returns the progress after `done` of `total` bytes, in percent.
     pub(crate) fn part(stage: Stage, done: u64, total: u64) -> Self {
         let percent = done.min(total) * 100 / total.max(1);
         let done = u32::try_from(percent).unwrap_or(100);
@@ -58,17 +59,17 @@ impl Progress {
 impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.stage {
-            Stage::Queued => "waiting for its turn",
-            Stage::Waiting => "waiting for another build of it",
+            Stage::Queued => "queued",
+            Stage::Waiting => "waiting for another process that builds it",
             Stage::Preparing => "reading package lists",
             Stage::BaseSystem => "installing the base system",
             Stage::Packages => "installing packages",
-            Stage::Script => "running its script",
+            Stage::Script => "running the build script",
             Stage::Writing => "writing files",
             Stage::Packing => "packing",
             Stage::Unpacking => "unpacking",
             Stage::Finishing => "finishing",
-            Stage::Checking => "running its languages' sample programs",
+            Stage::Checking => "running the sample programs",
         })?;
         if !self.step.is_empty() {
             write!(f, ": {}", self.step)?;
@@ -91,7 +92,7 @@ impl Tracker {
         Self { progress: Progress::start(Stage::Preparing) }
     }
 
-    /// Takes one line, and returns the new progress where it changed.
+    /// Reads one line. Returns the progress if it changed.
     pub(crate) fn line(&mut self, line: &str) -> Option<Progress> {
         let before = self.progress.clone();
         if let Some(message) = line.strip_prefix("I: ") {
@@ -135,7 +136,7 @@ impl Tracker {
     }
 }
 
-/// The second number of apt's `0 upgraded, 59 newly installed, …`.
+/// Returns the second number of apt's `0 upgraded, 59 newly installed, …`.
 fn newly_installed(line: &str) -> Option<u32> {
     let (before, _) = line.split_once(" newly installed, ")?;
     before.rsplit(' ').next()?.parse().ok()
@@ -179,12 +180,12 @@ mod tests {
         check("Setting up gcc (4:14) ...", Some("installing packages, 33 %"));
         check(
             "I: running --customize-hook in shell: sh -c 'x' exec /tmp/y",
-            Some("running its script"),
+            Some("running the build script"),
         );
         check("I: running --customize-hook in shell: again", None);
         check(
             "==> fetching wheels",
-            Some("running its script: fetching wheels"),
+            Some("running the build script: fetching wheels"),
         );
         check("I: running --customize-hook in shell: again", None);
         check("I: creating tarball...", Some("writing files"));

@@ -1,5 +1,5 @@
-//! A build in the store: announced, done once whoever asks for it, and put in
-//! place when it is whole.
+//! Builds in the store. A build is announced, runs once even if several processes
+//! ask for it, and is installed when it is complete.
 
 use std::fs::{self, File, Permissions, TryLockError};
 use std::io::Write;
@@ -14,46 +14,46 @@ use crate::recipe::Recipe;
 use crate::share::share;
 use crate::store::{State, Store, UNFINISHED, remove_if_there};
 
-/// Says whether programs run in a root filesystem that is not an image yet,
-/// or why not.
+/// Checks whether sample programs run in an unfinished root filesystem, or
+/// returns why not.
 pub type Check<'a> = dyn Fn(&Recipe, &Path) -> Result<(), String> + Sync + 'a;
 
-/// How images are made.
-#[expect(missing_debug_implementations, reason = "a check has no shape")]
-pub struct Making<'a> {
-    /// Where to take from what is downloaded.
+/// The options of a build.
+#[expect(missing_debug_implementations, reason = "a check is a function")]
+pub struct BuildOptions<'a> {
+    /// The sources of downloads.
     pub downloads: Downloads,
-    /// What an image must pass before it is installed.
+    /// The check that an image must pass before it is installed.
     pub check: &'a Check<'a>,
 }
 
-/// A build that was announced and has not begun.
+/// A build that was announced but has not begun.
 #[derive(Debug)]
 pub struct Queued<'a> {
     store: &'a Store,
     recipe: &'a Recipe,
-    /// None where the image is there, or another process builds it.
+    /// `None` if the image is complete, or another process builds it.
     lock: Option<BuildLock>,
 }
 
 impl Store {
-    /// Builds the image of `recipe`: [`Store::queue`] and [`Queued::build`] in
-    /// one.
+    /// Builds the image of `recipe`, by [`Store::queue`] and [`Queued::build`].
     ///
     /// # Errors
-    /// Those of the two.
+    /// See these two methods.
     pub fn build(
         &self,
         recipe: &Recipe,
-        making: &Making<'_>,
+        options: &BuildOptions<'_>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<PathBuf, ImageError> {
-        self.queue(recipe)?.build(making, progress)
+        self.queue(recipe)?.build(options, progress)
     }
 
-    /// Announces a build: from now on other processes are told that the image
-    /// of `recipe` is being built. Who queues several must begin them in the
-    /// order of their names, else two who do so may wait for each other.
+    /// Announces a build: from now on other processes see that the image of
+    /// `recipe` is being built. If a process queues several builds, it must
+    /// begin them in the order of their names; otherwise two such processes
+    /// could wait for each other.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -81,8 +81,8 @@ impl Store {
         Ok(queued)
     }
 
-    /// Makes the image in a folder of its own with `make`, which returns the
-    /// part of that folder that is the image, and puts it in place.
+    /// Creates a scratch folder, lets `make` build the image in it, and installs
+    /// the folder that `make` returns.
     fn install(
         &self,
         recipe: &Recipe,
@@ -91,7 +91,7 @@ impl Store {
         self.sweep(recipe)?;
         let scratch = tempfile::Builder::new()
             .prefix(&format!("{UNFINISHED}{}-", recipe.folder()))
-            // apt's own unprivileged user downloads in here.
+            // The unprivileged user of apt downloads into this folder.
             .permissions(Permissions::from_mode(0o755))
             .tempdir_in(self.folder())
             .map_err(io_error("create a folder in", self.folder()))?;
@@ -100,12 +100,12 @@ impl Store {
         sync(&made).map_err(io_error("write out", &made))?;
         let image = self.folder().join(recipe.folder());
         fs::rename(made, &image).map_err(io_error("create", &image))?;
-        // Makes the rename itself last.
+        // The rename itself must survive a power cut, too.
         let sync = File::open(self.folder()).and_then(|dir| dir.sync_all());
         sync.map_err(io_error("write out", self.folder()))
     }
 
-    /// Those of all images.
+    /// Returns the root filesystems of all images.
     fn root_filesystems(&self) -> Result<Vec<PathBuf>, ImageError> {
         let folders = self.entries()?.into_iter();
         let images = folders.filter(|name| !name.starts_with(UNFINISHED));
@@ -113,22 +113,22 @@ impl Store {
         Ok(paths.filter(|path| path.is_dir()).collect())
     }
 
-    /// Removes what interrupted builds left, and what the last one of
-    /// `recipe` said. Only the holder of its lock may.
+    /// Removes the folders of interrupted builds, and the error of the last build
+    /// of `recipe`. The caller must hold the lock of `recipe`.
     fn sweep(&self, recipe: &Recipe) -> Result<(), ImageError> {
         let folder = recipe.folder();
         for name in self.entries()? {
             let builds = name
                 .strip_prefix(UNFINISHED)
                 .and_then(|rest| Some(rest.rsplit_once('-')?.0));
-            // Held until the folder is gone.
+            // Held until the folder is removed.
             let mut lock = None;
             if let Some(other) = builds.filter(|builds| *builds != folder) {
                 lock = Some(self.lock_file(other)?);
             }
             let is_free =
                 lock.as_ref().is_none_or(|lock| lock.try_lock().is_ok());
-            // An image without a manifest is none: someone has been at it.
+            // A folder without a manifest is no image, whatever removed it.
             if name == folder || (builds.is_some() && is_free) {
                 let path = self.folder().join(name);
                 fs::remove_dir_all(&path).map_err(io_error("remove", &path))?;
@@ -137,7 +137,8 @@ impl Store {
         remove_if_there(&self.beside(recipe, "failed"))
     }
 
-    /// The lock of the image's builder, waiting for one that holds it.
+    /// Returns the lock of the image's build. Waits while another process holds
+    /// it.
     fn lock(
         &self,
         recipe: &Recipe,
@@ -159,29 +160,29 @@ impl Store {
 }
 
 impl Queued<'_> {
-    /// Builds the image unless it is there, and returns its root filesystem.
-    /// When another process is building the same image, waits for its
-    /// result. Takes minutes; runs on the calling thread.
+    /// Builds the image unless it exists, and returns its root filesystem. If
+    /// another process is building the same image, waits for its result. Takes
+    /// minutes, and blocks the calling thread.
     ///
     /// # Errors
-    /// The build failed; the reason is also what [`Store::state`] tells until
-    /// the next try.
+    /// The build failed. [`Store::state`] returns the reason until the next
+    /// attempt.
     pub fn build(
         self,
-        making: &Making<'_>,
+        options: &BuildOptions<'_>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<PathBuf, ImageError> {
         let (store, recipe) = (self.store, self.recipe);
         let log = store.beside(recipe, "log");
         self.make(progress, |scratch, report| {
-            let downloads = &making.downloads;
+            let downloads = &options.downloads;
             let image = build::build(recipe, downloads, scratch, &log, report)?;
             report(Progress::start(Stage::Checking));
-            checked(recipe, making.check, image)
+            checked(recipe, options.check, image)
         })
     }
 
-    /// Makes the image with `make` unless it is there.
+    /// Builds the image with `make` unless it exists.
     pub(crate) fn make(
         self,
         progress: &mut dyn FnMut(Progress),
@@ -210,7 +211,7 @@ impl Queued<'_> {
         match made {
             Ok(()) => Ok(store.folder().join(recipe.folder()).join("rootfs")),
             Err(error) => {
-                // The lines of the log are not for whoever asks for a state.
+                // Only the first line: the others are lines of the log.
                 let text = error.to_string();
                 let reason = text.lines().next().unwrap_or_default();
                 fs::write(&failed, reason)
@@ -221,7 +222,7 @@ impl Queued<'_> {
     }
 }
 
-/// The image, when programs run in it.
+/// Returns the image if it passes the check.
 pub(crate) fn checked(
     recipe: &Recipe,
     check: &Check<'_>,
@@ -235,15 +236,16 @@ pub(crate) fn checked(
     }
 }
 
-/// The right to build one image; ends with the process that holds it.
+/// The right to build one image. The kernel releases it with the process.
 #[derive(Debug)]
 struct BuildLock {
     file: File,
 }
 
 impl BuildLock {
-    /// Lets other processes know. They may read a line that is half written,
-    /// and a full disk is told by the build itself.
+    /// Writes the progress for other processes. They may read a line that is
+    /// only partly written. Errors are ignored: if the disk is full, the build
+    /// itself fails.
     fn report(&mut self, progress: &Progress) {
         let text = progress.to_string();
         let _ = self.file.set_len(0);
@@ -252,8 +254,8 @@ impl BuildLock {
     }
 }
 
-/// Waits until everything on the image's filesystem is on the disk: a rename
-/// must not survive a power cut that its files do not.
+/// Waits until the image's filesystem is written to the disk. Otherwise, after a
+/// power cut, the renamed folder could exist without its files.
 fn sync(image: &Path) -> std::io::Result<()> {
     Ok(rustix::fs::syncfs(File::open(image)?)?)
 }

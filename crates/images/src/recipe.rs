@@ -1,5 +1,5 @@
-//! What goes into an image: the recipe's file, read and checked, and the hash
-//! that names the result.
+//! Recipes of images: `image.toml` and the files that it names, and the hash
+//! that names the image.
 
 use std::collections::BTreeMap;
 
@@ -8,60 +8,61 @@ use sha2::{Digest, Sha256};
 
 use crate::ImageError;
 
-/// Changes whenever the builder makes another image of the same recipe.
+/// The version of the builder. It must change if the builder makes a different
+/// image from the same recipe.
 const FORMAT: &str = "sandpiper image 1";
 
-/// What goes into one image.
+/// The contents of one image.
 #[derive(Clone, Debug)]
 pub struct Recipe {
     pub(crate) name: String,
     pub(crate) hash: String,
     pub(crate) definition: Definition,
-    /// Absolute path in the image and contents of every added file.
+    /// The absolute path in the image and the contents of every added file.
     pub(crate) files: Vec<(String, Vec<u8>)>,
-    /// The script that runs in the image when its packages are installed.
+    /// The script that runs in the image after its packages are installed.
     pub(crate) build_script: Option<Vec<u8>>,
 }
 
-/// The shape of `image.toml`.
+/// The contents of `image.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Definition {
-    /// The Debian release, by its code name.
+    /// The code name of the Debian release.
     pub(crate) suite: String,
-    /// The architectures that the packages exist for, by Debian's names.
+    /// Debian's names of the architectures that have all packages.
     architectures: Vec<String>,
-    /// Installed, and part of the image.
+    /// Debian packages of the image.
     pub(crate) packages: Vec<String>,
-    /// Installed while the build script runs, then removed with whatever
-    /// nothing else needs.
+    /// Debian packages that only the build script needs. They are removed after
+    /// it, with the dependencies that no other package needs.
     #[serde(default)]
     pub(crate) build_packages: Vec<String>,
-    /// Patterns of paths that dpkg leaves out, beside the builder's own.
+    /// Patterns of paths that dpkg leaves out, in addition to the builder's.
     #[serde(default)]
     pub(crate) exclude: Vec<String>,
-    /// Path in the project of a shell script that is run in the image, in
-    /// `/build`. What it installs goes to `/opt/sandpiper`. A line that it
-    /// prints after `==> ` is shown as what the build is doing.
+    /// The path in the repository of a shell script that runs in the image, in
+    /// `/build`. It installs to `/opt/sandpiper`. If it prints a line that
+    /// begins with `==> `, the rest of that line is shown as progress.
     build: Option<String>,
-    /// Versions of the toolchains: name of each, and a shell command that is
-    /// run in the finished image and prints it in its first line.
+    /// For each toolchain a shell command that runs in the finished image, and
+    /// whose first line of output is the version.
     #[serde(default)]
     pub(crate) versions: BTreeMap<String, String>,
-    /// Files that are added before the script runs: absolute path in the
-    /// image, path in the project. `/build` is removed in the end; it is the
-    /// script's home, with the host's settings of pip and npm.
+    /// Files that are added before the script runs: the absolute path in the
+    /// image, and the path in the repository. `/build` is removed in the end. It
+    /// is the script's home, with the host's settings of pip and npm.
     #[serde(default)]
     files: BTreeMap<String, String>,
 }
 
 impl Recipe {
     /// Reads the recipe of the image `name` from the text of its `image.toml`.
-    /// `read` returns the contents of a file of the project by its path from
-    /// the project's root, such as `images/python/build.sh`.
+    /// `read` returns the contents of a file by its path in the repository, such
+    /// as `images/python/build.sh`.
     ///
     /// # Errors
-    /// The text is no recipe, or names a file that is not there.
+    /// The text is no valid recipe, or names a file that does not exist.
     pub fn parse(
         name: &str,
         text: &str,
@@ -93,24 +94,23 @@ impl Recipe {
         })
     }
 
-    /// The image's name, as languages name it.
+    /// Returns the image's name, as languages refer to it.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What the built image is known by: twelve hexadecimal digits of the hash
-    /// over the name, the recipe, its files, the architecture and the builder's
-    /// format.
+    /// Returns twelve hexadecimal digits of the hash over the name, the recipe,
+    /// its files, the architecture and the builder's version.
     pub fn hash(&self) -> &str {
         &self.hash
     }
 
-    /// The name of the image's folder in the store.
+    /// Returns the name of the image's folder in the store.
     pub(crate) fn folder(&self) -> String {
         format!("{}-{}", self.name, self.hash)
     }
 
-    /// Whether the packages exist for this machine.
+    /// Returns whether the packages exist for this architecture.
     pub(crate) fn serves(&self, architecture: &str) -> bool {
         self.definition.architectures.iter().any(|name| name == architecture)
     }
@@ -147,7 +147,7 @@ impl Definition {
         }
         for name in self.versions.keys() {
             if name.is_empty() || name.contains(char::is_control) {
-                return Err(format!("{name:?} is no name of a toolchain"));
+                return Err(format!("{name:?} is not the name of a toolchain"));
             }
         }
         for pattern in &self.exclude {
@@ -159,7 +159,7 @@ impl Definition {
     }
 }
 
-/// Debian's name of this machine's architecture.
+/// Returns Debian's name of this machine's architecture.
 pub(crate) fn architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",
@@ -170,7 +170,7 @@ pub(crate) fn architecture() -> &'static str {
     }
 }
 
-/// Hashes every part behind its length, so that no two recipes can be read as
+/// Hashes every part after its length, so that two different recipes never hash
 /// the same bytes.
 fn hash(
     name: &str,

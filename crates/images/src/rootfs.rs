@@ -1,5 +1,5 @@
-//! The last touch to a root filesystem: the host's traces go, mount points
-//! come, and every mode becomes what a read-only image needs.
+//! The last step on a root filesystem: removes traces of the host, creates mount
+//! points, and sets the modes of a read-only image.
 
 use std::collections::HashSet;
 use std::fs::{self, Permissions};
@@ -11,12 +11,12 @@ use walkdir::WalkDir;
 
 use crate::error::{ImageError, io_error};
 
-/// What the sandbox mounts something on.
+/// The folders that the sandbox mounts on.
 pub(crate) const MOUNT_POINTS: &[&str] =
     &["dev", "proc", "tmp", "box", "artifacts", "opt/sandpiper"];
 
-/// Files that come from the host, from the build, or are of no use to a run.
-/// A folder that ends in `/` is emptied and stays.
+/// Files that come from the host or the build, or that no program needs. A folder
+/// with a `/` at its end is emptied but kept.
 const REMOVED: &[&str] = &[
     "build",
     "etc/.pwd.lock",
@@ -49,8 +49,8 @@ const REMOVED: &[&str] = &[
     "var/tmp/",
 ];
 
-/// Files that are the same in every image. `uname`, `whoami` and home
-/// directories look ordinary to a program.
+/// Files that are the same in every image. They give programs an ordinary user
+/// with a home.
 const WRITTEN: &[(&str, &str)] = &[
     (
         "etc/passwd",
@@ -66,7 +66,7 @@ const WRITTEN: &[(&str, &str)] = &[
     ("etc/machine-id", ""),
 ];
 
-/// Finishes the root filesystem at `root` and returns its size on the disk in
+/// Finishes the root filesystem at `root`. Returns its size on the disk, in
 /// bytes.
 pub(crate) fn finish(root: &Path) -> Result<u64, ImageError> {
     for path in REMOVED {
@@ -106,8 +106,8 @@ pub(crate) fn finish(root: &Path) -> Result<u64, ImageError> {
     Ok(bytes)
 }
 
-/// Readable by everyone, writable by the owner alone, and no set-id bit: a
-/// box's users own nothing here.
+/// Returns the mode of a file in an image: readable by everyone, writable only by
+/// the owner, without set-id bits.
 pub(crate) fn image_mode(mode: u32, is_dir: bool) -> u32 {
     let executable = is_dir || mode & 0o111 != 0;
     mode & 0o755 | 0o644 | if executable { 0o111 } else { 0 }
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_the_hosts_traces_away() {
+    fn removes_traces_of_the_host() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         for (path, text) in [

@@ -1,5 +1,5 @@
-//! Images of one Debian release hold the same base. Equal files are one file
-//! with a name in each image: on the disk, and in memory when they are run.
+//! Hard links between images. Images of one Debian release contain the same base
+//! system; with links, equal files exist once on the disk and once in memory.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -8,13 +8,12 @@ use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
-/// Bytes that are compared at once.
+/// The number of bytes that are compared at once.
 const CHUNK: usize = 64 << 10;
 
-/// Makes files of the new image at `root` links to those of the images at
-/// `others` that have the same path, contents, owner, mode and time. What
-/// cannot be linked stays as it is: sharing saves space, and nothing needs it.
-/// Returns the bytes that are saved.
+/// Replaces files of the new image at `root` by links to files of the images at
+/// `others` that have the same path, contents, owner, mode and time. Errors are
+/// ignored, since links only save space. Returns the number of saved bytes.
 pub(crate) fn share(root: &Path, others: &[PathBuf]) -> u64 {
     let mut saved = 0;
     for entry in WalkDir::new(root).into_iter().filter_map(Result::ok) {
@@ -33,8 +32,8 @@ pub(crate) fn share(root: &Path, others: &[PathBuf]) -> u64 {
     saved
 }
 
-/// Replaces `file` by a link to `name` in the folder `image` where they are
-/// equal.
+/// Replaces `file` by a link to `name` in the folder `image` if they are equal.
+/// Returns the saved bytes.
 fn link_equal(
     file: &Path,
     image: &Path,
@@ -50,7 +49,7 @@ fn link_equal(
     };
     let is_alike = traits(&new) == traits(&old)
         && (new.mtime(), new.mtime_nsec()) == (old.mtime(), old.mtime_nsec());
-    // An image's own links lead elsewhere when they are followed from here.
+    // From here, absolute symbolic links of the image would lead to the host.
     let is_inside = || {
         let mut folders = name.ancestors().skip(1);
         folders.all(|folder| !image.join(folder).is_symlink())

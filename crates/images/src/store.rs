@@ -1,5 +1,5 @@
-//! The store of images: which are complete, which are being built, and why
-//! one is not there.
+//! The store of images: which images are complete or being built, and why one
+//! could not be built.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions, TryLockError};
@@ -11,7 +11,7 @@ use crate::error::{ImageError, io_error};
 use crate::manifest::{Manifest, Package};
 use crate::recipe::Recipe;
 
-/// Prefix of folders that are no images, or not yet.
+/// The prefix of folders that are no images, or no images yet.
 pub(crate) const UNFINISHED: &str = ".build-";
 
 /// The images of one data folder. Several processes may use the same one.
@@ -20,24 +20,24 @@ pub struct Store {
     folder: PathBuf,
 }
 
-/// Whether an image can be used.
+/// The state of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// The root filesystem is complete at this path.
+    /// The image is complete.
     Ready {
-        /// Its absolute path, where the store's is absolute.
+        /// The path of its root filesystem; absolute if the store's path is.
         rootfs: PathBuf,
     },
     /// A process is building it.
     Building {
-        /// How far it is.
+        /// The progress of the build.
         progress: String,
     },
-    /// Nobody has built it.
+    /// It was not built.
     Missing,
     /// The last build of it failed.
     Broken {
-        /// Why, and what the operator can do.
+        /// The reason, and what the operator can do.
         why: String,
     },
 }
@@ -53,23 +53,24 @@ pub struct Listing {
     pub versions: BTreeMap<String, String>,
     /// The Debian packages it holds.
     pub packages: Vec<Package>,
-    /// The archives its packages came from, each with its suite.
+    /// The archives of its packages, each with its suite.
     pub origin: Vec<String>,
-    /// What it takes on the disk, in bytes; files that it shares with others
-    /// are counted in each.
+    /// Its size on the disk, in bytes, including files that it shares with other
+    /// images.
     pub bytes: u64,
     /// When it was built, in seconds since 1970.
     pub built_at: u64,
 }
 
 impl Store {
-    /// Opens the store in `data_dir`, which is created where it is missing.
+    /// Opens the store in `data_dir`, and creates it if it is missing.
     ///
     /// # Errors
     /// The folder cannot be created.
     pub fn open(data_dir: &Path) -> Result<Self, ImageError> {
         let folder = data_dir.join("images");
-        // Root's server reads them as another user, whatever root's umask is.
+        // A server that root started reads them as another user, so root's umask
+        // must not matter.
         let create = || {
             for folder in [data_dir, &folder] {
                 if !folder.is_dir() {
@@ -84,8 +85,8 @@ impl Store {
         Ok(Self { folder })
     }
 
-    /// Whether the image of `recipe` can be used now. Costs one system call
-    /// when it can.
+    /// Returns the state of the image of `recipe`. Takes one system call if the
+    /// image is complete.
     pub fn state(&self, recipe: &Recipe) -> State {
         let image = self.folder.join(recipe.folder());
         match image.join(Manifest::FILE).try_exists() {
@@ -94,8 +95,8 @@ impl Store {
             Err(error) => {
                 let error = io_error("look into", &image)(error);
                 let why = format!(
-                    "{error}; the server's user must be able to read it, and \
-                     to enter every folder above it"
+                    "{error}; the server's user must be able to read it and \
+                     every folder above it"
                 );
                 return State::Broken { why };
             }
@@ -109,7 +110,8 @@ impl Store {
         }
     }
 
-    /// The complete images, by name, the newest first.
+    /// Returns the complete images, sorted by name; of one name, the newest is
+    /// first.
     ///
     /// # Errors
     /// The store or a manifest cannot be read.
@@ -137,10 +139,10 @@ impl Store {
     }
 
     /// Removes the images that have this name or hash, and returns them. A
-    /// process that uses one keeps it until that process ends.
+    /// process that uses an image can use it until the process ends.
     ///
     /// # Errors
-    /// There is none, or one is being built, or files cannot be removed.
+    /// There is no such image, one is being built, or a file cannot be removed.
     pub fn remove(
         &self,
         name_or_hash: &str,
@@ -159,7 +161,8 @@ impl Store {
             if lock.try_lock().is_err() {
                 return Err(ImageError::Busy(folder));
             }
-            // It stops being an image at once, however long removing takes.
+            // After the rename it is no image any more, however long the
+            // removal takes.
             let doomed = self.folder.join(format!("{UNFINISHED}{folder}-old"));
             fs::rename(&path, &doomed).map_err(io_error("rename", &path))?;
             fs::remove_dir_all(&doomed).map_err(io_error("remove", &doomed))?;
@@ -170,7 +173,7 @@ impl Store {
         Ok(images)
     }
 
-    /// Where the images are.
+    /// Returns the folder of the images.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -199,7 +202,7 @@ impl Store {
             .map_err(io_error("open", &path))
     }
 
-    /// What the process that builds `recipe` says, where there is one.
+    /// Returns the progress of the process that builds `recipe`, if there is one.
     fn progress_of_builder(&self, recipe: &Recipe) -> Option<String> {
         let path = self.beside(recipe, "lock");
         let file = File::open(&path).ok()?;

@@ -1,6 +1,6 @@
-//! The archive of one image, unpacked. It may come from anyone: nothing is
-//! written outside of the folder, whatever its entries say, and what no image
-//! has is refused.
+//! Unpacks the archive of one image. The archive is not trusted: nothing is
+//! written outside the folder, whatever its entries say, and entries that no
+//! image has are refused.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Read};
@@ -14,17 +14,18 @@ use tar::{Entry, EntryType};
 use crate::manifest::Manifest;
 use crate::rootfs::{MOUNT_POINTS, image_mode};
 
-/// Opening a folder below one that is open, through no link.
+/// Opens a path below an open folder, without following links.
 const BENEATH: ResolveFlags =
     ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS);
 
-/// Longest manifest that is read; it lists some hundred packages.
-const MANIFEST_BYTES: u64 = 1 << 20;
+/// The longest manifest that is read, in bytes. It lists some hundred packages.
+const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
 /// Unpacks `archive` into the empty folder `image`.
 ///
 /// # Errors
-/// The archive is damaged, holds what no image has, or cannot be written.
+/// The archive is damaged or has an entry that no image has, or a file cannot be
+/// written.
 pub(crate) fn unpack(archive: impl Read, image: &Path) -> io::Result<()> {
     let folder = rustix::fs::open(image, OFlags::DIRECTORY, Mode::empty())?;
     for entry in tar::Archive::new(archive).entries()? {
@@ -36,7 +37,7 @@ pub(crate) fn unpack(archive: impl Read, image: &Path) -> io::Result<()> {
         })?;
     }
     for point in MOUNT_POINTS {
-        // The sandbox mounts on these: a link would lead it elsewhere.
+        // The sandbox mounts on these folders: a link would redirect a mount.
         let path = Path::new("rootfs").join(point);
         open_folder(&folder, &path).map_err(|_| {
             refused(&format!("it has no folder {}", path.display()))
@@ -53,9 +54,9 @@ fn unpack_entry(
     let path = checked(path)?;
     let kind = entry.header().entry_type();
     if path == Path::new(Manifest::FILE)
-        && (kind != EntryType::Regular || entry.size() > MANIFEST_BYTES)
+        && (kind != EntryType::Regular || entry.size() > MAX_MANIFEST_BYTES)
     {
-        // It is read outside of every box.
+        // The manifest is read outside of boxes.
         return Err(refused("it is no file, or too long"));
     }
     let (parent, name) = parent_of(image, &path)?;
@@ -77,7 +78,7 @@ fn unpack_entry(
             io::copy(entry, &mut file)?;
             let mode = image_mode(mode, false);
             file.set_permissions(Permissions::from_mode(mode))?;
-            // Caches of compiled code are valid for the time of their source.
+            // Caches of compiled code record the modification time of the source.
             let time = Timespec {
                 tv_sec: entry.header().mtime()?.cast_signed(),
                 tv_nsec: 0,
@@ -86,7 +87,7 @@ fn unpack_entry(
                 Timestamps { last_access: time, last_modification: time };
             Ok(rustix::fs::futimens(file, &times)?)
         }
-        // Absolute ones lead to the image's own root when a program runs.
+        // Absolute links refer to the image's root when a program runs.
         EntryType::Symlink => {
             let target = link_name(entry)?;
             Ok(rustix::fs::symlinkat(&target, &parent, &name)?)
@@ -101,7 +102,7 @@ fn unpack_entry(
     }
 }
 
-/// The path of the manifest, or one in the root filesystem.
+/// Checks that a path is the manifest or inside the root filesystem.
 fn checked(path: &Path) -> io::Result<PathBuf> {
     let is_plain = path
         .components()
@@ -115,7 +116,8 @@ fn checked(path: &Path) -> io::Result<PathBuf> {
     Ok(path.components().collect())
 }
 
-/// The folder that holds `path`, reached through no link, and the last name.
+/// Opens the folder that contains `path`, without following links. Returns it
+/// and the last part of the path.
 fn parent_of(image: &OwnedFd, path: &Path) -> io::Result<(OwnedFd, PathBuf)> {
     let name = path.file_name().ok_or_else(|| refused("it has no name"))?;
     let parent = path.parent().filter(|path| path != &Path::new(""));

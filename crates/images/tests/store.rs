@@ -1,6 +1,6 @@
-//! The store through its public surface, with recipes that no machine can
-//! build: what it says and keeps around a build. `make images` builds for
-//! real.
+//! The store through its public interface. Its recipes cannot be built on any
+//! machine: the tests are about states, locks and files around a build. `make
+//! images` runs real builds.
 
 #![expect(
     clippy::unwrap_used,
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use sandpiper_images::{
-    Downloads, ImageError, Making, Progress, Recipe, Stage, State, Store,
+    BuildOptions, Downloads, ImageError, Progress, Recipe, Stage, State, Store,
 };
 
 fn recipe(name: &str) -> Recipe {
@@ -21,8 +21,8 @@ fn recipe(name: &str) -> Recipe {
     Recipe::parse(name, text, |_| None).unwrap()
 }
 
-fn making() -> Making<'static> {
-    Making { downloads: Downloads::default(), check: &|_, _| Ok(()) }
+fn options() -> BuildOptions<'static> {
+    BuildOptions { downloads: Downloads::default(), check: &|_, _| Ok(()) }
 }
 
 fn path(data: &Path, recipe: &Recipe, ending: &str) -> PathBuf {
@@ -30,7 +30,7 @@ fn path(data: &Path, recipe: &Recipe, ending: &str) -> PathBuf {
     data.join("images").join(folder + ending)
 }
 
-/// Puts a complete image there, as a builder leaves it.
+/// Creates a complete image, as a builder leaves it.
 fn complete(data: &Path, recipe: &Recipe, built_at: u64) {
     let image = path(data, recipe, "");
     fs::create_dir_all(image.join("rootfs/bin")).unwrap();
@@ -55,7 +55,7 @@ fn an_image_is_missing_then_broken_then_ready_then_missing() {
     let recipe = recipe("one");
     assert_eq!(store.state(&recipe), State::Missing);
 
-    let error = store.build(&recipe, &making(), &mut no_progress).unwrap_err();
+    let error = store.build(&recipe, &options(), &mut no_progress).unwrap_err();
     assert!(matches!(error, ImageError::Architecture { .. }), "{error}");
     let why = error.to_string();
     assert_eq!(store.state(&recipe), State::Broken { why });
@@ -63,7 +63,7 @@ fn an_image_is_missing_then_broken_then_ready_then_missing() {
     complete(data.path(), &recipe, 1);
     let rootfs = path(data.path(), &recipe, "/rootfs");
     assert_eq!(store.state(&recipe), State::Ready { rootfs: rootfs.clone() });
-    let built = store.build(&recipe, &making(), &mut no_progress).unwrap();
+    let built = store.build(&recipe, &options(), &mut no_progress).unwrap();
     assert_eq!(built, rootfs);
 
     let removed = store.remove("one").unwrap();
@@ -89,7 +89,7 @@ fn a_builder_is_seen_and_waited_for() {
 
     let mut stages = Vec::new();
     let mut other_builder = Some(lock);
-    let built = store.build(&recipe, &making(), &mut |now| {
+    let built = store.build(&recipe, &options(), &mut |now| {
         stages.push(now.stage);
         // The first builder ends while the second one waits.
         complete(data.path(), &recipe, 1);
@@ -107,18 +107,18 @@ fn a_queued_build_is_seen_and_goes_on() {
     let (first, second) = (recipe("a"), recipe("b"));
     let queued = store.queue(&second).unwrap();
     assert_eq!(store.state(&first), State::Missing);
-    let progress = "waiting for its turn".to_owned();
+    let progress = "queued".to_owned();
     assert_eq!(store.state(&second), State::Building { progress });
 
-    queued.build(&making(), &mut no_progress).unwrap_err();
+    queued.build(&options(), &mut no_progress).unwrap_err();
     assert!(matches!(store.state(&second), State::Broken { .. }));
 
     drop(store.queue(&first).unwrap());
-    assert_eq!(store.state(&first), State::Missing, "given up");
+    assert_eq!(store.state(&first), State::Missing, "cancelled");
 }
 
 #[test]
-fn what_a_killed_build_left_is_swept() {
+fn leftovers_of_killed_builds_are_removed() {
     let data = tempfile::tempdir().unwrap();
     let store = Store::open(data.path()).unwrap();
     let recipe = recipe("three");
@@ -127,7 +127,7 @@ fn what_a_killed_build_left_is_swept() {
     let left = images.join(format!(".build-{folder}-abc"));
     let older = images.join(".build-other-0-abc");
     let other = images.join(".build-other-1-abc");
-    // A folder that lost its manifest is no image.
+    // A folder without a manifest is no image.
     let half = path(data.path(), &recipe, "");
     for folder in [&left, &older, &other, &half] {
         fs::create_dir_all(folder.join("image/rootfs/usr")).unwrap();
@@ -137,19 +137,19 @@ fn what_a_killed_build_left_is_swept() {
     assert_eq!(store.state(&recipe), State::Missing);
     assert!(store.list().unwrap().is_empty());
 
-    store.build(&recipe, &making(), &mut no_progress).unwrap_err();
+    store.build(&recipe, &options(), &mut no_progress).unwrap_err();
 
     assert!(!left.exists() && !half.exists());
-    assert!(!older.exists(), "a recipe that nobody has any more");
+    assert!(!older.exists(), "of a recipe that no longer exists");
     assert!(other.exists(), "belongs to another build");
 }
 
 #[test]
-fn an_image_that_cannot_be_looked_into_is_not_called_missing() {
+fn an_unreadable_image_is_broken_not_missing() {
     let data = tempfile::tempdir().unwrap();
     let store = Store::open(data.path()).unwrap();
     let recipe = recipe("five");
-    // Unlike a mode, a link to itself keeps root out, too.
+    // Root can read a file of any mode, but not a link to itself.
     let image = path(data.path(), &recipe, "");
     std::os::unix::fs::symlink(&image, &image).unwrap();
     let state = store.state(&recipe);
@@ -193,10 +193,10 @@ fn a_mirror_must_be_a_url() {
     );
     let recipe = Recipe::parse("four", &text, |_| None).unwrap();
     for mirror in ["deb http://a b main", "mirror", "http://a b"] {
-        let mut making = making();
-        making.downloads.mirror = Some(mirror.to_owned());
-        let built = store.build(&recipe, &making, &mut no_progress);
+        let mut options = options();
+        options.downloads.mirror = Some(mirror.to_owned());
+        let built = store.build(&recipe, &options, &mut no_progress);
         let message = built.unwrap_err().to_string();
-        assert!(message.contains("no URL of a mirror"), "{message}");
+        assert!(message.contains("not the URL of a mirror"), "{message}");
     }
 }

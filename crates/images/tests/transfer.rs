@@ -1,4 +1,4 @@
-//! Images exported and imported: whole, damaged, hostile, and of others.
+//! Exports and imports of images: complete, damaged, hostile and foreign files.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -30,7 +30,7 @@ fn manifest(recipe: &Recipe) -> String {
     )
 }
 
-/// A store that holds the image of `recipe`, and its root filesystem.
+/// Returns a store with the image of `recipe`, and its root filesystem.
 fn store_with(data: &Path, recipe: &Recipe) -> (Store, PathBuf) {
     let store = Store::open(data).unwrap();
     let folder = format!("{}-{}", recipe.name(), recipe.hash());
@@ -59,7 +59,7 @@ fn export(store: &Store, recipe: &Recipe) -> Vec<u8> {
     file
 }
 
-/// What came of the import: `ready`, or why not.
+/// Returns the result of an import: `ready`, or why it was refused.
 fn import(data: &Path, recipes: &[Recipe], file: &[u8]) -> String {
     import_checked(data, recipes, file, Ok(()))
 }
@@ -109,7 +109,7 @@ fn an_image_comes_back_as_it_was() {
     let listing = &store.list().unwrap()[0];
     assert_eq!(listing.versions["GCC"], "14.2.0");
 
-    // What is there is left alone.
+    // An image that is installed is skipped.
     fs::write(rootfs.join("mark"), "").unwrap();
     assert_eq!(import(there.path(), &recipes, &file), "ready");
     assert!(rootfs.join("mark").exists());
@@ -132,12 +132,12 @@ fn damage_is_found_and_nothing_is_installed() {
         let half = names.filter(|it| it.to_string_lossy().starts_with('.'));
         assert_eq!(half.count(), 0, "{said}");
     };
-    // Headers take 512 bytes, the checksums as much.
+    // Each header takes 512 bytes, and so do the checksums.
     let start = 3 * 512;
     for at in [start, start + 40, start + 200] {
         let mut flipped = file.clone();
         flipped[at] ^= 1;
-        check(&flipped, "damaged: its checksum is another one");
+        check(&flipped, "damaged: its checksum does not match");
     }
     check(&file[..start + 100], "damaged: ");
     check(&file[..start], "cannot be read");
@@ -174,7 +174,7 @@ fn only_what_this_program_would_build_is_installed() {
     assert!(matches!(store.state(&one), State::Broken { .. }));
 }
 
-/// An export with one archive.
+/// Returns an export with one archive.
 fn wrap(name: &str, content: &[u8]) -> Vec<u8> {
     let sum = Sha256::digest(content);
     let sum: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -189,7 +189,7 @@ fn wrap(name: &str, content: &[u8]) -> Vec<u8> {
     tar.into_inner().unwrap()
 }
 
-/// One entry of an archive that does harm.
+/// A harmful entry of an archive.
 struct Hostile {
     path: &'static str,
     kind: EntryType,
@@ -197,7 +197,7 @@ struct Hostile {
     mode: u32,
 }
 
-/// An archive of an image with more entries, written as they are.
+/// Returns an archive of an image with further entries, which are not checked.
 fn archive(recipe: &Recipe, more: &[Hostile]) -> Vec<u8> {
     let mut tar = Builder::new(Vec::new());
     let mut add = |entry: &Hostile, content: &[u8]| {

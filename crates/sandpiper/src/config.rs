@@ -1,9 +1,9 @@
-//! Settings: flags and variables as typed, and what the rooms take. The one
-//! file that reads the environment.
+//! The command line and the environment, and the settings that the other
+//! crates take from them. No other file reads the environment.
 //!
-//! Every flag `--some-flag` can be given as the variable `SANDPIPER_SOME_FLAG`
-//! as well; lists are then separated by commas. A flag wins over its variable;
-//! an empty variable counts as not set.
+//! Every flag `--some-flag` can also be given as the variable
+//! `SANDPIPER_SOME_FLAG`, in which commas separate the items of a list. A flag
+//! overrides its variable; an empty variable counts as not set.
 
 mod images;
 mod limits;
@@ -33,82 +33,82 @@ pub(crate) use serve::ServeArgs;
     name = "sandpiper",
     version,
     after_help = "\
-Every flag --some-flag can be given as the variable SANDPIPER_SOME_FLAG as \
-well, lists separated by commas."
+Every flag --some-flag can also be given as the variable SANDPIPER_SOME_FLAG, \
+in which commas separate the items of a list."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) common: CommonArgs,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
 }
 
 /// Flags of every command.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Common")]
 pub(crate) struct CommonArgs {
-    /// Folder for images [default: /var/lib/sandpiper as root, and as the user
-    /// whose folder that is; else sandpiper in the XDG data folder]
+    /// Folder for images [default: /var/lib/sandpiper for root and for the
+    /// owner of that folder; otherwise sandpiper in the XDG data folder]
     #[arg(long, value_name = "DIR", global = true)]
     data_dir: Option<PathBuf>,
 
-    /// How the log is written
+    /// Format of the log
     #[arg(long, value_name = "FORMAT", global = true, default_value = "text")]
     pub(crate) log_format: LogFormat,
 
-    /// What is logged: error, warn, info, debug or trace, and what is graver
-    /// [default: info for serve, else warn]
+    /// Minimum log level: error, warn, info, debug or trace [default: info for
+    /// serve, otherwise warn]
     #[arg(long, value_name = "LEVEL", global = true)]
     pub(crate) log_level: Option<tracing::Level>,
 }
 
-/// How the log is written.
+/// Format of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum LogFormat {
-    /// Lines for people.
+    /// Lines of text.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// What to do.
+/// A command of the program.
 #[derive(Subcommand, Debug)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Serve products and the code execution service over HTTP
     Serve(Box<ServeArgs>),
-    /// Run local files through the same engine, without HTTP
+    /// Run local files in a sandbox, without HTTP
     Run(Box<RunArgs>),
-    /// Build, list, check, move and remove the images that programs run in
+    /// Build, list, check, export, import and remove the images that programs
+    /// run in
     #[command(subcommand)]
     Images(ImagesCommand),
-    /// Say what this host offers, and how to mend what is missing
+    /// Report what this host supports, and how to fix what is missing
     Doctor(DoctorArgs),
-    /// Print a script that completes the command line in a shell
+    /// Print a completion script for a shell
     Completions {
-        /// Which shell
+        /// Shell to print the script for
         #[arg(value_name = "SHELL")]
         shell: Shell,
     },
     /// Write the man pages
     #[command(hide = true)]
     Man {
-        /// Where to
+        /// Folder to write them to
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
 }
 
-/// Flags of whatever runs programs.
+/// Flags of the commands that run programs.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Sandbox")]
 pub(crate) struct SandboxArgs {
-    /// Control group to make the boxes' groups in [default: the one this
-    /// process is in]
+    /// Control group in which the boxes' control groups are created [default:
+    /// the one that this process is in]
     #[arg(long, value_name = "PATH")]
     pub(crate) cgroup: Option<PathBuf>,
 
-    /// Run programs even where the host cannot limit their memory and
-    /// processes
+    /// Run programs even if the host cannot limit their memory and processes
     #[arg(long, value_parser = BoolishValueParser::new())]
     pub(crate) allow_missing_limits: bool,
 
@@ -119,19 +119,23 @@ pub(crate) struct SandboxArgs {
 /// Flags of `run`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Standard input is passed on unless it is a terminal. The exit code is the \
-program's: its own, 128 plus the signal that ended it, 124 when its time was \
-up, 137 when it was ended by another limit; 125 when it could not be run.")]
+The program gets this command's standard input, unless that is a terminal.
+
+The exit code is that of the program, or:
+  124          the program exceeded a time limit
+  125          the program could not be run
+  128 + N      signal N killed the program
+  137          the program exceeded another limit")]
 pub(crate) struct RunArgs {
-    /// The program's files; the first one is run
+    /// Files of the program; the first one is run
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// The language [default: told by the ending of the file that is run]
+    /// Language of the program [default: that of the file's extension]
     #[arg(long, value_name = "LANGUAGE")]
     pub(crate) language: Option<String>,
 
-    /// The file to run, where it is not the first
+    /// File to run, if it is not the first one
     #[arg(long, value_name = "FILE")]
     pub(crate) entry: Option<PathBuf>,
 
@@ -142,47 +146,48 @@ pub(crate) struct RunArgs {
 /// Flags of `doctor`.
 #[derive(Args, Debug)]
 pub(crate) struct DoctorArgs {
-    /// As for serve
+    /// Control group in which the boxes' control groups are created [default:
+    /// the one that this process is in]
     #[arg(long, value_name = "PATH")]
     pub(crate) cgroup: Option<PathBuf>,
 
-    /// As for serve
+    /// Boxes that run at once [default: one per CPU core, at least two]
     #[arg(long, value_name = "N", value_parser = values::boxes())]
     boxes: Option<usize>,
 
-    /// As for serve
+    /// Memory of a run, including its files
     #[arg(long, value_name = "SIZE", value_parser = values::memory,
         default_value = mebibytes(Limits::default().memory_bytes))]
     memory: u64,
 
-    /// As for serve
+    /// Memory of the compile step, including its files
     #[arg(long, value_name = "SIZE", value_parser = values::memory,
         default_value = mebibytes(Limits::default().compile_memory_bytes))]
     compile_memory: u64,
 
-    /// As for serve: images of others may be missing
+    /// Languages to check the images of, separated by commas [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) languages: Option<Vec<String>>,
 
-    /// Run the sample program of every language, too: takes some seconds
+    /// Also run the sample program of every language; takes some seconds
     #[arg(long, value_parser = BoolishValueParser::new())]
     pub(crate) programs: bool,
 }
 
-/// Reads the command line and the environment; leaves the process with a
-/// message where they are wrong, or where help was asked for.
+/// Reads the command line and the environment. Exits the process with a
+/// message if they are wrong, or with the help if that was requested.
 pub(crate) fn parse() -> Cli {
     let matches = command().get_matches();
     Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
-/// The command line, with the variables of its flags.
+/// Returns the command line, with the variables of its flags.
 pub(crate) fn command() -> clap::Command {
     with_variables(Cli::command())
 }
 
-/// Variables that look like a flag's and are none: misspelt, most likely, and
-/// then the default is in force without a word.
+/// Returns the `SANDPIPER_` variables that belong to no flag. Most likely they
+/// are misspelt, and the default applies although the operator set a value.
 #[expect(clippy::disallowed_methods, reason = "this is the one file")]
 pub(crate) fn unknown_variables() -> Vec<String> {
     let mut known = Vec::new();
@@ -203,10 +208,10 @@ fn name_variables(command: &clap::Command, names: &mut Vec<String>) {
 }
 
 impl CommonArgs {
-    /// The data folder.
+    /// Returns the data folder.
     ///
     /// # Errors
-    /// None is given, and nothing says where the user keeps data.
+    /// No flag names it, and `HOME` is not set.
     pub(crate) fn data_dir(&self) -> anyhow::Result<PathBuf> {
         if let Some(folder) = &self.data_dir {
             return std::path::absolute(folder)
@@ -221,27 +226,28 @@ impl CommonArgs {
         if uid.is_root() || is_own() {
             return Ok(system.to_owned());
         }
-        // The XDG specification: a relative path is to be ignored.
+        // The XDG specification: a relative path must be ignored.
         let folder = |name: &str| {
             variable(name).map(PathBuf::from).filter(|path| path.is_absolute())
         };
         let data = folder("XDG_DATA_HOME")
             .or_else(|| Some(folder("HOME")?.join(".local/share")));
         let Some(data) = data else {
-            bail!("HOME is not set: say with --data-dir where data is kept");
+            bail!("HOME is not set; use --data-dir to name the data folder");
         };
         Ok(data.join("sandpiper"))
     }
 }
 
-/// How a build of images reaches what it downloads.
+/// Returns how builds of images download: from a mirror, or as the environment
+/// says.
 #[expect(clippy::disallowed_methods, reason = "this is the one file")]
 pub(crate) fn downloads(mirror: Option<String>) -> Downloads {
     Downloads { mirror, variables: std::env::vars_os().collect() }
 }
 
-/// What a host is prepared with, for `boxes` that run at once, and as many
-/// `besides`.
+/// Returns the settings of a host for `boxes` that run at once, and `besides`
+/// more that are ready or being removed.
 pub(crate) fn host_settings(
     data: PathBuf,
     cgroup: Option<PathBuf>,
@@ -253,19 +259,19 @@ pub(crate) fn host_settings(
 }
 
 impl DoctorArgs {
-    /// Memory that a box can come to take, in bytes.
+    /// Returns the largest memory limit of a box, in bytes.
     pub(crate) fn box_memory_bytes(&self) -> u64 {
         self.memory.max(self.compile_memory)
     }
 
-    /// Boxes running at once.
+    /// Returns the number of boxes that run at once.
     pub(crate) fn boxes(&self) -> usize {
         self.boxes.unwrap_or_else(default_boxes)
     }
 }
 
 impl SandboxArgs {
-    /// Settings of an engine that runs one program at a time.
+    /// Returns the settings of an engine that runs one program at a time.
     pub(crate) fn engine_settings(&self) -> engine::Settings {
         engine::Settings {
             limits: self.limits.limits(),
@@ -280,13 +286,13 @@ impl SandboxArgs {
     }
 }
 
-/// One box per CPU core, but not fewer than the least.
+/// Returns one box per CPU core, but at least `LEAST_BOXES`.
 fn default_boxes() -> usize {
     let cores = std::thread::available_parallelism();
     cores.map_or(1, NonZeroUsize::get).max(default::MIN_BOXES)
 }
 
-/// Lets every flag be given as a variable too.
+/// Gives every flag its variable.
 fn with_variables(command: clap::Command) -> clap::Command {
     command
         .mut_args(|arg| {
@@ -305,7 +311,7 @@ fn variable_name(flag: &str) -> String {
     format!("SANDPIPER_{}", flag.to_ascii_uppercase().replace('-', "_"))
 }
 
-/// A variable that is set, and not empty.
+/// Returns the value of a variable that is set and not empty.
 fn variable(name: &str) -> Option<OsString> {
     raw_variable(name).filter(|value| !value.is_empty())
 }
@@ -315,12 +321,12 @@ fn raw_variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
-/// A size as flags take it.
+/// Formats a size as flags take it.
 fn mebibytes(bytes: u64) -> String {
     format!("{}MiB", bytes / default::MIB)
 }
 
-/// A time as flags take it.
+/// Formats a time as flags take it.
 fn seconds(time: Duration) -> String {
     format!("{}s", time.as_secs_f64())
 }

@@ -1,4 +1,4 @@
-//! The project's data, embedded: definitions of languages, recipes of images.
+//! The embedded data: definitions of languages, recipes of images.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,10 +17,10 @@ struct LanguageFiles;
 #[folder = "../../images"]
 struct ImageFiles;
 
-/// The languages: all of them, or those that `only` names.
+/// Returns the catalogue of all languages, or of those that `only` names.
 ///
 /// # Errors
-/// `only` names a language that is not there.
+/// `only` names a language that does not exist.
 pub(crate) fn catalog(only: Option<&[String]>) -> anyhow::Result<Catalog> {
     let all = Catalog::load(sources()).context("an embedded definition")?;
     let Some(only) = only else { return Ok(all) };
@@ -41,7 +41,7 @@ pub(crate) fn catalog(only: Option<&[String]>) -> anyhow::Result<Catalog> {
     Ok(Catalog::load(chosen)?)
 }
 
-/// The recipes of all images, by name.
+/// Returns the recipes of all images, sorted by name.
 pub(crate) fn recipes() -> anyhow::Result<Vec<Recipe>> {
     let mut recipes = Vec::new();
     for path in ImageFiles::iter() {
@@ -55,27 +55,27 @@ pub(crate) fn recipes() -> anyhow::Result<Vec<Recipe>> {
     Ok(recipes)
 }
 
-/// The images of a data folder, as the engine asks for them.
+/// The images of a data folder, for the engine.
 #[derive(Debug)]
-pub(crate) struct ImageSource {
-    /// Or why there is none.
+pub(crate) struct ImageStore {
+    /// The store, or why it could not be opened.
     store: Result<Store, String>,
     recipes: Vec<Recipe>,
 }
 
-impl ImageSource {
-    /// Opens the store in `data_dir`. Where that fails, every image is broken:
-    /// what needs no image goes on.
+impl ImageStore {
+    /// Opens the store in `data_dir`. If that fails, every image is broken, and
+    /// whatever needs no image still works.
     ///
     /// # Errors
-    /// An embedded recipe is wrong.
+    /// An embedded recipe is invalid.
     pub(crate) fn open(data_dir: &Path) -> anyhow::Result<Self> {
         let store = Store::open(data_dir).map_err(|error| error.to_string());
         Ok(Self { store, recipes: recipes()? })
     }
 }
 
-impl Images for ImageSource {
+impl Images for ImageStore {
     fn state(&self, image: &str) -> ImageState {
         let mut recipes = self.recipes.iter();
         let Some(recipe) = recipes.find(|recipe| recipe.name() == image) else {
@@ -117,7 +117,7 @@ pub(crate) fn describe(image: &str, state: &ImageState) -> String {
     }
 }
 
-/// A folder of `languages/` for each language.
+/// Returns a folder of `languages/` for each language.
 fn sources() -> Vec<Source> {
     let mut folders: BTreeMap<String, BTreeMap<String, Vec<u8>>> =
         BTreeMap::new();
@@ -128,12 +128,12 @@ fn sources() -> Vec<Source> {
             files.insert(name.to_owned(), file.data.into_owned());
         }
     }
-    // A folder that has no definition yet is not a language yet.
+    // A folder without a definition is not a language.
     folders.retain(|_, files| files.contains_key("language.toml"));
     folders.into_iter().map(|(id, files)| Source { id, files }).collect()
 }
 
-/// A file that a recipe names by its path from the project's root.
+/// Returns the file that a recipe names by its path in the repository.
 fn project_file(path: &str) -> Option<Vec<u8>> {
     let file = if let Some(path) = path.strip_prefix("images/") {
         ImageFiles::get(path)
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn without_a_data_folder_every_image_is_broken() {
-        let images = ImageSource::open(Path::new("/proc/none")).unwrap();
+        let images = ImageStore::open(Path::new("/proc/none")).unwrap();
         let state = images.state("python");
         let ImageState::Broken(why) = &state else { panic!("{state:?}") };
         assert!(why.contains("/proc/none"), "{why}");

@@ -1,5 +1,5 @@
-//! `sandpiper doctor`: what this host offers, line by line, and how to mend
-//! what is missing.
+//! `sandpiper doctor`: reports what this host supports, and how to fix what is
+//! missing.
 
 mod checks;
 
@@ -13,15 +13,14 @@ use tokio::runtime;
 use tracing::Level;
 
 use crate::config::{self, CommonArgs, DoctorArgs};
-use crate::data::{self, ImageSource};
+use crate::data::{self, ImageStore};
 use crate::images;
 use crate::logging::{self, Target};
 use crate::machine::Machine;
 
 pub(crate) use checks::boxes_fit;
 
-/// Prints the report. Fails when something is missing without which no
-/// program runs.
+/// Prints the report. Fails if something is missing that every program needs.
 pub(crate) fn doctor(
     common: &CommonArgs,
     args: &DoctorArgs,
@@ -30,7 +29,7 @@ pub(crate) fn doctor(
     let machine = Machine::read();
     let binary = std::env::current_exe()?;
     let mut findings = checks::machine(&machine, &binary.to_string_lossy());
-    let images = ImageSource::open(&common.data_dir()?)?;
+    let images = ImageStore::open(&common.data_dir()?)?;
     let served = data::catalog(args.languages.as_deref())?;
     for recipe in data::recipes()? {
         if !served.languages().any(|it| it.image() == recipe.name()) {
@@ -55,7 +54,7 @@ pub(crate) fn doctor(
             Ok(())
         })?;
     }
-    // Last, since it leaves root.
+    // Last, since it drops root.
     let settings =
         config::host_settings(common.data_dir()?, args.cgroup.clone(), 1, 0);
     let host = Host::prepare(&settings);
@@ -79,8 +78,8 @@ fn print(findings: &[Finding]) -> io::Result<()> {
     io::stdout().write_all(text.as_bytes())
 }
 
-/// Runs the sample programs of all languages whose images are there, and
-/// reports each as soon as it has ended.
+/// Runs the sample programs of all languages whose images are built, and
+/// reports each when it ends.
 fn samples(
     data_dir: &Path,
     cgroup: Option<&Path>,
@@ -92,7 +91,7 @@ fn samples(
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
     for line in child.stdout.take().into_iter().flat_map(|pipe| {
-        // Whatever the language's program printed is quoted: it has no lines.
+        // The output of a program is quoted, so it contains no newline.
         BufReader::new(pipe).lines()
     }) {
         let line = line?;
@@ -107,33 +106,33 @@ fn samples(
     Ok(())
 }
 
-/// How good a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Grade {
-    /// As it should be.
+    /// Nothing to do.
     Good,
-    /// Programs run, but something is weaker than it could be.
+    /// Programs run, but with weaker isolation or limits.
     Weak,
     /// Programs do not run.
     Missing,
 }
 
-/// One line of the report, and what to do about it.
+/// One line of the report, and how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     pub(crate) grade: Grade,
-    /// What it is about, such as `control groups`.
+    /// The part of the host, such as `control groups`.
     pub(crate) subject: String,
-    /// What was found.
+    /// The state of that part.
     pub(crate) found: String,
-    /// What to do, in one or more lines; empty where all is well.
-    pub(crate) mend: String,
+    /// Commands or advice, one per line; empty if there is nothing to fix.
+    pub(crate) fix: String,
 }
 
 impl Finding {
     fn new(grade: Grade, subject: &str, found: impl Into<String>) -> Self {
         let (subject, found) = (subject.to_owned(), found.into());
-        Self { grade, subject, found, mend: String::new() }
+        Self { grade, subject, found, fix: String::new() }
     }
 
     pub(crate) fn good(subject: &str, found: impl Into<String>) -> Self {
@@ -148,9 +147,9 @@ impl Finding {
         Self::new(Grade::Missing, subject, found)
     }
 
-    /// Adds what to do.
-    pub(crate) fn mend(mut self, mend: impl Into<String>) -> Self {
-        self.mend = mend.into();
+    /// Adds how to fix it.
+    pub(crate) fn fix(mut self, fix: impl Into<String>) -> Self {
+        self.fix = fix.into();
         self
     }
 }
@@ -163,7 +162,7 @@ impl fmt::Display for Finding {
             Grade::Missing => "MISSING",
         };
         writeln!(f, "{grade}  {}: {}", self.subject, self.found)?;
-        for line in self.mend.lines() {
+        for line in self.fix.lines() {
             writeln!(f, "           {line}")?;
         }
         Ok(())

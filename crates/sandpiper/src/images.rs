@@ -1,4 +1,5 @@
-//! `sandpiper images`: builds, lists, checks, moves and removes images.
+//! `sandpiper images`: builds, lists, checks, exports, imports and removes
+//! images.
 
 mod check;
 mod display;
@@ -13,7 +14,9 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use anyhow::{Context, bail};
-use sandpiper_images::{ImageError, Listing, Making, Queued, Recipe, Store};
+use sandpiper_images::{
+    BuildOptions, ImageError, Listing, Queued, Recipe, Store,
+};
 use tracing::Level;
 
 use crate::config::{self, BuildArgs, CommonArgs, ImagesCommand};
@@ -21,7 +24,7 @@ use crate::data;
 use crate::logging::{self, Target};
 
 pub(crate) use check::this_program;
-use check::{Wrong, check_unfinished};
+use check::{CheckError, check_unfinished};
 use display::Display;
 
 /// Runs the command on the images of the data folder.
@@ -51,8 +54,8 @@ pub(crate) fn images(
     }
 }
 
-/// Builds as many images at once as is asked for; one that fails does not keep
-/// the others from being built.
+/// Builds the chosen images, several at once. If one fails, the others are
+/// still built.
 fn build(
     store: &Store,
     data_dir: &Path,
@@ -64,16 +67,16 @@ fn build(
     };
     let check = check_in_child(data_dir, args.skip_check);
     let downloads = config::downloads(args.mirror.clone());
-    let making = Making { downloads, check: &check };
-    // All at once, so that whoever waits for the last one is told so from the
-    // start.
+    let options = BuildOptions { downloads, check: &check };
+    // All are queued first, so that other processes see from the start that
+    // the last one will be built.
     let mut queue = Vec::new();
     for recipe in &recipes {
         queue.push((recipe.name(), store.queue(recipe)?));
     }
     let display = Display::new();
-    let failed = at_once(args.jobs(), queue, |name, queued: Queued<'_>| {
-        let built = queued.build(&making, &mut |now| display.show(name, &now));
+    let failed = run_jobs(args.jobs(), queue, |name, queued: Queued<'_>| {
+        let built = queued.build(&options, &mut |now| display.show(name, &now));
         let end = match &built {
             Ok(rootfs) => format!("ready: {}", rootfs.display()),
             Err(error) => format!("failed: {error}"),
@@ -87,10 +90,10 @@ fn build(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Does the work of every entry, `jobs` at once, and begins them in order: who
-/// builds the same images in another process relies on it. Returns the names
-/// for which it failed.
-fn at_once<'a, T: Send>(
+/// Works on every entry, on `jobs` at once, and begins them in order, so that
+/// two processes that build the same images cannot wait for each other.
+/// Returns the names for which `work` failed.
+fn run_jobs<'a, T: Send>(
     jobs: usize,
     queue: Vec<(&'a str, T)>,
     work: impl Fn(&'a str, T) -> bool + Sync,
@@ -124,7 +127,7 @@ fn at_once<'a, T: Send>(
     failed
 }
 
-/// What an image must pass before it is installed.
+/// Returns the check that an image must pass before it is installed.
 fn check_in_child(
     data_dir: &Path,
     skip: bool,
@@ -133,29 +136,30 @@ fn check_in_child(
         if skip {
             return Ok(());
         }
-        checked(check_unfinished(data_dir, recipe.name(), rootfs))
+        check_unfinished(data_dir, recipe.name(), rootfs)
+            .map_err(|error| describe(&error))
     }
 }
 
-/// What was wrong, as the end of `image python was not installed: `.
-fn checked(result: Result<(), Wrong>) -> Result<(), String> {
-    result.map_err(|wrong| match wrong {
-        Wrong::Programs(lines) => lines,
-        Wrong::NotRun(why) => format!(
-            "its languages' sample programs could not be run: {why} \
-             (`sandpiper doctor` tells how to mend this host; with \
-             --skip-check images are installed without)"
+/// Returns the error as the end of `image python was not installed: `.
+fn describe(error: &CheckError) -> String {
+    match error {
+        CheckError::Programs(lines) => lines.clone(),
+        CheckError::NotRun(why) => format!(
+            "its sample programs could not be run: {why} (`sandpiper doctor` \
+             says how to fix this host; --skip-check installs images without \
+             running them)"
         ),
-    })
+    }
 }
 
-/// The images that programs in these languages run in.
+/// Returns the images that programs in these languages run in.
 fn images_of(languages: &[String]) -> anyhow::Result<Vec<String>> {
     let catalog = data::catalog(Some(languages))?;
     Ok(catalog.languages().map(|it| it.image().to_owned()).collect())
 }
 
-/// The recipes with these names, or all where no name is given.
+/// Returns the recipes with these names, or all if no name is given.
 fn chosen(names: &[String]) -> anyhow::Result<Vec<Recipe>> {
     let recipes = data::recipes()?;
     let all: Vec<&str> = recipes.iter().map(Recipe::name).collect();
@@ -184,8 +188,8 @@ fn remove(store: &Store, names: &[String]) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Removes the images of recipes that this program does not have. One that
-/// another version is building stays.
+/// Removes the images whose recipe this version of the program does not have,
+/// except for images that another process is building.
 fn remove_unused(store: &Store) -> anyhow::Result<ExitCode> {
     let recipes = data::recipes()?;
     let mut text = String::new();
@@ -226,15 +230,15 @@ mod tests {
     }
 
     #[test]
-    fn work_is_begun_in_order_and_failures_are_kept() {
+    fn jobs_begin_in_order_and_failures_are_returned() {
         let begun = Mutex::new(Vec::new());
         let queue = vec![("a", true), ("b", false), ("c", true), ("d", false)];
-        let failed = at_once(1, queue.clone(), |name, right| {
+        let failed = run_jobs(1, queue.clone(), |name, right| {
             begun.lock().unwrap().push(name);
             right
         });
         assert_eq!(failed, ["b", "d"]);
         assert_eq!(*begun.lock().unwrap(), ["a", "b", "c", "d"]);
-        assert_eq!(at_once(8, queue, |_, right| right), ["b", "d"]);
+        assert_eq!(run_jobs(8, queue, |_, right| right), ["b", "d"]);
     }
 }

@@ -1,4 +1,4 @@
-//! Listening sockets: both IP versions by one, where the host has both.
+//! Listening sockets: one takes both IP versions, if the host has both.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -6,14 +6,14 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use anyhow::Context;
 use socket2::{Domain, Protocol, Socket, Type};
 
-/// Connections that the kernel keeps until they are accepted.
+/// Connections that the kernel holds until the server accepts them.
 const BACKLOG: i32 = 1_024;
 
-/// Listens on `address`. The unspecified IPv6 address takes IPv4 as well, and
-/// stands for IPv4 alone where IPv6 is off. `flag` chooses the address.
+/// Listens on `address`. The unspecified IPv6 address takes IPv4 as well, or
+/// only IPv4 if IPv6 is disabled. `flag` is the flag that sets the address.
 ///
 /// # Errors
-/// The address cannot be had, in words for the operator.
+/// The address cannot be bound. The message is for the operator.
 pub(crate) fn listen(
     address: SocketAddr,
     flag: &str,
@@ -27,7 +27,7 @@ pub(crate) fn listen(
             Err(error)
         })
         .with_context(|| {
-            format!("cannot listen on {address} ({flag} takes another)")
+            format!("cannot listen on {address} (use {flag} for another)")
         })
 }
 
@@ -35,11 +35,11 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     let domain = Domain::for_address(address);
     let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
     if address.is_ipv6() {
-        // The host's default may be otherwise.
+        // The host's default may differ.
         socket.set_only_v6(!address.ip().is_unspecified())?;
     }
-    // Connections of an earlier server that are still closing are no reason
-    // not to start.
+    // Otherwise connections of an earlier server that are still closing would
+    // keep this one from starting.
     socket.set_reuse_address(true)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
@@ -47,7 +47,7 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-/// Whether IPv6 as a whole is missing: no protocol, or no address of it.
+/// Returns whether the host has no IPv6: neither the protocol nor an address.
 fn is_off(error: &io::Error) -> bool {
     let no_protocol = rustix::io::Errno::AFNOSUPPORT.raw_os_error();
     error.kind() == io::ErrorKind::AddrNotAvailable
@@ -66,17 +66,17 @@ mod tests {
     }
 
     #[test]
-    fn a_taken_port_is_told() {
+    fn a_taken_port_is_reported() {
         let taken = listen("127.0.0.1:0".parse().unwrap(), "").unwrap();
         let address = taken.local_addr().unwrap();
         let error = format!("{:#}", listen(address, "--flag").unwrap_err());
         assert!(error.contains(&address.to_string()), "{error}");
-        assert!(error.contains("(--flag takes another)"), "{error}");
+        assert!(error.contains("(use --flag for another)"), "{error}");
         assert!(error.contains("in use"), "{error}");
     }
 
     #[test]
-    fn what_is_off() {
+    fn errors_of_hosts_without_ipv6() {
         let check = |error: io::Error, expected| {
             assert_eq!(is_off(&error), expected, "{error}");
         };

@@ -1,4 +1,4 @@
-//! The log: where it goes, and in which shape.
+//! The log: its destination and its format.
 
 use std::io::{self, IsTerminal};
 
@@ -9,17 +9,17 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::{CommonArgs, LogFormat};
 
-/// Where the log goes.
+/// The destination of the log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Target {
-    /// Standard output: the log is what a server has to say.
+    /// Standard output, for a server.
     Stdout,
-    /// Standard error: standard output belongs to the command's result.
+    /// Standard error, for a command whose result is its standard output.
     Stderr,
 }
 
-/// Starts the log; it says what is at least as grave as `usual`, unless the
-/// operator asks for another level.
+/// Starts the log. Its minimum level is `usual`, unless the operator sets
+/// another.
 pub(crate) fn start(
     args: &CommonArgs,
     target: Target,
@@ -51,8 +51,8 @@ where
         .with_max_level(LevelFilter::from_level(level))
         .with_writer(writer)
         .with_ansi(is_terminal)
-        // It would be told on standard error, in a way that panics where that
-        // takes nothing either, as when both are one full disk.
+        // These errors go to standard error, in a way that panics if that
+        // cannot be written either, for example if both are on one full disk.
         .log_internal_errors(false)
         .with_target(false);
     match format {

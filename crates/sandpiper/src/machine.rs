@@ -1,4 +1,4 @@
-//! What this machine says about itself in /proc, /sys and /etc.
+//! Facts about this machine, from /proc, /sys and /etc.
 
 use std::fs;
 use std::path::Path;
@@ -7,8 +7,8 @@ use rustix::process::{Resource, getrlimit};
 use rustix::thread::{CapabilitySet, capabilities};
 use sandpiper_engine::SubordinateIds;
 
-/// Facts that decide whether boxes can be made here. Where a file is missing,
-/// its fact is `None`.
+/// Facts that decide whether boxes can be made here. If a file is missing, its fact
+/// is `None`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Machine {
     /// Whether this process is root.
@@ -25,7 +25,7 @@ pub(crate) struct Machine {
     pub(crate) apparmor_restricts_userns: Option<u64>,
     /// The AppArmor profile that this process runs under, if any.
     pub(crate) apparmor_profile: Option<String>,
-    /// What a seccomp filter may do.
+    /// The actions that seccomp filters may use.
     pub(crate) seccomp_actions: Option<String>,
     /// The kernel's security modules.
     pub(crate) security_modules: Option<String>,
@@ -41,19 +41,19 @@ pub(crate) struct Machine {
     pub(crate) has_mmdebstrap: bool,
     /// Whether the keys of the Debian archive are installed.
     pub(crate) has_debian_keyring: bool,
-    /// Whether certificates of the hosts of the web are installed.
+    /// Whether root certificates are installed.
     pub(crate) has_certificates: bool,
-    /// Memory that this process can have, in bytes.
+    /// The memory that this process can use, in bytes.
     pub(crate) memory_bytes: Option<u64>,
     /// Whether this process may raise its hard limits.
     pub(crate) may_raise_limits: bool,
     /// `kernel.core_pattern`.
     pub(crate) core_pattern: String,
-    /// Hard limits of this process; `None` is no limit.
+    /// Hard limits of this process.
     pub(crate) hard_limits: HardLimits,
 }
 
-/// As in getrlimit(2).
+/// Hard limits, as in getrlimit(2); `None` is unlimited.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HardLimits {
     pub(crate) core: Option<u64>,
@@ -107,8 +107,8 @@ impl Machine {
     }
 }
 
-/// Memory that this process can have, in bytes: the machine's, or what a
-/// container leaves of it.
+/// Returns the memory that this process can use, in bytes: that of the machine, or
+/// the limit of a container.
 pub(crate) fn memory_bytes() -> Option<u64> {
     let machine = memory_total(&text("/proc/meminfo"));
     let limits = ["memory.max", "memory/memory.limit_in_bytes"]
@@ -116,12 +116,12 @@ pub(crate) fn memory_bytes() -> Option<u64> {
     [machine].into_iter().chain(limits).flatten().min()
 }
 
-/// It takes a right in the machine's own user namespace, and not in one of a
-/// container.
+/// Returns whether this process may raise its hard limits. That needs a capability
+/// in the machine's initial user namespace; one in a container's is not enough.
 fn may_raise_limits() -> bool {
     let map = text("/proc/self/uid_map");
-    let is_machines = map.split_whitespace().eq(["0", "0", "4294967295"]);
-    is_machines
+    let is_initial = map.split_whitespace().eq(["0", "0", "4294967295"]);
+    is_initial
         && capabilities(None).is_ok_and(|sets| {
             sets.effective.contains(CapabilitySet::SYS_RESOURCE)
         })
@@ -141,7 +141,7 @@ fn text(path: &str) -> String {
 }
 
 fn filled(text: String) -> Option<String> {
-    // AppArmor ends its answer with a newline, or with a NUL.
+    // AppArmor's text ends with a newline or a NUL.
     let text = text.trim_matches(['\n', '\0', ' ']);
     (!text.is_empty()).then(|| text.to_owned())
 }
@@ -162,17 +162,17 @@ fn has_overlay(filesystems: &str, modules: &str) -> bool {
         || modules.contains("/overlay.ko")
 }
 
-/// Whether a mount lies over a part of /proc, as containers have it; the
-/// kernel then refuses a new proc in a user namespace.
+/// Returns whether something is mounted over a part of /proc, as in containers.
+/// The kernel then refuses to mount a new proc in a user namespace.
 fn is_masked(mountinfo: &str) -> bool {
     mountinfo.lines().any(|line| {
         let point = line.split(' ').nth(4).unwrap_or_default();
-        // systemd's automount is no mask.
+        // The automount of systemd hides nothing.
         point.starts_with("/proc/") && point != "/proc/sys/fs/binfmt_misc"
     })
 }
 
-/// Whether a program is in one of the folders where Debian's packages put it.
+/// Returns whether a program is in one of the folders that Debian's packages use.
 fn is_installed(program: &str) -> bool {
     let folders = ["/usr/bin", "/bin", "/usr/local/bin"];
     folders.iter().any(|folder| Path::new(folder).join(program).exists())

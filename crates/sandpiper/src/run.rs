@@ -16,54 +16,55 @@ use sandpiper_engine::{
 use tracing::Level;
 
 use crate::config::{CommonArgs, RunArgs};
-use crate::data::{self, ImageSource};
+use crate::data::{self, ImageStore};
+use crate::error;
 use crate::logging::{self, Target};
 use crate::service::Service;
 
-/// Exit code for a program whose time was up, as timeout(1) has it.
-const TIME_IS_UP: u8 = 124;
-/// Exit code where the program could not be run, as timeout(1) has it.
+/// The exit code after a time limit, as for timeout(1).
+const TIMED_OUT: u8 = 124;
+/// The exit code if the program could not be run, as for timeout(1).
 const NOT_RUN: u8 = 125;
-/// How long the engine may take to check the language.
-const CHECK: Duration = Duration::from_secs(30);
+/// The longest time that the engine may take to check the language.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(30);
 /// The client that local runs belong to.
 const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-/// What is added to the number of a signal, as shells have it.
+/// Shells add this to the number of the signal that killed a program.
 const SIGNALED: i32 = 128;
-/// SIGKILL, with which the sandbox ends what reached a limit.
+/// SIGKILL, with which the sandbox ends a program that exceeds a limit.
 const KILLED: u8 = 137;
 
-/// Runs the files; the exit code tells how the program ended.
+/// Runs the files. The exit code says how the program ended.
 pub(crate) fn run(
     common: &CommonArgs,
     args: &RunArgs,
 ) -> anyhow::Result<ExitCode> {
     logging::start(common, Target::Stderr, Level::WARN)?;
     Ok(ExitCode::from(try_run(common, args).unwrap_or_else(|error| {
-        // Nobody may be reading, and there is nobody else to tell.
+        // If this fails, there is nowhere else to report the error.
         let _ =
-            writeln!(io::stderr(), "sandpiper: {}", crate::in_words(&error));
+            writeln!(io::stderr(), "sandpiper: {}", error::describe(&error));
         NOT_RUN
     })))
 }
 
 fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
     let submission = submission(args, &data::catalog(None)?)?;
-    let images = ImageSource::open(&common.data_dir()?)?;
+    let images = ImageStore::open(&common.data_dir()?)?;
     let image = submission.language().image();
     if images.state(image) == ImageState::Missing {
         bail!(
-            "the image of {} has not been built: \
+            "the image of {} is not built: \
              run `sandpiper images build {image}`",
             submission.language().name()
         );
     }
-    // The engine checks each language that it knows: let it know one only.
+    // The engine checks every language of its catalogue: give it only one.
     let id = submission.language().id().to_owned();
     let catalog = data::catalog(Some(std::slice::from_ref(&id)))?;
     let settings = args.sandbox.engine_settings();
     let images = Arc::new(images);
-    let service = Service::prepare(
+    let service = Service::start(
         common.data_dir()?,
         args.sandbox.cgroup.clone(),
         settings,
@@ -78,17 +79,17 @@ fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
             };
             !all.iter().any(building)
         });
-        // What is not ready by then is told by the engine.
-        let _ = tokio::time::timeout(CHECK, checked).await;
+        // If the language is not ready by then, `execute` says why.
+        let _ = tokio::time::timeout(CHECK_TIMEOUT, checked).await;
         engine.execute(submission, CLIENT).await
     })?;
-    // A reader that has gone, as in `run | head`, is no failure.
+    // In `run | head` the reader goes first. That is no failure.
     let _ = io::stdout().write_all(outcome.stdout.as_bytes());
     let _ = io::stderr().write_all(outcome.stderr.as_bytes());
     Ok(exit_code(outcome.end))
 }
 
-/// The submission that the command line describes.
+/// Returns the submission that the command line describes.
 fn submission(args: &RunArgs, catalog: &Catalog) -> anyhow::Result<Submission> {
     let entry = args.entry.as_ref().unwrap_or(&args.files[0]);
     let mut paths: Vec<&PathBuf> = vec![entry];
@@ -121,14 +122,14 @@ fn exit_code(end: End) -> u8 {
             u8::try_from(SIGNALED + signal).unwrap_or(u8::MAX)
         }
         End::Limit(LimitReached::WallTime(_) | LimitReached::CpuTime(_)) => {
-            TIME_IS_UP
+            TIMED_OUT
         }
         End::Limit(LimitReached::Memory(_) | LimitReached::Output(_)) => KILLED,
     }
 }
 
-/// The paths in the box: those typed, where they all lie below the current
-/// folder, else what they are below the first one's folder.
+/// Returns the paths in the box: the paths as typed if they are all inside the
+/// current folder, otherwise the paths relative to the first file's folder.
 fn names(paths: &[&PathBuf]) -> anyhow::Result<Vec<String>> {
     let typed: Option<Vec<String>> =
         paths.iter().map(|path| plain(path)).collect();
@@ -140,8 +141,8 @@ fn names(paths: &[&PathBuf]) -> anyhow::Result<Vec<String>> {
         let name = path.strip_prefix(folder).ok().and_then(plain);
         name.with_context(|| {
             format!(
-                "{} does not lie below {}: run this in a folder that holds \
-                 all the files, and give their paths from there",
+                "{} is not inside {}: run this command in a folder that \
+                 contains all the files, and give their paths from there",
                 path.display(),
                 folder.display()
             )
@@ -150,7 +151,8 @@ fn names(paths: &[&PathBuf]) -> anyhow::Result<Vec<String>> {
     paths.iter().map(below).collect()
 }
 
-/// A relative path that leaves no folder, with `.` left out.
+/// Returns a relative path without `.`, or `None` if it is absolute or has a
+/// `..`.
 fn plain(path: &Path) -> Option<String> {
     let mut segments = Vec::new();
     for component in path.components() {
@@ -168,12 +170,13 @@ fn plain(path: &Path) -> Option<String> {
 }
 
 fn language_of(entry: &Path, catalog: &Catalog) -> anyhow::Result<String> {
-    let ending = entry.extension().and_then(|ending| ending.to_str());
-    let found = ending.and_then(|ending| catalog.by_extension(ending));
+    let extension = entry.extension().and_then(|it| it.to_str());
+    let found = extension.and_then(|it| catalog.by_extension(it));
     let Some(language) = found else {
         let known: Vec<&str> = catalog.languages().map(Language::id).collect();
         bail!(
-            "the ending of {} tells no language: say --language with one of {}",
+            "cannot tell the language of {} from its extension; pass \
+             --language (one of: {})",
             entry.display(),
             known.join(", ")
         );

@@ -1,4 +1,4 @@
-//! `sandpiper serve`: binds, prepares the host, serves, and ends in order.
+//! `sandpiper serve`: binds, prepares the host, serves, and shuts down.
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
@@ -13,8 +13,9 @@ use tokio::sync::watch;
 use tracing::{Level, info, warn};
 
 use crate::config::{self, CommonArgs, ServeArgs};
-use crate::data::{self, ImageSource};
+use crate::data::{self, ImageStore};
 use crate::doctor::{Grade, boxes_fit};
+use crate::error;
 use crate::listen::listen;
 use crate::logging::{self, Target};
 use crate::machine;
@@ -29,17 +30,20 @@ pub(crate) fn serve(
     let unknown = config::unknown_variables();
     if !unknown.is_empty() {
         let names = unknown.join(", ");
-        warn!("no flag has these variables, see serve --help: {names}");
+        warn!(
+            "ignoring unknown environment variables (see `sandpiper serve \
+             --help`): {names}"
+        );
     }
     let catalog = data::catalog(args.languages.as_deref())?;
     let settings = args.engine_settings();
     let boxes = settings.boxes;
     let box_bytes = settings.limits.box_memory_bytes();
-    // Before root is dropped: ports below 1,024 are root's.
+    // Before root is dropped: only root may bind ports below 1,024.
     let listener = listen(args.listen()?, "--listen or PORT")?;
     let admin = admin_listener(args)?;
-    let images = Arc::new(ImageSource::open(&common.data_dir()?)?);
-    let service = Service::prepare(
+    let images = Arc::new(ImageStore::open(&common.data_dir()?)?);
+    let service = Service::start(
         common.data_dir()?,
         args.sandbox.cgroup.clone(),
         settings,
@@ -56,7 +60,7 @@ pub(crate) fn serve(
         }
         let fit = boxes_fit(boxes, box_bytes, machine::memory_bytes());
         if fit.grade != Grade::Good {
-            warn!("{}: {}", fit.found, fit.mend);
+            warn!("{}: {}", fit.found, fit.fix);
         }
     };
     let server = args.server_settings();
@@ -68,8 +72,8 @@ pub(crate) fn serve(
     Ok(ExitCode::SUCCESS)
 }
 
-/// The listener of the metrics. Where the operator has not chosen its port, a
-/// port that is taken costs the metrics only.
+/// Returns the listener of the metrics. If the operator did not choose the
+/// address and it is in use, the server starts without metrics.
 fn admin_listener(args: &ServeArgs) -> anyhow::Result<Option<TcpListener>> {
     let (address, chosen) = args.admin_listen();
     let Some(address) = address else { return Ok(None) };
@@ -77,14 +81,15 @@ fn admin_listener(args: &ServeArgs) -> anyhow::Result<Option<TcpListener>> {
         Ok(listener) => Ok(Some(listener)),
         Err(error) if chosen => Err(error),
         Err(error) => {
-            let error = crate::in_words(&error);
-            warn!("no /metrics: {error}");
+            let error = error::describe(&error);
+            warn!("/metrics is not served: {error}");
             Ok(None)
         }
     }
 }
 
-/// What a reader can open: every interface is reached at this one, too.
+/// Returns a URL that a browser can open. An unspecified address is reached by
+/// `localhost` as well.
 fn url(address: SocketAddr) -> String {
     if address.ip().is_unspecified() {
         let port = address.port();
@@ -122,7 +127,7 @@ async fn serve_with(
     let ending = async {
         signals.next().await;
         info!(
-            "stopping: requests that are running have {} s; another signal \
+            "stopping: running requests have {} s to finish; a second signal \
              ends them at once",
             drain.as_secs_f64()
         );
@@ -134,7 +139,7 @@ async fn serve_with(
     tokio::select! {
         _ = both => {}
         () = ending => {}
-        // Goes on for as long as the engine.
+        // Ends only with the engine.
         () = report_readiness(engine) => {}
     }
     Ok(())
@@ -167,10 +172,10 @@ async fn until(mut stopped: watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
-/// Logs what each language comes to.
+/// Logs every change of a language's state.
 async fn report_readiness(engine: &Engine) {
     let mut languages = engine.watch_languages();
-    // Nothing where nobody had looked yet.
+    // `None` for a language that was not checked yet.
     let mut reported: BTreeMap<String, Option<Readiness>> = BTreeMap::new();
     loop {
         for state in languages.borrow_and_update().iter() {
@@ -189,8 +194,9 @@ async fn report_readiness(engine: &Engine) {
     }
 }
 
-/// Whether a line is due: not for what nobody has looked at yet, nor for each
-/// step of a build, which `/readyz` and the builder tell.
+/// Returns whether to log a line. The first state of a language is not logged
+/// if it is still building, nor is each step of a build: `/readyz` and the
+/// builder report those.
 fn is_news(last: Option<Option<&Readiness>>, now: &Readiness) -> bool {
     use Readiness::Building;
     match (last, now) {
@@ -203,9 +209,9 @@ fn report(id: &str, readiness: &Readiness) {
     match readiness {
         Readiness::Ready => info!("language {id}: ready"),
         Readiness::Building(progress) => {
-            info!("language {id}: being prepared: {progress}");
+            info!("language {id}: building: {progress}");
         }
-        Readiness::Missing(what) => warn!("language {id}: missing: {what}"),
+        Readiness::Missing(why) => warn!("language {id}: missing: {why}"),
         Readiness::Broken(why) => warn!("language {id}: broken: {why}"),
     }
 }

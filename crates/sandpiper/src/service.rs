@@ -1,4 +1,4 @@
-//! An engine on a prepared host, and the runtime it lives in.
+//! An engine on a prepared host, and the runtime that it runs in.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,15 +6,13 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use sandpiper_engine::languages::Catalog;
-use sandpiper_engine::{
-    Engine, Host, HostError, Identity, Images, Settings,
-};
+use sandpiper_engine::{Engine, Host, HostError, Identity, Images, Settings};
 use tokio::runtime::{self, Runtime};
 
 use crate::config;
 
-/// How long boxes that were killed may take to vanish.
-const LAST_BOXES: Duration = Duration::from_secs(5);
+/// The longest time that the last boxes may take to be removed.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The words that a client reads if nothing can run. The log has the reason.
 const NO_SANDBOX: &str = "this host has no safe sandbox: the operator's log \
@@ -28,25 +26,26 @@ pub(crate) struct Service {
     offer: Offer,
 }
 
-/// What the host offers.
+/// The limits and the isolation that the host offers.
 #[derive(Clone, Debug)]
 pub(crate) struct Offer {
-    /// Which limits it enforces, and what keeps boxes apart.
+    /// The limits that it enforces, and how it separates boxes.
     pub(crate) text: String,
-    /// Whether nothing is weaker than it could be.
+    /// Whether it offers everything.
     pub(crate) is_whole: bool,
-    /// Why no box can be made, if so.
+    /// Why no box can be made; `None` if boxes can be made.
     pub(crate) nothing_runs: Option<String>,
 }
 
 impl Service {
-    /// Prepares the host and starts the engine. No thread may exist yet, and
-    /// what needs root must be done: this gives root up.
+    /// Prepares the host and starts the engine. This drops root, so everything
+    /// that needs root must be done before, and no thread may exist yet.
     ///
     /// # Errors
-    /// The process is still root. A host that cannot make boxes is no error:
-    /// its engine runs nothing, and says so.
-    pub(crate) fn prepare(
+    /// Root could not be dropped, or the runtime could not be started. A host
+    /// that cannot make boxes is no error: its engine refuses every run with
+    /// the reason.
+    pub(crate) fn start(
         data: PathBuf,
         cgroup: Option<PathBuf>,
         settings: Settings,
@@ -61,7 +60,7 @@ impl Service {
         );
         let host = Host::prepare(&host);
         if host.is_err() && rustix::process::geteuid().is_root() {
-            bail!("root cannot be given up here: start as another user");
+            bail!("cannot drop root here; start as an ordinary user");
         }
         let offer = host.as_ref().map_or_else(
             |error| Offer {
@@ -89,28 +88,28 @@ impl Service {
         Ok(Self { runtime, engine, offer })
     }
 
-    /// What the host offers.
+    /// Returns what the host offers.
     pub(crate) fn offer(&self) -> &Offer {
         &self.offer
     }
 
-    /// Does the work, then waits for the last boxes and removes what the
-    /// host was prepared with.
+    /// Runs `work` to its end, then waits until the last boxes are removed and
+    /// removes what was made on the host.
     pub(crate) fn block_on<T>(self, work: impl AsyncFnOnce(&Engine) -> T) -> T {
         let Self { runtime, engine, .. } = self;
         let result = runtime.block_on(async {
             let result = work(&engine).await;
-            let closed = tokio::time::timeout(LAST_BOXES, engine.close());
+            let closed = tokio::time::timeout(CLOSE_TIMEOUT, engine.close());
             if closed.await.is_err() {
                 tracing::warn!(
-                    "boxes are still there after {} s: the next start \
+                    "some boxes were not removed within {} s; the next start \
                      removes them",
-                    LAST_BOXES.as_secs()
+                    CLOSE_TIMEOUT.as_secs()
                 );
             }
             result
         });
-        // Nothing that still runs in it may keep the process.
+        // Tasks that still run must not keep the process alive.
         runtime.shutdown_background();
         result
     }
@@ -140,7 +139,7 @@ fn offer(host: &Host) -> Offer {
         (there, lacking) => format!("limits on {there}, but not on {lacking}"),
     };
     let identity = match host.identity() {
-        Identity::Range => "each box has user ids of its own",
+        Identity::Range => "each box has its own user ids",
         Identity::Single => "boxes share the server's user id (weaker)",
     };
     Offer {

@@ -1,35 +1,38 @@
-//! Reads what `/metrics` shows, strictly: what the format forbids fails
-//! the test.
+//! A strict parser of `/metrics`: text that the format forbids fails the test.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Boxes that are ready before anybody asks, by language.
+/// The number of ready boxes, by language.
 const READY: &str = "sandpiper_boxes_ready";
 
-/// What a server shows at one moment.
+/// The metrics of a server at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Exposition {
-    /// By name.
+    /// Each metric, by its name.
     pub families: BTreeMap<String, Family>,
-    /// The value of each series, by its name and labels as they are written.
+    /// The value of each series, by its name and labels as in the text.
     pub values: BTreeMap<String, f64>,
 }
 
-/// A metric: all of its series, and what is said of it.
+/// A metric: its description and all of its series.
 #[derive(Clone, Debug, Default)]
 pub struct Family {
     /// `counter`, `gauge`, `info` or `histogram`.
     pub kind: String,
     help: String,
     unit: Option<String>,
-    /// Of all its series, but the bounds of buckets.
+    /// The labels of all its series, except for `le`.
     pub labels: BTreeSet<String>,
-    /// Buckets in their order, by the other labels.
+    /// The buckets in their order, by the other labels.
     buckets: BTreeMap<String, Vec<(f64, f64)>>,
 }
 
 impl Exposition {
-    /// Reads the text of an answer; what the format forbids fails the test.
+    /// Parses the text of an answer.
+    ///
+    /// # Panics
+    ///
+    /// If the format forbids it.
     pub fn parse(text: &str) -> Self {
         let body = text.strip_suffix("# EOF\n").expect("an end");
         let mut all = Self::default();
@@ -47,7 +50,8 @@ impl Exposition {
         all
     }
 
-    /// How much each series has changed since `before`, if it has.
+    /// Returns the change of each series since `before`, except for those that
+    /// did not change.
     pub fn since(&self, before: &Self) -> BTreeMap<String, f64> {
         let mut changes = BTreeMap::new();
         for (series, value) in &self.values {
@@ -61,8 +65,8 @@ impl Exposition {
         changes
     }
 
-    /// How many a series counts, named with its labels; one that is not there is
-    /// 0.
+    /// Returns the value of a series, named with its labels, or 0 if there is
+    /// none.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -72,21 +76,22 @@ impl Exposition {
         self.values.get(series).copied().unwrap_or_default() as usize
     }
 
-    /// Boxes that wait for a run of the language.
+    /// Returns the number of ready boxes of the language.
     pub fn ready(&self, language: &str) -> usize {
         self.count(&format!("{READY}{{language=\"{language}\"}}"))
     }
 
-    /// All boxes that wait for a run.
+    /// Returns the number of all ready boxes.
     pub fn all_ready(&self) -> usize {
         let start = format!("{READY}{{");
         let series = self.values.keys().filter(|it| it.starts_with(&start));
-        // C and C++ have theirs in common: one image, and no launcher waits.
+        // C and C++ share ready boxes: they have one image and no waiting launcher.
         let of_both = self.ready("c").min(self.ready("cpp"));
         series.map(|it| self.count(it)).sum::<usize>() - of_both
     }
 
-    /// `HELP name text`, `TYPE name kind` or `UNIT name unit`, in this order.
+    /// Reads `HELP name text`, `TYPE name kind` or `UNIT name unit`, which come in
+    /// this order.
     fn describe(&mut self, comment: &str, open: &mut String) {
         let mut parts = comment.splitn(3, ' ');
         let mut next = || parts.next().expect("three parts").to_owned();
@@ -141,7 +146,7 @@ impl Family {
             "gauge" => &[""],
             "info" => &["_info"],
             "histogram" => &["_sum", "_count", "_bucket"],
-            // Of a type that the server does not use.
+            // The server does not use other types.
             _ => &[],
         };
         assert!(allowed.contains(&suffix), "{line}");
@@ -175,14 +180,14 @@ impl Family {
                 .windows(2)
                 .all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1);
             assert!(rises, "{name} {labels}: {buckets:?}");
-            let (bound, most) = *buckets.last().expect("a bucket");
+            let (bound, max) = *buckets.last().expect("a bucket");
             assert!(bound.is_infinite(), "{name} {labels}");
             let labels = match labels.as_str() {
                 "" => String::new(),
                 labels => format!("{{{labels}}}"),
             };
             let count = format!("{name}_count{labels}");
-            assert_eq!(values.get(&count), Some(&most), "{count}");
+            assert_eq!(values.get(&count), Some(&max), "{count}");
             assert!(values.contains_key(&format!("{name}_sum{labels}")));
         }
     }
@@ -193,7 +198,7 @@ fn is_name(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// `name="value"` separated by commas.
+/// Parses `name="value"`, separated by commas.
 fn labels(text: &str) -> Vec<(String, String)> {
     let mut labels = Vec::new();
     let mut rest = text;

@@ -1,10 +1,9 @@
-//! Where the images are, as `sandpiper` itself decides it; for tests and
-//! benchmarks that look into them.
+//! The folders of images, for tests and benchmarks that look into them.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// The folder that holds the images.
+/// Returns the folder that contains the images, as `sandpiper` chooses it.
 #[expect(
     clippy::disallowed_methods,
     reason = "as the program under test reads it"
@@ -24,10 +23,11 @@ pub fn image_folder() -> PathBuf {
     data.join("images")
 }
 
-/// The folder of an image, of its newest build.
+/// Returns the folder of the newest build of an image.
 ///
 /// # Panics
-/// It has not been built.
+///
+/// If the image is not built.
 pub fn image(name: &str) -> PathBuf {
     let prefix = format!("{name}-");
     let folders = std::fs::read_dir(image_folder()).unwrap().flatten();

@@ -1,6 +1,6 @@
-//! Shared by the black-box tests and the benchmarks: a server under test, its
-//! answers, its metrics, and its traces on the host. Everything here panics
-//! where a step fails, for that fails the test.
+//! Code of black-box tests and benchmarks: a server under test, its answers, its
+//! metrics, and its traces on the host. Everything here panics on an error, which
+//! fails the test.
 
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
@@ -13,7 +13,7 @@ pub mod traces;
 mod usage;
 mod wait;
 
-pub use choice::{is_chosen, is_full};
+pub use choice::{is_chosen, is_full, is_with_images, needs_images};
 pub use exposition::{Exposition, Family};
 pub use image_folder::{image, image_folder};
 pub use reply::Reply;

@@ -1,4 +1,4 @@
-//! An answer as it came over the wire.
+//! An answer of the server, parsed by hand.
 
 use std::io::Read;
 
@@ -7,14 +7,14 @@ use std::io::Read;
 pub struct Reply {
     /// The status code.
     pub status: u16,
-    /// Status line and headers, with the empty line behind them.
+    /// The status line and headers, with the empty line after them.
     pub head: String,
-    /// What is behind the head.
+    /// The bytes after the head.
     pub body: Vec<u8>,
 }
 
 impl Reply {
-    /// Reads until the server closes.
+    /// Reads an answer until the server closes the connection.
     pub fn read(stream: &mut impl Read) -> Self {
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes).expect("an answer in time");
@@ -26,7 +26,7 @@ impl Reply {
         Self { status, head, body }
     }
 
-    /// The header's value; there must not be two.
+    /// Returns the value of a header, which must not come twice.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut values = self.head.lines().skip(1).filter_map(|line| {
             let (own, value) = line.split_once(": ")?;
@@ -37,29 +37,29 @@ impl Reply {
         value
     }
 
-    /// The body, which is text.
+    /// Returns the body as text.
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.body).expect("a body in UTF-8")
     }
 
-    /// The body, which is JSON.
+    /// Returns the body as JSON.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).expect("a body of JSON")
     }
 
-    /// Checks status, type and body, all of them exactly.
+    /// Checks the exact status, type and body.
     pub fn assert_json(&self, status: u16, body: &str) {
         assert_eq!((self.status, self.text()), (status, body), "{}", self.head);
         self.assert_json_type();
     }
 
-    /// Checks the shape that every failure has.
+    /// Checks a failure with this exact message.
     pub fn assert_failure(&self, status: u16, message: &str) {
         let body = serde_json::json!({ "error": message });
         self.assert_json(status, &body.to_string());
     }
 
-    /// As [`Self::assert_failure`], for messages that are not laid down.
+    /// Checks a failure whose message contains these parts.
     pub fn assert_failure_about(&self, status: u16, parts: &[&str]) {
         assert_eq!(self.status, status, "{self:?}");
         self.assert_json_type();

@@ -1,4 +1,4 @@
-//! The program under test, on a port of the system's choice.
+//! A server under test, on ports that the system chooses.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -14,58 +14,58 @@ use crate::exposition::Exposition;
 use crate::reply::Reply;
 use crate::wait::eventually;
 
-/// Longer than any answer takes; reached only by a failure.
+/// The longest time that an answer may take.
 const PATIENCE: Duration = Duration::from_secs(180);
-/// Longer than looking at all languages takes, or building their images.
-const BUILT: Duration = Duration::from_secs(1_800);
+/// The longest time until all languages are ready, builds of images included.
+const READY_TIMEOUT: Duration = Duration::from_secs(1_800);
 
-/// A running server; it ends with the test.
+/// A running server, which is stopped when this is dropped.
 #[derive(Debug)]
 pub struct Server {
-    /// The service.
+    /// The address of the service.
     pub address: SocketAddr,
-    /// Metrics.
+    /// The address of the metrics.
     pub admin: SocketAddr,
     process: Child,
-    /// What it logged until it listened.
+    /// Its log until it listened.
     pub begun: String,
-    /// What it logged since.
+    /// Its log since then.
     log: Arc<Mutex<String>>,
     _data: Option<TempDir>,
 }
 
 impl Server {
-    /// Starts with the defaults of the service.
+    /// Starts a server with default settings and without images.
     pub fn start() -> Self {
         Self::with(&[])
     }
 
-    /// Starts with further flags. There is no image, so that no program runs.
+    /// Starts a server with these flags and without images.
     pub fn with(flags: &[&str]) -> Self {
         let data = tempfile::tempdir().expect("a temporary folder");
         let folder = data.path().to_str().expect("a path in UTF-8").to_owned();
         let mut flags = flags.to_vec();
         flags.extend(["--data-dir", &folder]);
-        // Else a host without control groups is the reason for every 503.
+        // Otherwise every run would be refused on a host without control groups.
         flags.push("--allow-missing-limits");
         Self::spawn(&flags, Some(data))
     }
 
-    /// Starts with these flags and the operator's data folder, or another
-    /// that goes with the server.
+    /// Starts a server with these flags, in the operator's data folder, or in
+    /// `data`, which is removed with the server.
     pub fn spawn(flags: &[&str], data: Option<TempDir>) -> Self {
         Self::spawn_under(&[], flags, data)
     }
 
-    /// The same, started by a command that becomes the command behind it, as
-    /// env(1) and nice(1) do.
+    /// Starts a server like [`Self::spawn`], by a command that executes the rest
+    /// of its arguments, as env(1) and nice(1) do.
     pub fn spawn_under(
         starter: &[&str],
         flags: &[&str],
         data: Option<TempDir>,
     ) -> Self {
-        // The kernel ends the server with the thread that started it, so that
-        // it cannot outlive a test process that has no chance to end it.
+        // The kernel ends the server with the thread that started it, even if the
+        // test process is killed.
         let follow = ["setpriv", "--pdeathsig", "TERM"];
         let words = [starter, &follow].concat();
         let mut command = Command::new(words[0]);
@@ -78,7 +78,7 @@ impl Server {
         Self::started(&mut command, data)
     }
 
-    /// Starts by a command whose process serves and logs as the program does.
+    /// Starts a server by a command that logs like the program.
     pub fn started(command: &mut Command, data: Option<TempDir>) -> Self {
         let mut process =
             command.stdout(Stdio::piped()).spawn().expect("the program starts");
@@ -90,7 +90,7 @@ impl Server {
         let admin = announced(&mut output, "metrics on http://", &mut begun);
         let log = Arc::new(Mutex::new(String::new()));
         let kept = Arc::clone(&log);
-        // Ends with the server.
+        // This thread ends with the server.
         std::thread::spawn(move || {
             for line in output.lines().map_while(Result::ok) {
                 let mut log = kept.lock().expect("no panic under the lock");
@@ -101,23 +101,23 @@ impl Server {
         Self { address, admin, process, begun, log, _data: data }
     }
 
-    /// Lets the server end, and gives what it logged since it listens.
+    /// Stops the server, and returns its log since it listened.
     pub fn into_log(mut self) -> String {
         self.end();
-        // The reader needs a moment to come to the end.
+        // The thread that reads the log may not have finished.
         while Arc::strong_count(&self.log) > 1 {
             std::thread::sleep(Duration::from_millis(5));
         }
         self.log.lock().expect("no panic under the lock").clone()
     }
 
-    /// The line of the run that was answered so. It is written when the
-    /// answer is out.
+    /// Returns the log line of the run with this answer. It is written after the
+    /// answer is sent.
     pub fn line_of(&self, reply: &Reply) -> String {
         self.line_with(reply.header("x-request-id").expect("an id"))
     }
 
-    /// Waits for a line of the log that holds these words.
+    /// Waits for a line of the log that contains these words, and returns it.
     pub fn line_with(&self, words: &str) -> String {
         let mut found = None;
         eventually(words, || {
@@ -132,25 +132,25 @@ impl Server {
     fn end(&mut self) {
         if let Ok(pid) = i32::try_from(self.process.id()) {
             let pid = Pid::from_raw(pid).expect("a process");
-            // The server removes what it made, given the time.
+            // On SIGTERM the server removes what it made on the host.
             let _ = kill_process(pid, Signal::TERM);
         }
         let _ = self.process.wait();
     }
 
-    /// The process that was started; as root, the one that stays root.
+    /// Returns the process that was started; as root, the one that stays root.
     pub fn pid(&self) -> i32 {
         i32::try_from(self.process.id()).expect("a process id")
     }
 
-    /// Waits for every language; an image that is missing fails at once.
+    /// Waits until every language is ready. Panics if an image is missing.
     pub fn wait_until_ready(&self) {
         self.wait_until_ready_for(&[]);
     }
 
-    /// Waits for these languages, or for every one if none is named.
+    /// Waits until these languages are ready, or all if none is named.
     pub fn wait_until_ready_for(&self, ids: &[&str]) {
-        let deadline = Instant::now() + BUILT;
+        let deadline = Instant::now() + READY_TIMEOUT;
         loop {
             let answer = self.ask("GET", "/readyz").json();
             let languages = answer["languages"].as_array().expect("a list");
@@ -176,31 +176,31 @@ impl Server {
         }
     }
 
-    /// What it counts, as it shows it now.
+    /// Returns its current metrics.
     pub fn metrics(&self) -> Exposition {
         metrics(self.admin)
     }
 
-    /// A connection with a bound on every read and write.
+    /// Connects, with a timeout for every read and write.
     pub fn connect(&self) -> TcpStream {
         connect(self.address)
     }
 
-    /// Sends `bytes` on a connection of their own and reads until it ends.
+    /// Sends `bytes` on a new connection, and reads the answer until it is closed.
     pub fn raw(&self, bytes: impl AsRef<[u8]>) -> Reply {
         let mut stream = self.connect();
         stream.write_all(bytes.as_ref()).expect("the server reads");
         Reply::read(&mut stream)
     }
 
-    /// A request without body.
+    /// Sends a request without a body.
     pub fn ask(&self, method: &str, target: &str) -> Reply {
         self.raw(format!(
             "{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
         ))
     }
 
-    /// A request with a body and these headers, each `name: value`.
+    /// Sends a request with a body and these headers, each `name: value`.
     pub fn send(
         &self,
         method: &str,
@@ -211,7 +211,8 @@ impl Server {
         Reply::read(&mut self.begin(method, target, headers, body))
     }
 
-    /// The same, whose answer is to be read from what it gives.
+    /// Sends a request like [`Self::send`], and returns the connection, from which
+    /// the answer can be read.
     pub fn begin(
         &self,
         method: &str,
@@ -236,8 +237,8 @@ impl Server {
     }
 }
 
-/// The program: the one that was built with the tests, or a copy for a user
-/// who cannot reach that, which `SANDPIPER_TEST_PROGRAM` names.
+/// Returns the path of the program: of the one that was built with the tests, or
+/// of the copy that `SANDPIPER_TEST_PROGRAM` names.
 #[expect(clippy::disallowed_methods, reason = "chosen by whoever runs tests")]
 pub fn program() -> PathBuf {
     std::env::var_os("SANDPIPER_TEST_PROGRAM").map_or_else(
@@ -250,7 +251,7 @@ pub fn program() -> PathBuf {
     )
 }
 
-/// What a server counts, as it shows it here now.
+/// Returns the current metrics of the server with this address.
 pub fn metrics(admin: SocketAddr) -> Exposition {
     let mut stream = connect(admin);
     let request =
@@ -264,7 +265,7 @@ pub fn metrics(admin: SocketAddr) -> Exposition {
     Exposition::parse(reply.text())
 }
 
-/// Connects with a bound on every read and write.
+/// Connects, with a timeout for every read and write.
 pub fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).expect("the server listens");
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
@@ -278,7 +279,7 @@ impl Drop for Server {
         if matches!(self.process.try_wait(), Ok(None)) {
             self.end();
         }
-        // What the server says of it is the reason of most failures.
+        // The log explains most failures.
         if std::thread::panicking() {
             let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
             println!("the server's log:\n{log}");
@@ -286,7 +287,8 @@ impl Drop for Server {
     }
 }
 
-/// The address behind `words` in the server's log, which is added to `seen`.
+/// Returns the address after `words` in the server's log. Adds the log that it
+/// reads to `seen`.
 fn announced(
     log: &mut impl BufRead,
     words: &str,

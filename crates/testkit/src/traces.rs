@@ -1,4 +1,5 @@
-//! What runs could leave on the host: processes, control groups, mounts, files.
+//! Traces that runs could leave on the host: processes, control groups, mounts,
+//! files.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -9,27 +10,27 @@ use crate::image_folder::image_folder;
 use crate::server::Server;
 use crate::wait::eventually;
 
-/// What a run could leave on the host. Boxes that stand are not in it: some
-/// are made ahead of runs, others each time.
+/// Traces that a run could leave on the host. Ready boxes are not among them,
+/// since they are different ones each time.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Traces {
-    /// Those in no box.
+    /// The server's processes outside boxes.
     pub processes: BTreeSet<i32>,
-    /// What each of them has mounted on an image, and overlays of one.
+    /// The mounts of each of them that are about images.
     mounts: Vec<String>,
-    /// What there is in the folders of the images that boxes mount on.
+    /// The files in the folders of images that boxes mount on.
     files: Vec<PathBuf>,
 }
 
 impl Traces {
-    /// Those of the server with this process.
+    /// Returns the traces of the server with this process.
     pub fn of(server: i32) -> Self {
         let processes = outside(server);
         let images = image_folder();
         let images = images.to_str().unwrap();
         let mounts = |pid: &i32| {
-            // None of a process that has ended meanwhile. What else is mounted
-            // is the host's, and may change.
+            // Nothing if the process has ended meanwhile. Other mounts belong to
+            // the host, and may change.
             let all = fs::read_to_string(format!("/proc/{pid}/mountinfo"))
                 .unwrap_or_default();
             let is_of_a_box = |line: &&str| {
@@ -54,11 +55,11 @@ impl Traces {
     }
 }
 
-/// Waits until the server has no box but those that are ready for somebody,
-/// not even one that is going or coming, and gives what there is then.
+/// Waits until the server has only ready boxes, none that is being made or
+/// removed, and returns the traces at that moment.
 pub fn at_rest(server: &Server) -> Traces {
     let mut rest = Traces::of(server.pid());
-    // The one that serves, its fork server, and the one that stayed root.
+    // The process that serves, its fork server, and the one that stays root.
     let usual = if rustix::process::geteuid().is_root() { 3 } else { 2 };
     eventually("the server has no box but those that are ready", || {
         let before = std::mem::replace(&mut rest, Traces::of(server.pid()));
@@ -69,7 +70,7 @@ pub fn at_rest(server: &Server) -> Traces {
     rest
 }
 
-/// The processes below `pid`, by asking every process for its parent.
+/// Returns `pid` and all of its descendants.
 pub fn descendants(pid: i32) -> BTreeSet<i32> {
     let parents: Vec<(i32, i32)> = fs::read_dir("/proc")
         .unwrap()
@@ -77,7 +78,8 @@ pub fn descendants(pid: i32) -> BTreeSet<i32> {
         .filter_map(|entry| {
             let pid = entry.file_name().to_str()?.parse().ok()?;
             let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
-            // Behind the name, which may hold anything: state, parent.
+            // After the name, which may contain anything, come the state and the
+            // parent.
             let (_, rest) = stat.rsplit_once(')')?;
             let parent = rest.split_whitespace().nth(1)?.parse().ok()?;
             Some((pid, parent))
@@ -96,8 +98,8 @@ pub fn descendants(pid: i32) -> BTreeSet<i32> {
     }
 }
 
-/// Whether a process below `pid` has this word in its command line, or in the
-/// name of a file that it holds open.
+/// Returns whether `pid` or a descendant has this word in its command line, or in
+/// the name of an open file.
 pub fn shows(pid: i32, word: &str) -> bool {
     descendants(pid).into_iter().any(|pid| {
         let folder = PathBuf::from(format!("/proc/{pid}"));
@@ -113,13 +115,13 @@ pub fn shows(pid: i32, word: &str) -> bool {
     })
 }
 
-/// The processes below `pid` that are in no box.
+/// Returns `pid` and its descendants, except for those in boxes.
 pub fn outside(pid: i32) -> BTreeSet<i32> {
     let all = descendants(pid).into_iter();
     all.filter(|pid| !groups_of(*pid).iter().any(|it| is_box(it))).collect()
 }
 
-/// The boxes of a server, by name: every one whose control groups are there.
+/// Returns the names of a server's boxes, from their control groups.
 pub fn boxes(server: i32) -> BTreeSet<OsString> {
     let folders = group_folders(server).into_iter();
     let entries = folders.flat_map(|it| fs::read_dir(it).into_iter().flatten());
@@ -128,8 +130,8 @@ pub fn boxes(server: i32) -> BTreeSet<OsString> {
     boxes.filter_map(|group| Some(group.file_name()?.to_owned())).collect()
 }
 
-/// The control groups of a server, in which its boxes have theirs. The server
-/// writes them into its lock, which it holds open.
+/// Returns the control groups of a server, which contain those of its boxes. The
+/// server writes them into its lock file, which it keeps open.
 fn group_folders(server: i32) -> Vec<PathBuf> {
     let open = |pid| {
         fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten()
@@ -153,8 +155,8 @@ fn is_box(group: &Path) -> bool {
     name.to_string_lossy().starts_with("box-")
 }
 
-/// The folders of ours among a process's control groups; none when it has
-/// ended.
+/// Returns the folders of a process's control groups that a server made; none if
+/// the process has ended.
 pub fn groups_of(pid: i32) -> Vec<PathBuf> {
     let text =
         fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();

@@ -1,5 +1,4 @@
-//! What a server takes of its machine, for whoever watches that it does not
-//! grow.
+//! The resources that a server uses, for tests that it does not grow.
 
 use std::fs;
 use std::ops::Range;
@@ -8,31 +7,32 @@ use std::path::Path;
 
 use crate::traces::{descendants, outside};
 
-/// Ids from the server's own on: those of its boxes follow it.
+/// The number of user ids of a server and its boxes, which are consecutive.
 const IDS: u32 = 1_024;
 
-/// What a server had at one moment.
+/// The resources of a server at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Resident memory of the server's processes, not of those in boxes.
+    /// The resident memory of the server's processes, without those in boxes.
     pub memory_kib: u64,
-    /// Of the server's processes.
+    /// The open descriptors of the server's processes.
     pub descriptors: u64,
-    /// Of the server's processes.
+    /// The threads of the server's processes.
     pub threads: u64,
-    /// The server's, and all below them, those that ended and that nobody
-    /// waited for included.
+    /// The server's processes and all descendants, including those that ended but
+    /// were not waited for.
     pub processes: u64,
-    /// Control groups that belong to the server or its boxes.
+    /// The control groups that belong to the server or its boxes.
     pub control_groups: u64,
 }
 
 impl Usage {
-    /// That of the server that was started as `server`.
+    /// Returns the usage of the server that was started as `server`.
     pub fn of(server: i32) -> Self {
         let own = outside(server);
         let sum = |what: fn(i32) -> u64| own.iter().copied().map(what).sum();
-        // The one that left root has others than the one that stays root.
+        // As root there are two ids: of the process that stays root, and of the
+        // others.
         let uid = own.iter().map(|pid| status(*pid, "Uid:")).max();
         let uid = u32::try_from(uid.unwrap_or(0)).unwrap_or(0);
         let ids = if uid == 0 { 0..0 } else { uid..uid.saturating_add(IDS) };
@@ -48,7 +48,7 @@ impl Usage {
         }
     }
 
-    /// All but memory, by name.
+    /// Returns everything except for the memory, by name.
     pub fn counts(&self) -> [(&'static str, u64); 4] {
         [
             ("descriptors", self.descriptors),
@@ -59,7 +59,8 @@ impl Usage {
     }
 }
 
-/// The first number of a line of the process's status; 0 when it has ended.
+/// Returns the first number in a line of the process's status, or 0 if the process
+/// has ended.
 fn status(pid: i32, name: &str) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/status"));
     let text = text.unwrap_or_default();
@@ -68,7 +69,7 @@ fn status(pid: i32, name: &str) -> u64 {
     number.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-/// How many control groups below `folder` belong to one of these ids.
+/// Returns the number of control groups below `folder` that belong to these ids.
 fn groups(folder: &Path, ids: &Range<u32>) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let folders = entries.filter(|it| it.file_type().is_ok_and(|t| t.is_dir()));

@@ -1,21 +1,21 @@
-//! Waiting for something that happens soon.
+//! Waits for events by polling.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Longer than anything takes that happens at all; reached only by a failure.
+/// The longest wait, which only a failure reaches.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Between looks. Each look takes CPU time from what is waited for, and more so
-/// the longer that takes.
+/// The pauses between checks, which double. Each check takes CPU time from the
+/// server that is waited for.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const MAX_PAUSE: Duration = Duration::from_millis(100);
 
-/// Returns as soon as `is_so`.
+/// Waits until `is_so` returns `true`.
 ///
 /// # Panics
 ///
-/// After two minutes, with `what` never happened.
+/// After two minutes, with `what` as the message.
 pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     let mut pause = FIRST_PAUSE;

@@ -10,46 +10,47 @@ use sandpiper_engine::{self as engine, Limits, limits as default};
 
 use super::values;
 
-/// Time that a sample program may take.
+/// Time limit of a sample program.
 const SAMPLE_TIME: Duration = Duration::from_secs(60);
 
-/// What to do with images.
+/// A command on images.
 #[derive(Subcommand, Debug)]
 pub(crate) enum ImagesCommand {
-    /// Build what is missing: the named images, or all
+    /// Build missing images: the named ones, or all
     Build(BuildArgs),
-    /// List the images that are there: languages, toolchains, size, age
+    /// List images with their languages, toolchains, size and age
     List {
-        /// Tell every package, and the archives they came from
+        /// Show every package, and the archives they came from
         #[arg(long, value_parser = BoolishValueParser::new())]
         verbose: bool,
     },
-    /// Run the sample programs of the languages, in the named images or all
+    /// Run the sample programs of the languages in the named images, or in all
     Check(Box<CheckArgs>),
-    /// Write images to one file, for machines that cannot build
+    /// Write images to one file, for machines that cannot build them
     Export {
-        /// The file, or - for standard output
+        /// File to write, or - for standard output
         #[arg(value_name = "FILE")]
         file: PathBuf,
-        /// Images to export [default: all that are there]
+        /// Images to export [default: all that are built]
         #[arg(value_name = "NAME")]
         names: Vec<String>,
     },
-    /// Install the images of a file that `export` wrote
+    /// Install the images in a file that `export` wrote
     Import {
-        /// The file, or - for standard input
+        /// File to read, or - for standard input
         #[arg(value_name = "FILE")]
         file: PathBuf,
-        /// As for build
+        /// Install images without running their sample programs, for example
+        /// on a host that cannot make boxes. A server runs them in any case
         #[arg(long, value_parser = BoolishValueParser::new())]
         skip_check: bool,
     },
     /// Remove images
     Remove {
-        /// Names or hashes of images
+        /// Names or hashes of the images to remove
         #[arg(value_name = "NAME", required_unless_present = "unused")]
         names: Vec<String>,
-        /// Those that another version of this program has built
+        /// Remove the images that another version of this program built
         #[arg(long, conflicts_with = "names",
             value_parser = BoolishValueParser::new())]
         unused: bool,
@@ -63,21 +64,22 @@ pub(crate) struct BuildArgs {
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
 
-    /// As for serve: where no image is named, those of these are built
+    /// Build the images of these languages, separated by commas, if no image
+    /// is named [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) languages: Option<Vec<String>>,
 
-    /// Debian archive to take packages from [default: the one that this
+    /// Debian archive to download packages from [default: the one that this
     /// host's apt uses]
     #[arg(long, value_name = "URL")]
     pub(crate) mirror: Option<String>,
 
-    /// Images to build at once [default: one for each core]
+    /// Images to build at once [default: one per CPU core]
     #[arg(long, value_name = "N", value_parser = values::count(1_usize, 64))]
     jobs: Option<usize>,
 
-    /// Install images in which no program was run, as on a host that cannot
-    /// make boxes. A server runs the sample programs in any case
+    /// Install images without running their sample programs, for example on a
+    /// host that cannot make boxes. A server runs them in any case
     #[arg(long, value_parser = BoolishValueParser::new())]
     pub(crate) skip_check: bool,
 }
@@ -85,30 +87,31 @@ pub(crate) struct BuildArgs {
 /// Flags of `images check`.
 #[derive(Args, Debug)]
 pub(crate) struct CheckArgs {
-    /// Images to check [default: all that are there]
+    /// Images to check [default: all that are built]
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
 
-    /// Root filesystem of the one image that is named, while it is being made
+    /// Root filesystem of the named image, which is being built
     #[arg(long, value_name = "DIR", hide = true)]
     pub(crate) rootfs: Option<PathBuf>,
 
-    /// As for serve
+    /// Control group in which the boxes' control groups are created [default:
+    /// the one that this process is in]
     #[arg(long, value_name = "PATH")]
     pub(crate) cgroup: Option<PathBuf>,
 }
 
 impl BuildArgs {
-    /// Images that are built at once.
+    /// Returns the number of images that are built at once.
     pub(crate) fn jobs(&self) -> usize {
         let cores = || thread::available_parallelism().map_or(1, usize::from);
         self.jobs.unwrap_or_else(cores)
     }
 }
 
-/// Settings of an engine that runs sample programs, one after the other. They
-/// are ours, so limits that the host lacks are no reason to refuse them; and
-/// an image that is checked while others are built needs more time.
+/// Returns the settings of an engine that runs sample programs, one after the
+/// other. The programs are ours, so they run even if the host cannot limit
+/// them. They get more time, since other images may be building meanwhile.
 pub(crate) fn check_settings() -> engine::Settings {
     let limits = Limits {
         run_wall_time: SAMPLE_TIME,

@@ -1,4 +1,4 @@
-//! The flags for what one run may use.
+//! The flags that limit one run.
 
 use std::time::Duration;
 
@@ -11,69 +11,70 @@ use super::{mebibytes, seconds, values};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Limits of one run")]
 pub(crate) struct LimitArgs {
-    /// Wall clock of a run; then everything in its box is killed
+    /// Wall-clock time of a run; a run that takes longer is killed
     #[arg(long, value_name = "TIME", value_parser = values::positive_duration,
         default_value = seconds(Limits::default().run_wall_time))]
     run_wall_time: Duration,
 
-    /// CPU time of all processes of a run; then the same
+    /// Total CPU time of all processes of a run; a run that uses more is killed
     #[arg(long, value_name = "TIME", value_parser = values::positive_duration,
         default_value = seconds(Limits::default().run_cpu_time))]
     run_cpu_time: Duration,
 
-    /// Wall clock of the compile step; then the same
+    /// Wall-clock time of the compile step; one that takes longer is killed
     #[arg(long, value_name = "TIME", value_parser = values::positive_duration,
         default_value = seconds(Limits::default().compile_wall_time))]
     compile_wall_time: Duration,
 
-    /// Memory of a box in a run, its files included; then the same. A language
-    /// may need more and say so
+    /// Memory of a run, including its files; a run that uses more is killed. A
+    /// language may ask for more
     #[arg(long, value_name = "SIZE", value_parser = values::memory,
         default_value = mebibytes(Limits::default().memory_bytes))]
     memory: u64,
 
-    /// Memory of a box in the compile step; then the same
+    /// Memory of the compile step, including its files; one that uses more is
+    /// killed
     #[arg(long, value_name = "SIZE", value_parser = values::memory,
         default_value = mebibytes(Limits::default().compile_memory_bytes))]
     compile_memory: u64,
 
-    /// Processes and threads of a box; then fork fails
+    /// Processes and threads of a box; beyond this, fork fails
     #[arg(long, value_name = "N",
         value_parser = values::count(4_u32, 32_768),
         default_value_t = Limits::default().processes)]
     processes: u32,
 
-    /// Size of one file; then writing to it fails
+    /// Size of one file; beyond this, writing to it fails
     #[arg(long, value_name = "SIZE", value_parser = values::size,
         default_value = mebibytes(Limits::default().file_bytes))]
     file_size: u64,
 
-    /// All files written in a box; then writing fails
+    /// Total size of all files in a box; beyond this, writing fails
     #[arg(long, value_name = "SIZE", value_parser = values::size,
         default_value = mebibytes(Limits::default().disk_bytes))]
     disk_size: u64,
 
-    /// Files and folders in a box; then creating one fails
+    /// Files and folders in a box; beyond this, creating one fails
     #[arg(long, value_name = "N",
         value_parser = values::count(64_u64, 1 << 32),
         default_value_t = Limits::default().inodes)]
     inodes: u64,
 
-    /// Open files of one process; then opening one fails
+    /// Open files of one process; beyond this, opening one fails
     #[arg(long, value_name = "N",
         value_parser = values::count(16_u64, 1 << 20),
         default_value_t = Limits::default().open_files)]
     open_files: u64,
 
-    /// stdout and stderr, each; then everything in the box is killed and the
-    /// first bytes are kept
+    /// Size of stdout, and of stderr; a run that writes more is killed, and the
+    /// first bytes are returned
     #[arg(long, value_name = "SIZE", value_parser = values::size,
         default_value = mebibytes(Limits::default().output_bytes))]
     output_size: u64,
 }
 
 impl LimitArgs {
-    /// The limits as the engine takes them.
+    /// Returns the limits as the engine takes them.
     pub(crate) fn limits(&self) -> Limits {
         Limits {
             run_wall_time: self.run_wall_time,

@@ -1,4 +1,4 @@
-//! The flags of `serve`, and what the rooms take of them.
+//! The flags of `serve`, and the settings of the server and the engine.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -12,18 +12,18 @@ use sandpiper_server as server;
 use super::values::{self, AddressOrOff};
 use super::{SandboxArgs, default_boxes, mebibytes, seconds, variable};
 
-/// The port where neither `--listen` nor `PORT` is given.
+/// The port if neither `--listen` nor `PORT` is given.
 const PORT: u16 = 8080;
-/// Where metrics are shown, unless the operator says otherwise.
+/// The address of the metrics if `--admin-listen` is not given.
 const ADMIN: SocketAddr =
     SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9464);
 
 /// Flags of `serve`.
 #[derive(Args, Debug)]
 pub(crate) struct ServeArgs {
-    /// Address and port to serve on [default: port 8080, or that of the
-    /// variable PORT, on every interface: IPv6 and IPv4, or IPv4 alone where
-    /// IPv6 is off]
+    /// Address and port to serve on [default: port 8080, or the one in the
+    /// variable PORT, on every interface: IPv6 and IPv4, or only IPv4 if IPv6
+    /// is disabled]
     #[arg(long, value_name = "HOST:PORT", value_parser = values::address)]
     listen: Option<SocketAddr>,
 
@@ -32,30 +32,30 @@ pub(crate) struct ServeArgs {
         value_parser = values::address_or_off)]
     admin_listen: Option<AddressOrOff>,
 
-    /// Compile requests of one client in a minute; 0 lifts the limit
+    /// Compile requests that one client may send per minute; 0: no limit
     #[arg(long, value_name = "N", value_parser = values::count(0_u32, u32::MAX),
         default_value_t = server::limits::COMPILE_REQUESTS_PER_MINUTE)]
     compile_rate_limit: u32,
 
-    /// Another limit for a network, such as a class behind one address
-    /// (repeatable)
+    /// A different --compile-rate-limit for the clients of a network, such as a
+    /// school behind one address (repeatable)
     #[arg(long, value_name = "CIDR=N", value_delimiter = ',',
         value_parser = values::rate_limit_for)]
     rate_limit_for: Vec<(IpNet, u32)>,
 
-    /// Proxy that is believed about who its clients are (repeatable)
+    /// Proxy whose --client-header is trusted (repeatable)
     #[arg(long, value_name = "CIDR", value_delimiter = ',',
         value_parser = values::network)]
     trusted_proxy: Vec<IpNet>,
 
-    /// The one header in which trusted proxies name their clients, such as
-    /// Forwarded or X-Real-IP
+    /// Header in which trusted proxies name the client, such as Forwarded or
+    /// X-Real-IP
     #[arg(long, value_name = "NAME", value_parser = values::header_name,
         default_value = "X-Forwarded-For")]
     client_header: server::HeaderName,
 
-    /// Host that requests may be for, without port (repeatable); others are
-    /// 421. On --admin-listen addresses and localhost besides, and nothing else
+    /// Host that requests may name, without port (repeatable); other requests
+    /// get 421. --admin-listen then also accepts IP addresses and localhost
     /// [default: every host]
     #[arg(long, value_name = "HOST", value_delimiter = ',',
         value_parser = values::host)]
@@ -65,14 +65,14 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "SOURCES", default_value = "*")]
     frame_ancestors: server::FrameAncestors,
 
-    /// Another address of this server, from which the editor page shows the
-    /// documents of programs: one that hangs then cannot hang the editor.
-    /// --frame-ancestors, if given, must name the editor's address then
-    /// [default: the editor's own]
+    /// Second origin of this server, from which the editor shows the documents
+    /// of programs, so that a page that hangs cannot freeze the editor.
+    /// --frame-ancestors, if given, must then name the editor's address
+    /// [default: the editor's own origin]
     #[arg(long, value_name = "ORIGIN")]
     preview_origin: Option<server::PreviewOrigin>,
 
-    /// Memory of all products; then creating one fails
+    /// Memory for all products; beyond this, creating one fails
     #[arg(long, value_name = "SIZE", value_parser = values::size,
         default_value = mebibytes(server::limits::PRODUCTS_BYTES))]
     products_memory: u64,
@@ -81,40 +81,40 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) languages: Option<Vec<String>>,
 
-    /// Runs that may wait for a box
+    /// Maximum number of runs that wait for a box
     #[arg(long, value_name = "N", value_parser = values::count(0_usize, 100_000),
         default_value_t = default::QUEUE_LENGTH)]
     queue: usize,
 
-    /// How long a run may wait for a box
+    /// Maximum time that a run waits for a box
     #[arg(long, value_name = "TIME", value_parser = values::duration,
         default_value = seconds(default::QUEUE_WAIT))]
     queue_wait: Duration,
 
-    /// Boxes running at once [default: one per CPU core, at least two]
+    /// Boxes that run at once [default: one per CPU core, at least two]
     #[arg(long, value_name = "N", value_parser = values::boxes())]
     boxes: Option<usize>,
 
-    /// How long after the last proof that a language runs its sample program
-    /// is run again, where nobody waits for a box
+    /// Time after the last successful run of a language until its sample
+    /// program tests it again, while a box is idle
     #[arg(long, value_name = "TIME", value_parser = values::positive_duration,
         default_value = seconds(default::CHECK_INTERVAL))]
     check_interval: Duration,
 
-    /// Memory of boxes that are made ahead of requests, so that programs start
-    /// at once; 0: none are [default: a quarter of this machine's, at most
-    /// 2 GiB]
+    /// Memory for boxes that are started ahead of requests, so that programs
+    /// start at once; 0: none [default: a quarter of this machine's memory, at
+    /// most 2 GiB]
     #[arg(long, value_name = "SIZE",
         value_parser = values::size_or_none)]
     warm_memory: Option<u64>,
 
-    /// Memory of what was compiled, kept for the same submission; 0: everything
-    /// is compiled anew
+    /// Memory for compiled programs, which are reused if the same program is
+    /// submitted again; 0: none
     #[arg(long, value_name = "SIZE", value_parser = values::size_or_none,
         default_value = mebibytes(default::ARTIFACTS_BYTES))]
     artifact_cache: u64,
 
-    /// How long running requests may go on after SIGTERM or SIGINT
+    /// Time for running requests to finish after SIGTERM or SIGINT
     #[arg(long, value_name = "TIME", value_parser = values::duration,
         default_value = "30s")]
     pub(crate) drain_time: Duration,
@@ -124,10 +124,10 @@ pub(crate) struct ServeArgs {
 }
 
 impl ServeArgs {
-    /// Where to serve.
+    /// Returns the address to serve on.
     ///
     /// # Errors
-    /// `PORT` holds no port.
+    /// The variable `PORT` is not a port number.
     pub(crate) fn listen(&self) -> anyhow::Result<SocketAddr> {
         if let Some(address) = self.listen {
             return Ok(address);
@@ -139,7 +139,7 @@ impl ServeArgs {
                 .and_then(|text| text.parse().ok())
                 .with_context(|| {
                     format!(
-                        "the variable PORT holds {text:?}: it must be a \
+                        "the variable PORT is {text:?}; it must be a \
                              number from 0 to 65535"
                     )
                 })?,
@@ -147,7 +147,7 @@ impl ServeArgs {
         Ok((Ipv6Addr::UNSPECIFIED, port).into())
     }
 
-    /// Where metrics are shown, and whether the operator chose that.
+    /// Returns the address of the metrics, and whether the operator chose it.
     pub(crate) fn admin_listen(&self) -> (Option<SocketAddr>, bool) {
         match self.admin_listen {
             Some(AddressOrOff(choice)) => (choice, true),
@@ -155,7 +155,7 @@ impl ServeArgs {
         }
     }
 
-    /// Settings of the HTTP room.
+    /// Returns the settings of the HTTP server.
     pub(crate) fn server_settings(&self) -> server::Settings {
         server::Settings {
             compile_rate_limit: self.compile_rate_limit,
@@ -170,7 +170,7 @@ impl ServeArgs {
         }
     }
 
-    /// Settings of the engine.
+    /// Returns the settings of the engine.
     pub(crate) fn engine_settings(&self) -> engine::Settings {
         let warm_memory_bytes = self.warm_memory.unwrap_or_else(|| {
             let machine = crate::machine::memory_bytes().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! How values of flags are written: times, sizes, addresses, networks.
+//! Parsers of the values of flags: times, sizes, addresses, networks.
 
 use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -9,21 +9,21 @@ use bytesize::ByteSize;
 use ipnet::IpNet;
 use sandpiper_server::HeaderName;
 
-/// Longest time that a flag takes.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+/// The longest time that a flag takes.
+const MAX_DURATION: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A time such as `10s`, `500ms` or `2m`; a bare number counts seconds.
+/// Parses a time such as `10s`, `500ms` or `2m`; a bare number counts seconds.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let parsed = match text.parse() {
         Ok(seconds) => Some(Duration::from_secs(seconds)),
         Err(_) => humantime::parse_duration(text).ok(),
     };
-    parsed.filter(|time| *time <= LONGEST).ok_or_else(|| {
+    parsed.filter(|time| *time <= MAX_DURATION).ok_or_else(|| {
         "write a time of at most a day, such as 10s, 500ms or 2m".to_owned()
     })
 }
 
-/// A time that is not zero.
+/// Parses a time of at least a millisecond.
 pub(super) fn positive_duration(text: &str) -> Result<Duration, String> {
     let time = duration(text)?;
     if time < Duration::from_millis(1) {
@@ -32,26 +32,26 @@ pub(super) fn positive_duration(text: &str) -> Result<Duration, String> {
     Ok(time)
 }
 
-/// A size such as `512MiB`, `64kB` or `1GiB`; a bare number counts bytes.
+/// Parses a size such as `512MiB`, `64kB` or `1GiB`; a bare number counts bytes.
 pub(super) fn size(text: &str) -> Result<u64, String> {
     let size = text
         .parse::<ByteSize>()
         .map_err(|_| "write a size such as 512MiB or 1GiB".to_owned())?;
     if size.as_u64() < 4096 {
         return Err(format!(
-            "{size} is too little: write at least 4KiB; a bare number \
+            "{size} is too small: write at least 4KiB; a bare number \
              counts bytes, so 512 MiB is 512MiB"
         ));
     }
     Ok(size.as_u64())
 }
 
-/// A size, or 0 for none at all.
+/// Parses a size, or 0 for none.
 pub(super) fn size_or_none(text: &str) -> Result<u64, String> {
     if text == "0" { Ok(0) } else { size(text) }
 }
 
-/// Memory of a box: less than 16 MiB starts nothing.
+/// Parses the memory limit of a box. With less than 16 MiB nothing starts.
 pub(super) fn memory(text: &str) -> Result<u64, String> {
     let bytes = size(text)?;
     if bytes < 16 << 20 {
@@ -60,30 +60,30 @@ pub(super) fn memory(text: &str) -> Result<u64, String> {
     Ok(bytes)
 }
 
-/// A whole number from `least` to `most`.
+/// Returns a parser of whole numbers from `min` to `max`.
 pub(super) fn count<T>(
-    least: T,
-    most: T,
+    min: T,
+    max: T,
 ) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
 where
     T: FromStr + PartialOrd + Display + Copy + Send + Sync + 'static,
 {
     move |text| {
         let number = text.parse().ok();
-        number.filter(|number| (least..=most).contains(number)).ok_or_else(
-            || format!("write a whole number from {least} to {most}"),
-        )
+        number
+            .filter(|number| (min..=max).contains(number))
+            .ok_or_else(|| format!("write a whole number from {min} to {max}"))
     }
 }
 
-/// Boxes at once: as many as a host prepares at most.
+/// Returns a parser of the number of boxes that run at once.
 pub(super) fn boxes()
 -> impl Fn(&str) -> Result<usize, String> + Clone + Send + Sync + 'static {
     count(1, sandpiper_engine::MAX_BOXES)
 }
 
-/// `HOST:PORT`, the host an address or `localhost`. Names are not looked up,
-/// so that what is bound does not depend on a resolver.
+/// Parses `HOST:PORT`; the host is an address or `localhost`. Other names are
+/// refused, so that the bound address does not depend on a resolver.
 pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     if let Some(port) = text.strip_prefix("localhost:")
         && let Ok(port) = port.parse()
@@ -101,7 +101,7 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct AddressOrOff(pub(super) Option<SocketAddr>);
 
-/// `HOST:PORT`, or `off`.
+/// Parses `HOST:PORT`, or `off`.
 pub(super) fn address_or_off(text: &str) -> Result<AddressOrOff, String> {
     if text.eq_ignore_ascii_case("off") {
         return Ok(AddressOrOff(None));
@@ -112,7 +112,7 @@ pub(super) fn address_or_off(text: &str) -> Result<AddressOrOff, String> {
         .map_err(|error| format!("{error}, or off"))
 }
 
-/// A network such as `10.0.0.0/8`; a bare address is a network of one.
+/// Parses a network such as `10.0.0.0/8`. A bare address is a network of one.
 pub(super) fn network(text: &str) -> Result<IpNet, String> {
     let address = text.parse::<IpAddr>().map(IpNet::from);
     address.or_else(|_| text.parse::<IpNet>()).map_err(|_| {
@@ -121,8 +121,8 @@ pub(super) fn network(text: &str) -> Result<IpNet, String> {
     })
 }
 
-/// A host as a browser names it, without port: a name, or an address with or
-/// without brackets. Without brackets in the end.
+/// Parses a host without port: a name, or an address with or without brackets.
+/// The result has no brackets.
 pub(super) fn host(text: &str) -> Result<String, String> {
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let host = bare.unwrap_or(text);
@@ -137,20 +137,20 @@ pub(super) fn host(text: &str) -> Result<String, String> {
     Err("write a host without scheme and port, such as code.example".to_owned())
 }
 
-/// The name of a header.
+/// Parses the name of a header.
 pub(super) fn header_name(text: &str) -> Result<HeaderName, String> {
     text.parse().map_err(|_| {
         "write the name of a header, such as X-Forwarded-For".to_owned()
     })
 }
 
-/// A network and its own rate limit.
+/// Parses a network and its rate limit.
 pub(super) fn rate_limit_for(text: &str) -> Result<(IpNet, u32), String> {
     let parts = text.split_once('=').and_then(|(cidr, limit)| {
         Some((network(cidr).ok()?, limit.parse().ok()?))
     });
     parts.ok_or_else(|| {
-        "write CIDR=N, such as 192.0.2.0/24=600 (0 lifts the limit)".to_owned()
+        "write CIDR=N, such as 192.0.2.0/24=600 (0: no limit)".to_owned()
     })
 }
 

@@ -1,4 +1,4 @@
-//! The checks: from facts to findings.
+//! The checks, which turn facts about the machine into findings.
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +12,8 @@ use sandpiper_engine::{
 use super::Finding;
 use crate::machine::{HardLimits, Machine};
 
-/// What the machine's own files tell. `binary` is the path of this program.
+/// Returns the findings on the machine itself. `binary` is the path of this
+/// program.
 pub(crate) fn machine(machine: &Machine, binary: &str) -> Vec<Finding> {
     vec![
         Finding::good("kernel", format!("Linux {}", machine.kernel)),
@@ -28,8 +29,9 @@ pub(crate) fn machine(machine: &Machine, binary: &str) -> Vec<Finding> {
     ]
 }
 
-/// Whether as many boxes as run at once can each have their own limits of what
-/// the kernel counts for all boxes of a user together.
+/// Checks whether each of the boxes that run at once can have its own limits on
+/// message queues and queued signals. The kernel counts these for each user,
+/// and so for all boxes of a user together.
 pub(crate) fn queues_fit(boxes: usize, machine: &Machine) -> Finding {
     const SUBJECT: &str = "queues";
     let fits = |each: u64, limit: Option<u64>| {
@@ -45,16 +47,17 @@ pub(crate) fn queues_fit(boxes: usize, machine: &Machine) -> Finding {
         SUBJECT,
         format!(
             "{boxes} boxes share this user's limits on message queues and \
-             queued signals: one program can leave the others none"
+             queued signals: one program can use them up"
         ),
     )
-    .mend(
+    .fix(
         "systemd unit: LimitMSGQUEUE=infinity and LimitSIGPENDING=infinity\n\
-         limits.conf(5): USER hard msgqueue unlimited, and sigpending",
+         limits.conf(5): USER hard msgqueue unlimited\n\
+         limits.conf(5): USER hard sigpending unlimited",
     )
 }
 
-/// Whether as many boxes as run at once fit into the memory.
+/// Checks whether the boxes that run at once fit into the memory.
 pub(crate) fn boxes_fit(
     boxes: usize,
     box_bytes: u64,
@@ -64,11 +67,11 @@ pub(crate) fn boxes_fit(
     let needed = box_bytes.saturating_mul(boxes as u64);
     let each = box_bytes >> 20;
     let needs =
-        format!("{boxes} boxes of {each} MiB can take {} MiB", needed >> 20);
+        format!("{boxes} boxes of {each} MiB can use {} MiB", needed >> 20);
     match memory_bytes {
         None => Finding::weak(
             SUBJECT,
-            format!("{needs}; this machine's memory is not known"),
+            format!("{needs}; this machine's memory is unknown"),
         ),
         Some(has) if needed > has => {
             let fit = has / box_bytes.max(1);
@@ -76,10 +79,10 @@ pub(crate) fn boxes_fit(
                 SUBJECT,
                 format!("{needs}, this machine has {} MiB", has >> 20),
             )
-            .mend(format!(
-                "lower --boxes ({fit} fit), or --compile-memory and --memory: \
-                 else the kernel may kill programs that are within their \
-                 limits, or the server"
+            .fix(format!(
+                "lower --boxes ({fit} fit), or lower --compile-memory and \
+                 --memory: otherwise the kernel may kill the server, or \
+                 programs that are within their limits"
             ))
         }
         Some(has) => Finding::good(
@@ -89,7 +92,7 @@ pub(crate) fn boxes_fit(
     }
 }
 
-/// Whether an image can be used.
+/// Checks whether an image can be used.
 pub(crate) fn image(name: &str, state: &ImageState) -> Finding {
     let subject = format!("image {name}");
     let build = format!("sandpiper images build {name}");
@@ -101,16 +104,16 @@ pub(crate) fn image(name: &str, state: &ImageState) -> Finding {
             Finding::weak(&subject, format!("being built: {progress}"))
         }
         ImageState::Missing => {
-            Finding::missing(&subject, "not built").mend(build)
+            Finding::missing(&subject, "not built").fix(build)
         }
         ImageState::Broken(why) => {
             let why = why.trim_end();
-            Finding::missing(&subject, format!("broken: {why}")).mend(build)
+            Finding::missing(&subject, format!("broken: {why}")).fix(build)
         }
     }
 }
 
-/// What came of a language's sample program, as `images check` says it.
+/// Returns the finding on a language, from its line of `images check`.
 pub(crate) fn language(id: &str, found: &str) -> Finding {
     let subject = format!("language {id}");
     if found == "ok" {
@@ -119,7 +122,7 @@ pub(crate) fn language(id: &str, found: &str) -> Finding {
     Finding::missing(&subject, found)
 }
 
-/// What a prepared host offers, or why it could not be prepared.
+/// Returns the findings on a prepared host, or why it could not be prepared.
 pub(crate) fn host(host: Result<&Host, &impl Display>) -> Vec<Finding> {
     const BOXES: &str = "boxes";
     let host = match host {
@@ -127,12 +130,12 @@ pub(crate) fn host(host: Result<&Host, &impl Display>) -> Vec<Finding> {
         Err(error) => {
             return vec![
                 Finding::missing(BOXES, format!("cannot be made: {error}"))
-                    .mend("mend what is MISSING above, and look again"),
+                    .fix("fix the MISSING items above, then run doctor again"),
             ];
         }
     };
     vec![
-        Finding::good(BOXES, "namespaces can be made"),
+        Finding::good(BOXES, "namespaces can be created"),
         control_groups(host.controllers(), &host.describe_groups()),
         devices(host.has_own_devices()),
     ]
@@ -145,26 +148,26 @@ fn devices(are_own: bool) -> Finding {
     }
     Finding::weak(
         SUBJECT,
-        "boxes have the host's: a program that locks /dev/null keeps others \
-         from running that lock it, as C# does, on the host as well",
+        "boxes share the host's: a program that locks /dev/null blocks all \
+         others that lock it, as C# does, on the host as well",
     )
-    .mend("start as root, which can make nodes")
+    .fix("start as root, which can create device nodes")
 }
 
-/// A crash in a box is no affair of the host's.
+/// Checks whether a crash in a box starts a program on the host.
 fn core_handler(machine: &Machine) -> Finding {
     const SUBJECT: &str = "core dumps";
     let has_handler = machine.core_pattern.starts_with('|');
     let is_too_low = machine.hard_limits.core.is_some_and(|it| it < NO_CORE);
     if !has_handler || !is_too_low || machine.may_raise_limits {
-        return Finding::good(SUBJECT, "no program's crash is seen outside");
+        return Finding::good(SUBJECT, "crashes of programs stay in their box");
     }
     Finding::weak(
         SUBJECT,
         "the hard limit on core files is 0: each crash of a program starts \
-         the host's core handler, as root (kernel.core_pattern)",
+         the host's core handler as root (kernel.core_pattern)",
     )
-    .mend("systemd unit: LimitCORE=1\nlimits.conf(5): USER hard core 1")
+    .fix("systemd unit: LimitCORE=1\nlimits.conf(5): USER hard core 1")
 }
 
 fn control_groups(controllers: Controllers, groups: &str) -> Finding {
@@ -183,8 +186,9 @@ fn control_groups(controllers: Controllers, groups: &str) -> Finding {
     } else {
         Finding::missing(SUBJECT, found)
     };
-    finding.mend(
-        "start as root; or have groups delegated, which --cgroup can name:\n\
+    finding.fix(
+        "start as root, or delegate a control group and name it with \
+         --cgroup:\n\
          systemd-run --user --scope -p Delegate=yes sandpiper serve\n\
          systemd unit: Delegate=yes\n\
          container: --cgroupns=private and a writable /sys/fs/cgroup",
@@ -197,31 +201,33 @@ fn user(machine: &Machine) -> Finding {
     if machine.is_root {
         return Finding::good(
             SUBJECT,
-            "started as root: each box gets ids of its own, and the server \
+            "started as root: each box gets its own user ids, and the server \
              drops root",
         );
     }
     match (machine.has_subordinate_ids, machine.has_newuidmap) {
         (true, true) => Finding::good(
             SUBJECT,
-            format!("{user} has subordinate ids: each box gets its own"),
+            format!(
+                "{user} has subordinate ids: each box gets its own user ids"
+            ),
         ),
         (ids, programs) => {
-            let mut mend = Vec::new();
+            let mut fixes = Vec::new();
             if !programs {
-                mend.push("sudo apt-get install uidmap".to_owned());
+                fixes.push("sudo apt-get install uidmap".to_owned());
             }
             if !ids {
-                mend.push(format!(
+                fixes.push(format!(
                     "sudo usermod --add-subuids 100000-165535 \
                      --add-subgids 100000-165535 {user}"
                 ));
             }
             let found = format!(
-                "boxes share the user id of {user}, the server's own: \
-                 namespaces alone keep them apart"
+                "boxes share the server's user id, {user}: only namespaces \
+                 separate them"
             );
-            Finding::weak(SUBJECT, found).mend(mend.join("\n"))
+            Finding::weak(SUBJECT, found).fix(fixes.join("\n"))
         }
     }
 }
@@ -235,19 +241,19 @@ fn user_namespaces(machine: &Machine) -> Finding {
         )
     };
     if machine.max_user_namespaces.is_none() {
-        return Finding::missing(SUBJECT, "the kernel has none")
-            .mend("use a kernel with CONFIG_USER_NS=y");
+        return Finding::missing(SUBJECT, "this kernel does not support them")
+            .fix("use a kernel with CONFIG_USER_NS=y");
     }
     if machine.max_user_namespaces == Some(0) {
         return Finding::missing(SUBJECT, "user.max_user_namespaces is 0")
-            .mend(permanent("user.max_user_namespaces=15000"));
+            .fix(permanent("user.max_user_namespaces=15000"));
     }
-    // Where root starts the server, its boxes' namespaces are still made by
-    // a process that has dropped root.
+    // Even if root starts the server, the namespaces of boxes are created by a
+    // process that has dropped root.
     if machine.unprivileged_userns_clone == Some(0) {
         let found = "kernel.unprivileged_userns_clone is 0";
         return Finding::missing(SUBJECT, found)
-            .mend(permanent("kernel.unprivileged_userns_clone=1"));
+            .fix(permanent("kernel.unprivileged_userns_clone=1"));
     }
     Finding::good(SUBJECT, "allowed")
 }
@@ -260,19 +266,19 @@ fn apparmor(machine: &Machine, binary: &str) -> Finding {
             SUBJECT,
             format!("the container's profile {profile:?} forbids mounting"),
         )
-        .mend("start the container with --security-opt apparmor=unconfined");
+        .fix("start the container with --security-opt apparmor=unconfined");
     }
-    // A program with a profile of its own is ruled by that.
-    let ruled = machine.apparmor_restricts_userns.is_some_and(|on| on != 0);
-    if !ruled || profile != "unconfined" {
+    // A program that has its own profile is subject only to that.
+    let restricts = machine.apparmor_restricts_userns.is_some_and(|on| on != 0);
+    if !restricts || profile != "unconfined" {
         return Finding::good(SUBJECT, "does not restrict user namespaces");
     }
     Finding::missing(
         SUBJECT,
-        "takes all rights away in user namespaces \
+        "removes all capabilities in user namespaces \
          (kernel.apparmor_restrict_unprivileged_userns is 1)",
     )
-    .mend(format!(
+    .fix(format!(
         "sudo tee /etc/apparmor.d/sandpiper <<'END'\n\
          abi <abi/4.0>,\n\
          include <tunables/global>\n\
@@ -289,15 +295,15 @@ fn proc(machine: &Machine) -> Finding {
     if machine.proc_is_masked {
         return Finding::missing(
             SUBJECT,
-            "parts of it are masked, so boxes cannot have one of their own",
+            "parts of it are masked, so boxes cannot mount their own",
         )
-        .mend(
+        .fix(
             "container: start it with --security-opt systempaths=unconfined\n\
-             systemd unit: leave out ProtectKernelTunables, \
+             systemd unit: remove ProtectKernelTunables, \
              ProtectKernelLogs and ProtectControlGroups",
         );
     }
-    Finding::good(SUBJECT, "whole")
+    Finding::good(SUBJECT, "not masked")
 }
 
 fn seccomp(machine: &Machine) -> Finding {
@@ -305,48 +311,49 @@ fn seccomp(machine: &Machine) -> Finding {
     let actions = machine.seccomp_actions.as_deref().unwrap_or_default();
     let has = |action| actions.split(' ').any(|name| name == action);
     if has("errno") && has("kill_process") {
-        Finding::good(SUBJECT, "filters are there")
+        Finding::good(SUBJECT, "supported")
     } else {
-        Finding::missing(SUBJECT, "the kernel has no filters")
-            .mend("use a kernel with CONFIG_SECCOMP_FILTER=y")
+        Finding::missing(SUBJECT, "this kernel does not support filters")
+            .fix("use a kernel with CONFIG_SECCOMP_FILTER=y")
     }
 }
 
-/// A wall inside a box: MySQL's client is locked up with it.
+/// Checks for Landlock, which isolates the MySQL client inside its box.
 fn landlock(machine: &Machine) -> Finding {
     const SUBJECT: &str = "Landlock";
     let Some(modules) = machine.security_modules.as_deref() else {
         return Finding::weak(
             SUBJECT,
-            "not known, as /sys/kernel/security/lsm cannot be read",
+            "unknown: /sys/kernel/security/lsm cannot be read",
         )
-        .mend("mount -t securityfs securityfs /sys/kernel/security");
+        .fix("mount -t securityfs securityfs /sys/kernel/security");
     };
     if modules.split(',').any(|module| module == "landlock") {
-        return Finding::good(SUBJECT, "on");
+        return Finding::good(SUBJECT, "enabled");
     }
     Finding::weak(
         SUBJECT,
-        "off: in its box, MySQL's client can read the server's files",
+        "disabled: in a MySQL box, the client can read the files of the \
+         MySQL server",
     )
-    .mend(
+    .fix(
         "use a kernel with CONFIG_SECURITY_LANDLOCK=y, and name landlock in \
          its lsm= parameter",
     )
 }
 
-/// With it, the files of an image are each box's own but for their content.
+/// Checks for overlayfs, which gives each box its own inodes of image files.
 fn overlay(machine: &Machine) -> Finding {
     const SUBJECT: &str = "overlayfs";
     if machine.has_overlay {
-        return Finding::good(SUBJECT, "there");
+        return Finding::good(SUBJECT, "available");
     }
     Finding::weak(
         SUBJECT,
-        "not there: a program can lock files of its image, and keep others \
-         that lock them from running",
+        "not available: a program that locks files of its image blocks all \
+         others that lock them",
     )
-    .mend("modprobe overlay, or a kernel with CONFIG_OVERLAY_FS=y")
+    .fix("modprobe overlay, or use a kernel with CONFIG_OVERLAY_FS=y")
 }
 
 fn mmdebstrap(machine: &Machine) -> Finding {
@@ -358,21 +365,21 @@ fn mmdebstrap(machine: &Machine) -> Finding {
     if !machine.has_debian_keyring {
         packages.push("debian-archive-keyring");
     }
-    // With which pip and npm check where they download from.
+    // pip and npm need these to verify the hosts that they download from.
     if !machine.has_certificates {
         packages.push("ca-certificates");
     }
-    // mmdebstrap makes its own user namespace when it is not root.
+    // Without root, mmdebstrap creates a user namespace.
     if !machine.is_root && !machine.has_newuidmap {
         packages.push("uidmap");
     }
     if packages.is_empty() {
         return Finding::good(
             SUBJECT,
-            "mmdebstrap, Debian's keys and certificates are there",
+            "mmdebstrap, Debian's keys and certificates are installed",
         );
     }
     let packages = packages.join(" ");
     Finding::weak(SUBJECT, format!("images cannot be built without {packages}"))
-        .mend(format!("sudo apt-get install {packages}"))
+        .fix(format!("sudo apt-get install {packages}"))
 }

@@ -1,5 +1,5 @@
-//! `sandpiper images check`: the sample programs of the languages, run in
-//! their images. A process of its own, since making boxes gives root up.
+//! `sandpiper images check`: runs the sample programs of the languages in their
+//! images. It is a process of its own, since making boxes drops root.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -14,16 +14,17 @@ use sandpiper_engine::{Engine, ImageState, Images, LanguageState, Readiness};
 use tracing::Level;
 
 use crate::config::{self, CheckArgs, CommonArgs};
-use crate::data::{self, ImageSource};
+use crate::data::{self, ImageStore};
 use crate::logging::{self, Target};
 use crate::service::Service;
 
-/// Exit code where no program could be run, whatever the image.
+/// The exit code if this host cannot run programs in any image.
 const NOT_RUN: u8 = 125;
-/// How long all of it may take.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// The longest time that all sample programs may take together.
+const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Prints a line for each language; fails when one does not do what it should.
+/// Prints a line for each language. Fails if the sample program of one does not
+/// do what it should.
 pub(super) fn check(
     common: &CommonArgs,
     args: &CheckArgs,
@@ -38,53 +39,55 @@ pub(super) fn check(
     let catalog = data::catalog(Some(&ids))?;
     let settings = config::check_settings();
     let (data, cgroup) = (common.data_dir()?, args.cgroup.clone());
-    let service = Service::prepare(data, cgroup, settings, catalog, images)?;
+    let service = Service::start(data, cgroup, settings, catalog, images)?;
     if let Some(why) = &service.offer().nothing_runs {
         let line = format!("sandpiper: no box can be made: {why}\n");
         let _ = io::stderr().write_all(line.as_bytes());
         return Ok(ExitCode::from(NOT_RUN));
     }
     let right = service.block_on(async |engine| {
-        let told = tokio::time::timeout(PATIENCE, tell(engine));
-        told.await.unwrap_or(Ok(false))
+        let printed = tokio::time::timeout(TIMEOUT, print_states(engine));
+        printed.await.unwrap_or(Ok(false))
     })?;
     Ok(if right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Why no sample was looked at, or what was wrong.
+/// Why an image failed its check.
 #[derive(Debug)]
-pub(super) enum Wrong {
-    /// No box can be made here.
+pub(super) enum CheckError {
+    /// This host cannot make boxes, so nothing ran.
     NotRun(String),
-    /// Programs do not do what they should: a line for each.
+    /// Sample programs did not do what they should: one line for each.
     Programs(String),
 }
 
-/// Runs the command in a child: all the samples of one image that is being
-/// made at `rootfs`. Blocks until it is done.
+/// Runs this command in a child process, for the image that is being built at
+/// `rootfs`. Blocks until the child ends.
 pub(super) fn check_unfinished(
     data_dir: &Path,
     image: &str,
     rootfs: &Path,
-) -> Result<(), Wrong> {
+) -> Result<(), CheckError> {
     let mut command = this_program(data_dir);
     command.arg(image).arg("--rootfs").arg(rootfs);
     let output = command.output();
     let Output { status, stdout, stderr } =
-        output.map_err(|error| Wrong::NotRun(error.to_string()))?;
+        output.map_err(|error| CheckError::NotRun(error.to_string()))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     match status.code() {
         Some(0) => Ok(()),
         Some(1) if !stdout.is_empty() => {
             let lines = text(&stdout);
-            let wrong = lines.lines().filter(|line| !line.ends_with(": ok"));
-            Err(Wrong::Programs(wrong.collect::<Vec<_>>().join("\n")))
+            let failed = lines.lines().filter(|line| !line.ends_with(": ok"));
+            let failed: Vec<_> = failed.collect();
+            Err(CheckError::Programs(failed.join("\n")))
         }
-        _ => Err(Wrong::NotRun(text(&stderr))),
+        _ => Err(CheckError::NotRun(text(&stderr))),
     }
 }
 
-/// `images check` of this very program, also where its file is gone.
+/// Returns the command `images check` of this program. It works even if the
+/// program's file was removed.
 pub(crate) fn this_program(data_dir: &Path) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "TERM"]);
@@ -104,11 +107,12 @@ fn images(
             rootfs: rootfs.clone(),
         })),
         (Some(_), _) => bail!("--rootfs is for one image"),
-        (None, _) => Ok(Arc::new(ImageSource::open(&common.data_dir()?)?)),
+        (None, _) => Ok(Arc::new(ImageStore::open(&common.data_dir()?)?)),
     }
 }
 
-/// The images with these names, or all that are there where no name is given.
+/// Returns the images with these names, or all that are built if no name is
+/// given.
 fn chosen(
     images: &Arc<dyn Images>,
     names: &[String],
@@ -123,8 +127,8 @@ fn chosen(
             _ if names.is_empty() => {}
             ImageState::Building(_) => bail!("image {name} is being built"),
             ImageState::Missing => bail!(
-                "image {name} is not built; `sandpiper images build {name}` \
-                 builds it"
+                "image {name} is not built: run `sandpiper images build \
+                 {name}`"
             ),
             ImageState::Broken(why) => bail!("image {name} is broken: {why}"),
         }
@@ -132,8 +136,9 @@ fn chosen(
     Ok(chosen)
 }
 
-/// Prints what comes of each language, as it comes; whether all are right.
-async fn tell(engine: &Engine) -> io::Result<bool> {
+/// Prints the result of each language when it is known. Returns whether all
+/// are ready.
+async fn print_states(engine: &Engine) -> io::Result<bool> {
     let languages = engine.catalog().languages();
     let mut left: BTreeSet<&str> = languages.map(Language::id).collect();
     let mut right = true;
@@ -159,7 +164,7 @@ async fn tell(engine: &Engine) -> io::Result<bool> {
     Ok(right)
 }
 
-/// One image that is not in the store yet.
+/// An image that is not in the store yet.
 #[derive(Debug)]
 struct Unfinished {
     name: String,

@@ -1,5 +1,5 @@
-//! How far several builds are: on a terminal a line for each that changes in
-//! place, else a line for every step.
+//! The progress of several builds. On a terminal each has one line, which is
+//! updated in place; otherwise each step is printed as a line.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write as _};
@@ -7,10 +7,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sandpiper_images::Progress;
 
-/// What a terminal is taken for that does not tell its width.
+/// The width of a terminal that does not report its own.
 const WIDTH: usize = 80;
 
-/// The builds that are going on, on standard error.
+/// The running builds, shown on standard error.
 pub(super) struct Display {
     on_terminal: bool,
     shown: Mutex<Shown>,
@@ -18,9 +18,9 @@ pub(super) struct Display {
 
 #[derive(Default)]
 struct Shown {
-    /// Image and what is said of it.
+    /// The name of each image, and its progress.
     lines: Vec<(String, String)>,
-    /// Lines above the cursor that are replaced by the next ones.
+    /// The number of lines above the cursor that the next output replaces.
     drawn: usize,
 }
 
@@ -30,12 +30,12 @@ impl Display {
         Self { on_terminal, shown: Mutex::default() }
     }
 
-    /// Says what is being done for `image`.
+    /// Shows the progress of `image`.
     pub(super) fn show(&self, image: &str, progress: &Progress) {
         let text = if self.on_terminal {
             progress.to_string()
         } else {
-            // A line for every percent would tell nothing.
+            // A line for every percent would be noise.
             let progress = progress.clone();
             Progress { done: 0, total: 0, ..progress }.to_string()
         };
@@ -50,7 +50,7 @@ impl Display {
         self.draw(&mut shown, if self.on_terminal { "" } else { &above });
     }
 
-    /// Says what came of `image`.
+    /// Shows the result of `image`.
     pub(super) fn end(&self, image: &str, text: &str) {
         let mut shown = self.shown();
         shown.lines.retain(|(name, _)| name != image);
@@ -61,7 +61,7 @@ impl Display {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Prints `above`, which stays, and below it what is going on.
+    /// Prints `above`, which stays, and below it the running builds.
     fn draw(&self, shown: &mut Shown, above: &str) {
         let mut text = String::new();
         if self.on_terminal {
@@ -69,7 +69,7 @@ impl Display {
         } else {
             text.push_str(above);
         }
-        // Progress that nobody can read is no reason to stop building.
+        // A build goes on even if its progress cannot be shown.
         let _ = io::stderr().write_all(text.as_bytes());
     }
 }
@@ -82,7 +82,7 @@ impl Shown {
         }
         let _ = write!(text, "\r\x1b[J{above}");
         for (image, line) in &self.lines {
-            // A line that wraps would be two.
+            // A line that wraps would count as two.
             let line = format!("{image}: {line}");
             text.extend(line.chars().take(width.saturating_sub(1)));
             text.push('\n');

@@ -1,4 +1,4 @@
-//! `sandpiper images list`: a table of the images, or all that is known.
+//! `sandpiper images list`: a table of the images, or all details of them.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -10,12 +10,12 @@ use sandpiper_images::{Listing, Recipe, State, Store};
 
 use crate::data;
 
-/// What a cell without a value shows.
+/// The text of an empty cell.
 const NONE: &str = "-";
 const HEAD: [&str; 6] =
     ["IMAGE", "HASH", "LANGUAGES", "SIZE", "AGE", "TOOLCHAINS"];
 
-/// Prints the images that are there, and those that could be.
+/// Prints the images that are built, and those that could be.
 pub(super) fn list(store: &Store, verbose: bool) -> anyhow::Result<ExitCode> {
     let recipes = data::recipes()?;
     let catalog = data::catalog(None)?;
@@ -30,7 +30,7 @@ pub(super) fn list(store: &Store, verbose: bool) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether this version of the program runs anything in the image.
+/// Returns whether this version of the program runs programs in the image.
 pub(super) fn is_used(listing: &Listing, recipes: &[Recipe]) -> bool {
     recipes.iter().any(|recipe| {
         (recipe.name(), recipe.hash()) == (&listing.name, &listing.hash)
@@ -50,7 +50,7 @@ fn rows(
             State::Ready { .. } => continue,
             State::Building { progress } => format!("being built: {progress}"),
             State::Missing => {
-                format!("not built; `sandpiper images build {name}` builds it")
+                format!("not built: run `sandpiper images build {name}`")
             }
             State::Broken { why } => format!("broken: {}", why.trim_end()),
         };
@@ -83,7 +83,8 @@ fn rows(
     rows
 }
 
-/// Columns as wide as their widest cell; the last one ends where it ends.
+/// Formats the rows with columns as wide as their widest cell. The last column
+/// is not padded.
 fn table(rows: &[[String; 6]]) -> String {
     let head = HEAD.map(str::to_owned);
     let lines = || [&head].into_iter().chain(rows);
@@ -114,7 +115,7 @@ fn toolchains(listing: &Listing, is_used: bool) -> String {
         if !text.is_empty() {
             text += "; ";
         }
-        text += "unused: of another version's recipe";
+        text += "unused: built by another version";
     } else if text.is_empty() {
         text += NONE;
     }
@@ -125,7 +126,7 @@ fn size(bytes: u64) -> String {
     format!("{} MiB", bytes >> 20)
 }
 
-/// Two units are precise enough for an age; none where the clock was set back.
+/// Formats an age in two units, or `0s` if the clock was set back.
 #[expect(clippy::disallowed_methods, reason = "of a date in a file")]
 fn age(built_at: u64) -> String {
     let built = SystemTime::UNIX_EPOCH + Duration::from_secs(built_at);

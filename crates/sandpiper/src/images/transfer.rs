@@ -1,5 +1,5 @@
-//! `sandpiper images export` and `import`: built images for machines that
-//! cannot or should not build.
+//! `sandpiper images export` and `import`: copy built images to machines that
+//! cannot or should not build them.
 
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, IsTerminal, Read};
@@ -13,10 +13,10 @@ use sandpiper_images::{Check, Imported, Progress, Recipe, State, Store};
 use super::display::Display;
 use crate::data;
 
-/// The file that is standard input or output.
+/// The file name that stands for standard input or output.
 const STANDARD: &str = "-";
 
-/// Writes the named images, or all that are there, to `file`.
+/// Writes the named images, or all that are built, to `file`.
 pub(super) fn export(
     store: &Store,
     file: &Path,
@@ -38,7 +38,7 @@ pub(super) fn export(
     let mut progress = |image: &str, now: Progress| display.show(image, &now);
     if file == Path::new(STANDARD) {
         if io::stdout().is_terminal() {
-            bail!("images are not for a terminal: name a file, or use a pipe");
+            bail!("standard output is a terminal: name a file, or use a pipe");
         }
         store.export(&recipes, &mut io::stdout().lock(), &mut progress)?;
     } else {
@@ -51,7 +51,7 @@ pub(super) fn export(
     Ok(ExitCode::SUCCESS)
 }
 
-/// The file has its name when it is whole.
+/// Writes a temporary file, and gives it its name when it is complete.
 fn export_to_file(
     store: &Store,
     file: &Path,
@@ -70,8 +70,8 @@ fn export_to_file(
     Ok(())
 }
 
-/// Installs the images of `file`. One that is refused does not keep the others
-/// from being installed.
+/// Installs the images of `file`. If one is refused, the others are still
+/// installed.
 pub(super) fn import(
     store: &Store,
     file: &Path,

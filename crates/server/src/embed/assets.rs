@@ -18,6 +18,7 @@ const MAIN: &str = "src/main.ts";
 
 #[derive(RustEmbed)]
 #[folder = "../../web/dist"]
+#[allow_missing = true]
 struct Files;
 
 /// What the build says about a module.
@@ -40,8 +41,8 @@ pub(super) struct PageFiles {
     pub(super) preloads: BTreeSet<String>,
 }
 
-/// Which files there are.
-#[derive(Debug)]
+/// The files of the editor page; none if it was not built (`make web`).
+#[derive(Debug, Default)]
 pub(super) struct Assets {
     chunks: BTreeMap<String, Chunk>,
 }
@@ -51,8 +52,12 @@ impl Assets {
         let manifest = Files::get("manifest.json");
         let parse =
             |file: EmbeddedFile| serde_json::from_slice(&file.data).ok();
-        // The build script has seen to it that it is there.
         Self { chunks: manifest.and_then(parse).unwrap_or_default() }
+    }
+
+    /// Returns whether the editor page was built before this program.
+    pub(super) fn are_built(&self) -> bool {
+        !self.chunks.is_empty()
     }
 
     /// What a page needs whose code has the grammar of this module of web/.
@@ -175,6 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(not(editor), ignore = "needs the editor page: make web")]
     fn every_page_has_its_files() {
         let assets = Assets::load();
         for grammar in ["python", "cpp", "mongodb", "vue"] {

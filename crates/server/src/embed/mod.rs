@@ -50,6 +50,10 @@ const PERMISSIONS: &str = "accelerometer=(), camera=(), \
     publickey-credentials-get=(), screen-wake-lock=(), serial=(), usb=(), \
     xr-spatial-tracking=(), clipboard-write=(self)";
 
+/// The answer of a program that was built before the editor page.
+const NOT_BUILT: &str = "this program was built without the editor page: \
+    run `make web`, then build the program again";
+
 const HTML: &str = "text/html; charset=utf-8";
 
 /// The routes `/`, `/embed` and the page's assets.
@@ -158,6 +162,10 @@ impl Embed {
                 format!("unknown lang {wanted:?}: the languages are {known}");
             return (StatusCode::BAD_REQUEST, page::failure(&message, nonce));
         };
+        if !self.assets.are_built() {
+            let page = page::failure(NOT_BUILT, nonce);
+            return (StatusCode::SERVICE_UNAVAILABLE, page);
+        }
         let PageLanguage { id, title, file, grammar } = *found;
         let path = file.to_owned();
         let empty = [SourceFile { path, content: String::new() }];
@@ -248,6 +256,17 @@ mod tests {
     }
 
     #[test]
+    fn a_program_without_the_page_says_how_to_build_it() {
+        let mut embed = Embed::new(FrameAncestors::default(), None);
+        embed.assets = Assets::default();
+        let catalog = Catalog::load([]).unwrap();
+        let (status, text) = embed.page("lang=c", &catalog, "0");
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+        assert!(text.contains("make web"), "{text}");
+    }
+
+    #[test]
+    #[cfg_attr(not(editor), ignore = "needs the editor page: make web")]
     fn lang_is_one_of_eleven_exact_values() {
         for PageLanguage { id, title, .. } in LANGUAGES {
             check(&format!("lang={id}"), Ok(title));

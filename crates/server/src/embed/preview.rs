@@ -122,6 +122,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(not(editor), ignore = "needs the editor page: make web")]
     fn its_script_is_one_line() {
         let script = script();
         assert!(!script.contains('\n'), "{script}");

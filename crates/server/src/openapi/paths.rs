@@ -74,8 +74,8 @@ pub(super) fn operations(
             "The editor page, to be framed",
             vec![
                 html("The page with one language."),
-                Response::new(400, "A page that names the languages.")
-                    .text(HTML),
+                page(400, "A page that names the languages."),
+                page(503, "The server was built without the editor."),
             ],
         ),
         Route::Preview => read(
@@ -254,7 +254,11 @@ fn compile(schemas: &mut SchemaGenerator) -> Vec<Operation> {
 }
 
 fn html(description: &'static str) -> Response {
-    Response::new(200, description).text(HTML)
+    page(200, description)
+}
+
+fn page(status: u16, description: &'static str) -> Response {
+    Response::new(status, description).text(HTML)
 }
 
 fn not_modified() -> Response {

@@ -1,11 +1,11 @@
-//! Findings, from machines that lack one thing each.
+//! Findings on machines that lack one thing each.
 
 use std::path::PathBuf;
 
 use super::*;
 use crate::doctor::Grade;
 
-/// An ordinary user's machine on which everything is right.
+/// The machine of an ordinary user that lacks nothing.
 fn good() -> Machine {
     Machine {
         is_root: false,
@@ -32,7 +32,7 @@ fn good() -> Machine {
 }
 
 #[test]
-fn a_core_handler_is_a_fault_where_the_limit_is_0() {
+fn a_core_handler_is_weak_if_the_limit_is_0() {
     let check = |pattern: &str, hard, may_raise_limits, expected: Grade| {
         let core_pattern = pattern.to_owned();
         let hard_limits = HardLimits { core: hard, ..HardLimits::default() };
@@ -64,18 +64,18 @@ fn queues_are_for_all_boxes_together() {
 }
 
 #[test]
-fn nothing_is_said_against_a_good_machine() {
+fn a_good_machine_needs_no_fix() {
     let root = Machine { is_root: true, has_newuidmap: false, ..good() };
     for facts in [good(), root] {
         for finding in machine(&facts, "/usr/bin/sandpiper") {
             assert_eq!(finding.grade, Grade::Good, "{finding}");
-            assert!(finding.mend.is_empty(), "{finding}");
+            assert!(finding.fix.is_empty(), "{finding}");
         }
     }
 }
 
 #[test]
-fn each_fault_is_told_once_with_its_cure() {
+fn each_fault_is_reported_once_with_its_fix() {
     let check = |spoil: &dyn Fn(&mut Machine), grade: Grade, cure: &str| {
         let mut facts = good();
         spoil(&mut facts);
@@ -83,7 +83,7 @@ fn each_fault_is_told_once_with_its_cure() {
         bad.retain(|finding| finding.grade != Grade::Good);
         assert_eq!(bad.len(), 1, "{bad:?}");
         assert_eq!(bad[0].grade, grade, "{}", bad[0]);
-        assert!(bad[0].mend.contains(cure), "{}", bad[0]);
+        assert!(bad[0].fix.contains(cure), "{}", bad[0]);
     };
     use Grade::{Missing, Weak};
     check(&|m| m.max_user_namespaces = None, Missing, "CONFIG_USER_NS");
@@ -112,7 +112,7 @@ fn each_fault_is_told_once_with_its_cure() {
 }
 
 #[test]
-fn a_profile_of_our_own_lifts_the_restriction() {
+fn the_profile_of_sandpiper_lifts_the_restriction() {
     let facts = Machine {
         apparmor_restricts_userns: Some(1),
         apparmor_profile: Some("sandpiper (unconfined)".to_owned()),
@@ -133,7 +133,7 @@ fn boxes_must_fit() {
     check(2, 512, None, Grade::Weak);
     check(usize::MAX, 512, Some(1_024), Grade::Weak);
     let finding = boxes_fit(8, 512 << 20, Some(2 << 30));
-    assert!(finding.mend.contains("(4 fit)"), "{finding}");
+    assert!(finding.fix.contains("(4 fit)"), "{finding}");
 }
 
 #[test]
@@ -149,8 +149,8 @@ fn control_groups_limit_what_counts() {
         let finding = control_groups(controllers, "version 2");
         assert_eq!(finding.grade, grade, "{finding}");
         assert!(finding.found.starts_with("version 2"), "{finding}");
-        let mends = finding.mend.contains("Delegate=yes");
-        assert_eq!(mends, grade != Grade::Good, "{finding}");
+        let has_fix = finding.fix.contains("Delegate=yes");
+        assert_eq!(has_fix, grade != Grade::Good, "{finding}");
     };
     check("", Grade::Good);
     check("cpu_share", Grade::Weak);
