@@ -213,7 +213,7 @@ impl Engine {
     ) -> Result<Outcome, Refusal> {
         let shared = &self.shared;
         shared.check_ready(submission.language())?;
-        let plan = shared.catalog.plan(&submission);
+        let plan = submission.plan();
         let (language, image) = (plan.language.clone(), plan.image.clone());
         let rootfs = shared.rootfs(&image)?;
         let arrived = Instant::now();

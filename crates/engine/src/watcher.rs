@@ -153,7 +153,7 @@ impl Shared {
         let Some(starter) = self.catalog.starter(language) else {
             return Ok(Some("it has no starter program".to_owned()));
         };
-        let plan = self.catalog.plan(&starter.submission);
+        let plan = starter.submission.plan();
         let queue = Duration::ZERO;
         let outcome =
             self.run(plan, rootfs.to_owned(), slot, queue, false).await?;

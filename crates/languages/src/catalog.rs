@@ -1,10 +1,12 @@
-//! The catalogue of languages: loads definitions, looks languages up.
+//! The catalogue of languages: loads definitions, finds languages, and checks
+//! submissions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::definition::{Definition, ExpectedDefinition};
-use crate::{Language, Plan, SourceFile, Submission};
+use crate::submission::shown;
+use crate::{Language, SourceFile, Submission, SubmissionError};
 
 /// The languages of the service, in the order in which they are listed. They
 /// are also the values that the embed page takes.
@@ -28,8 +30,8 @@ pub struct Source {
     pub files: BTreeMap<String, Vec<u8>>,
 }
 
-/// A language's sample program: what the editor opens with, and how the
-/// service tests itself.
+/// A language's sample program. The editor starts with it, and the service
+/// tests the language with it.
 #[derive(Clone, Debug)]
 pub struct Starter {
     /// The program.
@@ -44,7 +46,7 @@ enum Expected {
 }
 
 impl Starter {
-    /// Whether this is what the program should print.
+    /// Whether `stdout` is the output that is expected of the program.
     pub fn expects(&self, stdout: &str) -> bool {
         match &self.expected {
             Expected::Exactly(text) => stdout == text,
@@ -55,13 +57,13 @@ impl Starter {
     }
 }
 
-/// Why a definition could not be loaded; for the one who wrote it.
+/// Why a definition could not be loaded; the text is for its author.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {reason}")]
 pub struct LoadError {
     /// The file at fault.
     pub path: String,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: String,
 }
 
@@ -75,7 +77,7 @@ impl Catalog {
     /// Loads every definition and checks them against each other.
     ///
     /// # Errors
-    /// The first definition that is wrong, and what is wrong with it.
+    /// A definition is wrong; the first one is named, with the reason.
     pub fn load(
         sources: impl IntoIterator<Item = Source>,
     ) -> Result<Self, LoadError> {
@@ -113,7 +115,7 @@ impl Catalog {
     }
 
     /// The language whose id or alias is the fewest edits away from `value`;
-    /// `None` where the catalogue is empty.
+    /// `None` if the catalogue is empty.
     pub fn nearest(&self, value: &str) -> Option<&Language> {
         // No name is longer than this, and comparing takes quadratic time.
         let value: String = value.chars().take(32).collect();
@@ -125,23 +127,41 @@ impl Catalog {
         })
     }
 
-    /// What the engine has to do for `submission`.
-    pub fn plan(&self, submission: &Submission) -> Plan {
-        submission.language().plan(submission)
+    /// Checks the parts of a submission, in this order: the language, the
+    /// paths, the entry file.
+    ///
+    /// # Errors
+    /// The first part that is wrong.
+    pub fn submission(
+        &self,
+        language: &str,
+        entry_file: String,
+        files: Vec<SourceFile>,
+        stdin: String,
+    ) -> Result<Submission, SubmissionError> {
+        let entry = self.entry(language);
+        let entry = entry.ok_or_else(|| self.unknown_language(language))?;
+        let language = Arc::clone(&entry.language);
+        Submission::check(language, entry_file, files, stdin)
     }
 
     /// The sample program of the language with this id or alias.
     pub fn starter(&self, value: &str) -> Option<&Starter> {
-        let mut entries = self.entries.iter();
-        let entry = entries.find(|entry| entry.language.is_called(value))?;
-        Some(&entry.starter)
+        self.entry(value).map(|entry| &entry.starter)
     }
 
-    /// As [`Self::find`], to keep.
-    pub(crate) fn find_shared(&self, value: &str) -> Option<Arc<Language>> {
-        let mut entries = self.entries.iter();
-        let entry = entries.find(|entry| entry.language.is_called(value))?;
-        Some(Arc::clone(&entry.language))
+    fn entry(&self, value: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.language.is_called(value))
+    }
+
+    fn unknown_language(&self, given: &str) -> SubmissionError {
+        let known: Vec<&str> = self.languages().map(Language::id).collect();
+        let nearest = self.nearest(given).map(Language::id);
+        SubmissionError::UnknownLanguage {
+            given: shown(given),
+            nearest: nearest.unwrap_or_default().to_owned(),
+            known: known.join(", "),
+        }
     }
 }
 
@@ -167,7 +187,7 @@ fn load_entry(source: &Source) -> Result<Entry, LoadError> {
             files.push(SourceFile { path: name.to_owned(), content });
         }
     }
-    let submission = Submission::in_language(
+    let submission = Submission::check(
         Arc::clone(&language),
         definition.starter.entry,
         files,
@@ -177,7 +197,7 @@ fn load_entry(source: &Source) -> Result<Entry, LoadError> {
     let path = "starter-expected.txt";
     let expected_text = text(source, path)?.to_owned();
     if expected_text.trim().is_empty() {
-        return Err(fault(source, path, "it proves nothing: it is empty"));
+        return Err(fault(source, path, "is empty, which tests nothing"));
     }
     let expected = match definition.starter.expected {
         ExpectedDefinition::Exact => Expected::Exactly(expected_text),
@@ -190,7 +210,7 @@ fn text<'a>(source: &'a Source, path: &str) -> Result<&'a str, LoadError> {
     let bytes = source
         .files
         .get(path)
-        .ok_or_else(|| fault(source, path, "there is no such file"))?;
+        .ok_or_else(|| fault(source, path, "no such file"))?;
     std::str::from_utf8(bytes)
         .map_err(|error| fault(source, path, error.to_string()))
 }
@@ -202,7 +222,7 @@ fn fault(source: &Source, path: &str, reason: impl Into<String>) -> LoadError {
 
 /// Refuses the second language that claims one of `keys`.
 fn check_unique(
-    what: &str,
+    kind: &str,
     entries: &[Entry],
     keys: impl Fn(&Language) -> Vec<String>,
 ) -> Result<(), LoadError> {
@@ -210,7 +230,7 @@ fn check_unique(
     for Entry { language, .. } in entries {
         for key in keys(language) {
             let reason = match owners.get(&key) {
-                Some(owner) => format!("{what} {key:?} is that of {owner} too"),
+                Some(owner) => format!("{kind} {key:?} belongs to {owner} too"),
                 None => {
                     owners.insert(key, language.id());
                     continue;

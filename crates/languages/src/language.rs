@@ -3,12 +3,12 @@
 use std::num::NonZeroU32;
 
 use crate::definition::{Command, Compile, Definition};
-use crate::{Output, Plan, Stage, Step, Submission};
+use crate::{Output, Plan, SourceFile, Stage, Step};
 
-/// The argument that stands for the entry file's path.
+/// The argument that is replaced by the entry file's path.
 const ENTRY: &str = "{entry}";
 
-/// What every step's environment starts with.
+/// The variables that every step has, unless the definition replaces them.
 const BASE_ENVIRONMENT: [(&str, &str); 4] = [
     ("PATH", "/usr/local/bin:/usr/bin:/bin"),
     ("HOME", "/box"),
@@ -68,7 +68,7 @@ impl Language {
         self.takes_stdin
     }
 
-    /// What its standard output is.
+    /// The kind of its standard output.
     pub fn output(&self) -> Output {
         self.output
     }
@@ -129,27 +129,33 @@ impl Language {
         })
     }
 
-    /// The plan of a submission in this language.
-    pub(crate) fn plan(&self, submission: &Submission) -> Plan {
-        let stdin = if self.takes_stdin { submission.stdin() } else { "" };
+    /// Returns the plan that runs these files.
+    pub(crate) fn plan(
+        &self,
+        entry_file: &str,
+        files: &[SourceFile],
+        stdin: &str,
+    ) -> Plan {
         let mut plan = self.plan_ahead();
         let arguments =
             plan.steps.iter_mut().flat_map(|step| &mut step.command);
         for argument in arguments.filter(|argument| *argument == ENTRY) {
-            submission.entry_file().clone_into(argument);
+            entry_file.clone_into(argument);
         }
-        submission.entry_file().clone_into(&mut plan.entry_file);
-        plan.files = submission.files().to_vec();
+        entry_file.clone_into(&mut plan.entry_file);
+        plan.files = files.to_vec();
         plan.is_repeatable = self.repeatable
-            && !plan.files.iter().any(|file| {
+            && !files.iter().any(|file| {
                 self.unless.iter().any(|word| file.content.contains(word))
             });
-        stdin.clone_into(&mut plan.stdin);
+        if self.takes_stdin {
+            stdin.clone_into(&mut plan.stdin);
+        }
         plan
     }
 
-    /// What every plan of this language has in common: there is no submission
-    /// yet. The commands of steps that prepare are whole.
+    /// Returns the part that all plans of this language have in common, before
+    /// there is a submission. The commands of steps that prepare are complete.
     pub fn plan_ahead(&self) -> Plan {
         Plan {
             language: self.id.clone(),

@@ -111,7 +111,7 @@ fn submission(args: &RunArgs, catalog: &Catalog) -> anyhow::Result<Submission> {
     let [entry_file, ..] = &names[..] else { bail!("no file to run") };
     let entry_file = entry_file.clone();
     let stdin = standard_input()?;
-    Ok(Submission::check(catalog, &language, entry_file, files, stdin)?)
+    Ok(catalog.submission(&language, entry_file, files, stdin)?)
 }
 
 fn exit_code(end: End) -> u8 {

@@ -113,7 +113,7 @@ fn a_wrong_definition_is_refused() {
     check("\"py\", ", "\"\", ", "alias \"\" must");
     check("\"py\", ", "\"p y\", ", "alias \"p y\" must");
     check("[\"py\"]", "[\".py\"]", "extension \".py\" must");
-    check("\"py\", ", "\"Python3\", ", "name \"python3\" is that of python");
+    check("\"py\", ", "\"Python3\", ", "name \"python3\" belongs to python");
     check("/opt/python", "python", "[run] command must begin");
     check("[\"/opt/python\", \"{entry}\"]", "[]", "[run] command must begin");
     check("\"{entry}\"", "\"--run={entry}\"", "must be a whole argument");
@@ -139,9 +139,9 @@ fn a_wrong_folder_is_refused() {
         let error = load(vec![source]).unwrap_err().to_string();
         assert!(error.contains(message), "{error}");
     };
-    check("language.toml", None, "language.toml: there is no such file");
-    check("starter-expected.txt", None, "expected.txt: there is no such file");
-    check("", Some(("starter-expected.txt", b"\n")), "it is empty");
+    check("language.toml", None, "language.toml: no such file");
+    check("starter-expected.txt", None, "expected.txt: no such file");
+    check("", Some(("starter-expected.txt", b"\n")), "is empty");
     check("starter/main.py", None, "\"main.py\" is not one of the files");
     check("", Some(("starter/a\\b", b"")), "starter: path \"a\\\\b\" holds");
     check("", Some(("starter/a.py", b"\xff")), "starter/a.py: invalid utf-8");
@@ -159,8 +159,8 @@ fn two_languages_share_no_name() {
         let error = load(vec![other, python]).unwrap_err().to_string();
         assert_eq!(error, format!("languages/zig/language.toml: {message}"));
     };
-    check("\"python\"", "", "name \"python\" is that of python too");
-    check("\"PY\"", "", "name \"py\" is that of python too");
-    check("", "\"Py\"", "extension \"py\" is that of python too");
+    check("\"python\"", "", "name \"python\" belongs to python too");
+    check("\"PY\"", "", "name \"py\" belongs to python too");
+    check("", "\"Py\"", "extension \"py\" belongs to python too");
     assert!(load(vec![minimal("a", "", ""), minimal("a", "", "")]).is_err());
 }

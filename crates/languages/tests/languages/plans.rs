@@ -7,9 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use expect_test::expect_file;
-use sandpiper_languages::{
-    Catalog, Plan, Source, SourceFile, Stage, Step, Submission,
-};
+use sandpiper_languages::{Catalog, Plan, Source, SourceFile, Stage, Step};
 
 use crate::{DEFINITION, load, source};
 
@@ -54,7 +52,7 @@ fn the_whole_plan() {
         output_bytes: Some(4 << 20),
         processes: Some(9),
     };
-    assert_eq!(catalog.plan(submission), expected);
+    assert_eq!(submission.plan(), expected);
 }
 
 #[test]
@@ -66,7 +64,7 @@ fn stdin_goes_only_where_it_is_read() {
         let catalog = load(vec![source("python", &definition)]).unwrap();
         let submission = &catalog.starter("python").unwrap().submission;
         assert_eq!(submission.stdin(), "input");
-        assert_eq!(catalog.plan(submission).stdin, expected, "{line}");
+        assert_eq!(submission.plan().stdin, expected, "{line}");
     };
     check("", "input");
     check("stdin = true", "input");
@@ -80,14 +78,13 @@ fn a_name_is_handed_over_as_it_is() {
         let file =
             SourceFile { path: entry.to_owned(), content: String::new() };
         let entry = entry.to_owned();
-        let submission = Submission::check(
-            &catalog,
+        let submission = catalog.submission(
             "python",
             entry.clone(),
             vec![file],
             String::new(),
         );
-        let plan = catalog.plan(&submission.unwrap());
+        let plan = submission.unwrap().plan();
         assert_eq!(plan.steps[0].command, ["/opt/python".to_owned(), entry]);
     };
     check("main.py");
@@ -120,7 +117,7 @@ fn every_definition_has_its_golden_plan() {
     );
     for language in catalog.languages() {
         let starter = catalog.starter(language.id()).unwrap();
-        let plan = summary(&catalog.plan(&starter.submission));
+        let plan = summary(&starter.submission.plan());
         let golden = format!("tests/languages/plans/{}.txt", language.id());
         expect_file![here.join(golden)].assert_eq(&plan);
     }
