@@ -102,6 +102,11 @@ pub(crate) enum Command {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Sandbox")]
 pub(crate) struct SandboxArgs {
+    /// Folder with more languages: one folder for each, as in languages/ of the
+    /// project
+    #[arg(long, value_name = "DIR")]
+    pub(crate) languages_dir: Option<PathBuf>,
+
     /// Control group to make the boxes' groups in [default: the one this
     /// process is in]
     #[arg(long, value_name = "PATH")]

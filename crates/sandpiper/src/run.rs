@@ -48,7 +48,8 @@ pub(crate) fn run(
 }
 
 fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
-    let submission = submission(args, &data::catalog(None)?)?;
+    let more = args.sandbox.languages_dir.as_deref();
+    let submission = submission(args, &data::catalog_with(more, None)?)?;
     let images = ImageSource::open(&common.data_dir()?)?;
     let image = submission.language().image();
     if images.state(image) == ImageState::Missing {
@@ -60,7 +61,8 @@ fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
     }
     // The engine checks each language that it knows: let it know one only.
     let id = submission.language().id().to_owned();
-    let catalog = data::catalog(Some(std::slice::from_ref(&id)))?;
+    let only = std::slice::from_ref(&id);
+    let catalog = data::catalog_with(more, Some(only))?;
     let settings = args.sandbox.engine_settings();
     let images = Arc::new(images);
     let service = Service::prepare(
