@@ -1,23 +1,55 @@
 // What the server says about the page, and what its URL asks for.
 
+import type { LanguageNames } from "./embed-js/names";
 import type { SourceFile } from "./workspace";
 
 /** Written by the server into the page (crates/server/src/embed/page.rs). */
 export interface PageConfig {
   /** The value of `language` in requests. */
   language: string;
-  /** What people call it. */
+  /** Its name for people. */
   title: string;
+  /** The aliases of every language of the server, by its id. */
+  names: LanguageNames;
   entryFile: string;
   files: SourceFile[];
   /** Whether programs are given standard input. */
   takesStdin: boolean;
-  /** What stdout is. */
+  /** The kind of stdout. */
   output: "text" | "tables" | "document";
+  editor: LanguageSettings;
   /** For the styles that the editor makes. */
   nonce: string;
   /** Where the preview frame comes from; relative unless it has an origin of its own. */
   previewUrl: string;
+}
+
+/** `[editor]` of the language's definition; crates/languages/src/editor.rs documents each field. */
+export interface LanguageSettings {
+  /** The name of the grammar, by the ending of a file's name. */
+  grammars: Readonly<Record<string, string>>;
+  /** The endings of the language's files. */
+  extensions: readonly string[];
+  symbols?: string;
+  completion: { module?: string; keywords?: string; functions?: string; types?: string };
+  messages: MessageSettings;
+  input?: InputSettings;
+}
+
+export interface MessageSettings {
+  /** The name of the reader that makes marks of messages. */
+  format?: string;
+  /** Patterns of places in messages. */
+  places: readonly string[];
+}
+
+export interface InputSettings {
+  reads: string;
+  readsSilently?: string;
+  error?: string;
+  likelyError?: string;
+  crashes?: boolean;
+  comment?: string;
 }
 
 export type ThemeChoice = "auto" | "light" | "dark";

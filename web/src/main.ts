@@ -55,7 +55,7 @@ const start = await startingPoint(location.hash, starter);
 const workspace = new Workspace(start.snapshot);
 
 // Preloaded; without it there are no colours, and nothing else is lost.
-const grammar = await grammarOf(workspace.active).catch(() => ((isLost = true), []));
+const grammar = (await grammarOf(workspace.active, config.editor).catch(() => ((isLost = true), null))) ?? [];
 const code = byId("code");
 code.replaceChildren();
 // It was for scrolling without a script; the editor has its own.
@@ -64,6 +64,7 @@ const { language, nonce } = config;
 const editor = new Editor({
   workspace,
   parameters,
+  settings: config.editor,
   nonce,
   parent: code,
   grammar,

@@ -55,7 +55,7 @@ export interface Page {
 export async function complete(parts: Parts): Promise<Page> {
   const { config, parameters, workspace, editor } = parts;
   const preview = config.output === "document" ? await previewOf(parts) : null;
-  editor.extend(support, (path) => supportOf(path, config.language));
+  editor.extend(support, (path) => supportOf(path, config.editor));
   const session = new Session(config.language, workspace);
   const output = outputOf(config);
   new RunButton(session, output);
@@ -63,7 +63,7 @@ export async function complete(parts: Parts): Promise<Page> {
   new Results({ ...parts, session, output, preview, marks });
   new Embedding({ ...parts, session, marks, preview });
   const menu = new Menu(parts);
-  new SymbolBar(editor, workspace);
+  new SymbolBar(editor, workspace, config.editor);
   if (parameters.run === "load" && preview?.hungBefore !== true) void session.start();
   return {
     run: () => void session.start(),
@@ -112,7 +112,7 @@ class Results {
     this.submitted = workspace.snapshot();
     this.sources = new Sources(this.submitted.entryFile, this.submitted.files);
     const onJump = (path: string, line: number, column: number) => editor.jump(path, line, column);
-    output.renderStderr = linked({ language: config.language, sources: () => this.sources, onJump });
+    output.renderStderr = linked({ messages: config.editor.messages, sources: () => this.sources, onJump });
     session.started.listen(() => {
       this.submitted = workspace.snapshot();
       this.sources = new Sources(this.submitted.entryFile, this.submitted.files);
@@ -139,11 +139,11 @@ class Results {
   private show(result: RunResult): void {
     const { config, marks, preview, input } = this.options;
     const { entryFile, files, stdin } = this.submitted;
-    marks.show(marksOf(config.language, result, this.sources));
+    marks.show(marksOf(config.editor.messages, result, this.sources));
     // Without a page to show, the errors have its place.
     if (preview !== null) byId("page").hidden = result.stdout === "";
     if (result.stdout !== "") preview?.show(result.stdout, { entryFile, paths: files.map((file) => file.path) });
-    const need = needsInput({ language: config.language, result, stdin, files });
+    const need = needsInput({ input: config.editor.input, result, stdin, files });
     input.ask(need === null ? null : askForInput(need));
   }
 }

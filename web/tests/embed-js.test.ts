@@ -3,17 +3,18 @@
 import { expect, test } from "vitest";
 
 import { canGrow, frameUrl, grownHeight, reservedHeight, namedLanguage, shortHash, tidied } from "../src/embed-js/attributes";
-import { languageOf } from "../src/language-names";
+import { languageOf } from "../src/embed-js/names";
 import { readFragment } from "../src/parent/fragment";
 import { readParameters } from "../src/config";
+import { names } from "./definitions";
 
 const BASE = "https://run.example/prefix/embed.js";
 
 test("languages by the names that people write", () => {
-  expect(["python", "PY ", "c++", "C#", "html", "vue"].map(languageOf)).toEqual([
+  expect(["python", "PY ", "c++", "C#", "html", "vue"].map((name) => languageOf(name, names))).toEqual([
     "python", "python", "cpp", "csharp", "web", "vue",
   ]);
-  for (const name of ["", "bash", "constructor", "__proto__"]) expect(languageOf(name)).toBeNull();
+  for (const name of ["", "bash", "constructor", "__proto__"]) expect(languageOf(name, names)).toBeNull();
 });
 
 test("the language that an element names, or the code in it", () => {

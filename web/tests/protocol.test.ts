@@ -8,6 +8,7 @@ import { readWish, report, tellsChanges } from "../src/parent/onecompiler";
 import { PreviewNews, answerTo, readCommand, runEnd, type Controls } from "../src/parent/protocol";
 import type { Answer } from "../src/run/client";
 import type { Snapshot } from "../src/workspace";
+import { names } from "./definitions";
 
 const snapshot: Snapshot = {
   entryFile: "main.py",
@@ -239,7 +240,7 @@ test("what a page says is told, bounded", () => {
 });
 
 test("OneCompiler's messages are understood", () => {
-  const read = (data: unknown) => readWish(data, "python", snapshot);
+  const read = (data: unknown) => readWish(data, { language: "python", names }, snapshot);
   const populate = (language: string, name: unknown = "main.py") =>
     read({ eventType: "populateCode", language, files: [{ name, content: "x" }] });
   const files = [{ path: "main.py", content: "x" }];

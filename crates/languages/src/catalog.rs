@@ -8,13 +8,6 @@ use crate::definition::{Definition, ExpectedDefinition};
 use crate::submission::shown;
 use crate::{Language, SourceFile, Submission, SubmissionError};
 
-/// The languages of the service, in the order in which they are listed. They
-/// are also the values that the embed page takes.
-pub const SERVICE_LANGUAGES: [&str; 11] = [
-    "python", "c", "cpp", "java", "php", "csharp", "mysql", "mongodb", "web",
-    "react", "vue",
-];
-
 /// The languages this service knows. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Catalog {
@@ -85,7 +78,7 @@ impl Catalog {
             .into_iter()
             .map(|source| load_entry(&source))
             .collect::<Result<Vec<_>, _>>()?;
-        entries.sort_by_key(|entry| rank(entry.language.id()));
+        entries.sort_by(|a, b| a.language.rank().cmp(&b.language.rank()));
         check_unique("name", &entries, |language| {
             language.names().map(str::to_ascii_lowercase).collect()
         })?;
@@ -96,7 +89,7 @@ impl Catalog {
         Ok(Self { entries: entries.into() })
     }
 
-    /// Every language: those of the service in its order, then others by id.
+    /// Every language, by the `order` of its definition.
     pub fn languages(&self) -> impl Iterator<Item = &Language> {
         self.entries.iter().map(|entry| &*entry.language)
     }
@@ -163,12 +156,6 @@ impl Catalog {
             known: known.join(", "),
         }
     }
-}
-
-/// Sorts the service's own languages first, in their order.
-fn rank(id: &str) -> (usize, String) {
-    let position = SERVICE_LANGUAGES.iter().position(|own| *own == id);
-    (position.unwrap_or(SERVICE_LANGUAGES.len()), id.to_owned())
 }
 
 fn load_entry(source: &Source) -> Result<Entry, LoadError> {

@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 
 use crate::definition::{Command, Compile, Definition};
+use crate::editor::Editor;
 use crate::{Output, Plan, SourceFile, Stage, Step};
 
 /// The argument that is replaced by the entry file's path.
@@ -21,11 +22,14 @@ const BASE_ENVIRONMENT: [(&str, &str); 4] = [
 pub struct Language {
     id: String,
     name: String,
+    title: String,
+    order: u32,
     aliases: Vec<String>,
     extensions: Vec<String>,
     image: String,
     takes_stdin: bool,
     output: Output,
+    editor: Editor,
     memory_bytes: Option<u64>,
     output_bytes: Option<u64>,
     processes: Option<u32>,
@@ -46,6 +50,11 @@ impl Language {
     /// The name that people read, such as `C++`.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The title of the editor page, such as `HTML, CSS and JavaScript`.
+    pub fn title(&self) -> &str {
+        &self.title
     }
 
     /// Other values of `language` that mean this one.
@@ -71,6 +80,16 @@ impl Language {
     /// The kind of its standard output.
     pub fn output(&self) -> Output {
         self.output
+    }
+
+    /// The settings of the editor page.
+    pub fn editor(&self) -> &Editor {
+        &self.editor
+    }
+
+    /// Sorts the languages: by the definition's `order`, then by id.
+    pub(crate) fn rank(&self) -> (u32, &str) {
+        (self.order, &self.id)
     }
 
     /// Whether a request's `language` means this one, in any letter case.
@@ -115,11 +134,18 @@ impl Language {
         Ok(Self {
             id: id.to_owned(),
             name: definition.name.clone(),
+            title: definition
+                .title
+                .as_ref()
+                .unwrap_or(&definition.name)
+                .clone(),
+            order: definition.order.unwrap_or(u32::MAX),
             aliases: definition.aliases.clone(),
             extensions: definition.extensions.clone(),
             image: definition.image.clone(),
             takes_stdin: definition.stdin,
             output: definition.output,
+            editor: Editor::check(&definition.editor, &definition.extensions)?,
             memory_bytes: definition.limits.memory_mib.map(bytes),
             output_bytes: definition.limits.output_mib.map(bytes),
             processes: definition.limits.processes.map(NonZeroU32::get),

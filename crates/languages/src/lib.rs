@@ -12,13 +12,15 @@
 
 mod catalog;
 mod definition;
+mod editor;
 mod file;
 mod language;
 mod plan;
 mod submission;
 
-pub use catalog::{Catalog, LoadError, SERVICE_LANGUAGES, Source, Starter};
+pub use catalog::{Catalog, LoadError, Source, Starter};
 pub use definition::Output;
+pub use editor::Editor;
 pub use file::SourceFile;
 pub use language::Language;
 pub use plan::{Plan, Stage, Step};

@@ -57,7 +57,7 @@ const MEMBER = /(?:([\p{Alphabetic}\p{Number}_$]+)|[)\]}"'`])\s*(\??\.|->|::)((?
 
 /** Offers words, which stand between spaces, wherever a word of the language may begin. */
 export function offering(words: string, type: "keyword" | "function" | "type" | "method"): CompletionSource {
-  const options = words.split(/\s+/).map((label): Completion => ({ label, type }));
+  const options = words.trim().split(/\s+/).map((label): Completion => ({ label, type }));
   return (context) => {
     const word = context.matchBefore(WORD);
     if (word !== null && /^[^\p{Alphabetic}_]/u.test(word.text)) return null;

@@ -14,7 +14,7 @@ import {
   lineNumbers,
 } from "@codemirror/view";
 
-import type { Parameters } from "../config";
+import type { LanguageSettings, Parameters } from "../config";
 import { Event } from "../event";
 import type { Workspace } from "../workspace";
 import { grammarOf } from "./languages";
@@ -26,6 +26,7 @@ import { theme } from "./theme";
 export interface EditorOptions {
   workspace: Workspace;
   parameters: Parameters;
+  settings: LanguageSettings;
   nonce: string;
   parent: HTMLElement;
   /** Of the file that is shown first: with it the code has its colours at once, and is drawn once. */
@@ -171,7 +172,7 @@ export class Editor {
 
   private async load(path: string): Promise<void> {
     try {
-      const grammar = await grammarOf(path);
+      const grammar = (await grammarOf(path, this.options.settings)) ?? [];
       // Before the grammar, which may be a part of what is known now.
       const more = (await this.supportOf?.(path)) ?? [];
       if (this.shown === path) this.view.dispatch({ effects: this.grammar.reconfigure([more, grammar]) });

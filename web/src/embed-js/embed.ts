@@ -2,9 +2,9 @@
 // or `<div data-lang="java">` around several `<pre data-file="Main.java">`, and
 // what else a selector of the page finds, such as the code of Markdown.
 
-import { languageOf } from "../language-names";
 import { namedLanguage, shortHash, tidied, type CodeFile } from "./attributes";
 import { EmbeddedEditor } from "./frame";
+import { languageOf, type LanguageNames } from "./names";
 
 export interface Sandpiper {
   /** Turns one element into an editor, at once, or gives the one that it is; `null` where it cannot be one. */
@@ -12,6 +12,9 @@ export interface Sandpiper {
   /** Turns all below `root` that `selector` finds into editors, each when it comes near the view. */
   embedAll(root?: ParentNode, selector?: string): EmbeddedEditor[];
 }
+
+/** The server replaces this name by the languages that it has (crates/server/src/embed/script.rs). */
+declare const SANDPIPER_LANGUAGES: LanguageNames;
 
 declare global {
   interface Window {
@@ -43,7 +46,7 @@ function prepare(target: Element): EmbeddedEditor | string {
   const inner = target.querySelector<HTMLElement>(":scope > code");
   const marked = inner === null ? [target] : [target, inner];
   const name = namedLanguage(marked);
-  const language = languageOf(name);
+  const language = languageOf(name, SANDPIPER_LANGUAGES);
   if (language === null) return name === "" ? "it names no language" : `no language that runs is called ${name}`;
   const files = filesOf(target);
   if (files === null) return "it holds something else than <pre data-file>";

@@ -1,6 +1,7 @@
 // How the text of a stream is put on the page: with its colours, with the lines
 // it names as links into the code, with result tables.
 
+import type { MessageSettings } from "../config";
 import { element } from "../dom";
 import { placesIn, type Place, type Sources } from "../errors";
 import { copied } from "../share/clipboard";
@@ -16,7 +17,7 @@ export type Renderer = (text: string, target: HTMLElement) => void;
 export const text: Renderer = (content, target) => put(content, target, () => []);
 
 export interface Linking {
-  language: string;
+  messages: MessageSettings;
   /** The files as they were when the run began. */
   sources: () => Sources;
   /** The person asked to see a line. */
@@ -24,12 +25,12 @@ export interface Linking {
 }
 
 /** Text in which the lines it names lead to the code. */
-export function linked({ language, sources, onJump }: Linking): Renderer {
+export function linked({ messages, sources, onJump }: Linking): Renderer {
   return (content, target) => {
     const known = sources();
     let count = 0;
     put(content, target, (plain) =>
-      placesIn(language, plain, known).map((place) => ({
+      placesIn(messages, plain, known).map((place) => ({
         start: place.start,
         end: place.end,
         wrap: (inner) => link(inner, place, count++ < TAB_STOPS, () => {

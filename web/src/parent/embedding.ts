@@ -140,7 +140,7 @@ export class Embedding {
 
   private hearOneCompiler(data: unknown): void {
     const { config, workspace, session, edits } = this.options;
-    const wish = readWish(data, config.language, workspace.snapshot());
+    const wish = readWish(data, config, workspace.snapshot());
     if (wish === null) return;
     if (wish.kind === "run") return void session.start();
     const { value, fault } = wish.snapshot;

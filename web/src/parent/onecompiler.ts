@@ -1,6 +1,7 @@
 // The messages of OneCompiler's embed, which many pages send already.
 
-import { languageOf } from "../language-names";
+import { languageOf } from "../embed-js/names";
+import type { PageConfig } from "../config";
 import type { Answer } from "../run/client";
 import { bad, good, isRecord, readSnapshot, type Checked } from "../store/snapshot";
 import type { Snapshot } from "../workspace";
@@ -14,12 +15,15 @@ export function tellsChanges(search: string): boolean {
   return ["listenToEvents", "codeChangeEvent"].some((name) => query.get(name) === "true");
 }
 
-/** The wish in a message; `null` where it is not of this kind. */
-export function readWish(data: unknown, language: string, now: Snapshot): Wish | null {
+/** The page's language, and those of the server. */
+type Languages = Pick<PageConfig, "language" | "names">;
+
+/** The wish in a message; `null` if the message is not of this kind. */
+export function readWish(data: unknown, { language, names }: Languages, now: Snapshot): Wish | null {
   if (!isRecord(data)) return null;
   if (data["eventType"] === "triggerRun") return { kind: "run" };
   if (data["eventType"] !== "populateCode") return null;
-  return { kind: "populate", snapshot: readFiles(data, language, now) };
+  return { kind: "populate", snapshot: readFiles(data, { language, names }, now) };
 }
 
 /** The message about a change, or with `answer` about the end of a run. */
@@ -34,10 +38,10 @@ export function report(id: string, language: string, snapshot: Snapshot, answer:
   };
 }
 
-function readFiles(data: Readonly<Record<string, unknown>>, language: string, now: Snapshot): Checked<Snapshot> {
+function readFiles(data: Readonly<Record<string, unknown>>, { language, names }: Languages, now: Snapshot): Checked<Snapshot> {
   const told = data["language"];
   const asked = typeof told === "string" ? told : language;
-  const named = languageOf(asked) ?? language;
+  const named = languageOf(asked, names) ?? language;
   // The page has one language: what is meant for another of ours is not for it.
   if (named !== language) return bad(`This page runs ${language}, not ${asked}.`);
   const given = data["files"];

@@ -5,8 +5,22 @@ use sandpiper_languages::Language;
 use crate::{DEFINITION, catalog, load, minimal, source};
 
 #[test]
-fn the_services_languages_come_first() {
-    let catalog = catalog();
+fn languages_come_by_their_order_and_then_by_id() {
+    let placed = |id: &str, order: &str| {
+        let definition = DEFINITION
+            .replace(r#""py", "python3""#, "")
+            .replace(r#""py""#, "")
+            .replace("image", &format!("{order}\nimage"));
+        source(id, &definition)
+    };
+    let catalog = load(vec![
+        placed("zig", ""),
+        placed("ada", ""),
+        placed("cpp", "order = 2"),
+        placed("c", "order = 2"),
+        placed("python", "order = 1"),
+    ]);
+    let catalog = catalog.unwrap();
     let ids: Vec<&str> = catalog.languages().map(Language::id).collect();
     assert_eq!(ids, ["python", "c", "cpp", "ada", "zig"]);
 }
@@ -71,6 +85,7 @@ fn a_definition_is_read_whole() {
     assert_eq!(python.extensions(), ["py"]);
     assert_eq!(python.image(), "python");
     assert!(python.takes_stdin());
+    assert_eq!(python.title(), "Python");
     let starter = catalog.starter("py").unwrap();
     assert_eq!(starter.submission.entry_file(), "main.py");
     assert_eq!(starter.submission.files().len(), 1);
@@ -108,7 +123,7 @@ fn a_wrong_definition_is_refused() {
     };
     check("name = \"Python\"", "", "missing field `name`");
     check("name = \"Python\"", "name = \" \"", "name is empty");
-    check("name", "title", "unknown field `title`");
+    check("name", "label", "unknown field `label`");
     check("image = \"python\"", "image = \"../x\"", "image \"../x\" must");
     check("\"py\", ", "\"\", ", "alias \"\" must");
     check("\"py\", ", "\"p y\", ", "alias \"p y\" must");
@@ -124,6 +139,10 @@ fn a_wrong_definition_is_refused() {
     check("[run]", "[limits]\nmemory_gib = 1\n[run]", "unknown field");
     check("[run]", "[environment]\n\"A=B\" = \"\"\n[run]", "no name");
     check("[run]", "[environment]\nA = \"\\u0000\"\n[run]", "holds a NUL");
+    check("[run]", "[editor]\ngrammars = 1\n[run]", "unknown field");
+    check("[run]", "[editor.input]\n[run]", "missing field `reads`");
+    let other = "[editor]\ngrammar = { js = \"javascript\" }\n[run]";
+    check("[run]", other, "[editor] grammar names the extension \"js\"");
     check("[starter]", "[run.shell]\n[starter]", "unknown field `shell`");
     check("[starter]", "[starter]\nexpected = \"a\"", "unknown variant `a`");
 }
@@ -163,4 +182,26 @@ fn two_languages_share_no_name() {
     check("\"PY\"", "", "name \"py\" belongs to python too");
     check("", "\"Py\"", "extension \"py\" belongs to python too");
     assert!(load(vec![minimal("a", "", ""), minimal("a", "", "")]).is_err());
+}
+
+#[test]
+fn the_editor_gets_its_settings() {
+    let check = |lines: &str, path: &str, grammar: Option<&str>| {
+        let definition = DEFINITION
+            .replace("[run]", &format!("{lines}\n[run]"))
+            .replace("[\"py\"]", "[\"py\", \"HTM\"]");
+        let catalog = load(vec![source("python", &definition)]).unwrap();
+        let editor = catalog.find("python").unwrap().editor();
+        assert_eq!(editor.grammar(path), grammar, "{lines} {path}");
+    };
+    let one = "[editor]\ngrammar = \"python\"";
+    check(one, "a/main.py", Some("python"));
+    check(one, "MAIN.PY", Some("python"));
+    check(one, "x.htm", Some("python"));
+    check(one, "main.js", None);
+    check(one, "py", None);
+    check("", "main.py", None);
+    let each = "[editor]\ngrammar = { HTM = \"html\" }";
+    check(each, "x.htm", Some("html"));
+    check(each, "main.py", None);
 }

@@ -128,7 +128,7 @@ fn the_entry_file_is_one_of_the_files() {
 #[test]
 fn the_first_fault_is_told() {
     let unknown = "unknown language \"pyhton\": the nearest is \"python\"; \
-                   the languages are python, c, cpp, ada, zig";
+                   the languages are ada, c, cpp, python, zig";
     assert_eq!(message("pyhton", "x", &["/a"]), unknown);
     // Languages of the service that this catalogue lacks are unknown as well.
     assert!(message("java", "x", &["x"]).starts_with("unknown language"));

@@ -32,7 +32,7 @@ async fn a_half_close_before_a_quick_answer_changes_nothing() {
         compile("echo", ""),
         compile("fail", ""),
         post("/products", "", r#"{"name":"a","price":1}"#),
-        "GET /embed HTTP/1.1\r\nHost: x\r\n\r\n".to_owned(),
+        "GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_owned(),
         "GET /nowhere HTTP/1.0\r\n\r\n".to_owned(),
     ];
     let statuses = [200, 500, 201, 200, 404];
