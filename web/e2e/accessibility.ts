@@ -1,4 +1,4 @@
-// What axe finds to mend. It runs in the page itself: through a page of its own,
+// The faults that axe finds. It runs in the page itself: through a page of its own,
 // as its driver for Playwright does, every look takes seconds.
 
 import type { Frame } from "@playwright/test";

@@ -120,7 +120,7 @@ for (const [name, count, message] of forgers) {
     // Every second earns the page more: so none passes.
     await stopClock(tab);
     await editor.click("#run");
-    await expect(editor.locator(".preview-banner")).toContainText("it sent more than can be shown");
+    await expect(editor.locator(".preview-banner")).toContainText("it sent too many messages");
     await expect(editor.locator(".preview iframe")).toHaveCount(0);
     await tab.clock.resume();
     await editor.locator(".cm-content").fill("<!doctype html><script>console.log('well')</script>");

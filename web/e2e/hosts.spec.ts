@@ -133,7 +133,7 @@ test("without JavaScript every file of every language can be read", async ({ bro
       const name = (await figure.locator("figcaption").textContent()) ?? "";
       expect(await figure.locator("pre").textContent(), `${language}: ${name}`).toBe(files.get(name));
     }
-    await expect(page.locator(".noscript")).toHaveText("Running needs JavaScript; the code can be read without it.");
+    await expect(page.locator(".noscript")).toHaveText("Running the code needs JavaScript; reading it does not.");
     // What needs a script is not offered.
     await expect(page.locator("#run")).toBeHidden();
     await expect(page.locator("#menu-button")).toBeHidden();

@@ -136,7 +136,7 @@ test("files by keyboard, the focus never lost", async ({ page, service }) => {
   await press(page, frame, "F2", "File name");
   await page.keyboard.type("main.py");
   await press(page, frame, "Enter", "File name");
-  await expect(frame.locator("#tab-fault")).toHaveText("There is a file main.py already.");
+  await expect(frame.locator("#tab-fault")).toHaveText("The file main.py exists already.");
   await page.keyboard.press("Control+A");
   await page.keyboard.type("other.py");
   await press(page, frame, "Enter", "other.py");
@@ -228,7 +228,7 @@ test("what a screen reader is told of a run: once each, no ticking", async ({ pa
   await frame.locator("#run").click();
   await expect(frame.locator("#run-label")).toHaveText("Stop");
   await page.clock.runFor(5000);
-  await expect(frame.locator("#status")).toHaveText(/^Waiting or running… \d+ s$/);
+  await expect(frame.locator("#status")).toHaveText(/^Queued or running… \d+ s$/);
   release();
   expect(await ended(frame)).toContain("Finished");
   const told = await frame.evaluate(() => (window as unknown as { told: string[] }).told);

@@ -91,10 +91,10 @@ async function filesByTouch(page: Page, frame: Frame): Promise<void> {
   await page.keyboard.type("c.py");
   await page.keyboard.press("Enter");
   await expect(tabs.last()).toHaveText("c.py");
-  await menuItem(frame, "Run starts with this file");
+  await menuItem(frame, "Set as main file");
   await expect(tabs.last()).toHaveText("c.py ▸ runs");
   await tabs.first().tap();
-  await menuItem(frame, "Run starts with this file");
+  await menuItem(frame, "Set as main file");
   await tabs.last().tap();
   await menuItem(frame, "Delete file");
   await expect(tabs.filter({ hasText: "c.py" })).toHaveCount(0);

@@ -76,7 +76,7 @@ test("the bar: reload, widths, backdrop; the keyboard comes out again", async ({
   expect((await frame.boundingBox())?.width).toBe((await page.locator(".preview-stage").boundingBox())?.width);
   const backdrop = () => page.locator(".preview-stage").evaluate((stage) => getComputedStyle(stage).backgroundColor);
   expect(await backdrop()).toBe("rgb(255, 255, 255)");
-  await page.getByRole("button", { name: "Dark backdrop" }).click();
+  await page.getByRole("button", { name: "Dark background" }).click();
   expect(await backdrop()).toBe("rgb(27, 31, 36)");
   await shown(editor).locator("p").evaluate((paragraph) => paragraph.remove());
   await page.getByRole("button", { name: "Reload" }).click();
@@ -143,7 +143,7 @@ test("a form that would leave is not sent, and told", async ({ page, service }) 
     ["by script", "GET search.html?q=a+b"],
   ] as const) {
     await shown(editor).getByRole("button", { name: button, exact: true }).click();
-    await expect(lines(editor).last().locator(".words")).toHaveText(`Info: Not sent: ${words}. The preview has no network.`);
+    await expect(lines(editor).last().locator(".words")).toHaveText(`Info: Not sent: ${words}. The preview has no network access.`);
   }
   await shown(editor).getByRole("button", { name: "own" }).click();
   await expect(lines(editor).last().locator(".words")).toHaveText("own");
@@ -179,7 +179,7 @@ test("a page that is left comes back, with a word on it; one that leaves wheneve
   await expect(p).toHaveText("page");
   await expect(banner).toBeEmpty();
   await show("<script>location.href = 'https://example.com/'</script>");
-  await expect(banner).toHaveText(/^The page was stopped: it opens another one when it starts/);
+  await expect(banner).toHaveText(/^The page was stopped: it opens another page when it starts/);
   await expect(page.locator(".preview iframe")).toHaveCount(0);
   // A document that is opened again is none that was left, nor one that is slow: both run well, and longer than is waited.
   for (const [script, words] of [

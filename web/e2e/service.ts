@@ -2,15 +2,26 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { createServer, request as ask, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 
 import { test as base, type Frame, type Page } from "@playwright/test";
+import { parse } from "smol-toml";
 
-export const languages = [
-  "python", "c", "cpp", "java", "php", "csharp", "mysql", "mongodb", "web", "react", "vue",
-] as const;
+interface Definition {
+  order?: number;
+  output?: "text" | "tables" | "document";
+}
+
+/** The languages of the repository, in their order, and the kind of what each prints. */
+const definitions = readdirSync("../languages")
+  .filter((id) => existsSync(`../languages/${id}/language.toml`))
+  .map((id) => ({ id, ...(parse(readFileSync(`../languages/${id}/language.toml`, "utf8")) as Definition) }))
+  .sort((a, b) => (a.order ?? Infinity) - (b.order ?? Infinity));
+export const languages: readonly string[] = definitions.map(({ id }) => id);
+export const outputs = new Map(definitions.map(({ id, output = "text" }) => [id, output]));
 
 /** The variable with the address of the service that setup.ts starts. */
 export const SHARED = "SANDPIPER_SHARED_SERVICE";
@@ -128,7 +139,7 @@ export async function ended(frame: Frame): Promise<string> {
   const status = frame.locator("#status");
   await frame.waitForFunction(() => {
     const words = document.getElementById("status")?.textContent ?? "";
-    return words !== "" && !/ning…|Waiting|Yours (starts|is sent)/.test(words);
+    return words !== "" && !/ning…|Retrying in/.test(words);
   });
   return (await status.textContent()) ?? "";
 }

@@ -1,5 +1,5 @@
-// The editor page until it can be typed in; page.ts has the rest, which comes
-// then. No more than this is loaded before.
+// The part of the editor page that is needed for typing. page.ts has the rest,
+// which is loaded after it.
 
 import "./styles/theme.css";
 import "./styles/page.css";
@@ -36,7 +36,7 @@ root.dataset["hide"] = [...parameters.hide].join(" ");
 root.dataset["output"] = config.output;
 root.style.setProperty("--font-size", `${parameters.fontSize}px`);
 
-/** What was asked for before it was there. */
+/** The commands that came before page.ts was loaded. */
 const wishes = new Set<keyof Page>();
 let page: Page | null = null;
 let rest: Later<Page> | null = null;
@@ -54,11 +54,11 @@ const starter = { entryFile: config.entryFile, files: config.files, stdin: "" };
 const start = await startingPoint(location.hash, starter);
 const workspace = new Workspace(start.snapshot);
 
-// Preloaded; without it there are no colours, and nothing else is lost.
+// It is preloaded. Without it only the colours are missing.
 const grammar = (await grammarOf(workspace.active, config.editor).catch(() => ((isLost = true), null))) ?? [];
 const code = byId("code");
 code.replaceChildren();
-// It was for scrolling without a script; the editor has its own.
+// The attribute is for scrolling without a script; the editor has its own.
 code.removeAttribute("tabindex");
 const { language, nonce } = config;
 const editor = new Editor({
@@ -73,7 +73,7 @@ const editor = new Editor({
   onLost: () => lost(),
 });
 
-// Not into the editor: on a phone that opens the keyboard.
+// The focus does not go to the editor: on a phone that opens the keyboard.
 const notice = new Notice(byId("left"), () => byId("menu-button").focus());
 const canEditFiles = parameters.files === "edit" && !parameters.hide.has("tabs");
 const files = new FileTabs(workspace, notice, canEditFiles);
@@ -83,7 +83,7 @@ const setReadOnly = (isReadOnly: boolean) => {
   editor.setReadOnly(isReadOnly);
   files.setEditable(canEditFiles && !isReadOnly);
   root.toggleAttribute("data-readonly", isReadOnly);
-  keys.textContent = isReadOnly ? "Read-only: the code cannot be changed." : keysOfEditor;
+  keys.textContent = isReadOnly ? "Read-only: you cannot change the code." : keysOfEditor;
 };
 setReadOnly(parameters.readonly);
 const { isFromLink } = start;
@@ -118,7 +118,7 @@ function menuKey(event: KeyboardEvent): void {
   wish(event.key === "ArrowDown" ? "menu" : "menuEnd");
 }
 
-/** Loads what is not there; what was asked for meanwhile is done then. */
+/** Loads what is missing; the commands that came before are executed then. */
 function load(): void {
   // It is loaded when the editor is there.
   if (rest === null) return;
@@ -136,7 +136,7 @@ function begin(loaded: Page): void {
 
 function lost(): void {
   isLost = true;
-  if (wishes.has("run")) byId("status").textContent = "Not run yet: the connection was lost. Your code is still here.";
+  if (wishes.has("run")) byId("status").textContent = "Not run: the connection was lost. Your code is still here.";
   const again = { label: "Try again", act: load };
-  notice.show("The connection was lost before the whole page was there. Your code is still here.", again);
+  notice.show("The connection was lost before the page was complete. Your code is still here.", again);
 }

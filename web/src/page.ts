@@ -1,6 +1,6 @@
-// What the page does besides being typed in: runs, their output and its marks,
-// the preview, the menu, and the talk with the embedding page. It is loaded when
-// the editor is there.
+// The part of the page that typing does not need: runs, their output and marks,
+// the preview, the menu, and the messages of the embedding page. It is loaded
+// after the editor.
 
 import { openSearchPanel } from "@codemirror/search";
 
@@ -27,7 +27,7 @@ import type { Edits } from "./store/edits";
 import type { Notice } from "./store/notice";
 import type { Snapshot, Workspace } from "./workspace";
 
-/** What is there already. */
+/** The parts that are loaded before. */
 export interface Parts {
   config: PageConfig;
   parameters: Parameters;
@@ -42,7 +42,7 @@ export interface Parts {
   setReadOnly: (isReadOnly: boolean) => void;
 }
 
-/** What a person can ask for before this is there. */
+/** The commands that a person can give before this is loaded. */
 export interface Page {
   run(): void;
   search(): void;
@@ -51,7 +51,7 @@ export interface Page {
   menuEnd(): void;
 }
 
-/** Puts the rest together; nothing is begun unless all of it could be loaded. */
+/** Makes the rest of the page; starts nothing unless all of it could be loaded. */
 export async function complete(parts: Parts): Promise<Page> {
   const { config, parameters, workspace, editor } = parts;
   const preview = config.output === "document" ? await previewOf(parts) : null;
@@ -79,7 +79,7 @@ async function previewOf({ config, parameters, editor, edits }: Parts): Promise<
     parent: byId("page"),
     url: config.previewUrl,
     hasConsole: !parameters.hide.has("console"),
-    // Editors of one page may have no other key of their own.
+    // Several editors of one page may have the same key for their edits.
     memoryKey: `${config.language}/${parameters.autosave}/${edits.startKey}`,
     onJump: ({ file, line, column }) => editor.jump(file, line, column),
   });
@@ -99,10 +99,10 @@ interface ResultsOptions extends Parts {
   marks: Marks;
 }
 
-/** What is shown of a run. */
+/** Shows the results of runs. */
 class Results {
   private readonly options: ResultsOptions;
-  /** What was submitted: the person may type on meanwhile. */
+  /** The program of the run: the person may have typed since. */
   private submitted: Snapshot;
   private sources: Sources;
 
@@ -129,7 +129,7 @@ class Results {
     preview?.said.listen(({ isUncaught, text, place }) => {
       const { files } = this.submitted;
       const content = place === null ? undefined : files.find((file) => file.path === place.file)?.content;
-      // What was edited since has other lines.
+      // A file that was edited since has other lines.
       if (!isUncaught || place === null || workspace.content(place.file) !== content) return;
       const { file: path, line, column } = place;
       marks.add({ path, line, column, severity: "error", message: text });
@@ -140,7 +140,7 @@ class Results {
     const { config, marks, preview, input } = this.options;
     const { entryFile, files, stdin } = this.submitted;
     marks.show(marksOf(config.editor.messages, result, this.sources));
-    // Without a page to show, the errors have its place.
+    // Without a document, the errors take its place.
     if (preview !== null) byId("page").hidden = result.stdout === "";
     if (result.stdout !== "") preview?.show(result.stdout, { entryFile, paths: files.map((file) => file.path) });
     const need = needsInput({ input: config.editor.input, result, stdin, files });

@@ -106,7 +106,7 @@ test("other messages are none of ours, and other versions are told so", async ()
     expect(readCommand(data), JSON.stringify(data)).toBeNull();
   }
   const command = readCommand({ ...ours("run"), v: 2 });
-  expect(command && (await answerTo(command, controls()))).toMatchObject({ error: "This page speaks version 1." });
+  expect(command && (await answerTo(command, controls()))).toMatchObject({ error: "This page supports version 1." });
   expect(readCommand(ours("run", 0, {}))?.id).toBeNull();
 });
 
@@ -224,18 +224,18 @@ test("what a page says is told, bounded", () => {
   const news = new PreviewNews((type, payload) => void told.push([type, payload as Record<string, unknown>]));
   const place = { file: "main.js", line: 3, column: 5 };
   const said = { level: "warn", text: "a", isUncaught: false, place } as const;
-  news.tell(1, said, 0);
-  news.tell(1, { ...said, level: "error", isUncaught: true, place: null, text: "x".repeat(9999) }, 0);
+  news.report(1, said, 0);
+  news.report(1, { ...said, level: "error", isUncaught: true, place: null, text: "x".repeat(9999) }, 0);
   expect(told).toEqual([
     ["preview:console", { run: 1, level: "warn", text: "a", file: "main.js", line: 3, column: 5, leftOut: 0 }],
     ["preview:error", { run: 1, text: "x".repeat(2000), file: null, line: null, column: null, leftOut: 0 }],
   ]);
-  for (let count = 0; count < 1000; count += 1) news.tell(1, said, 500);
+  for (let count = 0; count < 1000; count += 1) news.report(1, said, 500);
   expect(told.length).toBe(100);
-  news.tell(1, said, 1000);
+  news.report(1, said, 1000);
   expect(told.at(-1)?.[1]).toMatchObject({ leftOut: 902 });
-  for (let count = 0; count < 1000; count += 1) news.tell(1, said, 1000);
-  news.tell(2, said, 1001);
+  for (let count = 0; count < 1000; count += 1) news.report(1, said, 1000);
+  news.report(2, said, 1001);
   expect(told.at(-1)?.[1]).toMatchObject({ run: 2, leftOut: 0 });
 });
 

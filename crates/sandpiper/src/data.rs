@@ -216,6 +216,31 @@ mod tests {
     }
 
     #[test]
+    fn the_manual_has_every_language_and_alias() {
+        let path =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/embedding.md");
+        let manual = fs::read_to_string(path).unwrap();
+        let row = manual.lines().find(|line| line.starts_with("| `lang` |"));
+        let values = row.unwrap().split('|').nth(2).unwrap();
+        let mut values: Vec<&str> = values
+            .split(',')
+            .map(|value| value.trim().trim_matches('`'))
+            .collect();
+        let catalog = catalog(None).unwrap();
+        let mut ids: Vec<&str> =
+            catalog.languages().map(Language::id).collect();
+        values.sort_unstable();
+        ids.sort_unstable();
+        assert_eq!(values, ids);
+        let (_, aliases) = manual.split_once("`data-lang` takes").unwrap();
+        let (aliases, _) = aliases.split_once(';').unwrap();
+        for alias in catalog.languages().flat_map(Language::aliases) {
+            let named = format!("`{alias}`");
+            assert!(aliases.contains(&named), "{alias}: {aliases}");
+        }
+    }
+
+    #[test]
     fn a_folder_adds_languages() {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path();

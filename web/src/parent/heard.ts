@@ -1,26 +1,26 @@
-// What the embedding page has said before anybody here could answer.
+// The messages of the embedding page that come before they can be answered.
 
-/** A page that has sent more than this without an answer is not waiting for one. */
-const MOST = 1000;
+/** A page that sends more messages than this does not wait for an answer. */
+const MAX_EARLY = 1000;
 
 type Listener = (event: MessageEvent) => void;
 
 export class Heard {
   private events: MessageEvent[] = [];
   private listener: Listener = (event) => {
-    if (event.source === window.parent && this.events.length < MOST) this.events.push(event);
+    if (event.source === window.parent && this.events.length < MAX_EARLY) this.events.push(event);
   };
 
   constructor() {
     addEventListener("message", (event) => this.listener(event));
   }
 
-  /** From now on `listener` has them all, those of before first. */
+  /** Gives all messages to `listener`, the earlier ones first. */
   handTo(listener: Listener): void {
     this.listener = listener;
     const early = this.events;
     this.events = [];
-    // Not before who hands it over is done.
+    // After the caller has finished.
     queueMicrotask(() => early.forEach(listener));
   }
 }

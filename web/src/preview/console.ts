@@ -16,7 +16,7 @@ const NEAR_END = 16;
 const FILTERS = [
   ["all", "All", "All messages"],
   ["warn", "Warnings", "Warnings and errors"],
-  ["error", "Errors", "Errors alone"],
+  ["error", "Errors", "Errors only"],
 ] as const;
 
 interface Last {

@@ -44,7 +44,7 @@ const WIDTHS = [
   ["full", "Full", "Full width"],
 ] as const;
 
-const RESTORED = "The page opened another one, which the preview does not show. This is your page again, from its start.";
+const RESTORED = "The page opened another page, which the preview cannot show. Your page was started again.";
 
 export class Preview {
   readonly said = new Event<Said>();
@@ -134,7 +134,7 @@ export class Preview {
     // One that does so whenever it starts would do so for ever.
     const isAtOnce = this.isRestored && this.frame?.state !== "running";
     keepingFocus(this.section, () => {
-      if (isAtOnce) this.end("The page was stopped: it opens another one when it starts, which the preview does not show.");
+      if (isAtOnce) this.end("The page was stopped: it opens another page when it starts, and the preview cannot show that.");
       else this.show(last.html, last);
     });
     if (isAtOnce) return;
@@ -159,7 +159,7 @@ export class Preview {
       this.tell("The page is not responding.", this.stopButton());
     } else if (state === "flooding") {
       this.memory.clear();
-      this.end("The page was stopped: it sent more than can be shown.");
+      this.end("The page was stopped: it sent too many messages.");
     } else if (state === "unreachable") {
       this.memory.clear();
       this.tell("The preview could not be loaded.", this.stopButton());
@@ -198,7 +198,7 @@ export class Preview {
       });
       return button;
     });
-    const dark = element("button", { type: "button", class: "quiet-button", "aria-pressed": "false" }, "Dark backdrop");
+    const dark = element("button", { type: "button", class: "quiet-button", "aria-pressed": "false" }, "Dark background");
     dark.addEventListener("click", () => {
       const isDark = this.stage.classList.toggle("dark");
       dark.setAttribute("aria-pressed", String(isDark));

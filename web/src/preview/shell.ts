@@ -105,7 +105,7 @@ function watchLinks(say: (text: string) => void): void {
     event.preventDefault();
     if (address === "") return;
     if (address.startsWith("#")) location.hash = address;
-    else say(`Not opened: ${address.slice(0, 200)}. The preview shows one page, and opens no others.`);
+    else say(`Not opened: ${address.slice(0, 200)}. The preview shows only one page.`);
   };
   addEventListener.call(window, "click", follow);
 }
@@ -122,7 +122,7 @@ function watchForms(say: (text: string) => void): void {
     const [address = ""] = asked("action").trim().split("#", 1);
     const query = fields.size > 0 ? `${method === "GET" ? "?" : " "}${fields}` : "";
     const target = method === "GET" ? address.split("?", 1)[0] : address;
-    say(`Not sent: ${`${method} ${target}${query}`.slice(0, 1000)}. The preview has no network.`);
+    say(`Not sent: ${`${method} ${target}${query}`.slice(0, 1000)}. The preview has no network access.`);
   };
   const submit = (event: SubmitEvent) => {
     const form = event.target;
@@ -179,8 +179,8 @@ function hasFrames(stack: string): boolean {
 }
 
 function blocked(patch: ConsolePatch, event: SecurityPolicyViolationEvent): void {
-  const what = event.blockedURI.slice(0, 200);
-  const text = `Not loaded: ${what}. The preview has no network; add the file to the program instead.`;
+  const uri = event.blockedURI.slice(0, 200);
+  const text = `Not loaded: ${uri}. The preview has no network access: add the file to the program instead.`;
   const url = event.sourceFile === "about" ? DOCUMENT : event.sourceFile;
   const isKnown = url !== "" && event.lineNumber > 0;
   const place = `    at ${url}:${event.lineNumber}:${event.columnNumber}`;

@@ -16,9 +16,9 @@ export function giveShims(window: Window, say: Say): void {
   define(window.document, "cookie", { get: () => jar.text, set: (text: unknown) => jar.add(String(text)) });
   const answers: Readonly<Record<string, (message: string, value: string | null) => unknown>> = {
     alert: (message) => say(`alert: ${message}`),
-    confirm: (message) => (say(`confirm: ${message} (answered OK: the preview opens no dialogs)`), true),
+    confirm: (message) => (say(`confirm: ${message} (answered OK: the preview shows no dialogs)`), true),
     prompt: (message, value) => {
-      say(`prompt: ${message} (answered ${JSON.stringify(value)}: the preview opens no dialogs)`);
+      say(`prompt: ${message} (answered ${JSON.stringify(value)}: the preview shows no dialogs)`);
       return value;
     },
   };
