@@ -77,7 +77,7 @@ test("an empty element has the starter, code of Markdown is taken if asked for, 
   await expect(code(0)).toContainText("most_common");
   await expect(code(1)).toHaveText('print("fenced")');
   await expect(code(2)).toHaveText('print("Hugo")');
-  const warning = 'Sandpiper leaves as it is:\n<pre>: no language that runs is called ruby\n<div data-lang="php">: it holds something else than <pre data-file>';
+  const warning = 'Sandpiper did not replace:\n<pre>: this server has no language ruby\n<div data-lang="php">: it contains something other than <pre data-file>';
   expect(complaints).toEqual([warning]);
   // One that is made already is given again.
   const isSame = await page.evaluate(() => {
@@ -86,7 +86,7 @@ test("an empty element has the starter, code of Markdown is taken if asked for, 
     return [made !== null, made === Sandpiper.embed(made?.element), Sandpiper.embed("#markdown") !== null, Sandpiper.embed("#none")];
   });
   expect(isSame).toEqual([true, true, true, null]);
-  expect(complaints).toEqual([warning, "Sandpiper leaves as it is:\n#none: no element is found by it"]);
+  expect(complaints).toEqual([warning, "Sandpiper did not replace:\n#none: no element matches it"]);
 });
 
 test("where the service is not reached, the code stays readable", async ({ page, service }) => {

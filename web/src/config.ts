@@ -1,9 +1,9 @@
-// What the server says about the page, and what its URL asks for.
+// The settings of the page, from the server and from its URL.
 
 import type { LanguageNames } from "./embed-js/names";
 import type { SourceFile } from "./workspace";
 
-/** Written by the server into the page (crates/server/src/embed/page.rs). */
+/** The settings that the server writes into the page (crates/server/src/embed/page.rs). */
 export interface PageConfig {
   /** The value of `language` in requests. */
   language: string;
@@ -13,14 +13,14 @@ export interface PageConfig {
   names: LanguageNames;
   entryFile: string;
   files: SourceFile[];
-  /** Whether programs are given standard input. */
+  /** Whether programs get standard input. */
   takesStdin: boolean;
   /** The kind of stdout. */
   output: "text" | "tables" | "document";
   editor: LanguageSettings;
   /** For the styles that the editor makes. */
   nonce: string;
-  /** Where the preview frame comes from; relative unless it has an origin of its own. */
+  /** The URL of the preview frame; relative unless it has an origin of its own. */
   previewUrl: string;
 }
 
@@ -60,7 +60,7 @@ export interface Parameters {
   theme: ThemeChoice;
   readonly: boolean;
   hide: ReadonlySet<Part>;
-  /** When to run without being asked. */
+  /** When to run: at a click, or as soon as the page is loaded. */
   run: "click" | "load";
   layout: "auto" | "rows" | "cols";
   /** Whether files can be added, renamed and removed. */
@@ -69,9 +69,9 @@ export interface Parameters {
   wrap: boolean;
   fontSize: number;
   tabSize: number;
-  /** Tells pages of one language apart in what is kept; empty turns keeping off. */
+  /** Distinguishes the saved edits of pages of one language; if it is empty, nothing is saved. */
   autosave: string;
-  /** The only origin that commands are taken from; where it is not told, any origin of the embedding page. */
+  /** The only origin whose commands are accepted; `null` for any origin of the embedding page. */
   parentOrigin: string | null;
 }
 
@@ -100,7 +100,7 @@ export function readParameters(search: string): Parameters {
   };
 }
 
-/** The value where it is one of `values`, else the first of them. */
+/** The value if it is one of `values`, else the first of them. */
 function oneOf<const T extends string>(value: string | null, values: readonly [T, ...T[]]): T {
   return values.find((known) => known === value) ?? values[0];
 }

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { DocumentScripts, SourceMap, decodeVlq } from "../src/preview/maps";
 import { insertionPoint } from "../src/preview/protocol";
 import { Places, framesOf } from "../src/preview/stack";
-import { HangMemory, MOST_SILENCE_MS, PING_MS, Watchdog } from "../src/preview/watchdog";
+import { HangMemory, MAX_SILENCE_MS, PING_MS, Watchdog } from "../src/preview/watchdog";
 
 const URL_OF_FRAME = "http://h:1/p/embed/preview";
 
@@ -127,7 +127,7 @@ describe("the watchdog", () => {
     now += 60_000;
     watchdog.heard();
     expect(watchdog.isSilent(now)).toBe(false);
-    expect(ticks(MOST_SILENCE_MS / PING_MS).at(-1)).toBe(true);
+    expect(ticks(MAX_SILENCE_MS / PING_MS).at(-1)).toBe(true);
     watchdog.heard();
     expect(watchdog.isSilent((now += PING_MS), false)).toBe(false);
   });

@@ -87,7 +87,7 @@ test("what is wrong is said, and nothing is done", async () => {
     ["setTheme", { theme: "url(javascript:1)" }, /auto, light or dark/],
     ["setReadOnly", { readonly: "false" }, /true or false/],
     ["markLines", { lines: [0] }, /line numbers/],
-    ["markLines", { lines: [1], path: "other.py" }, /that of a file/],
+    ["markLines", { lines: [1], path: "other.py" }, /the path of a file/],
     ["setDiagnostics", { diagnostics: [{ line: 1 }] }, /message must be a string/],
     ["setDiagnostics", { diagnostics: Array(1001).fill({ line: 1, message: "" }) }, /must be a list/],
     ["constructor", {}, /The commands are setFiles, getFiles/],

@@ -8,7 +8,7 @@ use crate::definition::{Definition, ExpectedDefinition};
 use crate::submission::shown;
 use crate::{Language, SourceFile, Submission, SubmissionError};
 
-/// The languages this service knows. Cheap to clone.
+/// The languages of a service. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Catalog {
     entries: Arc<[Entry]>,
@@ -54,7 +54,7 @@ impl Starter {
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {reason}")]
 pub struct LoadError {
-    /// The file at fault.
+    /// The file that is wrong.
     pub path: String,
     /// The reason.
     pub reason: String,
@@ -207,7 +207,7 @@ fn fault(source: &Source, path: &str, reason: impl Into<String>) -> LoadError {
     LoadError { path, reason: reason.into() }
 }
 
-/// Refuses the second language that claims one of `keys`.
+/// Refuses two languages that have one of `keys` in common.
 fn check_unique(
     kind: &str,
     entries: &[Entry],

@@ -33,11 +33,11 @@ pub struct Language {
     memory_bytes: Option<u64>,
     output_bytes: Option<u64>,
     processes: Option<u32>,
-    /// Whether artifacts can be kept.
+    /// Whether artifacts may be kept.
     repeatable: bool,
-    /// Words of files for which they cannot.
+    /// Words in files whose artifacts may not be kept.
     unless: Vec<String>,
-    /// The steps of every plan, with [`ENTRY`] still in their commands.
+    /// The steps of every plan, with [`ENTRY`] in their commands.
     steps: Vec<Step>,
 }
 
@@ -62,12 +62,12 @@ impl Language {
         &self.aliases
     }
 
-    /// Endings of this language's files, without the dot.
+    /// Extensions of this language's files, without the dot.
     pub fn extensions(&self) -> &[String] {
         &self.extensions
     }
 
-    /// The name of the image that holds the toolchain.
+    /// The name of the image with the toolchain.
     pub fn image(&self) -> &str {
         &self.image
     }
@@ -102,7 +102,7 @@ impl Language {
         std::iter::once(&self.id).chain(&self.aliases).map(String::as_str)
     }
 
-    /// Checks a definition; the error says what is wrong with it.
+    /// Checks a definition; the error is the reason why it is wrong.
     pub(crate) fn check(
         id: &str,
         definition: &Definition,
@@ -203,24 +203,24 @@ fn bytes(mebibytes: NonZeroU32) -> u64 {
 }
 
 /// Ids and images become parts of paths and of URLs.
-fn check_word(what: &str, word: &str) -> Result<(), String> {
+fn check_word(key: &str, word: &str) -> Result<(), String> {
     let plain = |byte: u8| {
         byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'
     };
     if word.is_empty() || !word.bytes().all(plain) {
         return Err(format!(
-            "{what} {word:?} must be lower case letters, digits and dashes"
+            "{key} {word:?} must be lower case letters, digits and dashes"
         ));
     }
     Ok(())
 }
 
 /// Aliases and extensions are compared with what people type.
-fn check_value(what: &str, value: &str) -> Result<(), String> {
+fn check_value(key: &str, value: &str) -> Result<(), String> {
     let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'.';
     if value.is_empty() || !value.bytes().all(plain) {
         return Err(format!(
-            "{what} {value:?} must be printable ASCII without space or dot"
+            "{key} {value:?} must be printable ASCII without space or dot"
         ));
     }
     Ok(())
@@ -234,7 +234,7 @@ fn environment(
         .to_vec();
     for (key, value) in &definition.environment {
         if key.is_empty() || key.contains(['=', '\0']) {
-            return Err(format!("{key:?} is no name of a variable"));
+            return Err(format!("{key:?} is not a name of a variable"));
         }
         if value.contains('\0') {
             return Err(format!("the value of {key} holds a NUL"));

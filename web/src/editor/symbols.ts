@@ -1,5 +1,5 @@
-// A bar of the characters that the keyboard of a phone hides, below the code
-// while it is typed in. CSS shows it on touch screens alone.
+// A bar with the characters that the keyboard of a phone hides, below the code
+// while a person types. CSS shows it only on touch screens.
 
 import { insertBracket } from "@codemirror/autocomplete";
 import { indentMore } from "@codemirror/commands";
@@ -32,7 +32,7 @@ export class SymbolBar {
     this.editor = editor;
     this.settings = settings;
     this.workspace = workspace;
-    // The focus stays in the code, and with it the keyboard of the phone.
+    // The code keeps the focus, so the keyboard of the phone stays open.
     for (const type of ["pointerdown", "mousedown"]) this.bar.addEventListener(type, (event) => event.preventDefault());
     editor.focusChanged.listen(() => this.follow());
     workspace.filesChanged.listen(() => this.follow());
@@ -63,7 +63,7 @@ function symbolsOf(path: string, { symbols = "", extensions }: LanguageSettings)
   return [...new Set(first + ALL)].join("");
 }
 
-/** As a key would, with the other one of a pair. */
+/** Types a character as a key would, with the closing bracket or quote. */
 function type(view: EditorView, character: string): void {
   const { state } = view;
   if (state.readOnly) return;

@@ -1,4 +1,4 @@
-// What the package of Python offers.
+// The completions of the package for Python.
 import { globalCompletion, localCompletionSource, pythonLanguage } from "@codemirror/lang-python";
 
 import { welcome } from "../completion";
