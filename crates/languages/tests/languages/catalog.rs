@@ -137,7 +137,7 @@ fn a_wrong_definition_is_refused() {
     check("[run]", "[limits]\nmemory_mib = 0\n[run]", "memory_mib");
     check("[run]", "[limits]\nmemory_mib = -1\n[run]", "memory_mib");
     check("[run]", "[limits]\nmemory_gib = 1\n[run]", "unknown field");
-    check("[run]", "[environment]\n\"A=B\" = \"\"\n[run]", "no name");
+    check("[run]", "[environment]\n\"A=B\" = \"\"\n[run]", "is not a name");
     check("[run]", "[environment]\nA = \"\\u0000\"\n[run]", "holds a NUL");
     check("[run]", "[editor]\ngrammars = 1\n[run]", "unknown field");
     check("[run]", "[editor.input]\n[run]", "missing field `reads`");

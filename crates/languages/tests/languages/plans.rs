@@ -1,5 +1,5 @@
-//! What each definition becomes: one golden plan per language. To rewrite
-//! them after a change of a definition: `UPDATE_EXPECT=1 cargo test`.
+//! The plans that definitions make. The plan of each language's starter is in
+//! its folder, `plan-expected.txt`; `UPDATE_EXPECT=1 cargo test` rewrites them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -97,7 +97,7 @@ fn a_name_is_handed_over_as_it_is() {
 }
 
 #[test]
-fn every_definition_has_its_golden_plan() {
+fn every_language_has_its_expected_plan() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = here.join("../../languages");
     let mut sources = Vec::new();
@@ -113,13 +113,13 @@ fn every_definition_has_its_golden_plan() {
     let catalog = Catalog::load(sources).unwrap();
     assert!(
         catalog.find("python").is_some(),
-        "the folder is not the right one"
+        "this is not the folder of the languages"
     );
     for language in catalog.languages() {
         let starter = catalog.starter(language.id()).unwrap();
         let plan = summary(&starter.submission.plan());
-        let golden = format!("tests/languages/plans/{}.txt", language.id());
-        expect_file![here.join(golden)].assert_eq(&plan);
+        let golden = format!("{}/plan-expected.txt", language.id());
+        expect_file![folder.join(golden)].assert_eq(&plan);
     }
 }
 
@@ -136,7 +136,7 @@ fn read(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// A plan without its files: what a definition decides.
+/// The parts of a plan that a definition decides.
 fn summary(plan: &Plan) -> String {
     let mut text = format!("{} in the image {}\n", plan.language, plan.image);
     let limits = [
