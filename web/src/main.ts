@@ -19,14 +19,14 @@ import { FileTabs } from "./files/tabs";
 import { listenToKeys } from "./keys";
 import { Later } from "./later";
 import { onNewFragment, startingPoint } from "./parent/fragment";
-import { Heard } from "./parent/heard";
+import { EarlyMessages } from "./parent/early-messages";
 import type { Page } from "./page";
 import { InputBox } from "./run/input";
 import { Edits } from "./store/edits";
 import { Notice } from "./store/notice";
 import { Workspace } from "./workspace";
 
-const messages = new Heard();
+const messages = new EarlyMessages();
 const config = readConfig(document);
 const parameters = readParameters(location.search);
 const root = document.documentElement;
@@ -37,17 +37,17 @@ root.dataset["output"] = config.output;
 root.style.setProperty("--font-size", `${parameters.fontSize}px`);
 
 /** The commands that came before page.ts was loaded. */
-const wishes = new Set<keyof Page>();
+const requested = new Set<keyof Page>();
 let page: Page | null = null;
 let rest: Later<Page> | null = null;
 let isLost = false;
 const clicks = new AbortController();
 for (const [id, name] of [["run", "run"], ["menu-button", "menu"]] as const) {
-  byId(id).addEventListener("click", () => wish(name), { signal: clicks.signal });
+  byId(id).addEventListener("click", () => request(name), { signal: clicks.signal });
 }
 byId("menu-button").addEventListener("keydown", (event) => menuKey(event), { signal: clicks.signal });
-listenToKeys({ run: () => wish("run"), save: () => void (rest !== null && notice.show(edits.keep())) });
-if (root.dataset["early"] === "run") wish("run");
+listenToKeys({ run: () => request("run"), save: () => void (rest !== null && notice.show(edits.keep())) });
+if (root.dataset["early"] === "run") request("run");
 delete root.dataset["early"];
 
 const starter = { entryFile: config.entryFile, files: config.files, stdin: "" };
@@ -68,8 +68,8 @@ const editor = new Editor({
   nonce,
   parent: code,
   grammar,
-  onRun: () => wish("run"),
-  onSearch: () => wish("search"),
+  onRun: () => request("run"),
+  onSearch: () => request("search"),
   onLost: () => lost(),
 });
 
@@ -105,9 +105,9 @@ if (isLost) lost();
 // After the editor has been drawn.
 setTimeout(load);
 
-function wish(name: keyof Page): void {
+function request(name: keyof Page): void {
   if (page !== null) return page[name]();
-  wishes.add(name);
+  requested.add(name);
   if (name === "run") byId("status").textContent = "Running…";
   load();
 }
@@ -115,7 +115,7 @@ function wish(name: keyof Page): void {
 function menuKey(event: KeyboardEvent): void {
   if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
   event.preventDefault();
-  wish(event.key === "ArrowDown" ? "menu" : "menuEnd");
+  request(event.key === "ArrowDown" ? "menu" : "menuEnd");
 }
 
 /** Loads what is missing; the commands that came before are executed then. */
@@ -131,12 +131,12 @@ function begin(loaded: Page): void {
   if (page !== null) return;
   page = loaded;
   clicks.abort();
-  for (const name of wishes) page[name]();
+  for (const name of requested) page[name]();
 }
 
 function lost(): void {
   isLost = true;
-  if (wishes.has("run")) byId("status").textContent = "Not run: the connection was lost. Your code is still here.";
+  if (requested.has("run")) byId("status").textContent = "Not run: the connection was lost. Your code is still here.";
   const again = { label: "Try again", act: load };
   notice.show("The connection was lost before the page was complete. Your code is still here.", again);
 }

@@ -15,7 +15,7 @@ import type { FileTabs } from "./files/tabs";
 import { OutputPanel } from "./output/panel";
 import { linked, tables } from "./output/render";
 import { Embedding } from "./parent/embedding";
-import type { Heard } from "./parent/heard";
+import type { EarlyMessages } from "./parent/early-messages";
 import type { Preview } from "./preview/preview";
 import { RunButton } from "./run/button";
 import type { RunResult } from "./run/client";
@@ -36,7 +36,7 @@ export interface Parts {
   edits: Edits;
   notice: Notice;
   input: InputBox;
-  messages: Heard;
+  messages: EarlyMessages;
   files: FileTabs;
   /** Locks the code and the list of files. */
   setReadOnly: (isReadOnly: boolean) => void;
@@ -126,7 +126,7 @@ class Results {
       output.show(answer);
       if (answer.kind === "ran") this.show(answer);
     });
-    preview?.said.listen(({ isUncaught, text, place }) => {
+    preview?.received.listen(({ isUncaught, text, place }) => {
       const { files } = this.submitted;
       const content = place === null ? undefined : files.find((file) => file.path === place.file)?.content;
       // A file that was edited since has other lines.

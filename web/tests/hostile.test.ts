@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { grammarOf } from "../src/editor/languages";
 import { marksOf, needsInput, placesIn, Sources } from "../src/errors";
 import { plainText } from "../src/output/ansi";
-import { readWish } from "../src/parent/onecompiler";
+import { readHostRequest } from "../src/parent/onecompiler";
 import { DocumentScripts } from "../src/preview/maps";
 import { insertionPoint, readMessage } from "../src/preview/protocol";
 import { framesOf } from "../src/preview/stack";
@@ -132,7 +132,7 @@ describe("names that every object has", () => {
     const now = { entryFile: "main.py", files: [{ path: "main.py", content: "" }], stdin: "" };
     const files = [{ name: "main.py", content: "1" }];
     for (const language of ["constructor", "__proto__", { toString: 1 }]) {
-      const wish = readWish({ eventType: "populateCode", language, files }, { language: "python", names }, now);
+      const wish = readHostRequest({ eventType: "populateCode", language, files }, { language: "python", names }, now);
       expect(wish?.kind === "populate" && wish.snapshot.value?.files).toEqual([{ path: "main.py", content: "1" }]);
     }
   });

@@ -122,13 +122,13 @@ describe("the watchdog", () => {
     let now = 0;
     const ticks = (count: number) => Array.from({ length: count }, () => watchdog.isSilent((now += PING_MS)));
     expect(ticks(4)).toEqual([false, false, false, false]);
-    watchdog.heard();
+    watchdog.answered();
     expect(ticks(4).includes(true)).toBe(false);
     now += 60_000;
-    watchdog.heard();
+    watchdog.answered();
     expect(watchdog.isSilent(now)).toBe(false);
     expect(ticks(MAX_SILENCE_MS / PING_MS).at(-1)).toBe(true);
-    watchdog.heard();
+    watchdog.answered();
     expect(watchdog.isSilent((now += PING_MS), false)).toBe(false);
   });
 

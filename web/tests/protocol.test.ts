@@ -4,7 +4,7 @@
 import { expect, test, vi } from "vitest";
 
 import { Bridge, isFromParent, originOf } from "../src/parent/bridge";
-import { readWish, report, tellsChanges } from "../src/parent/onecompiler";
+import { readHostRequest, report, tellsChanges } from "../src/parent/onecompiler";
 import { PreviewNews, answerTo, readCommand, runEnd, type Controls } from "../src/parent/protocol";
 import type { Answer } from "../src/run/client";
 import type { Snapshot } from "../src/workspace";
@@ -240,7 +240,7 @@ test("what a page says is told, bounded", () => {
 });
 
 test("OneCompiler's messages are understood", () => {
-  const read = (data: unknown) => readWish(data, { language: "python", names }, snapshot);
+  const read = (data: unknown) => readHostRequest(data, { language: "python", names }, snapshot);
   const populate = (language: string, name: unknown = "main.py") =>
     read({ eventType: "populateCode", language, files: [{ name, content: "x" }] });
   const files = [{ path: "main.py", content: "x" }];

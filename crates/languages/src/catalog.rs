@@ -16,7 +16,7 @@ pub struct Catalog {
 
 /// A language's folder, as bytes.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct LanguageFolder {
     /// The folder's name, which is the language's id.
     pub id: String,
     /// Every file of the folder, by its path relative to it.
@@ -72,7 +72,7 @@ impl Catalog {
     /// # Errors
     /// A definition is wrong; the first one is named, with the reason.
     pub fn load(
-        sources: impl IntoIterator<Item = Source>,
+        sources: impl IntoIterator<Item = LanguageFolder>,
     ) -> Result<Self, LoadError> {
         let mut entries = sources
             .into_iter()
@@ -158,7 +158,7 @@ impl Catalog {
     }
 }
 
-fn load_entry(source: &Source) -> Result<Entry, LoadError> {
+fn load_entry(source: &LanguageFolder) -> Result<Entry, LoadError> {
     let definition: Definition = toml::from_str(text(source, "language.toml")?)
         .map_err(|error| {
             fault(source, "language.toml", error.to_string().trim_end())
@@ -193,7 +193,10 @@ fn load_entry(source: &Source) -> Result<Entry, LoadError> {
     Ok(Entry { language, starter: Starter { submission, expected } })
 }
 
-fn text<'a>(source: &'a Source, path: &str) -> Result<&'a str, LoadError> {
+fn text<'a>(
+    source: &'a LanguageFolder,
+    path: &str,
+) -> Result<&'a str, LoadError> {
     let bytes = source
         .files
         .get(path)
@@ -202,7 +205,11 @@ fn text<'a>(source: &'a Source, path: &str) -> Result<&'a str, LoadError> {
         .map_err(|error| fault(source, path, error.to_string()))
 }
 
-fn fault(source: &Source, path: &str, reason: impl Into<String>) -> LoadError {
+fn fault(
+    source: &LanguageFolder,
+    path: &str,
+    reason: impl Into<String>,
+) -> LoadError {
     let path = format!("languages/{}/{path}", source.id);
     LoadError { path, reason: reason.into() }
 }

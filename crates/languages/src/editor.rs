@@ -75,7 +75,7 @@ struct Messages {
     /// Regular expressions of JavaScript (flags `gm`) for the places that
     /// messages name. `PATH` is replaced by a pattern of the submitted paths,
     /// `NAME` by one of their last segments. The groups are: `path` or `name`
-    /// (with `class`, a qualified name that tells files of one name apart),
+    /// (with `class`, a qualified name that selects among files with one name),
     /// `line`, `column` (from 1) or `column0` (from 0), `at` (the part that
     /// becomes a link), and `message`.
     #[serde(default)]
@@ -87,7 +87,7 @@ struct Messages {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all(serialize = "camelCase"))]
 struct Input {
-    /// Source code that reads standard input and uses the result.
+    /// LanguageFolder code that reads standard input and uses the result.
     reads: String,
     /// The part of `reads` that reports no error at the end of the input; all
     /// of it by default.

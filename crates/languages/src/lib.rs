@@ -18,7 +18,7 @@ mod language;
 mod plan;
 mod submission;
 
-pub use catalog::{Catalog, LoadError, Source, Starter};
+pub use catalog::{Catalog, LanguageFolder, LoadError, Starter};
 pub use definition::Output;
 pub use editor::Editor;
 pub use file::SourceFile;

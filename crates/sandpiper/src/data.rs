@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use rust_embed::RustEmbed;
-use sandpiper_engine::languages::{Catalog, Language, Source};
+use sandpiper_engine::languages::{Catalog, Language, LanguageFolder};
 use sandpiper_engine::{ImageState, Images};
 use sandpiper_images::{Recipe, State, Store};
 
@@ -115,7 +115,7 @@ impl Images for ImageSource {
 }
 
 /// A folder of `languages/` for each language.
-fn sources() -> Vec<Source> {
+fn sources() -> Vec<LanguageFolder> {
     let mut folders: BTreeMap<String, BTreeMap<String, Vec<u8>>> =
         BTreeMap::new();
     for path in LanguageFiles::iter() {
@@ -127,11 +127,14 @@ fn sources() -> Vec<Source> {
     }
     // A folder that has no definition yet is not a language yet.
     folders.retain(|_, files| files.contains_key("language.toml"));
-    folders.into_iter().map(|(id, files)| Source { id, files }).collect()
+    folders
+        .into_iter()
+        .map(|(id, files)| LanguageFolder { id, files })
+        .collect()
 }
 
 /// A folder of `dir` for each language.
-fn sources_in(dir: &Path) -> anyhow::Result<Vec<Source>> {
+fn sources_in(dir: &Path) -> anyhow::Result<Vec<LanguageFolder>> {
     let mut sources = Vec::new();
     let context = || format!("--languages-dir {}: cannot read", dir.display());
     for entry in fs::read_dir(dir).with_context(context)? {
@@ -142,7 +145,8 @@ fn sources_in(dir: &Path) -> anyhow::Result<Vec<Source>> {
         let name = path.file_name().unwrap_or_default();
         let mut files = BTreeMap::new();
         read_folder(&path, &path, &mut files).with_context(context)?;
-        sources.push(Source { id: name.to_string_lossy().into(), files });
+        sources
+            .push(LanguageFolder { id: name.to_string_lossy().into(), files });
     }
     Ok(sources)
 }

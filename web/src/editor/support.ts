@@ -14,7 +14,7 @@ import { completion, offering } from "./completion";
 import { provideCompletion } from "./completion-stub";
 import { grammarName, grammarOf } from "./languages";
 
-/** Modules with what more than a list of words offers, by the name of a grammar or that in the settings. */
+/** Modules with completions that depend on the context, named after a grammar or by the settings. */
 const MODULES = import.meta.glob<{ support: (path: string) => Extension }>("./support/*.ts");
 
 provideCompletion({ completeFromList, ifNotIn, snippet });
@@ -28,7 +28,7 @@ export const support: Extension = [
   keymap.of([...closeBracketsKeymap, ...searchKeymap, ...lintKeymap]),
 ];
 
-/** What completes the file at `path` in a page with these settings. */
+/** The completions of the file at `path` in a page with these settings. */
 export async function supportOf(path: string, settings: LanguageSettings): Promise<Extension> {
   const grammar = grammarName(path, settings);
   const isOwn = settings.extensions.includes(endingOf(path)) || Object.values(settings.grammars).some((own) => own === grammar);
@@ -51,7 +51,7 @@ async function words(path: string, settings: LanguageSettings): Promise<Extensio
     const data = sources.map((autocomplete) => ({ autocomplete }));
     return EditorState.languageData.of(() => data);
   }
-  // In the code of the language, not in what it is embedded in.
+  // In code of the language, but not in code around it, such as HTML around PHP.
   const { data } = grammar instanceof LanguageSupport ? grammar.language : grammar;
   return sources.map((autocomplete) => data.of({ autocomplete }));
 }

@@ -60,7 +60,7 @@ export class Bridge {
     else this.sendToParent(message);
   }
 
-  /** To the window even where a port is there: for those who know no port. */
+  /** Sends to the window, also if there is a port, for protocols without one. */
   sendToParent(message: object): void {
     if (this.origin === "invalid:") return;
     this.options.surroundings.parent?.postMessage(message, this.origin ?? "*");

@@ -10,10 +10,10 @@ import { shareUrl } from "../share/links";
 import type { Edits } from "../store/edits";
 import type { Workspace } from "../workspace";
 import { Bridge } from "./bridge";
-import type { Heard } from "./heard";
+import type { EarlyMessages } from "./early-messages";
 import { writeFragment } from "./fragment";
 import { watchHeight } from "./height";
-import { readWish, report, tellsChanges } from "./onecompiler";
+import { readHostRequest, report, tellsChanges } from "./onecompiler";
 import { PreviewNews, runEnd, VERSION, type Controls } from "./protocol";
 
 const CHANGE_DELAY_MS = 300;
@@ -27,7 +27,7 @@ export interface EmbeddingOptions {
   marks: Marks;
   edits: Edits;
   /** Messages of the embedding page, also those that came before. */
-  messages: Heard;
+  messages: EarlyMessages;
   /** The preview, if the language makes documents. */
   preview: Preview | null;
   /** Locks the code and the list of files. */
@@ -86,7 +86,7 @@ export class Embedding {
   private reportEvents(): void {
     const { workspace, session, editor, preview } = this.options;
     const news = new PreviewNews((type, payload) => this.bridge.emit(type, payload));
-    preview?.said.listen((said) => news.report(this.run, said, performance.now()));
+    preview?.received.listen((message) => news.report(this.run, message, performance.now()));
     workspace.edited.listen(() => {
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.reportChange(), CHANGE_DELAY_MS);
@@ -108,8 +108,8 @@ export class Embedding {
       workspace.filesChanged.listen(look);
       addEventListener("resize", look);
     };
-    const tell = (height: number) => this.bridge.emit("resize", { height });
-    watchHeight({ editor, changed: listen, isBusy: () => session.isBusy, tell });
+    const reportHeight = (height: number) => this.bridge.emit("resize", { height });
+    watchHeight({ editor, changed: listen, isBusy: () => session.isBusy, report: reportHeight });
   }
 
   private reportChange(): void {
@@ -140,10 +140,10 @@ export class Embedding {
 
   private takeOneCompiler(data: unknown): void {
     const { config, workspace, session, edits } = this.options;
-    const wish = readWish(data, config, workspace.snapshot());
-    if (wish === null) return;
-    if (wish.kind === "run") return void session.start();
-    const { value, fault } = wish.snapshot;
+    const request = readHostRequest(data, config, workspace.snapshot());
+    if (request === null) return;
+    if (request.kind === "run") return void session.start();
+    const { value, fault } = request.snapshot;
     if (value === null) return this.bridge.emit("error", { message: fault });
     // Pages send it several times, since they cannot know when the editor is
     // loaded. Edits made meanwhile stay.

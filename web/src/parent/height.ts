@@ -13,11 +13,11 @@ export interface HeightOptions {
   changed: (look: () => void) => void;
   /** Whether a run goes on, whose output is not there yet. */
   isBusy: () => boolean;
-  tell: (height: number) => void;
+  report: (height: number) => void;
 }
 
 /** Reports the height at first and when it changes; during a run, only when it grows. */
-export function watchHeight({ editor, changed, isBusy, tell }: HeightOptions): void {
+export function watchHeight({ editor, changed, isBusy, report }: HeightOptions): void {
   let last = 0;
   let isAsked = false;
   const measure = () => {
@@ -26,7 +26,7 @@ export function watchHeight({ editor, changed, isBusy, tell }: HeightOptions): v
     const height = wantedHeight(editor);
     if (height === last || (height < last && isBusy())) return;
     last = height;
-    tell(height);
+    report(height);
   };
   // At most once per animation frame. A hidden page has no frames, and needs no height.
   const look = () => {

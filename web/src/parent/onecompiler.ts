@@ -7,7 +7,7 @@ import { bad, good, isRecord, readSnapshot, type Checked } from "../store/snapsh
 import type { Snapshot } from "../workspace";
 
 /** The request of a page that was made for OneCompiler. */
-export type Wish = { kind: "populate"; snapshot: Checked<Snapshot> } | { kind: "run" };
+export type HostRequest = { kind: "populate"; snapshot: Checked<Snapshot> } | { kind: "run" };
 
 /** Whether the page's URL asks for reports of changes, as with OneCompiler. */
 export function tellsChanges(search: string): boolean {
@@ -18,8 +18,8 @@ export function tellsChanges(search: string): boolean {
 /** The page's language, and those of the server. */
 type Languages = Pick<PageConfig, "language" | "names">;
 
-/** The wish in a message; `null` if the message is not of this kind. */
-export function readWish(data: unknown, { language, names }: Languages, now: Snapshot): Wish | null {
+/** The request in a message; `null` if the message is not of this kind. */
+export function readHostRequest(data: unknown, { language, names }: Languages, now: Snapshot): HostRequest | null {
   if (!isRecord(data)) return null;
   if (data["eventType"] === "triggerRun") return { kind: "run" };
   if (data["eventType"] !== "populateCode") return null;

@@ -3,7 +3,7 @@
 
 import type { ThemeChoice } from "../config";
 import type { Mark } from "../editor/marks";
-import type { Said } from "../preview/preview";
+import type { PageMessage } from "../preview/preview";
 import type { Answer } from "../run/client";
 import { isRecord, readSnapshot } from "../store/snapshot";
 import { faultOfPath, type Snapshot } from "../workspace";
@@ -110,7 +110,7 @@ export class PreviewNews {
     this.emit = emit;
   }
 
-  report(run: number, { level, text, isUncaught, place }: Said, nowMs: number): void {
+  report(run: number, { level, text, isUncaught, place }: PageMessage, nowMs: number): void {
     if (nowMs - this.sinceMs >= 1000 || run !== this.run) {
       this.reported = 0;
       this.sinceMs = nowMs;

@@ -24,14 +24,14 @@ const FOREIGN_COST = 100;
 export type FrameState = "starting" | "running" | "silent" | "unreachable" | "flooding";
 
 export class PreviewFrame {
-  readonly said = new Event<FromFrame>();
+  readonly received = new Event<FromFrame>();
   readonly stateChanged = new Event<FrameState>();
   /** Another document has replaced this one. */
   readonly left = new Event<void>();
   readonly element: HTMLIFrameElement;
 
   private readonly html: string;
-  private readonly listener = (event: MessageEvent) => this.hear(event);
+  private readonly listener = (event: MessageEvent) => this.receive(event);
   private port: MessagePort | null = null;
   private current: FrameState = "starting";
   private watchdog: Watchdog | null = null;
@@ -73,7 +73,7 @@ export class PreviewFrame {
     this.timer = setInterval(() => this.ask(), PING_MS);
   }
 
-  private hear(event: MessageEvent): void {
+  private receive(event: MessageEvent): void {
     if (event.data === LOADED && event.source !== null && event.source === this.element.contentWindow) this.check();
     else if (this.port === null) this.connect(event);
   }
@@ -127,7 +127,7 @@ export class PreviewFrame {
   }
 
   private take(message: FromFrame): void {
-    this.watchdog?.heard();
+    this.watchdog?.answered();
     this.messages += 1;
     if (message.type === "loaded") this.ownLoads += 1;
     if (message.type === "written") this.isWritten = true;
@@ -135,7 +135,7 @@ export class PreviewFrame {
       this.answers += 1;
       if (this.answers >= MIN_ANSWERS) this.enter("running");
     }
-    this.said.emit(message);
+    this.received.emit(message);
   }
 
   private enter(state: FrameState): void {

@@ -52,7 +52,7 @@ export class ConsolePatch {
   }
 
   private methods(): Record<string, Call> {
-    const tell = (level: Level): Call => (...args) => this.say(level, formatted(args));
+    const caller = (level: Level): Call => (...args) => this.say(level, formatted(args));
     const words = (level: Level, text: string) => this.say(level, [{ type: "text", text }]);
     const label = (name: unknown) => (name === undefined ? NAME : brief(name));
     const group: Call = (...args) => {
@@ -60,9 +60,9 @@ export class ConsolePatch {
       this.depth = Math.min(this.depth + 1, MAX_GROUPS);
     };
     return {
-      log: tell("log"), info: tell("info"), warn: tell("warn"), error: tell("error"), debug: tell("debug"),
+      log: caller("log"), info: caller("info"), warn: caller("warn"), error: caller("error"), debug: caller("debug"),
       dir: (value) => this.say("log", formatted([value])),
-      dirxml: tell("log"),
+      dirxml: caller("log"),
       trace: (...args) => this.say("log", [...formatted(["Trace:", ...args]), trace(stackHere())]),
       table: (data, columns) => this.say("log", formatted([data]), stackHere(), tabled(data, columns)),
       assert: (holds, ...args) => {

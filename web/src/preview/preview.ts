@@ -25,7 +25,7 @@ interface Options {
 }
 
 /** A message of the page. */
-export interface Said {
+export interface PageMessage {
   level: Entry["level"];
   text: string;
   /** Whether it is an error that nobody caught. */
@@ -47,7 +47,7 @@ const WIDTHS = [
 const RESTORED = "The page opened another page, which the preview cannot show. Your page was started again.";
 
 export class Preview {
-  readonly said = new Event<Said>();
+  readonly received = new Event<PageMessage>();
   /** Whether the page hung when it was shown last, perhaps before a reload. Then it must not start by itself. */
   readonly hungBefore: boolean;
 
@@ -85,7 +85,7 @@ export class Preview {
     addEventListener("pagehide", () => {
       if (this.frame !== null && this.frame.state !== "silent") this.memory.clear();
     });
-    if (this.hungBefore) this.tell("This page did not respond last time. Press Run to try again.");
+    if (this.hungBefore) this.notify("This page did not respond last time. Press Run to try again.");
   }
 
   /** Shows a document that a run has made, in a frame of its own. */
@@ -97,7 +97,7 @@ export class Preview {
     this.memory.set();
     const places = new Places(new DocumentScripts(html, insertionPoint(html)), { entryFile, paths });
     const frame = new PreviewFrame(this.options.url, html);
-    frame.said.listen((message) => this.take(message));
+    frame.received.listen((message) => this.take(message));
     frame.stateChanged.listen((state) => this.follow(state));
     frame.left.listen(() => this.restore());
     this.places = places;
@@ -124,7 +124,7 @@ export class Preview {
     if (message.type !== "entry") return;
     const { level, values, stack, isUncaught } = message.entry;
     const text = values.map((value) => (value.type === "text" ? value.text : inShort(value))).join(" ");
-    this.said.emit({ level, text, isUncaught, place: this.places?.own(stack)[0]?.place ?? null });
+    this.received.emit({ level, text, isUncaught, place: this.places?.own(stack)[0]?.place ?? null });
   }
 
   /** The page has opened another one. The policy blocks that, so the frame shows an error of the browser. */
@@ -139,30 +139,30 @@ export class Preview {
     });
     if (isAtOnce) return;
     this.isRestored = true;
-    this.tell(RESTORED);
+    this.notify(RESTORED);
   }
 
   /** Ends the page, and shows the reason. */
   private end(words: string): void {
     this.frame?.remove();
     this.frame = null;
-    this.tell(words);
+    this.notify(words);
   }
 
   private follow(state: FrameState): void {
     if (state === "running") {
       this.memory.clear();
-      if (this.isRestored) this.tell(RESTORED);
+      if (this.isRestored) this.notify(RESTORED);
       else this.banner.replaceChildren();
     } else if (state === "silent") {
       this.memory.set();
-      this.tell("The page is not responding.", this.stopButton());
+      this.notify("The page is not responding.", this.stopButton());
     } else if (state === "flooding") {
       this.memory.clear();
       this.end("The page was stopped: it sent too many messages.");
     } else if (state === "unreachable") {
       this.memory.clear();
-      this.tell("The preview could not be loaded.", this.stopButton());
+      this.notify("The preview could not be loaded.", this.stopButton());
     }
   }
 
@@ -183,7 +183,7 @@ export class Preview {
     return stop;
   }
 
-  private tell(words: string, ...more: HTMLElement[]): void {
+  private notify(words: string, ...more: HTMLElement[]): void {
     this.banner.replaceChildren(element("span", {}, words), ...more);
   }
 

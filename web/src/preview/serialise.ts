@@ -131,7 +131,7 @@ export function brief(value: unknown): string {
   return found.text.slice(0, 200);
 }
 
-/** Message and stack, where it is an error; its own fields are read, no getter of the page. */
+/** The message and stack of an error. Only its own fields are read, never a getter of the page. */
 function errorOf(value: object): { text: string; stack: string } | null {
   const isError = value instanceof Error || toTag.call(value) === "[object Error]";
   const isException = typeof DOMException === "function" && value instanceof DOMException;
@@ -165,7 +165,7 @@ function nameOf(value: object, tag: string): string {
   return typeof name === "string" && name !== "" ? name : tag;
 }
 
-/** The keys to show: indices, else what is enumerable, at most so many. */
+/** The keys to show: indices of a list, else enumerable keys, up to WIDE_KEYS. */
 function keysOf(value: object): (string | symbol)[] {
   if (Array.isArray(value) || (ArrayBuffer.isView(value) && "length" in value)) {
     const length = Math.min(Number(value.length), WIDE_KEYS);

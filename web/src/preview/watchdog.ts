@@ -15,7 +15,7 @@ export class Watchdog {
   }
 
   /** The page has answered. */
-  heard(): void {
+  answered(): void {
     this.silentMs = 0;
   }
 

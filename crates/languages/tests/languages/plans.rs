@@ -7,7 +7,9 @@ use std::fs;
 use std::path::Path;
 
 use expect_test::expect_file;
-use sandpiper_languages::{Catalog, Plan, Source, SourceFile, Stage, Step};
+use sandpiper_languages::{
+    Catalog, LanguageFolder, Plan, SourceFile, Stage, Step,
+};
 
 use crate::{DEFINITION, load, source};
 
@@ -107,7 +109,7 @@ fn every_language_has_its_expected_plan() {
             let id = path.file_name().unwrap().to_str().unwrap().to_owned();
             let mut files = BTreeMap::new();
             read(&path, &path, &mut files);
-            sources.push(Source { id, files });
+            sources.push(LanguageFolder { id, files });
         }
     }
     let catalog = Catalog::load(sources).unwrap();

@@ -165,7 +165,7 @@ impl Content<'_> {
     }
 }
 
-/// The `ETag` of bytes with this hash. Eight bytes of it tell versions apart.
+/// The `ETag` of bytes with this hash. Eight bytes of it identify a version.
 pub(super) fn tag(hash: [u8; 32]) -> String {
     let [a, b, c, d, e, f, g, h, ..] = hash;
     format!("\"{:016x}\"", u64::from_be_bytes([a, b, c, d, e, f, g, h]))
@@ -178,7 +178,7 @@ fn knows(headers: &HeaderMap, tag: &str) -> bool {
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
         .map(str::trim);
-    // A proxy that packs what we sent plain makes the tag a weak one.
+    // A proxy that compresses a plain answer makes its tag a weak one.
     known.any(|own| own == "*" || own.trim_start_matches("W/") == tag)
 }
 

@@ -114,7 +114,7 @@ impl Embed {
             preview::frame_source(self.preview_origin.as_ref()),
             self.frame_ancestors.as_str()
         );
-        // FrameAncestors holds only what a header can.
+        // FrameAncestors has only characters that a header may have.
         HeaderValue::from_str(&policy)
             .unwrap_or(HeaderValue::from_static("default-src 'none'"))
     }
@@ -201,12 +201,12 @@ fn html(status: StatusCode, text: String) -> Answer {
 
 #[cfg(test)]
 mod tests {
-    use sandpiper_engine::languages::Source;
+    use sandpiper_engine::languages::LanguageFolder;
 
     use super::*;
 
     /// A language of the page, with these lines in its definition.
-    pub(super) fn source(id: &str, lines: &str) -> Source {
+    pub(super) fn source(id: &str, lines: &str) -> LanguageFolder {
         let definition = format!(
             "name = \"The {id}\"\nimage = \"x\"\n{lines}\n\
              [run]\ncommand = [\"/x\"]\n[starter]\nentry = \"m.{id}\""
@@ -218,7 +218,7 @@ mod tests {
             ("starter-expected.txt", "1\n"),
         ];
         let files = files.map(|(path, text)| (path.to_owned(), text.into()));
-        Source { id: id.to_owned(), files: files.into() }
+        LanguageFolder { id: id.to_owned(), files: files.into() }
     }
 
     pub(super) fn catalog() -> Catalog {

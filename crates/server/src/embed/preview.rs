@@ -54,7 +54,7 @@ pub(super) fn page(
     );
     let headers = answer.headers_mut();
     let policy = HeaderValue::from_str(&policy(frame_ancestors));
-    // FrameAncestors holds only what a header can.
+    // FrameAncestors has only characters that a header may have.
     let policy = policy.unwrap_or(HeaderValue::from_static("sandbox"));
     headers.insert(CONTENT_SECURITY_POLICY, policy);
     let referrer = HeaderValue::from_static("no-referrer");

@@ -22,7 +22,7 @@ const OPERATORS =
 const methods = (words: string) => words.split(" ").map((label): Completion => ({ label, type: "method" }));
 const [ofDatabase, ofCollection, ofCursor] = [methods(DATABASE), methods(COLLECTION), methods(CURSOR)];
 
-/** After a dot: by what stands before it. */
+/** After a dot, depending on the expression before it. */
 const members: CompletionSource = (context) => {
   const before = context.matchBefore(/[\w$)\]"'.]+\.\w*/);
   if (before === null || !isWelcome(context, before.from)) return null;

@@ -5,7 +5,7 @@ const MAX_EARLY = 1000;
 
 type Listener = (event: MessageEvent) => void;
 
-export class Heard {
+export class EarlyMessages {
   private events: MessageEvent[] = [];
   private listener: Listener = (event) => {
     if (event.source === window.parent && this.events.length < MAX_EARLY) this.events.push(event);
