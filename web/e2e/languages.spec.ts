@@ -53,8 +53,8 @@ for (const language of languages) {
     expect(complaints).toEqual([]);
   });
 
-  // What is kept of Python shows it, too: parent.spec.ts.
-  test(`${language}: what was typed is there after a reload`, { tag: "@full" }, async ({ page, service }) => {
+  // For Python, parent.spec.ts shows it, too.
+  test(`${language}: typed text is there after a reload`, { tag: "@full" }, async ({ page, service }) => {
     let frame = await embed(page, service, `lang=${language}`);
     const code = () => frame.locator(".cm-content");
     await code().click();
@@ -76,7 +76,7 @@ const text: Shows = async (frame, expected) => {
   expect(await frame.locator(".stdout pre").innerText()).toBe(expected);
 };
 
-/** Every cell of what the client drew, and after the switch the drawing itself. */
+/** Every cell of the tables that the client drew, and after the switch the drawing itself. */
 const tables: Shows = async (frame, expected) => {
   const drawn = expected.split("\n").filter((line) => line.startsWith("|"));
   const cells = drawn.map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim()));

@@ -40,7 +40,7 @@ test("a program that wants input says so, and no longer when it has some or want
   await expect(hint).toHaveText("");
 });
 
-test("locked code says so, and not what keys would do in it", async ({ page, service }) => {
+test("read-only code says so, without hints about keys", async ({ page, service }) => {
   await page.goto(`${service.url}/embed?lang=python&readonly=1`);
   const sign = page.locator("#keys");
   await expect(sign).toHaveText("Read-only: you cannot change the code.");
@@ -65,7 +65,7 @@ for (const [autosave, words] of [
   ["page", "Saved in this browser, as every edit is."],
   ["off", "This browser saves nothing: copy the code that you need."],
 ] as const) {
-  test(`Ctrl+S, autosave=${autosave}: no dialog of the browser, but where the edits are`, async ({ page, service }) => {
+  test(`Ctrl+S, autosave=${autosave}: no dialog of the browser, but a sentence about the edits`, async ({ page, service }) => {
     // Nothing is kept by time.
     await page.clock.install();
     await page.goto(`${service.url}/embed?lang=python&autosave=${autosave}`);

@@ -32,7 +32,7 @@ test("the example of embed.js works as it is written", async ({ page, service, c
   expect(complaints).toEqual([]);
 });
 
-test("embed.js keeps the room, leaves other code alone, and loads what comes near", async ({ page, service }) => {
+test("embed.js reserves space, leaves other code alone, and loads editors near the view", async ({ page, service }) => {
   await page.addInitScript(() => {
     const shifts = { sum: 0 };
     Object.assign(window, { shifts });
@@ -89,7 +89,7 @@ test("an empty element has the starter, code of Markdown is taken if asked for, 
   expect(complaints).toEqual([warning, "Sandpiper did not replace:\n#none: no element matches it"]);
 });
 
-test("where the service is not reached, the code stays readable", async ({ page, service }) => {
+test("without the service the code stays readable", async ({ page, service }) => {
   await page.route(/\/embed\?/, (route) => route.abort());
   const html = `<script src="${service.url}/embed.js"></script><pre data-lang="python">print("still here")</pre>`;
   await page.goto(service.hostPage(html));
@@ -128,7 +128,7 @@ test("commands of another origin than the named one are not taken", async ({ pag
   }
 });
 
-test("a theme is told when it changes, and only then", async ({ page, service }) => {
+test("a theme is reported when it changes, and only then", async ({ page, service }) => {
   await page.emulateMedia({ colorScheme: "light" });
   const frame = await embed(page, service, "lang=python");
   await page.evaluate(() => {
@@ -196,7 +196,7 @@ test("the menu and its dialog by keyboard", async ({ page, service }) => {
   await expect(page.locator("#tabs")).toContainText("words.py");
 });
 
-test("links and snippets are copied where the embedding page has not allowed it", async ({ page, service }) => {
+test("links and snippets are copied without permission of the embedding page", async ({ page, service }) => {
   const frame = await embed(page, service, "lang=python&autosave=off");
   const code = frame.locator(".cm-content");
   const paste = async () => {

@@ -8,7 +8,7 @@ import { embed, expect, test } from "./service";
 
 test.use({ launchOptions: apart });
 
-test("what a page says has its level, its values and its line", async ({ page, service }) => {
+test("a message of a page has its level, its values and its line", async ({ page, service }) => {
   const script = `console.log("a", { b: [1, 2] });
 console.warn("<img src=x onerror=alert(1)>");
 for (let i = 0; i < 3; i++) console.log("same");
@@ -109,7 +109,7 @@ test("axe finds nothing in preview and console", async ({ page, service }) => {
   }
 });
 
-test("what is hidden is not there; the page is", async ({ page, service }) => {
+test("hidden parts are absent; the page is there", async ({ page, service }) => {
   const check = async (hide: string, isThere: Readonly<Record<string, boolean>>) => {
     await page.goto("about:blank");
     const files = { "index.html": "<!doctype html><p>page</p><script>console.log(1)</script>" };
@@ -124,7 +124,7 @@ test("what is hidden is not there; the page is", async ({ page, service }) => {
   await check("console,toolbar,tabs", { ".console": false, "#run": true, "#tabs": false, "#menu-button": false });
 });
 
-test("a form that would leave is not sent, and told", async ({ page, service }) => {
+test("a form that would leave the page is reported, not sent", async ({ page, service }) => {
   const html = `<!doctype html><p>page</p>
     <form action="search.html?old=1#top"><input name="q" value="a b"><button>get</button></form>
     <form action="https://example.com/in" method="post"><input name="n" value="1"><button>post</button></form>

@@ -105,7 +105,7 @@ export const test = base.extend<OfTest, { hosts: Hosts; service: Service }>({
     });
     for (const service of services) await service.stop();
   },
-  /** What the browser complained of: errors, and violations of policies. */
+  /** Complaints of the browser: errors, and violations of policies. */
   complaints: async ({ page }, use) => {
     const complaints: string[] = [];
     page.on("console", (message) => {
@@ -134,7 +134,7 @@ export async function editorIn(page: Page): Promise<Frame> {
   return inside;
 }
 
-/** Waits until a run has ended, and gives what is said about it. */
+/** Waits until a run has ended, and returns its status. */
 export async function ended(frame: Frame): Promise<string> {
   const status = frame.locator("#status");
   await frame.waitForFunction(() => {
@@ -167,7 +167,7 @@ export async function held(page: Page, which: (path: string) => boolean) {
   return { release: () => decide("released"), lose: () => decide("lost") };
 }
 
-/** Keeps the requests of runs back until what it gives is called. */
+/** Keeps the requests of runs back until the result is called. */
 export async function heldRuns(page: Page): Promise<() => void> {
   let release = () => {};
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -248,7 +248,7 @@ async function proxied(): Promise<ReverseProxy & { close(): void }> {
   };
 }
 
-/** The addresses that its log tells. */
+/** The addresses in its log. */
 function announced(output: NodeJS.ReadableStream): Promise<{ url: string; metrics: string }> {
   return new Promise((resolve, reject) => {
     let url: string | undefined;
@@ -262,7 +262,7 @@ function announced(output: NodeJS.ReadableStream): Promise<{ url: string; metric
   });
 }
 
-/** For what never becomes ready; what is only slow, as on a busy machine, is tried again. */
+/** For a language that never becomes ready; slow ones, as on a busy machine, are tried again. */
 const PATIENCE_MS = 300_000;
 
 async function allReady(url: string): Promise<void> {

@@ -1,4 +1,4 @@
-// What is offered while a person types, language by language.
+// Completions while a person types, for each language.
 
 import { CompletionContext, type CompletionResult, type CompletionSource } from "@codemirror/autocomplete";
 import { ensureSyntaxTree } from "@codemirror/language";
@@ -87,7 +87,7 @@ test.each(OFFERED)("%s, %s: %j offers %s", async (language, path, code, word) =>
   expect(await offered(language, path, code)).toContain(word);
 });
 
-describe("nothing is offered, which would be in the way", () => {
+describe("nothing is offered where it would disturb", () => {
   test.each([
     ["python", "main.py", "weather = 1  # the wea|"],
     ["python", "main.py", "weather = 'wea|'"],
@@ -142,6 +142,6 @@ test("a grammar that is not bundled is plain text, with the words of the languag
   expect(found.flatMap((result) => result?.options.map(({ label }) => label) ?? [])).toContain("return");
 });
 
-test("files of no language have the words that they hold", async () => {
+test("files without a language offer their own words", async () => {
   expect(await offered("python", "notes.txt", "weather\nwea|")).toEqual(["weather"]);
 });

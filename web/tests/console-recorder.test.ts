@@ -1,5 +1,5 @@
-// What is sent of a page's console, and what a page is given instead of the
-// storage that an opaque origin has not.
+// The console messages that a page sends, and the storage that it has in place of
+// the one that an opaque origin lacks.
 
 import { describe, expect, it } from "vitest";
 

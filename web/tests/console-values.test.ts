@@ -1,4 +1,4 @@
-// What console calls of a page become: bounded, and without running its code.
+// Values of console calls: limited, and read without running code of the page.
 
 import { describe, expect, it } from "vitest";
 

@@ -1,4 +1,4 @@
-// Marks and places from what compilers and runtimes really write.
+// Marks and places in real messages of compilers and runtimes.
 
 import { describe, expect, test, vi } from "vitest";
 
@@ -160,7 +160,7 @@ describe("every real message", () => {
     }
   });
 
-  test.each(languages)("%s: where a line is named there is a mark", (language) => {
+  test.each(languages)("%s: a message that names a line has a mark", (language) => {
     for (const { name, entryFile, files, result } of programsOf(language)) {
       const sources = new Sources(entryFile, files);
       if (placesIn(messagesOf(language), result.stderr, sources).length === 0) continue;
@@ -232,7 +232,7 @@ test.each([
   expect(inWords(language, ran(stderr, 1, "compile"), none(path))).toEqual(expected);
 });
 
-describe("what is not submitted leads nowhere", () => {
+describe("places in other files are no links", () => {
   test.each([
     ["python", '  File "/usr/lib/python3/json/decoder.py", line 3, in decode\nValueError: x\n'],
     ["c", "/usr/include/c++/14/iostream:63:18: note: declared here\nxmain.c:3:1: error: other\n"],
@@ -247,7 +247,7 @@ describe("what is not submitted leads nowhere", () => {
     expect(marksOf(messagesOf(language), ran(stderr), sources)).toEqual([]);
   });
 
-  test("a submitted file that is called as one of the JDK", () => {
+  test("a submitted file with the name of one of the JDK", () => {
     const header = 'Exception in thread "main" java.lang.Error: x\n';
     const frames = "\tat java.base/java.util.Scanner.next(Scanner.java:5)\n\tat Scanner.main(Scanner.java:2)\n";
     expect(inWords("java", ran(header + frames), none("Scanner.java"))).toEqual([
@@ -272,7 +272,7 @@ test("an exception group", () => {
   ]);
 });
 
-test("two files of one name are told apart by the package", () => {
+test("the package selects among two files of one name", () => {
   const sources = new Sources("a/Main.java", [
     { path: "a/Main.java", content: "" },
     { path: "b/Main.java", content: "" },
@@ -281,13 +281,13 @@ test("two files of one name are told apart by the package", () => {
   expect(placesIn(messagesOf("java"), stderr, sources).map((place) => place.path)).toEqual(["b/Main.java", "a/Main.java"]);
 });
 
-test("gcc's columns are those of a terminal", () => {
+test("gcc counts columns as a terminal does", () => {
   const sources = none("main.c", '\tint x = "ä" + 名前 + y;\n');
   const [mark] = marksOf(messagesOf("c"), ran("main.c:1:30: error: ‘y’ undeclared\n", 1, "compile"), sources);
   expect(sources.line("main.c", 1)?.slice((mark?.column ?? 0) - 1)).toBe("y;");
 });
 
-test("a text that is too long for it is read at both ends", () => {
+test("a text that is too long is read at both ends", () => {
   const noise = "x\n".repeat(400_000);
   const trace = 'Traceback (most recent call last):\n  File "main.py", line 1, in <module>\nValueError: late\n';
   const stderr = noise + trace;

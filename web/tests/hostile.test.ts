@@ -1,5 +1,5 @@
-// What strangers write (output of programs, documents, messages of pages,
-// files of links) and that would hold the page up or trip it.
+// Hostile texts (output of programs, documents, messages of pages, files of
+// links) that would block the page or make it fail.
 
 import { unzipSync } from "fflate";
 import { describe, expect, test } from "vitest";
@@ -50,7 +50,7 @@ describe("documents", () => {
     ["<!-- --!><script>1</script>--><!doctype html>", ""],
     ["<!--!> --><!doctype html>x", "<!--!> --><!doctype html>"],
   ];
-  test.each(points)("our code stands behind the doctype of %j", (html, before) => {
+  test.each(points)("our code is inserted after the doctype of %j", (html, before) => {
     expect(html.slice(0, insertionPoint(html))).toBe(before);
   });
 });
@@ -107,7 +107,7 @@ describe("programs that may read", () => {
   });
 });
 
-describe("messages of a page that hold more than they need", () => {
+describe("messages of a page with superfluous contents", () => {
   const entry = { level: "log", values: [], depth: 0, table: null, stack: "", isUncaught: false };
   const long = "x".repeat(100_000);
   test.each([

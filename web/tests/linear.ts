@@ -1,4 +1,4 @@
-// That what reads texts of strangers takes no square of their length.
+// Checks that reading a text does not take quadratic time.
 
 import { expect, test } from "vitest";
 

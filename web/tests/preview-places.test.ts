@@ -1,4 +1,4 @@
-// Positions in a document, told in the person's own files.
+// Positions in a document, as places in the person's files.
 
 import { describe, expect, it } from "vitest";
 
@@ -97,7 +97,7 @@ describe("stacks", () => {
   });
 });
 
-describe("code of ours in the page", () => {
+describe("our code in the page", () => {
   it("stands behind the doctype", () => {
     expect(insertionPoint("<!doctype html><p>")).toBe(15);
     expect(insertionPoint(" <!-- > -->\n<!DOCTYPE html PUBLIC 'x'>\n")).toBe(38);

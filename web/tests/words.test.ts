@@ -31,7 +31,7 @@ test.each([
   expect(summary(ran(exit))).toBe(words);
 });
 
-test("where no run took place", () => {
+test("the program was not run", () => {
   const refused = (status: number, message = "") => summary({ kind: "refused", status, message });
   expect(refused(400, "bad path")).toBe("Not run: bad path.");
   expect(refused(500, "internal error")).toContain("the service failed (500). Your code is still here");
@@ -47,7 +47,7 @@ test("where no run took place", () => {
   expect(summary({ kind: "lost", isOffline: true })).toContain("You are offline.");
 });
 
-test("while it lasts", () => {
+test("while a run lasts", () => {
   expect(running(300)).toBe("Running…");
   expect(running(2300)).toBe("Queued or running… 2 s");
   const limited = { kind: "limited" } as const;
