@@ -22,7 +22,8 @@ fn check_flags(command: &[&str], flags: &[&str]) {
 }
 
 const COMMON: [&str; 3] = ["data-dir", "log-format", "log-level"];
-const SANDBOX: [&str; 13] = [
+const SANDBOX: [&str; 14] = [
+    "languages-dir",
     "cgroup",
     "allow-missing-limits",
     "run-wall-time",

@@ -1,6 +1,8 @@
-//! Every language at once, many times: each answer its own, and nothing of
-//! any run left behind.
+//! Every language at once, many times: each answer belongs to its request, and
+//! no run leaves anything behind.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::thread::scope;
 
 use serde_json::{Value, json};
@@ -73,47 +75,91 @@ const SAMPLES: [Sample; 11] = [
     },
 ];
 
+/// A submission, and the stdout that is expected, if it is known to the byte.
+struct Program {
+    language: String,
+    entry: String,
+    files: Vec<(String, String)>,
+    stdout: Option<String>,
+}
+
+impl Program {
+    fn of(sample: &Sample) -> Self {
+        let entry = sample.file.to_owned();
+        Self {
+            language: sample.language.to_owned(),
+            files: vec![(entry.clone(), sample.source.to_owned())],
+            entry,
+            stdout: sample.stdout.map(str::to_owned),
+        }
+    }
+
+    /// The starter of a language without a sample.
+    fn starter(language: &str) -> Self {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../languages");
+        let folder = Path::new(folder).join(language);
+        let read = |path: &Path| fs::read_to_string(path).unwrap();
+        let definition = read(&folder.join("language.toml"));
+        let definition: toml::Table = definition.parse().unwrap();
+        let starter = definition["starter"].as_table().unwrap();
+        let is_exact = !starter.contains_key("expected");
+        let stdout = read(&folder.join("starter-expected.txt"));
+        let files = fs::read_dir(folder.join("starter")).unwrap();
+        let file = |path: PathBuf| {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            (name.to_owned(), read(&path))
+        };
+        Self {
+            language: language.to_owned(),
+            entry: starter["entry"].as_str().unwrap().to_owned(),
+            files: files.map(|entry| file(entry.unwrap().path())).collect(),
+            stdout: is_exact.then_some(stdout),
+        }
+    }
+}
+
 #[test]
 #[ignore = "needs the images: make test"]
 fn three_of_each_language_at_once() {
     let flags = ["--queue-wait=120s", "--trusted-proxy"];
     let server = service::start(&[&flags[..], &["127.0.0.1"]].concat());
-    let samples = samples_of(&server);
+    let programs = programs_of(&server);
     let before = at_rest(&server);
     scope(|scope| {
         for number in 0..EACH {
-            for (client, sample) in (1..).zip(&samples) {
+            for (client, program) in (1..).zip(&programs) {
                 let server = &server;
-                scope.spawn(move || ask(server, sample, client, number));
+                scope.spawn(move || ask(server, program, client, number));
             }
         }
     });
     assert_eq!(at_rest(&server), before);
 }
 
-/// The samples of all languages that the server has.
-fn samples_of(server: &Server) -> Vec<&'static Sample> {
+/// A program of each language that the server has.
+fn programs_of(server: &Server) -> Vec<Program> {
     let answer = server.ask("GET", "/readyz").json();
     let languages = answer["languages"].as_array().unwrap();
-    let sample = |language: &Value| {
+    let program = |language: &Value| {
         let id = language["id"].as_str().unwrap();
         let sample = SAMPLES.iter().find(|sample| sample.language == id);
-        assert!(sample.is_some(), "no sample of {id}");
-        sample.unwrap()
+        sample.map_or_else(|| Program::starter(id), Program::of)
     };
-    languages.iter().map(sample).collect()
+    languages.iter().map(program).collect()
 }
 
 /// One submission, as a client of its own: the queue is fair by client.
-fn ask(server: &Server, sample: &Sample, client: usize, number: usize) {
+fn ask(server: &Server, program: &Program, client: usize, number: usize) {
     let mark = format!("m{client:02}-{number:03}");
-    let Sample { language, file, source, stdout } = sample;
-    let source = source.replace("MARK", &mark);
-    let request = json!({
-        "language": language,
-        "entryFile": file,
-        "files": [{"path": file, "content": source}],
-    });
+    let Program { language, entry, files, stdout } = program;
+    let files: Vec<Value> = files
+        .iter()
+        .map(|(path, text)| {
+            json!({"path": path, "content": text.replace("MARK", &mark)})
+        })
+        .collect();
+    let request =
+        json!({"language": language, "entryFile": entry, "files": files});
     let from = format!("X-Forwarded-For: 192.0.2.{client}");
     let headers = ["Content-Type: application/json", &from];
     let body = request.to_string();

@@ -1,4 +1,4 @@
-// What axe finds to mend. It runs in the page itself: through a page of its own,
+// The faults that axe finds. It runs in the page itself: in a page of its own,
 // as its driver for Playwright does, every look takes seconds.
 
 import type { Frame } from "@playwright/test";
@@ -6,7 +6,7 @@ import axe from "axe-core";
 
 const WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
-/** The rule, and where, in all of the frame or in these parts of it; what it frames is not looked at. */
+/** The rules that are broken, and where, in the frame or in these parts of it, without the frames inside. */
 export async function faults(frame: Frame, parts: readonly string[] = ["html"]): Promise<string[]> {
   // Landmarks and the like are those of a whole page.
   const values = frame.parentFrame() === null ? [...WCAG, "best-practice"] : WCAG;

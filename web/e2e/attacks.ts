@@ -1,11 +1,11 @@
 // Documents that try to get out: each reaches its canary from a plain page, and
 // must not from the preview.
 
-/** What a document does to make its browser send something to where `url` is. */
+/** A document's attempt to make its browser send something to `url`. */
 export interface Attack {
   name: string;
   html: (url: string) => string;
-  /** It needs a document of its own: if it succeeds, this or the page around is gone, or it needs one that is seen. */
+  /** It needs a document of its own: its success replaces this document or the page around, or it needs a visible one. */
   alone?: true;
   /** Chromium 156 ends the process of the preview that tries, and Playwright then knows nothing more of the page. */
   ends?: true;
@@ -22,7 +22,7 @@ const worker = (type: string, code: (url: string) => string) =>
 const styled = (declaration: (url: string) => string) => (url: string) => `<p style="${declaration(url)}">x</p>`;
 const link = (attributes: string) => (url: string) => `<link href="${url}" ${attributes}>`;
 const svg = (content: (url: string) => string) => (url: string) => `<svg width="9" height="9">${content(url)}</svg>`;
-/** In a frame of its own, where nothing of ours was before it. */
+/** In a frame of its own, which none of our code has prepared. */
 const framed = (html: (url: string) => string) => (url: string) =>
   `<iframe srcdoc="${html(url).replaceAll("&", "&amp;").replaceAll('"', "&quot;")}"></iframe>`;
 const rtc = (server: (host: string) => string) =>

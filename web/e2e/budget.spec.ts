@@ -1,4 +1,4 @@
-// What the editor page costs until it can be typed in.
+// The size of the editor page until it can be typed in.
 
 import { readFileSync } from "node:fs";
 
@@ -7,7 +7,7 @@ import type { Request } from "@playwright/test";
 import { expect, held, languages, test } from "./service";
 
 /** Bytes as they come over the wire, the page itself counted: KB of 1024. */
-const MOST = { python: 135 * 1024, java: 135 * 1024, others: 190 * 1024 };
+const BUDGET = { python: 135 * 1024, java: 135 * 1024, others: 190 * 1024 };
 
 interface Chunk {
   file: string;
@@ -19,13 +19,13 @@ const grammars = Object.entries(manifest)
   .map(([, { file }]) => file);
 
 for (const language of languages) {
-  test(`${language}: what is loaded until it can be typed in`, async ({ page, service }) => {
+  test(`${language}: the bytes that are loaded until it can be typed in`, async ({ page, service }) => {
     const url = `${service.url}/embed?lang=${language}`;
     const html = await (await fetch(url)).text();
     const named = [...html.matchAll(/(?:href|src)="embed\/([^"]+)"/g)].map(([, path = ""]) => path);
     expect(named.filter((path) => grammars.includes(path))).toHaveLength(1);
 
-    // What the page does not name is kept back: it can be typed in without.
+    // Files that the page does not name are kept back: typing does not need them.
     const { release } = await held(page, (path) => !named.includes(path));
     const loaded: { path: string; bytes: Promise<number>; encoding: Promise<string | undefined> }[] = [];
     const note = (request: Request) => {
@@ -55,9 +55,9 @@ for (const language of languages) {
     }
     const count = String(loaded.length).padStart(2);
     console.log(`${language.padEnd(8)} ${(sum / 1024).toFixed(1).padStart(6)} KB, ${count} files, ${ms} ms`);
-    expect(sum).toBeLessThanOrEqual(language === "python" || language === "java" ? MOST[language] : MOST.others);
+    expect(sum).toBeLessThanOrEqual(language === "python" || language === "java" ? BUDGET[language] : BUDGET.others);
 
-    // The rest comes, and what was typed stays.
+    // The rest is loaded, and the typed text stays.
     page.off("requestfinished", note);
     release();
     await page.locator("#menu-button[aria-controls]").waitFor();

@@ -22,5 +22,5 @@ export const usual = launch(HEADLESS);
 /** Each site has its own process, as in browsers that people use; Playwright turns that off. */
 export const apart = launch(HEADLESS, "--site-per-process");
 
-/** The browser that people use, for what depends on all of it. */
+/** The full browser, for tests that depend on all of it. */
 export const whole = launch(WHOLE, "--site-per-process");

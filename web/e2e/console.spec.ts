@@ -52,7 +52,7 @@ const calls: readonly [code: string, level: string, text: string | RegExp][] = [
   ["console.log(typeof RTCPeerConnection)", "log", "undefined"],
 ];
 
-test("each call of the console is told with its level and its words", async ({ page, service }) => {
+test("each call of the console is shown with its level and its words", async ({ page, service }) => {
   // Each ends with a line that tells where it ends; a line at a time has one place.
   const script = calls.map(([code], index) => `{ ${code} }; console.log("end ${index}");`).join(" ");
   const editor = await run(page, service.url, script);
@@ -72,10 +72,10 @@ test("each call of the console is told with its level and its words", async ({ p
     else expect.soft(line?.text, code).toMatch(text);
     expect.soft(line?.isInGroup, code).toBe(text === "inside");
   }
-  expect(told.map((line) => line.text)).toContain("Info: prompt: name? (answered \"Ada\": the preview opens no dialogs)");
+  expect(told.map((line) => line.text)).toContain("Info: prompt: name? (answered \"Ada\": the preview shows no dialogs)");
 });
 
-test("console.clear clears, and a link out of the page is told", async ({ page, service }) => {
+test("console.clear clears, and a link out of the page is reported", async ({ page, service }) => {
   const editor = await run(page, service.url, `console.log("gone"); console.clear(); console.log("left");
     document.body.insertAdjacentHTML("beforeend", '<a href="other.html">out</a><a id="in" href="#in">in</a>');`);
   await expect(lines(editor)).toHaveText([/left/]);
@@ -138,7 +138,7 @@ for (const [language, files, file, line] of thrown) {
     const news = (await page.evaluate(() => Reflect.get(window, "news"))) as { type: string; payload: object }[];
     const error = news.filter(({ type }) => type === "preview:error").map(({ payload }) => payload);
     expect(error[0]).toMatchObject({ run: 1, text: "Uncaught Error: ouch", file, line, leftOut: 0 });
-    // What was edited since has other lines: no mark is put there.
+    // A file that was edited since has other lines: it gets no mark.
     await editor.locator(".cm-content").click();
     await page.keyboard.press("Control+Home");
     await page.keyboard.type("\n");

@@ -1,4 +1,4 @@
-// What tests of previews share: what is run, and where it is seen.
+// Shared by tests of previews: documents to run, and their frames.
 
 import type { Frame, Page } from "@playwright/test";
 

@@ -66,7 +66,7 @@ test("embed.js takes no message of the page for one of the editor", async ({ pag
       const ended = editor.send("run");
     </script>`));
   const read = (name: string) => tab.evaluate(name) as Promise<unknown[]>;
-  // The control: whoever does not look at the source hears it.
+  // The control: a page that does not check the source accepts it.
   await expect.poll(async () => (await read("all")).filter((one) => one === true).length).toBe(4);
   await expect.poll(async () => JSON.stringify(await read("heard"))).toContain('["preview:console","sent"]');
   expect(JSON.stringify(await read("heard"))).not.toContain("true");
@@ -75,7 +75,7 @@ test("embed.js takes no message of the page for one of the editor", async ({ pag
 
 const floods: readonly [name: string, script: string, outcome: RegExp][] = [
   ["lines", "for (let i = 0; i < 20000; i++) console.log('line', i); console.log('x')", /19001 more not shown/],
-  // What comes then is left out, until the editor has taken this.
+  // Further messages are left out until the editor has read these.
   ["lines and clearings", `for (let i = 0; i < 5000; i++) { console.clear(); console.log(i); }
     setInterval(() => console.error('end'), 100)`, /\d errors?/],
   ["one huge object", "const o = {}; for (let i = 0; i < 100000; i++) o['k' + i] = 'v'; console.log(o); console.error('end')", /1 error/],
@@ -103,7 +103,7 @@ for (const [name, script, outcome] of floods) {
   });
 }
 
-/** More than a page may send in no time at all, and what is none of our messages counts as many. */
+/** More than a page may send at once; a message that our code cannot have sent counts as many. */
 const forgers: readonly [name: string, count: number, send: string][] = [
   ["entries", 10_001, "{ type: 'entry', entry: { ...entry, values: [{ type: 'text', text: String(i) }] } }"],
   ["clearings", 10_001, "{ type: 'clear' }"],
@@ -120,7 +120,7 @@ for (const [name, count, message] of forgers) {
     // Every second earns the page more: so none passes.
     await stopClock(tab);
     await editor.click("#run");
-    await expect(editor.locator(".preview-banner")).toContainText("it sent more than can be shown");
+    await expect(editor.locator(".preview-banner")).toContainText("it sent too many messages");
     await expect(editor.locator(".preview iframe")).toHaveCount(0);
     await tab.clock.resume();
     await editor.locator(".cm-content").fill("<!doctype html><script>console.log('well')</script>");

@@ -12,7 +12,7 @@ interface Case {
   how: string;
   language: string;
   files: Readonly<Record<string, string>>;
-  /** Has it hang, where it does not at once. */
+  /** Makes it hang, unless it does so at once. */
   trigger?: (editor: Frame) => Promise<void>;
 }
 
@@ -28,7 +28,7 @@ const inHandler: Case = {
     await button.waitFor();
     // It has answered, and counts as a page that runs well.
     await editor.waitForFunction(() => Object.keys(localStorage).every((key) => !key.startsWith("sandpiper:hung:")));
-    // Nobody answers that the event was dispatched: the frame goes with Stop.
+    // The page cannot answer that the event was dispatched: Stop removes the frame.
     void button.dispatchEvent("click").catch(() => {});
   },
 };
@@ -66,7 +66,7 @@ async function hang(editor: Frame, { trigger }: Case): Promise<Frame> {
   await expect(again.locator(".preview-banner")).toContainText("did not respond the last time");
   await expect(again.locator(".preview iframe")).toHaveCount(0);
 
-  // Who asks gets it, and Stop ends it.
+  // Run starts it again, and Stop ends it.
   await again.locator("#run").click();
   await trigger?.(again);
   await again.locator(".preview-stop").click();

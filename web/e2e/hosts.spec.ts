@@ -92,7 +92,7 @@ test("a sandbox that takes the origin away", async ({ page, service, complaints 
   expect(complaints.filter((text) => !text.includes("Clipboard API has been blocked"))).toEqual([]);
 });
 
-test("each site that embeds has storage of its own", async ({ page, service }) => {
+test("each site that embeds has separate storage", async ({ page, service }) => {
   const html = frameOf(service.url, "lang=python&autosave=same");
   await page.goto(service.hostPage(html));
   const frame = await editorIn(page);
@@ -133,8 +133,8 @@ test("without JavaScript every file of every language can be read", async ({ bro
       const name = (await figure.locator("figcaption").textContent()) ?? "";
       expect(await figure.locator("pre").textContent(), `${language}: ${name}`).toBe(files.get(name));
     }
-    await expect(page.locator(".noscript")).toHaveText("Running needs JavaScript; the code can be read without it.");
-    // What needs a script is not offered.
+    await expect(page.locator(".noscript")).toHaveText("Running the code needs JavaScript; reading it does not.");
+    // Commands that need a script are not offered.
     await expect(page.locator("#run")).toBeHidden();
     await expect(page.locator("#menu-button")).toBeHidden();
   }

@@ -1,4 +1,4 @@
-// Pages that isolate themselves, and who may frame the editor.
+// Pages that isolate themselves, and the sites that may frame the editor.
 
 import { lines, shown, withFiles } from "./documents";
 import { editorIn, ended, expect, test } from "./service";
@@ -28,7 +28,7 @@ for (const [name, headers, isIsolated] of hosts) {
   });
 }
 
-test("only who may frame the editor can", async ({ page, hosts: pages, serve }) => {
+test("only the named sites can frame the editor", async ({ page, hosts: pages, serve }) => {
   const { url } = await serve("--languages=web", `--frame-ancestors=${pages.origin}`);
   const files = { "index.html": "<!doctype html><p>page</p>" };
   const mine = pages.hostPage(`<iframe src="${url}/embed?${withFiles("lang=web&run=load", files)}"></iframe>`);

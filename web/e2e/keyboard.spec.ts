@@ -1,10 +1,10 @@
-// Without a mouse and without sight: all of it by keyboard, what a screen
-// reader is told, whose focus it is, and the system's own colours and motion.
+// Without a mouse and without sight: everything by keyboard, the announcements of
+// screen readers, the focus, and the system's own colours and motion.
 
 import { embed, editorIn, ended, expect, heldRuns, stopClock, test } from "./service";
 import type { Frame, Page } from "@playwright/test";
 
-/** What has the focus in the frame, in short. */
+/** The element with the focus in the frame, in short. */
 const focused = (frame: Frame) =>
   frame.evaluate(() => {
     const at = document.activeElement;
@@ -12,7 +12,7 @@ const focused = (frame: Frame) =>
     return at.id || at.getAttribute("data-path") || at.getAttribute("aria-label") || (at.textContent ?? "").slice(0, 20);
   });
 
-/** Whether what has the focus shows it: an outline, or the frame around the code. */
+/** Whether the element with the focus shows it: an outline, or the frame around the code. */
 const isSeen = (frame: Frame) =>
   frame.evaluate(() => {
     const at = document.activeElement ?? document.body;
@@ -85,13 +85,13 @@ for (const [what, typed] of [
   });
 }
 
-test("Escape, then Tab, where a list shows that was for earlier letters", async ({ page, service }) => {
+test("Escape, then Tab, while a list for earlier letters is shown", async ({ page, service }) => {
   await page.clock.install();
   const frame = await embed(page, service, "lang=python");
   await frame.locator(".cm-content").focus();
   await page.keyboard.type("prin");
   await expect(frame.getByRole("option", { name: "print", exact: true })).toBeVisible();
-  // What is offered for the rest is looked for when the typing pauses: never.
+  // Completions for the rest are requested when the typing pauses: never.
   await stopClock(page);
   await page.keyboard.type("t(zzqx");
   await expect(frame.getByRole("listbox")).toHaveCount(1);
@@ -111,7 +111,7 @@ test("Escape closes a list first; then, however long after it, Tab leaves the co
   await page.keyboard.press("Escape");
   await page.clock.fastForward(60_000);
   await press(page, frame, "Tab", "Input");
-  // Not for who comes back, and not after another key or a click.
+  // Not after coming back, and not after another key or a click.
   await press(page, frame, "Shift+Tab", CODE);
   await press(page, frame, "Tab", CODE);
   await page.keyboard.press("Escape");
@@ -136,7 +136,7 @@ test("files by keyboard, the focus never lost", async ({ page, service }) => {
   await press(page, frame, "F2", "File name");
   await page.keyboard.type("main.py");
   await press(page, frame, "Enter", "File name");
-  await expect(frame.locator("#tab-fault")).toHaveText("There is a file main.py already.");
+  await expect(frame.locator("#tab-fault")).toHaveText("The file main.py exists already.");
   await page.keyboard.press("Control+A");
   await page.keyboard.type("other.py");
   await press(page, frame, "Enter", "other.py");
@@ -170,7 +170,7 @@ test("F6 and Shift+F6 go from part to part", async ({ page, service }) => {
     await press(page, frame, "F6", part);
   }
   for (const part of ["index.html", "Preview", "results", "Code, index.html"]) await press(page, frame, "Shift+F6", part);
-  // What is hidden is passed over.
+  // Hidden parts are skipped.
   const bare = await embed(page, service, "lang=python&hide=toolbar");
   await bare.locator(".cm-content").focus();
   for (const part of ["results", "run", CODE]) await press(page, bare, "F6", part);
@@ -201,7 +201,7 @@ test("searching, a run that is stopped, an error that is gone to", async ({ page
   await link.focus();
   await press(page, frame, "Enter", CODE);
   await expect(frame.locator(".cm-activeLine")).toHaveText("print(missing)");
-  // A run from what it removes leaves the focus there.
+  // A run that removes the element with the focus keeps the focus in its part.
   await link.focus();
   await press(page, frame, "Control+Enter", "results");
   expect(await ended(frame)).toContain("exit code 1");
@@ -209,7 +209,7 @@ test("searching, a run that is stopped, an error that is gone to", async ({ page
   await press(page, frame, "Enter", "run");
 });
 
-test("what a screen reader is told of a run: once each, no ticking", async ({ page, service }) => {
+test("a screen reader announces a run: each status once, no seconds", async ({ page, service }) => {
   await page.clock.install();
   const frame = await embed(page, service, "lang=python");
   const release = await heldRuns(page);
@@ -228,7 +228,7 @@ test("what a screen reader is told of a run: once each, no ticking", async ({ pa
   await frame.locator("#run").click();
   await expect(frame.locator("#run-label")).toHaveText("Stop");
   await page.clock.runFor(5000);
-  await expect(frame.locator("#status")).toHaveText(/^Waiting or running… \d+ s$/);
+  await expect(frame.locator("#status")).toHaveText(/^Queued or running… \d+ s$/);
   release();
   expect(await ended(frame)).toContain("Finished");
   const told = await frame.evaluate(() => (window as unknown as { told: string[] }).told);
@@ -286,7 +286,7 @@ test.describe("the host page keeps its focus and its place", () => {
     }
   });
 
-  // What had the focus in the frame before has it no more.
+  // The element that had the focus in the frame has lost it.
   for (const before of ["[role=tab]", ".cm-content"]) {
     test(`at every command, after ${before} had it`, async ({ page, service }) => {
       await page.goto(service.hostPage(far(service.url, "lang=python&run=load")));

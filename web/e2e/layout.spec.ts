@@ -77,7 +77,7 @@ test("a console of many lines leaves the page its height, and shows the newest",
     if (size.height >= 500) expect((log?.y ?? 0) + (log?.height ?? 0), nameOf(size)).toBeLessThanOrEqual(size.height);
     await expect.poll(isAtEnd, { message: nameOf(size) }).toBe(true);
   }
-  // Who reads an older line goes on reading it.
+  // A person who reads an older line goes on reading it.
   await said.evaluate((log) => (log.scrollTop = 0));
   await shown(editor).locator("button").click();
   await expect(lines(editor)).toHaveCount(21);
@@ -120,7 +120,7 @@ test("without the output there is no empty column", async ({ page, service }) =>
     await expect(page.locator(".output-tools")).toBeHidden();
     await expect(page.locator(".stdout")).toBeHidden();
   }
-  // A page is no such output, and what keeps it from being shown is told.
+  // A document is not such output; the reason why it is not shown is.
   await page.goto(`${service.url}/embed?lang=react&hide=output&run=load`);
   await expect(shown(page.mainFrame()).locator("h1")).toBeVisible();
   await submit(page, "react", WRONG["react"] ?? {});

@@ -17,7 +17,7 @@ async function early(page: Page, service: { url: string; hostPage(html: string):
   return { late, editor };
 }
 
-/** What is done before the rest is there, and what shows afterwards that it was done. */
+/** A command before the rest is loaded, and its effect afterwards. */
 const WISHES: Readonly<Record<string, [act: (editor: Frame, page: Page) => Promise<void>, shows: (editor: Frame) => Promise<void>]>> = {
   "the button": [
     (editor) => editor.locator("#run").click(),
@@ -73,7 +73,7 @@ for (const [name, act] of [["the button", WISHES["the button"]], ["its key", WIS
 }
 
 for (const name of ["the button", "its key"]) {
-  test(`${name}, before any script of the page: kept, and told if none comes`, async ({ page, service }) => {
+  test(`${name}, before any script of the page: remembered, or refused if none is loaded`, async ({ page, service }) => {
     const act = () => WISHES[name]?.[0](page.mainFrame(), page);
     const { release } = await held(page, (path) => /^assets\/main-.*\.js$/.test(path));
     await page.goto(`${service.url}/embed?lang=python`, { waitUntil: "commit" });
@@ -130,7 +130,7 @@ const AGAIN: Readonly<Record<string, (editor: Frame, page: Page) => Promise<void
 };
 
 for (const [name, again] of Object.entries(AGAIN)) {
-  test(`what could not be loaded is told, and loaded again by ${name}`, async ({ page, service }) => {
+  test(`a load error is shown, and repaired by ${name}`, async ({ page, service }) => {
     const { late, editor } = await early(page, service, "lang=web&autosave=off");
     await editor.locator(".cm-content").fill("<p>Not lost</p>");
     await editor.locator("#run").click();
@@ -148,7 +148,7 @@ for (const [name, again] of Object.entries(AGAIN)) {
   });
 }
 
-test("a grammar that could not be loaded is told, and loaded again", async ({ page, service }) => {
+test("a grammar that could not be loaded is reported, and loaded again", async ({ page, service }) => {
   const late = await held(page, (path) => path.startsWith("assets/css-") || path.startsWith("assets/json-"));
   late.lose();
   await page.goto(`${service.url}/embed?lang=web#json=${encodeURIComponent('{"files":[{"path":"index.html","content":""},{"path":"a.json","content":"true"}]}')}`);

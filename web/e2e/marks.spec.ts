@@ -14,7 +14,7 @@ interface Case {
   path: string;
   content: string;
   line: number;
-  /** A part of what the mark says. */
+  /** A part of the mark's message. */
   message: string;
 }
 
@@ -154,7 +154,7 @@ test("typing over a selection replaces it, and nothing complains", async ({ page
   await page.keyboard.type("words");
   await expect(code).toHaveText("words");
   await page.keyboard.press("Control+A");
-  // Brackets still close around what is selected.
+  // Brackets still close around a selection.
   await page.keyboard.type("(");
   await expect(code).toHaveText("(words)");
   await page.keyboard.press("Control+Z");

@@ -35,7 +35,7 @@ async function watchShifts(page: Page): Promise<() => Promise<string[]>> {
   });
   return () =>
     page.evaluate(async () => {
-      // What has changed is drawn, and what moved then is noted.
+      // Changes are drawn, and shifts are noted.
       await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
       const { shifts, noteShifts } = window as unknown as { shifts: string[]; noteShifts: () => void };
       noteShifts();
@@ -53,10 +53,10 @@ for (const language of languages) {
       await page.setViewportSize({ width, height });
       await page.goto(`${service.url}/embed?lang=${language}`);
       await page.waitForSelector(".cm-content");
-      // The last of what comes after the editor.
+      // The last part that is loaded after the editor.
       await page.locator("#menu-button[aria-controls]").waitFor();
       expect(await shifts(), `${width} pixels: loading`).toEqual([]);
-      // Whoever presses Run sees the results get their room, at once; what comes then moves nothing.
+      // After a press of Run the results get their space at once; the output moves nothing.
       const begin = await heldRuns(page);
       await page.locator("#run").click();
       const opening = (await shifts()).length;

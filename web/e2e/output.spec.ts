@@ -1,5 +1,5 @@
-// Output that is long: the page stays quick, says what it leaves out, and keeps
-// all of it for those who ask.
+// Long output: the page stays responsive, says how much is hidden, and shows and
+// copies all of it on request.
 
 import { readFileSync } from "node:fs";
 
@@ -35,7 +35,7 @@ for (const [what, code, text, left] of programs) {
     await expect(page.locator("#status")).toContainText("Finished");
     expect(await page.locator("#streams *").count()).toBeLessThan(ELEMENTS);
     if (left !== null) await expect(page.locator("#streams")).toContainText(left);
-    // The editor goes on taking what is typed.
+    // The editor still accepts typing.
     await editor.fill("# typed after it");
     await expect(editor).toHaveText("# typed after it");
     const download = page.waitForEvent("download");
@@ -45,7 +45,7 @@ for (const [what, code, text, left] of programs) {
   });
 }
 
-test("what is left out comes part by part; copying takes all", async ({ page, service, context }) => {
+test("the hidden part is shown step by step; copying takes all", async ({ page, service, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.goto(`${service.url}/embed?lang=python`);
   await page.locator(".cm-content").fill("print(*range(12_000), sep='\\n')");
@@ -78,7 +78,7 @@ test("long lines are broken, or not, as asked", async ({ page, service }) => {
   expect(await height()).toBe(broken);
 });
 
-test("output that was cut off is told so", async ({ page, service }) => {
+test("output that was cut off is marked", async ({ page, service }) => {
   await page.goto(`${service.url}/embed?lang=python`);
   await page.locator(".cm-content").fill("while True: print('more')");
   await page.locator("#run").click();

@@ -40,10 +40,10 @@ test("a program that wants input says so, and no longer when it has some or want
   await expect(hint).toHaveText("");
 });
 
-test("locked code says so, and not what keys would do in it", async ({ page, service }) => {
+test("read-only code says so, without hints about keys", async ({ page, service }) => {
   await page.goto(`${service.url}/embed?lang=python&readonly=1`);
   const sign = page.locator("#keys");
-  await expect(sign).toHaveText("Read-only: the code cannot be changed.");
+  await expect(sign).toHaveText("Read-only: you cannot change the code.");
   await expect(sign).toBeVisible();
   const code = page.locator(".cm-content");
   await code.click();
@@ -62,10 +62,10 @@ test("locked code says so, and not what keys would do in it", async ({ page, ser
 });
 
 for (const [autosave, words] of [
-  ["page", "Kept in this browser, as all that you type."],
-  ["off", "Nothing is kept in this browser: copy what you need."],
+  ["page", "Saved in this browser, as every edit is."],
+  ["off", "This browser saves nothing: copy the code that you need."],
 ] as const) {
-  test(`Ctrl+S, autosave=${autosave}: no dialog of the browser, but where the edits are`, async ({ page, service }) => {
+  test(`Ctrl+S, autosave=${autosave}: no dialog of the browser, but a sentence about the edits`, async ({ page, service }) => {
     // Nothing is kept by time.
     await page.clock.install();
     await page.goto(`${service.url}/embed?lang=python&autosave=${autosave}`);

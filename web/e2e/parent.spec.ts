@@ -32,7 +32,7 @@ test("the example of embed.js works as it is written", async ({ page, service, c
   expect(complaints).toEqual([]);
 });
 
-test("embed.js keeps the room, leaves other code alone, and loads what comes near", async ({ page, service }) => {
+test("embed.js reserves space, leaves other code alone, and loads editors near the view", async ({ page, service }) => {
   await page.addInitScript(() => {
     const shifts = { sum: 0 };
     Object.assign(window, { shifts });
@@ -77,7 +77,7 @@ test("an empty element has the starter, code of Markdown is taken if asked for, 
   await expect(code(0)).toContainText("most_common");
   await expect(code(1)).toHaveText('print("fenced")');
   await expect(code(2)).toHaveText('print("Hugo")');
-  const warning = 'Sandpiper leaves as it is:\n<pre>: no language that runs is called ruby\n<div data-lang="php">: it holds something else than <pre data-file>';
+  const warning = 'Sandpiper did not replace:\n<pre>: this server has no language ruby\n<div data-lang="php">: it contains something other than <pre data-file>';
   expect(complaints).toEqual([warning]);
   // One that is made already is given again.
   const isSame = await page.evaluate(() => {
@@ -86,10 +86,10 @@ test("an empty element has the starter, code of Markdown is taken if asked for, 
     return [made !== null, made === Sandpiper.embed(made?.element), Sandpiper.embed("#markdown") !== null, Sandpiper.embed("#none")];
   });
   expect(isSame).toEqual([true, true, true, null]);
-  expect(complaints).toEqual([warning, "Sandpiper leaves as it is:\n#none: no element is found by it"]);
+  expect(complaints).toEqual([warning, "Sandpiper did not replace:\n#none: no element matches it"]);
 });
 
-test("where the service is not reached, the code stays readable", async ({ page, service }) => {
+test("without the service the code stays readable", async ({ page, service }) => {
   await page.route(/\/embed\?/, (route) => route.abort());
   const html = `<script src="${service.url}/embed.js"></script><pre data-lang="python">print("still here")</pre>`;
   await page.goto(service.hostPage(html));
@@ -128,7 +128,7 @@ test("commands of another origin than the named one are not taken", async ({ pag
   }
 });
 
-test("a theme is told when it changes, and only then", async ({ page, service }) => {
+test("a theme is reported when it changes, and only then", async ({ page, service }) => {
   await page.emulateMedia({ colorScheme: "light" });
   const frame = await embed(page, service, "lang=python");
   await page.evaluate(() => {
@@ -196,7 +196,7 @@ test("the menu and its dialog by keyboard", async ({ page, service }) => {
   await expect(page.locator("#tabs")).toContainText("words.py");
 });
 
-test("links and snippets are copied where the embedding page has not allowed it", async ({ page, service }) => {
+test("links and snippets are copied without permission of the embedding page", async ({ page, service }) => {
   const frame = await embed(page, service, "lang=python&autosave=off");
   const code = frame.locator(".cm-content");
   const paste = async () => {

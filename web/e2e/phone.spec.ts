@@ -7,7 +7,7 @@ import { editorIn, ended, expect, test } from "./service";
 
 const PHONE = { viewport: { width: 320, height: 568 }, hasTouch: true, isMobile: true };
 
-/** What does not fit, is too small for a finger (WCAG 2.2, 2.5.8), or is covered. */
+/** Elements that do not fit, are too small for a finger (WCAG 2.2, 2.5.8), or are covered. */
 async function faults(frame: Frame, within = "body"): Promise<string[]> {
   return frame.evaluate((selector) => {
     const found: string[] = [];
@@ -79,7 +79,7 @@ async function typeByTouch(page: Page, frame: Frame): Promise<void> {
 async function filesByTouch(page: Page, frame: Frame): Promise<void> {
   const tabs = frame.getByRole("tab");
   await frame.locator("#add-file").tap();
-  // The tabs make room for the name.
+  // The tabs make space for the name.
   const field = await frame.locator(".tab-name").evaluate((input) => input.getBoundingClientRect());
   expect(field.left).toBeGreaterThanOrEqual(0);
   expect(field.right).toBeLessThanOrEqual(320);
@@ -91,10 +91,10 @@ async function filesByTouch(page: Page, frame: Frame): Promise<void> {
   await page.keyboard.type("c.py");
   await page.keyboard.press("Enter");
   await expect(tabs.last()).toHaveText("c.py");
-  await menuItem(frame, "Run starts with this file");
+  await menuItem(frame, "Set as main file");
   await expect(tabs.last()).toHaveText("c.py ▸ runs");
   await tabs.first().tap();
-  await menuItem(frame, "Run starts with this file");
+  await menuItem(frame, "Set as main file");
   await tabs.last().tap();
   await menuItem(frame, "Delete file");
   await expect(tabs.filter({ hasText: "c.py" })).toHaveCount(0);

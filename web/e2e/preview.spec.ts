@@ -8,7 +8,7 @@ import { embed, expect, test } from "./service";
 
 test.use({ launchOptions: apart });
 
-test("what a page says has its level, its values and its line", async ({ page, service }) => {
+test("a message of a page has its level, its values and its line", async ({ page, service }) => {
   const script = `console.log("a", { b: [1, 2] });
 console.warn("<img src=x onerror=alert(1)>");
 for (let i = 0; i < 3; i++) console.log("same");
@@ -76,7 +76,7 @@ test("the bar: reload, widths, backdrop; the keyboard comes out again", async ({
   expect((await frame.boundingBox())?.width).toBe((await page.locator(".preview-stage").boundingBox())?.width);
   const backdrop = () => page.locator(".preview-stage").evaluate((stage) => getComputedStyle(stage).backgroundColor);
   expect(await backdrop()).toBe("rgb(255, 255, 255)");
-  await page.getByRole("button", { name: "Dark backdrop" }).click();
+  await page.getByRole("button", { name: "Dark background" }).click();
   expect(await backdrop()).toBe("rgb(27, 31, 36)");
   await shown(editor).locator("p").evaluate((paragraph) => paragraph.remove());
   await page.getByRole("button", { name: "Reload" }).click();
@@ -109,7 +109,7 @@ test("axe finds nothing in preview and console", async ({ page, service }) => {
   }
 });
 
-test("what is hidden is not there; the page is", async ({ page, service }) => {
+test("hidden parts are absent; the page is there", async ({ page, service }) => {
   const check = async (hide: string, isThere: Readonly<Record<string, boolean>>) => {
     await page.goto("about:blank");
     const files = { "index.html": "<!doctype html><p>page</p><script>console.log(1)</script>" };
@@ -124,7 +124,7 @@ test("what is hidden is not there; the page is", async ({ page, service }) => {
   await check("console,toolbar,tabs", { ".console": false, "#run": true, "#tabs": false, "#menu-button": false });
 });
 
-test("a form that would leave is not sent, and told", async ({ page, service }) => {
+test("a form that would leave the page is reported, not sent", async ({ page, service }) => {
   const html = `<!doctype html><p>page</p>
     <form action="search.html?old=1#top"><input name="q" value="a b"><button>get</button></form>
     <form action="https://example.com/in" method="post"><input name="n" value="1"><button>post</button></form>
@@ -143,7 +143,7 @@ test("a form that would leave is not sent, and told", async ({ page, service }) 
     ["by script", "GET search.html?q=a+b"],
   ] as const) {
     await shown(editor).getByRole("button", { name: button, exact: true }).click();
-    await expect(lines(editor).last().locator(".words")).toHaveText(`Info: Not sent: ${words}. The preview has no network.`);
+    await expect(lines(editor).last().locator(".words")).toHaveText(`Info: Not sent: ${words}. The preview has no network access.`);
   }
   await shown(editor).getByRole("button", { name: "own" }).click();
   await expect(lines(editor).last().locator(".words")).toHaveText("own");
@@ -179,7 +179,7 @@ test("a page that is left comes back, with a word on it; one that leaves wheneve
   await expect(p).toHaveText("page");
   await expect(banner).toBeEmpty();
   await show("<script>location.href = 'https://example.com/'</script>");
-  await expect(banner).toHaveText(/^The page was stopped: it opens another one when it starts/);
+  await expect(banner).toHaveText(/^The page was stopped: it opens another page when it starts/);
   await expect(page.locator(".preview iframe")).toHaveCount(0);
   // A document that is opened again is none that was left, nor one that is slow: both run well, and longer than is waited.
   for (const [script, words] of [

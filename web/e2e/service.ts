@@ -2,15 +2,26 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { createServer, request as ask, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 
 import { test as base, type Frame, type Page } from "@playwright/test";
+import { parse } from "smol-toml";
 
-export const languages = [
-  "python", "c", "cpp", "java", "php", "csharp", "mysql", "mongodb", "web", "react", "vue",
-] as const;
+interface Definition {
+  order?: number;
+  output?: "text" | "tables" | "document";
+}
+
+/** The languages of the repository, in their order, and the kind of what each prints. */
+const definitions = readdirSync("../languages")
+  .filter((id) => existsSync(`../languages/${id}/language.toml`))
+  .map((id) => ({ id, ...(parse(readFileSync(`../languages/${id}/language.toml`, "utf8")) as Definition) }))
+  .sort((a, b) => (a.order ?? Infinity) - (b.order ?? Infinity));
+export const languages: readonly string[] = definitions.map(({ id }) => id);
+export const outputs = new Map(definitions.map(({ id, output = "text" }) => [id, output]));
 
 /** The variable with the address of the service that setup.ts starts. */
 export const SHARED = "SANDPIPER_SHARED_SERVICE";
@@ -94,7 +105,7 @@ export const test = base.extend<OfTest, { hosts: Hosts; service: Service }>({
     });
     for (const service of services) await service.stop();
   },
-  /** What the browser complained of: errors, and violations of policies. */
+  /** Complaints of the browser: errors, and violations of policies. */
   complaints: async ({ page }, use) => {
     const complaints: string[] = [];
     page.on("console", (message) => {
@@ -123,12 +134,12 @@ export async function editorIn(page: Page): Promise<Frame> {
   return inside;
 }
 
-/** Waits until a run has ended, and gives what is said about it. */
+/** Waits until a run has ended, and returns its status. */
 export async function ended(frame: Frame): Promise<string> {
   const status = frame.locator("#status");
   await frame.waitForFunction(() => {
     const words = document.getElementById("status")?.textContent ?? "";
-    return words !== "" && !/ning…|Waiting|Yours (starts|is sent)/.test(words);
+    return words !== "" && !/ning…|Retrying in/.test(words);
   });
   return (await status.textContent()) ?? "";
 }
@@ -156,7 +167,7 @@ export async function held(page: Page, which: (path: string) => boolean) {
   return { release: () => decide("released"), lose: () => decide("lost") };
 }
 
-/** Keeps the requests of runs back until what it gives is called. */
+/** Keeps the requests of runs back until the result is called. */
 export async function heldRuns(page: Page): Promise<() => void> {
   let release = () => {};
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -237,7 +248,7 @@ async function proxied(): Promise<ReverseProxy & { close(): void }> {
   };
 }
 
-/** The addresses that its log tells. */
+/** The addresses in its log. */
 function announced(output: NodeJS.ReadableStream): Promise<{ url: string; metrics: string }> {
   return new Promise((resolve, reject) => {
     let url: string | undefined;
@@ -251,7 +262,7 @@ function announced(output: NodeJS.ReadableStream): Promise<{ url: string; metric
   });
 }
 
-/** For what never becomes ready; what is only slow, as on a busy machine, is tried again. */
+/** For a language that never becomes ready; slow ones, as on a busy machine, are tried again. */
 const PATIENCE_MS = 300_000;
 
 async function allReady(url: string): Promise<void> {

@@ -47,7 +47,7 @@ for (const width of [320, 1000]) {
 }
 
 for (const language of ["python", "react"]) {
-  test(`${language}: before the first run the code has the room, then both`, async ({ page, service }) => {
+  test(`${language}: before the first run the code has the space, then both`, async ({ page, service }) => {
     await page.setViewportSize({ width: 360, height: 640 });
     await page.goto(`${service.url}/embed?lang=${language}`);
     await page.locator(".cm-content").waitFor();
@@ -77,7 +77,7 @@ test("a frame that is unfolded asks for the height that it needs when it is open
   await page.goto(service.hostPage(asking(service.url, "lang=python&hide=stdin", "print(1)\n", 0)));
   const frame = page.frames()[1];
   await frame?.waitForSelector(".cm-content", { state: "attached" });
-  // Whatever was measured until now has been told.
+  // Every measurement until now has been reported.
   await frame?.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
   await page.locator("iframe").evaluate((element) => element.setAttribute("width", "720"));
   await expect.poll(() => page.evaluate("heights")).toEqual([300]);
@@ -95,7 +95,7 @@ test("between a run and the one before, a frame does not ask for less", async ({
   const release = await heldRuns(page);
   await frame.locator("#run").click();
   await expect(frame.locator(".stdout")).toHaveCount(0);
-  // Whatever was measured until now has been told.
+  // Every measurement until now has been reported.
   await frame.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
   release();
   await expect(frame.locator(".stdout pre")).toHaveText("42\n");

@@ -1,4 +1,4 @@
-// What the reader's system asks for: its own colours, no motion, paper.
+// Settings of the reader's system: its own colours, less motion, and paper.
 
 import { ended, expect, heldRuns, test } from "./service";
 import type { Page } from "@playwright/test";
@@ -24,7 +24,7 @@ const look = (page: Page, selector: string, names: readonly string[], pseudo?: s
 test.describe("forced colours", () => {
   test.use({ colorScheme: "dark", contextOptions: { forcedColors: "active" } });
 
-  test("what has the focus, is selected, wrong, or a button can be told", async ({ page, service }) => {
+  test("focus, selection, errors and buttons are visible", async ({ page, service }) => {
     await full(page, service.url);
     const width = async (selector: string, property: string, pseudo?: string) =>
       parseFloat((await look(page, selector, [property], pseudo))[0] ?? "");
@@ -47,7 +47,7 @@ test.describe("forced colours", () => {
     const [style, ring] = await look(page, ".tab:focus", ["outline-style", "outline-width"]);
     expect(style).not.toBe("none");
     expect(parseFloat(ring ?? "")).toBeGreaterThanOrEqual(2);
-    // What is selected in the code: the system's own colours.
+    // The selection in the code has the system's own colours.
     await page.locator(".cm-content").focus();
     await page.keyboard.press("Control+A");
     const system = await page.evaluate(() => {
@@ -71,7 +71,7 @@ test.describe("forced colours", () => {
   });
 });
 
-test("who wants no motion sees none", async ({ page, service }) => {
+test("reduced motion shows no motion", async ({ page, service }) => {
   const moving = async () => {
     await page.goto(`${service.url}/embed?lang=web`);
     // A run of milliseconds would be over before anybody looks.
@@ -84,7 +84,7 @@ test("who wants no motion sees none", async ({ page, service }) => {
     expect(await ended(page.mainFrame())).toContain("Finished");
     return Math.max(early, await page.evaluate(() => document.getAnimations().length));
   };
-  // The cursor blinks where nothing is asked for.
+  // Without that setting the cursor blinks.
   expect(await moving()).toBeGreaterThan(0);
   await page.emulateMedia({ reducedMotion: "reduce" });
   expect(await moving()).toBe(0);

@@ -1,5 +1,5 @@
-// What a page in the preview cannot reach: the network, the editor, the page
-// around it, storage. Each attempt is shown to succeed where the walls are not.
+// The isolation of a page in the preview from the network, the editor, the page
+// around it, and storage. Each attempt succeeds without the isolation.
 
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
@@ -56,7 +56,7 @@ const test = base.extend<{ canary: Canary }>({
 /** Not a private window, in which Chromium follows no hint. */
 const ordinary = (playwright: Playwright) => playwright.chromium.launchPersistentContext("", whole);
 
-/** What shares a document: few, as browsers begin so much at once. */
+/** Attacks that share a document: few, as browsers limit the requests at once. */
 const STAYING = parts(attacks.filter(({ alone, ends }) => alone !== true && ends !== true), 25);
 const ALONE = parts(attacks.filter(({ alone }) => alone === true), 1);
 /** Each document has an editor; these are on one page. */

@@ -1,23 +1,55 @@
-// What the server says about the page, and what its URL asks for.
+// The settings of the page, from the server and from its URL.
 
+import type { LanguageNames } from "./embed-js/names";
 import type { SourceFile } from "./workspace";
 
-/** Written by the server into the page (crates/server/src/embed/page.rs). */
+/** The settings that the server writes into the page (crates/server/src/embed/page.rs). */
 export interface PageConfig {
   /** The value of `language` in requests. */
   language: string;
-  /** What people call it. */
+  /** Its name for people. */
   title: string;
+  /** The aliases of every language of the server, by its id. */
+  names: LanguageNames;
   entryFile: string;
   files: SourceFile[];
-  /** Whether programs are given standard input. */
+  /** Whether programs get standard input. */
   takesStdin: boolean;
-  /** What stdout is. */
+  /** The kind of stdout. */
   output: "text" | "tables" | "document";
+  editor: LanguageSettings;
   /** For the styles that the editor makes. */
   nonce: string;
-  /** Where the preview frame comes from; relative unless it has an origin of its own. */
+  /** The URL of the preview frame; relative unless it has an origin of its own. */
   previewUrl: string;
+}
+
+/** `[editor]` of the language's definition; crates/languages/src/editor.rs documents each field. */
+export interface LanguageSettings {
+  /** The name of the grammar, by the ending of a file's name. */
+  grammars: Readonly<Record<string, string>>;
+  /** The endings of the language's files. */
+  extensions: readonly string[];
+  symbols?: string;
+  completion: { module?: string; keywords?: string; functions?: string; types?: string };
+  messages: MessageSettings;
+  input?: InputSettings;
+}
+
+export interface MessageSettings {
+  /** The name of the reader that makes marks of messages. */
+  format?: string;
+  /** Patterns of places in messages. */
+  places: readonly string[];
+}
+
+export interface InputSettings {
+  reads: string;
+  readsSilently?: string;
+  error?: string;
+  likelyError?: string;
+  crashes?: boolean;
+  comment?: string;
 }
 
 export type ThemeChoice = "auto" | "light" | "dark";
@@ -28,7 +60,7 @@ export interface Parameters {
   theme: ThemeChoice;
   readonly: boolean;
   hide: ReadonlySet<Part>;
-  /** When to run without being asked. */
+  /** When to run: at a click, or as soon as the page is loaded. */
   run: "click" | "load";
   layout: "auto" | "rows" | "cols";
   /** Whether files can be added, renamed and removed. */
@@ -37,9 +69,9 @@ export interface Parameters {
   wrap: boolean;
   fontSize: number;
   tabSize: number;
-  /** Tells pages of one language apart in what is kept; empty turns keeping off. */
+  /** Distinguishes the saved edits of pages of one language; if it is empty, nothing is saved. */
   autosave: string;
-  /** The only origin that commands are taken from; where it is not told, any origin of the embedding page. */
+  /** The only origin whose commands are accepted; `null` for any origin of the embedding page. */
   parentOrigin: string | null;
 }
 
@@ -68,7 +100,7 @@ export function readParameters(search: string): Parameters {
   };
 }
 
-/** The value where it is one of `values`, else the first of them. */
+/** The value if it is one of `values`, else the first of them. */
 function oneOf<const T extends string>(value: string | null, values: readonly [T, ...T[]]): T {
   return values.find((known) => known === value) ?? values[0];
 }

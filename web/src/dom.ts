@@ -1,8 +1,8 @@
-// Making elements without markup: nothing that a program prints becomes HTML.
+// Makes elements without markup, so that no text of a program becomes HTML.
 
 type Child = Node | string;
 
-/** An element with attributes; `false` leaves one out, `true` sets it empty. */
+/** An element with attributes. `false` omits an attribute, `true` gives it an empty value. */
 export function element<K extends keyof HTMLElementTagNameMap>(
   name: K,
   attributes: Readonly<Record<string, string | boolean>> = {},
@@ -23,12 +23,12 @@ export function byId(id: string): HTMLElement {
   return found;
 }
 
-/** Whether the person is in this box: not when they are in the embedding page, whatever had the focus here before. */
+/** Whether the focus is in this box; not if it is in the embedding page. */
 export function hasFocus(box: Element): boolean {
   return document.hasFocus() && box.contains(document.activeElement);
 }
 
-/** Does something that may remove what has the focus inside of `box`; then `box` has it, which must be focusable. */
+/** Executes `act`. If that removes the element with the focus from `box`, then `box`, which must be focusable, gets it. */
 export function keepingFocus(box: HTMLElement, act: () => void): void {
   const hadFocus = hasFocus(box);
   act();

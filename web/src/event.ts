@@ -1,4 +1,4 @@
-// An event that others can listen to.
+// Events with listeners.
 
 export type Stop = () => void;
 

@@ -1,8 +1,8 @@
-// The keys that work everywhere in the page: F6 and Shift+F6 go from part to
-// part, Ctrl+Enter or Cmd+Enter runs, and Ctrl+S or Cmd+S does not save the page
-// as a file, which is what browsers do.
+// The keys that work everywhere in the page: F6 and Shift+F6 move from part to
+// part, Ctrl+Enter or Cmd+Enter runs, and Ctrl+S or Cmd+S saves the edits, where
+// browsers would save the page as a file.
 
-/** In the order of F6: a part, and what of it gets the focus, the first that is there. */
+/** The parts in the order of F6. The first target that is visible gets the focus. */
 const PARTS = [
   { box: ".bar", targets: ['#tabs [aria-selected="true"]', "#run"] },
   { box: "#left", targets: [".cm-content"] },
@@ -12,7 +12,7 @@ const PARTS = [
 
 export function listenToKeys({ run, save }: Readonly<Record<"run" | "save", () => void>>): void {
   document.addEventListener("keydown", (event) => {
-    // The editor has taken it, or a dialog is over all.
+    // The editor has handled the key, or a dialog is open.
     if (event.defaultPrevented || document.querySelector("dialog[open]") !== null) return;
     if (event.key === "F6" && !event.ctrlKey && !event.metaKey && !event.altKey) go(event.shiftKey ? -1 : 1);
     else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
@@ -22,7 +22,7 @@ export function listenToKeys({ run, save }: Readonly<Record<"run" | "save", () =
   });
 }
 
-/** Puts the focus to the next part, or the one before. */
+/** Moves the focus to the next part, or to the one before. */
 function go(by: 1 | -1): void {
   const here = PARTS.findLastIndex(({ box }) => document.activeElement?.closest(box) != null);
   const from = here < 0 && by < 0 ? 0 : here;

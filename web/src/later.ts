@@ -8,7 +8,7 @@ export class Later<T> {
     this.load = load;
   }
 
-  /** The part, asked for once, and again where that has failed. */
+  /** Returns the part. Loads it once, and again if that failed. */
   get(): Promise<T> {
     this.loading ??= this.load().catch((reason: unknown) => {
       this.loading = null;

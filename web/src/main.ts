@@ -1,5 +1,5 @@
-// The editor page until it can be typed in; page.ts has the rest, which comes
-// then. No more than this is loaded before.
+// The part of the editor page that is needed for typing. page.ts has the rest,
+// which is loaded after it.
 
 import "./styles/theme.css";
 import "./styles/page.css";
@@ -19,14 +19,14 @@ import { FileTabs } from "./files/tabs";
 import { listenToKeys } from "./keys";
 import { Later } from "./later";
 import { onNewFragment, startingPoint } from "./parent/fragment";
-import { Heard } from "./parent/heard";
+import { EarlyMessages } from "./parent/early-messages";
 import type { Page } from "./page";
 import { InputBox } from "./run/input";
 import { Edits } from "./store/edits";
 import { Notice } from "./store/notice";
 import { Workspace } from "./workspace";
 
-const messages = new Heard();
+const messages = new EarlyMessages();
 const config = readConfig(document);
 const parameters = readParameters(location.search);
 const root = document.documentElement;
@@ -36,43 +36,44 @@ root.dataset["hide"] = [...parameters.hide].join(" ");
 root.dataset["output"] = config.output;
 root.style.setProperty("--font-size", `${parameters.fontSize}px`);
 
-/** What was asked for before it was there. */
-const wishes = new Set<keyof Page>();
+/** The commands that came before page.ts was loaded. */
+const requested = new Set<keyof Page>();
 let page: Page | null = null;
 let rest: Later<Page> | null = null;
 let isLost = false;
 const clicks = new AbortController();
 for (const [id, name] of [["run", "run"], ["menu-button", "menu"]] as const) {
-  byId(id).addEventListener("click", () => wish(name), { signal: clicks.signal });
+  byId(id).addEventListener("click", () => request(name), { signal: clicks.signal });
 }
 byId("menu-button").addEventListener("keydown", (event) => menuKey(event), { signal: clicks.signal });
-listenToKeys({ run: () => wish("run"), save: () => void (rest !== null && notice.show(edits.keep())) });
-if (root.dataset["early"] === "run") wish("run");
+listenToKeys({ run: () => request("run"), save: () => void (rest !== null && notice.show(edits.keep())) });
+if (root.dataset["early"] === "run") request("run");
 delete root.dataset["early"];
 
 const starter = { entryFile: config.entryFile, files: config.files, stdin: "" };
 const start = await startingPoint(location.hash, starter);
 const workspace = new Workspace(start.snapshot);
 
-// Preloaded; without it there are no colours, and nothing else is lost.
-const grammar = await grammarOf(workspace.active).catch(() => ((isLost = true), []));
+// It is preloaded. Without it only the colours are missing.
+const grammar = (await grammarOf(workspace.active, config.editor).catch(() => ((isLost = true), null))) ?? [];
 const code = byId("code");
 code.replaceChildren();
-// It was for scrolling without a script; the editor has its own.
+// The attribute is for scrolling without a script; the editor has its own.
 code.removeAttribute("tabindex");
 const { language, nonce } = config;
 const editor = new Editor({
   workspace,
   parameters,
+  settings: config.editor,
   nonce,
   parent: code,
   grammar,
-  onRun: () => wish("run"),
-  onSearch: () => wish("search"),
+  onRun: () => request("run"),
+  onSearch: () => request("search"),
   onLost: () => lost(),
 });
 
-// Not into the editor: on a phone that opens the keyboard.
+// The focus does not go to the editor: on a phone that opens the keyboard.
 const notice = new Notice(byId("left"), () => byId("menu-button").focus());
 const canEditFiles = parameters.files === "edit" && !parameters.hide.has("tabs");
 const files = new FileTabs(workspace, notice, canEditFiles);
@@ -82,7 +83,7 @@ const setReadOnly = (isReadOnly: boolean) => {
   editor.setReadOnly(isReadOnly);
   files.setEditable(canEditFiles && !isReadOnly);
   root.toggleAttribute("data-readonly", isReadOnly);
-  keys.textContent = isReadOnly ? "Read-only: the code cannot be changed." : keysOfEditor;
+  keys.textContent = isReadOnly ? "Read-only: you cannot change the code." : keysOfEditor;
 };
 setReadOnly(parameters.readonly);
 const { isFromLink } = start;
@@ -104,9 +105,9 @@ if (isLost) lost();
 // After the editor has been drawn.
 setTimeout(load);
 
-function wish(name: keyof Page): void {
+function request(name: keyof Page): void {
   if (page !== null) return page[name]();
-  wishes.add(name);
+  requested.add(name);
   if (name === "run") byId("status").textContent = "Running…";
   load();
 }
@@ -114,10 +115,10 @@ function wish(name: keyof Page): void {
 function menuKey(event: KeyboardEvent): void {
   if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
   event.preventDefault();
-  wish(event.key === "ArrowDown" ? "menu" : "menuEnd");
+  request(event.key === "ArrowDown" ? "menu" : "menuEnd");
 }
 
-/** Loads what is not there; what was asked for meanwhile is done then. */
+/** Loads what is missing; the commands that came before are executed then. */
 function load(): void {
   // It is loaded when the editor is there.
   if (rest === null) return;
@@ -130,12 +131,12 @@ function begin(loaded: Page): void {
   if (page !== null) return;
   page = loaded;
   clicks.abort();
-  for (const name of wishes) page[name]();
+  for (const name of requested) page[name]();
 }
 
 function lost(): void {
   isLost = true;
-  if (wishes.has("run")) byId("status").textContent = "Not run yet: the connection was lost. Your code is still here.";
+  if (requested.has("run")) byId("status").textContent = "Not run: the connection was lost. Your code is still here.";
   const again = { label: "Try again", act: load };
-  notice.show("The connection was lost before the whole page was there. Your code is still here.", again);
+  notice.show("The connection was lost before the page was complete. Your code is still here.", again);
 }

@@ -1,6 +1,6 @@
-// What the page does besides being typed in: runs, their output and its marks,
-// the preview, the menu, and the talk with the embedding page. It is loaded when
-// the editor is there.
+// The part of the page that typing does not need: runs, their output and marks,
+// the preview, the menu, and the messages of the embedding page. It is loaded
+// after the editor.
 
 import { openSearchPanel } from "@codemirror/search";
 
@@ -15,7 +15,7 @@ import type { FileTabs } from "./files/tabs";
 import { OutputPanel } from "./output/panel";
 import { linked, tables } from "./output/render";
 import { Embedding } from "./parent/embedding";
-import type { Heard } from "./parent/heard";
+import type { EarlyMessages } from "./parent/early-messages";
 import type { Preview } from "./preview/preview";
 import { RunButton } from "./run/button";
 import type { RunResult } from "./run/client";
@@ -27,7 +27,7 @@ import type { Edits } from "./store/edits";
 import type { Notice } from "./store/notice";
 import type { Snapshot, Workspace } from "./workspace";
 
-/** What is there already. */
+/** The parts that are loaded before. */
 export interface Parts {
   config: PageConfig;
   parameters: Parameters;
@@ -36,13 +36,13 @@ export interface Parts {
   edits: Edits;
   notice: Notice;
   input: InputBox;
-  messages: Heard;
+  messages: EarlyMessages;
   files: FileTabs;
   /** Locks the code and the list of files. */
   setReadOnly: (isReadOnly: boolean) => void;
 }
 
-/** What a person can ask for before this is there. */
+/** The commands that a person can give before this is loaded. */
 export interface Page {
   run(): void;
   search(): void;
@@ -51,11 +51,11 @@ export interface Page {
   menuEnd(): void;
 }
 
-/** Puts the rest together; nothing is begun unless all of it could be loaded. */
+/** Makes the rest of the page; starts nothing unless all of it could be loaded. */
 export async function complete(parts: Parts): Promise<Page> {
   const { config, parameters, workspace, editor } = parts;
   const preview = config.output === "document" ? await previewOf(parts) : null;
-  editor.extend(support, (path) => supportOf(path, config.language));
+  editor.extend(support, (path) => supportOf(path, config.editor));
   const session = new Session(config.language, workspace);
   const output = outputOf(config);
   new RunButton(session, output);
@@ -63,7 +63,7 @@ export async function complete(parts: Parts): Promise<Page> {
   new Results({ ...parts, session, output, preview, marks });
   new Embedding({ ...parts, session, marks, preview });
   const menu = new Menu(parts);
-  new SymbolBar(editor, workspace);
+  new SymbolBar(editor, workspace, config.editor);
   if (parameters.run === "load" && preview?.hungBefore !== true) void session.start();
   return {
     run: () => void session.start(),
@@ -79,7 +79,7 @@ async function previewOf({ config, parameters, editor, edits }: Parts): Promise<
     parent: byId("page"),
     url: config.previewUrl,
     hasConsole: !parameters.hide.has("console"),
-    // Editors of one page may have no other key of their own.
+    // Several editors of one page may have the same key for their edits.
     memoryKey: `${config.language}/${parameters.autosave}/${edits.startKey}`,
     onJump: ({ file, line, column }) => editor.jump(file, line, column),
   });
@@ -99,10 +99,10 @@ interface ResultsOptions extends Parts {
   marks: Marks;
 }
 
-/** What is shown of a run. */
+/** Shows the results of runs. */
 class Results {
   private readonly options: ResultsOptions;
-  /** What was submitted: the person may type on meanwhile. */
+  /** The program of the run: the person may have typed since. */
   private submitted: Snapshot;
   private sources: Sources;
 
@@ -112,7 +112,7 @@ class Results {
     this.submitted = workspace.snapshot();
     this.sources = new Sources(this.submitted.entryFile, this.submitted.files);
     const onJump = (path: string, line: number, column: number) => editor.jump(path, line, column);
-    output.renderStderr = linked({ language: config.language, sources: () => this.sources, onJump });
+    output.renderStderr = linked({ messages: config.editor.messages, sources: () => this.sources, onJump });
     session.started.listen(() => {
       this.submitted = workspace.snapshot();
       this.sources = new Sources(this.submitted.entryFile, this.submitted.files);
@@ -126,10 +126,10 @@ class Results {
       output.show(answer);
       if (answer.kind === "ran") this.show(answer);
     });
-    preview?.said.listen(({ isUncaught, text, place }) => {
+    preview?.received.listen(({ isUncaught, text, place }) => {
       const { files } = this.submitted;
       const content = place === null ? undefined : files.find((file) => file.path === place.file)?.content;
-      // What was edited since has other lines.
+      // A file that was edited since has other lines.
       if (!isUncaught || place === null || workspace.content(place.file) !== content) return;
       const { file: path, line, column } = place;
       marks.add({ path, line, column, severity: "error", message: text });
@@ -139,11 +139,11 @@ class Results {
   private show(result: RunResult): void {
     const { config, marks, preview, input } = this.options;
     const { entryFile, files, stdin } = this.submitted;
-    marks.show(marksOf(config.language, result, this.sources));
-    // Without a page to show, the errors have its place.
+    marks.show(marksOf(config.editor.messages, result, this.sources));
+    // Without a document, the errors take its place.
     if (preview !== null) byId("page").hidden = result.stdout === "";
     if (result.stdout !== "") preview?.show(result.stdout, { entryFile, paths: files.map((file) => file.path) });
-    const need = needsInput({ language: config.language, result, stdin, files });
+    const need = needsInput({ input: config.editor.input, result, stdin, files });
     input.ask(need === null ? null : askForInput(need));
   }
 }

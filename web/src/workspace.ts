@@ -1,4 +1,5 @@
-// What the person works on: the files, the entry, the one shown, the input.
+// The program that the person edits: its files, the entry, the file that is
+// shown, and the input.
 
 import { Event } from "./event";
 
@@ -7,40 +8,40 @@ export interface SourceFile {
   content: string;
 }
 
-/** Everything that a run needs and that is worth keeping. */
+/** A program and its input. */
 export interface Snapshot {
   entryFile: string;
   files: SourceFile[];
   stdin: string;
 }
 
-/** What the name of a file ends with, in small letters: `py` of `a/Main.PY`. */
+/** The ending of a file's name, in lower case: `py` for `a/Main.PY`. */
 export function endingOf(path: string): string {
   return path.slice(path.lastIndexOf(".") + 1).toLowerCase();
 }
 
-/** What is wrong with a path; `null` when nothing is. As the server checks it. */
+/** The reason why a path is not allowed, or `null`. The server has the same rules. */
 export function faultOfPath(path: string, others: readonly string[]): string | null {
-  if (path === "") return "A file needs a name.";
-  if (path.startsWith("/")) return "Leave out the slash at the beginning.";
+  if (path === "") return "Enter a file name.";
+  if (path.startsWith("/")) return "Remove the slash at the beginning.";
   if (path.includes("\\")) return "Use / between folders, not \\.";
-  if (/[\u0000-\u001f\u007f-\u009f]/.test(path)) return "A name cannot hold control characters.";
+  if (/[\u0000-\u001f\u007f-\u009f]/.test(path)) return "A name cannot contain control characters.";
   const segments = path.split("/");
-  if (segments.includes("")) return "There is an empty folder name in it.";
+  if (segments.includes("")) return "A folder name is empty.";
   if (segments.some((segment) => segment === "." || segment === "..")) return "A name cannot be . or ..";
   const bytes = (text: string) => new TextEncoder().encode(text).length;
   if (segments.some((segment) => bytes(segment) > 255) || bytes(path) > 1024) return "The name is too long.";
-  if (others.includes(path)) return `There is a file ${path} already.`;
+  if (others.includes(path)) return `The file ${path} exists already.`;
   const folder = others.find((other) => other.startsWith(`${path}/`) || path.startsWith(`${other}/`));
-  return folder === undefined ? null : `A file cannot be the folder of another: ${folder}.`;
+  return folder === undefined ? null : `${folder} cannot be both a file and a folder.`;
 }
 
 export class Workspace {
-  /** The files, their names, the entry or the one shown changed. */
+  /** The list of files, a name, the entry or the file that is shown changed. */
   readonly filesChanged = new Event<void>();
-  /** Something changed that a run or a copy would notice; typing too. */
+  /** The program or its input changed; typing too. */
   readonly edited = new Event<void>();
-  /** All was replaced: whoever keeps a copy must look again. */
+  /** Everything was replaced: copies are out of date. */
   readonly replaced = new Event<void>();
 
   private state: Snapshot;
@@ -94,7 +95,7 @@ export class Workspace {
     this.filesChanged.emit();
   }
 
-  /** Adds a file, at the end where no place is told, and shows it. The path must have no fault. */
+  /** Adds a file, by default at the end, and shows it. The path must be allowed. */
   add(path: string, content = "", index = this.state.files.length): void {
     this.state.files.splice(index, 0, { path, content });
     this.shown = path;
@@ -102,7 +103,7 @@ export class Workspace {
     this.edited.emit();
   }
 
-  /** The new path must have no fault. */
+  /** The new path must be allowed. */
   rename(path: string, to: string): void {
     const file = this.find(path);
     if (file === undefined) return;
@@ -133,7 +134,7 @@ export class Workspace {
     this.edited.emit();
   }
 
-  /** Replaces all of it; a file must be there and the entry be one of them. */
+  /** Replaces everything. Does nothing unless the entry is one of the files. */
   replace(snapshot: Snapshot): void {
     if (!snapshot.files.some((file) => file.path === snapshot.entryFile)) return;
     this.state = structuredClone(snapshot);

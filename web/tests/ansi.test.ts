@@ -1,4 +1,5 @@
-// Terminal text: colours kept, moves left out, lines written over collapsed.
+// Terminal text: its colours, without cursor moves, and with lines as they were
+// written last.
 
 import { describe, expect, test } from "vitest";
 
@@ -74,7 +75,7 @@ describe("looks", () => {
   });
 });
 
-test("every colour can be read on both pages, and on every background", () => {
+test("every colour is readable on both pages, and on every background", () => {
   const all = Array.from({ length: 256 }, (_, index) => indexed(index));
   // Of each background the worst: 66,000 expectations would take seconds.
   for (const background of [PAGES.light, PAGES.dark, ...all]) {
@@ -87,8 +88,8 @@ for (const part of ["\r", "a\b", `${ESC}[31mx`, `${ESC}]`, "x"]) {
   checkLinear(JSON.stringify(part), pieces, repeated(part));
 }
 
-describe("what is shown of a long text", () => {
-  test("all of a short one", () => {
+describe("a long text", () => {
+  test("a short one is shown whole", () => {
     const text = "line\n".repeat(5000);
     expect(shownOf(text)).toEqual({ head: text, hidden: "", tail: "" });
   });
@@ -104,7 +105,7 @@ describe("what is shown of a long text", () => {
     expect(amount(nextOf(hidden))).toBe("5,000 lines");
   });
 
-  test("of one endless line its beginning", () => {
+  test("one endless line is shown from its beginning", () => {
     const text = "😀".repeat(500_000);
     const { head, hidden, tail } = shownOf(text);
     expect(head + hidden + tail).toBe(text);

@@ -1,5 +1,4 @@
-// What is kept of a person's edits, for whom, how long, and what happens where
-// storage fails.
+// Saved edits: for which page, for how long, and without storage.
 
 import { expect, test } from "vitest";
 
@@ -60,14 +59,14 @@ test("edits are found again", () => {
   expect(autosave(storage).find()).toEqual({ snapshot: edited, isOfOlderStart: false });
 });
 
-test("going back to the start keeps nothing", () => {
+test("the start itself is not saved", () => {
   const storage = new Memory();
   autosave(storage).save(edited);
   autosave(storage).save(starter);
   expect(storage.length).toBe(0);
 });
 
-test("languages and pages are told apart", () => {
+test("languages and pages have edits of their own", () => {
   const storage = new Memory();
   autosave(storage).save(edited);
   expect(autosave(storage, { language: "php" }).find()).toBeNull();
@@ -75,7 +74,7 @@ test("languages and pages are told apart", () => {
   expect(autosave(storage, { key: "page/x" }).find()).toBeNull();
 });
 
-test("edits of an older start are told as such, until they are forgotten", () => {
+test("edits of an older start are marked, until they are removed", () => {
   const storage = new Memory();
   autosave(storage).save(edited);
   const changed = autosave(storage, { starter: code("print(3)") });
@@ -93,7 +92,7 @@ test("an older edit that is the new start is not offered", () => {
   expect(autosave(storage, { starter: edited }).find()).toBeNull();
 });
 
-test("after two weeks they go, those of other pages too", () => {
+test("after two weeks edits are removed, those of other pages too", () => {
   const storage = new Memory();
   autosave(storage, { now: () => 0 }).save(edited);
   autosave(storage, { now: () => 0, key: "other" }).save(edited);
@@ -103,7 +102,7 @@ test("after two weeks they go, those of other pages too", () => {
   expect([...storage.entries.keys()]).toEqual(["theirs"]);
 });
 
-test("what was tampered with is not restored", () => {
+test("edits that were tampered with are not restored", () => {
   const storage = new Memory();
   autosave(storage).save(edited);
   const key = storage.key(0) ?? "";
@@ -120,7 +119,7 @@ test("what was tampered with is not restored", () => {
   }
 });
 
-test("blocked storage is borne in silence", () => {
+test("blocked storage is no error", () => {
   const blocked = autosave(new Memory(), {
     storage: () => {
       throw new DOMException("blocked", "SecurityError");
@@ -132,7 +131,7 @@ test("blocked storage is borne in silence", () => {
   autosave(new Memory(0)).save(edited);
 });
 
-test("full storage drops what is oldest", () => {
+test("full storage loses the oldest edits", () => {
   const storage = new Memory(600);
   for (const day of [1, 2]) autosave(storage, { key: `page${day}`, now: () => day * DAY }).save(edited);
   const large = code("x".repeat(250));
@@ -142,7 +141,7 @@ test("full storage drops what is oldest", () => {
   expect(autosave(storage, { key: "page2", now: () => 3 * DAY }).find()).not.toBeNull();
 });
 
-test("whose edits are whose", () => {
+test("each site and page has a key", () => {
   const [school, other] = ["https://school.example", "https://other.example"];
   const keys = [
     keyOf("page", school, `${school}/1`),

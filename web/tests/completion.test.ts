@@ -1,4 +1,4 @@
-// What is offered while a person types, language by language.
+// Completions while a person types, for each language.
 
 import { CompletionContext, type CompletionResult, type CompletionSource } from "@codemirror/autocomplete";
 import { ensureSyntaxTree } from "@codemirror/language";
@@ -7,12 +7,14 @@ import { describe, expect, test } from "vitest";
 
 import { grammarOf } from "../src/editor/languages";
 import { support, supportOf } from "../src/editor/support";
+import { settingsOf } from "./definitions";
 
 /** The words that are offered at the bar, which stands for the cursor, once each source. */
 async function offered(language: string, path: string, code: string, isAsked = false): Promise<string[]> {
   const pos = code.indexOf("|");
   const doc = code.replace("|", "");
-  const extensions = [support, await supportOf(path, language), await grammarOf(path)];
+  const settings = settingsOf(language);
+  const extensions = [support, await supportOf(path, settings), (await grammarOf(path, settings)) ?? []];
   const unread = EditorState.create({ doc, extensions });
   // It is read for 20 ms at first, which a busy machine may not give it; the next state has all that is read here.
   ensureSyntaxTree(unread, doc.length, Infinity);
@@ -28,7 +30,7 @@ async function offered(language: string, path: string, code: string, isAsked = f
 }
 
 test("a file with an odd ending is plain text", async () => {
-  for (const path of ["notes", "a.constructor", "a.__proto__"]) expect(await grammarOf(path)).toEqual([]);
+  for (const path of ["notes", "a.constructor", "a.__proto__"]) expect(await grammarOf(path, settingsOf("python"))).toBeNull();
 });
 
 // The properties of CSS are those of the browser: e2e/completion.spec.ts.
@@ -85,7 +87,7 @@ test.each(OFFERED)("%s, %s: %j offers %s", async (language, path, code, word) =>
   expect(await offered(language, path, code)).toContain(word);
 });
 
-describe("nothing is offered, which would be in the way", () => {
+describe("nothing is offered where it would disturb", () => {
   test.each([
     ["python", "main.py", "weather = 1  # the wea|"],
     ["python", "main.py", "weather = 'wea|'"],
@@ -130,6 +132,16 @@ test.each([
   for (const isAsked of [false, true]) expect(await offered(language, path, code, isAsked)).toEqual([]);
 });
 
-test("files of no language have the words that they hold", async () => {
+test("a grammar that is not bundled is plain text, with the words of the language", async () => {
+  const settings = { ...settingsOf("python"), grammars: { zzz: "none" }, extensions: ["zzz"] };
+  expect(await grammarOf("main.zzz", settings)).toBeNull();
+  const extension = await supportOf("main.zzz", settings);
+  const { state } = EditorState.create({ doc: "ret", extensions: [support, extension] }).update({});
+  const sources = state.languageDataAt<CompletionSource>("autocomplete", 3);
+  const found = await Promise.all(sources.map((source) => source(new CompletionContext(state, 3, true))));
+  expect(found.flatMap((result) => result?.options.map(({ label }) => label) ?? [])).toContain("return");
+});
+
+test("files without a language offer their own words", async () => {
   expect(await offered("python", "notes.txt", "weather\nwea|")).toEqual(["weather"]);
 });

@@ -1,10 +1,10 @@
-// What is sent of a page's console, and what a page is given instead of the
-// storage that an opaque origin has not.
+// The console messages that a page sends, and the storage that it has in place of
+// the one that an opaque origin lacks.
 
 import { describe, expect, it } from "vitest";
 
 import { ConsolePatch } from "../src/preview/patch";
-import { MOST_AT_ONCE, MOST_ENTRIES, type FromFrame } from "../src/preview/protocol";
+import { MAX_AT_ONCE, MAX_ENTRIES, type FromFrame } from "../src/preview/protocol";
 import { Recorder } from "../src/preview/recorder";
 import { Jar, memoryStorage } from "../src/preview/shims";
 
@@ -49,8 +49,8 @@ describe("the console", () => {
 
   it("sends a thousand entries and counts the rest", () => {
     const { fake, recorder, words } = patched();
-    for (let line = 0; line < MOST_ENTRIES + 500; line += 1) fake.log(line);
-    expect(words().length).toBe(MOST_ENTRIES);
+    for (let line = 0; line < MAX_ENTRIES + 500; line += 1) fake.log(line);
+    expect(words().length).toBe(MAX_ENTRIES);
     recorder.begin();
     expect(words().at(-1)).toBe("dropped 500");
     fake.clear();
@@ -66,9 +66,9 @@ describe("the console", () => {
         fake.log(line);
       }
     };
-    say(MOST_AT_ONCE);
+    say(MAX_AT_ONCE);
     const sent = words().length;
-    expect(sent).toBe(MOST_AT_ONCE);
+    expect(sent).toBe(MAX_AT_ONCE);
     say(10);
     expect(words().length).toBe(sent);
     recorder.begin();

@@ -1,9 +1,9 @@
-// What console calls of a page become: bounded, and without running its code.
+// Values of console calls: limited, and read without running code of the page.
 
 import { describe, expect, it } from "vitest";
 
 import { formatted, tabled } from "../src/preview/format";
-import { MOST_CHARACTERS, MOST_DEPTH, MOST_KEYS, readMessage, type Value } from "../src/preview/protocol";
+import { MAX_CHARACTERS, MAX_DEPTH, MAX_KEYS, readMessage, type Value } from "../src/preview/protocol";
 import { Serialiser } from "../src/preview/serialise";
 
 const value = (given: unknown) => new Serialiser().value(given);
@@ -61,11 +61,11 @@ describe("values", () => {
     expect(value(loop)).toMatchObject({ items: [{ value: plain("cut", "Object (contains itself)") }] });
     let deep: unknown = 0;
     for (let level = 0; level < 50; level += 1) deep = { deep };
-    expect(JSON.stringify(value(deep)).split('"deep"').length - 1).toBe(MOST_DEPTH);
-    expect(value(Array.from({ length: 300 }, () => 0))).toMatchObject({ name: "Array(300)", more: 300 - MOST_KEYS });
-    expect(JSON.stringify(value("x".repeat(1e6))).length).toBeLessThan(MOST_CHARACTERS + 100);
+    expect(JSON.stringify(value(deep)).split('"deep"').length - 1).toBe(MAX_DEPTH);
+    expect(value(Array.from({ length: 300 }, () => 0))).toMatchObject({ name: "Array(300)", more: 300 - MAX_KEYS });
+    expect(JSON.stringify(value("x".repeat(1e6))).length).toBeLessThan(MAX_CHARACTERS + 100);
     const wide = Array.from({ length: 90 }, () => Array.from({ length: 90 }, () => "y".repeat(200)));
-    expect(JSON.stringify(value(wide)).length).toBeLessThan(3 * MOST_CHARACTERS);
+    expect(JSON.stringify(value(wide)).length).toBeLessThan(3 * MAX_CHARACTERS);
   });
 });
 

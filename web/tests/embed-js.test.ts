@@ -1,19 +1,20 @@
-// What embed.js makes of the attributes of an element.
+// The editors that embed.js makes from the attributes of elements.
 
 import { expect, test } from "vitest";
 
 import { canGrow, frameUrl, grownHeight, reservedHeight, namedLanguage, shortHash, tidied } from "../src/embed-js/attributes";
-import { languageOf } from "../src/language-names";
+import { languageOf } from "../src/embed-js/names";
 import { readFragment } from "../src/parent/fragment";
 import { readParameters } from "../src/config";
+import { names } from "./definitions";
 
 const BASE = "https://run.example/prefix/embed.js";
 
 test("languages by the names that people write", () => {
-  expect(["python", "PY ", "c++", "C#", "html", "vue"].map(languageOf)).toEqual([
+  expect(["python", "PY ", "c++", "C#", "html", "vue"].map((name) => languageOf(name, names))).toEqual([
     "python", "python", "cpp", "csharp", "web", "vue",
   ]);
-  for (const name of ["", "bash", "constructor", "__proto__"]) expect(languageOf(name)).toBeNull();
+  for (const name of ["", "bash", "constructor", "__proto__"]) expect(languageOf(name, names)).toBeNull();
 });
 
 test("the language that an element names, or the code in it", () => {
@@ -44,7 +45,7 @@ test("attributes become parameters, and the code a fragment that the page reads"
   });
 });
 
-test("pages of no origin name none, and no code means the starter", () => {
+test("a page without an origin names none, and no code means the starter", () => {
   const url = frameUrl(BASE, { language: "c", dataset: { autosave: "mine" }, files: [] }, "null", "abc");
   expect(url).toBe("https://run.example/prefix/embed?lang=c&autosave=mine");
 });
@@ -60,12 +61,12 @@ test("several files, the entry named", async () => {
   expect(read?.value).toMatchObject({ entryFile: "Main.java", stdin: "5", files });
 });
 
-test("code is as it was meant", () => {
+test("code loses the line break after the tag", () => {
   expect(tidied("\n  a\n\n b \n\n")).toBe("  a\n\n b\n");
   expect(tidied("a")).toBe("a\n");
 });
 
-test("room is kept for the frame, which grows but never shrinks", () => {
+test("space is reserved for the frame, which grows but never shrinks", () => {
   const files = [{ content: "x\n".repeat(20) }];
   expect(reservedHeight({ height: "300" }, files, 800)).toBe(300);
   expect(reservedHeight({ height: "auto" }, files, 800)).toBe(541);
@@ -81,7 +82,7 @@ test("room is kept for the frame, which grows but never shrinks", () => {
   expect(grownHeight({}, 300, "javascript:")).toBe(300);
 });
 
-test("pages are told apart", () => {
+test("pages have different hashes", () => {
   expect(shortHash("/a")).not.toBe(shortHash("/b"));
   expect(shortHash("/a")).toMatch(/^[0-9a-z]+$/);
 });

@@ -1,20 +1,23 @@
-// Marks and places from what compilers and runtimes really write.
+// Marks and places in real messages of compilers and runtimes.
 
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
 import { Sources, marksOf, placesIn } from "../src/errors";
 import type { RunResult } from "../src/run/client";
+import { languages, settingsOf } from "./definitions";
 import { checkLinear, repeated } from "./linear";
 import { program, programsOf } from "./programs";
+
+const messagesOf = (language: string) => settingsOf(language).messages;
 
 /** `error main.py:3:7 NameError: …`. */
 function marks(language: string, name: string): string[] {
   const { entryFile, files, result } = program(language, name);
-  return told(language, result, new Sources(entryFile, files));
+  return inWords(language, result, new Sources(entryFile, files));
 }
 
-function told(language: string, result: RunResult, sources: Sources): string[] {
-  return marksOf(language, result, sources).map(
+function inWords(language: string, result: RunResult, sources: Sources): string[] {
+  return marksOf(messagesOf(language), result, sources).map(
     ({ severity, path, line, column, message }) => `${severity} ${path}:${line}:${column} ${message}`,
   );
 }
@@ -139,17 +142,16 @@ describe("marks of real programs", () => {
 });
 
 describe("every real message", () => {
-  const languages = ["python", "c", "cpp", "java", "php", "csharp", "mysql", "mongodb", "web", "react", "vue"];
   test.each(languages)("%s: places name lines that exist, in order", (language) => {
     for (const { name, entryFile, files, result } of programsOf(language)) {
       const sources = new Sources(entryFile, files);
       let end = 0;
-      for (const place of placesIn(language, result.stderr, sources)) {
+      for (const place of placesIn(messagesOf(language), result.stderr, sources)) {
         expect(place.start, name).toBeGreaterThanOrEqual(end);
         expect(sources.line(place.path, place.line), `${name} ${place.path}:${place.line}`).toBeDefined();
         end = place.end;
       }
-      for (const mark of marksOf(language, result, sources)) {
+      for (const mark of marksOf(messagesOf(language), result, sources)) {
         const line = sources.line(mark.path, mark.line);
         expect(line, `${name} ${mark.path}:${mark.line}`).toBeDefined();
         expect(mark.column, name).toBeLessThanOrEqual((line ?? "").length + 1);
@@ -158,11 +160,11 @@ describe("every real message", () => {
     }
   });
 
-  test.each(languages)("%s: where a line is named there is a mark", (language) => {
+  test.each(languages)("%s: a message that names a line has a mark", (language) => {
     for (const { name, entryFile, files, result } of programsOf(language)) {
       const sources = new Sources(entryFile, files);
-      if (placesIn(language, result.stderr, sources).length === 0) continue;
-      expect(marksOf(language, result, sources), name).not.toEqual([]);
+      if (placesIn(messagesOf(language), result.stderr, sources).length === 0) continue;
+      expect(marksOf(messagesOf(language), result, sources), name).not.toEqual([]);
     }
   });
 });
@@ -197,7 +199,7 @@ describe("mongosh", () => {
     ],
     ["TypeError: x\n    at main.js:99999999999999999999\n    at other.js:3\n", ["error main.js:1e20:0 TypeError: x"]],
   ])("%j", (stderr, expected) => {
-    expect(told("mongodb", ran(stderr), sources).map((mark) => mark.replace("100000000000000000000", "1e20"))).toEqual(
+    expect(inWords("mongodb", ran(stderr), sources).map((mark) => mark.replace("100000000000000000000", "1e20"))).toEqual(
       expected,
     );
   });
@@ -227,10 +229,10 @@ test.each([
   ],
 ])("the bundler of %s: %j", (language, stderr, expected) => {
   const path = { web: "index.html", react: "App.jsx", vue: "App.vue" }[language] ?? "";
-  expect(told(language, ran(stderr, 1, "compile"), none(path))).toEqual(expected);
+  expect(inWords(language, ran(stderr, 1, "compile"), none(path))).toEqual(expected);
 });
 
-describe("what is not submitted leads nowhere", () => {
+describe("places in other files are no links", () => {
   test.each([
     ["python", '  File "/usr/lib/python3/json/decoder.py", line 3, in decode\nValueError: x\n'],
     ["c", "/usr/include/c++/14/iostream:63:18: note: declared here\nxmain.c:3:1: error: other\n"],
@@ -241,14 +243,14 @@ describe("what is not submitted leads nowhere", () => {
   ])("%s", (language, stderr) => {
     const path = { python: "main.py", c: "main.c", java: "Main.java", php: "main.php", csharp: "Program.cs" };
     const sources = none(path[language as "c"] ?? "main.sql");
-    expect(placesIn(language, stderr, sources)).toEqual([]);
-    expect(marksOf(language, ran(stderr), sources)).toEqual([]);
+    expect(placesIn(messagesOf(language), stderr, sources)).toEqual([]);
+    expect(marksOf(messagesOf(language), ran(stderr), sources)).toEqual([]);
   });
 
-  test("a submitted file that is called as one of the JDK", () => {
+  test("a submitted file with the name of one of the JDK", () => {
     const header = 'Exception in thread "main" java.lang.Error: x\n';
     const frames = "\tat java.base/java.util.Scanner.next(Scanner.java:5)\n\tat Scanner.main(Scanner.java:2)\n";
-    expect(told("java", ran(header + frames), none("Scanner.java"))).toEqual([
+    expect(inWords("java", ran(header + frames), none("Scanner.java"))).toEqual([
       "error Scanner.java:2:0 Error: x",
     ]);
   });
@@ -265,31 +267,31 @@ test("an exception group", () => {
     | TypeError: 2
     +------------------------------------
 `;
-  expect(told("python", ran(stderr), none("main.py"))).toEqual([
+  expect(inWords("python", ran(stderr), none("main.py"))).toEqual([
     "error main.py:2:0 ExceptionGroup: two (2 sub-exceptions)",
   ]);
 });
 
-test("two files of one name are told apart by the package", () => {
+test("the package selects among two files of one name", () => {
   const sources = new Sources("a/Main.java", [
     { path: "a/Main.java", content: "" },
     { path: "b/Main.java", content: "" },
   ]);
   const stderr = "b.Failure: x\n\tat b.Main.go(Main.java:3)\n\tat a.Main.main(Main.java:4)\n";
-  expect(placesIn("java", stderr, sources).map((place) => place.path)).toEqual(["b/Main.java", "a/Main.java"]);
+  expect(placesIn(messagesOf("java"), stderr, sources).map((place) => place.path)).toEqual(["b/Main.java", "a/Main.java"]);
 });
 
-test("gcc's columns are those of a terminal", () => {
+test("gcc counts columns as a terminal does", () => {
   const sources = none("main.c", '\tint x = "ä" + 名前 + y;\n');
-  const [mark] = marksOf("c", ran("main.c:1:30: error: ‘y’ undeclared\n", 1, "compile"), sources);
+  const [mark] = marksOf(messagesOf("c"), ran("main.c:1:30: error: ‘y’ undeclared\n", 1, "compile"), sources);
   expect(sources.line("main.c", 1)?.slice((mark?.column ?? 0) - 1)).toBe("y;");
 });
 
-test("a text that is too long for it is read at both ends", () => {
+test("a text that is too long is read at both ends", () => {
   const noise = "x\n".repeat(400_000);
   const trace = 'Traceback (most recent call last):\n  File "main.py", line 1, in <module>\nValueError: late\n';
   const stderr = noise + trace;
-  expect(told("python", ran(stderr), none("main.py"))).toEqual(["error main.py:1:0 ValueError: late"]);
+  expect(inWords("python", ran(stderr), none("main.py"))).toEqual(["error main.py:1:0 ValueError: late"]);
 });
 
 describe("nothing makes the patterns slow", () => {
@@ -297,7 +299,27 @@ describe("nothing makes the patterns slow", () => {
   const sources = new Sources("a/b0.php", files);
   for (const language of ["python", "c", "java", "php", "csharp", "mysql", "mongodb", "web"]) {
     for (const part of ["a/b1 ERROR 1 (2) at at (a/b1: ", "ERROR at line 1: x near 'a\n", "    at x (a/b1.php\n"]) {
-      checkLinear(`${part.trim()}, ${language}`, (text) => marksOf(language, ran(text), sources), repeated(part));
+      checkLinear(`${part.trim()}, ${language}`, (text) => marksOf(messagesOf(language), ran(text), sources), repeated(part));
     }
   }
+});
+
+test("a language without a format has the marks that its patterns give", () => {
+  const messages = {
+    places: ["^\\w+: (?<at>(?<path>PATH):(?<line>\\d+)): (?<message>.+)$", "^\\t(?<at>(?<path>PATH):(?<line>\\d+)): in "],
+  };
+  const stderr = "lua: main.lua:2: bad value\nstack traceback:\n\tmain.lua:5: in main chunk\nmain.lua:1: error: x\n";
+  const sources = none("main.lua", "\n".repeat(9));
+  expect(marksOf(messages, ran(stderr), sources)).toEqual([
+    { path: "main.lua", line: 2, column: 0, severity: "error", message: "bad value" },
+  ]);
+  expect(placesIn(messages, stderr, sources).map(({ line }) => line)).toEqual([2, 5]);
+});
+
+test("an invalid pattern finds nothing", () => {
+  const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+  const messages = { places: ["(?<at>(?<path>PATH)"] };
+  expect(marksOf(messages, ran("main.c:1: error: x"), none("main.c"))).toEqual([]);
+  expect(warn).toHaveBeenCalledOnce();
+  warn.mockRestore();
 });

@@ -1,5 +1,5 @@
-// Code in the URL: what is written is read again, and what is damaged or
-// hostile is told.
+// Code in the URL: it is written and read, and damaged or hostile code is
+// refused.
 
 import { expect, test } from "vitest";
 
@@ -15,7 +15,7 @@ const snapshot: Snapshot = {
   stdin: "1\n2\n",
 };
 
-test("what is written is read again", async () => {
+test("code that is written can be read", async () => {
   const fragment = await writeFragment(snapshot);
   expect(fragment).toMatch(/^code=[\w-]+$/);
   expect(await readFragment(`#${fragment}`, "main.py")).toEqual({ value: snapshot, fault: null });
@@ -33,11 +33,11 @@ test("JSON can be written by hand", async () => {
   expect((await readFragment(hash, "main.py"))?.value).toEqual({ entryFile: "main.py", files, stdin: "" });
 });
 
-test("other fragments are not ours", async () => {
+test("other fragments are ignored", async () => {
   for (const hash of ["", "#", "#top", "#codes=1", "#L10"]) expect(await readFragment(hash, "a")).toBeNull();
 });
 
-test("what is damaged leaves the starter", async () => {
+test("damaged code leaves the starter", async () => {
   const fragment = await writeFragment(snapshot);
   const damaged = ["code=", "code=!", "code=AAAA", fragment.slice(0, -6), "json=%7B", "json=%zz", "json=%5B%5D"];
   for (const hash of damaged) {

@@ -1,5 +1,5 @@
-// What strangers write (output of programs, documents, messages of pages,
-// files of links) and that would hold the page up or trip it.
+// Hostile texts (output of programs, documents, messages of pages, files of
+// links) that would block the page or make it fail.
 
 import { unzipSync } from "fflate";
 import { describe, expect, test } from "vitest";
@@ -7,12 +7,13 @@ import { describe, expect, test } from "vitest";
 import { grammarOf } from "../src/editor/languages";
 import { marksOf, needsInput, placesIn, Sources } from "../src/errors";
 import { plainText } from "../src/output/ansi";
-import { readWish } from "../src/parent/onecompiler";
+import { readHostRequest } from "../src/parent/onecompiler";
 import { DocumentScripts } from "../src/preview/maps";
 import { insertionPoint, readMessage } from "../src/preview/protocol";
 import { framesOf } from "../src/preview/stack";
 import type { RunResult } from "../src/run/client";
 import { zip } from "../src/share/zip";
+import { names, settingsOf } from "./definitions";
 import { FEW, TIMES, checkLinear, repeated } from "./linear";
 
 const blank = `${" ".repeat(99)}\n`;
@@ -26,9 +27,9 @@ const ran = (stderr: string): RunResult => ({
   kind: "ran", stdout: "", stderr, exit: { stage: "run", code: 0 }, timings: {}, elapsedMs: 1,
 });
 const marks = (language: string, text: string) =>
-  marksOf(language, ran(text), new Sources(entryOf(language), [{ path: entryOf(language), content: "x" }]));
+  marksOf(settingsOf(language).messages, ran(text), new Sources(entryOf(language), [{ path: entryOf(language), content: "x" }]));
 const places = (language: string, text: string, content = "x") =>
-  placesIn(language, text, new Sources(entryOf(language), [{ path: entryOf(language), content }]));
+  placesIn(settingsOf(language).messages, text, new Sources(entryOf(language), [{ path: entryOf(language), content }]));
 
 describe("documents", () => {
   checkLinear("comments before no doctype", insertionPoint, repeated("<!---->"));
@@ -49,7 +50,7 @@ describe("documents", () => {
     ["<!-- --!><script>1</script>--><!doctype html>", ""],
     ["<!--!> --><!doctype html>x", "<!--!> --><!doctype html>"],
   ];
-  test.each(points)("our code stands behind the doctype of %j", (html, before) => {
+  test.each(points)("our code is inserted after the doctype of %j", (html, before) => {
     expect(html.slice(0, insertionPoint(html))).toBe(before);
   });
 });
@@ -84,7 +85,7 @@ describe("programs that may read", () => {
   const parts = ["=" + " ".repeat(FEW * TIMES), "(", "/* ", '\\"'];
   for (const language of ["python", "java", "csharp", "c", "cpp", "php"]) {
     const ask = (content: string) =>
-      needsInput({ language, result: ran(""), stdin: "", files: [{ path: entryOf(language), content }] });
+      needsInput({ input: settingsOf(language).input, result: ran(""), stdin: "", files: [{ path: entryOf(language), content }] });
     for (const part of parts) {
       const text = part.length < FEW ? repeated(part) : (length: number) => part.slice(0, length);
       checkLinear(`${part.slice(0, 8)}, ${language}`, ask, text);
@@ -102,11 +103,11 @@ describe("programs that may read", () => {
   ];
   test.each(reads)("%s", (content, need) => {
     const files = [{ path: "main.c", content }];
-    expect(needsInput({ language: "c", result: ran(""), stdin: "", files })).toBe(need);
+    expect(needsInput({ input: settingsOf("c").input, result: ran(""), stdin: "", files })).toBe(need);
   });
 });
 
-describe("messages of a page that hold more than they need", () => {
+describe("messages of a page with superfluous contents", () => {
   const entry = { level: "log", values: [], depth: 0, table: null, stack: "", isUncaught: false };
   const long = "x".repeat(100_000);
   test.each([
@@ -123,15 +124,15 @@ describe("messages of a page that hold more than they need", () => {
 
 describe("names that every object has", () => {
   test("as endings of files", async () => {
-    expect(await grammarOf("a.constructor")).toEqual([]);
-    expect(await grammarOf("a.__proto__")).toEqual([]);
+    expect(await grammarOf("a.constructor", settingsOf("python"))).toBeNull();
+    expect(await grammarOf("a.__proto__", settingsOf("python"))).toBeNull();
   });
 
   test("as languages", () => {
     const now = { entryFile: "main.py", files: [{ path: "main.py", content: "" }], stdin: "" };
     const files = [{ name: "main.py", content: "1" }];
     for (const language of ["constructor", "__proto__", { toString: 1 }]) {
-      const wish = readWish({ eventType: "populateCode", language, files }, "python", now);
+      const wish = readHostRequest({ eventType: "populateCode", language, files }, { language: "python", names }, now);
       expect(wish?.kind === "populate" && wish.snapshot.value?.files).toEqual([{ path: "main.py", content: "1" }]);
     }
   });

@@ -1,11 +1,11 @@
-// What is copied to share code and to embed the page.
+// The link and the snippet that share code and embed the page.
 
 import { expect, test } from "vitest";
 
 import { natural } from "../src/parent/height";
 import { downloadName, iframeSnippet, shareUrl } from "../src/share/links";
 
-test("links stay below the path prefix, and drop what this page was asked for", () => {
+test("links keep the path prefix, and drop the parameters of this page", () => {
   const page = "https://a.example/run/embed?lang=c&autosave=x&parentOrigin=y#code=z";
   expect(shareUrl(page, "c", "code=abc")).toBe("https://a.example/run/embed?lang=c#code=abc");
 });
@@ -25,12 +25,12 @@ test("the snippet cannot be broken out of", () => {
   expect(snippet.endsWith("></iframe>")).toBe(true);
 });
 
-test("one file is downloaded as it is called, more as an archive", () => {
+test("one file is downloaded under its name, several as an archive", () => {
   expect(downloadName("java", ["src/Main.java"])).toBe("Main.java");
   expect(downloadName("java", ["Main.java", "Shape.java"])).toBe("java.zip");
 });
 
-test("the page wants what shows all of it", () => {
+test("the page asks for a height that shows all of it", () => {
   expect(natural(44, 300, 200, false)).toBe(344);
   expect(natural(44, 300, 200, true)).toBe(544);
   expect(natural(44, 10, 0, false)).toBe(160);

@@ -1,11 +1,11 @@
-// Positions in a document, told in the person's own files.
+// Positions in a document, as places in the person's files.
 
 import { describe, expect, it } from "vitest";
 
 import { DocumentScripts, SourceMap, decodeVlq } from "../src/preview/maps";
 import { insertionPoint } from "../src/preview/protocol";
 import { Places, framesOf } from "../src/preview/stack";
-import { HangMemory, MOST_SILENCE_MS, PING_MS, Watchdog } from "../src/preview/watchdog";
+import { HangMemory, MAX_SILENCE_MS, PING_MS, Watchdog } from "../src/preview/watchdog";
 
 const URL_OF_FRAME = "http://h:1/p/embed/preview";
 
@@ -97,7 +97,7 @@ describe("stacks", () => {
   });
 });
 
-describe("code of ours in the page", () => {
+describe("our code in the page", () => {
   it("stands behind the doctype", () => {
     expect(insertionPoint("<!doctype html><p>")).toBe(15);
     expect(insertionPoint(" <!-- > -->\n<!DOCTYPE html PUBLIC 'x'>\n")).toBe(38);
@@ -122,13 +122,13 @@ describe("the watchdog", () => {
     let now = 0;
     const ticks = (count: number) => Array.from({ length: count }, () => watchdog.isSilent((now += PING_MS)));
     expect(ticks(4)).toEqual([false, false, false, false]);
-    watchdog.heard();
+    watchdog.answered();
     expect(ticks(4).includes(true)).toBe(false);
     now += 60_000;
-    watchdog.heard();
+    watchdog.answered();
     expect(watchdog.isSilent(now)).toBe(false);
-    expect(ticks(MOST_SILENCE_MS / PING_MS).at(-1)).toBe(true);
-    watchdog.heard();
+    expect(ticks(MAX_SILENCE_MS / PING_MS).at(-1)).toBe(true);
+    watchdog.answered();
     expect(watchdog.isSilent((now += PING_MS), false)).toBe(false);
   });
 

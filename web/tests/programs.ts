@@ -1,4 +1,4 @@
-// The programs of tests/programs, read for what real tools wrote.
+// The programs of tests/programs, with the real output of the tools.
 
 import { parse } from "smol-toml";
 

@@ -1,13 +1,14 @@
-// The messages of the embedding page: who is heard, what each command does,
-// and that nothing hostile comes through.
+// The messages of the embedding page: whose are accepted, the effect of each
+// command, and that hostile ones have none.
 
 import { expect, test, vi } from "vitest";
 
 import { Bridge, isFromParent, originOf } from "../src/parent/bridge";
-import { readWish, report, tellsChanges } from "../src/parent/onecompiler";
+import { readHostRequest, report, tellsChanges } from "../src/parent/onecompiler";
 import { PreviewNews, answerTo, readCommand, runEnd, type Controls } from "../src/parent/protocol";
 import type { Answer } from "../src/run/client";
 import type { Snapshot } from "../src/workspace";
+import { names } from "./definitions";
 
 const snapshot: Snapshot = {
   entryFile: "main.py",
@@ -43,7 +44,7 @@ async function ask(type: string, payload?: unknown, page = controls()) {
   return { answer: (await answerTo(command, page)) as Record<string, unknown>, page };
 }
 
-test("each command does its own and is answered", async () => {
+test("each command has its effect and is answered", async () => {
   const run = await ask("run");
   expect(run.answer).toEqual({ app: "sandpiper", v: 1, id: 1, ok: true, payload: { run: 3 } });
   expect((await ask("getFiles")).answer["payload"]).toEqual(snapshot);
@@ -59,13 +60,13 @@ test("each command does its own and is answered", async () => {
   expect((await ask("markLines", { lines: [2, 3] })).page.markLines).toHaveBeenCalledWith("main.py", [2, 3]);
 });
 
-test("setFiles keeps the input unless told, and knows the usual entry", async () => {
+test("setFiles keeps the input by default, and knows the usual entry", async () => {
   const { page } = await ask("setFiles", { files: [{ content: "x = 1" }] });
   const files = [{ path: "main.py", content: "x = 1" }];
   expect(page.replace).toHaveBeenCalledWith({ entryFile: "main.py", files, stdin: "7" });
 });
 
-test("diagnostics are told apart by file", async () => {
+test("diagnostics belong to files", async () => {
   const diagnostics = [
     { line: 1, message: "Well done", severity: "warning", extra: 1 },
     { path: "lib/a.py", line: 2, column: 5, message: "No" },
@@ -77,7 +78,7 @@ test("diagnostics are told apart by file", async () => {
   ]);
 });
 
-test("what is wrong is said, and nothing is done", async () => {
+test("a wrong command is answered with the reason, and has no effect", async () => {
   const wrong: [string, unknown, RegExp][] = [
     ["setFiles", null, /at least one file/],
     ["setFiles", { files: [{ path: "../../etc/passwd", content: "" }] }, /cannot be \. or \.\./],
@@ -86,7 +87,7 @@ test("what is wrong is said, and nothing is done", async () => {
     ["setTheme", { theme: "url(javascript:1)" }, /auto, light or dark/],
     ["setReadOnly", { readonly: "false" }, /true or false/],
     ["markLines", { lines: [0] }, /line numbers/],
-    ["markLines", { lines: [1], path: "other.py" }, /that of a file/],
+    ["markLines", { lines: [1], path: "other.py" }, /the path of a file/],
     ["setDiagnostics", { diagnostics: [{ line: 1 }] }, /message must be a string/],
     ["setDiagnostics", { diagnostics: Array(1001).fill({ line: 1, message: "" }) }, /must be a list/],
     ["constructor", {}, /The commands are setFiles, getFiles/],
@@ -100,22 +101,22 @@ test("what is wrong is said, and nothing is done", async () => {
   }
 });
 
-test("other messages are none of ours, and other versions are told so", async () => {
+test("messages of other protocols are ignored, other versions are refused", async () => {
   for (const data of [null, 1, "run", [], {}, { type: "run" }, { app: "x", type: "run" }, { app: "sandpiper" }]) {
     expect(readCommand(data), JSON.stringify(data)).toBeNull();
   }
   const command = readCommand({ ...ours("run"), v: 2 });
-  expect(command && (await answerTo(command, controls()))).toMatchObject({ error: "This page speaks version 1." });
+  expect(command && (await answerTo(command, controls()))).toMatchObject({ error: "This page supports version 1." });
   expect(readCommand(ours("run", 0, {}))?.id).toBeNull();
 });
 
-test("a failing control tells nothing of its inside", async () => {
+test("a failing control reveals nothing", async () => {
   const page = controls();
   page.share.mockRejectedValue(new Error("secret"));
   expect((await ask("share", {}, page)).answer["error"]).toBe("The command failed.");
 });
 
-test("only the parent is heard, of the origin that is told", () => {
+test("only messages of the parent, from the named origin, are accepted", () => {
   const parent = {} as MessageEventSource;
   const check = (source: unknown, origin: string, told: string | null) =>
     isFromParent({ source: source as MessageEventSource, origin }, parent, originOf(told));
@@ -148,7 +149,7 @@ function framed(parentOrigin: string | null = null) {
   return { sent, page, bridge, onOther, tell };
 }
 
-test("ready is told, commands are answered to the parent", async () => {
+test("the parent gets ready, and answers to its commands", async () => {
   const { sent, tell, page, onOther } = framed("https://a.example/");
   const ready = { app: "sandpiper", v: 1, type: "ready", payload: { language: "python" } };
   expect(sent).toEqual([{ message: ready, origin: "https://a.example" }]);
@@ -163,14 +164,14 @@ test("ready is told, commands are answered to the parent", async () => {
   expect(onOther).toHaveBeenCalledWith({ eventType: "triggerRun" });
 });
 
-test("an invalid parentOrigin hears and tells nothing", () => {
+test("with an invalid parentOrigin nothing is received or sent", () => {
   const { sent, tell, page } = framed("null");
   tell(ours("run"), [], undefined, "null");
   expect(sent).toEqual([]);
   expect(page.run).not.toHaveBeenCalled();
 });
 
-test("once connected, all goes through the port", async () => {
+test("once connected, all messages use the port", async () => {
   const { sent, bridge, tell } = framed();
   const { port1, port2 } = new MessageChannel();
   const got: unknown[] = [];
@@ -200,7 +201,7 @@ const ran: Answer = {
   elapsedMs: 12.6,
 };
 
-test("the end of a run is told in full", () => {
+test("the end of a run is reported completely", () => {
   expect(runEnd(1, ran)).toEqual({
     run: 1,
     ran: true,
@@ -218,28 +219,28 @@ test("the end of a run is told in full", () => {
   expect(runEnd(3, { kind: "lost", isOffline: false })).toEqual({ run: 3, ran: false, reason: "lost", message: "" });
 });
 
-test("what a page says is told, bounded", () => {
+test("messages of a preview are reported, at a limited rate", () => {
   const told: [string, Record<string, unknown>][] = [];
   const news = new PreviewNews((type, payload) => void told.push([type, payload as Record<string, unknown>]));
   const place = { file: "main.js", line: 3, column: 5 };
   const said = { level: "warn", text: "a", isUncaught: false, place } as const;
-  news.tell(1, said, 0);
-  news.tell(1, { ...said, level: "error", isUncaught: true, place: null, text: "x".repeat(9999) }, 0);
+  news.report(1, said, 0);
+  news.report(1, { ...said, level: "error", isUncaught: true, place: null, text: "x".repeat(9999) }, 0);
   expect(told).toEqual([
     ["preview:console", { run: 1, level: "warn", text: "a", file: "main.js", line: 3, column: 5, leftOut: 0 }],
     ["preview:error", { run: 1, text: "x".repeat(2000), file: null, line: null, column: null, leftOut: 0 }],
   ]);
-  for (let count = 0; count < 1000; count += 1) news.tell(1, said, 500);
+  for (let count = 0; count < 1000; count += 1) news.report(1, said, 500);
   expect(told.length).toBe(100);
-  news.tell(1, said, 1000);
+  news.report(1, said, 1000);
   expect(told.at(-1)?.[1]).toMatchObject({ leftOut: 902 });
-  for (let count = 0; count < 1000; count += 1) news.tell(1, said, 1000);
-  news.tell(2, said, 1001);
+  for (let count = 0; count < 1000; count += 1) news.report(1, said, 1000);
+  news.report(2, said, 1001);
   expect(told.at(-1)?.[1]).toMatchObject({ run: 2, leftOut: 0 });
 });
 
 test("OneCompiler's messages are understood", () => {
-  const read = (data: unknown) => readWish(data, "python", snapshot);
+  const read = (data: unknown) => readHostRequest(data, { language: "python", names }, snapshot);
   const populate = (language: string, name: unknown = "main.py") =>
     read({ eventType: "populateCode", language, files: [{ name, content: "x" }] });
   const files = [{ path: "main.py", content: "x" }];
@@ -252,7 +253,7 @@ test("OneCompiler's messages are understood", () => {
   for (const data of [null, "triggerRun", {}, { eventType: "other" }]) expect(read(data)).toBeNull();
 });
 
-test("OneCompiler's pages are told in its shape, if they ask", () => {
+test("OneCompiler's pages get reports in its format, if they ask", () => {
   expect(tellsChanges("?lang=c&codeChangeEvent=true")).toBe(true);
   expect(tellsChanges("?lang=c&listenToEvents=true")).toBe(true);
   expect(tellsChanges("?lang=c&listenToEvents=false")).toBe(false);

@@ -1,4 +1,4 @@
-// The mysql client's tables read back into rows.
+// The tables of the mysql client, read into rows.
 
 import { describe, expect, test } from "vitest";
 

@@ -1,4 +1,4 @@
-// What is said of a run, and whether it wanted input.
+// The sentences about a run, and whether it wanted input.
 
 import { describe, expect, test } from "vitest";
 
@@ -6,6 +6,7 @@ import { needsInput } from "../src/errors";
 import { parseExit, type Answer, type RunResult } from "../src/run/client";
 import { pauseAfter } from "../src/run/patience";
 import { running, stages, summary, waiting } from "../src/run/words";
+import { settingsOf } from "./definitions";
 import { program } from "./programs";
 
 function ran(exit: string, stderr = ""): RunResult {
@@ -15,28 +16,28 @@ function ran(exit: string, stderr = ""): RunResult {
 test.each([
   ["stage=run; code=0", "Finished in 0.42 s"],
   ["stage=run; code=3", "Finished with exit code 3 in 0.42 s"],
-  ["stage=compile; code=1", "Did not compile, after 0.42 s"],
+  ["stage=compile; code=1", "Compilation failed after 0.42 s"],
   ["stage=run; limit=time", "The program took too long and was stopped after 0.42 s"],
   ["stage=run; limit=cpu", "The program used too much processor time and was stopped after 0.42 s"],
   ["stage=compile; limit=time", "Compiling took too long and was stopped after 0.42 s"],
   ["stage=run; limit=memory", "The program used too much memory and was stopped after 0.42 s"],
-  ["stage=run; limit=output", "The program wrote too much: it was stopped after 0.42 s, and the output is cut off"],
+  ["stage=run; limit=output", "The program printed too much and was stopped after 0.42 s; the rest of the output is missing"],
   [
     "stage=run; signal=SIGSEGV",
-    "The program crashed after 0.42 s: it used memory that is not its own (segmentation fault), SIGSEGV",
+    "The program crashed after 0.42 s: it accessed memory that does not belong to it (segmentation fault), SIGSEGV",
   ],
   ["stage=run; signal=SIGUSR1", "The program crashed after 0.42 s: SIGUSR1"],
 ])("%s", (exit, words) => {
   expect(summary(ran(exit))).toBe(words);
 });
 
-test("where no run took place", () => {
+test("the program was not run", () => {
   const refused = (status: number, message = "") => summary({ kind: "refused", status, message });
   expect(refused(400, "bad path")).toBe("Not run: bad path.");
   expect(refused(500, "internal error")).toContain("the service failed (500). Your code is still here");
-  expect(refused(200)).toContain("Does your network want you to log in?");
-  expect(refused(404)).toContain("nothing runs code at this address (404)");
-  expect(refused(407)).toContain("your network does not let code through");
+  expect(refused(200)).toContain("Do you have to log in to your network?");
+  expect(refused(404)).toContain("there is no service at this address (404)");
+  expect(refused(407)).toContain("your network blocks the service (407)");
   expect(refused(504)).toContain("the service did not answer (504)");
   expect(refused(418)).toContain("answered 418");
   expect(summary({ kind: "busy", message: "", retryAfterMs: null })).toBe(
@@ -46,27 +47,28 @@ test("where no run took place", () => {
   expect(summary({ kind: "lost", isOffline: true })).toContain("You are offline.");
 });
 
-test("while it lasts", () => {
+test("while a run lasts", () => {
   expect(running(300)).toBe("Running…");
-  expect(running(2300)).toBe("Waiting or running… 2 s");
-  const crowd = { kind: "limited" } as const;
-  expect(waiting(11_200, crowd)).toBe("Too many runs from your network. Yours starts in 12 s");
-  expect(waiting(-5, crowd)).toContain("in 1 s");
+  expect(running(2300)).toBe("Queued or running… 2 s");
+  const limited = { kind: "limited" } as const;
+  expect(waiting(11_200, limited)).toBe("Too many runs from your network. Retrying in 12 s");
+  expect(waiting(-5, limited)).toContain("in 1 s");
   const busy = (message: string) => waiting(2000, { kind: "busy", message });
-  expect(busy("too many runs are waiting already")).toBe("The service is busy. Yours is sent again in 2 s");
-  expect(busy("Java is being prepared: 2 of 3")).toBe("Java is being prepared: 2 of 3. Yours is sent again in 2 s");
+  expect(busy("too many runs are waiting already")).toBe("The service is busy. Retrying in 2 s");
+  expect(busy("Java is being prepared: 2 of 3")).toBe("Java is being prepared: 2 of 3. Retrying in 2 s");
 });
 
 describe("a run that was refused", () => {
-  const limited = { kind: "limited", retryAfterMs: 1000, turnMs: 7000 } as const;
+  const limited = { kind: "limited", retryAfterMs: 8000 } as const;
   const busy = { kind: "busy", message: "", retryAfterMs: 4000 } as const;
   test.each<[string, Answer, number, number | null]>([
-    ["waits for its turn, and then for the next place", limited, 0, 8000],
-    ["has waited for its turn", limited, 1, 2000],
-    ["is told no turn", { ...limited, turnMs: null }, 0, 2000],
-    ["is told nothing", { ...limited, turnMs: null, retryAfterMs: null }, 0, 6000],
-    ["is told nothing again", { ...limited, turnMs: null, retryAfterMs: null }, 2, 21_000],
-    ["is told nothing for long", { ...limited, turnMs: null, retryAfterMs: null }, 20, 61_000],
+    ["waits as long as it is asked to, and up to as long again", limited, 0, 12_000],
+    ["waits again, as often as it is asked to", limited, 50, 12_000],
+    ["adds two seconds to a short time", { ...limited, retryAfterMs: 1000 }, 0, 2000],
+    ["adds fifteen seconds to a long one", { ...limited, retryAfterMs: 60_000 }, 0, 67_500],
+    ["is given no time", { ...limited, retryAfterMs: null }, 0, 7500],
+    ["is given no time again", { ...limited, retryAfterMs: null }, 2, 27_500],
+    ["is given no time for long", { ...limited, retryAfterMs: null }, 20, 67_500],
     ["met a full queue", busy, 0, 6000],
     ["met a full queue once too often", busy, 10, null],
     ["met a language that cannot run here", { ...busy, retryAfterMs: null }, 0, null],
@@ -75,12 +77,40 @@ describe("a run that was refused", () => {
   ])("%s", (_, answer, refusals, waitMs) => {
     expect(pauseAfter(answer, refusals, 0.5)?.waitMs ?? null).toBe(waitMs);
   });
+
+  test("never comes before its time", () => {
+    expect(pauseAfter(limited, 0, 0)?.waitMs).toBe(8000);
+  });
+
+  test("thirty clients of one address finish by themselves", () => {
+    // A window of 60 s in which a server admits 20 requests, as an address has by default.
+    const [windowMs, limit] = [60_000, 20];
+    const admitted: number[] = [];
+    const clients = Array.from({ length: 30 }, (_, index) => ({ at: index, refusals: 0, random: index / 29 }));
+    for (let requests = 0; clients.length > 0; requests++) {
+      expect(requests).toBeLessThan(1000);
+      clients.sort((a, b) => b.at - a.at);
+      const client = clients.pop();
+      if (client === undefined) break;
+      const recent = admitted.filter((time) => time > client.at - windowMs);
+      if (recent.length < limit) {
+        admitted.push(client.at);
+        continue;
+      }
+      const retryAfterMs = Math.ceil(((recent[0] ?? 0) + windowMs - client.at) / 1000) * 1000;
+      const pause = pauseAfter({ kind: "limited", retryAfterMs }, client.refusals, client.random);
+      if (pause === null) throw new Error("it gave up");
+      clients.push({ ...client, at: client.at + pause.waitMs, refusals: client.refusals + 1 });
+    }
+    expect(admitted).toHaveLength(30);
+    expect(Math.max(...admitted)).toBeLessThan(2 * windowMs);
+  });
 });
 
 test("times by stage", () => {
   const result = { ...ran("stage=run; code=0"), timings: { queue: 0.2, compile: 120, run: 250 } };
   expect(stages(result)).toEqual([
-    { name: "Waiting for a place", time: "0.2 ms" },
+    { name: "Queued", time: "0.2 ms" },
     { name: "Compiling", time: "0.12 s" },
     { name: "Running", time: "0.25 s" },
     { name: "Sending and receiving", time: "49.8 ms" },
@@ -90,7 +120,7 @@ test("times by stage", () => {
 
 describe("input", () => {
   function need(language: string, content: string, result = ran("stage=run; code=0"), stdin = ""): string | null {
-    return needsInput({ language, result, stdin, files: [{ path: "main", content }] });
+    return needsInput({ input: settingsOf(language).input, result, stdin, files: [{ path: "main", content }] });
   }
 
   test.each([
@@ -104,7 +134,7 @@ describe("input", () => {
     ["c", "segmentation-fault", "", null],
   ])("of the real %s/%s", (language, name, stdin, expected) => {
     const { files, result } = program(language, name);
-    expect(needsInput({ language, result, stdin, files })).toBe(expected);
+    expect(needsInput({ input: settingsOf(language).input, result, stdin, files })).toBe(expected);
   });
 
   test.each([

@@ -127,7 +127,7 @@ impl Engine {
     ) -> Result<Outcome, Refusal> {
         let Self { executor, monitor, .. } = self;
         let rootfs = monitor.ready_rootfs(submission.language())?;
-        let plan = monitor.catalog().plan(&submission);
+        let plan = submission.plan();
         let (language, image) = (plan.language.clone(), plan.image.clone());
         let arrived = Instant::now();
         let permit = executor.enter(client).await?;

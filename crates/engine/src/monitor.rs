@@ -243,7 +243,7 @@ impl HealthMonitor {
         let Some(starter) = self.catalog.starter(language) else {
             return Ok(Some("it has no starter program".to_owned()));
         };
-        let plan = self.catalog.plan(&starter.submission);
+        let plan = starter.submission.plan();
         let (rootfs, queue) = (rootfs.to_owned(), Duration::ZERO);
         let run = self.executor.run(plan, rootfs, permit, queue, false);
         let outcome = run.await?;

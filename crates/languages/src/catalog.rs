@@ -1,19 +1,14 @@
-//! The catalogue of languages: loads definitions, looks languages up.
+//! The catalogue of languages: loads definitions, finds languages, and checks
+//! submissions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::definition::{Definition, ExpectedDefinition};
-use crate::{Language, Plan, SourceFile, Submission};
+use crate::submission::shown;
+use crate::{Language, SourceFile, Submission, SubmissionError};
 
-/// The languages of the service, in the order in which they are listed. They
-/// are also the values that the embed page takes.
-pub const SERVICE_LANGUAGES: [&str; 11] = [
-    "python", "c", "cpp", "java", "php", "csharp", "mysql", "mongodb", "web",
-    "react", "vue",
-];
-
-/// The languages this service knows. Cheap to clone.
+/// The languages of a service. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Catalog {
     entries: Arc<[Entry]>,
@@ -21,15 +16,15 @@ pub struct Catalog {
 
 /// A language's folder, as bytes.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct LanguageFolder {
     /// The folder's name, which is the language's id.
     pub id: String,
     /// Every file of the folder, by its path relative to it.
     pub files: BTreeMap<String, Vec<u8>>,
 }
 
-/// A language's sample program: what the editor opens with, and how the
-/// service tests itself.
+/// A language's sample program. The editor starts with it, and the service
+/// tests the language with it.
 #[derive(Clone, Debug)]
 pub struct Starter {
     /// The program.
@@ -44,7 +39,7 @@ enum Expected {
 }
 
 impl Starter {
-    /// Whether this is what the program should print.
+    /// Whether `stdout` is the output that is expected of the program.
     pub fn expects(&self, stdout: &str) -> bool {
         match &self.expected {
             Expected::Exactly(text) => stdout == text,
@@ -55,13 +50,13 @@ impl Starter {
     }
 }
 
-/// Why a definition could not be loaded; for the one who wrote it.
+/// Why a definition could not be loaded; the text is for its author.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {reason}")]
 pub struct LoadError {
-    /// The file at fault.
+    /// The file that is wrong.
     pub path: String,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: String,
 }
 
@@ -75,15 +70,15 @@ impl Catalog {
     /// Loads every definition and checks them against each other.
     ///
     /// # Errors
-    /// The first definition that is wrong, and what is wrong with it.
+    /// A definition is wrong; the first one is named, with the reason.
     pub fn load(
-        sources: impl IntoIterator<Item = Source>,
+        sources: impl IntoIterator<Item = LanguageFolder>,
     ) -> Result<Self, LoadError> {
         let mut entries = sources
             .into_iter()
             .map(|source| load_entry(&source))
             .collect::<Result<Vec<_>, _>>()?;
-        entries.sort_by_key(|entry| rank(entry.language.id()));
+        entries.sort_by(|a, b| a.language.rank().cmp(&b.language.rank()));
         check_unique("name", &entries, |language| {
             language.names().map(str::to_ascii_lowercase).collect()
         })?;
@@ -94,7 +89,7 @@ impl Catalog {
         Ok(Self { entries: entries.into() })
     }
 
-    /// Every language: those of the service in its order, then others by id.
+    /// Every language, by the `order` of its definition.
     pub fn languages(&self) -> impl Iterator<Item = &Language> {
         self.entries.iter().map(|entry| &*entry.language)
     }
@@ -113,7 +108,7 @@ impl Catalog {
     }
 
     /// The language whose id or alias is the fewest edits away from `value`;
-    /// `None` where the catalogue is empty.
+    /// `None` if the catalogue is empty.
     pub fn nearest(&self, value: &str) -> Option<&Language> {
         // No name is longer than this, and comparing takes quadratic time.
         let value: String = value.chars().take(32).collect();
@@ -125,33 +120,45 @@ impl Catalog {
         })
     }
 
-    /// What the engine has to do for `submission`.
-    pub fn plan(&self, submission: &Submission) -> Plan {
-        submission.language().plan(submission)
+    /// Checks the parts of a submission, in this order: the language, the
+    /// paths, the entry file.
+    ///
+    /// # Errors
+    /// The first part that is wrong.
+    pub fn submission(
+        &self,
+        language: &str,
+        entry_file: String,
+        files: Vec<SourceFile>,
+        stdin: String,
+    ) -> Result<Submission, SubmissionError> {
+        let entry = self.entry(language);
+        let entry = entry.ok_or_else(|| self.unknown_language(language))?;
+        let language = Arc::clone(&entry.language);
+        Submission::check(language, entry_file, files, stdin)
     }
 
     /// The sample program of the language with this id or alias.
     pub fn starter(&self, value: &str) -> Option<&Starter> {
-        let mut entries = self.entries.iter();
-        let entry = entries.find(|entry| entry.language.is_called(value))?;
-        Some(&entry.starter)
+        self.entry(value).map(|entry| &entry.starter)
     }
 
-    /// As [`Self::find`], to keep.
-    pub(crate) fn find_shared(&self, value: &str) -> Option<Arc<Language>> {
-        let mut entries = self.entries.iter();
-        let entry = entries.find(|entry| entry.language.is_called(value))?;
-        Some(Arc::clone(&entry.language))
+    fn entry(&self, value: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.language.is_called(value))
+    }
+
+    fn unknown_language(&self, given: &str) -> SubmissionError {
+        let known: Vec<&str> = self.languages().map(Language::id).collect();
+        let nearest = self.nearest(given).map(Language::id);
+        SubmissionError::UnknownLanguage {
+            given: shown(given),
+            nearest: nearest.unwrap_or_default().to_owned(),
+            known: known.join(", "),
+        }
     }
 }
 
-/// Sorts the service's own languages first, in their order.
-fn rank(id: &str) -> (usize, String) {
-    let position = SERVICE_LANGUAGES.iter().position(|own| *own == id);
-    (position.unwrap_or(SERVICE_LANGUAGES.len()), id.to_owned())
-}
-
-fn load_entry(source: &Source) -> Result<Entry, LoadError> {
+fn load_entry(source: &LanguageFolder) -> Result<Entry, LoadError> {
     let definition: Definition = toml::from_str(text(source, "language.toml")?)
         .map_err(|error| {
             fault(source, "language.toml", error.to_string().trim_end())
@@ -167,7 +174,7 @@ fn load_entry(source: &Source) -> Result<Entry, LoadError> {
             files.push(SourceFile { path: name.to_owned(), content });
         }
     }
-    let submission = Submission::in_language(
+    let submission = Submission::check(
         Arc::clone(&language),
         definition.starter.entry,
         files,
@@ -177,7 +184,7 @@ fn load_entry(source: &Source) -> Result<Entry, LoadError> {
     let path = "starter-expected.txt";
     let expected_text = text(source, path)?.to_owned();
     if expected_text.trim().is_empty() {
-        return Err(fault(source, path, "it proves nothing: it is empty"));
+        return Err(fault(source, path, "is empty, which tests nothing"));
     }
     let expected = match definition.starter.expected {
         ExpectedDefinition::Exact => Expected::Exactly(expected_text),
@@ -186,23 +193,30 @@ fn load_entry(source: &Source) -> Result<Entry, LoadError> {
     Ok(Entry { language, starter: Starter { submission, expected } })
 }
 
-fn text<'a>(source: &'a Source, path: &str) -> Result<&'a str, LoadError> {
+fn text<'a>(
+    source: &'a LanguageFolder,
+    path: &str,
+) -> Result<&'a str, LoadError> {
     let bytes = source
         .files
         .get(path)
-        .ok_or_else(|| fault(source, path, "there is no such file"))?;
+        .ok_or_else(|| fault(source, path, "no such file"))?;
     std::str::from_utf8(bytes)
         .map_err(|error| fault(source, path, error.to_string()))
 }
 
-fn fault(source: &Source, path: &str, reason: impl Into<String>) -> LoadError {
+fn fault(
+    source: &LanguageFolder,
+    path: &str,
+    reason: impl Into<String>,
+) -> LoadError {
     let path = format!("languages/{}/{path}", source.id);
     LoadError { path, reason: reason.into() }
 }
 
-/// Refuses the second language that claims one of `keys`.
+/// Refuses two languages that have one of `keys` in common.
 fn check_unique(
-    what: &str,
+    kind: &str,
     entries: &[Entry],
     keys: impl Fn(&Language) -> Vec<String>,
 ) -> Result<(), LoadError> {
@@ -210,7 +224,7 @@ fn check_unique(
     for Entry { language, .. } in entries {
         for key in keys(language) {
             let reason = match owners.get(&key) {
-                Some(owner) => format!("{what} {key:?} is that of {owner} too"),
+                Some(owner) => format!("{kind} {key:?} belongs to {owner} too"),
                 None => {
                     owners.insert(key, language.id());
                     continue;

@@ -5,40 +5,50 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
+use crate::editor::EditorDefinition;
+
 /// The whole file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Definition {
     /// The name that people read, such as `C++`.
     pub(crate) name: String,
+    /// The title of the editor page, if it is not the name.
+    pub(crate) title: Option<String>,
+    /// The place in lists of languages, the lowest number first. Languages
+    /// without one come last, by id.
+    pub(crate) order: Option<u32>,
     /// Other values of `language` that mean this one.
     #[serde(default)]
     pub(crate) aliases: Vec<String>,
-    /// Endings of this language's files, without the dot.
+    /// Extensions of this language's files, without the dot.
     #[serde(default)]
     pub(crate) extensions: Vec<String>,
     /// The image that holds the toolchain.
     pub(crate) image: String,
-    /// Whether the program gets the submission's standard input.
+    /// Whether the program gets the submission's standard input. If not, the
+    /// editor page has no box for it.
     #[serde(default = "yes")]
     pub(crate) stdin: bool,
-    /// What standard output is.
+    /// The kind of standard output, which decides how the editor shows it.
     #[serde(default)]
     pub(crate) output: Output,
     #[serde(default)]
     pub(crate) limits: LimitOverrides,
-    /// Added to the base environment; the same key replaces. `{memory_mib}` in
-    /// a value stands for the memory of the box in MiB, which each step may have
-    /// another of.
+    #[serde(default)]
+    pub(crate) editor: EditorDefinition,
+    /// Variables that are added to those of every step, or replace them.
+    /// `{memory_mib}` in a value is replaced by the memory of the step's box in
+    /// MiB.
     #[serde(default)]
     pub(crate) environment: BTreeMap<String, String>,
-    /// Missing where nothing is compiled ahead of the run.
+    /// Missing if nothing is compiled before the run.
     pub(crate) compile: Option<Compile>,
     pub(crate) run: Command,
     pub(crate) starter: StarterDefinition,
 }
 
-/// What a language's standard output is, so that an editor can show it as that.
+/// The kind of a language's standard output; an editor shows each in its way.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize,
 )]
@@ -53,7 +63,7 @@ pub enum Output {
     Document,
 }
 
-/// `[limits]`: where the language needs another limit than the operator's.
+/// `[limits]`: limits that replace the operator's for this language.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LimitOverrides {
@@ -74,13 +84,14 @@ pub(crate) struct Compile {
     /// As in `[run]`.
     #[serde(default)]
     pub(crate) prepare: bool,
-    /// Whether the same files compile to the same artifacts at any time: then
-    /// what a success left in /artifacts is kept for the same submission. It
-    /// must depend on nothing else, and leave nothing elsewhere.
+    /// Whether the same files always compile to the same artifacts. The
+    /// contents of /artifacts are then kept for the same submission. The result
+    /// must depend on nothing but the files, and all of it must be in
+    /// /artifacts.
     #[serde(default)]
     pub(crate) repeatable: bool,
-    /// Words that make an exception of the files in which they are, such as
-    /// those that a compiler replaces by the time.
+    /// Words that turn `repeatable` off for a submission that contains one of
+    /// them, such as the words that a compiler replaces by the time.
     #[serde(default)]
     pub(crate) unless: Vec<String>,
 }
@@ -89,37 +100,39 @@ pub(crate) struct Compile {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Command {
-    /// An absolute path in the image, then the arguments; the argument
-    /// `{entry}` stands for the entry file's path.
+    /// An absolute path in the image, then the arguments. The argument
+    /// `{entry}` is replaced by the entry file's path.
     pub(crate) command: Vec<String>,
     /// Whether the command is a launcher that is started before there is a
-    /// submission. It reads the entry file's path at its gate, descriptor 3;
-    /// images/gate.h says how.
+    /// submission. It reads the entry file's path at its gate, descriptor 3:
+    /// see images/gate.h.
     #[serde(default)]
     pub(crate) prepare: bool,
 }
 
-/// `[starter]`: the editor's sample. Its files stand in the folder `starter`,
-/// its expected standard output in `starter-expected.txt`.
+/// `[starter]`: the program that the editor starts with and that the service
+/// tests the language with. Its files are in the folder `starter`, its expected
+/// standard output is in `starter-expected.txt`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StarterDefinition {
     pub(crate) entry: String,
     #[serde(default)]
     pub(crate) stdin: String,
-    /// How `starter-expected.txt` is compared.
+    /// How `starter-expected.txt` is compared with standard output.
     #[serde(default)]
     pub(crate) expected: ExpectedDefinition,
 }
 
-/// What `starter-expected.txt` is to standard output.
+/// How `starter-expected.txt` is compared with standard output.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ExpectedDefinition {
-    /// All of it, to the byte.
+    /// Both are the same, byte by byte.
     #[default]
     Exact,
-    /// Each of its lines is somewhere in it: for a document with a framework.
+    /// Standard output contains each line of the file. For documents that
+    /// include a framework.
     Contains,
 }
 

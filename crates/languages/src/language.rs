@@ -3,12 +3,13 @@
 use std::num::NonZeroU32;
 
 use crate::definition::{Command, Compile, Definition};
-use crate::{Output, Plan, Stage, Step, Submission};
+use crate::editor::Editor;
+use crate::{Output, Plan, SourceFile, Stage, Step};
 
-/// The argument that stands for the entry file's path.
+/// The argument that is replaced by the entry file's path.
 const ENTRY: &str = "{entry}";
 
-/// What every step's environment starts with.
+/// The variables that every step has, unless the definition replaces them.
 const BASE_ENVIRONMENT: [(&str, &str); 4] = [
     ("PATH", "/usr/local/bin:/usr/bin:/bin"),
     ("HOME", "/box"),
@@ -21,19 +22,22 @@ const BASE_ENVIRONMENT: [(&str, &str); 4] = [
 pub struct Language {
     id: String,
     name: String,
+    title: String,
+    order: u32,
     aliases: Vec<String>,
     extensions: Vec<String>,
     image: String,
     takes_stdin: bool,
     output: Output,
+    editor: Editor,
     memory_bytes: Option<u64>,
     output_bytes: Option<u64>,
     processes: Option<u32>,
-    /// Whether artifacts can be kept.
+    /// Whether artifacts may be kept.
     repeatable: bool,
-    /// Words of files for which they cannot.
+    /// Words in files whose artifacts may not be kept.
     unless: Vec<String>,
-    /// The steps of every plan, with [`ENTRY`] still in their commands.
+    /// The steps of every plan, with [`ENTRY`] in their commands.
     steps: Vec<Step>,
 }
 
@@ -48,17 +52,22 @@ impl Language {
         &self.name
     }
 
+    /// The title of the editor page, such as `HTML, CSS and JavaScript`.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
     /// Other values of `language` that mean this one.
     pub fn aliases(&self) -> &[String] {
         &self.aliases
     }
 
-    /// Endings of this language's files, without the dot.
+    /// Extensions of this language's files, without the dot.
     pub fn extensions(&self) -> &[String] {
         &self.extensions
     }
 
-    /// The name of the image that holds the toolchain.
+    /// The name of the image with the toolchain.
     pub fn image(&self) -> &str {
         &self.image
     }
@@ -68,9 +77,19 @@ impl Language {
         self.takes_stdin
     }
 
-    /// What its standard output is.
+    /// The kind of its standard output.
     pub fn output(&self) -> Output {
         self.output
+    }
+
+    /// The settings of the editor page.
+    pub fn editor(&self) -> &Editor {
+        &self.editor
+    }
+
+    /// Sorts the languages: by the definition's `order`, then by id.
+    pub(crate) fn rank(&self) -> (u32, &str) {
+        (self.order, &self.id)
     }
 
     /// Whether a request's `language` means this one, in any letter case.
@@ -83,7 +102,7 @@ impl Language {
         std::iter::once(&self.id).chain(&self.aliases).map(String::as_str)
     }
 
-    /// Checks a definition; the error says what is wrong with it.
+    /// Checks a definition; the error is the reason why it is wrong.
     pub(crate) fn check(
         id: &str,
         definition: &Definition,
@@ -115,11 +134,18 @@ impl Language {
         Ok(Self {
             id: id.to_owned(),
             name: definition.name.clone(),
+            title: definition
+                .title
+                .as_ref()
+                .unwrap_or(&definition.name)
+                .clone(),
+            order: definition.order.unwrap_or(u32::MAX),
             aliases: definition.aliases.clone(),
             extensions: definition.extensions.clone(),
             image: definition.image.clone(),
             takes_stdin: definition.stdin,
             output: definition.output,
+            editor: Editor::check(&definition.editor, &definition.extensions)?,
             memory_bytes: definition.limits.memory_mib.map(bytes),
             output_bytes: definition.limits.output_mib.map(bytes),
             processes: definition.limits.processes.map(NonZeroU32::get),
@@ -129,27 +155,33 @@ impl Language {
         })
     }
 
-    /// The plan of a submission in this language.
-    pub(crate) fn plan(&self, submission: &Submission) -> Plan {
-        let stdin = if self.takes_stdin { submission.stdin() } else { "" };
+    /// Returns the plan that runs these files.
+    pub(crate) fn plan(
+        &self,
+        entry_file: &str,
+        files: &[SourceFile],
+        stdin: &str,
+    ) -> Plan {
         let mut plan = self.plan_ahead();
         let arguments =
             plan.steps.iter_mut().flat_map(|step| &mut step.command);
         for argument in arguments.filter(|argument| *argument == ENTRY) {
-            submission.entry_file().clone_into(argument);
+            entry_file.clone_into(argument);
         }
-        submission.entry_file().clone_into(&mut plan.entry_file);
-        plan.files = submission.files().to_vec();
+        entry_file.clone_into(&mut plan.entry_file);
+        plan.files = files.to_vec();
         plan.is_repeatable = self.repeatable
-            && !plan.files.iter().any(|file| {
+            && !files.iter().any(|file| {
                 self.unless.iter().any(|word| file.content.contains(word))
             });
-        stdin.clone_into(&mut plan.stdin);
+        if self.takes_stdin {
+            stdin.clone_into(&mut plan.stdin);
+        }
         plan
     }
 
-    /// What every plan of this language has in common: there is no submission
-    /// yet. The commands of steps that prepare are whole.
+    /// Returns the part that all plans of this language have in common, before
+    /// there is a submission. The commands of steps that prepare are complete.
     pub fn plan_ahead(&self) -> Plan {
         Plan {
             language: self.id.clone(),
@@ -171,24 +203,24 @@ fn bytes(mebibytes: NonZeroU32) -> u64 {
 }
 
 /// Ids and images become parts of paths and of URLs.
-fn check_word(what: &str, word: &str) -> Result<(), String> {
+fn check_word(key: &str, word: &str) -> Result<(), String> {
     let plain = |byte: u8| {
         byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'
     };
     if word.is_empty() || !word.bytes().all(plain) {
         return Err(format!(
-            "{what} {word:?} must be lower case letters, digits and dashes"
+            "{key} {word:?} must be lower case letters, digits and dashes"
         ));
     }
     Ok(())
 }
 
 /// Aliases and extensions are compared with what people type.
-fn check_value(what: &str, value: &str) -> Result<(), String> {
+fn check_value(key: &str, value: &str) -> Result<(), String> {
     let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'.';
     if value.is_empty() || !value.bytes().all(plain) {
         return Err(format!(
-            "{what} {value:?} must be printable ASCII without space or dot"
+            "{key} {value:?} must be printable ASCII without space or dot"
         ));
     }
     Ok(())
@@ -202,7 +234,7 @@ fn environment(
         .to_vec();
     for (key, value) in &definition.environment {
         if key.is_empty() || key.contains(['=', '\0']) {
-            return Err(format!("{key:?} is no name of a variable"));
+            return Err(format!("{key:?} is not a name of a variable"));
         }
         if value.contains('\0') {
             return Err(format!("the value of {key} holds a NUL"));

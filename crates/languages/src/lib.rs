@@ -1,24 +1,27 @@
-//! What a language is, as data: a folder's definition, and how it turns a
-//! submission into a plan.
+//! Languages as data: the definition in a folder, and the plan that it makes
+//! of a submission.
 //!
 //! ```text
-//! Submission::check(parts)  ->  Submission  ->  Catalog::plan  ->  Plan
+//! Catalog::submission(parts)  ->  Submission  ->  Submission::plan  ->  Plan
 //! ```
 //!
-//! Everything here is pure: definitions are handed in as bytes, and no file,
-//! clock, process or environment is touched.
+//! Everything here is pure: the caller passes definitions as bytes, and no
+//! file, clock, process or environment is read.
 
 #![forbid(unsafe_code)]
 
 mod catalog;
 mod definition;
+mod editor;
+mod file;
 mod language;
-mod path;
 mod plan;
 mod submission;
 
-pub use catalog::{Catalog, LoadError, SERVICE_LANGUAGES, Source, Starter};
+pub use catalog::{Catalog, LanguageFolder, LoadError, Starter};
 pub use definition::Output;
+pub use editor::Editor;
+pub use file::SourceFile;
 pub use language::Language;
 pub use plan::{Plan, Stage, Step};
-pub use submission::{SourceFile, Submission, SubmissionError};
+pub use submission::{Submission, SubmissionError};

@@ -2,11 +2,10 @@
 
 use crate::SourceFile;
 
-/// Which part of a run a step is.
+/// The part of a run that a step is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Turns the submitted files into something that runs. Its output is
-    /// shown only when it fails.
+    /// Compiles the submitted files. Its output is shown only if it fails.
     Compile,
     /// Runs the program; its output is the answer.
     Run,
@@ -15,25 +14,25 @@ pub enum Stage {
 /// One command of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Which part of the run this is.
+    /// The part of the run.
     pub stage: Stage,
-    /// The program (an absolute path in the image) and its arguments; never
-    /// seen by a shell.
+    /// The program (an absolute path in the image) and its arguments, without
+    /// a shell.
     pub command: Vec<String>,
-    /// The whole environment, in order; nothing is inherited. A value may
-    /// hold `{memory_mib}`; [`Step::environment_in`] resolves it.
+    /// The complete environment, in order; nothing is inherited. A value may
+    /// contain `{memory_mib}`; [`Step::environment_in`] resolves it.
     pub environment: Vec<(String, String)>,
-    /// Whether the program can be started before there is a submission: it
-    /// reads the entry file's path at its gate then, and has no argument of it.
+    /// Whether the program can be started before there is a submission. It then
+    /// reads the entry file's path at its gate, not from an argument.
     pub prepares: bool,
 }
 
-/// What stands in a variable's value for the memory of the box in MiB, so that
-/// a launcher can size a heap: only the engine knows the operator's limit.
+/// The text that is replaced by the memory of the box in MiB, so that a launcher
+/// can size a heap. Only the engine knows the operator's limit.
 pub(crate) const MEMORY_MIB: &str = "{memory_mib}";
 
 impl Step {
-    /// The environment in a box of this much memory.
+    /// Returns the environment in a box with this much memory, in bytes.
     pub fn environment_in(&self, memory_bytes: u64) -> Vec<(String, String)> {
         let memory_mib = (memory_bytes >> 20).to_string();
         let resolve = |(key, value): &(String, String)| {
@@ -43,29 +42,29 @@ impl Step {
     }
 }
 
-/// What the engine has to do for one submission.
+/// The steps that run one submission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The language's id, such as `cpp`.
     pub language: String,
-    /// The name of the image that holds the toolchain.
+    /// The name of the image with the toolchain.
     pub image: String,
     /// The file to run: one of the files.
     pub entry_file: String,
     /// The submitted files, written into the working directory.
     pub files: Vec<SourceFile>,
-    /// Standard input of the run step; empty when the language takes none.
+    /// Standard input of the run step; empty if the language takes none.
     pub stdin: String,
-    /// Whether the compile step would leave the same artifacts at any time.
+    /// Whether the compile step always leaves the same artifacts.
     pub is_repeatable: bool,
     /// The steps, in order; a step that fails ends the run.
     pub steps: Vec<Step>,
-    /// Memory of the box in the run step in bytes, where the language needs
-    /// another limit than the operator's default.
+    /// Memory of the box in the run step in bytes, if the language needs another
+    /// limit than the operator's.
     pub memory_bytes: Option<u64>,
-    /// Output cap per stream in bytes, where the language needs another.
+    /// The limit of each output stream in bytes, if the language needs another.
     pub output_bytes: Option<u64>,
-    /// Processes and threads, where the language needs another limit.
+    /// Processes and threads, if the language needs another limit.
     pub processes: Option<u32>,
 }
 

@@ -1,19 +1,11 @@
-//! A submission: what a client wants to run, checked once.
+//! A submission: the program that a client sent, checked once.
 
 use std::sync::Arc;
 
-use crate::{Catalog, Language, path};
+use crate::file::{BadPath, check_paths};
+use crate::{Language, Plan, SourceFile};
 
-/// One submitted file.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct SourceFile {
-    /// Relative path, with `/` between its segments.
-    pub path: String,
-    /// The whole text.
-    pub content: String,
-}
-
-/// A checked submission; its fields are private so that nothing unchecked
+/// A checked submission. Its fields are private, so that no unchecked one
 /// reaches the engine.
 #[derive(Clone, Debug)]
 pub struct Submission {
@@ -32,9 +24,9 @@ pub enum SubmissionError {
          the languages are {known}"
     )]
     UnknownLanguage {
-        /// What was asked for, fit to be shown.
+        /// The value in the request, fit to be shown.
         given: String,
-        /// The id that looks most like it.
+        /// The most similar id.
         nearest: String,
         /// Every id.
         known: String,
@@ -44,34 +36,33 @@ pub enum SubmissionError {
     BadPath {
         /// The path, fit to be shown.
         path: String,
-        /// What is wrong with it.
+        /// The end of a sentence that begins with the path.
         fault: &'static str,
     },
     /// The entry file is not among the files.
     #[error("entryFile {entry_file} is not one of the files")]
     NoEntryFile {
-        /// What was asked for, fit to be shown.
+        /// The value in the request, fit to be shown.
         entry_file: String,
     },
 }
 
 impl Submission {
-    /// Checks the parts of a submission, in this order: the language, the
-    /// paths, the entry file.
-    ///
-    /// # Errors
-    /// The first part that is wrong.
-    pub fn check(
-        catalog: &Catalog,
-        language: &str,
+    /// Checks the paths, then the entry file.
+    pub(crate) fn check(
+        language: Arc<Language>,
         entry_file: String,
         files: Vec<SourceFile>,
         stdin: String,
     ) -> Result<Self, SubmissionError> {
-        let Some(found) = catalog.find_shared(language) else {
-            return Err(unknown_language(catalog, language));
-        };
-        Self::in_language(found, entry_file, files, stdin)
+        check_paths(&files).map_err(|BadPath { path, fault }| {
+            SubmissionError::BadPath { path: shown(path), fault }
+        })?;
+        if !files.iter().any(|file| file.path == entry_file) {
+            let entry_file = shown(&entry_file);
+            return Err(SubmissionError::NoEntryFile { entry_file });
+        }
+        Ok(Self { language, entry_file, files, stdin })
     }
 
     /// The language.
@@ -89,51 +80,23 @@ impl Submission {
         &self.files
     }
 
-    /// What the client sent as standard input; a plan leaves it out where the
+    /// The standard input that the client sent. A plan leaves it out if the
     /// language takes none.
     pub fn stdin(&self) -> &str {
         &self.stdin
     }
 
-    /// The checks that follow the language's.
-    pub(crate) fn in_language(
-        language: Arc<Language>,
-        entry_file: String,
-        files: Vec<SourceFile>,
-        stdin: String,
-    ) -> Result<Self, SubmissionError> {
-        path::check_all(&files)?;
-        if !files.iter().any(|file| file.path == entry_file) {
-            let entry_file = shown(&entry_file);
-            return Err(SubmissionError::NoEntryFile { entry_file });
-        }
-        Ok(Self { language, entry_file, files, stdin })
+    /// Returns the steps that run this submission.
+    pub fn plan(&self) -> Plan {
+        self.language.plan(&self.entry_file, &self.files, &self.stdin)
     }
 }
 
-impl SubmissionError {
-    pub(crate) fn path(path: &str, fault: &'static str) -> Self {
-        Self::BadPath { path: shown(path), fault }
-    }
-}
-
-fn unknown_language(catalog: &Catalog, given: &str) -> SubmissionError {
-    let known: Vec<&str> = catalog.languages().map(Language::id).collect();
-    SubmissionError::UnknownLanguage {
-        given: shown(given),
-        nearest: catalog
-            .nearest(given)
-            .map(|language| language.id().to_owned())
-            .unwrap_or_default(),
-        known: known.join(", "),
-    }
-}
-
-/// What a client sent, fit for a message: quoted, on one line, whatever it
-/// holds, and not longer than a reader wants.
-fn shown(text: &str) -> String {
-    const LONGEST: usize = 80;
-    match text.char_indices().nth(LONGEST) {
+/// A client's text, fit for a message: quoted, on one line, and cut after 80
+/// characters.
+pub(crate) fn shown(text: &str) -> String {
+    const MAX: usize = 80;
+    match text.char_indices().nth(MAX) {
         None => format!("{text:?}"),
         Some((end, _)) => format!("{:?}", format!("{}…", &text[..end])),
     }

@@ -103,6 +103,11 @@ pub(crate) enum CliCommand {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Sandbox")]
 pub(crate) struct SandboxArgs {
+    /// Folder with more languages: one folder for each, as in languages/ of the
+    /// project
+    #[arg(long, value_name = "DIR")]
+    pub(crate) languages_dir: Option<PathBuf>,
+
     /// Control group in which the boxes' control groups are created [default:
     /// the one that this process is in]
     #[arg(long, value_name = "PATH")]

@@ -1,11 +1,12 @@
 //! The embedded data: definitions of languages, recipes of images.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, bail};
 use rust_embed::RustEmbed;
-use sandpiper_engine::languages::{Catalog, Language, Source};
+use sandpiper_engine::languages::{Catalog, Language, LanguageFolder};
 use sandpiper_engine::{ImageState, Images};
 use sandpiper_images::{Recipe, State, Store};
 
@@ -22,7 +23,26 @@ struct ImageFiles;
 /// # Errors
 /// `only` names a language that does not exist.
 pub(crate) fn catalog(only: Option<&[String]>) -> anyhow::Result<Catalog> {
-    let all = Catalog::load(sources()).context("an embedded definition")?;
+    catalog_with(None, only)
+}
+
+/// As [`catalog`], with a folder for each further language in `dir`.
+///
+/// # Errors
+/// `dir` cannot be read, a definition in it is wrong, or `only` names a
+/// language that is in neither.
+pub(crate) fn catalog_with(
+    dir: Option<&Path>,
+    only: Option<&[String]>,
+) -> anyhow::Result<Catalog> {
+    let mut sources = sources();
+    if let Some(dir) = dir {
+        sources.extend(sources_in(dir)?);
+    }
+    let all = Catalog::load(sources.clone()).with_context(|| match dir {
+        Some(dir) => format!("--languages-dir {}", dir.display()),
+        None => "an embedded definition".to_owned(),
+    })?;
     let Some(only) = only else { return Ok(all) };
     let mut ids = Vec::new();
     for name in only {
@@ -36,8 +56,8 @@ pub(crate) fn catalog(only: Option<&[String]>) -> anyhow::Result<Catalog> {
         };
         ids.push(language.id());
     }
-    let sources = sources().into_iter();
-    let chosen = sources.filter(|source| ids.contains(&source.id.as_str()));
+    let chosen =
+        sources.into_iter().filter(|source| ids.contains(&source.id.as_str()));
     Ok(Catalog::load(chosen)?)
 }
 
@@ -118,7 +138,7 @@ pub(crate) fn describe(image: &str, state: &ImageState) -> String {
 }
 
 /// Returns a folder of `languages/` for each language.
-fn sources() -> Vec<Source> {
+fn sources() -> Vec<LanguageFolder> {
     let mut folders: BTreeMap<String, BTreeMap<String, Vec<u8>>> =
         BTreeMap::new();
     for path in LanguageFiles::iter() {
@@ -130,7 +150,48 @@ fn sources() -> Vec<Source> {
     }
     // A folder without a definition is not a language.
     folders.retain(|_, files| files.contains_key("language.toml"));
-    folders.into_iter().map(|(id, files)| Source { id, files }).collect()
+    folders
+        .into_iter()
+        .map(|(id, files)| LanguageFolder { id, files })
+        .collect()
+}
+
+/// A folder of `dir` for each language.
+fn sources_in(dir: &Path) -> anyhow::Result<Vec<LanguageFolder>> {
+    let mut sources = Vec::new();
+    let context = || format!("--languages-dir {}: cannot read", dir.display());
+    for entry in fs::read_dir(dir).with_context(context)? {
+        let path = entry.with_context(context)?.path();
+        if !path.join("language.toml").is_file() {
+            continue;
+        }
+        let name = path.file_name().unwrap_or_default();
+        let mut files = BTreeMap::new();
+        read_folder(&path, &path, &mut files).with_context(context)?;
+        sources
+            .push(LanguageFolder { id: name.to_string_lossy().into(), files });
+    }
+    Ok(sources)
+}
+
+/// Reads the files below `folder` by their paths relative to `root`.
+fn read_folder(
+    root: &Path,
+    folder: &Path,
+    files: &mut BTreeMap<String, Vec<u8>>,
+) -> anyhow::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            read_folder(root, &path, files)?;
+        } else {
+            let name = path.strip_prefix(root)?.to_string_lossy();
+            let content =
+                fs::read(&path).with_context(|| path.display().to_string())?;
+            files.insert(name.into_owned(), content);
+        }
+    }
+    Ok(())
 }
 
 /// Returns the file that a recipe names by its path in the repository.
@@ -196,5 +257,69 @@ mod tests {
         let error = super::catalog(Some(&unknown)).unwrap_err().to_string();
         assert!(error.contains("no language \"cobol\""), "{error}");
         assert!(error.contains("are python, c, cpp"), "{error}");
+    }
+
+    #[test]
+    fn the_manual_names_languages_and_aliases_that_there_are() {
+        let path =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/embedding.md");
+        let manual = fs::read_to_string(path).unwrap();
+        let quoted = |text: &str| -> Vec<String> {
+            text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+        };
+        let catalog = catalog(None).unwrap();
+        let row = manual.lines().find(|line| line.starts_with("| `lang` |"));
+        let ids = quoted(row.unwrap().split('|').nth(2).unwrap());
+        assert!(ids.len() >= 11, "{ids:?}");
+        for id in ids {
+            let found = catalog.find(&id).map(Language::id);
+            assert_eq!(found, Some(id.as_str()));
+        }
+        let (_, names) =
+            manual.split_once("takes the values of `lang`").unwrap();
+        let aliases = quoted(names.split_once(';').unwrap().0);
+        assert!(aliases.len() >= 6, "{aliases:?}");
+        for alias in aliases {
+            assert!(catalog.find(&alias).is_some(), "{alias}");
+        }
+    }
+
+    #[test]
+    fn a_folder_adds_languages() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path();
+        let put = |path: &str, text: &str| {
+            let path = dir.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let load = |only: Option<&[String]>| {
+            let loaded = catalog_with(Some(dir), only);
+            loaded.map_err(|error| format!("{error:#}"))
+        };
+        let unreadable = catalog_with(Some(&dir.join("none")), None);
+        let error = format!("{:#}", unreadable.unwrap_err());
+        assert!(error.contains("none: cannot read"), "{error}");
+
+        put("notes/README.md", "not a language");
+        put("sh/language.toml", "name = 1");
+        let error = load(None).unwrap_err();
+        assert!(error.contains("languages/sh/language.toml: "), "{error}");
+        let definition = "name = \"Shell\"\nimage = \"native\"\n\
+                          [run]\ncommand = [\"/bin/sh\", \"{entry}\"]\n\
+                          [starter]\nentry = \"main.sh\"";
+        put("sh/language.toml", definition);
+        put("sh/starter/main.sh", "echo 1");
+        put("sh/starter-expected.txt", "1\n");
+        let catalog = load(None).unwrap();
+        assert_eq!(catalog.languages().last().unwrap().name(), "Shell");
+        assert!(catalog.find("python").is_some());
+        let only = load(Some(&["sh".to_owned()])).unwrap();
+        assert_eq!(only.languages().count(), 1);
+        put("c/language.toml", definition);
+        put("c/starter/main.sh", "echo 1");
+        put("c/starter-expected.txt", "1\n");
+        let error = load(None).unwrap_err();
+        assert!(error.contains("name \"c\" belongs to c too"), "{error}");
     }
 }

@@ -49,7 +49,8 @@ pub(crate) fn run(
 }
 
 fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
-    let submission = submission(args, &data::catalog(None)?)?;
+    let more = args.sandbox.languages_dir.as_deref();
+    let submission = submission(args, &data::catalog_with(more, None)?)?;
     let images = ImageStore::open(&common.data_dir()?)?;
     let image = submission.language().image();
     if images.state(image) == ImageState::Missing {
@@ -61,7 +62,8 @@ fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
     }
     // The engine checks every language of its catalogue: give it only one.
     let id = submission.language().id().to_owned();
-    let catalog = data::catalog(Some(std::slice::from_ref(&id)))?;
+    let only = std::slice::from_ref(&id);
+    let catalog = data::catalog_with(more, Some(only))?;
     let settings = args.sandbox.engine_settings();
     let images = Arc::new(images);
     let service = Service::start(
@@ -112,7 +114,7 @@ fn submission(args: &RunArgs, catalog: &Catalog) -> anyhow::Result<Submission> {
     let [entry_file, ..] = &names[..] else { bail!("no file to run") };
     let entry_file = entry_file.clone();
     let stdin = standard_input()?;
-    Ok(Submission::check(catalog, &language, entry_file, files, stdin)?)
+    Ok(catalog.submission(&language, entry_file, files, stdin)?)
 }
 
 fn exit_code(end: End) -> u8 {

@@ -35,7 +35,10 @@ pub(crate) fn serve(
              --help`): {names}"
         );
     }
-    let catalog = data::catalog(args.languages.as_deref())?;
+    let catalog = data::catalog_with(
+        args.sandbox.languages_dir.as_deref(),
+        args.languages.as_deref(),
+    )?;
     let settings = args.engine_settings();
     let boxes = settings.boxes;
     let box_bytes = settings.limits.box_memory_bytes();

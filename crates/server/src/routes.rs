@@ -169,12 +169,13 @@ impl<R: Runner> App<R> {
             embed: Embed::new(
                 settings.frame_ancestors,
                 settings.preview_origin,
+                runner.catalog().clone(),
             ),
+            description: openapi::document(runner.catalog()),
             runner,
             metrics,
             memory,
             hosts,
-            description: openapi::document(),
         }
     }
 
@@ -219,16 +220,16 @@ impl<R: Runner> App<R> {
             Route::Compile => Box::pin(self.compile.answer(exchange)).await?,
             Route::Embed => {
                 let query = head.uri.query();
-                self.embed.editor(&head.method, query, self.runner.catalog())
+                self.embed.editor(&head.method, query)
             }
             Route::Unknown => failure(StatusCode::NOT_FOUND, "not found"),
             _ if !embed::is_read(&head.method) => {
                 method_not_allowed(route.name(), "GET, HEAD")
             }
             Route::Preview => self.embed.preview(),
-            Route::EmbedScript => embed::script(&head.headers),
+            Route::EmbedScript => self.embed.script(&head.headers),
             Route::EmbedAsset(name) => embed::asset(name, &head.headers),
-            Route::Index => embed::index(),
+            Route::Index => self.embed.index(),
             Route::Description => {
                 json(StatusCode::OK, self.description.clone())
             }

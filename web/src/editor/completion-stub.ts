@@ -1,6 +1,6 @@
-// Stands in for @codemirror/autocomplete where grammars import it, as
-// vite.config.ts says: code can be typed in before it is loaded. What a grammar
-// offers is asked for by the loaded one alone.
+// Replaces @codemirror/autocomplete in the grammars (vite.config.ts), so that
+// typing does not wait for it. Only the real package, which is loaded later, asks
+// grammars for completions.
 
 import type { Completion, CompletionContext, CompletionResult, CompletionSource } from "@codemirror/autocomplete";
 
@@ -8,7 +8,7 @@ type Loaded = Pick<typeof import("@codemirror/autocomplete"), "completeFromList"
 
 let loaded: Loaded | null = null;
 
-/** To be called before anything asks for completions. */
+/** To be called before completions are requested. */
 export function provideCompletion(given: Loaded): void {
   loaded = given;
 }

@@ -1,5 +1,5 @@
-// What is offered while a person types: what the grammar of the language knows,
-// its keywords, and the words that the file has already.
+// The completions while a person types: those of the grammar, the words of the
+// language, and the words of the file.
 
 import {
   acceptCompletion,
@@ -20,29 +20,29 @@ import { keymap, type EditorView } from "@codemirror/view";
 
 export const completion: Extension = [
   Prec.highest(keymap.of([
-    // Before its own keys: those give Escape no other meaning while a list is looked for, or has nothing to offer.
+    // Before the keys of the package, which take Escape even while a list is loading or empty.
     { key: "Escape", run: giveUpUnseen },
     // Before the key that indents.
     { key: "Tab", run: take },
   ])),
-  // Enter takes what an arrow key has chosen, and begins a line else: a word may be whole already.
+  // Enter accepts a word that an arrow key has chosen. Otherwise it begins a line: the word may be complete.
   autocompletion({ icons: false, selectOnOpen: false }),
   EditorState.languageData.of(() => everywhere),
 ];
 
-// The same value each time: the open list knows its sources by it.
+// The same value each time: the open list identifies its sources by it.
 const everywhere = [{ autocomplete: wordsOfFile }];
 
-/** What is on the screen and can be taken: not what was offered for earlier letters, until it is known what now is. */
+/** A list that is visible and up to date, not one that waits for new results. */
 const OFFERED = ".cm-tooltip-autocomplete:not(.cm-tooltip-autocomplete-disabled)";
 
-/** Ends what nobody sees, and leaves Escape to others. */
+/** Closes an invisible list, and lets other handlers have Escape. */
 function giveUpUnseen(view: EditorView): false {
   if (view.dom.querySelector(OFFERED) === null) closeCompletion(view);
   return false;
 }
 
-/** Takes what is chosen, or else the first. */
+/** Accepts the chosen word, or else the first. */
 function take(view: EditorView): boolean {
   if (completionStatus(view.state) !== "active") return false;
   if (selectedCompletionIndex(view.state) === null) view.dispatch({ effects: setSelectedCompletion(0) });
@@ -50,14 +50,14 @@ function take(view: EditorView): boolean {
 }
 
 const LETTERS = /[\p{Alphabetic}\p{Number}_]*/u;
-/** What makes something else of the letters after it than a word of the language. */
+/** A word, with a sign before it that makes it a member or a variable. */
 const WORD = new RegExp(`(?:[.$@]|->|::)?${LETTERS.source}`, "u");
 /** The name before a dot, the dot, and the first letters of a member. */
 const MEMBER = /(?:([\p{Alphabetic}\p{Number}_$]+)|[)\]}"'`])\s*(\??\.|->|::)((?:[\p{Alphabetic}_][\p{Alphabetic}\p{Number}_]*)?)$/u;
 
-/** Offers words, which stand between spaces, wherever a word of the language may begin. */
+/** Offers words, given with spaces between them, wherever a word of the language may begin. */
 export function offering(words: string, type: "keyword" | "function" | "type" | "method"): CompletionSource {
-  const options = words.split(/\s+/).map((label): Completion => ({ label, type }));
+  const options = words.trim().split(/\s+/).map((label): Completion => ({ label, type }));
   return (context) => {
     const word = context.matchBefore(WORD);
     if (word !== null && /^[^\p{Alphabetic}_]/u.test(word.text)) return null;
@@ -66,7 +66,7 @@ export function offering(words: string, type: "keyword" | "function" | "type" | 
   };
 }
 
-/** What the source of a grammar offers, but for members and single letters: it looks for neither. */
+/** The completions of a grammar, but not after a dot or a single letter, which the grammar does not check. */
 export function welcome(source: CompletionSource): CompletionSource {
   return (context) => {
     const letters = context.matchBefore(LETTERS);
@@ -74,13 +74,13 @@ export function welcome(source: CompletionSource): CompletionSource {
   };
 }
 
-/** After one letter, or in prose, what is offered would be in the way. */
+/** Whether completions help: they would disturb after one letter, and in prose. */
 export function isWelcome(context: CompletionContext, from: number): boolean {
   return context.explicit || (context.pos - from >= 2 && !/comment|string|^(?:JSX)?Text$/i.test(nodeBefore(context)));
 }
 
 function isMember(context: CompletionContext): boolean {
-  // The class of a rule of CSS follows a dot, too.
+  // In CSS a class follows a dot, too.
   return context.matchBefore(MEMBER) !== null && !/^Class/.test(nodeBefore(context));
 }
 
@@ -92,12 +92,12 @@ function wordsOfFile(context: CompletionContext): CompletionResult | null {
   if (isMember(context)) return membersOfFile(context);
   const found = completeAnyWord(context);
   if (found === null || "then" in found || !isWelcome(context, found.from)) return null;
-  // Without a type: then a word that the language knows too is there once.
+  // Without a type, a word that the language has too is listed once.
   const options = found.options.filter(({ label }) => !/^\d/.test(label)).map(({ label }) => ({ label }));
   return { ...found, options };
 }
 
-/** What follows the same name elsewhere in the file: its other words need not be members. */
+/** The members that follow the same name elsewhere in the file. */
 function membersOfFile(context: CompletionContext): CompletionResult | null {
   const { pos, state } = context;
   const [, name = "", dot = "", typed = ""] = MEMBER.exec(context.matchBefore(MEMBER)?.text ?? "") ?? [];
@@ -105,7 +105,7 @@ function membersOfFile(context: CompletionContext): CompletionResult | null {
   if (name === "" || !isWelcome(context, from)) return null;
   const owner = (name + dot).replace(/[$?.]/g, "\\$&");
   const member = new RegExp(`(?<![\\p{Alphabetic}\\p{Number}_$])${owner}([\\p{Alphabetic}_]${LETTERS.source})`, "gu");
-  // Not the one that is being typed.
+  // Except the one that is being typed.
   const others = [...state.sliceDoc().matchAll(member)].filter((found) => found.index + found[0].length !== pos);
   const options = [...new Set(others.map(([, label = ""]) => label))].map((label) => ({ label }));
   return { from, options, validFor: LETTERS };

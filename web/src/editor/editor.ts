@@ -14,7 +14,7 @@ import {
   lineNumbers,
 } from "@codemirror/view";
 
-import type { Parameters } from "../config";
+import type { LanguageSettings, Parameters } from "../config";
 import { Event } from "../event";
 import type { Workspace } from "../workspace";
 import { grammarOf } from "./languages";
@@ -26,20 +26,21 @@ import { theme } from "./theme";
 export interface EditorOptions {
   workspace: Workspace;
   parameters: Parameters;
+  settings: LanguageSettings;
   nonce: string;
   parent: HTMLElement;
-  /** Of the file that is shown first: with it the code has its colours at once, and is drawn once. */
+  /** The grammar of the first file, so that the code has its colours at once and is drawn once. */
   grammar: Extension;
   /** Ctrl-Enter or Cmd-Enter. */
   onRun: () => void;
-  /** Ctrl-F or Cmd-F, as long as there is no search. */
+  /** Ctrl-F or Cmd-F, until search is loaded. */
   onSearch: () => void;
   /** A grammar could not be loaded. */
   onLost: () => void;
 }
 
 export class Editor {
-  /** The code got or lost the focus, or was locked or unlocked. */
+  /** The code got or lost the focus, or became read-only or editable. */
   readonly focusChanged = new Event<void>();
 
   private readonly view: EditorView;
@@ -47,7 +48,7 @@ export class Editor {
   private readonly readOnly = new Compartment();
   private readonly grammar = new Compartment();
   private readonly support = new Compartment();
-  /** Which part of `support` each file has; what each language has besides comes with its grammar. */
+  /** The part of `support` that every file has; the part of its language comes with its grammar. */
   private supportOfAll: Extension;
   private supportOf: ((path: string) => Promise<Extension>) | null = null;
   private isReadOnly: boolean;
@@ -60,7 +61,7 @@ export class Editor {
     this.isReadOnly = parameters.readonly;
     this.shown = workspace.active;
     const search = { key: "Mod-f", run: () => (options.onSearch(), true) };
-    // As wide as the marks will be, so that nothing moves when they come.
+    // As wide as the gutter of marks, so that nothing moves when that is loaded.
     this.supportOfAll = [gutter({ class: "cm-gutter-lint" }), keymap.of([search])];
     this.view = new EditorView({ state: this.stateOf(this.shown, options.grammar), parent });
     workspace.filesChanged.listen(() => this.showActive());
@@ -77,7 +78,7 @@ export class Editor {
     this.focusChanged.emit();
   }
 
-  /** Takes what is loaded later: for every file, and for one. */
+  /** Adds the extensions that are loaded later: for every file, and for each file. */
   extend(all: Extension, of: (path: string) => Promise<Extension>): void {
     this.supportOfAll = all;
     this.supportOf = of;
@@ -87,12 +88,12 @@ export class Editor {
     void this.load(this.shown);
   }
 
-  /** Loads again what could not be loaded. */
+  /** Tries again to load the grammar. */
   retry(): void {
     void this.load(this.shown);
   }
 
-  /** Whether the file has been looked at, or changed from elsewhere. */
+  /** Whether the file has been shown, or changed by `change`. */
   hasOpened(path: string): boolean {
     return this.states.has(path);
   }
@@ -105,22 +106,22 @@ export class Editor {
     this.states.set(path, state.update(spec(state)).state);
   }
 
-  /** Does what a key would do. */
+  /** Executes a command of the editor. */
   command(act: (view: EditorView) => void): void {
     act(this.view);
   }
 
-  /** Points at lines of a file; none takes the pointers away. */
+  /** Points at lines of a file; an empty list removes the pointers. */
   point(path: string, lines: readonly number[]): void {
     this.change(path, () => pointAt(lines));
   }
 
-  /** How high all of its code is, in CSS pixels. */
+  /** The height of all of the code, in CSS pixels. */
   get contentHeight(): number {
     return this.view.contentHeight;
   }
 
-  /** Puts the cursor there and takes the focus: the person asked for it. */
+  /** Moves the cursor to a place, and the focus to the editor. */
   jump(path: string, line: number, column: number): void {
     this.options.workspace.show(path);
     const { state } = this.view;
@@ -130,7 +131,7 @@ export class Editor {
     this.view.focus();
   }
 
-  /** Whether the person is typing here, or could. */
+  /** Whether the editor has the focus and is not read-only. */
   get canType(): boolean {
     return this.view.hasFocus && !this.isReadOnly;
   }
@@ -171,8 +172,8 @@ export class Editor {
 
   private async load(path: string): Promise<void> {
     try {
-      const grammar = await grammarOf(path);
-      // Before the grammar, which may be a part of what is known now.
+      const grammar = (await grammarOf(path, this.options.settings)) ?? [];
+      // Before the grammar, which it may replace.
       const more = (await this.supportOf?.(path)) ?? [];
       if (this.shown === path) this.view.dispatch({ effects: this.grammar.reconfigure([more, grammar]) });
     } catch {
@@ -205,7 +206,7 @@ export class Editor {
       keymap.of([...defaultKeymap, ...historyKeymap, ...foldKeymap, indentWithTab]),
       leaving,
       EditorView.contentAttributes.of(() => ({
-        // What scrolls holds something that can have the focus: axe knows it by this alone.
+        // By this alone axe knows that the scrolling element contains one that can have the focus.
         tabindex: "0",
         "aria-label": `Code, ${this.shown}`,
         "aria-describedby": "keys",

@@ -1,41 +1,19 @@
-// Which grammar a file has. Each is a chunk of its own; the server preloads
-// that of the page's language by the names of these modules.
+// The grammars of files. Each is a chunk of its own, a module of the folder
+// languages/; the server preloads that of the page's first file by its name.
 
-import type { Extension } from "@codemirror/state";
+import type { Language, LanguageSupport } from "@codemirror/language";
 
+import type { LanguageSettings } from "../config";
 import { endingOf } from "../workspace";
 
-type Grammar = () => Promise<{ extension: (path: string) => Extension }>;
+export type Grammar = Language | LanguageSupport;
 
-const GRAMMARS = {
-  python: () => import("./languages/python"),
-  cpp: () => import("./languages/cpp"),
-  java: () => import("./languages/java"),
-  php: () => import("./languages/php"),
-  csharp: () => import("./languages/csharp"),
-  mysql: () => import("./languages/mysql"),
-  javascript: () => import("./languages/javascript"),
-  html: () => import("./languages/html"),
-  css: () => import("./languages/css"),
-  vue: () => import("./languages/vue"),
-  json: () => import("./languages/json"),
-} satisfies Record<string, Grammar>;
+const MODULES = import.meta.glob<{ extension: (path: string) => Grammar }>("./languages/*.ts");
 
-export type GrammarName = keyof typeof GRAMMARS;
-
-const BY_ENDING: ReadonlyMap<string, GrammarName> = new Map(Object.entries({
-  py: "python",
+/** The grammars of files that belong to programs in several languages, by the ending of the name. */
+const SHARED: ReadonlyMap<string, string> = new Map(Object.entries({
   c: "cpp",
   h: "cpp",
-  cpp: "cpp",
-  cc: "cpp",
-  cxx: "cpp",
-  "c++": "cpp",
-  hpp: "cpp",
-  hh: "cpp",
-  java: "java",
-  php: "php",
-  cs: "csharp",
   sql: "mysql",
   js: "javascript",
   mjs: "javascript",
@@ -48,17 +26,19 @@ const BY_ENDING: ReadonlyMap<string, GrammarName> = new Map(Object.entries({
   svg: "html",
   xml: "html",
   css: "css",
-  vue: "vue",
   json: "json",
-} as const));
+}));
 
-/** Which grammar the file at `path` has; `null` for plain text. */
-export function grammarName(path: string): GrammarName | null {
-  return BY_ENDING.get(endingOf(path)) ?? null;
+/** The name of the grammar of the file at `path`; `null` for plain text. */
+export function grammarName(path: string, { grammars }: LanguageSettings): string | null {
+  const ending = endingOf(path);
+  const own = Object.hasOwn(grammars, ending) ? grammars[ending] : undefined;
+  return own ?? SHARED.get(ending) ?? null;
 }
 
-/** What typing needs to know of the language of the file at `path`; nothing for plain text. */
-export async function grammarOf(path: string): Promise<Extension> {
-  const name = grammarName(path);
-  return name === null ? [] : (await GRAMMARS[name]()).extension(path);
+/** The grammar of the file at `path`; `null` for plain text, and if no grammar of that name is bundled. */
+export async function grammarOf(path: string, settings: LanguageSettings): Promise<Grammar | null> {
+  const name = grammarName(path, settings);
+  const module = name === null ? undefined : await MODULES[`./languages/${name}.ts`]?.();
+  return module?.extension(path) ?? null;
 }

@@ -1,19 +1,19 @@
-// How the keyboard leaves the code, where Tab indents: by Escape, then Tab.
+// Escape, then Tab, moves the focus out of the code, in which Tab indents.
 
 import { Prec, type Extension } from "@codemirror/state";
 import { EditorView, keymap } from "@codemirror/view";
 
-/** Longer than a page is open. CodeMirror's own 2 s are too short for many hands. */
+/** Longer than a page is open. CodeMirror's default of 2 s is too short for many people. */
 const UNTIL_ANOTHER_KEY_MS = 1e12;
 
 export const leaving: Extension = [
-  // After everything that Escape may close.
+  // After all commands by which Escape closes something.
   Prec.lowest(keymap.of([{ key: "Escape", run: (view) => (view.setTabFocusMode(UNTIL_ANOTHER_KEY_MS), true) }])),
-  // Who comes back, or does something else, indents again.
+  // After coming back, or a click, Tab indents again.
   EditorView.domEventObservers({ blur: indentAgain, mousedown: indentAgain, touchstart: indentAgain }),
 ];
 
 function indentAgain(_: Event, view: EditorView): void {
-  // For no longer than now: false would end what Ctrl-M began, too.
+  // 0 ends it now; false would also end the mode that Ctrl-M toggles.
   view.setTabFocusMode(0);
 }

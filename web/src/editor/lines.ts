@@ -9,10 +9,10 @@ const look = Decoration.line({ class: "cm-pointed-line" });
 const field = StateField.define<DecorationSet>({
   create: () => Decoration.none,
   update(lines, transaction) {
-    const told = transaction.effects.filter((one) => one.is(effect)).at(-1);
-    if (told === undefined) return lines.map(transaction.changes);
+    const pointed = transaction.effects.filter((one) => one.is(effect)).at(-1);
+    if (pointed === undefined) return lines.map(transaction.changes);
     const { doc } = transaction.state;
-    const known = told.value.filter((line) => line <= doc.lines);
+    const known = pointed.value.filter((line) => line <= doc.lines);
     return RangeSet.of(known.map((line) => look.range(doc.line(line).from)), true);
   },
   provide: (own) => EditorView.decorations.from(own),

@@ -1,4 +1,4 @@
-// Marks beside the code: what compilers, programs and pages complain of.
+// Marks beside the code for the errors of compilers, programs and pages.
 
 import { forEachDiagnostic, setDiagnostics, type Diagnostic } from "@codemirror/lint";
 import type { EditorState } from "@codemirror/state";
@@ -6,15 +6,15 @@ import type { EditorState } from "@codemirror/state";
 import type { Workspace } from "../workspace";
 import type { Editor } from "./editor";
 
-/** More on a file than anybody reads. */
-const MOST = 100;
+/** Marks of one file. Nobody reads more. */
+const MAX_MARKS = 100;
 
-/** Something to say about a line of a file. */
+/** A message about a line of a file. */
 export interface Mark {
   path: string;
   /** From 1. */
   line: number;
-  /** From 1; 0 where only the line is known. */
+  /** From 1; 0 if only the line is known. */
   column: number;
   severity: "error" | "warning";
   message: string;
@@ -29,7 +29,7 @@ export class Marks {
     this.workspace = workspace;
   }
 
-  /** Shows marks in the gutter of their files; those of before go. */
+  /** Shows marks in the gutters of their files, in place of earlier ones. */
   show(marks: readonly Mark[]): void {
     for (const path of this.workspace.files.map((file) => file.path)) {
       const own = marks.filter((mark) => mark.path === path);
@@ -38,17 +38,17 @@ export class Marks {
     }
   }
 
-  /** Shows one mark more, unless it is there or there are many. */
+  /** Adds a mark, unless it exists or there are too many. */
   add(mark: Mark): void {
     this.editor.change(mark.path, (state) => {
       const all = diagnostics(state, [mark]);
       let count = 0;
       forEachDiagnostic(state, (known, from, to) => {
         count += 1;
-        if (known.message === mark.message && from === all[0]?.from) count = MOST;
+        if (known.message === mark.message && from === all[0]?.from) count = MAX_MARKS;
         all.push({ ...known, from, to });
       });
-      return count < MOST ? setDiagnostics(state, all) : {};
+      return count < MAX_MARKS ? setDiagnostics(state, all) : {};
     });
   }
 }
@@ -56,7 +56,7 @@ export class Marks {
 function diagnostics(state: EditorState, marks: readonly Mark[]): Diagnostic[] {
   return marks.map(({ line, column, severity, message }) => {
     const target = state.doc.line(Math.min(Math.max(line, 1), state.doc.lines));
-    // Where only the line is known: all of it but its indentation.
+    // If only the line is known: all of it but its indentation.
     const start = column > 0 ? column - 1 : target.text.search(/\S|$/);
     const from = Math.min(target.from + start, target.to);
     const word = column > 0 ? state.wordAt(from) : null;

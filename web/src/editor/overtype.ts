@@ -1,12 +1,12 @@
-// Typing over a selection. Left to Chromium, it copies the look of what goes
-// into a style attribute, which the page's policy forbids and complains of.
+// Typing over a selection. Chromium would copy the look of the replaced text into
+// a style attribute, which violates the page's policy.
 
 import type { Extension } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 
 export const overtyping: Extension = EditorView.domEventHandlers({
   beforeinput({ data, inputType, isComposing, cancelable }, view) {
-    // Keyboards of phones and for Chinese compose: they need the browser's way.
+    // Keyboards that compose text, as on phones and for Chinese, need the browser's own handling.
     if (inputType !== "insertText" || data === null || isComposing || !cancelable) return false;
     const span = selected(view);
     if (span === null || view.state.readOnly) return false;
@@ -22,7 +22,7 @@ export const overtyping: Extension = EditorView.domEventHandlers({
   },
 });
 
-/** What is selected in the browser: the editor may not have heard of it yet. `null` for nothing. */
+/** The selection of the browser, which the editor may not know yet; `null` if there is none. */
 function selected(view: EditorView): { from: number; to: number } | null {
   const selection = getSelection();
   if (selection === null || selection.isCollapsed || selection.rangeCount === 0) return null;

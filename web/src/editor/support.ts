@@ -1,29 +1,21 @@
-// What code can be typed without for a moment: completion, brackets that close
-// themselves, search, and marks.
+// Completion, brackets that close themselves, search, and marks. They are
+// loaded after the editor: code can be typed without them.
 
 import { closeBrackets, closeBracketsKeymap, completeFromList, ifNotIn, snippet } from "@codemirror/autocomplete";
+import { LanguageSupport } from "@codemirror/language";
 import { lintGutter, lintKeymap } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
-import type { Extension } from "@codemirror/state";
+import { EditorState, type Extension } from "@codemirror/state";
 import { keymap } from "@codemirror/view";
 
-import { completion } from "./completion";
+import type { LanguageSettings } from "../config";
+import { endingOf } from "../workspace";
+import { completion, offering } from "./completion";
 import { provideCompletion } from "./completion-stub";
-import { grammarName, type GrammarName } from "./languages";
+import { grammarName, grammarOf } from "./languages";
 
-type Support = () => Promise<{ support: (path: string) => Extension }>;
-
-const SUPPORT: Readonly<Partial<Record<GrammarName | "mongodb", Support>>> = {
-  python: () => import("./support/python"),
-  cpp: () => import("./support/cpp"),
-  java: () => import("./support/java"),
-  php: () => import("./support/php"),
-  csharp: () => import("./support/csharp"),
-  mysql: () => import("./support/mysql"),
-  mongodb: () => import("./support/mongodb"),
-  javascript: () => import("./support/javascript"),
-  vue: () => import("./support/vue"),
-};
+/** Modules with completions that depend on the context, named after a grammar or by the settings. */
+const MODULES = import.meta.glob<{ support: (path: string) => Extension }>("./support/*.ts");
 
 provideCompletion({ completeFromList, ifNotIn, snippet });
 
@@ -36,10 +28,30 @@ export const support: Extension = [
   keymap.of([...closeBracketsKeymap, ...searchKeymap, ...lintKeymap]),
 ];
 
-/** What is known besides of the language of the file at `path`, in a page of `language`. */
-export async function supportOf(path: string, language: string): Promise<Extension> {
-  const name = grammarName(path);
-  const known = name === "javascript" && language === "mongodb" ? "mongodb" : name;
-  const found = known === null ? undefined : await SUPPORT[known]?.();
-  return found?.support(path) ?? [];
+/** The completions of the file at `path` in a page with these settings. */
+export async function supportOf(path: string, settings: LanguageSettings): Promise<Extension> {
+  const grammar = grammarName(path, settings);
+  const isOwn = settings.extensions.includes(endingOf(path)) || Object.values(settings.grammars).some((own) => own === grammar);
+  const name = (isOwn ? settings.completion.module : undefined) ?? grammar;
+  const module = name === null ? undefined : await MODULES[`./support/${name}.ts`]?.();
+  return [module?.support(path) ?? [], isOwn ? await words(path, settings) : []];
+}
+
+/** The words of the settings. */
+async function words(path: string, settings: LanguageSettings): Promise<Extension> {
+  const { keywords, functions, types } = settings.completion;
+  const sources = [
+    keywords === undefined ? [] : offering(keywords, "keyword"),
+    functions === undefined ? [] : offering(functions, "function"),
+    types === undefined ? [] : offering(types, "type"),
+  ].flat();
+  const grammar = await grammarOf(path, settings);
+  if (grammar === null) {
+    // The same value each time: the open list knows its sources by it.
+    const data = sources.map((autocomplete) => ({ autocomplete }));
+    return EditorState.languageData.of(() => data);
+  }
+  // In code of the language, but not in code around it, such as HTML around PHP.
+  const { data } = grammar instanceof LanguageSupport ? grammar.language : grammar;
+  return sources.map((autocomplete) => data.of({ autocomplete }));
 }

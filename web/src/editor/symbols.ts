@@ -1,28 +1,22 @@
-// A bar of the characters that the keyboard of a phone hides, below the code
-// while it is typed in. CSS shows it on touch screens alone.
+// A bar with the characters that the keyboard of a phone hides, below the code
+// while a person types. CSS shows it only on touch screens.
 
 import { insertBracket } from "@codemirror/autocomplete";
 import { indentMore } from "@codemirror/commands";
 import type { EditorView } from "@codemirror/view";
 
+import type { LanguageSettings } from "../config";
 import { byId, element } from "../dom";
 import { endingOf, type Workspace } from "../workspace";
 import type { Editor } from "./editor";
 
 const ALL = "{}()[];:\"'=<>+-*/%!&|_#$.,\\";
 
-/** What a kind of file needs most, by the ending of its name; the rest follows. */
+/** The symbols that come first for files of several languages, by the ending of the name; the others follow. */
 const FIRST: ReadonlyMap<string, string> = new Map(Object.entries({
-  py: "()[]:\"'=_#{}",
   c: "(){};\"*&<>#[]",
   h: "(){};\"*&<>#[]",
-  cpp: "(){};:<>\"&*#[]",
-  java: "(){};\".=[]<>",
-  cs: "(){};\".=[]<>$",
-  php: "$(){};'\"->=[]",
-  sql: "();'=,*_%<>",
   html: "<>/=\"!-&{}():;",
-  vue: "<>/=\"{}():@'",
   css: "{}:;#.-()%",
   json: "{}[]\":,",
 }));
@@ -31,12 +25,14 @@ export class SymbolBar {
   private readonly bar = byId("symbols");
   private readonly editor: Editor;
   private readonly workspace: Workspace;
+  private readonly settings: LanguageSettings;
   private shown = "";
 
-  constructor(editor: Editor, workspace: Workspace) {
+  constructor(editor: Editor, workspace: Workspace, settings: LanguageSettings) {
     this.editor = editor;
+    this.settings = settings;
     this.workspace = workspace;
-    // The focus stays in the code, and with it the keyboard of the phone.
+    // The code keeps the focus, so the keyboard of the phone stays open.
     for (const type of ["pointerdown", "mousedown"]) this.bar.addEventListener(type, (event) => event.preventDefault());
     editor.focusChanged.listen(() => this.follow());
     workspace.filesChanged.listen(() => this.follow());
@@ -45,7 +41,7 @@ export class SymbolBar {
 
   private follow(): void {
     this.bar.hidden = !this.editor.canType;
-    const symbols = symbolsOf(this.workspace.active);
+    const symbols = symbolsOf(this.workspace.active, this.settings);
     if (symbols === this.shown) return;
     this.shown = symbols;
     const tab = this.key("Tab", () => this.editor.command(indentMore));
@@ -53,7 +49,7 @@ export class SymbolBar {
   }
 
   private key(label: string, act: () => void): HTMLElement {
-    // Not reached by Tab: who has that key has the others.
+    // Not reached by Tab: a keyboard with that key has the others too.
     const key = element("button", { type: "button", tabindex: "-1" }, label);
     key.addEventListener("click", act);
     return key;
@@ -61,12 +57,13 @@ export class SymbolBar {
 }
 
 /** The symbols for the file at `path`, each once. */
-function symbolsOf(path: string): string {
-  const first = FIRST.get(endingOf(path)) ?? "";
+function symbolsOf(path: string, { symbols = "", extensions }: LanguageSettings): string {
+  const ending = endingOf(path);
+  const first = FIRST.get(ending) ?? (extensions.includes(ending) ? symbols : "");
   return [...new Set(first + ALL)].join("");
 }
 
-/** As a key would, with the other one of a pair. */
+/** Types a character as a key would, with the closing bracket or quote. */
 function type(view: EditorView, character: string): void {
   const { state } = view;
   if (state.readOnly) return;

@@ -61,7 +61,7 @@ const look = EditorView.theme({
     backgroundColor: "var(--accent)",
     color: "var(--on-accent)",
   },
-  // What Tab takes while nothing is chosen.
+  // The word that Tab accepts while none is chosen.
   ".cm-tooltip-autocomplete ul:not(:has([aria-selected])) li:first-child": { backgroundColor: "var(--active-line)" },
   ".cm-matchingBracket": { outline: "1px solid var(--accent)", backgroundColor: "transparent" },
 });

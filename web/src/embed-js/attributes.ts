@@ -1,17 +1,17 @@
-// From the attributes of an element to what the editor page is asked for.
+// Makes the URL and the height of an editor from the attributes of an element.
 
 /** Attributes that are parameters of the page under the same name. */
 const PARAMETERS = ["theme", "readonly", "hide", "run", "layout", "files", "lines", "wrap", "fontSize", "tabSize"];
 
 export interface CodeFile {
-  /** Missing where the page may name the only file. */
+  /** Missing if the editor page may name the only file. */
   path?: string;
   content: string;
 }
 
 export interface Wanted {
   language: string;
-  /** Of the element: `data-font-size` is `fontSize`. */
+  /** The dataset of the element: `data-font-size` is `fontSize`. */
   dataset: Readonly<Record<string, string | undefined>>;
   files: readonly CodeFile[];
 }
@@ -26,14 +26,14 @@ export function frameUrl(base: string, wanted: Wanted, parentOrigin: string, aut
     if (value !== undefined) url.searchParams.set(name, value === "" ? "1" : value);
   }
   url.searchParams.set("autosave", dataset["autosave"] ?? autosave);
-  // A page of no origin (a file, a sandbox) cannot be told apart: it names none.
+  // A page without an origin (a file, a sandbox) cannot be identified: it names none.
   if (/^https?:/.test(parentOrigin)) url.searchParams.set("parentOrigin", parentOrigin);
   if (files.length === 0) return url.href;
   const code = { files, entryFile: dataset["entry"], stdin: dataset["stdin"] };
   return `${url.href}#json=${encodeURIComponent(JSON.stringify(code))}`;
 }
 
-/** The part of an element of a page that says what it holds. */
+/** The attributes of an element that may name its language. */
 export interface Marked {
   dataset: Readonly<Record<string, string | undefined>>;
   className: string;
@@ -45,12 +45,12 @@ export function namedLanguage(marked: readonly Marked[]): string {
   return names.find((name) => name !== undefined) ?? "";
 }
 
-/** Code as it was meant: without the line break after the tag, and one at its end. */
+/** The code without the line break after the tag, and with one at its end. */
 export function tidied(text: string): string {
   return `${text.replace(/^\r?\n/, "").trimEnd()}\n`;
 }
 
-/** What the frame gets before it says what it wants: about what it will want. */
+/** The height before the frame reports its own: an estimate of that. */
 export function reservedHeight(dataset: Wanted["dataset"], files: readonly CodeFile[], width: number): number {
   const asked = Number.parseInt(dataset["height"] ?? "", 10);
   if (asked > 0) return asked;
@@ -59,18 +59,18 @@ export function reservedHeight(dataset: Wanted["dataset"], files: readonly CodeF
   return Math.min(Math.max(lines * 21 + 100, 280), 620) + (isStacked ? 160 : 0);
 }
 
-/** Whether the frame may grow with what it holds. */
+/** Whether the frame may grow with its contents. */
 export function canGrow(dataset: Wanted["dataset"]): boolean {
   return !(Number.parseInt(dataset["height"] ?? "", 10) > 0);
 }
 
-/** The height for what the frame wants: never less than before, so that nothing jumps up. */
+/** The height after the frame has reported `wanted`: never less than before, so that nothing on the page moves up. */
 export function grownHeight(dataset: Wanted["dataset"], now: number, wanted: unknown): number {
   const most = Number.parseInt(dataset["maxHeight"] ?? "", 10) || 900;
   return typeof wanted === "number" && wanted > now ? Math.min(Math.ceil(wanted), Math.max(most, now)) : now;
 }
 
-/** Tells the pages of a site apart without naming them. */
+/** Identifies a page of a site without its name. */
 export function shortHash(text: string): string {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);

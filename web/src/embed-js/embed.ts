@@ -1,17 +1,21 @@
-// What a page loads to turn its code into editors: `<pre data-lang="python">`,
-// or `<div data-lang="java">` around several `<pre data-file="Main.java">`, and
-// what else a selector of the page finds, such as the code of Markdown.
+// The script that turns the code of a page into editors: `<pre
+// data-lang="python">`, `<div data-lang="java">` around several `<pre
+// data-file="Main.java">`, and elements that a selector of the page finds, such as
+// the code of Markdown.
 
-import { languageOf } from "../language-names";
 import { namedLanguage, shortHash, tidied, type CodeFile } from "./attributes";
 import { EmbeddedEditor } from "./frame";
+import { languageOf, type LanguageNames } from "./names";
 
 export interface Sandpiper {
-  /** Turns one element into an editor, at once, or gives the one that it is; `null` where it cannot be one. */
+  /** Turns an element into an editor at once, or returns its editor; `null` if it cannot be one. */
   embed(target: Element | string): EmbeddedEditor | null;
-  /** Turns all below `root` that `selector` finds into editors, each when it comes near the view. */
+  /** Turns the elements below `root` that match `selector` into editors. Each is loaded when it comes near the view. */
   embedAll(root?: ParentNode, selector?: string): EmbeddedEditor[];
 }
+
+/** The server replaces this name by the languages that it has (crates/server/src/embed/script.rs). */
+declare const SANDPIPER_LANGUAGES: LanguageNames;
 
 declare global {
   interface Window {
@@ -19,7 +23,7 @@ declare global {
   }
 }
 
-/** How near the view an editor is loaded. */
+/** The distance from the view at which an editor is loaded. */
 const MARGIN = "800px";
 
 const script = ownScript();
@@ -30,23 +34,23 @@ const made = new WeakMap<Element, EmbeddedEditor>();
 const refused = new WeakSet<Element>();
 const autosaves = new Set<string>();
 
-/** The box of the code: of Markdown's `<pre><code>` the outer. */
+/** The element to replace: of Markdown's `<pre><code>` the outer one. */
 function boxOf(target: Element): Element {
   return target.closest("pre:not([data-file])") ?? target;
 }
 
-/** The editor of an element, or why it cannot be one. */
+/** The editor of an element, or the reason why it cannot be one. */
 function prepare(target: Element): EmbeddedEditor | string {
   const known = made.get(target);
   if (known !== undefined) return known;
-  if (!(target instanceof HTMLElement) || !target.isConnected) return "it is no element of the page";
+  if (!(target instanceof HTMLElement) || !target.isConnected) return "it is not an element of the page";
   const inner = target.querySelector<HTMLElement>(":scope > code");
   const marked = inner === null ? [target] : [target, inner];
   const name = namedLanguage(marked);
-  const language = languageOf(name);
-  if (language === null) return name === "" ? "it names no language" : `no language that runs is called ${name}`;
+  const language = languageOf(name, SANDPIPER_LANGUAGES);
+  if (language === null) return name === "" ? "it names no language" : `this server has no language ${name}`;
   const files = filesOf(target);
-  if (files === null) return "it holds something else than <pre data-file>";
+  if (files === null) return "it contains something other than <pre data-file>";
   const dataset = { ...inner?.dataset, ...target.dataset };
   const editor = new EmbeddedEditor(target, {
     base,
@@ -59,29 +63,29 @@ function prepare(target: Element): EmbeddedEditor | string {
   return editor;
 }
 
-/** `null` where it is not ours: a box of another script that happens to name a language. */
+/** The files in an element; `null` if it is not meant for this script. */
 function filesOf(target: HTMLElement): CodeFile[] | null {
   const contentOf = (box: Element) => tidied(box.textContent ?? "");
   const pres = [...target.querySelectorAll<HTMLElement>("pre[data-file]")];
   if (pres.length > 0) return pres.map((pre) => ({ path: pre.dataset["file"] ?? "", content: contentOf(pre) }));
   const content = contentOf(target);
-  // An empty one shows the program that the language starts with.
+  // An empty element shows the starter of the language.
   if (content === "\n") return [];
   if (!(target instanceof HTMLPreElement)) return null;
   const path = target.dataset["file"];
   return [path === undefined ? { content } : { path, content }];
 }
 
-/** One warning for all that was asked for and is left as it is. */
+/** Logs one warning for all elements that are not replaced. */
 function warn(faults: readonly (readonly [Element | string, string])[]): void {
   if (faults.length === 0) return;
   const tagOf = (target: Element | string) =>
     typeof target === "string" ? target : (target.cloneNode() as Element).outerHTML.replace(/<\/.*$/, "");
   const lines = faults.map(([target, reason]) => `${tagOf(target)}: ${reason}`);
-  console.warn(`Sandpiper leaves as it is:\n${lines.join("\n")}`);
+  console.warn(`Sandpiper did not replace:\n${lines.join("\n")}`);
 }
 
-/** The same on every visit, another for each editor of a page. */
+/** A key that is the same on every visit, and different for each editor of a page. */
 function autosaveOf(language: string, files: readonly CodeFile[]): string {
   const own = shortHash(location.pathname + language + JSON.stringify(files.map((file) => file.path)));
   let key = own;
@@ -110,7 +114,7 @@ function ownScript(): HTMLScriptElement | null {
   return document.querySelector<HTMLScriptElement>('script[src*="embed.js"]');
 }
 
-/** Takes what is found, and gives why the rest cannot be taken. */
+/** Makes editors of the elements, and returns the reasons for the others. */
 function take(targets: Iterable<Element>): { editors: EmbeddedEditor[]; faults: [Element, string][] } {
   const editors: EmbeddedEditor[] = [];
   const faults: [Element, string][] = [];
@@ -128,7 +132,7 @@ function take(targets: Iterable<Element>): { editors: EmbeddedEditor[]; faults: 
   return { editors, faults };
 }
 
-/** The elements below `root` that are in no other of them. */
+/** The matching elements below `root` that are not inside of another match. */
 function outermost(root: ParentNode, selector: string): Element[] {
   return [...root.querySelectorAll(selector)].filter((target) => !target.parentElement?.closest(selector));
 }
@@ -136,7 +140,7 @@ function outermost(root: ParentNode, selector: string): Element[] {
 const sandpiper: Sandpiper = {
   embed(target) {
     const found = typeof target === "string" ? document.querySelector(target) : target;
-    const editor = found === null ? "no element is found by it" : prepare(boxOf(found));
+    const editor = found === null ? "no element matches it" : prepare(boxOf(found));
     if (typeof editor !== "string") {
       editor.load();
       return editor;
@@ -152,10 +156,10 @@ const sandpiper: Sandpiper = {
   },
 };
 
-/** While the page still comes in, each is given its room at once: nothing that was painted moves. */
+/** Reserves the space of each editor while the page is still loading, so that nothing moves after it is painted. */
 function embedWhileLoading(): void {
   const isWhole = (target: Element) => {
-    // Something comes after it, so the parser has left it.
+    // A later sibling shows that the parser has left the element.
     for (let node: Node | null = target; node !== null; node = node.parentNode) {
       if (node.nextSibling !== null) return true;
     }

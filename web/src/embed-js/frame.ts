@@ -1,4 +1,4 @@
-// One embedded editor: its element, its frame, and the wire between.
+// One embedded editor: its element, its frame, and their messages.
 
 import { canGrow, frameUrl, grownHeight, reservedHeight, type Wanted } from "./attributes";
 
@@ -13,7 +13,7 @@ interface Pending {
 }
 
 export interface FrameOptions {
-  /** Where this script comes from. */
+  /** The URL of this script. */
   base: string;
   wanted: Wanted;
   autosave: string;
@@ -21,7 +21,7 @@ export interface FrameOptions {
 }
 
 export class EmbeddedEditor {
-  /** Stands where the code stood. */
+  /** The element that has replaced the code. */
   readonly element: HTMLElement;
   readonly frame: HTMLIFrameElement;
   private readonly options: FrameOptions;
@@ -35,7 +35,7 @@ export class EmbeddedEditor {
   private count = 0;
   private isLoading = false;
 
-  /** Takes the place of `code`, with room for the frame, which comes later. */
+  /** Replaces `code`, with space for the frame, which is added by `load`. */
   constructor(code: HTMLElement, options: FrameOptions) {
     this.options = options;
     this.code = code;
@@ -44,19 +44,19 @@ export class EmbeddedEditor {
     this.height = reservedHeight(dataset, files, code.parentElement?.clientWidth ?? 0);
     this.element = document.createElement("div");
     this.element.className = "sandpiper-embed";
-    // By script, property for property: the page's policy may allow no style attributes.
+    // One property at a time: the page's policy may forbid style attributes.
     set(this.element, { position: "relative", overflow: "auto", height: `${this.height}px`, margin: "1em 0" });
     this.frame = document.createElement("iframe");
     this.frame.title = options.title;
     this.frame.allow = "clipboard-write";
     set(this.frame, { position: "absolute", inset: "0", width: "100%", height: "100%", border: "0" });
-    // The code can be read until the editor is there, and for good where it never comes.
+    // The code remains visible until the editor is loaded, or for good if it cannot be.
     set(this.frame, { visibility: "hidden" });
     code.replaceWith(this.element);
     this.element.append(code);
   }
 
-  /** Loads the editor now, if it was not. */
+  /** Loads the editor, unless that was done. */
   load(): void {
     if (this.isLoading) return;
     this.isLoading = true;
@@ -66,7 +66,7 @@ export class EmbeddedEditor {
     this.element.append(this.frame);
   }
 
-  /** Sends a command, and gives what is answered to it. */
+  /** Sends a command, and returns the answer. */
   send(type: string, payload: unknown = {}): Promise<unknown> {
     this.load();
     const id = ++this.count;
@@ -83,7 +83,7 @@ export class EmbeddedEditor {
     return () => own.delete(listener);
   }
 
-  /** The page says that it is there: it gets a port, which nobody else can reach. */
+  /** Gives the frame a port when it is ready; no other window can reach that. */
   private greet(event: MessageEvent): void {
     const { contentWindow } = this.frame;
     if (contentWindow === null || event.source !== contentWindow || event.origin !== this.origin) return;

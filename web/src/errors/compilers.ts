@@ -1,18 +1,21 @@
-// What compilers and bundlers say: a line with the place and the message each,
-// and under it what it is about.
+// Messages of compilers and bundlers: each is a line with a place and the
+// message, and the lines below it explain it.
 
+import type { MessageSettings } from "../config";
 import type { Mark } from "../editor/marks";
-import { placeIn } from "./places";
+import { markAt, placeIn } from "./places";
 import type { Sources } from "./sources";
 
 const DIAGNOSTIC = /^(?<kind>fatal error|error|warning|Error|Warning)(?: CS\d+)?: (?<message>.+)$/;
 
-/** Of gcc, javac, the C# compiler and the bundler of pages. */
-export function compilerMarks(language: string, text: string, sources: Sources): Mark[] {
+/** Of gcc, javac, the C# compiler, the bundler of pages, and languages without a format of their own. */
+export function compilerMarks(messages: MessageSettings, text: string, sources: Sources): Mark[] {
+  const format = messages.format ?? "";
   const lines = text.split("\n");
   const marks = lines.flatMap((line, index): Mark[] => {
-    const place = placeIn(language, line, sources);
+    const place = placeIn(messages, line, sources);
     if (place === undefined) return [];
+    if (place.message !== undefined) return [markAt(place, place.message)];
     const rest = line.slice(place.end).replace(/^:?\s*/, "");
     const groups = DIAGNOSTIC.exec(rest)?.groups;
     if (groups === undefined) return linkerMark(line, rest, place);
@@ -21,16 +24,16 @@ export function compilerMarks(language: string, text: string, sources: Sources):
       {
         path: place.path,
         line: place.line,
-        column: place.column || caretColumn(language, below),
+        column: place.column || caretColumn(format, below),
         severity: /^w/i.test(groups["kind"] ?? "") ? "warning" : "error",
-        message: explained(language, groups["message"] ?? "", below),
+        message: explained(format, groups["message"] ?? "", below),
       },
     ];
   });
-  return [...marks, ...twoMains(text, sources)];
+  return format === "gcc" ? [...marks, ...twoMains(text, sources)] : marks;
 }
 
-/** The linker and assert(), which do not say "error". */
+/** The linker and assert(), whose messages do not have the word "error". */
 function linkerMark(line: string, rest: string, { path, line: number }: { path: string; line: number }): Mark[] {
   const linker = /(undefined reference to .+|multiple definition of `[^']+')/.exec(rest)?.[1];
   const assertion = /Assertion [`'].*' failed\./.exec(rest)?.[0];
@@ -38,7 +41,7 @@ function linkerMark(line: string, rest: string, { path, line: number }: { path: 
   return message === undefined ? [] : [{ path, line: number, column: 0, severity: "error", message }];
 }
 
-/** The service's own sentence names the files without a line. */
+/** The service's own message names the files without a line. */
 function twoMains(text: string, sources: Sources): Mark[] {
   const sentence = /^(.+) and (.+) both define main, but a program has only one\.$/m.exec(text);
   if (sentence === null) return [];
@@ -49,18 +52,18 @@ function twoMains(text: string, sources: Sources): Mark[] {
   });
 }
 
-/** javac tells the column only by a caret under the line. */
-function caretColumn(language: string, below: readonly string[]): number {
-  return language === "java" && /^\s*\^$/.test(below[1] ?? "") ? (below[1] ?? "").length : 0;
+/** javac gives the column only as a caret under the line. */
+function caretColumn(format: string, below: readonly string[]): number {
+  return format === "java" && /^\s*\^$/.test(below[1] ?? "") ? (below[1] ?? "").length : 0;
 }
 
-function explained(language: string, message: string, below: readonly string[]): string {
-  if (language === "java") {
+function explained(format: string, message: string, below: readonly string[]): string {
+  if (format === "java") {
     const symbol = below.slice(0, 4).find((line) => line.startsWith("  symbol:"));
     return symbol === undefined ? message : `${message}: ${symbol.replace(/^\s*symbol:\s*/, "")}`;
   }
-  if (language === "c" || language === "cpp") return message.replace(/ \[-[\w=+-]+\]$/, "");
-  if (language === "csharp") return message;
+  if (format === "gcc") return message.replace(/ \[-[\w=+-]+\]$/, "");
+  if (format !== "bundler") return message;
   const next = below.findIndex((line) => !/^\s+(?:\d+ )?[|=]/.test(line));
   const hint = below.slice(0, next < 0 ? below.length : next).find((line) => /^\s+= (?!the files are)/.test(line));
   if (hint === undefined) return message;

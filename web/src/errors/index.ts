@@ -1,5 +1,6 @@
-// From what a run wrote to marks beside the code.
+// Makes marks beside the code of the messages that a run wrote.
 
+import type { MessageSettings } from "../config";
 import type { Mark } from "../editor/marks";
 import type { RunResult } from "../run/client";
 import { compilerMarks } from "./compilers";
@@ -12,41 +13,41 @@ export { needsInput, type InputNeed } from "./input";
 export { placesIn, type Place } from "./places";
 export { Sources } from "./sources";
 
-/** More would hide the code, and the first ones are what to mend first. */
-const MOST = 100;
-/** Errors stand at the beginning or the end of a text that is longer than twice this. */
+/** More would hide the code, and the first errors are the ones to fix first. */
+const MAX_MARKS = 100;
+/** In a text that is longer than twice this, errors are at its beginning or its end. */
 const LENGTH_READ = 100_000;
-/** Of a longer line the beginning: some patterns take the square of its length. */
+/** Only the beginning of a longer line is read: some patterns take quadratic time. */
 const LINE_LENGTH_READ = 2000;
 
 /** The errors and warnings of a run at the lines of the files that were submitted. */
-export function marksOf(language: string, result: RunResult, sources: Sources): Mark[] {
+export function marksOf(messages: MessageSettings, result: RunResult, sources: Sources): Mark[] {
   const isFailure = result.exit.stage === "compile" || result.exit.code !== 0;
   const seen = new Set<string>();
-  const marks = read(language, bounded(result.stderr), sources).filter((mark) => {
+  const marks = read(messages, bounded(result.stderr), sources).filter((mark) => {
     const key = JSON.stringify([mark.path, mark.line, mark.message]);
     return !seen.has(key) && seen.add(key);
   });
-  // A program that caught and printed its error went on to a good end.
-  return marks.slice(0, MOST).map((mark) => (isFailure ? mark : { ...mark, severity: "warning" }));
+  // A program that succeeded has caught and printed its error.
+  return marks.slice(0, MAX_MARKS).map((mark) => (isFailure ? mark : { ...mark, severity: "warning" }));
 }
 
-function read(language: string, text: string, sources: Sources): Mark[] {
-  switch (language) {
+function read(messages: MessageSettings, text: string, sources: Sources): Mark[] {
+  switch (messages.format) {
     case "python":
-      return pythonMarks(text, sources);
+      return pythonMarks(messages, text, sources);
     case "java":
-      return [...compilerMarks(language, text, sources), ...javaMarks(text, sources)];
+      return [...compilerMarks(messages, text, sources), ...javaMarks(messages, text, sources)];
     case "csharp":
-      return [...compilerMarks(language, text, sources), ...csharpMarks(text, sources)];
+      return [...compilerMarks(messages, text, sources), ...csharpMarks(messages, text, sources)];
     case "php":
-      return phpMarks(text, sources);
+      return phpMarks(messages, text, sources);
     case "mysql":
       return mysqlMarks(text, sources);
-    case "mongodb":
-      return mongoMarks(text, sources);
+    case "mongosh":
+      return mongoMarks(messages, text, sources);
     default:
-      return compilerMarks(language, text, sources);
+      return compilerMarks(messages, text, sources);
   }
 }
 

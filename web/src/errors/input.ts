@@ -1,10 +1,13 @@
 // Whether a program wanted input that it was not given.
 
+import type { InputSettings } from "../config";
 import type { RunResult } from "../run/client";
 import type { SourceFile } from "../workspace";
+import { escaped, expression } from "./pattern";
 
 export interface InputQuestion {
-  language: string;
+  /** Missing if nothing is known of the language's input. */
+  input: InputSettings | undefined;
   result: RunResult;
   stdin: string;
   files: readonly Readonly<SourceFile>[];
@@ -13,64 +16,37 @@ export interface InputQuestion {
 export type InputNeed = "missing" | "short" | "ended";
 
 /**
- * `missing`: it read input and there was none; `short`: it read more than there
- * was. Told by its error, and where a language has none, by what the source reads.
- * `ended`: it wrote without end, maybe as reading failed again and again.
+ * `missing`: the program read input and there was none. `short`: it read more than there was. Its error shows that, or,
+ * in a language without such an error, its source. `ended`: it wrote without end, perhaps because reading failed again
+ * and again.
  */
-export function needsInput({ language, result, stdin, files }: InputQuestion): InputNeed | null {
-  if (result.exit.stage === "compile") return null;
+export function needsInput({ input, result, stdin, files }: InputQuestion): InputNeed | null {
+  if (input === undefined || result.exit.stage === "compile") return null;
   const need = stdin === "" ? "missing" : "short";
-  const { error, read } = HABITS[language] ?? {};
-  const reads = read !== undefined && files.some((file) => read.test(withoutComments(language, file.content)));
-  if (error?.sure.test(result.stderr) === true) return need;
-  if (reads && error?.likely?.test(result.stderr) === true) return need;
+  const sources = files.map((file) => withoutComments(input.comment, file.content));
+  const reads = hasAny(input.reads, sources);
+  if (hasAny(input.error, [result.stderr])) return need;
+  if (reads && hasAny(input.likelyError, [result.stderr])) return need;
   if (reads && result.exit.limit === "output") return "ended";
-  // Without an error the results are wrong only. In C even a crash can come of it.
-  const isQuiet = result.exit.code === 0 || language === "c" || language === "cpp";
-  const isRead = language === "python" ? files.some((file) => /\bsys\.stdin\b/.test(file.content)) : reads;
-  return need === "missing" && isQuiet && isRead ? need : null;
+  // Without an error only the results are wrong, unless the program crashes of them.
+  const mayBeSilent = result.exit.code === 0 || input.crashes === true;
+  const readsSilently = input.readsSilently === undefined ? reads : hasAny(input.readsSilently, sources);
+  return need === "missing" && mayBeSilent && readsSilently ? need : null;
 }
 
-interface Habit {
-  /** What reading past the end of the input leaves in stderr. */
-  error?: { sure: RegExp; likely?: RegExp };
-  /** What a program that uses its input has in its source. */
-  read: RegExp;
+function hasAny(pattern: string | undefined, texts: readonly string[]): boolean {
+  if (pattern === undefined) return false;
+  const compiled = expression(pattern, "m");
+  return texts.some((text) => compiled.test(text));
 }
 
-// A read whose value is thrown away only waits for a key.
-const C_READ = new RegExp(
-  "\\b(?:scanf|fgets|getline|gets|fscanf\\s*\\(\\s*stdin|fread|read\\s*\\(\\s*(?:0|STDIN_FILENO)\\b)" +
-    // Looked behind from the name: from the sign on, brackets in a row would take the square of their number.
-    "|(?:getchar|getc|fgetc)(?<=[=(,!][\\s(]*(?:getchar|getc|fgetc))\\s*\\(",
-);
-const HABITS: Readonly<Record<string, Habit>> = {
-  python: {
-    error: { sure: /^EOFError: EOF when reading a line$/m, likely: /^(?:ValueError|IndexError|StopIteration)\b/m },
-    read: /\binput\s*\(|\bsys\.stdin\b/,
-  },
-  java: {
-    error: {
-      sure: /NoSuchElementException(?:: No line found)?\s+at (?:java\.base\/)?java\.util\.Scanner\./,
-      likely: /NullPointerException|NumberFormatException: (?:Cannot parse null string|For input string: "")/,
-    },
-    read: /\bSystem\.in\b|\bIO\.readln\b|\bSystem\.console\b/,
-  },
-  csharp: {
-    error: { sure: /(?!)/, likely: /NullReferenceException|ArgumentNullException|FormatException/ },
-    read: /(?:[=(,!?:]\s*(?:await\s+)?|\breturn\s+)(?:System\.)?Console\.(?:Read(?:Line)?\s*\(|In\.|OpenStandardInput)/,
-  },
-  c: { read: C_READ },
-  cpp: { read: new RegExp(`\\b(?:std::)?cin\\s*(?:>>|\\.(?:get|read|getline)\\b)|\\bgetline\\s*\\(|${C_READ.source}`) },
-  php: { read: /\bSTDIN\b|\breadline\s*\(|php:\/\/stdin/ },
-};
-
-function withoutComments(language: string, source: string): string {
-  // Strings first, so that "http://…" is no comment; they are kept. What is not closed goes on to the end of its
-  // line, or of all: a pattern that gave it up would look that far again soon after. 1'000 is no string.
+function withoutComments(comment: string | undefined, source: string): string {
+  // Strings first, so that "http://…" is no comment; they are kept. A string or comment that is not closed goes on to
+  // the end of its line, or of all: a pattern that gave up there would look that far again soon after. 1'000 is no
+  // string.
   const pattern =
-    language === "python"
-      ? /("(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?)|#.*/g
-      : /("(?:[^"\\\n]|\\.)*"?|(?<!\d)'(?:[^'\\\n]|\\.)*'?)|\/\/.*|\/\*(?:[^]*?\*\/|[^]*)/g;
+    comment === undefined
+      ? /("(?:[^"\\\n]|\\.)*"?|(?<!\d)'(?:[^'\\\n]|\\.)*'?)|\/\/.*|\/\*(?:[^]*?\*\/|[^]*)/g
+      : new RegExp(`("(?:[^"\\\\\\n]|\\\\.)*"?|'(?:[^'\\\\\\n]|\\\\.)*'?)|${escaped(comment)}.*`, "g");
   return source.replace(pattern, (_, text: string | undefined) => text ?? " ");
 }

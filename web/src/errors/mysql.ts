@@ -6,13 +6,13 @@ import type { Place } from "./places";
 import type { Sources } from "./sources";
 
 interface Found {
-  /** Where "at line N" stands. */
+  /** The part "at line N". */
   start: number;
   end: number;
   path: string;
   line: number;
   message: string;
-  /** What the message says after the statement's own line: `near '…' at line 2`. */
+  /** The place within the statement: `near '…' at line 2`. */
   near: { text: string; line: number; start: number; end: number } | null;
 }
 
@@ -43,8 +43,8 @@ export function mysqlMarks(text: string, sources: Sources): Mark[] {
 }
 
 const ERROR = /^ERROR(?: \d+ \(\w+\))? (at line (\d+)(?: in file: '(.+?)')?): /gmd;
-/** What the server quotes has 80 characters, the file's name 1,024 bytes; a longer message is none of this kind. */
-const MOST_READ = 2000;
+/** The server quotes 80 characters, and a file's name has 1,024 bytes: a longer message is of another kind. */
+const MAX_MESSAGE = 2000;
 const NEAR = /^You have an error in your SQL syntax;[^]*? near '([^]*)' (at line (\d+))$/d;
 
 function errorsIn(text: string, sources: Sources): Found[] {
@@ -58,7 +58,7 @@ function errorsIn(text: string, sources: Sources): Found[] {
     // It can have several lines.
     const next = text.indexOf("\nERROR ", messageStart - 1);
     const message = text.slice(messageStart, next < 0 ? text.length : next).trimEnd();
-    const near = message.length > MOST_READ ? null : NEAR.exec(message);
+    const near = message.length > MAX_MESSAGE ? null : NEAR.exec(message);
     const span = near?.indices?.[2];
     found.push({
       start,
@@ -80,7 +80,7 @@ function errorsIn(text: string, sources: Sources): Found[] {
   return found;
 }
 
-/** Where the text that the server quotes begins in its line, if it is there once. */
+/** The column of the text that the server quotes; 0 unless the line has it once. */
 function columnOf(sources: Sources, path: string, line: number, near: string): number {
   const first = near.split("\n", 1)[0] ?? "";
   const source = sources.line(path, line) ?? "";

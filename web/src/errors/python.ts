@@ -1,17 +1,18 @@
 // Python's tracebacks: the last frame in a submitted file is the mark.
 
+import type { MessageSettings } from "../config";
 import type { Mark } from "../editor/marks";
 import { placeIn, type Place } from "./places";
 import type { Sources } from "./sources";
 
-export function pythonMarks(text: string, sources: Sources): Mark[] {
+export function pythonMarks(messages: MessageSettings, text: string, sources: Sources): Mark[] {
   const marks: Mark[] = [];
-  // The parts of an exception group stand behind bars.
+  // Each line of an exception group begins with a bar.
   const isGroup = text.includes("+ Exception Group Traceback");
   const lines = text.split("\n").map((line) => (isGroup ? line.replace(/^ +\| ?/, "") : line));
   let frame: { place: Place; at: number } | null = null;
   for (const [at, line] of lines.entries()) {
-    const place = line.includes("line ") || line.includes("Warning") ? placeIn("python", line, sources) : undefined;
+    const place = line.includes("line ") || line.includes("Warning") ? placeIn(messages, line, sources) : undefined;
     const warning = /^.+?:\d+: (\w*Warning: .+)$/.exec(line)?.[1];
     if (place !== undefined && warning !== undefined) {
       marks.push({ path: place.path, line: place.line, column: 0, severity: "warning", message: warning });

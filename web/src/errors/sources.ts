@@ -1,6 +1,7 @@
 // The submitted files, as messages name them.
 
 import type { SourceFile } from "../workspace";
+import { escaped } from "./pattern";
 
 export class Sources {
   readonly entryFile: string;
@@ -54,5 +55,5 @@ function nameOf(path: string): string {
 function oneOf(texts: readonly string[]): string {
   if (texts.length === 0) return "(?!)";
   const longestFirst = [...new Set(texts)].sort((a, b) => b.length - a.length);
-  return `(?:${longestFirst.map((text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")).join("|")})`;
+  return `(?:${longestFirst.map(escaped).join("|")})`;
 }

@@ -1,16 +1,17 @@
 // Stack traces of Java, C#, mongosh and PHP: for every exception of the chain,
 // the innermost frame in a submitted file.
 
+import type { MessageSettings } from "../config";
 import type { Mark } from "../editor/marks";
-import { placeIn, placesIn, type Place } from "./places";
+import { markAt, placeIn, placesIn, type Place } from "./places";
 import type { Sources } from "./sources";
 
-export function javaMarks(text: string, sources: Sources): Mark[] {
+export function javaMarks(messages: MessageSettings, text: string, sources: Sources): Mark[] {
   const marks: Mark[] = [];
   let message: string | null = null;
   for (const line of text.split("\n")) {
     if (/^\s+at /.test(line)) {
-      const place = message === null ? undefined : placeIn("java", line, sources);
+      const place = message === null ? undefined : placeIn(messages, line, sources);
       if (place === undefined || message === null) continue;
       marks.push(markAt(place, message));
       message = null;
@@ -25,42 +26,42 @@ const JAVA_HEADER =
   /^\s*(?:Exception in thread ".*?" |Caused by: |Suppressed: )?(?:[\w$]+[./])*([\w$\u0080-\uffff]+(?:: .*)?)$/;
 const CSHARP_HEADER = /^(?:Unhandled exception\. |\s*---> )(?:\(Inner Exception #\d+\) )?(?:[\w`]+\.)*(.+)$/;
 
-export function csharpMarks(text: string, sources: Sources): Mark[] {
+export function csharpMarks(messages: MessageSettings, text: string, sources: Sources): Mark[] {
   const marks: Mark[] = [];
   // Inner exceptions come first, and their frames; then those of the outer.
   const open: (string | null)[] = [];
-  /** What stands over the frames where no exception is told: a failed assertion, say. */
-  let told: string[] | null = null;
+  /** The lines above the frames if there is no exception: a failed assertion, for example. */
+  let lead: string[] | null = null;
   for (const line of text.split("\n")) {
     const header = CSHARP_HEADER.exec(line)?.[1];
     if (header !== undefined) open.push(header);
     else if (/^\s*--- End of inner exception stack trace ---/.test(line)) open.pop();
-    else if (line.startsWith("Process terminated.")) told = [line.slice("Process terminated.".length).trim()];
+    else if (line.startsWith("Process terminated.")) lead = [line.slice("Process terminated.".length).trim()];
     else if (/^\s+at /.test(line)) {
-      if (told !== null) open.push(told.filter((words) => words !== "").join(": ").replace(".: ", ": "));
-      told = null;
+      if (lead !== null) open.push(lead.filter((words) => words !== "").join(": ").replace(".: ", ": "));
+      lead = null;
       const message = open.at(-1) ?? null;
-      const place = message === null ? undefined : placeIn("csharp", line, sources);
+      const place = message === null ? undefined : placeIn(messages, line, sources);
       if (place === undefined || message === null) continue;
       marks.push(markAt(place, message));
       open[open.length - 1] = null;
-    } else told?.push(line.trim());
+    } else lead?.push(line.trim());
   }
   return marks;
 }
 
-export function mongoMarks(text: string, sources: Sources): Mark[] {
+export function mongoMarks(messages: MessageSettings, text: string, sources: Sources): Mark[] {
   const marks: Mark[] = [];
   let nearest: string | null = null;
   let error: string | null = null;
   for (const line of text.split("\n")) {
-    const place = placeIn("mongodb", line, sources);
+    const place = placeIn(messages, line, sources);
     if (place !== undefined && line.startsWith("SyntaxError: ")) {
       marks.push(markAt(place, line.replace(/^SyntaxError: .*?: /, "SyntaxError: ").replace(/ \(\d+:\d+\)$/, "")));
     } else if (place !== undefined) {
       const message = error ?? nearest;
       if (message !== null) marks.push(markAt(place, message));
-      // The frames further out say nothing new.
+      // The outer frames add nothing.
       nearest = error = null;
     } else if (/^\S*(?:Error|Exception)\S*?(?:: |:?$)/.test(line)) error = line.replace(/:$/, "");
     else if (/^[\w$.]+: /.test(line)) nearest = line;
@@ -68,9 +69,9 @@ export function mongoMarks(text: string, sources: Sources): Mark[] {
   return marks;
 }
 
-export function phpMarks(text: string, sources: Sources): Mark[] {
+export function phpMarks(messages: MessageSettings, text: string, sources: Sources): Mark[] {
   const marks: Mark[] = [];
-  /** An exception whose message goes on over lines: its place comes later. */
+  /** An exception whose message has several lines: its place comes later. */
   let open: string | null = null;
   for (const line of text.split("\n")) {
     const said = /^(?:PHP )?(?<kind>[A-Z][\w ]*?):\s+(?<rest>.*)$/.exec(line)?.groups;
@@ -78,7 +79,7 @@ export function phpMarks(text: string, sources: Sources): Mark[] {
     const uncaught = next ?? /^Uncaught (.+)$/.exec(said?.["rest"] ?? "")?.[1];
     const thrown = /^\s+thrown in /.test(line);
     const places = thrown || uncaught !== undefined || said !== undefined || open !== null;
-    const place = places ? lastPlace(line, sources) : undefined;
+    const place = places ? lastPlace(messages, line, sources) : undefined;
     if (uncaught !== undefined && place === undefined) open = uncaught;
     else if (uncaught !== undefined && place !== undefined) marks.push(markAt(place, before(uncaught, " in ")));
     else if (thrown && open !== null && place !== undefined) {
@@ -95,13 +96,9 @@ export function phpMarks(text: string, sources: Sources): Mark[] {
 
 const KINDS = /^(?:(?:Fatal|Parse|Core|Compile|Recoverable fatal) error|Warning|Notice|Deprecated|Strict Standards)$/;
 
-function markAt({ path, line, column }: Place, message: string): Mark {
-  return { path, line, column, severity: "error", message: message.trimEnd() };
-}
-
-/** PHP's own place is the last in its line. */
-function lastPlace(line: string, sources: Sources): Place | undefined {
-  return placesIn("php", line, sources).at(-1);
+/** PHP's own place is the last of its line. */
+function lastPlace(messages: MessageSettings, line: string, sources: Sources): Place | undefined {
+  return placesIn(messages, line, sources).at(-1);
 }
 
 function before(text: string, end: string): string {

@@ -1,16 +1,16 @@
-// The field in which a file is given its name.
+// The field for the name of a file.
 
 import { byId, element, hasFocus } from "../dom";
 import { faultOfPath } from "../workspace";
 
 export interface PathInputOptions {
-  /** The name it has; empty for a new file. */
+  /** The present name; empty for a new file. */
   path: string;
   /** The names that are taken. */
   others: readonly string[];
-  /** What it lies over, in CSS pixels of its box; beside everything where nothing is told. */
+  /** The tab that it covers, in CSS pixels; `null` to stand after the last tab. */
   place: { left: number; width: number } | null;
-  /** The new name, `null` where there is none, and whether the field had the focus to the end. */
+  /** Gets the new name, or `null`, and whether the field had the focus until the end. */
   done: (path: string | null, hadFocus: boolean) => void;
 }
 
@@ -42,7 +42,7 @@ export class PathInput {
       if (event.key === "Enter") this.take();
       if (event.key === "Escape") this.end(null);
     });
-    // Whoever goes on elsewhere means the name that stands there, if it can be one.
+    // A person who goes on elsewhere accepts the name in the field, if it is allowed.
     this.element.addEventListener("blur", () => this.end(this.faultNow() === null ? this.element.value : null));
   }
 

@@ -1,5 +1,5 @@
-// The files as tabs (WAI-ARIA tabs with roving focus): shown, added, renamed,
-// removed.
+// The files as tabs (WAI-ARIA tabs with roving focus), which are shown, added,
+// renamed and deleted.
 
 import { byId, element, hasFocus } from "../dom";
 import type { Notice } from "../store/notice";
@@ -37,12 +37,12 @@ export class FileTabs {
     if (hadFocus && !isEditable) this.focusActive();
   }
 
-  /** Asks for another name in place of the tab. */
+  /** Asks for another name, in place of the tab. */
   rename(path: string): void {
     if (this.isEditable) this.ask(path, (to) => this.workspace.rename(path, to));
   }
 
-  /** Removes a file that is not the entry, with a way to undo it. */
+  /** Deletes a file that is not the entry, and offers to undo that. */
   remove(path: string): void {
     const { workspace } = this;
     const index = workspace.files.findIndex((file) => file.path === path);
@@ -73,7 +73,7 @@ export class FileTabs {
     this.activeTab()?.focus({ preventScroll: true });
   }
 
-  /** Scrolls the row of tabs alone: scrollIntoView would move the embedding page as well. */
+  /** Scrolls only the row of tabs: scrollIntoView would move the embedding page as well. */
   private reveal(): void {
     const tab = this.activeTab();
     if (tab === null) return;
@@ -95,7 +95,7 @@ export class FileTabs {
         "aria-selected": String(isActive),
         "aria-controls": "code",
         tabindex: isActive ? "0" : "-1",
-        title: this.isEditable ? `${path}: F2 renames${isEntry ? "" : ", Delete removes"}` : path,
+        title: this.isEditable ? `${path}: F2 renames${isEntry ? "" : ", Delete deletes"}` : path,
       },
       path,
     );
@@ -125,7 +125,7 @@ export class FileTabs {
     event.preventDefault();
   }
 
-  /** Asks for a path, in place of a tab or beside them all. */
+  /** Asks for a path, in place of a tab or after the last one. */
   private ask(path: string | null, take: (path: string) => void): void {
     this.input?.cancel();
     const others = this.workspace.files.map((file) => file.path).filter((other) => other !== path);
@@ -140,7 +140,7 @@ export class FileTabs {
         if (hadFocus) this.focusActive();
       },
     });
-    // Not among the tabs: their list holds nothing else.
+    // Not in the list of tabs, which may contain only tabs.
     this.list.after(this.input.element);
     this.input.start();
   }

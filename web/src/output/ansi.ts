@@ -1,5 +1,6 @@
-// What a terminal would show, as pieces of text with a look: colours and
-// weights kept, links and cursor moves left out, lines written over collapsed.
+// Reads terminal output as pieces of text with a look: with colours and weights,
+// without links and cursor moves. A line that was written over is shown as it was
+// last.
 
 import { basic, indexed, type Colour } from "./colours";
 
@@ -19,7 +20,7 @@ export interface Piece {
   look: Readonly<Look>;
 }
 
-/** The pieces in order; those beside each other differ in their look. */
+/** The pieces in order; neighbours differ in their look. */
 export function pieces(text: string): Piece[] {
   const plain = text.replaceAll("\r\n", "\n");
   if (plain === "") return [];
@@ -29,19 +30,19 @@ export function pieces(text: string): Piece[] {
   return screen.done();
 }
 
-/** The text alone, as it is read. */
+/** The text without its look. */
 export function plainText(text: string): string {
   return pieces(text)
     .map((piece) => piece.text)
     .join("");
 }
 
-/** Nothing but the text as it comes. */
+/** The look of text without sequences. */
 const PLAIN: Readonly<Look> = {};
 
-// In this order: strings for the terminal itself (links, titles; one that never
-// ends is let go at its line's end), control sequences, other escapes, single
-// controls, text.
+// In this order: strings for the terminal itself (links, titles; one that is not
+// closed ends with its line), control sequences, other escapes, single controls,
+// text.
 const TOKEN = new RegExp(
   [
     "\\u001b[\\]PX^_][^\\u0007\\u001b\\n]*(?:\\u0007|\\u001b\\\\)?",
@@ -58,10 +59,10 @@ interface Cell {
   look: Readonly<Look>;
 }
 
-/** The line that is being written, and what stands above it. */
+/** The line that is being written, and the lines above it. */
 class Screen {
   private readonly finished: Piece[] = [];
-  /** Filled only for a line on which the cursor went back. */
+  /** Used only for a line in which the cursor went back. */
   private cells: Cell[] | null = null;
   private line: Piece[] = [];
   private at = 0;
@@ -133,7 +134,7 @@ class Screen {
 
 /** The look after a "select graphic rendition" sequence. */
 function restyled(look: Readonly<Look>, parameters: string): Readonly<Look> {
-  // 38:2::255:0:0 and 38;2;255;0;0 say the same; the first has an empty place.
+  // 38:2::255:0:0 and 38;2;255;0;0 mean the same; the first has an empty field.
   const codes = parameters
     .replace(/([34]8):2:\d*:(\d+:\d+:\d+)/g, "$1:2:$2")
     .split(/[;:]/)
@@ -153,7 +154,7 @@ function restyled(look: Readonly<Look>, parameters: string): Readonly<Look> {
   return Object.keys(next).length === 0 ? PLAIN : next;
 }
 
-/** The colour after 38 or 48, and how many codes told it. */
+/** The colour after 38 or 48, and the number of its codes. */
 function extended(codes: readonly number[], start: number): [Colour | null, number] {
   const [kind, first = 0, second = 0, third = 0] = codes.slice(start, start + 4);
   if (kind === 5) return [indexed(first), 2];

@@ -1,5 +1,5 @@
-// The colours that programs ask a terminal for, made readable (WCAG 2.2 AA,
-// 4.5 to 1) on the page of either theme, or on the background they come with.
+// The colours of terminal output, adapted to be readable (WCAG 2.2 AA, 4.5 to 1)
+// on the page of either theme, or on their own background.
 
 export interface Colour {
   red: number;
@@ -7,12 +7,12 @@ export interface Colour {
   blue: number;
 }
 
-/** The page of each theme, as styles/theme.css has it. */
+/** The background of the page in each theme, as in styles/theme.css. */
 export const PAGES = { light: colour("#ffffff"), dark: colour("#1b1f24") } as const;
 
 const BLACK: Colour = { red: 0, green: 0, blue: 0 };
 const WHITE: Colour = { red: 255, green: 255, blue: 255 };
-const LEAST_CONTRAST = 4.5;
+const MIN_CONTRAST = 4.5;
 
 const BASIC = [
   "#24292f #cf222e #116329 #8a5d00 #0969da #8250df #1b7c83 #6e7781",
@@ -39,18 +39,18 @@ export function indexed(index: number): Colour {
   return { red: level(Math.floor(place / 36)), green: level(Math.floor(place / 6) % 6), blue: level(place % 6) };
 }
 
-/** `asked`, moved towards black or white until it can be read on `background`. */
+/** `asked`, mixed with black or white until it is readable on `background`. */
 export function readable(asked: Colour, background: Colour): Colour {
-  if (contrast(asked, background) >= LEAST_CONTRAST) return asked;
+  if (contrast(asked, background) >= MIN_CONTRAST) return asked;
   const target = contrast(BLACK, background) > contrast(WHITE, background) ? BLACK : WHITE;
   for (let share = 0.1; share < 1; share += 0.1) {
     const mixed = mix(asked, target, share);
-    if (contrast(mixed, background) >= LEAST_CONTRAST) return mixed;
+    if (contrast(mixed, background) >= MIN_CONTRAST) return mixed;
   }
   return target;
 }
 
-/** As CSS writes it. */
+/** The colour in CSS. */
 export function css({ red, green, blue }: Colour): string {
   return `rgb(${red} ${green} ${blue})`;
 }

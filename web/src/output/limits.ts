@@ -1,11 +1,11 @@
-// What of a long text is shown at first: its beginning and its end, and no line
-// that would keep the page busy.
+// The part of a long text that is shown at first: its beginning and its end, with
+// long lines cut, since the browser would take long to show more.
 
-/** A page has at most this many lines of a text at first. */
+/** The most lines that are shown at first. */
 export const LINES_SHOWN = 5000;
-/** Of a line longer than this the beginning is shown. */
+/** Of a longer line only the beginning is shown. */
 export const LINE_LENGTH_SHOWN = 5000;
-/** And of all of them together this many characters. */
+/** The most characters that are shown at first. */
 export const LENGTH_SHOWN = 500_000;
 
 const LINES_AT_END = 1000;
@@ -13,12 +13,12 @@ const LENGTH_AT_END = 100_000;
 
 export interface Shown {
   head: string;
-  /** What is between, as it came; empty for most. */
+  /** The text between head and tail; empty for a short text. */
   hidden: string;
   tail: string;
 }
 
-/** Cuts the middle out of a text that is too long, at the ends of lines where it has them. */
+/** Cuts the middle out of a text that is too long, at the ends of lines if possible. */
 export function shownOf(text: string): Shown {
   if (text.length <= LENGTH_SHOWN && hasAtMost(text, LINES_SHOWN)) return { head: text, hidden: "", tail: "" };
   const head = firstLines(text, LINES_SHOWN - LINES_AT_END, LENGTH_SHOWN - LENGTH_AT_END);
@@ -27,12 +27,12 @@ export function shownOf(text: string): Shown {
   return { head, hidden: rest.slice(0, rest.length - tail.length), tail };
 }
 
-/** The next part of what is hidden. */
+/** The next part of the hidden text. */
 export function nextOf(hidden: string): string {
   return firstLines(hidden, LINES_SHOWN, LENGTH_SHOWN);
 }
 
-/** With the lines that are too long cut, and that said in their place. */
+/** Cuts lines that are too long, with a note at the cut. */
 export function shortened(text: string): string {
   if (text.length <= LINE_LENGTH_SHOWN) return text;
   return text
@@ -47,7 +47,7 @@ export function shortened(text: string): string {
     .join("\n");
 }
 
-/** `3 lines`, or characters where it is a part of one line. */
+/** `3 lines`, or a number of characters for a part of one line. */
 export function amount(text: string): string {
   const lines = text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
   if (lines > 1) return `${lines.toLocaleString("en")} lines`;
@@ -60,7 +60,7 @@ function firstLines(text: string, lines: number, length: number): string {
     const next = text.indexOf("\n", end);
     const after = next < 0 ? text.length : next + 1;
     if (after > length) {
-      // One line alone that is longer: a part of it.
+      // One line that is too long: a part of it.
       return end > 0 ? text.slice(0, end) : whole(text.slice(0, length));
     }
     end = after;
@@ -87,7 +87,7 @@ function hasAtMost(text: string, lines: number): boolean {
   return false;
 }
 
-/** Without half a character at the end. */
+/** The text without half a surrogate pair at its end. */
 function whole(text: string): string {
   const last = text.charCodeAt(text.length - 1);
   return last >= 0xd800 && last < 0xdc00 ? text.slice(0, -1) : text;

@@ -1,4 +1,4 @@
-// What a run wrote, and how it ended.
+// The output of a run, and how it ended.
 
 import { byId, element } from "../dom";
 import type { Answer, RunResult } from "../run/client";
@@ -14,17 +14,17 @@ export class OutputPanel {
   private readonly streams = byId("streams");
   private readonly status = byId("status");
   private readonly alert = byId("alert");
-  /** What stands there before the first run. */
+  /** The text before the first run. */
   private readonly invitation = this.streams.querySelector(".invitation");
   private readonly times = element("details", { class: "times", hidden: true });
   private readonly tools = element("div", { class: "output-tools", role: "group", "aria-label": "Output tools" });
   private last: RunResult | null = null;
-  /** How stdout is shown; text unless the language has something better. */
+  /** Shows stdout; as text unless the kind of output has a better view. */
   renderStdout: Renderer = text;
-  /** How stderr is shown: with links to the lines it names. */
+  /** Shows stderr, with links to the lines that it names. */
   renderStderr: Renderer = text;
 
-  /** Whether stdout is a document: then the preview shows it, and it is no text to copy. */
+  /** Whether stdout is a document, which the preview shows. Then it is not copied or saved as text. */
   isDocument = false;
 
   constructor() {
@@ -35,7 +35,7 @@ export class OutputPanel {
     this.status.after(element("div", { class: "output-bar" }, this.times, this.tools));
   }
 
-  /** A run begins: the old output goes. */
+  /** Clears the old output when a run begins. */
   begin(): void {
     this.clear();
     this.alert.textContent = "";
@@ -59,13 +59,13 @@ export class OutputPanel {
     }
   }
 
-  /** A word on how it goes: shown, and read out when the person is idle. */
+  /** Shows a status, which screen readers announce when the person is idle. */
   say(words: string): void {
     this.status.setAttribute("aria-live", "polite");
     this.status.textContent = words;
   }
 
-  /** The same word, counted on: shown, and not read out again. */
+  /** Shows a status whose seconds have changed, without an announcement. */
   tick(words: string): void {
     if (words === this.status.textContent) return;
     this.status.setAttribute("aria-live", "off");
@@ -80,7 +80,7 @@ export class OutputPanel {
     this.streams.replaceChildren();
   }
 
-  /** What would be copied: all of it, also what is not shown, without colours. */
+  /** The text to copy: all of the output, also the hidden part, without colours. */
   text(): string {
     if (this.last === null) return "";
     const stdout = this.isDocument ? "" : plainText(this.last.stdout);
@@ -112,7 +112,7 @@ export class OutputPanel {
     return made;
   }
 
-  /** Where nothing may be put on the clipboard, the output is selected: Ctrl-C is left to do. */
+  /** If copying is blocked, the output is selected, so that Ctrl-C copies it. */
   private copyEnded(tool: HTMLButtonElement, isDone: boolean): void {
     flash(tool, isDone);
     if (!isDone) getSelection()?.selectAllChildren(this.streams);
@@ -130,7 +130,7 @@ export class OutputPanel {
       this.clear();
       this.say("");
       if (this.invitation !== null) this.streams.append(this.invitation);
-      // The button has gone from under the focus.
+      // The button that had the focus is hidden now.
       byId("run").focus({ preventScroll: true });
     });
     return made;

@@ -1,6 +1,7 @@
-// How the text of a stream is put on the page: with its colours, with the lines
-// it names as links into the code, with result tables.
+// Shows the text of a stream: with its colours, with links to the lines of code
+// that it names, and with result tables.
 
+import type { MessageSettings } from "../config";
 import { element } from "../dom";
 import { placesIn, type Place, type Sources } from "../errors";
 import { copied } from "../share/clipboard";
@@ -12,24 +13,24 @@ import { csvOf, partsOf, type ResultTable } from "./tables";
 /** Shows the text of one stream in `target`. */
 export type Renderer = (text: string, target: HTMLElement) => void;
 
-/** Text with its colours, of a long one the beginning and the end. */
+/** Shows text with its colours; of a long one the beginning and the end. */
 export const text: Renderer = (content, target) => put(content, target, () => []);
 
 export interface Linking {
-  language: string;
+  messages: MessageSettings;
   /** The files as they were when the run began. */
   sources: () => Sources;
-  /** The person asked to see a line. */
+  /** Shows a line in the editor. */
   onJump: (path: string, line: number, column: number) => void;
 }
 
-/** Text in which the lines it names lead to the code. */
-export function linked({ language, sources, onJump }: Linking): Renderer {
+/** Shows text in which the lines that it names are links to the code. */
+export function linked({ messages, sources, onJump }: Linking): Renderer {
   return (content, target) => {
     const known = sources();
     let count = 0;
     put(content, target, (plain) =>
-      placesIn(language, plain, known).map((place) => ({
+      placesIn(messages, plain, known).map((place) => ({
         start: place.start,
         end: place.end,
         wrap: (inner) => link(inner, place, count++ < TAB_STOPS, () => {
@@ -41,7 +42,7 @@ export function linked({ language, sources, onJump }: Linking): Renderer {
   };
 }
 
-/** The tables of the mysql client as tables, with a switch to the text it wrote. */
+/** Shows tables of the mysql client as tables, with a switch to the original text. */
 export const tables: Renderer = (content, target) => {
   const parts = partsOf(content);
   if (!parts.some((part) => part.kind === "table")) return text(content, target);
@@ -59,7 +60,7 @@ export const tables: Renderer = (content, target) => {
   }
   const rest = parts.slice(PARTS_SHOWN).map((part) => part.text);
   if (rest.length > 0) text(rest.join(""), drawn);
-  const toggle = button("Plain text", "Show what the mysql client wrote");
+  const toggle = button("Plain text", "Show the original text");
   toggle.setAttribute("aria-pressed", "false");
   toggle.addEventListener("click", () => {
     const isPlain = toggle.getAttribute("aria-pressed") !== "true";
@@ -76,13 +77,13 @@ export function button(label: string, title: string): HTMLButtonElement {
   return element("button", { type: "button", class: "tool", title }, label);
 }
 
-/** Of the links of one stream so many are reached by Tab; all can be clicked. */
+/** The links of one stream that Tab reaches; all can be clicked. */
 const TAB_STOPS = 50;
 const ROWS_SHOWN = 500;
-/** Of all tables together: more would take the browser seconds to lay out. */
+/** Of all tables: the browser would take seconds to lay out more. */
 const CELLS_SHOWN = 20_000;
 const PARTS_SHOWN = 100;
-/** A value as long as this is not broken into lines. */
+/** A value up to this length is not wrapped. */
 const SHORT = 40;
 
 function put(content: string, target: HTMLElement, anchorsOf: (plain: string) => Anchor[]): void {
@@ -106,20 +107,20 @@ function put(content: string, target: HTMLElement, anchorsOf: (plain: string) =>
     pre.append(block(part));
     words.textContent = `${amount(left)} are not shown here.`;
     if (left !== "") return;
-    // The focus goes to the text that was asked for, not to nowhere.
+    // The button with the focus disappears.
     if (document.activeElement === more) pre.focus({ preventScroll: true });
     gap.remove();
   });
   target.append(gap, preOf("The end of the text", tail));
 }
 
-/** Where only the line is known, its first character. */
+/** If only the line is known, its first character. */
 function inText(place: Place, sources: Sources): Place {
   const line = sources.line(place.path, place.line) ?? "";
   return place.column > 0 ? place : { ...place, column: line.search(/\S|$/) + 1 };
 }
 
-/** Not a button element: the text of those is left out of what is selected and copied. */
+/** Not a button element: browsers leave the text of buttons out when text is copied. */
 function link(inner: DocumentFragment, place: Place, isTabStop: boolean, onJump: () => void): HTMLElement {
   const { path, line } = place;
   const made = element("span", {
@@ -130,7 +131,7 @@ function link(inner: DocumentFragment, place: Place, isTabStop: boolean, onJump:
   });
   made.append(inner);
   made.addEventListener("click", () => {
-    // The end of a selection that began or ended here is no click.
+    // The end of a selection is not a click.
     if (getSelection()?.isCollapsed !== false) onJump();
   });
   made.addEventListener("keydown", (event) => {
@@ -149,7 +150,7 @@ function tableOf(result: ResultTable, shown: ResultTable["rows"], number: number
   const cut = rows.length > shown.length ? some : "";
   const title = `Result ${number}: ${count}${cut}`;
   const caption = element("caption", {}, element("span", {}, title));
-  // Who speaks to the computer says what is seen first.
+  // The accessible name begins with the visible label, for speech input (WCAG 2.5.3).
   const csv = button("Copy as CSV", `Copy as CSV: result ${number}`);
   csv.setAttribute("aria-label", `Copy as CSV: result ${number}`);
   csv.addEventListener("click", () => void copied(csvOf(result)).then((isDone) => flash(csv, isDone)));
@@ -168,7 +169,7 @@ function tableOf(result: ResultTable, shown: ResultTable["rows"], number: number
     });
     body.append(line);
   }
-  // The button in the caption is no part of the name.
+  // The button in the caption must not be a part of the name.
   const table = element("table", { "aria-label": title }, caption, element("thead", {}, head), body);
   const name = `Result ${number}`;
   return element("div", { class: "table-box", tabindex: "0", role: "region", "aria-label": name }, table);
@@ -182,7 +183,7 @@ function long(value: string): string {
   return value.length > 2000 ? `${value.slice(0, 2000)}…` : value;
 }
 
-/** Says in the button's own place that it has worked. */
+/** Shows on the button for a moment whether copying worked. */
 export function flash(target: HTMLButtonElement, isDone: boolean): void {
   const label = target.dataset["label"] ?? target.textContent ?? "";
   target.dataset["label"] = label;

@@ -1,11 +1,11 @@
-// Pieces of terminal text as elements. Colours are set through the style object,
-// since the page's policy allows no style attributes.
+// Makes elements of pieces of terminal text. Colours are set through the style
+// object, since the page's policy allows no style attributes.
 
 import { element } from "../dom";
 import type { Look, Piece } from "./ansi";
 import { PAGES, css, readable, type Colour } from "./colours";
 
-/** A part of the text that something is attached to. */
+/** A part of the text that gets an element of its own. */
 export interface Anchor {
   start: number;
   end: number;
@@ -13,7 +13,7 @@ export interface Anchor {
   wrap(content: DocumentFragment): HTMLElement;
 }
 
-/** The pieces as nodes, those within an anchor inside its element; anchors come in order and apart. */
+/** The pieces as nodes; those within an anchor are inside its element. Anchors are in order and do not overlap. */
 export function styled(pieces: readonly Piece[], anchors: readonly Anchor[] = []): DocumentFragment {
   const whole = document.createDocumentFragment();
   let inside: DocumentFragment | null = null;
@@ -59,7 +59,7 @@ function node(text: string, look: Readonly<Look>): Node | string {
   const on = (theme: "light" | "dark"): [string, string | null] => {
     const page = PAGES[theme];
     const other = PAGES[theme === "light" ? "dark" : "light"];
-    // Inverse without colours is the page's own colours the other way round.
+    // Inverse without colours swaps the colours of the page.
     const behind = back ?? (isInverse ? other : null);
     const plain: Colour = isInverse ? page : other;
     return [css(readable(front ?? plain, behind ?? page)), behind === null ? null : css(behind)];

@@ -1,16 +1,16 @@
-// The tables that the mysql client draws with + - |, read back into rows.
+// Reads the tables that the mysql client draws with + - | into rows.
 
 export interface ResultTable {
   columns: string[];
-  /** `null` where the client wrote NULL. */
+  /** `null` for NULL. */
   rows: (string | null)[][];
-  /** Which columns the client aligned to the right, as it does numbers. */
+  /** Whether the client aligned the column to the right, as it does with numbers. */
   isNumeric: boolean[];
 }
 
 export type Part = { kind: "text"; text: string } | { kind: "table"; table: ResultTable; text: string };
 
-/** The tables of a text and what stands between them; what does not parse stays text. */
+/** The tables of a text, and the text between them. A drawing that is not a valid table remains text. */
 export function partsOf(text: string): Part[] {
   const parts: Part[] = [];
   let done = 0;
@@ -26,7 +26,7 @@ export function partsOf(text: string): Part[] {
   return parts;
 }
 
-/** As spreadsheets read it (RFC 4180). */
+/** The table as CSV (RFC 4180). */
 export function csvOf({ columns, rows }: ResultTable): string {
   const cell = (value: string | null) => {
     const text = value ?? "NULL";
@@ -35,8 +35,8 @@ export function csvOf({ columns, rows }: ResultTable): string {
   return [columns, ...rows].map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }
 
-/** A column wider than this is not padded further by the client. */
-const WIDEST = 1024;
+/** The client pads columns up to this width. */
+const MAX_PADDING = 1024;
 
 function tableAt(text: string, start: number): { table: ResultTable; end: number } | null {
   const border = text.slice(start, text.indexOf("\n", start));
@@ -65,7 +65,7 @@ function isBorderAt(text: string, at: number, border: string): boolean {
   return text.startsWith(border, at) && (after === "\n" || after === undefined);
 }
 
-/** A row by the widths of its columns, or else by its bars where they leave no doubt. */
+/** A row by the widths of its columns, or else by its bars if their number is right. */
 function rowAt(text: string, start: number, widths: readonly number[]): { cells: string[]; end: number } | null {
   return rowByWidths(text, start, widths) ?? rowByBars(text, start, widths.length);
 }
@@ -77,7 +77,7 @@ function rowByWidths(text: string, start: number, widths: readonly number[]): { 
   for (const [column, width] of widths.entries()) {
     if (text[at] !== " ") return null;
     const isLast = column === widths.length - 1;
-    const end = cellEnd(text, at + 1, Math.min(width, WIDEST), isLast && width > WIDEST);
+    const end = cellEnd(text, at + 1, Math.min(width, MAX_PADDING), isLast && width > MAX_PADDING);
     if (end === null || !text.startsWith(" |", end)) return null;
     cells.push(text.slice(at + 1, end));
     at = end + 2;
@@ -85,7 +85,7 @@ function rowByWidths(text: string, start: number, widths: readonly number[]): { 
   return text[at] === "\n" ? { cells, end: at + 1 } : null;
 }
 
-/** Where a cell that is padded to `width` ends. Line ends within it count as one, as the client counts them. */
+/** The end of a cell that is padded to `width`. A line end in it counts as one column, as the client counts. */
 function cellEnd(text: string, start: number, width: number, isOpen: boolean): number | null {
   let at = start;
   let shown = 0;
@@ -107,7 +107,7 @@ function rowByBars(text: string, start: number, columns: number): { cells: strin
   return cells.length === columns ? { cells, end: end + 1 } : null;
 }
 
-/** How wide the client takes a character to be: its own table, not that of terminals. */
+/** The width of a character by the client's own table, which is not that of terminals. */
 function cellsOf(code: number): number {
   if (code > 0xffff) return code >= 0x20000 && code <= 0x3fffd ? 1 : 0;
   return code >= 0x1100 && WIDE.some(([first, last]) => code >= first && code <= last) ? 2 : 1;
@@ -140,7 +140,7 @@ function valueOf(cell: string, isNumeric: boolean): string | null {
   return value === "NULL" ? null : value;
 }
 
-/** Without the spaces at its end; other white space is of the value. */
+/** The cell without the spaces at its end; other white space belongs to the value. */
 function unpadded(cell: string): string {
   let end = cell.length;
   while (cell[end - 1] === " ") end--;

@@ -1,9 +1,9 @@
-// The wire to the embedding page: whom we listen to, and where answers and
-// events go.
+// The connection to the embedding page: whose messages are accepted, and where
+// answers and events go.
 
 import { answerTo, eventMessage, readCommand, type Controls, type EventName } from "./protocol";
 
-/** What is needed of the window; a test has its own. */
+/** The part of the window that is needed; tests have their own. */
 export interface Surroundings {
   parent: Pick<Window, "postMessage"> | null;
   addEventListener(type: "message", listener: (event: MessageEvent) => void): void;
@@ -11,16 +11,16 @@ export interface Surroundings {
 
 export interface BridgeOptions {
   surroundings: Surroundings;
-  /** The only origin that is listened and talked to; that of any parent where it is not told. */
+  /** The only origin that messages are accepted from and sent to; `null` for any. */
   parentOrigin: string | null;
   controls: Controls;
-  /** What `ready` tells. */
+  /** The payload of `ready`. */
   about: object;
-  /** A message of the embedding page that is none of this protocol. */
+  /** Gets messages of the embedding page that do not belong to this protocol. */
   onOther: (data: unknown) => void;
 }
 
-/** Only from the parent, and only from the named origin; asks nothing of what is in the message. */
+/** Whether a message comes from the parent and the named origin, whatever it contains. */
 export function isFromParent(
   event: Pick<MessageEvent, "source" | "origin">,
   parent: unknown,
@@ -29,7 +29,7 @@ export function isFromParent(
   return event.source === parent && (parentOrigin === null || event.origin === parentOrigin);
 }
 
-/** An origin as events have it; what is none matches nothing (`null` would be any sandboxed page). */
+/** An origin in the form of events; an invalid one matches nothing (`null` would match any sandboxed page). */
 export function originOf(parameter: string | null): string | null {
   if (parameter === null || parameter === "") return null;
   const origin = URL.canParse(parameter) ? new URL(parameter).origin : "null";
@@ -50,7 +50,7 @@ export class Bridge {
     this.emit("ready", options.about);
   }
 
-  /** Tells the embedding page, if there is one. */
+  /** Sends an event to the embedding page, if there is one. */
   emit(type: EventName, payload: unknown): void {
     this.send(eventMessage(type, payload));
   }
@@ -60,7 +60,7 @@ export class Bridge {
     else this.sendToParent(message);
   }
 
-  /** To the window even where a port is there: for those who know no port. */
+  /** Sends to the window, also if there is a port, for protocols without one. */
   sendToParent(message: object): void {
     if (this.origin === "invalid:") return;
     this.options.surroundings.parent?.postMessage(message, this.origin ?? "*");
@@ -73,12 +73,12 @@ export class Bridge {
     if (command === null) return onOther(event.data);
     const port = event.ports[0];
     if (command.type === "connect" && port !== undefined) this.connect(port);
-    // Whoever comes too late for the first `ready` asks for another.
+    // A page that came too late for the first `ready` asks for another.
     else if (command.type === "connect") this.emit("ready", this.options.about);
     else void this.answer(event.data, (message) => this.sendToParent(message));
   }
 
-  /** From now on all goes through this port, which no other window can reach. */
+  /** Uses this port for all messages from now on; no other window can reach it. */
   private connect(port: MessagePort): void {
     this.port?.close();
     this.port = port;

@@ -1,5 +1,5 @@
-// Ties the page to the one that embeds it: its commands act here, and what
-// happens here is told there.
+// Connects the page to the page that embeds it: executes its commands, and
+// reports events to it.
 
 import type { Parameters, PageConfig, ThemeChoice } from "../config";
 import type { Editor } from "../editor/editor";
@@ -10,10 +10,10 @@ import { shareUrl } from "../share/links";
 import type { Edits } from "../store/edits";
 import type { Workspace } from "../workspace";
 import { Bridge } from "./bridge";
-import type { Heard } from "./heard";
+import type { EarlyMessages } from "./early-messages";
 import { writeFragment } from "./fragment";
 import { watchHeight } from "./height";
-import { readWish, report, tellsChanges } from "./onecompiler";
+import { readHostRequest, report, tellsChanges } from "./onecompiler";
 import { PreviewNews, runEnd, VERSION, type Controls } from "./protocol";
 
 const CHANGE_DELAY_MS = 300;
@@ -26,9 +26,9 @@ export interface EmbeddingOptions {
   editor: Editor;
   marks: Marks;
   edits: Edits;
-  /** Messages of the embedding page, those of before this was there too. */
-  messages: Heard;
-  /** Where pages are shown, if the language makes any. */
+  /** Messages of the embedding page, also those that came before. */
+  messages: EarlyMessages;
+  /** The preview, if the language makes documents. */
   preview: Preview | null;
   /** Locks the code and the list of files. */
   setReadOnly: (isReadOnly: boolean) => void;
@@ -42,7 +42,7 @@ export class Embedding {
   /** The number of the latest run. */
   private run = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  /** What the embedding page knows, from its own address or from us. */
+  /** The theme that the embedding page knows. */
   private theme: "light" | "dark";
 
   constructor(options: EmbeddingOptions) {
@@ -57,9 +57,9 @@ export class Embedding {
       parentOrigin: parameters.parentOrigin,
       controls: this.controls(),
       about: { version: VERSION, language: config.language, title: config.title },
-      onOther: (data) => this.hearOneCompiler(data),
+      onOther: (data) => this.takeOneCompiler(data),
     });
-    if (window.parent !== window) this.tellEvents();
+    if (window.parent !== window) this.reportEvents();
   }
 
   private controls(): Controls {
@@ -83,36 +83,36 @@ export class Embedding {
     };
   }
 
-  private tellEvents(): void {
+  private reportEvents(): void {
     const { workspace, session, editor, preview } = this.options;
     const news = new PreviewNews((type, payload) => this.bridge.emit(type, payload));
-    preview?.said.listen((said) => news.tell(this.run, said, performance.now()));
+    preview?.received.listen((message) => news.report(this.run, message, performance.now()));
     workspace.edited.listen(() => {
       clearTimeout(this.timer);
-      this.timer = setTimeout(() => this.tellChange(), CHANGE_DELAY_MS);
+      this.timer = setTimeout(() => this.reportChange(), CHANGE_DELAY_MS);
     });
     session.started.listen(() => {
       this.run += 1;
       this.bridge.emit("run:start", { run: this.run });
     });
-    const tells = tellsChanges(location.search);
+    const reportsChanges = tellsChanges(location.search);
     session.ended.listen((answer) => {
       this.bridge.emit("run:end", runEnd(this.run, answer));
       const { config } = this.options;
       const message = () => report(this.pageId, config.language, workspace.snapshot(), answer);
-      if (tells) this.bridge.sendToParent(message());
+      if (reportsChanges) this.bridge.sendToParent(message());
     });
-    this.dark.addEventListener("change", () => this.tellTheme());
+    this.dark.addEventListener("change", () => this.reportTheme());
     const listen = (look: () => void) => {
       workspace.edited.listen(look);
       workspace.filesChanged.listen(look);
       addEventListener("resize", look);
     };
-    const tell = (height: number) => this.bridge.emit("resize", { height });
-    watchHeight({ editor, changed: listen, isBusy: () => session.isBusy, tell });
+    const reportHeight = (height: number) => this.bridge.emit("resize", { height });
+    watchHeight({ editor, changed: listen, isBusy: () => session.isBusy, report: reportHeight });
   }
 
-  private tellChange(): void {
+  private reportChange(): void {
     const { config, workspace } = this.options;
     const snapshot = workspace.snapshot();
     this.bridge.emit("change", snapshot);
@@ -122,10 +122,10 @@ export class Embedding {
 
   private setTheme(theme: ThemeChoice): void {
     document.documentElement.dataset["theme"] = theme;
-    this.tellTheme();
+    this.reportTheme();
   }
 
-  private tellTheme(): void {
+  private reportTheme(): void {
     const theme = this.themeNow();
     if (theme === this.theme) return;
     this.theme = theme;
@@ -138,15 +138,15 @@ export class Embedding {
     return this.dark.matches ? "dark" : "light";
   }
 
-  private hearOneCompiler(data: unknown): void {
+  private takeOneCompiler(data: unknown): void {
     const { config, workspace, session, edits } = this.options;
-    const wish = readWish(data, config.language, workspace.snapshot());
-    if (wish === null) return;
-    if (wish.kind === "run") return void session.start();
-    const { value, fault } = wish.snapshot;
+    const request = readHostRequest(data, config, workspace.snapshot());
+    if (request === null) return;
+    if (request.kind === "run") return void session.start();
+    const { value, fault } = request.snapshot;
     if (value === null) return this.bridge.emit("error", { message: fault });
-    // Pages send it several times, since they cannot know when it is heard:
-    // what was typed meanwhile stays.
+    // Pages send it several times, since they cannot know when the editor is
+    // loaded. Edits made meanwhile stay.
     if (!edits.isStart(value)) edits.start(value);
   }
 }

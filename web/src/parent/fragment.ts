@@ -1,23 +1,23 @@
 // Code in the fragment of the URL, which browsers never send to a server:
-// `#code=` holds it compressed, as share links do; `#json=` as percent-encoded
-// JSON, which a page can write by hand.
+// compressed in `#code=`, as share links have it, or as percent-encoded JSON in
+// `#json=`, which a page can write by hand.
 
 import { bad, readSnapshot, type Checked } from "../store/snapshot";
 import type { Snapshot } from "../workspace";
 
-/** More than this is not unpacked: a short link must not fill the memory. */
-const UNPACKED_BYTES = 8 * 1024 * 1024;
+/** Limits the memory that a short link can fill. */
+const MAX_UNPACKED_BYTES = 8 * 1024 * 1024;
 
-/** What the page starts with. */
+/** The start of the page. */
 export interface Start {
   snapshot: Snapshot;
-  /** Whether it came with the link. */
+  /** Whether it came from the link. */
   isFromLink: boolean;
-  /** Why the code of the link could not be read; `null` where it could or there was none. */
+  /** The reason why the code in the link could not be read; `null` if it could, or if there was none. */
   fault: string | null;
 }
 
-/** The code of the link, or else what the server wrote into the page. */
+/** The code in the link, or else the starter, which the server wrote into the page. */
 export async function startingPoint(hash: string, starter: Snapshot): Promise<Start> {
   const read = await readFragment(hash, starter.entryFile);
   if (read === null) return { snapshot: starter, isFromLink: false, fault: null };
@@ -25,7 +25,7 @@ export async function startingPoint(hash: string, starter: Snapshot): Promise<St
   return { snapshot: read.value, isFromLink: true, fault: null };
 }
 
-/** Calls `take` when the fragment changes under the page, as when a link to other code is followed in it. */
+/** Calls `take` when the fragment changes, for example when a link to other code is followed. */
 export function onNewFragment(starter: Snapshot, take: (start: Start) => void): void {
   addEventListener("hashchange", () => void startingPoint(location.hash, starter).then(take));
 }
@@ -38,7 +38,7 @@ export async function writeFragment(snapshot: Snapshot): Promise<string> {
   return `code=${toBase64Url(new Uint8Array(await new Response(packed).arrayBuffer()))}`;
 }
 
-/** The code in a fragment; `null` where there is none. */
+/** The code in a fragment; `null` if there is none. */
 export async function readFragment(hash: string, usualEntry: string): Promise<Checked<Snapshot> | null> {
   const [name = "", value = ""] = hash.replace(/^#/, "").split(/=(.*)/s, 2);
   try {
@@ -50,7 +50,7 @@ export async function readFragment(hash: string, usualEntry: string): Promise<Ch
     const json = await unpacked(fromBase64Url(value));
     return json === null ? bad("The code in the link is too large.") : readSnapshot(JSON.parse(json), usualEntry);
   } catch {
-    return bad("The code in the link is damaged: it may have been cut off.");
+    return bad("The code in the link is damaged, perhaps cut off.");
   }
 }
 
@@ -64,7 +64,7 @@ async function unpacked(bytes: Uint8Array<ArrayBuffer>): Promise<string | null> 
     const { done, value } = await reader.read();
     if (done) return text + decoder.decode();
     size += value.length;
-    if (size > UNPACKED_BYTES) {
+    if (size > MAX_UNPACKED_BYTES) {
       await reader.cancel();
       return null;
     }

@@ -1,35 +1,34 @@
-// How high the page would like to be: as much as shows all of its code and
-// all that a run wrote.
+// The height at which the page shows all of its code and all of the output.
 
 import type { Editor } from "../editor/editor";
 
-const LEAST = 160;
-const MOST = 10_000;
-/** A frame has no width while it is made, unfolded or photographed: what wraps in less than this is no measure. */
-const NARROWEST = 100;
+const MIN_HEIGHT = 160;
+const MAX_HEIGHT = 10_000;
+/** A frame has no width while it is made, unfolded or photographed. Text that wraps in less than this is not measured. */
+const MIN_WIDTH = 100;
 
 export interface HeightOptions {
   editor: Editor;
-  /** Calls `look` at changes that the page does not show by itself. */
+  /** Calls `look` at changes that the observers of this module do not see. */
   changed: (look: () => void) => void;
-  /** Whether a run goes on: what it will write is not there yet. */
+  /** Whether a run goes on, whose output is not there yet. */
   isBusy: () => boolean;
-  tell: (height: number) => void;
+  report: (height: number) => void;
 }
 
-/** Tells the height that is wanted, at first and when it changes; while a run goes on, only more. */
-export function watchHeight({ editor, changed, isBusy, tell }: HeightOptions): void {
+/** Reports the height at first and when it changes; during a run, only when it grows. */
+export function watchHeight({ editor, changed, isBusy, report }: HeightOptions): void {
   let last = 0;
   let isAsked = false;
   const measure = () => {
     isAsked = false;
-    if (innerWidth < NARROWEST) return;
+    if (innerWidth < MIN_WIDTH) return;
     const height = wantedHeight(editor);
     if (height === last || (height < last && isBusy())) return;
     last = height;
-    tell(height);
+    report(height);
   };
-  // Once a frame at most. What is hidden gets no frames, and needs no height.
+  // At most once per animation frame. A hidden page has no frames, and needs no height.
   const look = () => {
     if (isAsked) return;
     isAsked = true;
@@ -45,10 +44,10 @@ export function watchHeight({ editor, changed, isBusy, tell }: HeightOptions): v
   look();
 }
 
-/** The sum of the bar and the higher of both halves, or of both where they are stacked. */
+/** The sum of the bar and the higher half, or both halves if they are stacked. */
 export function natural(bar: number, left: number, right: number, isStacked: boolean): number {
   const height = bar + (isStacked ? left + right : Math.max(left, right));
-  return Math.ceil(Math.min(Math.max(height, LEAST), MOST));
+  return Math.ceil(Math.min(Math.max(height, MIN_HEIGHT), MAX_HEIGHT));
 }
 
 function wantedHeight(editor: Editor): number {
@@ -63,7 +62,7 @@ function wantedHeight(editor: Editor): number {
   return natural(bar, code, results, isStacked);
 }
 
-/** Of its parts, whole even where they scroll; not of what lies over them. */
+/** The sum of its parts, complete even if they scroll, but without parts that lie over others. */
 function heightOf(box: HTMLElement, counts: (part: HTMLElement) => boolean): number {
   let sum = 0;
   for (const part of box.children) {

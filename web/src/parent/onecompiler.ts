@@ -1,25 +1,29 @@
-// The messages of OneCompiler's embed, which many pages send already.
+// The messages of OneCompiler's embed, which many pages already send.
 
-import { languageOf } from "../language-names";
+import { languageOf } from "../embed-js/names";
+import type { PageConfig } from "../config";
 import type { Answer } from "../run/client";
 import { bad, good, isRecord, readSnapshot, type Checked } from "../store/snapshot";
 import type { Snapshot } from "../workspace";
 
-/** What a page of OneCompiler's asks for. */
-export type Wish = { kind: "populate"; snapshot: Checked<Snapshot> } | { kind: "run" };
+/** The request of a page that was made for OneCompiler. */
+export type HostRequest = { kind: "populate"; snapshot: Checked<Snapshot> } | { kind: "run" };
 
-/** Whether the page's URL asks to be told, as it does of OneCompiler. */
+/** Whether the page's URL asks for reports of changes, as with OneCompiler. */
 export function tellsChanges(search: string): boolean {
   const query = new URLSearchParams(search);
   return ["listenToEvents", "codeChangeEvent"].some((name) => query.get(name) === "true");
 }
 
-/** The wish in a message; `null` where it is not of this kind. */
-export function readWish(data: unknown, language: string, now: Snapshot): Wish | null {
+/** The page's language, and those of the server. */
+type Languages = Pick<PageConfig, "language" | "names">;
+
+/** The request in a message; `null` if the message is not of this kind. */
+export function readHostRequest(data: unknown, { language, names }: Languages, now: Snapshot): HostRequest | null {
   if (!isRecord(data)) return null;
   if (data["eventType"] === "triggerRun") return { kind: "run" };
   if (data["eventType"] !== "populateCode") return null;
-  return { kind: "populate", snapshot: readFiles(data, language, now) };
+  return { kind: "populate", snapshot: readFiles(data, { language, names }, now) };
 }
 
 /** The message about a change, or with `answer` about the end of a run. */
@@ -34,15 +38,15 @@ export function report(id: string, language: string, snapshot: Snapshot, answer:
   };
 }
 
-function readFiles(data: Readonly<Record<string, unknown>>, language: string, now: Snapshot): Checked<Snapshot> {
-  const told = data["language"];
-  const asked = typeof told === "string" ? told : language;
-  const named = languageOf(asked) ?? language;
-  // The page has one language: what is meant for another of ours is not for it.
+function readFiles(data: Readonly<Record<string, unknown>>, { language, names }: Languages, now: Snapshot): Checked<Snapshot> {
+  const given = data["language"];
+  const asked = typeof given === "string" ? given : language;
+  const named = languageOf(asked, names) ?? language;
+  // The page has one language: code in another language of the server is refused.
   if (named !== language) return bad(`This page runs ${language}, not ${asked}.`);
-  const given = data["files"];
-  if (!Array.isArray(given)) return bad("files must be a list.");
-  const files = (given as unknown[]).map((file) =>
+  const list = data["files"];
+  if (!Array.isArray(list)) return bad("files must be a list.");
+  const files = (list as unknown[]).map((file) =>
     isRecord(file) ? { path: file["name"], content: file["content"] } : file,
   );
   const { value, fault } = readSnapshot({ files, stdin: data["stdin"] ?? now.stdin }, now.entryFile);

@@ -1,42 +1,42 @@
-// The messages between the page and the one that embeds it, version 1: how
-// they look, and what each command does. All that comes in is looked through.
+// The messages between the page and the page that embeds it, version 1: their
+// format, and the effect of each command. Every incoming message is checked.
 
 import type { ThemeChoice } from "../config";
 import type { Mark } from "../editor/marks";
-import type { Said } from "../preview/preview";
+import type { PageMessage } from "../preview/preview";
 import type { Answer } from "../run/client";
 import { isRecord, readSnapshot } from "../store/snapshot";
 import { faultOfPath, type Snapshot } from "../workspace";
 
 export const VERSION = 1;
 const APP = "sandpiper";
-const MARKS = 1000;
-/** What a page says beyond that is counted. */
-const NEWS_A_SECOND = 100;
-const NEWS_CHARACTERS = 2000;
+const MAX_MARKS = 1000;
+/** Further messages of a preview are only counted. */
+const MAX_NEWS_PER_SECOND = 100;
+const MAX_NEWS_CHARACTERS = 2000;
 
-/** What a command can do to the page. */
+/** The effects that commands can have. */
 export interface Controls {
   snapshot(): Snapshot;
-  /** The new files are what Reset goes back to. */
+  /** Reset returns to the new files. */
   replace(snapshot: Snapshot): void;
   setStdin(text: string): void;
-  /** Starts a run, and says its number. */
+  /** Starts a run, and returns its number. */
   run(): number;
   stop(): void;
   setTheme(theme: ThemeChoice): void;
   setReadOnly(isReadOnly: boolean): void;
   reset(): void;
   focus(): void;
-  /** Highlights lines; none takes the highlight away. */
+  /** Highlights lines; an empty list removes the highlight. */
   markLines(path: string, lines: readonly number[]): void;
   setDiagnostics(marks: readonly Mark[]): void;
   share(): Promise<string>;
 }
 
-/** A message that asks for something. */
+/** A request of the embedding page. */
 export interface Command {
-  /** Comes back with the answer, as it is. */
+  /** Returned unchanged with the answer. */
   id: string | number | null;
   type: string;
   payload: unknown;
@@ -45,12 +45,12 @@ export interface Command {
 export type EventName =
   | "ready" | "change" | "run:start" | "run:end" | "preview:console" | "preview:error" | "resize" | "theme" | "error";
 
-/** The command in a message; `null` where it is none of ours. */
+/** The command in a message; `null` for messages of other protocols. */
 export function readCommand(data: unknown): Command | null {
   if (!isRecord(data) || data["app"] !== APP || typeof data["type"] !== "string") return null;
   const { id, type, payload } = data;
   const isId = typeof id === "string" || typeof id === "number";
-  // A version that we do not know gets an answer that says so.
+  // An unknown version is answered with an error.
   return { id: isId ? id : null, type: data["v"] === VERSION ? type : "", payload };
 }
 
@@ -58,7 +58,7 @@ export function eventMessage(type: EventName, payload: unknown): object {
   return { app: APP, v: VERSION, type, payload };
 }
 
-/** Does what a command asks for, and makes the answer to it. */
+/** Executes a command, and returns the answer to it. */
 export async function answerTo(command: Command, controls: Controls): Promise<object> {
   const { id, type, payload } = command;
   const head = { app: APP, v: VERSION, id };
@@ -66,7 +66,7 @@ export async function answerTo(command: Command, controls: Controls): Promise<ob
     const act = commands.get(type);
     if (act === undefined) {
       const known = [...commands.keys()].join(", ");
-      throw new Refused(type === "" ? `This page speaks version ${VERSION}.` : `The commands are ${known}.`);
+      throw new Refused(type === "" ? `This page supports version ${VERSION}.` : `The commands are ${known}.`);
     }
     const result = await act(controls, isRecord(payload) ? payload : {});
     return { ...head, ok: true, payload: result ?? null };
@@ -76,7 +76,7 @@ export async function answerTo(command: Command, controls: Controls): Promise<ob
   }
 }
 
-/** What the embedding page is told of a run. */
+/** The payload of `run:end`. */
 export function runEnd(run: number, answer: Answer): object {
   if (answer.kind !== "ran") {
     const message = "message" in answer ? answer.message : "";
@@ -98,11 +98,11 @@ export function runEnd(run: number, answer: Answer): object {
   };
 }
 
-/** Tells what the page of a run says, as far as the embedding page can take it. */
+/** Reports the messages of a preview, at a rate that the embedding page can process. */
 export class PreviewNews {
   private readonly emit: (type: EventName, payload: object) => void;
   private run = 0;
-  private told = 0;
+  private reported = 0;
   private sinceMs = 0;
   private leftOut = 0;
 
@@ -110,27 +110,27 @@ export class PreviewNews {
     this.emit = emit;
   }
 
-  tell(run: number, { level, text, isUncaught, place }: Said, nowMs: number): void {
+  report(run: number, { level, text, isUncaught, place }: PageMessage, nowMs: number): void {
     if (nowMs - this.sinceMs >= 1000 || run !== this.run) {
-      this.told = 0;
+      this.reported = 0;
       this.sinceMs = nowMs;
     }
     if (run !== this.run) this.leftOut = 0;
     this.run = run;
-    if (this.told >= NEWS_A_SECOND) {
+    if (this.reported >= MAX_NEWS_PER_SECOND) {
       this.leftOut += 1;
       return;
     }
-    this.told += 1;
+    this.reported += 1;
     const where = { file: place?.file ?? null, line: place?.line ?? null, column: place?.column ?? null };
-    const said = { run, text: text.slice(0, NEWS_CHARACTERS), ...where, leftOut: this.leftOut };
+    const said = { run, text: text.slice(0, MAX_NEWS_CHARACTERS), ...where, leftOut: this.leftOut };
     this.leftOut = 0;
     if (isUncaught) this.emit("preview:error", said);
     else this.emit("preview:console", { level, ...said });
   }
 }
 
-/** Words that the embedding page may read. */
+/** An error whose message is meant for the embedding page. */
 class Refused extends Error {}
 
 type Payload = Readonly<Record<string, unknown>>;
@@ -164,14 +164,14 @@ function setReadOnly(controls: Controls, { readonly }: Payload): void {
 }
 
 function markLines(controls: Controls, { path, lines }: Payload): void {
-  if (!Array.isArray(lines) || lines.length > MARKS || !lines.every(isLine)) {
+  if (!Array.isArray(lines) || lines.length > MAX_MARKS || !lines.every(isLine)) {
     throw new Refused("lines must be a list of line numbers.");
   }
   controls.markLines(submitted(controls, path), lines);
 }
 
 function setDiagnostics(controls: Controls, { diagnostics }: Payload): void {
-  if (!Array.isArray(diagnostics) || diagnostics.length > MARKS) throw new Refused("diagnostics must be a list.");
+  if (!Array.isArray(diagnostics) || diagnostics.length > MAX_MARKS) throw new Refused("diagnostics must be a list.");
   controls.setDiagnostics(
     (diagnostics as unknown[]).map((given): Mark => {
       if (!isRecord(given) || !isLine(given["line"])) throw new Refused("A diagnostic must have a line.");
@@ -187,12 +187,12 @@ function setDiagnostics(controls: Controls, { diagnostics }: Payload): void {
   );
 }
 
-/** One of the files; the entry where none is named. */
+/** The path of one of the files; by default the entry. */
 function submitted(controls: Controls, path: unknown): string {
   const { entryFile, files } = controls.snapshot();
   if (path === undefined) return entryFile;
   const isKnown = typeof path === "string" && faultOfPath(path, []) === null;
-  if (!isKnown || !files.some((file) => file.path === path)) throw new Refused("path must be that of a file.");
+  if (!isKnown || !files.some((file) => file.path === path)) throw new Refused("path must be the path of a file.");
   return path;
 }
 

@@ -1,27 +1,27 @@
-// The console of a preview: what the page said, by level, with the lines of
-// the person's files that said it.
+// The console of a preview: the messages of the page by level, each with its
+// line in the person's files.
 
 import { element } from "../dom";
-import { MOST_ENTRIES, type Entry, type FromFrame, type Level } from "./protocol";
+import { MAX_ENTRIES, type Entry, type FromFrame, type Level } from "./protocol";
 import { placeButton, tableElement, valueElement, type Navigator } from "./values";
 
 const SPOKEN: Readonly<Record<Level, string>> = {
   debug: "Debug: ", log: "", info: "Info: ", warn: "Warning: ", error: "Error: ",
 };
-const MOST_INDENT = 6;
-/** Cells of all tables and calls of all errors together: more would take the browser seconds to lay out. */
-const MOST_CELLS = 20_000;
+const MAX_INDENT = 6;
+/** Cells of all tables and calls of all errors. The browser would take seconds to lay out more. */
+const MAX_CELLS = 20_000;
 /** Pixels from the end of the list that count as its end. */
 const NEAR_END = 16;
 const FILTERS = [
   ["all", "All", "All messages"],
   ["warn", "Warnings", "Warnings and errors"],
-  ["error", "Errors", "Errors alone"],
+  ["error", "Errors", "Errors only"],
 ] as const;
 
 interface Last {
   line: HTMLElement;
-  /** Of which kind it is; equal ones are counted. */
+  /** Identifies the entry; equal ones are counted. */
   key: string;
   count: number;
 }
@@ -93,14 +93,14 @@ export class ConsolePanel {
     const key = JSON.stringify(entry);
     if (this.last?.key === key) return this.repeat(1);
     const cells = (entry.table?.columns.length ?? 0) * (entry.table?.rows.length ?? 0);
-    // The frame sends no more than this many, but what runs in it could.
-    if (this.shown >= MOST_ENTRIES || this.cells + cells > MOST_CELLS) {
+    // Our code in the frame sends no more, but other code there could.
+    if (this.shown >= MAX_ENTRIES || this.cells + cells > MAX_CELLS) {
       this.dropped += 1;
       return this.count();
     }
     const line = this.line(entry);
     const calls = line.querySelectorAll(".calls > li").length;
-    if (this.cells + cells + calls > MOST_CELLS) {
+    if (this.cells + cells + calls > MAX_CELLS) {
       this.dropped += 1;
       return this.count();
     }
@@ -108,11 +108,11 @@ export class ConsolePanel {
     this.cells += cells + calls;
     this.last = { line, key, count: 1 };
     this.tally(entry.level, 1);
-    // Thousands come at once: they are put in together.
+    // Thousands can come at once: they are added together.
     if (this.waiting.push(line) === 1) setTimeout(() => this.append(), 16);
   }
 
-  /** Shows the newest, unless the person looks at older ones. */
+  /** Scrolls to the newest entry, unless the person looks at older ones. */
   private append(): void {
     const { scrollTop, scrollHeight, clientHeight } = this.log;
     this.list.append(...this.waiting.splice(0));
@@ -133,7 +133,7 @@ export class ConsolePanel {
     const content = table === null ? values.map((value) => valueElement(value, this.navigator)) : [tableElement(table)];
     const words = element("div", { class: "words" }, element("span", { class: "unseen" }, SPOKEN[level]));
     content.forEach((one, index) => words.append(index > 0 ? " " : "", one));
-    const indent = depth > 0 ? ` in-group-${Math.min(depth, MOST_INDENT)}` : "";
+    const indent = depth > 0 ? ` in-group-${Math.min(depth, MAX_INDENT)}` : "";
     const line = element("li", { class: `level-${level}${indent}`, "data-level": level }, words);
     const place = this.navigator.own(stack)[0]?.place;
     if (place !== undefined) line.append(placeButton(place, this.navigator));

@@ -1,19 +1,19 @@
-// The arguments of a console call as values: the first may be a format.
+// The arguments of a console call as values. The first may be a format.
 
 import type { Table, Value } from "./protocol";
-import { MOST_CHARACTERS, MOST_KEYS } from "./protocol";
+import { MAX_CHARACTERS, MAX_KEYS } from "./protocol";
 import { Serialiser, brief } from "./serialise";
 
-const MOST_COLUMNS = 20;
+const MAX_COLUMNS = 20;
 /** Characters of a column's name. */
-const MOST_COLUMN = 200;
+const MAX_COLUMN = 200;
 
-/** As the console's standard says: %s %d %i %f %o %O %c and %%. */
+/** Applies the formats of the console's standard: %s %d %i %f %o %O %c and %%. */
 export function formatted(args: readonly unknown[]): Value[] {
   const serialiser = new Serialiser();
-  const [format, ...rest] = args.slice(0, MOST_KEYS);
+  const [format, ...rest] = args.slice(0, MAX_KEYS);
   if (typeof format !== "string" || rest.length === 0 || !format.includes("%")) {
-    return args.slice(0, MOST_KEYS).map((argument) => serialiser.argument(argument));
+    return args.slice(0, MAX_KEYS).map((argument) => serialiser.argument(argument));
   }
   const values: Value[] = [];
   let words = "";
@@ -35,16 +35,16 @@ export function formatted(args: readonly unknown[]): Value[] {
   return [...values, ...rest.map((argument) => serialiser.argument(argument))];
 }
 
-/** What console.table shows; nothing where it is no table. */
+/** The table that console.table shows; `null` if `data` has no rows. */
 export function tabled(data: unknown, wanted: unknown): Table | null {
   if (typeof data !== "object" || data === null) return null;
-  const named = Array.isArray(wanted) ? wanted.map(String).slice(0, MOST_COLUMNS) : null;
+  const named = Array.isArray(wanted) ? wanted.map(String).slice(0, MAX_COLUMNS) : null;
   const rows = members(data);
   const keys = rows.flatMap(([, row]) => (isObject(row) ? members(row).map(([key]) => key) : []));
   const columns = named ?? [...new Set(keys)];
-  const shown = columns.slice(0, MOST_COLUMNS);
+  const shown = columns.slice(0, MAX_COLUMNS);
   const hasPlain = named === null && rows.some(([, row]) => !isObject(row));
-  let left = MOST_CHARACTERS;
+  let left = MAX_CHARACTERS;
   const cell = (value: unknown) => {
     const text = left > 0 ? brief(value) : "…";
     left -= text.length;
@@ -55,11 +55,11 @@ export function tabled(data: unknown, wanted: unknown): Table | null {
     const plain = hasPlain ? [isObject(row) ? "" : cell(row)] : [];
     return [cell(index), ...shown.map((column) => (own.has(column) ? cell(own.get(column)) : "")), ...plain];
   });
-  return { columns: ["(index)", ...shown.map((column) => column.slice(0, MOST_COLUMN)), ...(hasPlain ? ["Value"] : [])], rows: cells };
+  return { columns: ["(index)", ...shown.map((column) => column.slice(0, MAX_COLUMN)), ...(hasPlain ? ["Value"] : [])], rows: cells };
 }
 
 function put(kind: string, value: unknown): string {
-  // A style: the page's own, which the console does not take.
+  // A style, which this console ignores.
   if (kind === "c") return "";
   if (kind === "s") return brief(value);
   if (typeof value === "symbol" || typeof value === "object" || typeof value === "function") return "NaN";
@@ -71,10 +71,10 @@ const isObject = (value: unknown): value is object => typeof value === "object" 
 
 /** Keys and values, without calling getters. */
 function members(value: object): [string, unknown][] {
-  if (value instanceof Map) return [...value].slice(0, MOST_KEYS).map(([key, held]) => [brief(key), held]);
-  if (value instanceof Set) return [...value].slice(0, MOST_KEYS).map((held, index) => [String(index), held]);
+  if (value instanceof Map) return [...value].slice(0, MAX_KEYS).map(([key, held]) => [brief(key), held]);
+  if (value instanceof Set) return [...value].slice(0, MAX_KEYS).map((held, index) => [String(index), held]);
   const found: [string, unknown][] = [];
-  for (const key of Object.keys(value).slice(0, MOST_KEYS)) {
+  for (const key of Object.keys(value).slice(0, MAX_KEYS)) {
     const descriptor = Object.getOwnPropertyDescriptor(value, key);
     found.push([key, descriptor !== undefined && "value" in descriptor ? descriptor.value : "(getter)"]);
   }

@@ -1,37 +1,37 @@
-// One frame with one document: handed over on a port of its own, watched, and
-// thrown away. Every run has a new one, so that nothing is left of the last.
+// One frame with one document, which has a port of its own and is watched. Every
+// run has a new frame, so that nothing of the last run is left.
 
 import { element } from "../dom";
 import { Event } from "../event";
 import { HERE, LOADED, readMessage, type FromFrame, type Opening, type ToFrame } from "./protocol";
 import { PING_MS, Watchdog } from "./watchdog";
 
-/** What the document may do; its own policy says the same (crates/server/src/embed/preview.rs). */
+/** The permissions of the document; its own policy is the same (crates/server/src/embed/preview.rs). */
 const SANDBOX = "allow-scripts allow-forms";
-/** Answers after which a page counts as one that runs well. */
-const ENOUGH_ANSWERS = 2;
+/** Answers after which a page counts as responsive. */
+const MIN_ANSWERS = 2;
 
-/** How long a document that was loaded has for a word of its own. */
-const LEFT_MS = 1000;
+/** The time in which a document that was loaded must send a message. */
+const MAX_LEFT_MS = 1000;
 
-/** Messages that are taken at once, and a second after that: several times what our own code sends. */
-const MOST_MESSAGES = 10_000;
-const MESSAGES_A_SECOND = 4000;
-/** What is none of our messages was not sent by our code: few of them are too many. */
+/** The messages that are accepted at once, and per second after that: several times as many as our code sends. */
+const MAX_MESSAGES = 10_000;
+const MESSAGES_PER_SECOND = 4000;
+/** The price of a message that our code cannot have sent. */
 const FOREIGN_COST = 100;
 
-/** `unreachable`: the frame's own page did not come. `flooding`: it sent more than can be taken, and was ended. */
+/** `unreachable`: the frame's own page was not loaded. `flooding`: the page sent too many messages, and was ended. */
 export type FrameState = "starting" | "running" | "silent" | "unreachable" | "flooding";
 
 export class PreviewFrame {
-  readonly said = new Event<FromFrame>();
+  readonly received = new Event<FromFrame>();
   readonly stateChanged = new Event<FrameState>();
-  /** The document is gone: another has taken its place. */
+  /** Another document has replaced this one. */
   readonly left = new Event<void>();
   readonly element: HTMLIFrameElement;
 
   private readonly html: string;
-  private readonly listener = (event: MessageEvent) => this.hear(event);
+  private readonly listener = (event: MessageEvent) => this.receive(event);
   private port: MessagePort | null = null;
   private current: FrameState = "starting";
   private watchdog: Watchdog | null = null;
@@ -39,16 +39,16 @@ export class PreviewFrame {
   private isWritten = false;
   private answers = 0;
   private messages = 0;
-  /** Documents that the frame's own page has seen loaded, and how often ours said that it is. */
+  /** The number of documents that the frame has loaded, and the number of times that ours reported so. */
   private loads = 0;
   private ownLoads = 0;
-  private allowance = MOST_MESSAGES;
+  private allowance = MAX_MESSAGES;
   private allowedMs = performance.now();
 
   constructor(url: string, html: string) {
     this.html = html;
     this.element = element("iframe", { src: url, title: "Preview of the page. Esc, then Tab, leaves it.", sandbox: SANDBOX });
-    // Whatever else it loads is not the page that the document is for.
+    // The document is for the first page that the frame loads.
     this.element.addEventListener("load", () => this.open(), { once: true });
     addEventListener("message", this.listener);
   }
@@ -73,14 +73,14 @@ export class PreviewFrame {
     this.timer = setInterval(() => this.ask(), PING_MS);
   }
 
-  private hear(event: MessageEvent): void {
+  private receive(event: MessageEvent): void {
     if (event.data === LOADED && event.source !== null && event.source === this.element.contentWindow) this.check();
     else if (this.port === null) this.connect(event);
   }
 
   /**
-   * Whether the document that was loaded is ours: it says so, or answers, as one does that was opened again. Ours could
-   * tell by pagehide that it goes, but for a listener to that browsers keep the process of a page that hangs.
+   * Whether the document that was loaded is ours: then it reports so, or, if it was opened again, answers. It could
+   * report by pagehide that it is left, but for such a listener browsers keep the process of a page that hangs.
    */
   private check(): void {
     this.loads += 1;
@@ -89,10 +89,10 @@ export class PreviewFrame {
     setTimeout(() => {
       const isOurs = this.ownLoads >= loads || this.messages > messages;
       if (!isOurs && this.element.isConnected) this.left.emit();
-    }, LEFT_MS);
+    }, MAX_LEFT_MS);
   }
 
-  /** The first port that the document's window sends is that of our own code, which runs before all of its. */
+  /** The first port that the document's window sends is the port of our code, which runs before all other code. */
   private connect({ source, data, ports }: MessageEvent): void {
     const port = ports[0];
     const isOurs = data === HERE && source !== null && source === this.element.contentWindow?.frames[0];
@@ -105,11 +105,11 @@ export class PreviewFrame {
     };
   }
 
-  /** A page can have our port: nothing else keeps it from sending without end. */
+  /** Whether a message is accepted. A page can get hold of our port, and send without end. */
   private mayTake(cost: number): boolean {
     const nowMs = performance.now();
-    const earned = ((nowMs - this.allowedMs) / 1000) * MESSAGES_A_SECOND;
-    this.allowance = Math.min(MOST_MESSAGES, this.allowance + earned) - cost;
+    const earned = ((nowMs - this.allowedMs) / 1000) * MESSAGES_PER_SECOND;
+    this.allowance = Math.min(MAX_MESSAGES, this.allowance + earned) - cost;
     this.allowedMs = nowMs;
     return this.allowance >= 0;
   }
@@ -121,21 +121,21 @@ export class PreviewFrame {
 
   private ask(): void {
     this.ping();
-    // A page in the background may be held up by the browser.
+    // Browsers may suspend a page in the background.
     const isSilent = this.watchdog?.isSilent(performance.now(), !document.hidden) ?? false;
     if (isSilent) this.enter(this.isWritten ? "silent" : "unreachable");
   }
 
   private take(message: FromFrame): void {
-    this.watchdog?.heard();
+    this.watchdog?.answered();
     this.messages += 1;
     if (message.type === "loaded") this.ownLoads += 1;
     if (message.type === "written") this.isWritten = true;
     if (message.type === "pong") {
       this.answers += 1;
-      if (this.answers >= ENOUGH_ANSWERS) this.enter("running");
+      if (this.answers >= MIN_ANSWERS) this.enter("running");
     }
-    this.said.emit(message);
+    this.received.emit(message);
   }
 
   private enter(state: FrameState): void {

@@ -1,5 +1,5 @@
-// Where a position in a document comes from: the inline source maps of its
-// scripts, applied as developer tools do.
+// Finds the source of a position in a document by the inline source maps of its
+// scripts, as developer tools do.
 
 import { afterComment } from "./protocol";
 
@@ -13,7 +13,7 @@ export interface Place {
   column: number;
 }
 
-/** What stands at a position: a place, a script without map, or code of nobody's. */
+/** The source of a position: a place, a script without a map (`unmapped`), or generated code (`unknown`). */
 export type Origin = Place | "unmapped" | "unknown";
 
 interface Script {
@@ -28,7 +28,7 @@ export class DocumentScripts {
   private readonly html: string;
   private readonly scripts: readonly Script[];
   private readonly lines: readonly number[];
-  /** How much was put into the document where it was shown, at `insertedAt`. */
+  /** The length of the text that was inserted into the document, at `insertedAt`, to show it. */
   insertedLength = 0;
   private readonly insertedAt: number;
 
@@ -41,7 +41,7 @@ export class DocumentScripts {
     this.lines = lines;
   }
 
-  /** Line and column are from 1, as stacks have them. */
+  /** Line and column are from 1, as in stacks. */
   origin(line: number, shownColumn: number): Origin {
     const lineStart = this.lines[line - 1];
     if (lineStart === undefined) return "unknown";
@@ -56,7 +56,7 @@ export class DocumentScripts {
     return script.map.origin(line - 1 - first, column - from) ?? "unknown";
   }
 
-  /** The column as it was before something was put into its line. */
+  /** The column before the insertion. */
   column(line: number, shownColumn: number): number {
     if (line - 1 !== this.lineOf(this.insertedAt)) return shownColumn;
     const before = this.insertedAt - (this.lines[line - 1] ?? 0);
@@ -68,7 +68,7 @@ export class DocumentScripts {
   }
 }
 
-/** The last of a list that begins with those for which it `holds`: a page can ask for thousands of places at once. */
+/** The last item for which `holds` is true; those items come first. A page can ask for thousands of places at once. */
 function lastOf<T>(list: readonly T[], holds: (one: T) => boolean): T | undefined {
   return list[lastIndexOf(list, holds)];
 }
@@ -83,7 +83,7 @@ function lastIndexOf<T>(list: readonly T[], holds: (one: T) => boolean): number 
   return low;
 }
 
-/** Column of the generated code, and what it comes from. */
+/** A column of the generated code, and its source. */
 type Segment = readonly [number, Place | null];
 
 /** Version 3 of the format, as far as bundlers use it. */
@@ -114,7 +114,7 @@ export class SourceMap {
   }
 }
 
-/** Numbers of five bits a digit, the lowest first; the lowest bit of a number is its sign. */
+/** Numbers in digits of five bits, the lowest first. The lowest bit of a number is its sign. */
 export function decodeVlq(segment: string): number[] {
   const numbers: number[] = [];
   let [number, shift] = [0, 0];
@@ -130,7 +130,7 @@ export function decodeVlq(segment: string): number[] {
   return numbers;
 }
 
-/** The code of every script element, found as HTML is read: not in comments, styles and the like. */
+/** The code of every script element, but not in comments, styles and other raw text. */
 function scriptsOf(html: string): Script[] {
   const scripts: Script[] = [];
   const tag = /<!--|<(script|style|textarea|title)(?=[\s/>])/gi;
@@ -151,7 +151,7 @@ function scriptsOf(html: string): Script[] {
   return scripts;
 }
 
-/** Where the tag ends in which `at` is; a `>` in a quoted value does not end it. */
+/** The end of the tag that contains `at`. A `>` in a quoted value does not end it. */
 function afterTag(html: string, at: number): number {
   const next = />|=\s*(["']?)/g;
   next.lastIndex = at;
@@ -166,7 +166,7 @@ function afterTag(html: string, at: number): number {
   return html.length;
 }
 
-/** The map in the last comment of a script; nothing where there is none that can be read. */
+/** The map in the last comment of a script; `null` if there is none that can be read. */
 function readComment(code: string): SourceMap | null {
   const at = code.lastIndexOf(COMMENT);
   if (at < 0) return null;

@@ -1,4 +1,4 @@
-// The console of a page: each call is told to the editor as well.
+// The console of a page: each call is also reported to the editor.
 
 import { formatted, tabled } from "./format";
 import type { Entry, Level, Table, Value } from "./protocol";
@@ -8,8 +8,8 @@ import { brief } from "./serialise";
 type Call = (...args: unknown[]) => void;
 
 const NAME = "default";
-const MOST_STACK = 4000;
-const MOST_GROUPS = 32;
+const MAX_STACK = 4000;
+const MAX_GROUPS = 32;
 
 /** Replaces the methods of `console`; the browser's own are still called. */
 export class ConsolePatch {
@@ -27,7 +27,7 @@ export class ConsolePatch {
     for (const [name, own] of Object.entries(this.methods())) {
       const native = target[name];
       target[name] = (...args: unknown[]) => {
-        // What is wrong here must not become wrong in the page.
+        // An error of this code must not become an error of the page.
         try {
           own(...args);
         } finally {
@@ -37,7 +37,7 @@ export class ConsolePatch {
     }
   }
 
-  /** Something that was said, with the place where it was. */
+  /** Reports a message with its stack. */
   say(level: Level, values: Value[], stack = stackHere(), table: Table | null = null): void {
     this.add({ level, values, depth: this.depth, table, stack, isUncaught: false });
   }
@@ -48,21 +48,21 @@ export class ConsolePatch {
   }
 
   private add(entry: Entry): void {
-    this.recorder.add({ ...entry, stack: entry.stack.slice(0, MOST_STACK) });
+    this.recorder.add({ ...entry, stack: entry.stack.slice(0, MAX_STACK) });
   }
 
   private methods(): Record<string, Call> {
-    const tell = (level: Level): Call => (...args) => this.say(level, formatted(args));
+    const caller = (level: Level): Call => (...args) => this.say(level, formatted(args));
     const words = (level: Level, text: string) => this.say(level, [{ type: "text", text }]);
     const label = (name: unknown) => (name === undefined ? NAME : brief(name));
     const group: Call = (...args) => {
       this.say("log", args.length === 0 ? [{ type: "text", text: "console.group" }] : formatted(args));
-      this.depth = Math.min(this.depth + 1, MOST_GROUPS);
+      this.depth = Math.min(this.depth + 1, MAX_GROUPS);
     };
     return {
-      log: tell("log"), info: tell("info"), warn: tell("warn"), error: tell("error"), debug: tell("debug"),
+      log: caller("log"), info: caller("info"), warn: caller("warn"), error: caller("error"), debug: caller("debug"),
       dir: (value) => this.say("log", formatted([value])),
-      dirxml: tell("log"),
+      dirxml: caller("log"),
       trace: (...args) => this.say("log", [...formatted(["Trace:", ...args]), trace(stackHere())]),
       table: (data, columns) => this.say("log", formatted([data]), stackHere(), tabled(data, columns)),
       assert: (holds, ...args) => {
@@ -109,4 +109,4 @@ function stackHere(): string {
   return typeof stack === "string" ? stack : "";
 }
 
-const trace = (stack: string): Value => ({ type: "error", text: "", stack: stack.slice(0, MOST_STACK) });
+const trace = (stack: string): Value => ({ type: "error", text: "", stack: stack.slice(0, MAX_STACK) });

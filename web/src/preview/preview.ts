@@ -1,5 +1,5 @@
-// The page that a run made: in a frame that cannot reach the editor, with a
-// console beside it, and a way to end a page that hangs.
+// The document that a run made, in a frame that cannot reach the editor, with a
+// console beside it and a button that stops a page that hangs.
 
 import "../styles/preview.css";
 
@@ -14,23 +14,23 @@ import { inShort } from "./values";
 import { HangMemory } from "./watchdog";
 
 interface Options {
-  /** Where it is put; empty. */
+  /** The element to fill. */
   parent: HTMLElement;
   url: string;
   hasConsole: boolean;
-  /** Tells pages apart whose hanging is remembered. */
+  /** Identifies the page if it hangs. */
   memoryKey: string;
   /** Shows a place in the editor. */
   onJump: (place: Place) => void;
 }
 
-/** Something that the page said, for whoever else wants to know. */
-export interface Said {
+/** A message of the page. */
+export interface PageMessage {
   level: Entry["level"];
   text: string;
   /** Whether it is an error that nobody caught. */
   isUncaught: boolean;
-  /** Where in the person's files, as far as known. */
+  /** The place in the person's files, if it is known. */
   place: Place | null;
 }
 
@@ -44,11 +44,11 @@ const WIDTHS = [
   ["full", "Full", "Full width"],
 ] as const;
 
-const RESTORED = "The page opened another one, which the preview does not show. This is your page again, from its start.";
+const RESTORED = "The page opened another page, which the preview cannot show. Your page was started again.";
 
 export class Preview {
-  readonly said = new Event<Said>();
-  /** Whether the page hung when it was shown last, maybe before a reload: do not run it unasked. */
+  readonly received = new Event<PageMessage>();
+  /** Whether the page hung when it was shown last, perhaps before a reload. Then it must not start by itself. */
   readonly hungBefore: boolean;
 
   private readonly options: Options;
@@ -61,7 +61,7 @@ export class Preview {
   private frame: PreviewFrame | null = null;
   private places: Places | null = null;
   private last: Shown | null = null;
-  /** Whether what is shown took the place of a page that was left. */
+  /** Whether the document was started again after the page opened another one. */
   private isRestored = false;
 
   constructor(options: Options) {
@@ -73,7 +73,7 @@ export class Preview {
     const hint = element("p", { class: "preview-keys", "aria-hidden": "true" }, "Esc, then Tab, leaves the page.");
     const { section } = this;
     section.append(this.bar(), this.banner, this.stage, hint);
-    // The frame itself is not :focus while the focus is in its page.
+    // The frame element does not match :focus while the focus is in its page.
     const look = () => section.classList.toggle("entered", document.activeElement === this.frame?.element);
     for (const name of ["blur", "focus"]) addEventListener(name, look);
     options.parent.append(section, ...(options.hasConsole ? [this.panel.element] : []));
@@ -81,11 +81,11 @@ export class Preview {
     this.reload.addEventListener("click", () => {
       if (this.last !== null) this.show(this.last.html, this.last);
     });
-    // Whoever leaves in order has an editor that did not hang.
+    // An editor that gets this event has not hung.
     addEventListener("pagehide", () => {
       if (this.frame !== null && this.frame.state !== "silent") this.memory.clear();
     });
-    if (this.hungBefore) this.tell("This page did not respond the last time. Press Run to try it again.");
+    if (this.hungBefore) this.notify("This page did not respond last time. Press Run to try again.");
   }
 
   /** Shows a document that a run has made, in a frame of its own. */
@@ -93,11 +93,11 @@ export class Preview {
     this.clear();
     this.last = { html, entryFile, paths };
     this.reload.disabled = false;
-    // Before it starts: a page can take the editor with it where both have one origin.
+    // Before it starts: a page that hangs can freeze the editor if both have one origin.
     this.memory.set();
     const places = new Places(new DocumentScripts(html, insertionPoint(html)), { entryFile, paths });
     const frame = new PreviewFrame(this.options.url, html);
-    frame.said.listen((message) => this.take(message));
+    frame.received.listen((message) => this.take(message));
     frame.stateChanged.listen((state) => this.follow(state));
     frame.left.listen(() => this.restore());
     this.places = places;
@@ -105,7 +105,7 @@ export class Preview {
     this.stage.replaceChildren(frame.element);
   }
 
-  /** Ends the page and forgets what it said. */
+  /** Ends the page and removes its messages. */
   clear(): void {
     this.frame?.remove();
     this.frame = null;
@@ -124,49 +124,49 @@ export class Preview {
     if (message.type !== "entry") return;
     const { level, values, stack, isUncaught } = message.entry;
     const text = values.map((value) => (value.type === "text" ? value.text : inShort(value))).join(" ");
-    this.said.emit({ level, text, isUncaught, place: this.places?.own(stack)[0]?.place ?? null });
+    this.received.emit({ level, text, isUncaught, place: this.places?.own(stack)[0]?.place ?? null });
   }
 
-  /** The page has opened another, of which the policy leaves the browser's error alone. */
+  /** The page has opened another one. The policy blocks that, so the frame shows an error of the browser. */
   private restore(): void {
     const { last } = this;
     if (last === null) return;
-    // One that does so whenever it starts would do so for ever.
+    // A page that does so whenever it starts would do so for ever.
     const isAtOnce = this.isRestored && this.frame?.state !== "running";
     keepingFocus(this.section, () => {
-      if (isAtOnce) this.end("The page was stopped: it opens another one when it starts, which the preview does not show.");
+      if (isAtOnce) this.end("The page was stopped: it opens another page when it starts, and the preview cannot show that.");
       else this.show(last.html, last);
     });
     if (isAtOnce) return;
     this.isRestored = true;
-    this.tell(RESTORED);
+    this.notify(RESTORED);
   }
 
-  /** Ends the page, and says why. */
+  /** Ends the page, and shows the reason. */
   private end(words: string): void {
     this.frame?.remove();
     this.frame = null;
-    this.tell(words);
+    this.notify(words);
   }
 
   private follow(state: FrameState): void {
     if (state === "running") {
       this.memory.clear();
-      if (this.isRestored) this.tell(RESTORED);
+      if (this.isRestored) this.notify(RESTORED);
       else this.banner.replaceChildren();
     } else if (state === "silent") {
       this.memory.set();
-      this.tell("The page is not responding.", this.stopButton());
+      this.notify("The page is not responding.", this.stopButton());
     } else if (state === "flooding") {
       this.memory.clear();
-      this.end("The page was stopped: it sent more than can be shown.");
+      this.end("The page was stopped: it sent too many messages.");
     } else if (state === "unreachable") {
       this.memory.clear();
-      this.tell("The preview could not be loaded.", this.stopButton());
+      this.notify("The preview could not be loaded.", this.stopButton());
     }
   }
 
-  /** A page can say this at any time: it matters only where the focus is in it. */
+  /** Moves the focus out of the page. A page can ask for that at any time, so it must have the focus. */
   private leave(isBackwards: boolean): void {
     if (document.activeElement !== this.frame?.element) return;
     const after = this.options.hasConsole ? this.panel.element.querySelector("button") : null;
@@ -183,7 +183,7 @@ export class Preview {
     return stop;
   }
 
-  private tell(words: string, ...more: HTMLElement[]): void {
+  private notify(words: string, ...more: HTMLElement[]): void {
     this.banner.replaceChildren(element("span", {}, words), ...more);
   }
 
@@ -198,7 +198,7 @@ export class Preview {
       });
       return button;
     });
-    const dark = element("button", { type: "button", class: "quiet-button", "aria-pressed": "false" }, "Dark backdrop");
+    const dark = element("button", { type: "button", class: "quiet-button", "aria-pressed": "false" }, "Dark background");
     dark.addEventListener("click", () => {
       const isDark = this.stage.classList.toggle("dark");
       dark.setAttribute("aria-pressed", String(isDark));

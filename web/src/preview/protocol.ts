@@ -1,34 +1,34 @@
-// What the editor and the frame of a preview say to each other over their port.
-// The frame runs code of strangers: whatever it says is checked before use.
+// The messages between the editor and the frame of a preview, over their port.
+// The frame runs code that nobody trusts: every message is checked before use.
 
 /** The message from the editor to the frame's own page. */
 export interface Opening {
   sandpiper: "preview";
   html: string;
-  /** What the document may do. */
+  /** The permissions of the document. */
   sandbox: string;
 }
 
 /** The message from the document to the editor; a port comes with it. */
 export const HERE = "sandpiper-preview";
 
-/** What the frame's own page tells the editor whenever its frame has loaded a document, whichever. */
+/** The message of the frame's own page when its inner frame has loaded any document. */
 export const LOADED = "sandpiper-preview-loaded";
 
 export type ToFrame = { type: "ping" };
 
 export type FromFrame =
-  /** The document is there; positions of its scripts have this URL, and are behind so many characters of ours. */
+  /** The document was written. Positions in its scripts have this URL, and come after this many inserted characters. */
   | { type: "written"; url: string; insertedLength: number }
   | { type: "pong" }
   /** The document is loaded. */
   | { type: "loaded" }
   | { type: "entry"; entry: Entry }
-  /** The last entry came this many times more. */
+  /** The last entry was repeated this many times. */
   | { type: "repeat"; count: number }
-  /** This many entries more were left out. */
+  /** This many entries were left out. */
   | { type: "dropped"; count: number }
-  /** The person leaves the page by keyboard. */
+  /** The person leaves the page with the keyboard. */
   | { type: "leave"; isBackwards: boolean }
   | { type: "clear" };
 
@@ -39,10 +39,10 @@ export type Level = (typeof LEVELS)[number];
 export interface Entry {
   level: Level;
   values: Value[];
-  /** In how many groups it is. */
+  /** The number of groups that it is in. */
   depth: number;
   table: Table | null;
-  /** Where it was said, as the browser writes stacks; empty where nobody knows. */
+  /** The stack of the call, as the browser writes it; empty if it is not known. */
   stack: string;
   /** Whether it is an error that nobody caught. */
   isUncaught: boolean;
@@ -53,11 +53,11 @@ export interface Table {
   rows: string[][];
 }
 
-/** A value that stands for one of the page's, without being it. */
+/** A description of a value of the page. */
 export type Value =
-  /** Words as they are. */
+  /** Plain text. */
   | { type: "text"; text: string }
-  /** A string inside something, shown in quotes. */
+  /** A string inside another value, shown in quotes. */
   | { type: "string"; text: string }
   /** Number, symbol, function, element, …: one line. */
   | { type: "plain"; kind: Plain; text: string }
@@ -72,26 +72,26 @@ export interface Item {
   value: Value;
 }
 
-/** Entries that are sent until the console is cleared; then they are counted. */
-export const MOST_ENTRIES = 1000;
-/** How deep objects are shown. */
-export const MOST_DEPTH = 4;
+/** Entries that are sent until the console is cleared; further ones are counted. */
+export const MAX_ENTRIES = 1000;
+/** The depth to which objects are shown. */
+export const MAX_DEPTH = 4;
 /** Keys of an object that are shown. */
-export const MOST_KEYS = 100;
-/** Characters of an entry, all its values together. */
-export const MOST_CHARACTERS = 10_000;
-/** Entries that are sent between two pings: a page that clears its console can go on for ever. */
-export const MOST_AT_ONCE = 2 * MOST_ENTRIES;
-/** Characters and values of a message: more than our own code sends. */
-const MOST_OF_MESSAGE = 6 * MOST_CHARACTERS;
-/** Keys of messages are shorter. */
-const LONG_KEY = 20;
-/** By which name stacks call the code of ours in the frame. */
+export const MAX_KEYS = 100;
+/** Characters of all values of an entry. */
+export const MAX_CHARACTERS = 10_000;
+/** Entries that are sent between two pings: a page can clear its console again and again. */
+export const MAX_AT_ONCE = 2 * MAX_ENTRIES;
+/** Characters and values of a message: more than our code sends. */
+const MAX_MESSAGE_SIZE = 6 * MAX_CHARACTERS;
+/** The keys of our messages are shorter. */
+const MAX_KEY = 20;
+/** The name of our code in stacks. */
 export const SHELL_NAME = "sandpiper-preview";
 
-/** The message, where it is one: a page can send anything. */
+/** The message; `null` if it is not valid, since a page can send anything. */
 export function readMessage(data: unknown): FromFrame | null {
-  if (!isRecord(data) || sizeOf(data, MOST_OF_MESSAGE) > MOST_OF_MESSAGE) return null;
+  if (!isRecord(data) || sizeOf(data, MAX_MESSAGE_SIZE) > MAX_MESSAGE_SIZE) return null;
   switch (data["type"]) {
     case "pong":
     case "loaded":
@@ -113,7 +113,7 @@ export function readMessage(data: unknown): FromFrame | null {
   }
 }
 
-/** Where code of ours can stand before all of the page's: behind its doctype, which must come first. */
+/** The position where our code runs before all code of the page: after the doctype, which must come first. */
 export function insertionPoint(html: string): number {
   const space = /\s*/y;
   for (let at = 0; ; ) {
@@ -125,7 +125,7 @@ export function insertionPoint(html: string): number {
   }
 }
 
-/** Where a comment that starts at `at` ends, as browsers read it: all of the rest where it is not closed. */
+/** The end of the comment that starts at `at`, as browsers read it: the end of the document if it is not closed. */
 export function afterComment(html: string, at: number): number {
   const end = /-->|(?<!<!)--!>/g;
   end.lastIndex = at + 2;
@@ -147,7 +147,7 @@ function isCount(value: unknown): value is number {
 }
 
 function isTexts(value: unknown): value is string[] {
-  return Array.isArray(value) && value.length <= MOST_KEYS && value.every((text) => typeof text === "string");
+  return Array.isArray(value) && value.length <= MAX_KEYS && value.every((text) => typeof text === "string");
 }
 
 function isEntry(value: unknown): value is Entry {
@@ -158,15 +158,15 @@ function isEntry(value: unknown): value is Entry {
     (isRecord(table) &&
       isTexts(table["columns"]) &&
       Array.isArray(table["rows"]) &&
-      table["rows"].length <= MOST_KEYS &&
+      table["rows"].length <= MAX_KEYS &&
       table["rows"].every(isTexts));
   const isLevel = LEVELS.some((known) => known === level);
-  const hasValues = Array.isArray(values) && values.length <= MOST_KEYS && values.every((one) => isValue(one, 0));
+  const hasValues = Array.isArray(values) && values.length <= MAX_KEYS && values.every((one) => isValue(one, 0));
   const isEvent = typeof stack === "string" && typeof isUncaught === "boolean";
   return isLevel && hasValues && isCount(depth) && isTable && isEvent;
 }
 
-/** Characters and parts, counted until there are more than `most`; what messages cannot hold is more than any. */
+/** The number of characters and parts, counted up to about `most`; infinite for values that messages cannot contain. */
 function sizeOf(value: unknown, most: number): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null) return 1;
@@ -176,20 +176,20 @@ function sizeOf(value: unknown, most: number): number {
   if (!isPlain || most <= 0) return Infinity;
   let size = 1;
   for (const key in value) {
-    size += (key.length > LONG_KEY ? key.length : 0) + sizeOf((value as Record<string, unknown>)[key], most - size);
+    size += (key.length > MAX_KEY ? key.length : 0) + sizeOf((value as Record<string, unknown>)[key], most - size);
     if (size > most) break;
   }
   return size;
 }
 
 function isValue(value: unknown, depth: number): value is Value {
-  if (!isRecord(value) || depth > MOST_DEPTH + 1) return false;
+  if (!isRecord(value) || depth > MAX_DEPTH + 1) return false;
   const { type, text } = value;
   if (type === "object") {
     const { name, items, more } = value;
     const isItem = (item: unknown) =>
       isRecord(item) && typeof item["key"] === "string" && isValue(item["value"], depth + 1);
-    const hasItems = Array.isArray(items) && items.length <= MOST_KEYS && items.every(isItem);
+    const hasItems = Array.isArray(items) && items.length <= MAX_KEYS && items.every(isItem);
     return typeof name === "string" && hasItems && isCount(more);
   }
   if (typeof text !== "string") return false;

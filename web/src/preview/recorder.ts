@@ -1,18 +1,18 @@
-// Sends what a page says, bounded: a page can say things faster than anybody
-// can take them.
+// Sends the messages of a page, at a limited rate: a page can write faster than
+// the editor can read.
 
-import { MOST_AT_ONCE, MOST_ENTRIES, type Entry, type FromFrame } from "./protocol";
+import { MAX_AT_ONCE, MAX_ENTRIES, type Entry, type FromFrame } from "./protocol";
 
 export class Recorder {
   private readonly send: (message: FromFrame) => void;
-  /** Since the console was cleared. */
+  /** Entries since the console was cleared. */
   private sent = 0;
-  /** Since the last ping, clearing included. */
+  /** Messages since the last ping, also those that clear. */
   private sentAtOnce = 0;
   private last = "";
   private repeats = 0;
   private dropped = 0;
-  /** Cleared, and too much was sent to say so at once. */
+  /** Whether the console was cleared, but the limit of messages was reached. */
   private isClearing = false;
 
   constructor(send: (message: FromFrame) => void) {
@@ -25,7 +25,7 @@ export class Recorder {
       this.repeats += 1;
       return;
     }
-    if (this.sent >= MOST_ENTRIES || this.sentAtOnce >= MOST_AT_ONCE) {
+    if (this.sent >= MAX_ENTRIES || this.sentAtOnce >= MAX_AT_ONCE) {
       this.dropped += 1;
       return;
     }
@@ -36,7 +36,7 @@ export class Recorder {
     this.send({ type: "entry", entry });
   }
 
-  /** The editor has taken what was sent, and can take more. */
+  /** The editor has read all messages, and can read more. */
   begin(): void {
     this.sentAtOnce = 0;
     if (this.isClearing) this.send({ type: "clear" });
@@ -49,13 +49,13 @@ export class Recorder {
     this.last = "";
     this.repeats = 0;
     this.dropped = 0;
-    this.isClearing = this.sentAtOnce >= MOST_AT_ONCE;
+    this.isClearing = this.sentAtOnce >= MAX_AT_ONCE;
     if (this.isClearing) return;
     this.sentAtOnce += 1;
     this.send({ type: "clear" });
   }
 
-  /** Tells what was only counted so far. */
+  /** Sends the counts. */
   private flush(): void {
     if (this.repeats > 0) this.send({ type: "repeat", count: this.repeats });
     if (this.dropped > 0) this.send({ type: "dropped", count: this.dropped });

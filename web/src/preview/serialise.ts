@@ -1,9 +1,9 @@
-// Values of a page as something that can be sent and shown: bounded in every
-// direction, and without calling anything of the page's own.
+// Describes values of a page so that they can be sent and shown: limited in
+// depth and length, and without calling code of the page.
 
-import { MOST_CHARACTERS, MOST_DEPTH, MOST_KEYS, type Item, type Plain, type Value } from "./protocol";
+import { MAX_CHARACTERS, MAX_DEPTH, MAX_KEYS, type Item, type Plain, type Value } from "./protocol";
 
-// A page may replace what it likes: what is used here is taken before.
+// A page may replace any of these functions, so they are saved before it runs.
 const { getOwnPropertyDescriptor, getPrototypeOf, prototype } = Object;
 const { ownKeys } = Reflect;
 const toTag = prototype.toString;
@@ -13,12 +13,12 @@ const setValues = Set.prototype.values;
 const toIso = Date.prototype.toISOString;
 const WIDE_KEYS = 10_000;
 
-/** One entry's values share what may be spent. */
+/** The values of one entry share a limit of characters. */
 export class Serialiser {
-  private left = MOST_CHARACTERS;
+  private left = MAX_CHARACTERS;
   private readonly around: object[] = [];
 
-  /** An argument of a console call: a string stands as it is. */
+  /** Describes an argument of a console call; a string is shown without quotes. */
   argument(value: unknown): Value {
     return typeof value === "string" ? { type: "text", text: this.cut(value) } : this.value(value);
   }
@@ -65,7 +65,7 @@ export class Serialiser {
     if (tag === "RegExp" && value instanceof RegExp) return this.plain("symbol", regex(value));
     const name = nameOf(value, tag);
     if (this.around.includes(value)) return this.plain("cut", `${name} (contains itself)`);
-    if (this.around.length >= MOST_DEPTH || this.left <= 0) return this.plain("cut", `${name} …`);
+    if (this.around.length >= MAX_DEPTH || this.left <= 0) return this.plain("cut", `${name} …`);
     this.around.push(value);
     try {
       return this.members(value, name);
@@ -80,14 +80,14 @@ export class Serialiser {
     const keys = keysOf(value);
     let more = Math.max(0, size - items.length);
     for (const key of keys) {
-      if (items.length >= MOST_KEYS || this.left <= 0) {
+      if (items.length >= MAX_KEYS || this.left <= 0) {
         more += 1;
         continue;
       }
       const descriptor = getOwnPropertyDescriptor(value, key);
       if (descriptor === undefined) continue;
       const shown = typeof key === "symbol" ? String(key) : key;
-      // A getter is the page's code: it is named, not called.
+      // A getter is code of the page: it is not called.
       const isGetter = descriptor.get !== undefined || descriptor.set !== undefined;
       const item = isGetter ? this.plain("getter", "(getter)") : this.value(descriptor.value);
       items.push({ key: this.cut(shown), value: item });
@@ -95,14 +95,14 @@ export class Serialiser {
     return { type: "object", name: this.cut(name), items, more };
   }
 
-  /** Adds what a map or a set holds; gives how much that is. */
+  /** Adds the contents of a map or set, and returns their number. */
   private collection(value: Map<unknown, unknown> | Set<unknown>, items: Item[]): number {
     const isMap = value instanceof Map;
     const list: Iterable<unknown> = isMap ? mapEntries.call(value) : setValues.call(value);
     let count = 0;
     for (const one of list) {
       count += 1;
-      if (items.length >= MOST_KEYS || this.left <= 0) {
+      if (items.length >= MAX_KEYS || this.left <= 0) {
         if (count >= WIDE_KEYS) break;
         continue;
       }
@@ -131,7 +131,7 @@ export function brief(value: unknown): string {
   return found.text.slice(0, 200);
 }
 
-/** Message and stack, where it is an error; its own fields are read, no getter of the page. */
+/** The message and stack of an error. Only its own fields are read, never a getter of the page. */
 function errorOf(value: object): { text: string; stack: string } | null {
   const isError = value instanceof Error || toTag.call(value) === "[object Error]";
   const isException = typeof DOMException === "function" && value instanceof DOMException;
@@ -165,7 +165,7 @@ function nameOf(value: object, tag: string): string {
   return typeof name === "string" && name !== "" ? name : tag;
 }
 
-/** The keys to show: indices, else what is enumerable, at most so many. */
+/** The keys to show: indices of a list, else enumerable keys, up to WIDE_KEYS. */
 function keysOf(value: object): (string | symbol)[] {
   if (Array.isArray(value) || (ArrayBuffer.isView(value) && "length" in value)) {
     const length = Math.min(Number(value.length), WIDE_KEYS);

@@ -1,8 +1,8 @@
 // Runs in the frame of a preview, twice: first in the frame's own page, which
-// takes the document from the editor and puts it into a frame of its own; then
-// in that document, before all else, where it tells the editor what is said.
-// A document that document.write() makes would do without the second frame, but
-// browsers do not know the lines of what was written so.
+// gets the document from the editor and puts it into an inner frame; then in that
+// document, before all other code, where it reports messages to the editor.
+// With document.write() the inner frame would not be needed, but browsers do not
+// know the lines of a document that was written so.
 
 import { HERE, LOADED, insertionPoint, type FromFrame, type Opening, type ToFrame } from "./protocol";
 import { ConsolePatch } from "./patch";
@@ -18,7 +18,7 @@ let listeners: Readonly<Record<string, (event: Event) => void>> | null = null;
 if (location.href === DOCUMENT) accompany();
 else addEventListener.call(window, "message", open as EventListener);
 
-/** In the frame's own page: the document comes, once. */
+/** In the frame's own page: takes the document, once. */
 function open(event: MessageEvent): void {
   if (event.source !== window.parent || window.parent === window || own === null) return;
   const opening = event.data as Partial<Opening> | null;
@@ -34,22 +34,22 @@ function open(event: MessageEvent): void {
   document.body.append(frame);
 }
 
-/** What is put before all of the page's. */
+/** The element that is inserted before all code of the page. */
 function inserted(script: Element): string {
   return `<script>${script.textContent ?? ""}</script>`;
 }
 
 /**
  * Lets the browser send our port to the editor before the page goes on: the
- * next script has to be fetched from the browser. Else a page that hangs at
- * once hangs before anybody can hear it.
+ * next script has to be fetched from the browser. Otherwise a page that hangs
+ * at once would hang before the editor has the port.
  */
 function pause(): void {
   const code = new Blob(["document.currentScript.remove()"], { type: "text/javascript" });
   document.write(`<script src="${URL.createObjectURL(code)}"></script>`);
 }
 
-/** In the document: everything is said on a port that the editor gets at once. */
+/** In the document: opens a port to the editor, and reports messages on it. */
 function accompany(): void {
   const insertedLength = own === null ? 0 : inserted(own).length;
   own?.remove();
@@ -60,7 +60,7 @@ function accompany(): void {
   port.onmessage = ({ data }: MessageEvent<ToFrame>) => {
     if (data.type !== "ping") return;
     recorder.begin();
-    // A page that opens its document again loses them; twice the same is once.
+    // A page that opens its document again loses its listeners. Adding one twice has no effect.
     listen(patch);
     send({ type: "pong" });
   };
@@ -73,12 +73,12 @@ function accompany(): void {
   watchForms(sayHere);
   addEventListener.call(window, "load", () => send({ type: "loaded" }));
   send({ type: "written", url: DOCUMENT, insertedLength });
-  // Past the frame's own page, which cannot pass anything on while this one hangs.
+  // Not through the frame's own page, which may be in the same blocked process.
   window.parent.parent.postMessage(HERE, "*", [port2]);
   pause();
 }
 
-/** Esc, then Tab, leaves, as it leaves the code: also a page that keeps Tab to itself. */
+/** Esc, then Tab, leaves the page, as it leaves the code, even if the page handles Tab itself. */
 function watchKeys(send: (message: FromFrame) => void): void {
   let isLeaving = false;
   const press = (event: KeyboardEvent) => {
@@ -93,11 +93,12 @@ function watchKeys(send: (message: FromFrame) => void): void {
 }
 
 /**
- * A link out of the page would leave an empty frame: the policy lets nothing
- * load. So would one to a part of it, which is meant from the frame around.
+ * A link to another page would leave an empty frame, since the policy allows no
+ * loading. So would a link to a part of the page, which browsers resolve against
+ * the outer frame.
  */
 function watchLinks(say: (text: string) => void): void {
-  // Last of all, as the page may have links that it handles itself.
+  // After all other listeners: the page may handle its links itself.
   const follow = (event: Event) => {
     const target = event.target instanceof Element ? event.target.closest("a[href], area[href]") : null;
     const address = target?.getAttribute("href")?.trim() ?? "";
@@ -105,12 +106,12 @@ function watchLinks(say: (text: string) => void): void {
     event.preventDefault();
     if (address === "") return;
     if (address.startsWith("#")) location.hash = address;
-    else say(`Not opened: ${address.slice(0, 200)}. The preview shows one page, and opens no others.`);
+    else say(`Not opened: ${address.slice(0, 200)}. The preview shows only one page.`);
   };
   addEventListener.call(window, "click", follow);
 }
 
-/** A form that is sent would leave an empty frame, too. */
+/** A form that is sent would also leave an empty frame. */
 function watchForms(say: (text: string) => void): void {
   const report = (form: HTMLFormElement, submitter: HTMLElement | null) => {
     const asked = (name: string) => submitter?.getAttribute(`form${name}`) ?? form.getAttribute(name) ?? "";
@@ -122,7 +123,7 @@ function watchForms(say: (text: string) => void): void {
     const [address = ""] = asked("action").trim().split("#", 1);
     const query = fields.size > 0 ? `${method === "GET" ? "?" : " "}${fields}` : "";
     const target = method === "GET" ? address.split("?", 1)[0] : address;
-    say(`Not sent: ${`${method} ${target}${query}`.slice(0, 1000)}. The preview has no network.`);
+    say(`Not sent: ${`${method} ${target}${query}`.slice(0, 1000)}. The preview has no network access.`);
   };
   const submit = (event: SubmitEvent) => {
     const form = event.target;
@@ -132,9 +133,9 @@ function watchForms(say: (text: string) => void): void {
     event.preventDefault();
     report(form, event.submitter);
   };
-  // Last of all, as the page may have forms that it handles itself.
+  // After all other listeners: the page may handle its forms itself.
   addEventListener.call(window, "submit", submit as (event: Event) => void);
-  // Sends without an event.
+  // This method sends a form without an event.
   HTMLFormElement.prototype.submit = function () {
     report(this, null);
   };
@@ -154,7 +155,7 @@ function listen(patch: ConsolePatch): void {
 function failed(patch: ConsolePatch, event: Event): void {
   if (event instanceof ErrorEvent) {
     const { error, message, filename, lineno, colno } = event;
-    // Errors of parsing have no stack of their own: they are where the event says.
+    // Syntax errors have no stack: the event has their place.
     const place = filename === "" ? "" : `    at ${filename}:${lineno}:${colno}`;
     const thrown: unknown = error ?? message;
     return uncaught(patch, typeof thrown === "string" && error == null ? "" : "Uncaught", thrown, place);
@@ -162,7 +163,7 @@ function failed(patch: ConsolePatch, event: Event): void {
   const element = event.target;
   if (!(element instanceof Element)) return;
   const address = element.getAttribute("src") ?? element.getAttribute("href") ?? "";
-  // The policy that stopped it has told.
+  // A violation of the policy is reported for it.
   if (/^(https?:)?\/\//i.test(address)) return;
   const text = `<${element.localName}> could not be loaded: ${address.slice(0, 200)}`;
   patch.say("error", [{ type: "text", text }], "");
@@ -179,8 +180,8 @@ function hasFrames(stack: string): boolean {
 }
 
 function blocked(patch: ConsolePatch, event: SecurityPolicyViolationEvent): void {
-  const what = event.blockedURI.slice(0, 200);
-  const text = `Not loaded: ${what}. The preview has no network; add the file to the program instead.`;
+  const uri = event.blockedURI.slice(0, 200);
+  const text = `Not loaded: ${uri}. The preview has no network access: add the file to the program instead.`;
   const url = event.sourceFile === "about" ? DOCUMENT : event.sourceFile;
   const isKnown = url !== "" && event.lineNumber > 0;
   const place = `    at ${url}:${event.lineNumber}:${event.columnNumber}`;

@@ -1,5 +1,5 @@
-// What a page of an opaque origin lacks, given to it: storage and cookies that
-// live as long as it does, and dialogs that cannot block anybody.
+// Replacements for features that a page with an opaque origin lacks: storage and
+// cookies, which last as long as the page, and dialogs, which do not block.
 
 type Say = (words: string) => void;
 
@@ -10,15 +10,15 @@ export function giveShims(window: Window, say: Say): void {
   for (const name of ["localStorage", "sessionStorage"]) {
     define(window, name, { value: memoryStorage() });
   }
-  // Only Chromium has a policy that keeps it from the network, and ends the process of a page that tries.
+  // Only Chromium has a policy that blocks WebRTC, and it ends the process of a page that tries to use it.
   for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection"]) define(window, name, { value: undefined });
   const jar = new Jar();
   define(window.document, "cookie", { get: () => jar.text, set: (text: unknown) => jar.add(String(text)) });
   const answers: Readonly<Record<string, (message: string, value: string | null) => unknown>> = {
     alert: (message) => say(`alert: ${message}`),
-    confirm: (message) => (say(`confirm: ${message} (answered OK: the preview opens no dialogs)`), true),
+    confirm: (message) => (say(`confirm: ${message} (answered OK: the preview shows no dialogs)`), true),
     prompt: (message, value) => {
-      say(`prompt: ${message} (answered ${JSON.stringify(value)}: the preview opens no dialogs)`);
+      say(`prompt: ${message} (answered ${JSON.stringify(value)}: the preview shows no dialogs)`);
       return value;
     },
   };
@@ -29,7 +29,7 @@ export function giveShims(window: Window, say: Say): void {
   }
 }
 
-/** Something that behaves as Storage does, names as properties included. */
+/** Storage in memory. Like the real one, it has its items as properties, too. */
 export function memoryStorage(): Storage {
   const items = new Map<string, string>();
   const methods = {

@@ -1,38 +1,39 @@
-// Stacks of errors as browsers write them, told in the person's own files.
+// Reads the stacks of errors that browsers write, and finds their places in the
+// person's files.
 
 import type { DocumentScripts, Place } from "./maps";
 import { SHELL_NAME } from "./protocol";
 
 export interface Frame {
-  /** Of the function; empty where it has none. */
+  /** The name of the function; empty if it has none. */
   name: string;
   url: string;
   line: number;
   column: number;
 }
 
-/** A frame in a file of the person's. */
+/** A frame in one of the person's files. */
 export interface OwnFrame {
   name: string;
   place: Place;
 }
 
-/** Calls of a stack that are looked at: a page can set its stacks, as long as it likes. */
-const MOST_CALLS = 50;
+/** Calls of a stack that are read: a page can make a stack of any length. */
+const MAX_CALLS = 50;
 
 /** The calls of a stack, innermost first, without those of our own code. */
 export function framesOf(stack: string): Frame[] {
-  const frames = stack.split("\n", MOST_CALLS).map(frameOf).filter((frame) => frame !== null);
+  const frames = stack.split("\n", MAX_CALLS).map(frameOf).filter((frame) => frame !== null);
   return frames.filter((frame) => !frame.url.includes(SHELL_NAME));
 }
 
-/** What a run's document is made of. */
+/** The files that a run's document is made of. */
 export interface Sources {
   entryFile: string;
   paths: readonly string[];
 }
 
-/** Finds the person's places in what a document's scripts say. */
+/** Finds places in the person's files for positions in a document. */
 export class Places {
   private readonly scripts: DocumentScripts;
   private readonly sources: Sources;
@@ -43,13 +44,13 @@ export class Places {
     this.sources = sources;
   }
 
-  /** The document was shown: under this URL, behind so many characters of ours. */
+  /** The document was written, with this URL and after this many inserted characters. */
   begin(url: string, insertedLength: number): void {
     this.url = url;
     this.scripts.insertedLength = insertedLength;
   }
 
-  /** The calls that stand in the person's files. */
+  /** The calls in the person's files. */
   own(stack: string): OwnFrame[] {
     return framesOf(stack).flatMap((frame) => {
       const place = this.place(frame);
@@ -60,14 +61,14 @@ export class Places {
   private place({ url, line, column }: Frame): Place | null {
     const { entryFile, paths } = this.sources;
     if (withoutFragment(url) !== withoutFragment(this.url)) {
-      // A script that says its name.
+      // A script with a name of its own (sourceURL).
       const file = decoded(url);
       return paths.includes(file) ? { file, line, column } : null;
     }
     const origin = this.scripts.origin(line, column);
     if (origin === "unknown") return null;
     if (origin !== "unmapped") return paths.includes(origin.file) ? origin : null;
-    // What has no map stands in the page as it does in the file.
+    // Code without a map is in the document as it is in the file.
     if (!/\.html?$/i.test(entryFile)) return null;
     return { file: entryFile, line, column: this.scripts.column(line, column) };
   }

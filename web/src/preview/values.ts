@@ -1,4 +1,4 @@
-// Values of the console as elements: text nodes alone, and trees that open.
+// Values of the console as elements: only text nodes, and trees that open.
 
 import { element } from "../dom";
 import type { Table, Value } from "./protocol";
@@ -8,7 +8,7 @@ import type { OwnFrame } from "./stack";
 const PREVIEW_ITEMS = 5;
 const PREVIEW_CHARACTERS = 80;
 
-/** Gives the person's own calls of a stack, and shows one of their places. */
+/** Finds the calls of a stack in the person's files, and shows one of their places. */
 export interface Navigator {
   own: (stack: string) => OwnFrame[];
   jump: (place: Place) => void;
@@ -71,7 +71,7 @@ function errorElement(text: string, frames: OwnFrame[], navigator: Navigator): H
 function objectElement(value: Value & { type: "object" }, navigator: Navigator): HTMLElement {
   if (value.items.length === 0 && value.more === 0) return element("span", { class: "value-object" }, inShort(value));
   const details = element("details", { class: "tree" }, element("summary", {}, inShort(value)));
-  // What nobody opens is not made.
+  // The contents are made when the tree is opened.
   details.addEventListener("toggle", () => details.append(members(value, navigator)), { once: true });
   return details;
 }

@@ -1,9 +1,9 @@
-// Tells whether a page still answers. Time in which the editor itself stood
-// still does not count against the page.
+// Decides whether a page still answers. Time in which the editor itself was
+// blocked does not count.
 
-/** Silence after which a page counts as one that hangs. */
-export const MOST_SILENCE_MS = 5000;
-/** How often it is asked. */
+/** A page that is silent for longer hangs. */
+export const MAX_SILENCE_MS = 5000;
+/** The time between two pings. */
 export const PING_MS = 1000;
 
 export class Watchdog {
@@ -15,19 +15,19 @@ export class Watchdog {
   }
 
   /** The page has answered. */
-  heard(): void {
+  answered(): void {
     this.silentMs = 0;
   }
 
-  /** Asked every PING_MS: whether the page has been silent for too long. */
+  /** Whether the page has been silent for too long. To be called every PING_MS. */
   isSilent(nowMs: number, isCounted = true): boolean {
     if (isCounted) this.silentMs += Math.min(nowMs - this.lastMs, 1.5 * PING_MS);
     this.lastMs = nowMs;
-    return this.silentMs >= MOST_SILENCE_MS;
+    return this.silentMs >= MAX_SILENCE_MS;
   }
 }
 
-/** Remembers over a reload that a page hung, so that it is not started unasked. */
+/** Remembers, also after a reload, that a page hung, so that it does not start by itself. */
 export class HangMemory {
   private readonly key: string;
   private readonly storage: () => Storage;
@@ -41,7 +41,7 @@ export class HangMemory {
     return this.with((storage) => storage.getItem(this.key) !== null) ?? false;
   }
 
-  /** Before a page starts: where it takes the editor with it, nothing can be kept any more. */
+  /** To be called before a page starts: a page that freezes the editor leaves no time for it. */
   set(): void {
     this.with((storage) => storage.setItem(this.key, "1"));
   }
@@ -50,7 +50,7 @@ export class HangMemory {
     this.with((storage) => storage.removeItem(this.key));
   }
 
-  /** Where storage is blocked, nothing is remembered. */
+  /** If storage is blocked, nothing is remembered. */
   private with<T>(use: (storage: Storage) => T): T | null {
     try {
       return use(this.storage());

@@ -1,4 +1,4 @@
-// The Run button, which is Stop while something runs, and what is said
+// The Run button, which is Stop while something runs, and the status
 // meanwhile.
 
 import { byId } from "../dom";
@@ -29,7 +29,7 @@ export class RunButton {
     const words = () =>
       phase.name === "running"
         ? running(performance.now() - phase.sinceMs)
-        : waiting(phase.untilMs - performance.now(), phase.why);
+        : waiting(phase.untilMs - performance.now(), phase.reason);
     this.output.say(words());
     this.ticker = setInterval(() => this.output.tick(words()), 500);
   }

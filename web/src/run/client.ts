@@ -1,8 +1,8 @@
-// One request to the compile endpoint, and what came of it.
+// One request to the compile endpoint, and its answer.
 
 import type { Snapshot } from "../workspace";
 
-/** A run that took place. */
+/** The program was run. */
 export interface RunResult {
   kind: "ran";
   stdout: string;
@@ -22,13 +22,12 @@ export interface Exit {
   limit?: string;
 }
 
-/** No run took place. */
+/** The program was not run. */
 export type Refusal =
-  /** `turnMs` is when it is this page's turn, where the server tells it. */
-  | { kind: "limited"; retryAfterMs: number | null; turnMs: number | null }
+  | { kind: "limited"; retryAfterMs: number | null }
   | { kind: "busy"; message: string; retryAfterMs: number | null }
   | { kind: "too-large"; message: string }
-  /** Without a message it is not the service that answered: a proxy, or a network that wants a login. */
+  /** Without a message the answer is not the service's, but a proxy's, or that of a network that wants a login. */
   | { kind: "refused"; status: number; message: string }
   | { kind: "lost"; isOffline: boolean }
   | { kind: "stopped" };
@@ -48,7 +47,7 @@ export async function run(language: string, snapshot: Snapshot, signal: AbortSig
     const body = parsed(await response.text());
     if (!response.ok) return refusal(response, body);
     if (typeof body?.["stdout"] !== "string" || typeof body["stderr"] !== "string") {
-      // Ours, but cut off, or a page of something in between.
+      // The answer of the service, but cut off, or a page of a server in between.
       const isJson = response.headers.get("Content-Type")?.startsWith("application/json") === true;
       return isJson ? lost() : { kind: "refused", status: response.status, message: "" };
     }
@@ -94,12 +93,12 @@ function parseTimings(header: string): Record<string, number> {
 
 function refusal(response: Response, body: Record<string, unknown> | null): Refusal {
   const { status, headers } = response;
-  const told = body?.["error"];
-  const message = typeof told === "string" ? told : "";
+  const error = body?.["error"];
+  const message = typeof error === "string" ? error : "";
   const retryAfterMs = milliseconds(headers.get("Retry-After"));
   switch (status) {
     case 429:
-      return { kind: "limited", retryAfterMs, turnMs: milliseconds(headers.get("Sandpiper-Turn")) };
+      return { kind: "limited", retryAfterMs };
     case 503:
       return { kind: "busy", message, retryAfterMs };
     case 413:
@@ -118,7 +117,7 @@ function milliseconds(seconds: string | null): number | null {
   return Number.isNaN(number) ? null : Math.max(0, number) * 1000;
 }
 
-/** An object of JSON, or nothing. */
+/** The object in a JSON text; `null` for anything else. */
 function parsed(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text);

@@ -1,5 +1,4 @@
-// The box for standard input: what is typed there, and the word that a program
-// wants some.
+// The box for standard input, with a hint if a program needed input.
 
 import { byId } from "../dom";
 import type { Workspace } from "../workspace";
@@ -14,12 +13,12 @@ export class InputBox {
       workspace.setStdin(this.field.value);
       this.hint.textContent = "";
     });
-    // Restored, linked, or set by the embedding page.
+    // From restored edits, a link, or the embedding page.
     workspace.edited.listen(() => this.show(workspace.stdin));
     this.show(workspace.stdin);
   }
 
-  /** After a run that wanted input, opens the box and says what it is for; `null` takes the word back. The focus stays where it is. */
+  /** Opens the box with a hint after a run that needed input; `null` removes the hint. Does not move the focus. */
   ask(words: string | null): void {
     this.hint.textContent = words ?? "";
     if (words !== null) this.box.open = true;

@@ -1,4 +1,4 @@
-// The run that is going on, if any: started, stopped, tried again when the
+// The run that is going on, if any: started, stopped, and sent again if the
 // service asks to wait.
 
 import { Event } from "../event";
@@ -8,10 +8,10 @@ import { pauseAfter, type Pause } from "./patience";
 
 export type Phase =
   | { name: "idle" }
-  /** Sent; `sinceMs` as performance.now() has it. */
+  /** Sent at `sinceMs`, by performance.now(). */
   | { name: "running"; sinceMs: number }
-  /** Sent again at `untilMs`, for this reason. */
-  | { name: "waiting"; untilMs: number; why: Pause["why"] };
+  /** Sent again at `untilMs`. */
+  | { name: "waiting"; untilMs: number; reason: Pause["reason"] };
 
 export class Session {
   readonly phaseChanged = new Event<Phase>();
@@ -32,7 +32,7 @@ export class Session {
     return this.phase.name !== "idle";
   }
 
-  /** Runs what is in the workspace now; one that is going on is ended. */
+  /** Runs the files as they are now; a run that is going on is ended. */
   async start(): Promise<void> {
     this.stop();
     const abort = new AbortController();
@@ -45,14 +45,14 @@ export class Session {
       if (this.abort !== abort) return;
       const pause = pauseAfter(answer, refusals, Math.random());
       if (pause === null) return this.end(answer);
-      const { waitMs, why } = pause;
-      this.enter({ name: "waiting", untilMs: performance.now() + waitMs, why });
+      const { waitMs, reason } = pause;
+      this.enter({ name: "waiting", untilMs: performance.now() + waitMs, reason });
       await sleep(waitMs, abort.signal);
       if (this.abort !== abort) return;
     }
   }
 
-  /** Ends the run on the server too: it sees the connection close. */
+  /** Ends the run, also on the server, which sees the connection close. */
   stop(): void {
     if (this.abort === null) return;
     const abort = this.abort;

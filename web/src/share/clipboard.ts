@@ -1,4 +1,4 @@
-// Copying, where the browser and the embedding page let us.
+// Copying, if the browser and the embedding page allow it.
 
 import { element } from "../dom";
 
@@ -13,12 +13,12 @@ export async function copied(text: string): Promise<boolean> {
   }
 }
 
-/** The way of before the clipboard interface, which frames may use without leave. */
+/** The older interface, which frames may use without permission. */
 function copySelected(text: string): boolean {
   const focused = document.activeElement;
   const area = element("textarea", { class: "unseen", "aria-hidden": "true", tabindex: "-1" });
   area.value = text;
-  // What is beside an open dialog cannot be selected.
+  // Nothing outside of an open dialog can be selected.
   (document.querySelector("dialog[open]") ?? document.body).append(area);
   area.select();
   const isDone = document.execCommand("copy");

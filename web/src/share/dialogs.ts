@@ -1,5 +1,5 @@
-// The dialogs with something to copy: the snippet that embeds the page, and
-// the link where the clipboard is out of reach.
+// The dialogs with a text to copy: the snippet that embeds the page, and the
+// link if the clipboard cannot be used.
 
 import type { PageConfig, ThemeChoice } from "../config";
 import { element } from "../dom";
@@ -26,7 +26,7 @@ class CopyDialog {
     this.dialog.append(heading, ...controls, this.text, actions);
     copy.addEventListener("click", () => void this.copy());
     close.addEventListener("click", () => this.dialog.close());
-    // A click beside it, on the backdrop, closes it too.
+    // A click on the backdrop closes it too.
     this.dialog.addEventListener("click", (event) => {
       if (event.target === this.dialog) this.dialog.close();
     });
@@ -94,7 +94,7 @@ export class EmbedDialog {
 
   private controls(): Node {
     const themes = element("fieldset", {}, element("legend", {}, "Theme"));
-    for (const [theme, label] of [["auto", "As the reader's system"], ["light", "Light"], ["dark", "Dark"]] as const) {
+    for (const [theme, label] of [["auto", "System default"], ["light", "Light"], ["dark", "Dark"]] as const) {
       const input = element("input", { type: "radio", name: "embed-theme", checked: theme === this.theme });
       input.addEventListener("change", () => {
         this.theme = theme;
@@ -102,7 +102,7 @@ export class EmbedDialog {
       });
       themes.append(element("label", {}, input, label));
     }
-    const code = this.check("With the code as it is now", this.hasCode, (isOn) => (this.hasCode = isOn));
+    const code = this.check("Include the current code", this.hasCode, (isOn) => (this.hasCode = isOn));
     const readonly = this.check("Read only", this.isReadOnly, (isOn) => (this.isReadOnly = isOn));
     return element("div", { class: "dialog-choices" }, themes, code, readonly);
   }

@@ -1,4 +1,4 @@
-// What is copied to share the code or to embed the page.
+// The texts that share the code or embed the page.
 
 import type { ThemeChoice } from "../config";
 
@@ -42,7 +42,7 @@ export function iframeSnippet(options: SnippetOptions): string {
   return `<iframe${written.join("")}></iframe>`;
 }
 
-/** What a download of the file or files is called. */
+/** The name of a download of the file or files. */
 export function downloadName(language: string, paths: readonly string[]): string {
   const [only] = paths;
   return paths.length === 1 && only !== undefined ? only.slice(only.lastIndexOf("/") + 1) : `${language}.zip`;

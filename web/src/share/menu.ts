@@ -1,5 +1,5 @@
-// The menu of what is done now and then: a link, the snippet, a download,
-// back to the start (WAI-ARIA menu button).
+// The menu: copy a link, embed, download, reset, and the commands for the file
+// that is shown (WAI-ARIA menu button).
 
 import type { PageConfig } from "../config";
 import { byId, element } from "../dom";
@@ -27,7 +27,7 @@ export class Menu {
   private readonly options: MenuOptions;
   private readonly linkDialog = new LinkDialog();
   private readonly embedDialog: EmbedDialog;
-  /** What is done to the file that is shown; on a touch screen there is no other way. */
+  /** The commands for the file that is shown; a touch screen has no other way to them. */
   private readonly fileItems: { rename: HTMLElement; start: HTMLElement; remove: HTMLElement };
 
   constructor(options: MenuOptions) {
@@ -36,7 +36,7 @@ export class Menu {
     const { files, workspace } = options;
     this.fileItems = {
       rename: this.item("Rename file…", () => files.rename(workspace.active)),
-      start: this.item("Run starts with this file", () => workspace.setEntry(workspace.active)),
+      start: this.item("Set as main file", () => workspace.setEntry(workspace.active)),
       remove: this.item("Delete file", () => files.remove(workspace.active)),
     };
     this.menu.append(
@@ -124,7 +124,7 @@ export class Menu {
     const { config, workspace, notice } = this.options;
     const fragment = await writeFragment(workspace.snapshot());
     const url = shareUrl(location.href, config.language, fragment);
-    if (await copied(url)) notice.show("The link was copied. It holds the code itself.");
+    if (await copied(url)) notice.show("Link copied. It contains the code itself.");
     else this.linkDialog.open(url);
   }
 
@@ -136,7 +136,7 @@ export class Menu {
     try {
       if (files.length > 1) content = (await import("./zip")).zip(files);
     } catch {
-      return notice.show("The connection was lost: nothing was downloaded. Try again.");
+      return notice.show("The download failed because the connection was lost. Try again.");
     }
     download(name, content);
   }

@@ -1,10 +1,10 @@
-// The files as a zip archive; loaded when someone asks for it.
+// The files as a zip archive; loaded when it is needed.
 
 import { strToU8, Zip, ZipDeflate } from "fflate";
 
 import type { SourceFile } from "../workspace";
 
-/** File by file: an object of them all would lose one that is called `__proto__`. */
+/** Adds file by file: an object with all of them would lose one with the name `__proto__`. */
 export function zip(files: readonly Readonly<SourceFile>[]): Blob {
   const parts: Uint8Array<ArrayBuffer>[] = [];
   const archive = new Zip((error, part) => {

@@ -1,5 +1,5 @@
-// What a person has typed, kept in the browser for two weeks. Storage may be
-// blocked, full or another's: then nothing is kept, and nothing else is lost.
+// Edits, saved in the browser for two weeks. Storage may be blocked or full: then
+// nothing is saved, and everything else works.
 
 import type { Snapshot } from "../workspace";
 import { isRecord, readSnapshot, sameSnapshot } from "./snapshot";
@@ -8,19 +8,19 @@ const PREFIX = "sandpiper/1/";
 const KEPT_MS = 14 * 24 * 60 * 60 * 1000;
 
 export interface AutosaveOptions {
-  /** May throw, as reading `window.localStorage` does where it is blocked. */
+  /** May throw, as `window.localStorage` does if it is blocked. */
   storage: () => Storage;
   language: string;
-  /** Tells pages of one language apart. */
+  /** Distinguishes pages of one language. */
   key: string;
-  /** What the page starts with; edits of another start are told apart. */
+  /** The start of the page. Each start has edits of its own. */
   starter: Snapshot;
   now?: () => number;
 }
 
 export interface Kept {
   snapshot: Snapshot;
-  /** The start was another one when this was kept: the exercise has changed since. */
+  /** Whether these edits belong to another start: the exercise has changed since. */
   isOfOlderStart: boolean;
 }
 
@@ -43,7 +43,7 @@ export class Autosave {
     this.now = options.now ?? Date.now;
   }
 
-  /** The edits of this start, or else the latest of another start; what is too old goes. */
+  /** Returns the edits of this start, or the latest of another start. Removes edits that are too old. */
   find(): Kept | null {
     return this.tried((storage) => {
       const fresh = this.sweep(storage).sort((one, other) => other.savedAt - one.savedAt);
@@ -56,7 +56,7 @@ export class Autosave {
     });
   }
 
-  /** Keeps `snapshot`; what the page starts with anyway needs not be. False if the browser keeps nothing. */
+  /** Saves `snapshot`, unless it is the start itself. Returns false if the browser saves nothing. */
   save(snapshot: Snapshot): boolean {
     const isKept = this.tried((storage) => {
       if (sameSnapshot(snapshot, this.options.starter)) {
@@ -67,7 +67,7 @@ export class Autosave {
       try {
         storage.setItem(this.own, text);
       } catch {
-        // Full: the edits of other pages that are oldest make room, once.
+        // Storage is full: the oldest edits of other pages are removed, once.
         this.dropOldest(storage);
         storage.setItem(this.own, text);
       }
@@ -84,7 +84,7 @@ export class Autosave {
     });
   }
 
-  /** All entries that are not too old; the others are removed. */
+  /** Returns the entries that are not too old, and removes the others. */
   private sweep(storage: Storage): Entry[] {
     const fresh: Entry[] = [];
     for (const key of keysOf(storage)) {
@@ -126,7 +126,7 @@ function readEntry(key: string, text: string | null): Entry | null {
   }
 }
 
-/** Tells starts apart; nobody gains by making two alike (FNV-1a, twice 32 bits). */
+/** Distinguishes starts. A collision gives no advantage to anybody (FNV-1a, twice 32 bits). */
 export function hashOf(snapshot: Snapshot): string {
   const { entryFile, files, stdin } = snapshot;
   const text = JSON.stringify([entryFile, files.map((file) => [file.path, file.content]), stdin]);

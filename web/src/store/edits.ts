@@ -1,5 +1,5 @@
-// The edits of a person: restored when the page is opened again, kept while
-// they type, given up by Reset, which can be undone.
+// The edits of a person: saved while they type, restored when the page is opened
+// again, and discarded by Reset, which can be undone.
 
 import type { Parameters } from "../config";
 import type { Snapshot, Workspace } from "../workspace";
@@ -14,7 +14,7 @@ export interface EditsOptions {
   language: string;
   parameters: Parameters;
   notice: Notice;
-  /** Whether the code came with the link: edits of other links are then none of an older start. */
+  /** Whether the code came with the link. Then the edits of other links do not belong to an older version of it. */
   isFromLink: boolean;
 }
 
@@ -23,23 +23,23 @@ export class Edits {
   private starter: Snapshot;
   private autosave: Autosave | null;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  /** What the notice offers is gone once the person types; not so while we replace. */
+  /** Typing hides the notice; replacing the files does not. */
   private isReplacing = false;
 
-  /** What the workspace holds now is the start. */
+  /** The present contents of the workspace are the start. */
   constructor(options: EditsOptions) {
     this.options = options;
     this.starter = options.workspace.snapshot();
     this.autosave = this.autosaveOf(this.starter);
     options.workspace.edited.listen(() => this.onEdit());
-    // Pages that go away in a frame may get no other event than these.
+    // A page in a frame may get no other event when it is left.
     addEventListener("pagehide", () => this.saveNow());
     document.addEventListener("visibilitychange", () => {
       if (document.visibilityState === "hidden") this.saveNow();
     });
   }
 
-  /** Shows the edits of an earlier visit; those of another start are only offered. */
+  /** Restores the edits of an earlier visit, or offers those of another start. */
   restore(): void {
     const kept = this.autosave?.find() ?? null;
     if (kept === null) return;
@@ -48,52 +48,52 @@ export class Edits {
       this.replace(kept.snapshot);
       return notice.show("Your edits were restored.", { label: "Reset", act: () => this.reset() });
     }
-    if (this.offersOlder()) this.offer("This program has changed since you edited it.", kept.snapshot);
+    if (this.offersOlder()) this.offer("This program has changed since your last edits.", kept.snapshot);
   }
 
-  /** Back to the start, with a way to undo it. */
+  /** Returns to the start, and offers to undo that. */
   reset(): void {
     const before = this.options.workspace.snapshot();
-    if (sameSnapshot(before, this.starter)) return this.options.notice.show("There is nothing to reset.");
+    if (sameSnapshot(before, this.starter)) return this.options.notice.show("Nothing to reset.");
     this.replace(this.starter);
     const undo = { label: "Undo", act: () => this.replace(before) };
-    this.options.notice.show("All files are as they were in the beginning.", undo);
+    this.options.notice.show("All files were reset.", undo);
   }
 
-  /** Another start, which the embedding page has given. */
+  /** Begins with another start, which the embedding page has sent. */
   start(snapshot: Snapshot): void {
     this.saveNow();
     this.starter = structuredClone(snapshot);
     this.options.notice.hide();
     this.replace(snapshot);
-    // The start itself is not kept: it would replace the edits that are offered.
+    // The start itself is not saved: it would replace the edits that are offered.
     clearTimeout(this.timer);
     this.timer = undefined;
     this.autosave = this.autosaveOf(snapshot);
     const kept = this.autosave?.find() ?? null;
-    if (kept !== null && !kept.isOfOlderStart) this.offer("You have edited this before.", kept.snapshot);
+    if (kept !== null && !kept.isOfOlderStart) this.offer("You have edited this program before.", kept.snapshot);
   }
 
-  /** Keeps the edits now; gives the words for it. */
+  /** Saves the edits now. Returns the sentence for the notice. */
   keep(): string {
     clearTimeout(this.timer);
     this.timer = undefined;
     const isKept = this.autosave?.save(this.options.workspace.snapshot()) ?? false;
-    return isKept ? "Kept in this browser, as all that you type." : "Nothing is kept in this browser: copy what you need.";
+    return isKept ? "Saved in this browser, as every edit is." : "This browser saves nothing: copy the code that you need.";
   }
 
-  /** Tells what the page starts with from other starts. */
+  /** Identifies the start of the page. */
   get startKey(): string {
     return hashOf(this.starter);
   }
 
-  /** Whether this is what the page starts with now. */
+  /** Whether this is the start of the page. */
   isStart(snapshot: Snapshot): boolean {
     return sameSnapshot(snapshot, this.starter);
   }
 
   private offer(words: string, snapshot: Snapshot): void {
-    this.options.notice.show(words, { label: "Show your edits", act: () => this.replace(snapshot) });
+    this.options.notice.show(words, { label: "Restore my edits", act: () => this.replace(snapshot) });
   }
 
   private replace(snapshot: Snapshot): void {
@@ -132,9 +132,9 @@ function keyHere(autosave: string): string {
 }
 
 /**
- * Sites that embed the same program do not see each other's edits, nor do the pages of one, unless they say so. Where
- * the browser does not name the site, the referrer does: storage is kept by the site at the top, and that can embed
- * several that embed us.
+ * Sites that embed the same program do not see each other's edits, nor do the pages of one site, unless they choose the
+ * same key. If the browser does not name the site, the referrer does: browsers separate storage by the top-level site,
+ * and that can embed several sites that embed this page.
  */
 export function keyOf(autosave: string, embedder: string | null, referrer: string): string {
   const site = embedder ?? (URL.canParse(referrer) ? new URL(referrer).origin : "");

@@ -1,5 +1,5 @@
-// One short message over the code, with what can be done about it. It goes
-// when it is closed or answered, or when the person types on.
+// One short message over the code, with actions. It disappears when it is
+// closed, when an action is chosen, or when the person types.
 
 import { element, hasFocus } from "../dom";
 
@@ -10,12 +10,12 @@ export interface Action {
 
 export class Notice {
   private readonly box = element("div", { class: "notice" });
-  // Read out when its text changes, since it has been there before.
+  // Screen readers announce it when its text changes, since the element is there before.
   private readonly words = element("p", { role: "status" });
   private readonly actions = element("div", { class: "notice-actions" });
   private readonly focusAfter: () => void;
 
-  /** `focusAfter` takes the focus when it was inside of what goes. */
+  /** `focusAfter` moves the focus if it was in the notice when that disappears. */
   constructor(parent: HTMLElement, focusAfter: () => void) {
     this.focusAfter = focusAfter;
     this.box.append(this.words, this.actions);

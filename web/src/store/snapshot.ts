@@ -1,12 +1,12 @@
-// A snapshot that comes from outside (a link, the embedding page, what was
-// kept), looked through before it is used.
+// Checks snapshots that come from outside: from a link, the embedding page or
+// storage.
 
 import { faultOfPath, type Snapshot, type SourceFile } from "../workspace";
 
-/** As the service has it. */
-const FILES = 200;
-/** Of all files and the input, in UTF-16 units: what the service takes as JSON is not larger. */
-const UNITS = 2 * 1024 * 1024;
+/** The limit of the service. */
+const MAX_FILES = 200;
+/** Of all files and the input, in UTF-16 units: the limit of the service for JSON is lower. */
+const MAX_UNITS = 2 * 1024 * 1024;
 
 export type Checked<T> = { value: T; fault: null } | { value: null; fault: string };
 
@@ -23,14 +23,14 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Reads `{files: [{path, content}], entryFile?, stdin?}`. A single file may come without its path; it has the
- * `usualEntry` then. Without `entryFile` it is the usual one where that is there, else the first.
+ * Reads `{files: [{path, content}], entryFile?, stdin?}`. A single file without a path gets the path `usualEntry`.
+ * Without `entryFile`, the entry is the file `usualEntry` if there is one, else the first file.
  */
 export function readSnapshot(value: unknown, usualEntry: string): Checked<Snapshot> {
-  if (!isRecord(value)) return bad("It must be an object with files.");
+  if (!isRecord(value)) return bad("The code must be an object with files.");
   const { files: given, entryFile, stdin } = value;
   if (!Array.isArray(given) || given.length === 0) return bad("There must be at least one file.");
-  if (given.length > FILES) return bad(`There are more than ${FILES} files.`);
+  if (given.length > MAX_FILES) return bad(`There are more than ${MAX_FILES} files.`);
   const files: SourceFile[] = [];
   for (const file of given as unknown[]) {
     if (!isRecord(file) || typeof file["content"] !== "string") return bad("A file must have content, a string.");
@@ -48,7 +48,7 @@ export function readSnapshot(value: unknown, usualEntry: string): Checked<Snapsh
   if (stdin !== undefined && typeof stdin !== "string") return bad("stdin must be a string.");
   const input = stdin ?? "";
   const units = files.reduce((sum, file) => sum + file.path.length + file.content.length, input.length);
-  return units > UNITS ? bad("The files are too large.") : good({ entryFile: entry, files, stdin: input });
+  return units > MAX_UNITS ? bad("The files are too large.") : good({ entryFile: entry, files, stdin: input });
 }
 
 export function sameSnapshot(one: Snapshot, other: Snapshot): boolean {

@@ -5,8 +5,22 @@ use sandpiper_languages::Language;
 use crate::{DEFINITION, catalog, load, minimal, source};
 
 #[test]
-fn the_services_languages_come_first() {
-    let catalog = catalog();
+fn languages_come_by_their_order_and_then_by_id() {
+    let placed = |id: &str, order: &str| {
+        let definition = DEFINITION
+            .replace(r#""py", "python3""#, "")
+            .replace(r#""py""#, "")
+            .replace("image", &format!("{order}\nimage"));
+        source(id, &definition)
+    };
+    let catalog = load(vec![
+        placed("zig", ""),
+        placed("ada", ""),
+        placed("cpp", "order = 2"),
+        placed("c", "order = 2"),
+        placed("python", "order = 1"),
+    ]);
+    let catalog = catalog.unwrap();
     let ids: Vec<&str> = catalog.languages().map(Language::id).collect();
     assert_eq!(ids, ["python", "c", "cpp", "ada", "zig"]);
 }
@@ -71,6 +85,7 @@ fn a_definition_is_read_whole() {
     assert_eq!(python.extensions(), ["py"]);
     assert_eq!(python.image(), "python");
     assert!(python.takes_stdin());
+    assert_eq!(python.title(), "Python");
     let starter = catalog.starter("py").unwrap();
     assert_eq!(starter.submission.entry_file(), "main.py");
     assert_eq!(starter.submission.files().len(), 1);
@@ -108,12 +123,12 @@ fn a_wrong_definition_is_refused() {
     };
     check("name = \"Python\"", "", "missing field `name`");
     check("name = \"Python\"", "name = \" \"", "name is empty");
-    check("name", "title", "unknown field `title`");
+    check("name", "label", "unknown field `label`");
     check("image = \"python\"", "image = \"../x\"", "image \"../x\" must");
     check("\"py\", ", "\"\", ", "alias \"\" must");
     check("\"py\", ", "\"p y\", ", "alias \"p y\" must");
     check("[\"py\"]", "[\".py\"]", "extension \".py\" must");
-    check("\"py\", ", "\"Python3\", ", "name \"python3\" is that of python");
+    check("\"py\", ", "\"Python3\", ", "name \"python3\" belongs to python");
     check("/opt/python", "python", "[run] command must begin");
     check("[\"/opt/python\", \"{entry}\"]", "[]", "[run] command must begin");
     check("\"{entry}\"", "\"--run={entry}\"", "must be a whole argument");
@@ -122,8 +137,12 @@ fn a_wrong_definition_is_refused() {
     check("[run]", "[limits]\nmemory_mib = 0\n[run]", "memory_mib");
     check("[run]", "[limits]\nmemory_mib = -1\n[run]", "memory_mib");
     check("[run]", "[limits]\nmemory_gib = 1\n[run]", "unknown field");
-    check("[run]", "[environment]\n\"A=B\" = \"\"\n[run]", "no name");
+    check("[run]", "[environment]\n\"A=B\" = \"\"\n[run]", "is not a name");
     check("[run]", "[environment]\nA = \"\\u0000\"\n[run]", "holds a NUL");
+    check("[run]", "[editor]\ngrammars = 1\n[run]", "unknown field");
+    check("[run]", "[editor.input]\n[run]", "missing field `reads`");
+    let other = "[editor]\ngrammar = { js = \"javascript\" }\n[run]";
+    check("[run]", other, "[editor] grammar names the extension \"js\"");
     check("[starter]", "[run.shell]\n[starter]", "unknown field `shell`");
     check("[starter]", "[starter]\nexpected = \"a\"", "unknown variant `a`");
 }
@@ -139,9 +158,9 @@ fn a_wrong_folder_is_refused() {
         let error = load(vec![source]).unwrap_err().to_string();
         assert!(error.contains(message), "{error}");
     };
-    check("language.toml", None, "language.toml: there is no such file");
-    check("starter-expected.txt", None, "expected.txt: there is no such file");
-    check("", Some(("starter-expected.txt", b"\n")), "it is empty");
+    check("language.toml", None, "language.toml: no such file");
+    check("starter-expected.txt", None, "expected.txt: no such file");
+    check("", Some(("starter-expected.txt", b"\n")), "is empty");
     check("starter/main.py", None, "\"main.py\" is not one of the files");
     check("", Some(("starter/a\\b", b"")), "starter: path \"a\\\\b\" holds");
     check("", Some(("starter/a.py", b"\xff")), "starter/a.py: invalid utf-8");
@@ -159,8 +178,30 @@ fn two_languages_share_no_name() {
         let error = load(vec![other, python]).unwrap_err().to_string();
         assert_eq!(error, format!("languages/zig/language.toml: {message}"));
     };
-    check("\"python\"", "", "name \"python\" is that of python too");
-    check("\"PY\"", "", "name \"py\" is that of python too");
-    check("", "\"Py\"", "extension \"py\" is that of python too");
+    check("\"python\"", "", "name \"python\" belongs to python too");
+    check("\"PY\"", "", "name \"py\" belongs to python too");
+    check("", "\"Py\"", "extension \"py\" belongs to python too");
     assert!(load(vec![minimal("a", "", ""), minimal("a", "", "")]).is_err());
+}
+
+#[test]
+fn the_editor_gets_its_settings() {
+    let check = |lines: &str, path: &str, grammar: Option<&str>| {
+        let definition = DEFINITION
+            .replace("[run]", &format!("{lines}\n[run]"))
+            .replace("[\"py\"]", "[\"py\", \"HTM\"]");
+        let catalog = load(vec![source("python", &definition)]).unwrap();
+        let editor = catalog.find("python").unwrap().editor();
+        assert_eq!(editor.grammar(path), grammar, "{lines} {path}");
+    };
+    let one = "[editor]\ngrammar = \"python\"";
+    check(one, "a/main.py", Some("python"));
+    check(one, "MAIN.PY", Some("python"));
+    check(one, "x.htm", Some("python"));
+    check(one, "main.js", None);
+    check(one, "py", None);
+    check("", "main.py", None);
+    let each = "[editor]\ngrammar = { HTM = \"html\" }";
+    check(each, "x.htm", Some("html"));
+    check(each, "main.py", None);
 }

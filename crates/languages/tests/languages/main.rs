@@ -8,7 +8,7 @@ mod submission;
 
 use std::collections::BTreeMap;
 
-use sandpiper_languages::{Catalog, LoadError, Source};
+use sandpiper_languages::{Catalog, LanguageFolder, LoadError};
 
 /// A definition that is right.
 const DEFINITION: &str = r#"
@@ -23,7 +23,7 @@ entry = "main.py"
 "#;
 
 /// A folder with the files that every language has.
-fn source(id: &str, definition: &str) -> Source {
+fn source(id: &str, definition: &str) -> LanguageFolder {
     let files = [
         ("language.toml", definition),
         ("starter/main.py", "print(1)\n"),
@@ -31,18 +31,18 @@ fn source(id: &str, definition: &str) -> Source {
         ("launcher/main.c", "int main(void) {}"),
     ];
     let files = files.map(|(path, text)| (path.to_owned(), text.into()));
-    Source { id: id.to_owned(), files: BTreeMap::from(files) }
+    LanguageFolder { id: id.to_owned(), files: BTreeMap::from(files) }
 }
 
 /// A definition with its own names and nothing else of interest.
-fn minimal(id: &str, aliases: &str, extensions: &str) -> Source {
+fn minimal(id: &str, aliases: &str, extensions: &str) -> LanguageFolder {
     let definition = DEFINITION
         .replace(r#""py", "python3""#, aliases)
         .replace(r#""py""#, extensions);
     source(id, &definition)
 }
 
-fn load(sources: Vec<Source>) -> Result<Catalog, LoadError> {
+fn load(sources: Vec<LanguageFolder>) -> Result<Catalog, LoadError> {
     Catalog::load(sources)
 }
 

@@ -1,5 +1,5 @@
-//! What each definition becomes: one golden plan per language. To rewrite
-//! them after a change of a definition: `UPDATE_EXPECT=1 cargo test`.
+//! The plans that definitions make. The plan of each language's starter is in
+//! its folder, `plan-expected.txt`; `UPDATE_EXPECT=1 cargo test` rewrites them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use expect_test::expect_file;
 use sandpiper_languages::{
-    Catalog, Plan, Source, SourceFile, Stage, Step, Submission,
+    Catalog, LanguageFolder, Plan, SourceFile, Stage, Step,
 };
 
 use crate::{DEFINITION, load, source};
@@ -54,7 +54,7 @@ fn the_whole_plan() {
         output_bytes: Some(4 << 20),
         processes: Some(9),
     };
-    assert_eq!(catalog.plan(submission), expected);
+    assert_eq!(submission.plan(), expected);
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn stdin_goes_only_where_it_is_read() {
         let catalog = load(vec![source("python", &definition)]).unwrap();
         let submission = &catalog.starter("python").unwrap().submission;
         assert_eq!(submission.stdin(), "input");
-        assert_eq!(catalog.plan(submission).stdin, expected, "{line}");
+        assert_eq!(submission.plan().stdin, expected, "{line}");
     };
     check("", "input");
     check("stdin = true", "input");
@@ -80,14 +80,13 @@ fn a_name_is_handed_over_as_it_is() {
         let file =
             SourceFile { path: entry.to_owned(), content: String::new() };
         let entry = entry.to_owned();
-        let submission = Submission::check(
-            &catalog,
+        let submission = catalog.submission(
             "python",
             entry.clone(),
             vec![file],
             String::new(),
         );
-        let plan = catalog.plan(&submission.unwrap());
+        let plan = submission.unwrap().plan();
         assert_eq!(plan.steps[0].command, ["/opt/python".to_owned(), entry]);
     };
     check("main.py");
@@ -100,7 +99,7 @@ fn a_name_is_handed_over_as_it_is() {
 }
 
 #[test]
-fn every_definition_has_its_golden_plan() {
+fn every_language_has_its_expected_plan() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = here.join("../../languages");
     let mut sources = Vec::new();
@@ -110,19 +109,19 @@ fn every_definition_has_its_golden_plan() {
             let id = path.file_name().unwrap().to_str().unwrap().to_owned();
             let mut files = BTreeMap::new();
             read(&path, &path, &mut files);
-            sources.push(Source { id, files });
+            sources.push(LanguageFolder { id, files });
         }
     }
     let catalog = Catalog::load(sources).unwrap();
     assert!(
         catalog.find("python").is_some(),
-        "the folder is not the right one"
+        "this is not the folder of the languages"
     );
     for language in catalog.languages() {
         let starter = catalog.starter(language.id()).unwrap();
-        let plan = summary(&catalog.plan(&starter.submission));
-        let golden = format!("tests/languages/plans/{}.txt", language.id());
-        expect_file![here.join(golden)].assert_eq(&plan);
+        let plan = summary(&starter.submission.plan());
+        let golden = format!("{}/plan-expected.txt", language.id());
+        expect_file![folder.join(golden)].assert_eq(&plan);
     }
 }
 
@@ -139,7 +138,7 @@ fn read(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// A plan without its files: what a definition decides.
+/// The parts of a plan that a definition decides.
 fn summary(plan: &Plan) -> String {
     let mut text = format!("{} in the image {}\n", plan.language, plan.image);
     let limits = [

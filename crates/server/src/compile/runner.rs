@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use sandpiper_engine::languages::{Catalog, Submission, SubmissionError};
+use sandpiper_engine::languages::{Catalog, SubmissionError};
 use sandpiper_engine::{Engine, LanguageState, Load, Outcome, Refusal, Supply};
 
 use super::CompileRequest;
@@ -55,14 +55,15 @@ impl Runner for Engine {
         request: CompileRequest,
         client: IpAddr,
     ) -> Result<Finished, Refused> {
-        let submission = Submission::check(
-            self.catalog(),
-            &request.language,
-            request.entry_file,
-            request.files,
-            request.stdin,
-        )
-        .map_err(Refused::Submission)?;
+        let submission = self
+            .catalog()
+            .submission(
+                &request.language,
+                request.entry_file,
+                request.files,
+                request.stdin,
+            )
+            .map_err(Refused::Submission)?;
         let language = submission.language().id().to_owned();
         let outcome =
             self.execute(submission, client).await.map_err(Refused::Engine)?;

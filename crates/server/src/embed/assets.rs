@@ -1,8 +1,9 @@
 //! The editor page's scripts and styles, as web/ builds them: embedded, found
-//! by their hashed names, and sent as brotli where the client takes it.
+//! by their hashed names, and sent as brotli if the client accepts it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bytes::Bytes;
 use http::header::{
     ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL,
     CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
@@ -21,7 +22,7 @@ const MAIN: &str = "src/main.ts";
 #[allow_missing = true]
 struct Files;
 
-/// What the build says about a module.
+/// An entry of the build's manifest.
 #[derive(Debug, Deserialize)]
 struct Chunk {
     file: String,
@@ -37,11 +38,13 @@ struct Chunk {
 pub(super) struct PageFiles {
     pub(super) script: String,
     pub(super) styles: Vec<String>,
-    /// What the script will ask for: named ahead, so that all come at once.
+    /// Modules that the script imports. The page names them, so that all are
+    /// loaded at once.
     pub(super) preloads: BTreeSet<String>,
 }
 
-/// The files of the editor page; none if it was not built (`make web`).
+/// The files of the editor page, by their source modules; none if it was not
+/// built (`make web`).
 #[derive(Debug, Default)]
 pub(super) struct Assets {
     chunks: BTreeMap<String, Chunk>,
@@ -60,12 +63,14 @@ impl Assets {
         !self.chunks.is_empty()
     }
 
-    /// What a page needs whose code has the grammar of this module of web/.
-    pub(super) fn page_files(&self, grammar: &str) -> PageFiles {
+    /// The files that a page needs for code with this grammar. A grammar that
+    /// was not built needs none.
+    pub(super) fn page_files(&self, grammar: Option<&str>) -> PageFiles {
         let mut preloads = BTreeSet::new();
-        let grammar = format!("src/editor/languages/{grammar}.ts");
-        for module in [MAIN, &grammar] {
-            self.add_with_imports(module, &mut preloads);
+        self.add_with_imports(MAIN, &mut preloads);
+        if let Some(grammar) = grammar {
+            let module = format!("src/editor/languages/{grammar}.ts");
+            self.add_with_imports(&module, &mut preloads);
         }
         let main = self.chunks.get(MAIN);
         let script = main.map(|chunk| chunk.file.clone()).unwrap_or_default();
@@ -84,7 +89,7 @@ impl Assets {
     }
 }
 
-/// A script that was built to stand in a page.
+/// The text of a script that was built as one file.
 pub(super) fn text(path: &str) -> String {
     let file = Files::get(path).map(|file| file.data.into_owned());
     String::from_utf8(file.unwrap_or_default()).unwrap_or_default()
@@ -94,11 +99,6 @@ pub(super) fn text(path: &str) -> String {
 pub(crate) fn asset(name: &str, headers: &HeaderMap) -> Answer {
     let path = format!("assets/{name}");
     file(&path, headers, "public, max-age=31536000, immutable")
-}
-
-/// `/embed.js`, which any page may load, and check the integrity of.
-pub(crate) fn script(headers: &HeaderMap) -> Answer {
-    file("embed.js", headers, "public, max-age=3600")
 }
 
 fn file(path: &str, headers: &HeaderMap, cache: &'static str) -> Answer {
@@ -115,55 +115,80 @@ fn file(path: &str, headers: &HeaderMap, cache: &'static str) -> Answer {
     let Some((file, is_packed)) = packed.or_else(plain) else {
         return failure(StatusCode::NOT_FOUND, "not found");
     };
-    // Of the bytes that are sent: packed and plain have tags of their own.
-    let hash = u64::from_be_bytes(hash_start(&file));
-    let tag = format!("\"{hash:016x}\"");
-    let is_known = knows(headers, &tag);
-    let mut answer = if is_known {
-        let mut answer = no_content();
-        *answer.status_mut() = StatusCode::NOT_MODIFIED;
-        answer
-    } else {
-        Response::new(bytes::Bytes::from(file.data.into_owned()).into())
+    let tag = tag(file.metadata.sha256_hash());
+    let content = Content {
+        content_type,
+        tag: &tag,
+        is_packed,
+        bytes: file.data.into_owned().into(),
     };
-    let headers = answer.headers_mut();
-    if !is_known {
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-        if is_packed {
-            let brotli = HeaderValue::from_static("br");
-            headers.insert(CONTENT_ENCODING, brotli);
+    content.answer(headers, cache)
+}
+
+/// The bytes of a file as they are sent, and the headers that describe them.
+pub(super) struct Content<'a> {
+    pub(super) content_type: &'static str,
+    /// The `ETag` of these bytes: packed and plain ones have different tags.
+    pub(super) tag: &'a str,
+    /// Whether they are compressed by brotli.
+    pub(super) is_packed: bool,
+    pub(super) bytes: Bytes,
+}
+
+impl Content<'_> {
+    pub(super) fn answer(
+        self,
+        request: &HeaderMap,
+        cache: &'static str,
+    ) -> Answer {
+        let is_known = knows(request, self.tag);
+        let mut answer = if is_known {
+            let mut answer = no_content();
+            *answer.status_mut() = StatusCode::NOT_MODIFIED;
+            answer
+        } else {
+            Response::new(self.bytes.into())
+        };
+        let headers = answer.headers_mut();
+        if !is_known {
+            let content_type = HeaderValue::from_static(self.content_type);
+            headers.insert(CONTENT_TYPE, content_type);
+            if self.is_packed {
+                let brotli = HeaderValue::from_static("br");
+                headers.insert(CONTENT_ENCODING, brotli);
+            }
         }
+        if let Ok(tag) = HeaderValue::from_str(self.tag) {
+            headers.insert(ETAG, tag);
+        }
+        headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
+        // Modules of a page in a sandboxed frame have an opaque origin.
+        let any = HeaderValue::from_static("*");
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, any);
+        super::add_frame_headers(headers);
+        answer
     }
-    if let Ok(tag) = HeaderValue::from_str(&tag) {
-        headers.insert(ETAG, tag);
-    }
-    headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
-    // Modules of a page whose host has sandboxed it come from no origin.
-    let any = HeaderValue::from_static("*");
-    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, any);
-    super::add_frame_headers(headers);
-    answer
 }
 
-/// The first bytes of the hash of a file; enough to tell its versions apart.
-fn hash_start(file: &EmbeddedFile) -> [u8; 8] {
-    let [a, b, c, d, e, f, g, h, ..] = file.metadata.sha256_hash();
-    [a, b, c, d, e, f, g, h]
+/// The `ETag` of bytes with this hash. Eight bytes of it identify a version.
+pub(super) fn tag(hash: [u8; 32]) -> String {
+    let [a, b, c, d, e, f, g, h, ..] = hash;
+    format!("\"{:016x}\"", u64::from_be_bytes([a, b, c, d, e, f, g, h]))
 }
 
-/// Whether the client has what this tag stands for (RFC 9110, 13.1.2).
+/// Whether the client already has the bytes with this tag (RFC 9110, 13.1.2).
 fn knows(headers: &HeaderMap, tag: &str) -> bool {
     let values = headers.get_all(IF_NONE_MATCH).into_iter();
     let mut known = values
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
         .map(str::trim);
-    // A proxy that packs what we sent plain makes the tag a weak one.
+    // A proxy that compresses a plain answer makes its tag a weak one.
     known.any(|own| own == "*" || own.trim_start_matches("W/") == tag)
 }
 
-fn takes_brotli(headers: &HeaderMap) -> bool {
+pub(super) fn takes_brotli(headers: &HeaderMap) -> bool {
     let values = headers.get_all(ACCEPT_ENCODING).into_iter();
     let mut codings = values
         .filter_map(|value| value.to_str().ok())
@@ -183,13 +208,13 @@ mod tests {
     #[cfg_attr(not(editor), ignore = "needs the editor page: make web")]
     fn every_page_has_its_files() {
         let assets = Assets::load();
-        for grammar in ["python", "cpp", "mongodb", "vue"] {
+        for grammar in [Some("python"), Some("cpp"), Some("none"), None] {
             let files = assets.page_files(grammar);
             let all = files.styles.iter().chain(&files.preloads);
             let all: Vec<_> = all.chain([&files.script]).collect();
-            assert!(all.len() >= 3, "{grammar}: {files:?}");
+            assert!(all.len() >= 3, "{grammar:?}: {files:?}");
             for path in all {
-                assert!(Files::get(path).is_some(), "{grammar}: {path}");
+                assert!(Files::get(path).is_some(), "{grammar:?}: {path}");
                 let name = path.strip_prefix("assets/").unwrap();
                 let answer = asset(name, &HeaderMap::new());
                 assert_eq!(answer.status(), StatusCode::OK, "{path}");
@@ -198,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn brotli_is_sent_to_those_who_take_it() {
+    fn brotli_is_sent_to_clients_that_accept_it() {
         let check = |accepted: &'static str, expected: bool| {
             let mut headers = HeaderMap::new();
             let accepted = HeaderValue::from_static(accepted);

@@ -1,9 +1,9 @@
-// Until the script of the editor page runs: a wish to run is kept for it, and
-// the page says so if that script never comes.
+// Acts until the script of the editor page runs: remembers a click on Run for
+// it, and reports if that script cannot be loaded.
 "use strict";
 {
   const root = document.documentElement;
-  // web/src/main.ts takes it away, and does what it says.
+  // web/src/main.ts removes it, and starts the run that it asks for.
   root.dataset.early = "";
   let isLost = false;
   const isEarly = () => root.dataset.early !== undefined;
@@ -12,7 +12,7 @@
   };
   const fail = () => {
     isLost = true;
-    say("Not run: the editor could not be loaded. Check the connection, and load the page again.");
+    say("Not run: the editor could not be loaded. Check your connection and reload the page.");
   };
   const run = () => {
     if (isLost) return fail();
@@ -32,6 +32,6 @@
     if (document.readyState === "loading") addEventListener("DOMContentLoaded", fail);
     else fail();
   };
-  // What an element could not load is heard on its way down only.
+  // Load errors of elements do not bubble: they are caught on the way down.
   addEventListener("error", onError, true);
 }

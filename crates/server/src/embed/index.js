@@ -1,5 +1,5 @@
-// The index page's script: the address of this server in what is copied, and
-// the line of the language that is shown.
+// The script of the index page: fills in the address of this server, shows the
+// line of the chosen language, and copies.
 "use strict";
 {
   const base = new URL(".", location.href).href;
@@ -28,7 +28,7 @@
         await navigator.clipboard.writeText(pre.textContent);
         button.textContent = "Copied";
       } catch {
-        // Without https there is no clipboard: the text is marked to be copied.
+        // Without https there is no clipboard: the text is selected instead.
         getSelection().selectAllChildren(pre);
         button.textContent = "Selected";
       }

@@ -1,23 +1,21 @@
-//! The index page: what this server is, with an editor to try.
+//! The index page: describes this server, and has an editor to try.
 
 use http::header::CONTENT_SECURITY_POLICY;
 use http::{HeaderName, HeaderValue, StatusCode};
+use sandpiper_engine::languages::{Catalog, Language};
 
 use super::page::{escaped, filled, icon};
-use super::{LANGUAGES, PageLanguage, add_page_headers, html, nonce};
+use super::{add_page_headers, html, nonce};
 use crate::http::Answer;
 
 const INDEX: &str = include_str!("index.html");
 const STYLE: &str = include_str!("index.css");
 const SCRIPT: &str = include_str!("index.js");
 
-/// The language that is shown first; index.html names it too.
-const FIRST: &str = "python";
-
 /// `/`.
-pub(crate) fn index() -> Answer {
+pub(super) fn page(catalog: &Catalog) -> Answer {
     let nonce = nonce();
-    let mut answer = html(StatusCode::OK, text(&nonce));
+    let mut answer = html(StatusCode::OK, text(catalog, &nonce));
     let policy = format!(
         "default-src 'none'; script-src 'nonce-{nonce}'; img-src data:; \
          style-src 'nonce-{nonce}'; frame-src 'self'; base-uri 'none'; \
@@ -36,23 +34,25 @@ pub(crate) fn index() -> Answer {
     answer
 }
 
-fn text(nonce: &str) -> String {
+fn text(catalog: &Catalog, nonce: &str) -> String {
     let mut links = String::new();
     let mut snippets = String::new();
-    for PageLanguage { id, title, .. } in &LANGUAGES {
-        let current = if *id == FIRST { " aria-current=\"true\"" } else { "" };
-        let title = escaped(title);
+    let first = catalog.languages().next();
+    for language in catalog.languages() {
+        let id = language.id();
+        let is_first = first.is_some_and(|first| first.id() == id);
+        let current = if is_first { " aria-current=\"true\"" } else { "" };
+        let title = escaped(language.title());
         // The frame of that name shows it, without a script too.
         links += &format!(
             "<a href=\"embed?lang={id}\" target=\"live\" \
              data-id=\"{id}\"{current}>{title}</a>\n"
         );
-        let line = snippet(id, &title);
+        let line = snippet(language);
         snippets +=
             &format!("<dt>{title}</dt><dd id=\"snippet-{id}\">{line}</dd>\n");
     }
-    let first = LANGUAGES.iter().find(|language| language.id == FIRST);
-    let first = first.map(|first| snippet(first.id, &escaped(first.title)));
+    let count = catalog.languages().count();
     filled(
         INDEX,
         &[
@@ -60,16 +60,20 @@ fn text(nonce: &str) -> String {
             ("icon", &icon()),
             ("style", STYLE),
             ("script", SCRIPT),
+            ("count", &count.to_string()),
+            ("plural", if count == 1 { "" } else { "s" }),
+            ("first", first.map(Language::id).unwrap_or_default()),
             ("languages", &links),
-            ("snippet", &first.unwrap_or_default()),
+            ("snippet", &first.map(snippet).unwrap_or_default()),
             ("snippets", &snippets),
         ],
     )
 }
 
-/// The element that embeds a language, as text; the script puts the address
-/// of this server in.
-fn snippet(id: &str, title: &str) -> String {
+/// The element that embeds a language, as text. The script of the page inserts
+/// the address of this server.
+fn snippet(language: &Language) -> String {
+    let (id, title) = (language.id(), escaped(language.title()));
     let source = format!(
         "<iframe src=\"\u{0}embed?lang={id}\" title=\"{title} editor\" \
          width=\"100%\" height=\"480\" loading=\"lazy\" \
@@ -81,17 +85,22 @@ fn snippet(id: &str, title: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::languages_of;
+    use super::super::tests::catalog;
     use super::*;
 
     #[test]
     fn every_language_has_its_link_and_its_line() {
-        let text = text("abc");
-        for PageLanguage { id, .. } in &LANGUAGES {
+        let catalog = catalog();
+        let text = text(&catalog, "abc");
+        for id in languages_of(&catalog) {
             let link = format!("<a href=\"embed?lang={id}\" target=\"live\"");
             assert_eq!(text.matches(&link).count(), 1, "{id}");
             let line = format!("</span>embed?lang={id}&quot; title=");
             assert!(text.contains(&line), "{id}");
         }
+        assert!(text.contains("src=\"embed?lang=python\""), "{text}");
+        assert!(text.contains("3 languages;"), "{text}");
         assert!(!text.contains("{{"), "{text}");
         assert_eq!(text.matches("nonce=\"abc\"").count(), 2, "{text}");
         assert_eq!(text.matches("</script>").count(), 1, "{text}");
@@ -110,7 +119,7 @@ mod tests {
             .filter(|name| *name != "lang")
             .collect();
         assert!(names.len() > 10, "{names:?}");
-        let text = text("abc");
+        let text = text(&catalog(), "abc");
         for name in names {
             let named = format!("<dt><code>{name}=");
             assert_eq!(text.matches(&named).count(), 1, "{name}");

@@ -1,49 +1,26 @@
-//! Area B: the editor page, for one language, and what stands around it.
+//! The editor page, for one language, and the files around it.
 
 mod assets;
 mod index;
 mod page;
 mod preview;
+mod script;
 
 use http::header::{ALLOW, CONTENT_SECURITY_POLICY, REFERRER_POLICY};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use sandpiper_engine::languages::{Catalog, Language, Output, SourceFile};
+use sandpiper_engine::languages::{Catalog, Language, Submission};
 
 use crate::http::{Answer, Page, page as answer};
 use crate::settings::{FrameAncestors, PreviewOrigin};
 use assets::{Assets, PageFiles};
+use script::EmbedScript;
 
-pub(crate) use assets::{asset, script};
-pub(crate) use index::index;
+pub(crate) use assets::asset;
 
-/// A language of the page.
-struct PageLanguage {
-    /// The value of `lang`.
-    id: &'static str,
-    title: &'static str,
-    /// The file that the page starts with where the catalogue has no sample.
-    file: &'static str,
-    /// The module of web/ with the grammar of that file.
-    grammar: &'static str,
-}
+/// The value of `lang` if the request has none, unless it is not served.
+const DEFAULT_LANGUAGE: &str = "java";
 
-const LANGUAGES: [PageLanguage; 11] = [
-    language("python", "Python", "main.py", "python"),
-    language("c", "C", "main.c", "cpp"),
-    language("cpp", "C++", "main.cpp", "cpp"),
-    language("java", "Java", "Main.java", "java"),
-    language("php", "PHP", "main.php", "php"),
-    language("csharp", "C#", "Program.cs", "csharp"),
-    language("mysql", "MySQL", "main.sql", "mysql"),
-    language("mongodb", "MongoDB", "main.js", "javascript"),
-    language("web", "HTML, CSS and JavaScript", "index.html", "html"),
-    language("react", "React", "App.jsx", "javascript"),
-    language("vue", "Vue", "App.vue", "vue"),
-];
-/// The value of `lang` where there is none.
-pub(crate) const DEFAULT_LANGUAGE: &str = "java";
-
-/// What a page may ask the browser for: to write to the clipboard.
+/// The features of the browser that a page may use: the clipboard, to write.
 const PERMISSIONS: &str = "accelerometer=(), camera=(), \
     display-capture=(), geolocation=(), gyroscope=(), hid=(), \
     idle-detection=(), magnetometer=(), microphone=(), midi=(), payment=(), \
@@ -56,47 +33,50 @@ const NOT_BUILT: &str = "this program was built without the editor page: \
 
 const HTML: &str = "text/html; charset=utf-8";
 
-/// The routes `/`, `/embed` and the page's assets.
+/// The routes `/`, `/embed`, `/embed.js` and the page's assets.
 #[derive(Debug)]
 pub(crate) struct Embed {
     frame_ancestors: FrameAncestors,
     preview_origin: Option<PreviewOrigin>,
+    catalog: Catalog,
     assets: Assets,
+    script: EmbedScript,
 }
 
-/// What the editor page shows.
+/// The contents of an editor page.
 #[derive(Debug)]
 struct EditorPage<'a> {
-    /// The value of `language` in its requests.
-    language: &'a str,
-    title: &'a str,
-    entry_file: &'a str,
-    files: &'a [SourceFile],
-    takes_stdin: bool,
-    output: Output,
+    language: &'a Language,
+    starter: &'a Submission,
+    /// Every language that is served, for its names.
+    catalog: &'a Catalog,
     /// Scripts and styles.
     page_files: PageFiles,
-    /// Lets the styles through that the editor makes, and its first script.
+    /// Allows the styles that the editor makes, and its first script.
     nonce: &'a str,
-    /// Where documents are shown.
+    /// The address of the frame that shows documents.
     preview_url: &'a str,
-}
-
-const fn language(
-    id: &'static str,
-    title: &'static str,
-    file: &'static str,
-    grammar: &'static str,
-) -> PageLanguage {
-    PageLanguage { id, title, file, grammar }
 }
 
 impl Embed {
     pub(crate) fn new(
         frame_ancestors: FrameAncestors,
         preview_origin: Option<PreviewOrigin>,
+        catalog: Catalog,
     ) -> Self {
-        Self { frame_ancestors, preview_origin, assets: Assets::load() }
+        let script = EmbedScript::new(&catalog);
+        let assets = Assets::load();
+        Self { frame_ancestors, preview_origin, catalog, assets, script }
+    }
+
+    /// `/`.
+    pub(crate) fn index(&self) -> Answer {
+        index::page(&self.catalog)
+    }
+
+    /// `/embed.js`, which any page may load.
+    pub(crate) fn script(&self, headers: &HeaderMap) -> Answer {
+        self.script.answer(headers)
     }
 
     /// `/embed/preview`.
@@ -109,11 +89,10 @@ impl Embed {
         &self,
         method: &Method,
         query: Option<&str>,
-        catalog: &Catalog,
     ) -> Answer {
         let nonce = nonce();
         let (status, text) = if is_read(method) {
-            self.page(query.unwrap_or_default(), catalog, &nonce)
+            self.page(query.unwrap_or_default(), &nonce)
         } else {
             let message = "method not allowed on /embed";
             (StatusCode::METHOD_NOT_ALLOWED, page::failure(message, &nonce))
@@ -139,25 +118,25 @@ impl Embed {
             preview::frame_source(self.preview_origin.as_ref()),
             self.frame_ancestors.as_str()
         );
-        // FrameAncestors holds only what a header can.
+        // FrameAncestors has only characters that a header may have.
         HeaderValue::from_str(&policy)
             .unwrap_or(HeaderValue::from_static("default-src 'none'"))
     }
 
-    fn page(
-        &self,
-        query: &str,
-        catalog: &Catalog,
-        nonce: &str,
-    ) -> (StatusCode, String) {
+    fn page(&self, query: &str, nonce: &str) -> (StatusCode, String) {
         let mut pairs = form_urlencoded::parse(query.as_bytes());
         let asked = pairs.find(|(name, _)| name == "lang");
         let asked = asked.map(|(_, value)| value).unwrap_or_default();
-        let wanted = if asked.is_empty() { DEFAULT_LANGUAGE } else { &asked };
-        let mut languages = LANGUAGES.iter();
-        let Some(found) = languages.find(|language| language.id == wanted)
-        else {
-            let known = LANGUAGES.map(|language| language.id).join(", ");
+        let wanted = if asked.is_empty() {
+            default_language(&self.catalog).unwrap_or_default()
+        } else {
+            &asked
+        };
+        let mut languages = self.catalog.languages();
+        let found = languages.find(|language| language.id() == wanted);
+        let starter = self.catalog.starter(wanted);
+        let (Some(language), Some(starter)) = (found, starter) else {
+            let known = languages_of(&self.catalog).join(", ");
             let message =
                 format!("unknown lang {wanted:?}: the languages are {known}");
             return (StatusCode::BAD_REQUEST, page::failure(&message, nonce));
@@ -166,22 +145,12 @@ impl Embed {
             let page = page::failure(NOT_BUILT, nonce);
             return (StatusCode::SERVICE_UNAVAILABLE, page);
         }
-        let PageLanguage { id, title, file, grammar } = *found;
-        let path = file.to_owned();
-        let empty = [SourceFile { path, content: String::new() }];
-        let starter = catalog.starter(id).map(|starter| &starter.submission);
-        let (entry_file, files) = starter
-            .map_or((file, empty.as_slice()), |starter| {
-                (starter.entry_file(), starter.files())
-            });
-        let definition = catalog.find(id);
+        let starter = &starter.submission;
+        let grammar = language.editor().grammar(starter.entry_file());
         let page = EditorPage {
-            language: id,
-            title,
-            entry_file,
-            files,
-            takes_stdin: definition.is_none_or(Language::takes_stdin),
-            output: definition.map(Language::output).unwrap_or_default(),
+            language,
+            starter,
+            catalog: &self.catalog,
             page_files: self.assets.page_files(grammar),
             nonce,
             preview_url: &preview::url(self.preview_origin.as_ref()),
@@ -191,8 +160,15 @@ impl Embed {
 }
 
 /// The values of `lang`.
-pub(crate) fn languages() -> [&'static str; 11] {
-    LANGUAGES.map(|language| language.id)
+pub(crate) fn languages_of(catalog: &Catalog) -> Vec<&str> {
+    catalog.languages().map(Language::id).collect()
+}
+
+/// The value of `lang` if a request has none; `None` if no language is served.
+pub(crate) fn default_language(catalog: &Catalog) -> Option<&str> {
+    let ids = languages_of(catalog);
+    let usual = ids.iter().find(|id| **id == DEFAULT_LANGUAGE);
+    usual.or(ids.first()).copied()
 }
 
 /// Whether a method only reads.
@@ -200,7 +176,7 @@ pub(crate) fn is_read(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
 }
 
-/// Nothing of the person or of their machine is told to others, or asked for.
+/// Keeps facts about the person and their machine from the page and from others.
 fn add_page_headers(headers: &mut HeaderMap) {
     let referrer = HeaderValue::from_static("no-referrer");
     headers.insert(REFERRER_POLICY, referrer);
@@ -233,12 +209,39 @@ fn html(status: StatusCode, text: String) -> Answer {
 
 #[cfg(test)]
 mod tests {
+    use sandpiper_engine::languages::LanguageFolder;
+
     use super::*;
 
-    fn check(query: &str, expected: Result<&str, &str>) {
-        let embed = Embed::new(FrameAncestors::default(), None);
-        let catalog = Catalog::load([]).unwrap();
-        let (status, text) = embed.page(query, &catalog, "0");
+    /// A language of the page, with these lines in its definition.
+    pub(super) fn source(id: &str, lines: &str) -> LanguageFolder {
+        let definition = format!(
+            "name = \"The {id}\"\nimage = \"x\"\n{lines}\n\
+             [run]\ncommand = [\"/x\"]\n[starter]\nentry = \"m.{id}\""
+        );
+        let starter = format!("starter/m.{id}");
+        let files = [
+            ("language.toml", definition.as_str()),
+            (&starter, "int b;\n"),
+            ("starter-expected.txt", "1\n"),
+        ];
+        let files = files.map(|(path, text)| (path.to_owned(), text.into()));
+        LanguageFolder { id: id.to_owned(), files: files.into() }
+    }
+
+    pub(super) fn catalog() -> Catalog {
+        Catalog::load([
+            source("c", "order = 2"),
+            source("java", "order = 3\ntitle = \"J & J\""),
+            source("python", "order = 1\naliases = [\"py\", \"python3\"]"),
+        ])
+        .unwrap()
+    }
+
+    fn check(catalog: &Catalog, query: &str, expected: Result<&str, &str>) {
+        let embed =
+            Embed::new(FrameAncestors::default(), None, catalog.clone());
+        let (status, text) = embed.page(query, "0");
         match expected {
             Ok(title) => {
                 assert_eq!(status, StatusCode::OK, "{query}");
@@ -248,7 +251,7 @@ mod tests {
             Err(value) => {
                 assert_eq!(status, StatusCode::BAD_REQUEST, "{query}");
                 assert!(text.contains(value), "{query}: {text}");
-                for PageLanguage { id, .. } in LANGUAGES {
+                for id in languages_of(catalog) {
                     assert!(text.contains(id), "{query}: {id}");
                 }
             }
@@ -257,27 +260,27 @@ mod tests {
 
     #[test]
     fn a_program_without_the_page_says_how_to_build_it() {
-        let mut embed = Embed::new(FrameAncestors::default(), None);
+        let mut embed = Embed::new(FrameAncestors::default(), None, catalog());
         embed.assets = Assets::default();
-        let catalog = Catalog::load([]).unwrap();
-        let (status, text) = embed.page("lang=c", &catalog, "0");
+        let (status, text) = embed.page("lang=c", "0");
         assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
         assert!(text.contains("make web"), "{text}");
     }
 
     #[test]
     #[cfg_attr(not(editor), ignore = "needs the editor page: make web")]
-    fn lang_is_one_of_eleven_exact_values() {
-        for PageLanguage { id, title, .. } in LANGUAGES {
-            check(&format!("lang={id}"), Ok(title));
-        }
-        check("", Ok("Java"));
-        check("lang=", Ok("Java"));
-        check("lang", Ok("Java"));
-        check("other=c", Ok("Java"));
-        check("a=b&lang=c", Ok("C"));
-        check("lang=%63pp", Ok("C++"));
-        check("lang=c&lang=vue", Ok("C"));
+    fn lang_is_the_exact_id_of_a_language() {
+        let all = catalog();
+        let check = |query, expected| check(&all, query, expected);
+        check("lang=python", Ok("The python"));
+        check("lang=java", Ok("J &amp; J"));
+        check("", Ok("J &amp; J"));
+        check("lang=", Ok("J &amp; J"));
+        check("lang", Ok("J &amp; J"));
+        check("other=c", Ok("J &amp; J"));
+        check("a=b&lang=c", Ok("The c"));
+        check("lang=%63", Ok("The c"));
+        check("lang=c&lang=vue", Ok("The c"));
         check("lang=Python", Err("Python"));
         check("lang=py", Err("py"));
         check("lang=c++", Err("c  "));
@@ -288,8 +291,13 @@ mod tests {
     }
 
     #[test]
-    fn the_languages_are_those_of_the_service() {
-        let ids = LANGUAGES.map(|language| language.id);
-        assert_eq!(ids, sandpiper_engine::languages::SERVICE_LANGUAGES);
+    fn without_java_the_first_language_is_the_default() {
+        let some = Catalog::load([
+            source("lua", ""),
+            source("c", "order = 9"),
+            source("python", "order = 1"),
+        ]);
+        check(&some.unwrap(), "", Ok("The python"));
+        check(&Catalog::load([]).unwrap(), "", Err("unknown lang"));
     }
 }

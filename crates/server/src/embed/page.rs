@@ -1,6 +1,9 @@
 //! The HTML of the pages. URLs are relative, since a proxy may serve them
 //! under any prefix.
 
+use std::collections::BTreeMap;
+
+use sandpiper_engine::languages::Catalog;
 use serde_json::json;
 
 use super::EditorPage;
@@ -14,9 +17,11 @@ const ICON: &str = include_str!("icon.svg");
 /// The editor page, ready to run its files; they can be read without a script.
 pub(super) fn editor(page: &EditorPage<'_>) -> String {
     let mut files = String::new();
-    // The editor shows the entry first, so nothing moves when it comes.
+    let language = page.language;
+    let entry_file = page.starter.entry_file();
+    // The editor shows the entry first too, so nothing moves when it loads.
     let (entry, others): (Vec<_>, Vec<_>) =
-        page.files.iter().partition(|file| file.path == page.entry_file);
+        page.starter.files().iter().partition(|file| file.path == entry_file);
     for file in entry.into_iter().chain(others) {
         // HTML drops one newline after the tag: the first is the one to drop.
         files += &format!(
@@ -28,14 +33,14 @@ pub(super) fn editor(page: &EditorPage<'_>) -> String {
     filled(
         EDITOR,
         &[
-            ("title", &escaped(page.title)),
+            ("title", &escaped(language.title())),
             ("icon", &icon()),
-            ("language", &escaped(page.language)),
+            ("language", &escaped(language.id())),
             ("nonce", page.nonce),
             ("early", EARLY),
             ("links", &links(&page.page_files)),
             ("files", &files),
-            ("no-stdin", if page.takes_stdin { "" } else { " hidden" }),
+            ("no-stdin", if language.takes_stdin() { "" } else { " hidden" }),
             ("config", &config(page)),
         ],
     )
@@ -55,27 +60,35 @@ fn links(files: &PageFiles) -> String {
         + &format!("<script type=\"module\" src=\"embed/{script}\"></script>\n")
 }
 
-/// What the script has to know (web/src/config.ts), fit to stand in a script
-/// element.
+/// The settings of the script (web/src/config.ts), fit for a script element.
 fn config(page: &EditorPage<'_>) -> String {
-    let files = page.files.iter();
+    let language = page.language;
+    let files = page.starter.files().iter();
     let files: Vec<_> = files
         .map(|file| json!({"path": file.path, "content": file.content}))
         .collect();
     let config = json!({
-        "language": page.language,
-        "title": page.title,
-        "entryFile": page.entry_file,
+        "language": language.id(),
+        "title": language.title(),
+        "names": names(page.catalog),
+        "entryFile": page.starter.entry_file(),
         "files": files,
-        "takesStdin": page.takes_stdin,
-        "output": page.output,
+        "takesStdin": language.takes_stdin(),
+        "output": language.output(),
+        "editor": language.editor(),
         "nonce": page.nonce,
         "previewUrl": page.preview_url,
     });
     config.to_string().replace('<', "\\u003c")
 }
 
-/// A page that says what is wrong with the request.
+/// The aliases of every language, by its id.
+pub(super) fn names(catalog: &Catalog) -> BTreeMap<&str, &[String]> {
+    let languages = catalog.languages();
+    languages.map(|language| (language.id(), language.aliases())).collect()
+}
+
+/// A page with the reason why a request was refused.
 pub(super) fn failure(message: &str, nonce: &str) -> String {
     filled(
         FAILURE,
@@ -83,15 +96,15 @@ pub(super) fn failure(message: &str, nonce: &str) -> String {
     )
 }
 
-/// The icon as a URL that needs no request, fit for an attribute.
+/// The icon as a `data:` URL, fit for an attribute.
 pub(super) fn icon() -> String {
     let svg = filled(ICON, &[]).replace('\n', " ").replace('"', "'");
     let encoded = svg.replace('#', "%23").replace('<', "%3C");
     format!("data:image/svg+xml,{}", encoded.replace('>', "%3E").trim_end())
 }
 
-/// A template without its first line, which says what it is for, and with each
-/// `{{name}}` replaced, in one pass: what is put in is never a template itself.
+/// A template without its first line, which is a comment, and with each
+/// `{{name}}` replaced. One pass: a value is never read as a template.
 pub(super) fn filled(template: &str, values: &[(&str, &str)]) -> String {
     let template = template.split_once('\n').map_or("", |(_, rest)| rest);
     let mut text = String::new();
@@ -125,27 +138,24 @@ pub(super) fn escaped(text: &str) -> String {
 mod tests {
     use std::collections::BTreeSet;
 
-    use sandpiper_engine::languages::{Output, SourceFile};
-
+    use super::super::tests::source;
     use super::*;
 
     #[test]
     fn files_are_shown_as_they_are() {
         let content = "\nif (a < \"{{title}}\") {}\n</script>";
-        let files =
-            [("a.h", "int b;"), ("a&b.c", content)].map(|(path, content)| {
-                SourceFile {
-                    path: path.to_owned(),
-                    content: content.to_owned(),
-                }
-            });
+        let lines = "output = \"tables\"\naliases = [\"c++\"]\n\
+                     extensions = [\"c\"]\n[editor]\ngrammar = \"cpp\"";
+        let mut source = source("c", lines);
+        source.files.insert("starter/a&b.c".to_owned(), content.into());
+        let definition = source.files.get_mut("language.toml").unwrap();
+        let text = String::from_utf8(definition.clone()).unwrap();
+        *definition = text.replace("m.c", "a&b.c").into();
+        let catalog = Catalog::load([source]).unwrap();
         let page = editor(&EditorPage {
-            language: "c",
-            title: "C",
-            entry_file: "a&b.c",
-            files: &files,
-            takes_stdin: true,
-            output: Output::Tables,
+            language: catalog.find("c").unwrap(),
+            starter: &catalog.starter("c").unwrap().submission,
+            catalog: &catalog,
             page_files: PageFiles {
                 script: "assets/main-1.js".to_owned(),
                 styles: vec!["assets/main-2.css".to_owned()],
@@ -162,6 +172,8 @@ mod tests {
         assert!(page.contains("data-language=\"c\""), "{page}");
         assert!(page.contains("href=\"embed/assets/cpp-3.js\""), "{page}");
         assert!(page.contains(r#""output":"tables""#), "{page}");
+        assert!(page.contains(r#""grammars":{"c":"cpp"}"#), "{page}");
+        assert!(page.contains(r#""names":{"c":["c++"]}"#), "{page}");
         assert_eq!(page.matches("</script>").count(), 3, "{page}");
     }
 }

@@ -1,5 +1,5 @@
-//! The frame in which documents of programs are shown: a page whose origin is
-//! nobody's, and that takes what it shows from the editor around it.
+//! The frame that shows the documents of programs: a page with an opaque origin,
+//! which gets its document from the editor around it.
 
 use http::header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY};
 use http::{HeaderName, HeaderValue, StatusCode};
@@ -8,41 +8,41 @@ use super::{add_frame_headers, assets, html};
 use crate::http::Answer;
 use crate::settings::{FrameAncestors, PreviewOrigin};
 
-/// As web/vite.scripts.config.ts builds it.
+/// The script that web/vite.scripts.config.ts builds.
 const SCRIPT: &str = "preview.js";
-/// By which name stacks call that script (web/src/preview/protocol.ts).
+/// The name of that script in stacks (web/src/preview/protocol.ts).
 const SCRIPT_NAME: &str = "sandpiper-preview";
-/// What the frame's document may do, whoever opens it. The frame's `sandbox`
-/// attribute (web/src/preview/frame.ts) says the same.
+/// The permissions of the frame's document, also if it is opened alone. The
+/// frame's `sandbox` attribute (web/src/preview/frame.ts) is the same.
 const SANDBOX: &str = "allow-scripts allow-forms";
-/// Nothing for which a page would ask the person.
+/// The features that browsers would ask the person about; all are off.
 const PERMISSIONS: &str = "camera=(), microphone=(), geolocation=(), \
                            payment=(), usb=(), clipboard-read=()";
-/// What the policy of content has no word for: connections before a request,
-/// as hints and navigations make them, names looked up, and WebRTC. The document
-/// of a program, a `srcdoc` in this page, inherits it.
+/// Headers against connections that the content policy does not cover: those
+/// of hints and navigations before a request, DNS lookups, and WebRTC. The
+/// document of a program, a `srcdoc` in this page, inherits them.
 const NO_CONNECTIONS: [(&str, &str); 2] =
     [("connection-allowlist", "()"), ("x-dns-prefetch-control", "off")];
 
-/// The address of the frame, as the editor page has it.
+/// The address of the frame, for the editor page.
 pub(super) fn url(origin: Option<&PreviewOrigin>) -> String {
     let origin = origin.map_or("", PreviewOrigin::as_str);
     let slash = if origin.is_empty() { "" } else { "/" };
     format!("{origin}{slash}embed/preview")
 }
 
-/// What the editor page may frame: the preview and nothing else.
+/// The only source that the editor page may frame.
 pub(super) fn frame_source(origin: Option<&PreviewOrigin>) -> &str {
     origin.map_or("'self'", PreviewOrigin::origin)
 }
 
-/// `/embed/preview`, maybe from an origin of its own.
+/// `/embed/preview`; `has_origin` if it has an origin of its own.
 pub(super) fn page(
     frame_ancestors: &FrameAncestors,
     has_origin: bool,
 ) -> Answer {
-    // Inside the page, since nothing may be loaded by it. It is one line, as
-    // what it puts before a document must not move that document's lines.
+    // The script is inline, since the page may load nothing. It is one line,
+    // since it is inserted before documents, whose lines must not move.
     let script = script();
     let mut answer = html(
         StatusCode::OK,
@@ -54,7 +54,7 @@ pub(super) fn page(
     );
     let headers = answer.headers_mut();
     let policy = HeaderValue::from_str(&policy(frame_ancestors));
-    // FrameAncestors holds only what a header can.
+    // FrameAncestors has only characters that a header may have.
     let policy = policy.unwrap_or(HeaderValue::from_static("sandbox"));
     headers.insert(CONTENT_SECURITY_POLICY, policy);
     let referrer = HeaderValue::from_static("no-referrer");
@@ -66,8 +66,8 @@ pub(super) fn page(
         headers.insert(name, HeaderValue::from_static(value));
     }
     if has_origin {
-        // A process of its own: a page that hangs then hangs alone. Browsers
-        // complain where the editor has the same origin and asks for none.
+        // A process of its own, so that a page that hangs does not freeze the
+        // editor. Browsers warn if the editor has the same origin without it.
         let cluster = HeaderName::from_static("origin-agent-cluster");
         headers.insert(cluster, HeaderValue::from_static("?1"));
     }
@@ -75,17 +75,17 @@ pub(super) fn page(
     answer
 }
 
-/// The script, with nothing in it that HTML would read.
+/// The script, without text that HTML would interpret.
 fn script() -> String {
     let mut script = assets::text(SCRIPT).trim_end().to_owned();
-    // It has these words in literals alone.
+    // The script has these words only in literals.
     for word in ["<!--", "<script", "</script"] {
         script = script.replace(word, &word.replace('<', "\\x3c"));
     }
     script
 }
 
-/// Documents hold all that they need, so that they may load nothing.
+/// Documents are self-contained, so they may load nothing.
 fn policy(frame_ancestors: &FrameAncestors) -> String {
     format!(
         "sandbox {SANDBOX}; default-src 'none'; \

@@ -8,6 +8,7 @@ mod operation;
 mod paths;
 
 use bytes::Bytes;
+use sandpiper_engine::languages::Catalog;
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
@@ -24,8 +25,8 @@ large, and the connection is closed. A method that a path does not have is \
 405. HEAD works where GET does, but for the products. A request for a host \
 that the operator did not name, where hosts are named, is 421.";
 
-/// The document, as JSON text.
-pub(crate) fn document() -> Bytes {
+/// The document for a server of these languages, as JSON text.
+pub(crate) fn document(catalog: &Catalog) -> Bytes {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
@@ -34,7 +35,7 @@ pub(crate) fn document() -> Bytes {
     let paths: Map<String, Value> = Route::all()
         .filter_map(|route| {
             let operations = paths::operations(route, &mut schemas);
-            let path = path(operations, paths::parameters(route))?;
+            let path = path(operations, paths::parameters(route, catalog))?;
             Some((route.name().to_owned(), path))
         })
         .collect();
@@ -78,8 +79,7 @@ pub(crate) fn describes(
     status: http::StatusCode,
 ) -> bool {
     use std::sync::LazyLock;
-    static DOCUMENT: LazyLock<Value> =
-        LazyLock::new(|| serde_json::from_slice(&document()).unwrap());
+    static DOCUMENT: LazyLock<Value> = LazyLock::new(tests::document);
     if status == http::StatusCode::MISDIRECTED_REQUEST {
         return true;
     }
@@ -105,6 +105,11 @@ pub(crate) fn describes(
 mod tests {
     use super::*;
 
+    pub(super) fn document() -> Value {
+        let catalog = Catalog::load([]).unwrap();
+        serde_json::from_slice(&super::document(&catalog)).unwrap()
+    }
+
     #[test]
     fn every_reference_leads_somewhere() {
         fn check(document: &Value, value: &Value) -> usize {
@@ -124,13 +129,13 @@ mod tests {
             };
             inner + usize::from(own.is_some())
         }
-        let document: Value = serde_json::from_slice(&document()).unwrap();
+        let document = document();
         assert!(check(&document, &document) > 20);
     }
 
     #[test]
     fn every_route_is_described() {
-        let document: Value = serde_json::from_slice(&document()).unwrap();
+        let document = document();
         let described = document["paths"].as_object().unwrap();
         let routes: Vec<&str> = Route::all().map(Route::name).collect();
         assert!(described.keys().all(|path| routes.contains(&&**path)));

@@ -1,5 +1,6 @@
 //! What each route answers.
 
+use sandpiper_engine::languages::Catalog;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -32,7 +33,7 @@ struct Failure {
 }
 
 /// The parameters that all operations of a path have.
-pub(super) fn parameters(route: Route<'_>) -> Value {
+pub(super) fn parameters(route: Route<'_>, catalog: &Catalog) -> Value {
     match route {
         Route::Product(_) => json!([{
             "name": "id",
@@ -53,8 +54,8 @@ pub(super) fn parameters(route: Route<'_>) -> Value {
             "in": "query",
             "schema": {
                 "type": "string",
-                "default": embed::DEFAULT_LANGUAGE,
-                "enum": embed::languages(),
+                "default": embed::default_language(catalog),
+                "enum": embed::languages_of(catalog),
             },
         }]),
         _ => json!([]),

@@ -1,4 +1,4 @@
-// JavaScript and TypeScript, with JSX where the ending says so.
+// JavaScript and TypeScript, with JSX if the ending of the file says so.
 import { javascript } from "@codemirror/lang-javascript";
 
 export const extension = (path: string) =>

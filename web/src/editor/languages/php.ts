@@ -1,4 +1,5 @@
-// PHP alone: few programs have HTML around it, and its grammars are heavy.
+// PHP without the HTML around it, which few programs have and whose grammars are
+// large.
 import { LanguageSupport } from "@codemirror/language";
 import { phpLanguage } from "@codemirror/lang-php";
 

@@ -1,20 +1,16 @@
-// The words of React.
+// The tags of JSX.
 import type { Completion, CompletionSource } from "@codemirror/autocomplete";
 import { javascriptLanguage } from "@codemirror/lang-javascript";
 
-import { isWelcome, offering } from "../completion";
+import { isWelcome } from "../completion";
 
-const REACT =
-  "className htmlFor onClick onChange onSubmit onInput onKeyDown defaultValue dangerouslySetInnerHTML children key ref " +
-  "style useState useEffect useRef useMemo useCallback useReducer useContext useId createContext Fragment Suspense memo " +
-  "StrictMode startTransition";
 const TAGS =
   "a article aside audio b br button canvas circle code dd details dialog div dl dt em fieldset figcaption figure footer " +
   "form g h1 h2 h3 h4 header hr i iframe img input label legend li line link main meter nav ol optgroup option output p " +
   "path pre progress rect script section select small span strong style sub summary sup svg table tbody td textarea " +
   "tfoot th thead time tr u ul video";
 
-/** In JSX, after `<` and `</`. */
+/** After `<` and `</`. */
 const tags: CompletionSource = (context) => {
   const before = context.matchBefore(/<\/?[a-z]\w*/);
   if (before === null || !isWelcome(context, before.from)) return null;
@@ -22,8 +18,6 @@ const tags: CompletionSource = (context) => {
   return { from: before.from + before.text.search(/\w/), options, validFor: /^\w*$/ };
 };
 
-/** Where the ending says that it is JSX. */
-export const support = (path: string) => {
-  const sources = /x$/i.test(path) ? [tags, offering(REACT, "keyword")] : [];
-  return sources.map((autocomplete) => javascriptLanguage.data.of({ autocomplete }));
-};
+/** For files whose ending says that they hold JSX. */
+export const support = (path: string) =>
+  /x$/i.test(path) ? javascriptLanguage.data.of({ autocomplete: tags }) : [];

@@ -1,11 +1,10 @@
-// The commands of mongosh, what databases, collections and cursors can do, and
-// the operators of queries.
+// The methods of databases, collections and cursors in mongosh, and the
+// operators of queries.
 import type { Completion, CompletionSource } from "@codemirror/autocomplete";
 import { javascriptLanguage } from "@codemirror/lang-javascript";
 
-import { isWelcome, offering } from "../completion";
+import { isWelcome } from "../completion";
 
-const SHELL = "use show db print printjson ObjectId ISODate NumberLong NumberInt NumberDecimal UUID sleep load collections";
 const DATABASE =
   "createCollection getCollection getCollectionNames dropDatabase createView runCommand stats getName getSiblingDB aggregate";
 const COLLECTION =
@@ -23,7 +22,7 @@ const OPERATORS =
 const methods = (words: string) => words.split(" ").map((label): Completion => ({ label, type: "method" }));
 const [ofDatabase, ofCollection, ofCursor] = [methods(DATABASE), methods(COLLECTION), methods(CURSOR)];
 
-/** After a dot: by what stands before it. */
+/** After a dot, depending on the expression before it. */
 const members: CompletionSource = (context) => {
   const before = context.matchBefore(/[\w$)\]"'.]+\.\w*/);
   if (before === null || !isWelcome(context, before.from)) return null;
@@ -49,4 +48,4 @@ const operators: CompletionSource = (context) => {
 };
 
 export const support = () =>
-  [members, operators, offering(SHELL, "keyword")].map((autocomplete) => javascriptLanguage.data.of({ autocomplete }));
+  [members, operators].map((autocomplete) => javascriptLanguage.data.of({ autocomplete }));

@@ -15,7 +15,7 @@ const directives: CompletionSource = (context) => {
   return { from, options, validFor: /^[\w.@:-]*$/ };
 };
 
-// The parser of attributes says no language of its own: it is told for all.
+// The parser of attributes has no language data of its own, so this is for all code.
 const data = [{ autocomplete: directives }];
 
 export const support = () => EditorState.languageData.of(() => data);

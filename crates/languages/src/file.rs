@@ -1,21 +1,36 @@
-//! The rules for paths of submitted files.
+//! Submitted files, and the rules for their paths.
 
 use std::collections::HashSet;
 
-use crate::{SourceFile, SubmissionError};
-
 /// Bytes of a path. Far below the kernel's 4,096, which includes the folder.
-const LONGEST_PATH: usize = 1_024;
+const MAX_PATH: usize = 1_024;
 /// Bytes of a segment: the kernel's `NAME_MAX`.
-const LONGEST_SEGMENT: usize = 255;
+const MAX_SEGMENT: usize = 255;
+
+/// One submitted file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SourceFile {
+    /// Relative path, with `/` between its segments.
+    pub path: String,
+    /// The whole text.
+    pub content: String,
+}
+
+/// A path that no submitted file may have.
+#[derive(Debug)]
+pub(crate) struct BadPath<'a> {
+    pub(crate) path: &'a str,
+    /// The end of a sentence that begins with the path.
+    pub(crate) fault: &'static str,
+}
 
 /// Checks every path, alone and against the others.
-pub(crate) fn check_all(files: &[SourceFile]) -> Result<(), SubmissionError> {
+pub(crate) fn check_paths(files: &[SourceFile]) -> Result<(), BadPath<'_>> {
     let mut paths = HashSet::new();
     for SourceFile { path, .. } in files {
-        check(path).map_err(|fault| SubmissionError::path(path, fault))?;
+        check(path).map_err(|fault| BadPath { path, fault })?;
         if !paths.insert(path.as_str()) {
-            return Err(SubmissionError::path(path, "is given twice"));
+            return Err(BadPath { path, fault: "is given twice" });
         }
     }
     for SourceFile { path, .. } in files {
@@ -23,14 +38,13 @@ pub(crate) fn check_all(files: &[SourceFile]) -> Result<(), SubmissionError> {
         for folder in ends.map(|end| &path[..end]) {
             if paths.contains(folder) {
                 let fault = "is a file, and also the folder of another file";
-                return Err(SubmissionError::path(folder, fault));
+                return Err(BadPath { path: folder, fault });
             }
         }
     }
     Ok(())
 }
 
-/// What is wrong with a path, as the end of a sentence that begins with it.
 fn check(path: &str) -> Result<(), &'static str> {
     if path.is_empty() {
         return Err("is empty");
@@ -52,13 +66,13 @@ fn check(path: &str) -> Result<(), &'static str> {
             "" => return Err("has an empty segment"),
             "." => return Err("has a \".\" segment"),
             ".." => return Err("has a \"..\" segment"),
-            _ if segment.len() > LONGEST_SEGMENT => {
+            _ if segment.len() > MAX_SEGMENT => {
                 return Err("has a segment of more than 255 bytes");
             }
             _ => {}
         }
     }
-    if path.len() > LONGEST_PATH {
+    if path.len() > MAX_PATH {
         return Err("has more than 1024 bytes");
     }
     Ok(())

@@ -1,0 +1,158 @@
+//! `[editor]` of `language.toml`: how the editor page colours, completes and
+//! reads a language. The page gets it as it is, as `editor` of its settings
+//! (web/src/config.ts).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// `[editor]`. Names of grammars, formats and modules are those of web/src; a
+/// name that is unknown there has no effect.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EditorDefinition {
+    /// The grammar that colours the files with the language's extensions
+    /// (web/src/editor/languages); plain text without one.
+    grammar: Option<Grammar>,
+    /// The characters that the bar of symbols on touch screens starts with.
+    symbols: Option<String>,
+    #[serde(default)]
+    completion: Completion,
+    #[serde(default)]
+    messages: Messages,
+    input: Option<Input>,
+}
+
+/// One grammar for all extensions, or one for each.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Grammar {
+    One(String),
+    ByExtension(BTreeMap<String, String>),
+}
+
+/// The settings of the editor page for a language, checked.
+#[derive(Clone, Debug, Serialize)]
+pub struct Editor {
+    /// The name of the grammar for each extension that has one.
+    grammars: BTreeMap<String, String>,
+    /// Every extension of the language.
+    extensions: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    symbols: Option<String>,
+    completion: Completion,
+    messages: Messages,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input: Option<Input>,
+}
+
+/// `[editor.completion]`: words that are offered while a person types. Each
+/// value is a list of words, separated by white space.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Completion {
+    /// A module that offers more than words (web/src/editor/support), if it is
+    /// not the one that has the name of the grammar.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    module: Option<String>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    keywords: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    functions: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    types: String,
+}
+
+/// `[editor.messages]`: how errors are found in standard error.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Messages {
+    /// The reader that turns messages into marks beside the code
+    /// (web/src/errors). Without one, a line is a message if it has a place
+    /// with a group `message`, or if `error: ` or `warning: ` follows its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<String>,
+    /// Regular expressions of JavaScript (flags `gm`) for the places that
+    /// messages name. `PATH` is replaced by a pattern of the submitted paths,
+    /// `NAME` by one of their last segments. The groups are: `path` or `name`
+    /// (with `class`, a qualified name that selects among files with one name),
+    /// `line`, `column` (from 1) or `column0` (from 0), `at` (the part that
+    /// becomes a link), and `message`.
+    #[serde(default)]
+    places: Vec<String>,
+}
+
+/// `[editor.input]`: how the page notices that a program wanted input and had
+/// none. The patterns are regular expressions of JavaScript (flag `m`).
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all(serialize = "camelCase"))]
+struct Input {
+    /// LanguageFolder code that reads standard input and uses the result.
+    reads: String,
+    /// The part of `reads` that reports no error at the end of the input; all
+    /// of it by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reads_silently: Option<String>,
+    /// Standard error of a program that read past the end of the input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    /// Standard error that is such an error if the source reads input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    likely_error: Option<String>,
+    /// Whether reading past the end can make a program crash later.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    crashes: bool,
+    /// The characters that begin a comment, which ends with its line; `//` by
+    /// default, and then there are comments between `/*` and `*/` too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comment: Option<String>,
+}
+
+impl Editor {
+    /// Checks a definition; the error is the reason why it is wrong.
+    pub(crate) fn check(
+        definition: &EditorDefinition,
+        extensions: &[String],
+    ) -> Result<Self, String> {
+        let grammars = match &definition.grammar {
+            None => BTreeMap::new(),
+            Some(Grammar::One(name)) => extensions
+                .iter()
+                .map(|extension| (extension.as_str(), name))
+                .collect(),
+            Some(Grammar::ByExtension(grammars)) => grammars
+                .iter()
+                .map(|(extension, name)| (extension.as_str(), name))
+                .collect::<BTreeMap<_, _>>(),
+        };
+        let stranger = |own: &&&str| !extensions.iter().any(|one| one == **own);
+        if let Some(extension) = grammars.keys().find(stranger) {
+            return Err(format!(
+                "[editor] grammar names the extension {extension:?}, which is \
+                 not one of the language's"
+            ));
+        }
+        let lower_case = |text: &str| text.to_ascii_lowercase();
+        Ok(Self {
+            grammars: grammars
+                .into_iter()
+                .map(|(extension, name)| (lower_case(extension), name.clone()))
+                .collect(),
+            extensions: extensions
+                .iter()
+                .map(|extension| lower_case(extension))
+                .collect(),
+            symbols: definition.symbols.clone(),
+            completion: definition.completion.clone(),
+            messages: definition.messages.clone(),
+            input: definition.input.clone(),
+        })
+    }
+
+    /// The name of the grammar of the file at `path`; `None` for plain text.
+    pub fn grammar(&self, path: &str) -> Option<&str> {
+        let (_, extension) = path.rsplit_once('.')?;
+        let extension = extension.to_ascii_lowercase();
+        self.grammars.get(&extension).map(String::as_str)
+    }
+}

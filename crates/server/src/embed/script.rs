@@ -1,0 +1,94 @@
+//! `/embed.js`: the script that web/ builds, with the names of the languages
+//! that this server has.
+
+use brotli::enc::BrotliEncoderParams;
+use bytes::Bytes;
+use http::HeaderMap;
+use sandpiper_engine::languages::Catalog;
+use sha2::{Digest, Sha256};
+
+use super::assets::{Content, tag, takes_brotli, text};
+use super::page::names;
+use crate::http::Answer;
+
+/// The name in the script (web/src/embed-js/names.ts) that is replaced by the
+/// aliases of every language, by its id.
+const PLACEHOLDER: &str = "SANDPIPER_LANGUAGES";
+
+/// The script, plain and compressed.
+#[derive(Debug)]
+pub(super) struct EmbedScript {
+    plain: Encoded,
+    packed: Encoded,
+}
+
+#[derive(Debug)]
+struct Encoded {
+    bytes: Bytes,
+    tag: String,
+}
+
+impl EmbedScript {
+    pub(super) fn new(catalog: &Catalog) -> Self {
+        let names = serde_json::json!(names(catalog)).to_string();
+        let plain = text("embed.js").replace(PLACEHOLDER, &names).into_bytes();
+        let packed = packed(&plain);
+        Self { plain: Encoded::new(plain), packed: Encoded::new(packed) }
+    }
+
+    /// Answers a request with these headers.
+    pub(super) fn answer(&self, request: &HeaderMap) -> Answer {
+        let is_packed = takes_brotli(request);
+        let file = if is_packed { &self.packed } else { &self.plain };
+        let content = Content {
+            content_type: "text/javascript; charset=utf-8",
+            tag: &file.tag,
+            is_packed,
+            bytes: file.bytes.clone(),
+        };
+        content.answer(request, "public, max-age=3600")
+    }
+}
+
+impl Encoded {
+    fn new(bytes: Vec<u8>) -> Self {
+        let tag = tag(Sha256::digest(&bytes).into());
+        Self { bytes: bytes.into(), tag }
+    }
+}
+
+fn packed(plain: &[u8]) -> Vec<u8> {
+    // The highest quality takes many times as long, for a few bytes.
+    let params = BrotliEncoderParams {
+        quality: 9,
+        size_hint: plain.len(),
+        ..BrotliEncoderParams::default()
+    };
+    let mut packed = Vec::new();
+    // Reading from and writing to memory does not fail.
+    let _ = brotli::BrotliCompress(&mut &*plain, &mut packed, &params);
+    packed
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::super::tests::catalog;
+    use super::*;
+
+    #[test]
+    fn the_script_knows_the_names_of_the_languages() {
+        assert_eq!(text("embed.js").matches(PLACEHOLDER).count(), 1);
+        let script = EmbedScript::new(&catalog());
+        let plain = String::from_utf8(script.plain.bytes.to_vec()).unwrap();
+        let names = r#"{"c":[],"java":[],"python":["py","python3"]}"#;
+        assert_eq!(plain.matches(names).count(), 1, "{plain}");
+        let mut unpacked = String::new();
+        brotli::Decompressor::new(&*script.packed.bytes, 4096)
+            .read_to_string(&mut unpacked)
+            .unwrap();
+        assert_eq!(unpacked, plain);
+        assert_ne!(script.packed.tag, script.plain.tag);
+    }
+}

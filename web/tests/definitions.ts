@@ -1,0 +1,52 @@
+// The definitions of languages/, as the server gives them to the page
+// (crates/languages/src/editor.rs).
+
+import { parse } from "smol-toml";
+
+import type { LanguageSettings } from "../src/config";
+import type { LanguageNames } from "../src/embed-js/names";
+
+const texts = import.meta.glob<string>("../../languages/*/language.toml", { query: "?raw", import: "default", eager: true });
+
+interface Definition {
+  order?: number;
+  aliases?: string[];
+  extensions?: string[];
+  editor?: {
+    grammar?: string | Record<string, string>;
+    symbols?: string;
+    completion?: LanguageSettings["completion"];
+    messages?: { format?: string; places?: string[] };
+    input?: { reads: string; reads_silently?: string; error?: string; likely_error?: string; crashes?: boolean; comment?: string };
+  };
+}
+
+const definitions = Object.entries(texts)
+  .map(([path, text]) => ({ id: path.split("/").at(-2) ?? "", definition: parse(text) as unknown as Definition }))
+  .sort((a, b) => (a.definition.order ?? Infinity) - (b.definition.order ?? Infinity));
+
+export const languages: readonly string[] = definitions.map(({ id }) => id);
+
+export const names: LanguageNames = Object.fromEntries(
+  definitions.map(({ id, definition }) => [id, definition.aliases ?? []]),
+);
+
+export function settingsOf(language: string): LanguageSettings {
+  const found = definitions.find(({ id }) => id === language);
+  if (found === undefined) throw new Error(`no language ${language}`);
+  const { extensions = [], editor = {} } = found.definition;
+  const { grammar = {}, symbols, completion = {}, messages = {}, input } = editor;
+  return {
+    grammars: typeof grammar === "string" ? Object.fromEntries(extensions.map((ending) => [ending, grammar])) : grammar,
+    extensions,
+    ...(symbols === undefined ? {} : { symbols }),
+    completion,
+    messages: { places: [], ...messages },
+    ...(input === undefined ? {} : { input: camelCase(input) as unknown as NonNullable<LanguageSettings["input"]> }),
+  };
+}
+
+function camelCase(fields: object): object {
+  const renamed = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [renamed(name), value as unknown]));
+}
