@@ -78,6 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(not(editor), ignore = "needs the editor page: make web")]
     fn the_script_knows_the_names_of_the_languages() {
         assert_eq!(text("embed.js").matches(PLACEHOLDER).count(), 1);
         let script = EmbedScript::new(&catalog());
