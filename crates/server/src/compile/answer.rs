@@ -24,7 +24,6 @@ use super::runner::Refused;
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const EXIT: HeaderName = HeaderName::from_static("sandpiper-exit");
-const TURN: HeaderName = HeaderName::from_static("sandpiper-turn");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName =
     HeaderName::from_static("ratelimit-policy");
@@ -32,15 +31,14 @@ const RATE_LIMIT_POLICY: HeaderName =
 /// The headers that a page of another origin may read.
 const EXPOSED: HeaderValue = HeaderValue::from_static(
     "Server-Timing, Sandpiper-Exit, RateLimit, RateLimit-Policy, Retry-After, \
-     Sandpiper-Turn, X-Request-Id",
+     X-Request-Id",
 );
 const ANY_ORIGIN: HeaderValue = HeaderValue::from_static("*");
 
 /// Why a request was not run, in the order in which failures are told.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// With the time until its turn.
-    RateLimited(Quota, Duration),
+    RateLimited(Quota),
     NotJsonType,
     Body(BodyError),
     NotJson,
@@ -76,7 +74,7 @@ impl Failure {
     /// One of [`REFUSALS`]; `None` for a run that failed.
     pub(super) fn reason(&self) -> Option<&'static str> {
         Some(match self {
-            Self::RateLimited(..) => "rate_limited",
+            Self::RateLimited(_) => "rate_limited",
             Self::NotJsonType => "content_type",
             Self::Body(BodyError::TooLarge { .. }) => "body_too_large",
             Self::Body(BodyError::TooSlow) => "body_too_slow",
@@ -191,7 +189,7 @@ impl From<Refused> for Failure {
 impl From<Failure> for Answer {
     fn from(reason: Failure) -> Self {
         match reason {
-            Failure::RateLimited(quota, turn) => rate_limited(quota, turn),
+            Failure::RateLimited(quota) => rate_limited(quota),
             Failure::NotJsonType => failure(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "Content-Type must be application/json",
@@ -223,17 +221,14 @@ fn internal_error() -> Answer {
     failure(StatusCode::INTERNAL_SERVER_ERROR, "internal error")
 }
 
-fn rate_limited(quota: Quota, turn: Duration) -> Answer {
+fn rate_limited(quota: Quota) -> Answer {
     let message = format!(
         "rate limit exceeded: {} requests in {} s; come back in {} s",
         quota.limit,
         seconds(quota.window),
         seconds(quota.reset)
     );
-    let mut answer = failure(StatusCode::TOO_MANY_REQUESTS, &message);
-    // The first place to become free is everyone's: a class that is told of it
-    // alone comes back at once, to be refused but for one.
-    answer.headers_mut().insert(TURN, seconds(turn).into());
+    let answer = failure(StatusCode::TOO_MANY_REQUESTS, &message);
     come_back(answer, Some(quota.reset))
 }
 
@@ -308,7 +303,7 @@ mod tests {
         let (field, expected) = (String::new(), "");
         let message = String::new();
         let failures = [
-            Failure::RateLimited(quota, zero),
+            Failure::RateLimited(quota),
             Failure::NotJsonType,
             BodyError::TooLarge { limit: 0 }.into(),
             BodyError::TooSlow.into(),

@@ -68,8 +68,8 @@ impl<R: Runner> Compile<R> {
                 let verdict = self.limiter.admit(client, now);
                 let quota = verdict.map(Verdict::quota);
                 let answered = match verdict {
-                    Some(Verdict::Refused(quota, turn)) => {
-                        Err(Failure::RateLimited(quota, turn))
+                    Some(Verdict::Refused(quota)) => {
+                        Err(Failure::RateLimited(quota))
                     }
                     _ => self.run(exchange, client, id).await,
                 };

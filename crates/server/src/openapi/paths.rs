@@ -20,10 +20,6 @@ const COMPILE_BODY: &str = "Up to 2 MiB. Failures are told in this order: \
 405, 429, 415, 413 for the body, 400 for JSON, 413 for the number of files, \
 400 for fields, language, paths and entry file, 503.";
 
-const TURN: &str = "Seconds until the turn of this request, after all others \
-of its address that were refused before it and wait. A crowd behind one \
-address that keeps to it is admitted one after the other.";
-
 /// What every failure says.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Failure {
@@ -218,7 +214,7 @@ fn compile(schemas: &mut SchemaGenerator) -> Vec<Operation> {
         failure(408, "The body took too long.", schemas),
         failure(413, "The body is too large, or has too many files.", schemas),
         failure(415, "The Content-Type is not one of JSON.", schemas),
-        come_back(429, schemas).header("Sandpiper-Turn", TURN, "integer"),
+        come_back(429, schemas),
         failure(500, "The service failed.", schemas),
         come_back(503, schemas),
     ];
