@@ -26,7 +26,7 @@ pub(crate) use connection::{ClientGone, Exchange, Routes, serve, stopped};
 #[cfg(feature = "fuzzing")]
 pub(crate) use heads::Heads;
 pub(crate) use host::{AllowedHosts, is_cross_site, misdirected};
-pub(crate) use json::text as json_text;
+pub(crate) use json::{fields as json_fields, text as json_text};
 pub(crate) use memory::AnswerMemory;
 pub(crate) use path::decoded as decoded_path;
 pub(crate) use places::{Places, Seat};
