@@ -13,8 +13,9 @@ use tokio::time::{sleep, timeout};
 
 use crate::compile::Runner;
 use crate::http::{
-    Answer, AnswerMemory, BodyMemory, ClientGone, Exchange, Page, Places,
-    Routes, failure, method_not_allowed, misdirected, page, serve, stopped,
+    Answer, AnswerMemory, BodyMemory, ClientGone, ConnectionLimiter, Exchange,
+    Page, Routes, failure, method_not_allowed, misdirected, page, serve,
+    stopped,
 };
 use crate::routes::App;
 use crate::settings::Settings;
@@ -29,7 +30,7 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 #[derive(Clone, Debug)]
 pub struct Server {
     app: Arc<App<Engine>>,
-    places: Places,
+    limiter: ConnectionLimiter,
 }
 
 impl Server {
@@ -38,8 +39,8 @@ impl Server {
         // A static program's first random number opens a file, which then stays
         // open: later there may be no descriptor for it.
         let _: u64 = rand::random();
-        let places = settings.places();
-        Self { app: Arc::new(App::new(engine, settings)), places }
+        let limiter = settings.connection_limiter();
+        Self { app: Arc::new(App::new(engine, settings)), limiter }
     }
 
     /// Serves until `shutdown` resolves, then stops accepting and lets running
@@ -51,7 +52,7 @@ impl Server {
         drain: Duration,
     ) {
         let app = self.app;
-        accept(app, listeners, self.places, shutdown, drain).await;
+        accept(app, listeners, self.limiter, shutdown, drain).await;
     }
 
     /// Serves `/metrics` to the operator, on a listener of its own, until
@@ -64,8 +65,9 @@ impl Server {
         const CONNECTIONS: usize = 16;
         let admin = Arc::new(Admin { app: self.app });
         let listeners = vec![listener];
-        let places = Places::new(CONNECTIONS, CONNECTIONS, Vec::new());
-        accept(admin, listeners, places, shutdown, Duration::ZERO).await;
+        let limiter =
+            ConnectionLimiter::new(CONNECTIONS, CONNECTIONS, Vec::new());
+        accept(admin, listeners, limiter, shutdown, Duration::ZERO).await;
     }
 }
 
@@ -85,7 +87,7 @@ pub(crate) trait Counted {
 #[derive(Debug)]
 pub(crate) struct Connections<R> {
     pub(crate) routes: Arc<R>,
-    pub(crate) places: Places,
+    pub(crate) limiter: ConnectionLimiter,
     pub(crate) memory: BodyMemory,
     /// Ends them.
     pub(crate) stop: watch::Receiver<bool>,
@@ -100,13 +102,13 @@ impl<R: Routes + Counted> Connections<R> {
         peer: IpAddr,
         socket: Option<OwnedSemaphorePermit>,
     ) {
-        let Self { routes, places, memory, stop } = &*self;
-        let Some(seat) = places.take(peer, socket).await else {
+        let Self { routes, limiter, memory, stop } = &*self;
+        let Some(permit) = limiter.acquire(peer, socket).await else {
             return routes.connection_refused();
         };
         let counted = routes.connection();
         let (memory, stop) = (memory.clone(), stop.clone());
-        serve(Arc::clone(routes), stream, peer, &seat, memory, stop).await;
+        serve(Arc::clone(routes), stream, peer, &permit, memory, stop).await;
         drop(counted);
     }
 }
@@ -115,13 +117,13 @@ impl<R: Routes + Counted> Connections<R> {
 pub(crate) async fn accept<R: Routes + Counted>(
     routes: Arc<R>,
     listeners: Vec<TcpListener>,
-    places: Places,
+    limiter: ConnectionLimiter,
     shutdown: impl Future<Output = ()>,
     drain: Duration,
 ) {
     let memory = BodyMemory::default();
     let (end, stop) = watch::channel(false);
-    let connections = Arc::new(Connections { routes, places, memory, stop });
+    let connections = Arc::new(Connections { routes, limiter, memory, stop });
     let mut accepting = JoinSet::new();
     for listener in listeners {
         let connections = Arc::clone(&connections);
@@ -143,7 +145,7 @@ async fn accept_from<R: Routes + Counted>(
     let mut open = JoinSet::new();
     loop {
         tokio::select! {
-            (socket, (stream, peer)) = next(&listener, &connections.places) => {
+            (socket, (stream, peer)) = next(&listener, &connections.limiter) => {
                 let connections = Arc::clone(&connections);
                 open.spawn(connections.serve(stream, peer.ip(), socket));
             }
@@ -163,9 +165,9 @@ async fn accept_from<R: Routes + Counted>(
 /// The next connection, when there is room for one.
 async fn next(
     listener: &TcpListener,
-    places: &Places,
+    limiter: &ConnectionLimiter,
 ) -> (Option<OwnedSemaphorePermit>, (TcpStream, SocketAddr)) {
-    let permit = places.socket().await;
+    let permit = limiter.socket().await;
     let mut told = false;
     loop {
         match listener.accept().await {

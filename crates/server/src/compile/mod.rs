@@ -92,7 +92,7 @@ impl<R: Runner> Compile<R> {
         client: IpAddr,
         id: RequestId,
     ) -> Result<Answer, Failure> {
-        let Exchange { head, body, link, .. } = exchange;
+        let Exchange { head, body, connection, .. } = exchange;
         if !is_json(&head.headers) {
             return Err(Failure::NotJsonType);
         }
@@ -102,7 +102,7 @@ impl<R: Runner> Compile<R> {
             let text = json_text(&body).ok_or(Failure::NotJson)?;
             CompileRequest::parse(&text)?
         };
-        if self.memory.is_crowded() {
+        if self.memory.is_over_limit() {
             return Err(Failure::Crowded);
         }
         let chosen = self.runner.catalog().find(&request.language);
@@ -115,7 +115,7 @@ impl<R: Runner> Compile<R> {
             // A run that has ended is answered, whoever is still there.
             biased;
             finished = running => finished,
-            () = link.gone() => {
+            () = connection.closed_by_client() => {
                 self.give_up(id, client, chosen, RunEnd::CLIENT_GONE);
                 return Err(Failure::ClientGone);
             }

@@ -1,30 +1,27 @@
 //! One connection, from its first byte to its last.
 
-use std::iter::once;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use futures_util::stream::{FuturesUnordered, StreamExt};
-use http::header::{CONNECTION, TRANSFER_ENCODING};
+use http::header::CONNECTION;
 use http::request::Parts;
-use http::{HeaderValue, Request, Response};
+use http::{HeaderValue, Request};
 use http_body::Body as _;
-use http_body_util::Either;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
+use tokio::task::yield_now;
 
-use super::again::Again;
-use super::compression::Encoded;
-use super::socket::{Link, Socket};
+use super::head::AmbiguousHead;
+use super::socket::{Connection, Socket};
+use super::state::Ending;
 use super::{
-    Answer, AnswerMemory, BodyMemory, RequestBody, Seat, compressed,
-    decoded_path,
+    Answer, AnswerMemory, BodyMemory, ConnectionPermit, RequestBody,
+    compressed, decoded_path,
 };
 use crate::limits::HEAD_BYTES;
 
@@ -58,7 +55,7 @@ pub(crate) struct Exchange<'a> {
     pub(crate) body: &'a mut RequestBody,
     /// The address that the connection comes from.
     pub(crate) peer: IpAddr,
-    pub(crate) link: &'a Link,
+    pub(crate) connection: &'a Connection,
 }
 
 /// The client went away before its answer was ready: there is none.
@@ -66,107 +63,144 @@ pub(crate) struct Exchange<'a> {
 #[error("the client went away")]
 pub(crate) struct ClientGone;
 
-/// Serves requests until the client or `stop` ends it, or its seat is needed.
+/// A request whose head was read.
+struct Received {
+    head: Parts,
+    incoming: Incoming,
+    /// Whether all of the body was received, too.
+    is_whole: bool,
+}
+
+/// Serves requests until the client or `stop` ends the connection, or it is
+/// idle for too long.
 pub(crate) async fn serve<R: Routes>(
     routes: Arc<R>,
     stream: TcpStream,
     peer: IpAddr,
-    seat: &Seat,
+    permit: &ConnectionPermit,
     memory: BodyMemory,
     mut stop: watch::Receiver<bool>,
 ) {
     // Answers are written whole: waiting for more only delays them.
     let _ = stream.set_nodelay(true);
-    let patience = seat.patience();
-    let memory_of_answers = routes.answer_memory().clone();
-    let link = Link::new(stream, Arc::clone(&patience), memory_of_answers);
-    let link = Arc::new(link);
-    let unread = AtomicBool::new(false);
+    let state = permit.state();
+    let answers = routes.answer_memory().clone();
+    let connection =
+        Arc::new(Connection::new(stream, Arc::clone(state), answers));
     let service = service_fn(|request: Request<Incoming>| {
-        respond(&*routes, &link, peer, &unread, memory.clone(), request)
+        // Before hyper reads anything that comes behind this head.
+        let received = receive(&connection, request);
+        respond(&*routes, &connection, peer, memory.clone(), received)
     });
-    let io = TokioIo::new(Socket::new(Arc::clone(&link)));
-    let mut connection = pin!(
+    let io = TokioIo::new(Socket::new(Arc::clone(&connection)));
+    let mut http = pin!(
         http1::Builder::new()
-            // hyper would make a timer for each head: Patience has one.
+            // ConnectionState has a timer for all heads of a connection.
             .header_read_timeout(None)
             .max_header_size(HEAD_BYTES)
             .max_buf_size(HEAD_BYTES)
-            // A client that closed its writing half still wants its answer;
-            // one that went away is found by Link::gone.
+            // What is quick is answered even if the client has closed its
+            // sending side; runs look for that themselves.
             .half_close(true)
             .serve_connection(io, service)
     );
-    let mut connection = Again::new(connection.as_mut());
-    let stops = async {
-        tokio::select! {
-            biased;
-            () = patience.ended() => false,
-            () = stopped(&mut stop) => true,
-        }
-    };
-    // Looked at when it was woken, not whenever the connection is.
-    let mut stops: FuturesUnordered<_> = once(stops).collect();
-    let ended = tokio::select! {
-        // What comes first here is what is woken.
+    // The state knows more of the end than an error of hyper does.
+    tokio::select! {
         biased;
-        ended = &mut connection => ended,
-        Some(has_time) = stops.next() => {
-            if !has_time {
-                return;
-            }
-            connection.inner().as_mut().graceful_shutdown();
-            connection.await
+        _ = http.as_mut() => {}
+        () = state.expired() => return,
+        () = stopped(&mut stop) => {
+            http.as_mut().graceful_shutdown();
+            let _ = http.await;
         }
-    };
-    if let Some(status) = link.malformed() {
-        routes.malformed(status);
     }
-    // Closing over unread bytes resets the connection, and the client loses
-    // the answer that it has not read yet.
-    let unparsed = ended.is_err_and(|error| error.is_parse());
-    if unparsed || unread.load(Ordering::Relaxed) {
-        link.linger().await;
+    match state.ending() {
+        Ending::Close => {}
+        Ending::Drain => connection.drain(&[]).await,
+        Ending::Answer(status, answer) => {
+            routes.malformed(status);
+            connection.drain(&answer).await;
+        }
     }
 }
 
-/// Resolves when the connection is to end.
+/// Resolves when the server is to stop.
 pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
-    // A sender that is gone can tell nothing more: that is a stop too.
+    // An error means that the sender is gone, which is a stop as well.
     let _ = stop.wait_for(|stop| *stop).await;
+}
+
+fn receive(
+    connection: &Connection,
+    request: Request<Incoming>,
+) -> Result<Received, AmbiguousHead> {
+    let (head, incoming) = request.into_parts();
+    let body_bytes = incoming.size_hint().exact();
+    let is_whole = connection.begin_request(&head, body_bytes)?;
+    Ok(Received { head, incoming, is_whole })
 }
 
 async fn respond<R: Routes>(
     routes: &R,
-    link: &Link,
+    connection: &Connection,
     peer: IpAddr,
-    unread: &AtomicBool,
     memory: BodyMemory,
-    request: Request<Incoming>,
-) -> Result<Response<Encoded>, ClientGone> {
-    let is_whole = link.begin_request().await;
-    let (head, incoming) = request.into_parts();
-    let path = decoded_path(head.uri.path());
-    let limit = routes.body_limit(&path);
-    // Behind a body in chunks no head is looked for: see `Heads`.
-    let in_chunks = !is_whole
-        && !incoming.is_end_stream()
-        && head.headers.contains_key(TRANSFER_ENCODING);
-    let headers = &head.headers;
-    let mut body = RequestBody::new(incoming, memory, headers, limit, is_whole);
-    let exchange =
-        Exchange { head: &head, path: &path, body: &mut body, peer, link };
-    let mut answer = routes.answer(exchange).await?;
-    if !body.discard().await || in_chunks {
+    received: Result<Received, AmbiguousHead>,
+) -> Result<Answer, ClientGone> {
+    let (mut answer, is_read) = match received {
+        Ok(received) => {
+            answer(routes, connection, peer, memory, received).await?
+        }
+        Err(ambiguous) => {
+            routes.malformed(400);
+            (ambiguous.into(), false)
+        }
+    };
+    if !is_read {
         let close = HeaderValue::from_static("close");
         answer.headers_mut().insert(CONNECTION, close);
-        unread.store(true, Ordering::Relaxed);
     }
-    link.begin_answer(answer.body().remaining());
-    if routes.is_compressed(&path) {
-        // Few answers are, and the others need not carry its state along.
-        Ok(Box::pin(compressed(&head.headers, answer)).await)
+    connection.begin_answer(&answer, is_read);
+    Ok(answer)
+}
+
+/// Returns the answer to a request, and whether all that belongs to the request
+/// was read.
+async fn answer<R: Routes>(
+    routes: &R,
+    connection: &Connection,
+    peer: IpAddr,
+    memory: BodyMemory,
+    received: Received,
+) -> Result<(Answer, bool), ClientGone> {
+    let Received { head, incoming, is_whole } = received;
+    if connection.has_further_request() {
+        // The runtime looks for other clients only between polls of a task, so
+        // many requests that come at once would keep them waiting.
+        yield_now().await;
+    }
+    let path = decoded_path(head.uri.path());
+    let limit = routes.body_limit(&path);
+    let is_in_chunks = incoming.size_hint().exact().is_none();
+    let mut body =
+        RequestBody::new(incoming, memory, &head.headers, limit, is_whole);
+    let exchange = Exchange {
+        head: &head,
+        path: &path,
+        body: &mut body,
+        peer,
+        connection,
+    };
+    let answer = routes.answer(exchange).await?;
+    let answer = if routes.is_compressed(&path) {
+        // Boxed, since most answers need not carry its state along.
+        let memory = routes.answer_memory();
+        Box::pin(compressed(&head.headers, answer, memory)).await
     } else {
-        Ok(answer.map(Either::Left))
-    }
+        answer
+    };
+    // The end of a body in chunks is found by hyper alone, so that no head
+    // behind it could be checked.
+    let is_read = body.discard().await && !is_in_chunks;
+    Ok((answer, is_read))
 }

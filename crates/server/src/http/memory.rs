@@ -52,7 +52,7 @@ impl AnswerMemory {
 
     /// Whether there is too much: large answers are refused then, and slow
     /// clients are ended.
-    pub(crate) fn is_crowded(&self) -> bool {
+    pub(crate) fn is_over_limit(&self) -> bool {
         self.held() > self.0.limit
     }
 }
@@ -78,14 +78,14 @@ mod tests {
     fn bytes_count_until_the_last_slice_is_gone() {
         let memory = AnswerMemory::new(3);
         let first = memory.count(vec![0; 2], ());
-        assert!(!memory.is_crowded());
+        assert!(!memory.is_over_limit());
         let second = memory.count(vec![0; 2], ());
-        assert!(memory.is_crowded());
+        assert!(memory.is_over_limit());
         let slice = second.slice(1..);
         drop(second);
-        assert!(memory.is_crowded());
+        assert!(memory.is_over_limit());
         drop(slice);
-        assert!(!memory.is_crowded());
+        assert!(!memory.is_over_limit());
         drop(first);
         assert_eq!(memory.held(), 0);
     }

@@ -49,7 +49,7 @@ impl Products {
         match head.method {
             // A list stays in memory until its client has taken it, even if
             // a product has changed.
-            Method::GET if self.memory.is_crowded() => crowded(),
+            Method::GET if self.memory.is_over_limit() => crowded(),
             Method::GET => json(StatusCode::OK, self.store.list()),
             Method::POST if is_cross_site(head) => cross_site(),
             Method::POST => self.create(body).await.unwrap_or_else(Into::into),

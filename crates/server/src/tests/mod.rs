@@ -56,7 +56,7 @@ impl TestServer {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let settings = Settings::default();
-        let places = settings.places();
+        let places = settings.connection_limiter();
         let (runner, runs) = TestRunner::new();
         let app = Arc::new(App::new(runner, settings));
         let routes = Arc::clone(&app);
@@ -67,7 +67,7 @@ impl TestServer {
 
     /// One on a clock of its own; see [`memory`].
     async fn in_memory(settings: Settings) -> Self {
-        let places = settings.places();
+        let places = settings.connection_limiter();
         let (runner, runs) = TestRunner::new();
         let app = Arc::new(App::new(runner, settings));
         let door = Door::Memory(Memory::new(Arc::clone(&app), places).await);
