@@ -17,8 +17,8 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::http::{
-    Answer, AnswerMemory, ClientAddresses, ClientGone, Exchange, json_text,
-    method_not_allowed,
+    Answer, AnswerMemory, ClientAddresses, ClientGone, RequestContext,
+    json_text, method_not_allowed,
 };
 use crate::metrics::{Metrics, RunEnd};
 use crate::rate_limit::{RateLimiter, Verdict};
@@ -56,10 +56,10 @@ impl<R: Runner> Compile<R> {
     /// The answer to any request of the route.
     pub(crate) async fn answer(
         &self,
-        exchange: Exchange<'_>,
+        request: RequestContext<'_>,
     ) -> Result<Answer, ClientGone> {
-        let head = exchange.head;
-        let client = self.addresses.client(exchange.peer, &head.headers);
+        let head = request.head;
+        let client = self.addresses.client(request.peer, &head.headers);
         let now = Instant::now();
         let id = RequestId::new();
         let (mut answer, quota) = match head.method {
@@ -71,7 +71,7 @@ impl<R: Runner> Compile<R> {
                     Some(Verdict::Refused(quota)) => {
                         Err(Failure::RateLimited(quota))
                     }
-                    _ => self.run(exchange, client, id).await,
+                    _ => self.run(request, client, id).await,
                 };
                 (self.answer_of(answered, client, id)?, quota)
             }
@@ -88,11 +88,11 @@ impl<R: Runner> Compile<R> {
     /// and runs it.
     async fn run(
         &self,
-        exchange: Exchange<'_>,
+        request: RequestContext<'_>,
         client: IpAddr,
         id: RequestId,
     ) -> Result<Answer, Failure> {
-        let Exchange { head, body, connection, .. } = exchange;
+        let RequestContext { head, body, connection, .. } = request;
         if !is_json(&head.headers) {
             return Err(Failure::NotJsonType);
         }

@@ -24,32 +24,32 @@ use super::{
     compressed, decoded_path,
 };
 use crate::limits::HEAD_BYTES;
+use crate::metrics::Metrics;
+use crate::routes::Route;
 
-/// What answers requests.
-pub(crate) trait Routes: Send + Sync + 'static {
-    /// The most bytes that the body of a request to `path` may have.
-    fn body_limit(&self, path: &[u8]) -> u64;
+/// Answers the requests of a listener.
+pub(crate) trait Service: Send + Sync + 'static {
+    /// Returns the route of a path, which is percent-decoded.
+    fn route(&self, path: &[u8]) -> &'static Route;
 
-    /// Whether answers of `path` are compressed where the client takes it.
-    fn is_compressed(&self, path: &[u8]) -> bool;
-
-    /// The memory that large answers count in.
+    /// Returns the memory that large answers count in.
     fn answer_memory(&self) -> &AnswerMemory;
 
-    /// What came was no request, and was answered with this status.
-    fn malformed(&self, status: u16);
+    /// Returns the metrics that count connections, if any do.
+    fn metrics(&self) -> Option<&Metrics>;
 
-    /// The answer to one request, failures included.
+    /// Answers one request, with a failure if need be.
     fn answer(
         &self,
-        request: Exchange<'_>,
+        request: RequestContext<'_>,
     ) -> impl Future<Output = Result<Answer, ClientGone>> + Send;
 }
 
-/// A request as the routes see it.
+/// A request, and what belongs to it.
 #[derive(Debug)]
-pub(crate) struct Exchange<'a> {
+pub(crate) struct RequestContext<'a> {
     pub(crate) head: &'a Parts,
+    pub(crate) route: &'static Route,
     /// The percent-decoded path.
     pub(crate) path: &'a [u8],
     pub(crate) body: &'a mut RequestBody,
@@ -73,8 +73,8 @@ struct Received {
 
 /// Serves requests until the client or `stop` ends the connection, or it is
 /// idle for too long.
-pub(crate) async fn serve<R: Routes>(
-    routes: Arc<R>,
+pub(crate) async fn serve<S: Service>(
+    service: Arc<S>,
     stream: TcpStream,
     peer: IpAddr,
     permit: &ConnectionPermit,
@@ -84,13 +84,13 @@ pub(crate) async fn serve<R: Routes>(
     // Answers are written whole: waiting for more only delays them.
     let _ = stream.set_nodelay(true);
     let state = permit.state();
-    let answers = routes.answer_memory().clone();
+    let answers = service.answer_memory().clone();
     let connection =
         Arc::new(Connection::new(stream, Arc::clone(state), answers));
-    let service = service_fn(|request: Request<Incoming>| {
+    let handler = service_fn(|request: Request<Incoming>| {
         // Before hyper reads anything that comes behind this head.
         let received = receive(&connection, request);
-        respond(&*routes, &connection, peer, memory.clone(), received)
+        respond(&*service, &connection, peer, memory.clone(), received)
     });
     let io = TokioIo::new(Socket::new(Arc::clone(&connection)));
     let mut http = pin!(
@@ -102,7 +102,7 @@ pub(crate) async fn serve<R: Routes>(
             // What is quick is answered even if the client has closed its
             // sending side; runs look for that themselves.
             .half_close(true)
-            .serve_connection(io, service)
+            .serve_connection(io, handler)
     );
     // The state knows more of the end than an error of hyper does.
     tokio::select! {
@@ -118,7 +118,7 @@ pub(crate) async fn serve<R: Routes>(
         Ending::Close => {}
         Ending::Drain => connection.drain(&[]).await,
         Ending::Answer(status, answer) => {
-            routes.malformed(status);
+            count_malformed(&*service, status);
             connection.drain(&answer).await;
         }
     }
@@ -128,6 +128,12 @@ pub(crate) async fn serve<R: Routes>(
 pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
     // An error means that the sender is gone, which is a stop as well.
     let _ = stop.wait_for(|stop| *stop).await;
+}
+
+fn count_malformed(service: &impl Service, status: u16) {
+    if let Some(metrics) = service.metrics() {
+        metrics.malformed(status);
+    }
 }
 
 fn receive(
@@ -140,8 +146,8 @@ fn receive(
     Ok(Received { head, incoming, is_whole })
 }
 
-async fn respond<R: Routes>(
-    routes: &R,
+async fn respond<S: Service>(
+    service: &S,
     connection: &Connection,
     peer: IpAddr,
     memory: BodyMemory,
@@ -149,10 +155,10 @@ async fn respond<R: Routes>(
 ) -> Result<Answer, ClientGone> {
     let (mut answer, is_read) = match received {
         Ok(received) => {
-            answer(routes, connection, peer, memory, received).await?
+            answer(service, connection, peer, memory, received).await?
         }
         Err(ambiguous) => {
-            routes.malformed(400);
+            count_malformed(service, 400);
             (ambiguous.into(), false)
         }
     };
@@ -166,8 +172,8 @@ async fn respond<R: Routes>(
 
 /// Returns the answer to a request, and whether all that belongs to the request
 /// was read.
-async fn answer<R: Routes>(
-    routes: &R,
+async fn answer<S: Service>(
+    service: &S,
     connection: &Connection,
     peer: IpAddr,
     memory: BodyMemory,
@@ -180,21 +186,27 @@ async fn answer<R: Routes>(
         yield_now().await;
     }
     let path = decoded_path(head.uri.path());
-    let limit = routes.body_limit(&path);
+    let route = service.route(&path);
     let is_in_chunks = incoming.size_hint().exact().is_none();
-    let mut body =
-        RequestBody::new(incoming, memory, &head.headers, limit, is_whole);
-    let exchange = Exchange {
+    let mut body = RequestBody::new(
+        incoming,
+        memory,
+        &head.headers,
+        route.body_limit,
+        is_whole,
+    );
+    let request = RequestContext {
         head: &head,
+        route,
         path: &path,
         body: &mut body,
         peer,
         connection,
     };
-    let answer = routes.answer(exchange).await?;
-    let answer = if routes.is_compressed(&path) {
+    let answer = service.answer(request).await?;
+    let answer = if route.is_compressed {
         // Boxed, since most answers need not carry its state along.
-        let memory = routes.answer_memory();
+        let memory = service.answer_memory();
         Box::pin(compressed(&head.headers, answer, memory)).await
     } else {
         answer

@@ -20,7 +20,9 @@ pub(crate) use answer::{
 };
 pub(crate) use body::{BodyError, BodyMemory, RequestBody};
 pub(crate) use compression::compressed;
-pub(crate) use connection::{ClientGone, Exchange, Routes, serve, stopped};
+pub(crate) use connection::{
+    ClientGone, RequestContext, Service, serve, stopped,
+};
 #[cfg(feature = "fuzzing")]
 pub(crate) use head::HeadRecorder;
 pub(crate) use host::{AllowedHosts, is_cross_site, misdirected};

@@ -8,7 +8,7 @@ use crate::compile::{CompileRequest, CompileResponse};
 use crate::embed;
 use crate::health::{Alive, Report};
 use crate::products::{NewProduct, Product, ProductFields};
-use crate::routes::Route;
+use crate::routes::Endpoint;
 
 use super::operation::{Body, Operation, Response};
 use super::schema;
@@ -28,23 +28,23 @@ struct Failure {
 }
 
 /// The parameters that all operations of a path have.
-pub(super) fn parameters(route: Route<'_>) -> Value {
-    match route {
-        Route::Product(_) => json!([{
+pub(super) fn parameters(endpoint: Endpoint) -> Value {
+    match endpoint {
+        Endpoint::Product => json!([{
             "name": "id",
             "in": "path",
             "required": true,
             "description": "An optional sign and digits.",
             "schema": { "type": "integer", "format": "int64" },
         }]),
-        Route::EmbedAsset(_) => json!([{
+        Endpoint::EmbedAsset => json!([{
             "name": "asset",
             "in": "path",
             "required": true,
             "description": "A name that the editor page refers to.",
             "schema": { "type": "string" },
         }]),
-        Route::Embed => json!([{
+        Endpoint::Embed => json!([{
             "name": "lang",
             "in": "query",
             "schema": {
@@ -59,14 +59,14 @@ pub(super) fn parameters(route: Route<'_>) -> Value {
 
 /// Every method of a route but those that are 405.
 pub(super) fn operations(
-    route: Route<'_>,
+    endpoint: Endpoint,
     schemas: &mut SchemaGenerator,
 ) -> Vec<Operation> {
-    match route {
-        Route::Products => collection(schemas),
-        Route::Product(_) => single(schemas),
-        Route::Compile => compile(schemas),
-        Route::Embed => read(
+    match endpoint {
+        Endpoint::Products => collection(schemas),
+        Endpoint::Product => single(schemas),
+        Endpoint::Compile => compile(schemas),
+        Endpoint::Embed => read(
             "The editor page, to be framed",
             vec![
                 html("The page with one language."),
@@ -74,11 +74,11 @@ pub(super) fn operations(
                     .text(HTML),
             ],
         ),
-        Route::Preview => read(
+        Endpoint::Preview => read(
             "The frame for documents that programs make",
             vec![html("The frame.")],
         ),
-        Route::EmbedScript => read(
+        Endpoint::EmbedScript => read(
             "The script that embeds the editor in a page",
             vec![
                 Response::new(200, "The script, to be kept for an hour.")
@@ -86,7 +86,7 @@ pub(super) fn operations(
                 not_modified(),
             ],
         ),
-        Route::EmbedAsset(_) => read(
+        Endpoint::EmbedAsset => read(
             "A file of the editor page",
             vec![
                 Response::new(200, "The file, to be kept for ever.")
@@ -97,19 +97,19 @@ pub(super) fn operations(
                 failure(404, "No such file.", schemas),
             ],
         ),
-        Route::Index => read("A page for people", vec![html("The page.")]),
-        Route::Description => read(
+        Endpoint::Index => read("A page for people", vec![html("The page.")]),
+        Endpoint::Description => read(
             "This document",
             vec![
                 Response::new(200, "The document.")
                     .json(json!({ "type": "object" })),
             ],
         ),
-        Route::Health => read(
+        Endpoint::Health => read(
             "Whether the server is alive",
             vec![Response::new(200, "It is.").json(schema::<Alive>(schemas))],
         ),
-        Route::Readiness => {
+        Endpoint::Readiness => {
             let report = schema::<Report<'_>>(schemas);
             read(
                 "Which languages can run",
@@ -120,7 +120,7 @@ pub(super) fn operations(
                 ],
             )
         }
-        Route::Unknown => Vec::new(),
+        Endpoint::Unknown => Vec::new(),
     }
 }
 
