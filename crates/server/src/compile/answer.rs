@@ -13,11 +13,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::{
-    Answer, AnswerMemory, BodyError, crowded, failure, json, no_content,
+    Answer, AnswerMemory, BodyError, answers_over_limit, failure, json,
+    no_content,
 };
 use crate::rate_limit::Quota;
 
-use super::log::RunLine;
 use super::request::RequestError;
 use super::request_id::RequestId;
 use super::runner::Refused;
@@ -35,7 +35,7 @@ const EXPOSED: HeaderValue = HeaderValue::from_static(
 );
 const ANY_ORIGIN: HeaderValue = HeaderValue::from_static("*");
 
-/// Why a request was not run, in the order in which failures are told.
+/// Why a request was not run, in the order in which failures are reported.
 #[derive(Debug)]
 pub(super) enum Failure {
     RateLimited(Quota),
@@ -43,10 +43,10 @@ pub(super) enum Failure {
     Body(BodyError),
     NotJson,
     Request(RequestError),
-    /// Too many answers are not taken yet.
-    Crowded,
+    /// The memory of answers is over its limit.
+    OverLimit,
     Refused(Refused),
-    /// Nobody is there to be answered.
+    /// There is no client to answer.
     ClientGone,
 }
 
@@ -84,7 +84,7 @@ impl Failure {
             Self::Request(RequestError::TooManyFiles) => "files",
             Self::Request(_) => "fields",
             Self::Refused(Refused::Submission(_)) => "submission",
-            Self::Crowded => "answer_memory",
+            Self::OverLimit => "answer_memory",
             Self::Refused(Refused::Engine(refusal)) => match refusal {
                 Refusal::Busy { cause: BusyCause::Queue, .. } => "queue_full",
                 Refusal::Busy { cause: BusyCause::Share, .. } => "client_share",
@@ -109,23 +109,14 @@ pub(crate) struct CompileResponse<'a> {
     stderr: &'a str,
 }
 
-/// Bytes that go at once: a socket's buffer has that much room.
-const SENT_AT_ONCE: usize = 16 << 10;
-
-/// The answer to a run that was started, however it ended. `line` is written
-/// when that went, but does not wait for a client that reads a long one.
-pub(super) fn of(
-    outcome: &Outcome,
-    memory: &AnswerMemory,
-    line: RunLine,
-) -> Answer {
+/// Returns the answer to a run that was started, however it ended.
+pub(super) fn of(outcome: &Outcome, memory: &AnswerMemory) -> Answer {
     let body =
         CompileResponse { stdout: &outcome.stdout, stderr: &outcome.stderr };
     let Ok(body) = serde_json::to_vec(&body) else {
         return internal_error();
     };
-    let line = (body.len() <= SENT_AT_ONCE).then_some(line);
-    let mut answer = json(StatusCode::OK, memory.count(body, line));
+    let mut answer = json(StatusCode::OK, memory.count(body));
     insert(answer.headers_mut(), SERVER_TIMING, &server_timing(outcome));
     insert(answer.headers_mut(), EXIT, &outcome.exit_summary());
     answer
@@ -203,7 +194,7 @@ impl From<Failure> for Answer {
                 };
                 failure(status, &error.to_string())
             }
-            Failure::Crowded => crowded(),
+            Failure::OverLimit => answers_over_limit(),
             Failure::Refused(Refused::Submission(error)) => {
                 bad_request(&error.to_string())
             }
@@ -252,7 +243,8 @@ fn come_back(mut answer: Answer, retry_after: Option<Duration>) -> Answer {
     answer
 }
 
-/// Whole seconds, so that who waits as long has waited enough.
+/// Returns whole seconds, rounded up: a client that waits for them has waited
+/// for long enough.
 fn seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }
@@ -316,7 +308,7 @@ mod tests {
                 entry_file: String::new(),
             })
             .into(),
-            Failure::Crowded,
+            Failure::OverLimit,
             busy(BusyCause::Queue),
             busy(BusyCause::Share),
             busy(BusyCause::Wait(zero)),

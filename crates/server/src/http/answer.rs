@@ -22,8 +22,8 @@ pub(crate) fn failure(status: StatusCode, message: &str) -> Answer {
     json(status, body.to_string())
 }
 
-/// 503: clients do not take the answers that there are.
-pub(crate) fn crowded() -> Answer {
+/// Returns 503: the memory of answers that clients have not taken is used up.
+pub(crate) fn answers_over_limit() -> Answer {
     const AGAIN: u64 = 2;
     let message = "too many answers are not taken yet";
     let mut answer = failure(StatusCode::SERVICE_UNAVAILABLE, message);

@@ -45,5 +45,5 @@ pub(crate) async fn compressed(
         // Compressing a large answer takes long.
         consume_budget().await;
     }
-    Answer::from_parts(head, memory.count(bytes, ()).into())
+    Answer::from_parts(head, memory.count(bytes).into())
 }

@@ -16,7 +16,8 @@ mod state;
 
 pub(crate) use address::ClientAddresses;
 pub(crate) use answer::{
-    Answer, Page, crowded, failure, json, method_not_allowed, no_content, page,
+    Answer, Page, answers_over_limit, failure, json, method_not_allowed,
+    no_content, page,
 };
 pub(crate) use body::{BodyError, BodyMemory, RequestBody};
 pub(crate) use compression::compressed;

@@ -10,7 +10,7 @@ use http::request::Parts;
 use http::{Method, StatusCode};
 
 use crate::http::{
-    Answer, AnswerMemory, BodyError, RequestBody, crowded, failure,
+    Answer, AnswerMemory, BodyError, RequestBody, answers_over_limit, failure,
     is_cross_site, json, json_text, method_not_allowed, no_content,
 };
 
@@ -49,7 +49,7 @@ impl Products {
         match head.method {
             // A list stays in memory until its client has taken it, even if
             // a product has changed.
-            Method::GET if self.memory.is_over_limit() => crowded(),
+            Method::GET if self.memory.is_over_limit() => answers_over_limit(),
             Method::GET => json(StatusCode::OK, self.store.list()),
             Method::POST if is_cross_site(head) => cross_site(),
             Method::POST => self.create(body).await.unwrap_or_else(Into::into),

@@ -138,7 +138,7 @@ impl Store {
             // The store counts the length, so nothing may be allocated beyond.
             text.into_boxed_slice().into()
         } else {
-            self.memory.count(text, ())
+            self.memory.count(text)
         }
     }
 
