@@ -2,11 +2,12 @@
 //! wait for a permit, connections that have long been idle are closed.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ipnet::IpNet;
+use sandpiper_engine::client_prefix;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
@@ -95,7 +96,7 @@ impl ConnectionLimiter {
     ) -> Option<ConnectionPermit> {
         let peer = peer.to_canonical();
         let is_proxy = self.0.proxies.iter().any(|net| net.contains(&peer));
-        let client = (!is_proxy).then(|| subscriber(peer));
+        let client = (!is_proxy).then(|| client_prefix(peer));
         if let Some(client) = client {
             let share = self.0.share;
             let mut clients = self.clients();
@@ -207,28 +208,9 @@ impl Drop for ConnectionPermit {
     }
 }
 
-/// What a client is counted by: a single subscriber has a whole IPv6 /64.
-fn subscriber(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(_) => address,
-        IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn clients_are_told_apart_by_address_or_by_64_bits() {
-        let check = |address: &str, expected: &str| {
-            let client = subscriber(address.parse().unwrap());
-            assert_eq!(client.to_string(), expected);
-        };
-        check("192.0.2.7", "192.0.2.7");
-        check("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::");
-        check("::1", "::");
-    }
 
     #[test]
     fn a_client_that_is_gone_is_forgotten() {

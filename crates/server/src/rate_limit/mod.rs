@@ -8,12 +8,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use ipnet::IpNet;
+use sandpiper_engine::client_prefix;
 use tokio::time::Instant;
 
 use table::{Key, Table};
 
-/// What the clients of one IPv6 /64 have together, in limits of one client: a
-/// single subscriber has the whole /64.
+/// The limit of all clients of one IPv6 /64 together, in limits of one client:
+/// a single person can have the whole /64.
 const CLIENTS_PER_PREFIX: u32 = 10;
 
 /// Counts admitted requests by client.
@@ -137,10 +138,9 @@ impl RateLimiter {
 fn keys(client: IpAddr, limit: u32) -> [Option<(Key, u32)>; 2] {
     let prefix = match client {
         IpAddr::V4(_) => None,
-        IpAddr::V6(address) => {
+        IpAddr::V6(_) => {
             let shared = limit.saturating_mul(CLIENTS_PER_PREFIX);
-            // The upper half of the address.
-            Some((Key::Prefix(address.to_bits() >> 64), shared))
+            Some((Key::Prefix(client_prefix(client)), shared))
         }
     };
     [Some((Key::Address(client), limit)), prefix]

@@ -10,15 +10,15 @@ use crate::limits::RATE_LIMIT_CLIENTS;
 
 /// Most admitted requests of all clients; they too are bounded, for a limit
 /// may be in the thousands. Beyond it the client that is idle longest goes.
-const MOST_REQUESTS: usize = 2_000_000;
+const MAX_REQUESTS: usize = 2_000_000;
 
 /// What requests are counted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Key {
     /// One client.
     Address(IpAddr),
-    /// All clients of an IPv6 /64: the upper 64 bits.
-    Prefix(u128),
+    /// All clients of one IPv6 /64.
+    Prefix(IpAddr),
 }
 
 /// The times of requests that were admitted, counted from a common start.
@@ -64,7 +64,7 @@ impl Table {
         times.push_back(now);
         self.requests += 1;
         while self.logs.len() > RATE_LIMIT_CLIENTS
-            || self.requests > MOST_REQUESTS
+            || self.requests > MAX_REQUESTS
         {
             let Some((_, times)) = self.logs.pop_lru() else { break };
             self.requests -= times.len();
@@ -107,16 +107,16 @@ mod tests {
 
     #[test]
     fn beyond_the_most_requests_the_client_idle_longest_goes() {
-        const OWN: usize = MOST_REQUESTS / 4;
+        const OWN: usize = MAX_REQUESTS / 4;
         let mut table = Table::new(60 * SECOND);
         for index in 0..4 {
             for _ in 0..OWN {
                 table.record(key(index), SECOND);
             }
         }
-        assert_eq!(table.size(), (4, MOST_REQUESTS));
+        assert_eq!(table.size(), (4, MAX_REQUESTS));
         table.record(key(4), SECOND);
-        assert_eq!(table.size(), (4, MOST_REQUESTS - OWN + 1));
+        assert_eq!(table.size(), (4, MAX_REQUESTS - OWN + 1));
         assert_eq!(table.count(key(0), SECOND), 0);
     }
 }
