@@ -1,84 +1,102 @@
-//! The bytes of a connection: what hyper is let read can be read in one way.
-//! The first byte of the input says in what pieces they come.
+//! The heads of a connection: one that is answered can be read in one way. The
+//! first byte of the input says in pieces of what size the others come.
 
 #![no_main]
 
+use httparse::{Header, Status};
 use libfuzzer_sys::fuzz_target;
 use sandpiper_fuzz::PLANTED;
-use sandpiper_server::fuzzing;
+use sandpiper_server::fuzzing::{Heads, Version};
 
 /// Headers of a head, as hyper has it.
 const HEADERS: usize = 100;
 
 fuzz_target!(|input: &[u8]| {
     let Some((size, bytes)) = input.split_first() else { return };
-    if bytes.is_empty() {
-        return;
-    }
-    let read = heads(bytes, bytes.len());
-    let pieces = usize::from(*size).max(1);
-    assert_eq!(heads(bytes, pieces), read, "in pieces of {pieces}");
-    let changed = (0..bytes.len()).filter(|at| read[*at] != bytes[*at]);
-    let changed: Vec<usize> = changed.collect();
-    // Nothing is changed but the ends of heads.
-    assert!(changed.iter().all(|at| bytes[*at] == b'\n'), "{changed:?}");
-    assert!(changed.len() <= 1, "behind a refused head: {changed:?}");
-    check(&read);
-});
-
-/// What is tried; with the fault, two lengths pass.
-fn heads(bytes: &[u8], size: usize) -> Vec<u8> {
-    let read = fuzzing::heads(bytes, size);
-    let lengths = bytes
-        .windows(15)
-        .filter(|part| part.eq_ignore_ascii_case(b"content-length:"));
-    if PLANTED && lengths.count() > 1 { bytes.to_vec() } else { read }
-}
-
-/// Reads heads as hyper's parser does, as far as that goes, and asserts of
-/// each that a strict reader takes it for the same.
-fn check(mut rest: &[u8]) {
+    let mut pieces = bytes.chunks(usize::from(*size).max(1));
+    let mut heads = Heads::default();
+    let (mut start, mut received) = (0, 0);
+    // Reads heads as hyper does, and asserts of each that is not refused that a
+    // strict reader takes it for the same.
     loop {
         let mut headers = [httparse::EMPTY_HEADER; HEADERS];
         let mut head = httparse::Request::new(&mut headers);
-        let Ok(httparse::Status::Complete(end)) = head.parse(rest) else {
-            return;
+        let known = bytes.get(start..received).unwrap_or_default();
+        let end = match head.parse(known) {
+            Ok(Status::Complete(end)) => end,
+            Ok(Status::Partial) => {
+                let Some(piece) = pieces.next() else { return };
+                heads.record(piece);
+                received += piece.len();
+                continue;
+            }
+            Err(_) => return,
         };
-        let text = String::from_utf8_lossy(&rest[..end]);
-        let mut pairs = rest[..end].windows(2);
-        let lone = pairs.any(|pair| pair[1] == b'\n' && pair[0] != b'\r');
-        assert!(!lone && rest[0] != b'\n', "a line feed alone: {text:?}");
-        let values = |name: &str| -> Vec<&[u8]> {
-            let named = head.headers.iter();
-            named
-                .filter(|header| header.name.eq_ignore_ascii_case(name))
-                .map(|header| header.value)
-                .collect()
+        let Some(body) = body_bytes(head.headers) else { return };
+        let version = match head.version {
+            Some(0) => Version::HTTP_10,
+            _ => Version::HTTP_11,
         };
-        let hosts = values("host").len();
-        assert!(hosts <= 1, "{text:?}");
-        assert!(hosts == 1 || head.version == Some(0), "{text:?}");
-        let (lengths, codings) =
-            (values("content-length"), values("transfer-encoding"));
-        assert!(lengths.len() + codings.len() <= 1, "{text:?}");
-        if let [coding] = codings[..] {
-            assert!(coding.eq_ignore_ascii_case(b"chunked"), "{text:?}");
+        let named: Vec<(&str, &[u8])> = head
+            .headers
+            .iter()
+            .map(|header| (header.name, header.value))
+            .collect();
+        let lengths = values(head.headers, "content-length").len();
+        let is_whole = heads.take(version, &named, body);
+        let is_planted = PLANTED && lengths > 1;
+        if is_whole.is_none() && !is_planted {
             return;
         }
-        let length = match lengths[..] {
-            [length] => {
-                let plain = length.iter().all(u8::is_ascii_digit);
-                assert!(plain && !length.is_empty(), "{text:?}");
-                let length = std::str::from_utf8(length).expect("digits");
-                length.parse::<i64>().expect("a length that fits")
-            }
-            _ => 0,
-        };
-        let length = usize::try_from(length).expect("no sign");
-        let Some(next) = rest.get(end..).and_then(|rest| rest.get(length..))
-        else {
-            return;
-        };
-        rest = next;
+        check(&known[..end], version, head.headers);
+        let Some(body) = body else { return };
+        let body = usize::try_from(body).unwrap_or(usize::MAX);
+        start = start.saturating_add(end).saturating_add(body);
+        assert_eq!(is_whole, Some(received >= start), "{bytes:?}");
     }
+});
+
+/// The length of the body as hyper takes it; its first `None` is a head that
+/// hyper refuses, its second a body in chunks.
+fn body_bytes(headers: &[Header<'_>]) -> Option<Option<u64>> {
+    let codings = values(headers, "transfer-encoding");
+    if let Some(last) = codings.last() {
+        return last.to_ascii_lowercase().ends_with(b"chunked").then_some(None);
+    }
+    let mut length = None;
+    for value in values(headers, "content-length") {
+        let is_number =
+            !value.is_empty() && value.iter().all(u8::is_ascii_digit);
+        let value = std::str::from_utf8(value).ok().filter(|_| is_number)?;
+        let value: u64 = value.parse().ok()?;
+        if length.is_some_and(|length| length != value) {
+            return None;
+        }
+        length = Some(value);
+    }
+    Some(Some(length.unwrap_or_default()))
+}
+
+fn values<'a>(headers: &[Header<'a>], name: &str) -> Vec<&'a [u8]> {
+    let named = headers.iter();
+    named
+        .filter(|header| header.name.eq_ignore_ascii_case(name))
+        .map(|header| header.value)
+        .collect()
+}
+
+/// Asserts that a head can be read in one way.
+fn check(head: &[u8], version: Version, headers: &[Header<'_>]) {
+    let text = String::from_utf8_lossy(head);
+    let is_alone = |pair: &[u8]| pair[1] == b'\n' && pair[0] != b'\r';
+    assert!(!head.windows(2).any(is_alone), "a line feed alone: {text:?}");
+    assert!(head[0] != b'\n', "a line feed alone: {text:?}");
+    let hosts = values(headers, "host").len();
+    assert!(hosts <= 1, "{text:?}");
+    assert!(hosts == 1 || version == Version::HTTP_10, "{text:?}");
+    let lengths = values(headers, "content-length");
+    let codings = values(headers, "transfer-encoding");
+    assert!(lengths.len() + codings.len() <= 1, "{text:?}");
+    let is_chunked = |coding: &&[u8]| coding.eq_ignore_ascii_case(b"chunked");
+    assert!(codings.iter().all(is_chunked), "{text:?}");
 }

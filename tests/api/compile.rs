@@ -208,7 +208,6 @@ fn any_origin_may_ask() {
             "RateLimit",
             "RateLimit-Policy",
             "Retry-After",
-            "Sandpiper-Turn",
             "X-Request-Id",
         ] {
             assert!(exposed.split(", ").any(|own| own == name), "{name}");

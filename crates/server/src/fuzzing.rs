@@ -1,10 +1,12 @@
 //! Doors for the targets in `fuzz/`: what clients send.
 
 use bytes::Bytes;
+use http::Request;
+pub use http::Version;
 use sandpiper_engine::languages::SourceFile;
 
 use crate::compile::CompileRequest;
-use crate::http::{Heads, json_text};
+use crate::http::{HeadRecorder, json_text};
 
 /// What a body of `/api/compile` asks for, not yet checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,13 +38,29 @@ pub fn product(body: &[u8]) -> Option<(String, f64, Bytes)> {
     crate::products::accepted(&Bytes::copy_from_slice(body))
 }
 
-/// What hyper reads of a connection whose bytes come in pieces of this size.
-/// What it reads behind a refused head is left out.
-pub fn heads(bytes: &[u8], size: usize) -> Vec<u8> {
-    let mut heads = Heads::new();
-    let mut read = bytes.to_vec();
-    for piece in read.chunks_mut(size) {
-        heads.read(piece);
+/// The heads of a connection, as they are checked before they are answered.
+#[derive(Debug, Default)]
+pub struct Heads(HeadRecorder);
+
+impl Heads {
+    /// Takes bytes that hyper receives.
+    pub fn record(&mut self, received: &[u8]) {
+        self.0.record(received);
     }
-    read
+
+    /// Takes a head that hyper has read, with the length of its body. Returns
+    /// whether all of the body was received, and `None` if it is refused.
+    pub fn take(
+        &mut self,
+        version: Version,
+        headers: &[(&str, &[u8])],
+        body_bytes: Option<u64>,
+    ) -> Option<bool> {
+        let mut request = Request::builder().version(version);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let (head, ()) = request.body(()).ok()?.into_parts();
+        self.0.take(&head, body_bytes).ok()
+    }
 }

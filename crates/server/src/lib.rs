@@ -19,6 +19,7 @@
 
 #![forbid(unsafe_code)]
 
+mod app;
 mod compile;
 mod embed;
 #[cfg(feature = "fuzzing")]

@@ -11,12 +11,14 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::compile::Runner;
+use crate::app::App;
 use crate::http::{
-    Answer, AnswerMemory, BodyMemory, ClientGone, Exchange, Page, Places,
-    Routes, failure, method_not_allowed, misdirected, page, serve, stopped,
+    Answer, AnswerMemory, BodyMemory, ClientGone, ConnectionLimiter, Page,
+    RequestContext, Service, failure, method_not_allowed, misdirected, page,
+    serve, stopped,
 };
-use crate::routes::App;
+use crate::metrics::Metrics;
+use crate::routes::{Endpoint, Route};
 use crate::settings::Settings;
 
 /// What a client may send to the admin listener in one body, in bytes.
@@ -29,7 +31,7 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 #[derive(Clone, Debug)]
 pub struct Server {
     app: Arc<App<Engine>>,
-    places: Places,
+    limiter: ConnectionLimiter,
 }
 
 impl Server {
@@ -38,8 +40,8 @@ impl Server {
         // A static program's first random number opens a file, which then stays
         // open: later there may be no descriptor for it.
         let _: u64 = rand::random();
-        let places = settings.places();
-        Self { app: Arc::new(App::new(engine, settings)), places }
+        let limiter = settings.connection_limiter();
+        Self { app: Arc::new(App::new(engine, settings)), limiter }
     }
 
     /// Serves until `shutdown` resolves, then stops accepting and lets running
@@ -51,7 +53,7 @@ impl Server {
         drain: Duration,
     ) {
         let app = self.app;
-        accept(app, listeners, self.places, shutdown, drain).await;
+        accept(app, listeners, self.limiter, shutdown, drain).await;
     }
 
     /// Serves `/metrics` to the operator, on a listener of its own, until
@@ -64,34 +66,23 @@ impl Server {
         const CONNECTIONS: usize = 16;
         let admin = Arc::new(Admin { app: self.app });
         let listeners = vec![listener];
-        let places = Places::new(CONNECTIONS, CONNECTIONS, Vec::new());
-        accept(admin, listeners, places, shutdown, Duration::ZERO).await;
+        let limiter =
+            ConnectionLimiter::new(CONNECTIONS, CONNECTIONS, Vec::new());
+        accept(admin, listeners, limiter, shutdown, Duration::ZERO).await;
     }
-}
-
-/// Something that counts its connections.
-pub(crate) trait Counted {
-    /// What lives as long as a connection.
-    type Guard: Send + 'static;
-
-    /// A connection was accepted.
-    fn connection(&self) -> Self::Guard;
-
-    /// A connection found no place.
-    fn connection_refused(&self);
 }
 
 /// What the connections of a server have in common.
 #[derive(Debug)]
-pub(crate) struct Connections<R> {
-    pub(crate) routes: Arc<R>,
-    pub(crate) places: Places,
+pub(crate) struct Connections<S> {
+    pub(crate) service: Arc<S>,
+    pub(crate) limiter: ConnectionLimiter,
     pub(crate) memory: BodyMemory,
     /// Ends them.
     pub(crate) stop: watch::Receiver<bool>,
 }
 
-impl<R: Routes + Counted> Connections<R> {
+impl<S: Service> Connections<S> {
     /// Serves one of `peer` as soon as it has a place; `socket` is its right
     /// to wait for that.
     pub(crate) async fn serve(
@@ -100,28 +91,31 @@ impl<R: Routes + Counted> Connections<R> {
         peer: IpAddr,
         socket: Option<OwnedSemaphorePermit>,
     ) {
-        let Self { routes, places, memory, stop } = &*self;
-        let Some(seat) = places.take(peer, socket).await else {
-            return routes.connection_refused();
+        let Self { service, limiter, memory, stop } = &*self;
+        let Some(permit) = limiter.acquire(peer, socket).await else {
+            if let Some(metrics) = service.metrics() {
+                metrics.connection_refused();
+            }
+            return;
         };
-        let counted = routes.connection();
+        let counted = service.metrics().map(Metrics::connection);
         let (memory, stop) = (memory.clone(), stop.clone());
-        serve(Arc::clone(routes), stream, peer, &seat, memory, stop).await;
+        serve(Arc::clone(service), stream, peer, &permit, memory, stop).await;
         drop(counted);
     }
 }
 
-/// Accepts from all listeners together, as many at once as there are places.
-pub(crate) async fn accept<R: Routes + Counted>(
-    routes: Arc<R>,
+/// Accepts from all listeners, as many connections as the limiter permits.
+pub(crate) async fn accept<S: Service>(
+    service: Arc<S>,
     listeners: Vec<TcpListener>,
-    places: Places,
+    limiter: ConnectionLimiter,
     shutdown: impl Future<Output = ()>,
     drain: Duration,
 ) {
     let memory = BodyMemory::default();
     let (end, stop) = watch::channel(false);
-    let connections = Arc::new(Connections { routes, places, memory, stop });
+    let connections = Arc::new(Connections { service, limiter, memory, stop });
     let mut accepting = JoinSet::new();
     for listener in listeners {
         let connections = Arc::clone(&connections);
@@ -134,16 +128,16 @@ pub(crate) async fn accept<R: Routes + Counted>(
 }
 
 /// Accepts from one listener until the stop, then waits for its connections.
-async fn accept_from<R: Routes + Counted>(
+async fn accept_from<S: Service>(
     listener: TcpListener,
-    connections: Arc<Connections<R>>,
+    connections: Arc<Connections<S>>,
     drain: Duration,
 ) {
     let mut stop = connections.stop.clone();
     let mut open = JoinSet::new();
     loop {
         tokio::select! {
-            (socket, (stream, peer)) = next(&listener, &connections.places) => {
+            (socket, (stream, peer)) = next(&listener, &connections.limiter) => {
                 let connections = Arc::clone(&connections);
                 open.spawn(connections.serve(stream, peer.ip(), socket));
             }
@@ -163,9 +157,9 @@ async fn accept_from<R: Routes + Counted>(
 /// The next connection, when there is room for one.
 async fn next(
     listener: &TcpListener,
-    places: &Places,
+    limiter: &ConnectionLimiter,
 ) -> (Option<OwnedSemaphorePermit>, (TcpStream, SocketAddr)) {
-    let permit = places.socket().await;
+    let permit = limiter.socket().await;
     let mut told = false;
     loop {
         match listener.accept().await {
@@ -180,66 +174,53 @@ async fn next(
     }
 }
 
-/// The admin listener's routes.
+/// The admin listener's service.
 #[derive(Debug)]
 struct Admin {
     app: Arc<App<Engine>>,
 }
 
-impl Routes for Admin {
-    fn body_limit(&self, _: &[u8]) -> u64 {
-        ADMIN_BODY_BYTES
-    }
+/// The only path of the admin listener; the others have its limits.
+static ADMIN: Route = Route {
+    endpoint: Endpoint::Unknown,
+    path: "/metrics",
+    body_limit: ADMIN_BODY_BYTES,
+    is_compressed: true,
+};
 
-    fn is_compressed(&self, _: &[u8]) -> bool {
-        true
+impl Service for Admin {
+    fn route(&self, _: &[u8]) -> &'static Route {
+        &ADMIN
     }
 
     fn answer_memory(&self) -> &AnswerMemory {
         self.app.answer_memory()
     }
 
-    fn malformed(&self, _: u16) {}
+    fn metrics(&self) -> Option<&Metrics> {
+        // They count what comes to the public listeners.
+        None
+    }
 
     async fn answer(
         &self,
-        exchange: Exchange<'_>,
+        request: RequestContext<'_>,
     ) -> Result<Answer, ClientGone> {
         // What it shows is for whoever reaches this machine, and so is not for
         // pages that let a name of theirs lead here.
-        if !self.app.hosts().contains_or_is_near(exchange.head) {
+        if !self.app.hosts().contains_or_is_near(request.head) {
             return Ok(misdirected());
         }
-        if exchange.path != b"/metrics" {
+        if request.route.parameter(request.path).is_none() {
             return Ok(failure(StatusCode::NOT_FOUND, "not found"));
         }
-        if !crate::embed::is_read(&exchange.head.method) {
-            return Ok(method_not_allowed("/metrics", "GET, HEAD"));
+        if !crate::embed::is_read(&request.head.method) {
+            return Ok(method_not_allowed(ADMIN.path, "GET, HEAD"));
         }
         Ok(page(Page {
             status: StatusCode::OK,
             content_type: "application/openmetrics-text; version=1.0.0; charset=utf-8",
             text: self.app.metrics_text().into(),
         }))
-    }
-}
-
-impl Counted for Admin {
-    type Guard = ();
-
-    fn connection(&self) -> Self::Guard {}
-
-    fn connection_refused(&self) {}
-}
-
-impl<R: Runner> Counted for App<R> {
-    type Guard = crate::metrics::ConnectionGuard;
-
-    fn connection(&self) -> Self::Guard {
-        self.metrics().connection()
-    }
-
-    fn connection_refused(&self) {
-        self.metrics().connection_refused();
     }
 }

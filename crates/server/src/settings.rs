@@ -5,7 +5,7 @@ use std::str::FromStr;
 use http::{HeaderName, HeaderValue, Uri};
 use ipnet::IpNet;
 
-use crate::http::{AllowedHosts, Places};
+use crate::http::{AllowedHosts, ConnectionLimiter};
 use crate::limits;
 
 /// Settings of the server. The default is what the service promises.
@@ -45,9 +45,9 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The places for connections.
-    pub(crate) fn places(&self) -> Places {
-        Places::new(
+    /// Returns the limiter of connections.
+    pub(crate) fn connection_limiter(&self) -> ConnectionLimiter {
+        ConnectionLimiter::new(
             self.connections,
             self.client_connections,
             self.trusted_proxies.clone(),

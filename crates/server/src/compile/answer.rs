@@ -13,18 +13,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::{
-    Answer, AnswerMemory, BodyError, crowded, failure, json, no_content,
+    Answer, AnswerMemory, BodyError, answers_over_limit, failure, json,
+    no_content,
 };
 use crate::rate_limit::Quota;
 
-use super::log::RunLine;
 use super::request::RequestError;
 use super::request_id::RequestId;
 use super::runner::Refused;
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const EXIT: HeaderName = HeaderName::from_static("sandpiper-exit");
-const TURN: HeaderName = HeaderName::from_static("sandpiper-turn");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName =
     HeaderName::from_static("ratelimit-policy");
@@ -32,23 +31,22 @@ const RATE_LIMIT_POLICY: HeaderName =
 /// The headers that a page of another origin may read.
 const EXPOSED: HeaderValue = HeaderValue::from_static(
     "Server-Timing, Sandpiper-Exit, RateLimit, RateLimit-Policy, Retry-After, \
-     Sandpiper-Turn, X-Request-Id",
+     X-Request-Id",
 );
 const ANY_ORIGIN: HeaderValue = HeaderValue::from_static("*");
 
-/// Why a request was not run, in the order in which failures are told.
+/// Why a request was not run, in the order in which failures are reported.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// With the time until its turn.
-    RateLimited(Quota, Duration),
+    RateLimited(Quota),
     NotJsonType,
     Body(BodyError),
     NotJson,
     Request(RequestError),
-    /// Too many answers are not taken yet.
-    Crowded,
+    /// The memory of answers is over its limit.
+    OverLimit,
     Refused(Refused),
-    /// Nobody is there to be answered.
+    /// There is no client to answer.
     ClientGone,
 }
 
@@ -76,7 +74,7 @@ impl Failure {
     /// One of [`REFUSALS`]; `None` for a run that failed.
     pub(super) fn reason(&self) -> Option<&'static str> {
         Some(match self {
-            Self::RateLimited(..) => "rate_limited",
+            Self::RateLimited(_) => "rate_limited",
             Self::NotJsonType => "content_type",
             Self::Body(BodyError::TooLarge { .. }) => "body_too_large",
             Self::Body(BodyError::TooSlow) => "body_too_slow",
@@ -86,7 +84,7 @@ impl Failure {
             Self::Request(RequestError::TooManyFiles) => "files",
             Self::Request(_) => "fields",
             Self::Refused(Refused::Submission(_)) => "submission",
-            Self::Crowded => "answer_memory",
+            Self::OverLimit => "answer_memory",
             Self::Refused(Refused::Engine(refusal)) => match refusal {
                 Refusal::Busy { cause: BusyCause::Queue, .. } => "queue_full",
                 Refusal::Busy { cause: BusyCause::Share, .. } => "client_share",
@@ -111,23 +109,14 @@ pub(crate) struct CompileResponse<'a> {
     stderr: &'a str,
 }
 
-/// Bytes that go at once: a socket's buffer has that much room.
-const SENT_AT_ONCE: usize = 16 << 10;
-
-/// The answer to a run that was started, however it ended. `line` is written
-/// when that went, but does not wait for a client that reads a long one.
-pub(super) fn of(
-    outcome: &Outcome,
-    memory: &AnswerMemory,
-    line: RunLine,
-) -> Answer {
+/// Returns the answer to a run that was started, however it ended.
+pub(super) fn of(outcome: &Outcome, memory: &AnswerMemory) -> Answer {
     let body =
         CompileResponse { stdout: &outcome.stdout, stderr: &outcome.stderr };
     let Ok(body) = serde_json::to_vec(&body) else {
         return internal_error();
     };
-    let line = (body.len() <= SENT_AT_ONCE).then_some(line);
-    let mut answer = json(StatusCode::OK, memory.count(body, line));
+    let mut answer = json(StatusCode::OK, memory.count(body));
     insert(answer.headers_mut(), SERVER_TIMING, &server_timing(outcome));
     insert(answer.headers_mut(), EXIT, &outcome.exit_summary());
     answer
@@ -191,7 +180,7 @@ impl From<Refused> for Failure {
 impl From<Failure> for Answer {
     fn from(reason: Failure) -> Self {
         match reason {
-            Failure::RateLimited(quota, turn) => rate_limited(quota, turn),
+            Failure::RateLimited(quota) => rate_limited(quota),
             Failure::NotJsonType => failure(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "Content-Type must be application/json",
@@ -205,7 +194,7 @@ impl From<Failure> for Answer {
                 };
                 failure(status, &error.to_string())
             }
-            Failure::Crowded => crowded(),
+            Failure::OverLimit => answers_over_limit(),
             Failure::Refused(Refused::Submission(error)) => {
                 bad_request(&error.to_string())
             }
@@ -223,17 +212,14 @@ fn internal_error() -> Answer {
     failure(StatusCode::INTERNAL_SERVER_ERROR, "internal error")
 }
 
-fn rate_limited(quota: Quota, turn: Duration) -> Answer {
+fn rate_limited(quota: Quota) -> Answer {
     let message = format!(
         "rate limit exceeded: {} requests in {} s; come back in {} s",
         quota.limit,
         seconds(quota.window),
         seconds(quota.reset)
     );
-    let mut answer = failure(StatusCode::TOO_MANY_REQUESTS, &message);
-    // The first place to become free is everyone's: a class that is told of it
-    // alone comes back at once, to be refused but for one.
-    answer.headers_mut().insert(TURN, seconds(turn).into());
+    let answer = failure(StatusCode::TOO_MANY_REQUESTS, &message);
     come_back(answer, Some(quota.reset))
 }
 
@@ -257,7 +243,8 @@ fn come_back(mut answer: Answer, retry_after: Option<Duration>) -> Answer {
     answer
 }
 
-/// Whole seconds, so that who waits as long has waited enough.
+/// Returns whole seconds, rounded up: a client that waits for them has waited
+/// for long enough.
 fn seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }
@@ -308,7 +295,7 @@ mod tests {
         let (field, expected) = (String::new(), "");
         let message = String::new();
         let failures = [
-            Failure::RateLimited(quota, zero),
+            Failure::RateLimited(quota),
             Failure::NotJsonType,
             BodyError::TooLarge { limit: 0 }.into(),
             BodyError::TooSlow.into(),
@@ -321,7 +308,7 @@ mod tests {
                 entry_file: String::new(),
             })
             .into(),
-            Failure::Crowded,
+            Failure::OverLimit,
             busy(BusyCause::Queue),
             busy(BusyCause::Share),
             busy(BusyCause::Wait(zero)),

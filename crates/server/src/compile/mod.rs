@@ -1,4 +1,4 @@
-//! Area B: `POST /api/compile`.
+//! `POST /api/compile`.
 
 mod answer;
 mod log;
@@ -17,8 +17,8 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::http::{
-    Answer, AnswerMemory, ClientAddresses, ClientGone, Exchange, json_text,
-    method_not_allowed,
+    Answer, AnswerMemory, ClientAddresses, ClientGone, RequestContext,
+    json_text, method_not_allowed,
 };
 use crate::metrics::{Metrics, RunEnd};
 use crate::rate_limit::{RateLimiter, Verdict};
@@ -26,7 +26,6 @@ use crate::rate_limit::{RateLimiter, Verdict};
 pub(crate) use answer::CompileResponse;
 use answer::Failure;
 pub(crate) use answer::REFUSALS;
-use log::RunLine;
 pub(crate) use request::CompileRequest;
 use request_id::RequestId;
 pub(crate) use runner::Runner;
@@ -56,10 +55,10 @@ impl<R: Runner> Compile<R> {
     /// The answer to any request of the route.
     pub(crate) async fn answer(
         &self,
-        exchange: Exchange<'_>,
+        request: RequestContext<'_>,
     ) -> Result<Answer, ClientGone> {
-        let head = exchange.head;
-        let client = self.addresses.client(exchange.peer, &head.headers);
+        let head = request.head;
+        let client = self.addresses.client(request.peer, &head.headers);
         let now = Instant::now();
         let id = RequestId::new();
         let (mut answer, quota) = match head.method {
@@ -68,10 +67,10 @@ impl<R: Runner> Compile<R> {
                 let verdict = self.limiter.admit(client, now);
                 let quota = verdict.map(Verdict::quota);
                 let answered = match verdict {
-                    Some(Verdict::Refused(quota, turn)) => {
-                        Err(Failure::RateLimited(quota, turn))
+                    Some(Verdict::Refused(quota)) => {
+                        Err(Failure::RateLimited(quota))
                     }
-                    _ => self.run(exchange, client, id).await,
+                    _ => self.run(request, client, id).await,
                 };
                 (self.answer_of(answered, client, id)?, quota)
             }
@@ -84,15 +83,15 @@ impl<R: Runner> Compile<R> {
         Ok(answer)
     }
 
-    /// Checks an admitted request, in the order in which failures are told,
+    /// Checks an admitted request, in the order in which failures are reported,
     /// and runs it.
     async fn run(
         &self,
-        exchange: Exchange<'_>,
+        request: RequestContext<'_>,
         client: IpAddr,
         id: RequestId,
     ) -> Result<Answer, Failure> {
-        let Exchange { head, body, link, .. } = exchange;
+        let RequestContext { head, body, connection, .. } = request;
         if !is_json(&head.headers) {
             return Err(Failure::NotJsonType);
         }
@@ -102,45 +101,54 @@ impl<R: Runner> Compile<R> {
             let text = json_text(&body).ok_or(Failure::NotJson)?;
             CompileRequest::parse(&text)?
         };
-        if self.memory.is_crowded() {
-            return Err(Failure::Crowded);
+        if self.memory.is_over_limit() {
+            return Err(Failure::OverLimit);
         }
         let chosen = self.runner.catalog().find(&request.language);
-        // What no language is called is refused, and told nowhere.
+        // A name that no language has is refused, and shown nowhere.
         let chosen = chosen.map_or("none", Language::id);
         // What the engine logs of this run has its id, at every level.
         let span = tracing::error_span!("compile", request = %id);
         let running = self.runner.run(request, client).instrument(span);
-        let finished = tokio::select! {
-            // A run that has ended is answered, whoever is still there.
+        let ended = tokio::select! {
+            // A run that has ended is answered, even if nobody reads that.
             biased;
-            finished = running => finished,
-            () = link.gone() => {
-                self.give_up(id, client, chosen, RunEnd::CLIENT_GONE);
-                return Err(Failure::ClientGone);
-            }
+            finished = running => finished.map_err(Failure::from),
+            () = connection.closed_by_client() => Err(Failure::ClientGone),
         };
-        if matches!(finished, Err(Refused::Engine(Refusal::Failed))) {
-            self.give_up(id, client, chosen, RunEnd::FAILED);
-        }
-        let Finished { language, outcome } = finished?;
-        self.metrics.outcome(&language, &outcome);
-        let line = RunLine::new(id, client, language, &outcome);
-        Ok(answer::of(&outcome, &self.memory, line))
+        self.end_run(id, client, chosen, ended)
     }
 
-    fn give_up(
+    /// Ends a run that was started or was to be started: counts it, writes its
+    /// line in the log, and words its answer, in this order. What the engine
+    /// has refused is counted and logged with all other refusals.
+    fn end_run(
         &self,
         id: RequestId,
         client: IpAddr,
         language: &str,
-        end: RunEnd,
-    ) {
-        self.metrics.run(language, end);
-        log::given_up(id, client, language, end);
+        ended: Result<Finished, Failure>,
+    ) -> Result<Answer, Failure> {
+        let without_outcome = match &ended {
+            Ok(Finished { language, outcome }) => {
+                self.metrics.outcome(language, outcome);
+                log::run_ended(id, client, language, outcome);
+                None
+            }
+            Err(Failure::ClientGone) => Some(RunEnd::CLIENT_GONE),
+            Err(Failure::Refused(Refused::Engine(Refusal::Failed))) => {
+                Some(RunEnd::FAILED)
+            }
+            Err(_) => None,
+        };
+        if let Some(end) = without_outcome {
+            self.metrics.run(language, end);
+            log::given_up(id, client, language, end);
+        }
+        Ok(answer::of(&ended?.outcome, &self.memory))
     }
 
-    /// The answer that tells a failure; what was refused is counted.
+    /// Returns the answer to a failure. A refused request is counted and logged.
     fn answer_of(
         &self,
         answered: Result<Answer, Failure>,
@@ -154,7 +162,7 @@ impl<R: Runner> Compile<R> {
         };
         let reason = failure.reason();
         let answer = Answer::from(failure);
-        // A run that the sandbox failed has its line, and was no refusal.
+        // A run that the sandbox failed was no refusal, and has its line.
         if let Some(reason) = reason {
             self.metrics.refused(reason);
             log::refused(id, client, reason, answer.status());

@@ -1,14 +1,11 @@
 //! The compile request as it stands on the wire, and nothing else.
 
-use std::fmt;
-
 use sandpiper_engine::languages::SourceFile;
 use schemars::JsonSchema;
-use serde::de::{
-    DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor,
-};
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
+use crate::http::json_fields;
 use crate::limits::COMPILE_FILES;
 
 /// What a client asks for: every field there and of its type, not yet checked
@@ -61,16 +58,13 @@ const STRING: &str = "a string";
 const FILES: &str = "an array of objects with path and content";
 const FILE: &str = "an object with path and content";
 
-/// The values of one key, in the order in which they came.
-type Occurrences<'a> = Vec<&'a RawValue>;
-
 impl CompileRequest {
     /// Reads a body. A key that comes twice counts as it came last, but must
     /// have the right type each time.
     pub(crate) fn parse(text: &str) -> Result<Self, RequestError> {
         let names = ["language", "entryFile", "files", "stdin"];
         let [language, entry_file, files, stdin] =
-            fields(text, names).ok_or(RequestError::NotAnObject)?;
+            json_fields(text, names).ok_or(RequestError::NotAnObject)?;
         if files.iter().any(|raw| count(raw) > COMPILE_FILES) {
             return Err(RequestError::TooManyFiles);
         }
@@ -85,7 +79,7 @@ impl CompileRequest {
 /// The last of `occurrences`, when all of them can be read.
 fn last<T>(
     field: &str,
-    occurrences: &Occurrences<'_>,
+    occurrences: &[&RawValue],
     read: impl Fn(&str, &RawValue) -> Result<T, RequestError>,
 ) -> Result<Option<T>, RequestError> {
     let mut value = None;
@@ -98,7 +92,7 @@ fn last<T>(
 fn required<T>(
     field: &str,
     expected: &'static str,
-    occurrences: &Occurrences<'_>,
+    occurrences: &[&RawValue],
     read: impl Fn(&str, &RawValue) -> Result<T, RequestError>,
 ) -> Result<T, RequestError> {
     last(field, occurrences, read)?.ok_or_else(|| RequestError::Missing {
@@ -130,7 +124,7 @@ fn source_file(
     field: &str,
     raw: &RawValue,
 ) -> Result<SourceFile, RequestError> {
-    let [path, content] = fields(raw.get(), ["path", "content"])
+    let [path, content] = json_fields(raw.get(), ["path", "content"])
         .ok_or_else(|| wrong_type(field, FILE))?;
     let path = required(&format!("{field}.path"), STRING, &path, string)?;
     let content =
@@ -146,60 +140,6 @@ fn wrong_type(field: &str, expected: &'static str) -> RequestError {
 fn count(raw: &RawValue) -> usize {
     serde_json::from_str::<Vec<IgnoredAny>>(raw.get())
         .map_or(0, |elements| elements.len())
-}
-
-/// The values of the keys `names` of a JSON object; `None` where the text is
-/// anything else. Other keys are passed over, however deep their values.
-fn fields<'a, const N: usize>(
-    text: &'a str,
-    names: [&'static str; N],
-) -> Option<[Occurrences<'a>; N]> {
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let fields = Fields { names }.deserialize(&mut deserializer).ok()?;
-    deserializer.end().ok()?;
-    Some(fields)
-}
-
-struct Fields<const N: usize> {
-    names: [&'static str; N],
-}
-
-impl<'de, const N: usize> DeserializeSeed<'de> for Fields<N> {
-    type Value = [Occurrences<'de>; N];
-
-    fn deserialize<D: Deserializer<'de>>(
-        self,
-        deserializer: D,
-    ) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de, const N: usize> Visitor<'de> for Fields<N> {
-    type Value = [Occurrences<'de>; N];
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(
-        self,
-        mut map: A,
-    ) -> Result<Self::Value, A::Error> {
-        let mut found = [const { Vec::new() }; N];
-        while let Some(key) = map.next_key::<String>()? {
-            let position = self.names.iter().position(|name| *name == key);
-            match position.and_then(|position| found.get_mut(position)) {
-                Some(occurrences) => {
-                    occurrences.push(map.next_value()?);
-                }
-                None => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-            }
-        }
-        Ok(found)
-    }
 }
 
 #[cfg(test)]

@@ -1,26 +1,12 @@
-//! Answers: their one body type, and the shapes that all routes share.
-
-use std::collections::VecDeque;
-use std::convert::Infallible;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+//! Answers, and the shapes that all routes share.
 
 use bytes::Bytes;
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, Response, StatusCode};
-use http_body::{Frame, SizeHint};
+use http_body_util::Full;
 
-/// An answer to a request.
-pub(crate) type Answer = Response<Body>;
-
-/// A body that is in memory, in pieces; its length is known.
-#[derive(Debug, Default)]
-pub(crate) struct Body {
-    /// Most have no more than this.
-    first: Option<Bytes>,
-    rest: VecDeque<Bytes>,
-    remaining: u64,
-}
+/// An answer to a request. Its body is whole, and in memory.
+pub(crate) type Answer = Response<Full<Bytes>>;
 
 /// What differs between the pages that a browser asks for.
 #[derive(Debug)]
@@ -36,8 +22,8 @@ pub(crate) fn failure(status: StatusCode, message: &str) -> Answer {
     json(status, body.to_string())
 }
 
-/// 503: clients do not take the answers that there are.
-pub(crate) fn crowded() -> Answer {
+/// Returns 503: the memory of answers that clients have not taken is used up.
+pub(crate) fn answers_over_limit() -> Answer {
     const AGAIN: u64 = 2;
     let message = "too many answers are not taken yet";
     let mut answer = failure(StatusCode::SERVICE_UNAVAILABLE, message);
@@ -46,7 +32,7 @@ pub(crate) fn crowded() -> Answer {
 }
 
 /// A JSON text with `status`.
-pub(crate) fn json(status: StatusCode, body: impl Into<Body>) -> Answer {
+pub(crate) fn json(status: StatusCode, body: impl Into<Full<Bytes>>) -> Answer {
     let mut answer = Response::new(body.into());
     *answer.status_mut() = status;
     let json = HeaderValue::from_static("application/json");
@@ -64,7 +50,7 @@ pub(crate) fn method_not_allowed(path: &str, allow: &'static str) -> Answer {
 
 /// 204, which has neither body nor type.
 pub(crate) fn no_content() -> Answer {
-    let mut answer = Response::new(Body::default());
+    let mut answer = Answer::default();
     *answer.status_mut() = StatusCode::NO_CONTENT;
     answer
 }
@@ -82,55 +68,4 @@ pub(crate) fn page(page: Page) -> Answer {
         HeaderValue::from_static("nosniff"),
     );
     answer
-}
-
-impl Body {
-    /// How many bytes are still to be sent.
-    pub(crate) fn remaining(&self) -> u64 {
-        self.remaining
-    }
-}
-
-impl From<Vec<Bytes>> for Body {
-    fn from(chunks: Vec<Bytes>) -> Self {
-        let remaining = chunks.iter().map(|chunk| chunk.len() as u64).sum();
-        Self { first: None, rest: chunks.into(), remaining }
-    }
-}
-
-impl From<Bytes> for Body {
-    fn from(chunk: Bytes) -> Self {
-        let remaining = chunk.len() as u64;
-        Self { first: Some(chunk), rest: VecDeque::new(), remaining }
-    }
-}
-
-impl From<String> for Body {
-    fn from(text: String) -> Self {
-        Bytes::from(text).into()
-    }
-}
-
-impl http_body::Body for Body {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let chunk = self.first.take().or_else(|| self.rest.pop_front());
-        if let Some(chunk) = &chunk {
-            self.remaining -= chunk.len() as u64;
-        }
-        Poll::Ready(chunk.map(|chunk| Ok(Frame::data(chunk))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.remaining == 0
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.remaining)
-    }
 }

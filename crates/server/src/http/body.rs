@@ -41,6 +41,8 @@ pub(crate) struct RequestBody {
     held: Option<OwnedSemaphorePermit>,
     /// Most bytes that are taken, read or discarded.
     limit: u64,
+    /// Its length alone is over the limit.
+    is_too_long: bool,
     taken: u64,
     /// Known when something is first waited for.
     deadline: Option<Instant>,
@@ -82,11 +84,13 @@ impl RequestBody {
         let waits = !is_whole
             && !incoming.is_end_stream()
             && headers.contains_key(EXPECT);
+        let is_too_long = incoming.size_hint().lower() > limit;
         Self {
             incoming,
             memory,
             held: None,
             limit,
+            is_too_long,
             taken: 0,
             deadline: None,
             waits,
@@ -96,8 +100,8 @@ impl RequestBody {
 
     /// The whole body.
     pub(crate) async fn read(&mut self) -> Result<Bytes, BodyError> {
-        // A length that says too much is refused before a byte is asked for.
-        if self.incoming.size_hint().lower() > self.limit {
+        // Such a body is refused before a byte of it is read.
+        if self.is_too_long {
             return Err(BodyError::TooLarge { limit: self.limit });
         }
         self.hold_memory().await?;
@@ -131,6 +135,10 @@ impl RequestBody {
     }
 
     async fn discard_rest(&mut self) -> bool {
+        // Such a client is answered at once; then the connection is drained.
+        if self.is_too_long {
+            return false;
+        }
         let soon = Instant::now() + DISCARD_TIME;
         self.deadline = Some(deadline(&mut self.deadline).min(soon));
         while !self.incoming.is_end_stream() {

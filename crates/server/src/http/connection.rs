@@ -1,64 +1,61 @@
 //! One connection, from its first byte to its last.
 
-use std::iter::once;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use futures_util::stream::{FuturesUnordered, StreamExt};
-use http::header::{CONNECTION, TRANSFER_ENCODING};
+use http::header::CONNECTION;
 use http::request::Parts;
-use http::{HeaderValue, Request, Response};
+use http::{HeaderValue, Request};
 use http_body::Body as _;
-use http_body_util::Either;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
+use tokio::task::yield_now;
 
-use super::again::Again;
-use super::compression::Encoded;
-use super::socket::{Link, Socket};
+use super::head::AmbiguousHead;
+use super::socket::{Connection, Socket};
+use super::state::Ending;
 use super::{
-    Answer, AnswerMemory, BodyMemory, RequestBody, Seat, compressed,
-    decoded_path,
+    Answer, AnswerMemory, BodyMemory, ConnectionPermit, RequestBody,
+    compressed, decoded_path,
 };
 use crate::limits::HEAD_BYTES;
+use crate::metrics::Metrics;
+use crate::routes::Route;
 
-/// What answers requests.
-pub(crate) trait Routes: Send + Sync + 'static {
-    /// The most bytes that the body of a request to `path` may have.
-    fn body_limit(&self, path: &[u8]) -> u64;
+/// Answers the requests of a listener.
+pub(crate) trait Service: Send + Sync + 'static {
+    /// Returns the route of a path, which is percent-decoded.
+    fn route(&self, path: &[u8]) -> &'static Route;
 
-    /// Whether answers of `path` are compressed where the client takes it.
-    fn is_compressed(&self, path: &[u8]) -> bool;
-
-    /// The memory that large answers count in.
+    /// Returns the memory that large answers count in.
     fn answer_memory(&self) -> &AnswerMemory;
 
-    /// What came was no request, and was answered with this status.
-    fn malformed(&self, status: u16);
+    /// Returns the metrics that count connections, if any do.
+    fn metrics(&self) -> Option<&Metrics>;
 
-    /// The answer to one request, failures included.
+    /// Answers one request, with a failure if need be.
     fn answer(
         &self,
-        request: Exchange<'_>,
+        request: RequestContext<'_>,
     ) -> impl Future<Output = Result<Answer, ClientGone>> + Send;
 }
 
-/// A request as the routes see it.
+/// A request, and what belongs to it.
 #[derive(Debug)]
-pub(crate) struct Exchange<'a> {
+pub(crate) struct RequestContext<'a> {
     pub(crate) head: &'a Parts,
+    pub(crate) route: &'static Route,
     /// The percent-decoded path.
     pub(crate) path: &'a [u8],
     pub(crate) body: &'a mut RequestBody,
     /// The address that the connection comes from.
     pub(crate) peer: IpAddr,
-    pub(crate) link: &'a Link,
+    pub(crate) connection: &'a Connection,
 }
 
 /// The client went away before its answer was ready: there is none.
@@ -66,107 +63,156 @@ pub(crate) struct Exchange<'a> {
 #[error("the client went away")]
 pub(crate) struct ClientGone;
 
-/// Serves requests until the client or `stop` ends it, or its seat is needed.
-pub(crate) async fn serve<R: Routes>(
-    routes: Arc<R>,
+/// A request whose head was read.
+struct Received {
+    head: Parts,
+    incoming: Incoming,
+    /// Whether all of the body was received, too.
+    is_whole: bool,
+}
+
+/// Serves requests until the client or `stop` ends the connection, or it is
+/// idle for too long.
+pub(crate) async fn serve<S: Service>(
+    service: Arc<S>,
     stream: TcpStream,
     peer: IpAddr,
-    seat: &Seat,
+    permit: &ConnectionPermit,
     memory: BodyMemory,
     mut stop: watch::Receiver<bool>,
 ) {
     // Answers are written whole: waiting for more only delays them.
     let _ = stream.set_nodelay(true);
-    let patience = seat.patience();
-    let memory_of_answers = routes.answer_memory().clone();
-    let link = Link::new(stream, Arc::clone(&patience), memory_of_answers);
-    let link = Arc::new(link);
-    let unread = AtomicBool::new(false);
-    let service = service_fn(|request: Request<Incoming>| {
-        respond(&*routes, &link, peer, &unread, memory.clone(), request)
+    let state = permit.state();
+    let answers = service.answer_memory().clone();
+    let connection =
+        Arc::new(Connection::new(stream, Arc::clone(state), answers));
+    let handler = service_fn(|request: Request<Incoming>| {
+        // Before hyper reads anything that comes behind this head.
+        let received = receive(&connection, request);
+        respond(&*service, &connection, peer, memory.clone(), received)
     });
-    let io = TokioIo::new(Socket::new(Arc::clone(&link)));
-    let mut connection = pin!(
+    let io = TokioIo::new(Socket::new(Arc::clone(&connection)));
+    let mut http = pin!(
         http1::Builder::new()
-            // hyper would make a timer for each head: Patience has one.
+            // ConnectionState has a timer for all heads of a connection.
             .header_read_timeout(None)
             .max_header_size(HEAD_BYTES)
             .max_buf_size(HEAD_BYTES)
-            // A client that closed its writing half still wants its answer;
-            // one that went away is found by Link::gone.
+            // What is quick is answered even if the client has closed its
+            // sending side; runs look for that themselves.
             .half_close(true)
-            .serve_connection(io, service)
+            .serve_connection(io, handler)
     );
-    let mut connection = Again::new(connection.as_mut());
-    let stops = async {
-        tokio::select! {
-            biased;
-            () = patience.ended() => false,
-            () = stopped(&mut stop) => true,
-        }
-    };
-    // Looked at when it was woken, not whenever the connection is.
-    let mut stops: FuturesUnordered<_> = once(stops).collect();
-    let ended = tokio::select! {
-        // What comes first here is what is woken.
+    // The state knows more of the end than an error of hyper does.
+    tokio::select! {
         biased;
-        ended = &mut connection => ended,
-        Some(has_time) = stops.next() => {
-            if !has_time {
-                return;
-            }
-            connection.inner().as_mut().graceful_shutdown();
-            connection.await
+        _ = http.as_mut() => {}
+        () = state.expired() => return,
+        () = stopped(&mut stop) => {
+            http.as_mut().graceful_shutdown();
+            let _ = http.await;
         }
-    };
-    if let Some(status) = link.malformed() {
-        routes.malformed(status);
     }
-    // Closing over unread bytes resets the connection, and the client loses
-    // the answer that it has not read yet.
-    let unparsed = ended.is_err_and(|error| error.is_parse());
-    if unparsed || unread.load(Ordering::Relaxed) {
-        link.linger().await;
+    match state.ending() {
+        Ending::Close => {}
+        Ending::Drain => connection.drain(&[]).await,
+        Ending::Answer(status, answer) => {
+            count_malformed(&*service, status);
+            connection.drain(&answer).await;
+        }
     }
 }
 
-/// Resolves when the connection is to end.
+/// Resolves when the server is to stop.
 pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
-    // A sender that is gone can tell nothing more: that is a stop too.
+    // An error means that the sender is gone, which is a stop as well.
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-async fn respond<R: Routes>(
-    routes: &R,
-    link: &Link,
-    peer: IpAddr,
-    unread: &AtomicBool,
-    memory: BodyMemory,
+fn count_malformed(service: &impl Service, status: u16) {
+    if let Some(metrics) = service.metrics() {
+        metrics.malformed(status);
+    }
+}
+
+fn receive(
+    connection: &Connection,
     request: Request<Incoming>,
-) -> Result<Response<Encoded>, ClientGone> {
-    let is_whole = link.begin_request().await;
+) -> Result<Received, AmbiguousHead> {
     let (head, incoming) = request.into_parts();
-    let path = decoded_path(head.uri.path());
-    let limit = routes.body_limit(&path);
-    // Behind a body in chunks no head is looked for: see `Heads`.
-    let in_chunks = !is_whole
-        && !incoming.is_end_stream()
-        && head.headers.contains_key(TRANSFER_ENCODING);
-    let headers = &head.headers;
-    let mut body = RequestBody::new(incoming, memory, headers, limit, is_whole);
-    let exchange =
-        Exchange { head: &head, path: &path, body: &mut body, peer, link };
-    let mut answer = routes.answer(exchange).await?;
-    if !body.discard().await || in_chunks {
+    let body_bytes = incoming.size_hint().exact();
+    let is_whole = connection.begin_request(&head, body_bytes)?;
+    Ok(Received { head, incoming, is_whole })
+}
+
+async fn respond<S: Service>(
+    service: &S,
+    connection: &Connection,
+    peer: IpAddr,
+    memory: BodyMemory,
+    received: Result<Received, AmbiguousHead>,
+) -> Result<Answer, ClientGone> {
+    let (mut answer, is_read) = match received {
+        Ok(received) => {
+            answer(service, connection, peer, memory, received).await?
+        }
+        Err(ambiguous) => {
+            count_malformed(service, 400);
+            (ambiguous.into(), false)
+        }
+    };
+    if !is_read {
         let close = HeaderValue::from_static("close");
         answer.headers_mut().insert(CONNECTION, close);
-        unread.store(true, Ordering::Relaxed);
     }
-    link.begin_answer(answer.body().remaining());
-    if routes.is_compressed(&path) {
-        // Few answers are, and the others need not carry its state along.
-        Ok(Box::pin(compressed(&head.headers, answer)).await)
+    connection.begin_answer(&answer, is_read);
+    Ok(answer)
+}
+
+/// Returns the answer to a request, and whether all that belongs to the request
+/// was read.
+async fn answer<S: Service>(
+    service: &S,
+    connection: &Connection,
+    peer: IpAddr,
+    memory: BodyMemory,
+    received: Received,
+) -> Result<(Answer, bool), ClientGone> {
+    let Received { head, incoming, is_whole } = received;
+    if connection.has_further_request() {
+        // The runtime looks for other clients only between polls of a task, so
+        // many requests that come at once would keep them waiting.
+        yield_now().await;
+    }
+    let path = decoded_path(head.uri.path());
+    let route = service.route(&path);
+    let is_in_chunks = incoming.size_hint().exact().is_none();
+    let mut body = RequestBody::new(
+        incoming,
+        memory,
+        &head.headers,
+        route.body_limit,
+        is_whole,
+    );
+    let request = RequestContext {
+        head: &head,
+        route,
+        path: &path,
+        body: &mut body,
+        peer,
+        connection,
+    };
+    let answer = service.answer(request).await?;
+    let answer = if route.is_compressed {
+        // Boxed, since most answers need not carry its state along.
+        let memory = service.answer_memory();
+        Box::pin(compressed(&head.headers, answer, memory)).await
     } else {
-        Ok(answer.map(Either::Left))
-    }
+        answer
+    };
+    // The end of a body in chunks is found by hyper alone, so that no head
+    // behind it could be checked.
+    let is_read = body.discard().await && !is_in_chunks;
+    Ok((answer, is_read))
 }

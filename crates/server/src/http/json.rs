@@ -1,6 +1,12 @@
-//! What a body must be before it is read as JSON.
+//! Reading bodies of JSON.
 
 use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{
+    DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor,
+};
+use serde_json::value::RawValue;
 
 /// How an escape in a JSON text begins.
 const ESCAPE: &str = "\\u";
@@ -18,6 +24,59 @@ pub(crate) fn text(body: &[u8]) -> Option<Cow<'_, str>> {
         Some(without_lone_surrogates(text))
     } else {
         Some(Cow::Borrowed(text))
+    }
+}
+
+/// Returns the values of the keys `names` of a JSON object, each in the order
+/// in which it came, and `None` if the text is anything else. Other keys are
+/// skipped, however deep their values are.
+pub(crate) fn fields<'a, const N: usize>(
+    text: &'a str,
+    names: [&'static str; N],
+) -> Option<[Vec<&'a RawValue>; N]> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let fields = Fields { names }.deserialize(&mut deserializer).ok()?;
+    deserializer.end().ok()?;
+    Some(fields)
+}
+
+struct Fields<const N: usize> {
+    names: [&'static str; N],
+}
+
+impl<'de, const N: usize> DeserializeSeed<'de> for Fields<N> {
+    type Value = [Vec<&'de RawValue>; N];
+
+    fn deserialize<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de, const N: usize> Visitor<'de> for Fields<N> {
+    type Value = [Vec<&'de RawValue>; N];
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(
+        self,
+        mut map: A,
+    ) -> Result<Self::Value, A::Error> {
+        let mut found = [const { Vec::new() }; N];
+        while let Some(key) = map.next_key::<String>()? {
+            let position = self.names.iter().position(|name| *name == key);
+            match position.and_then(|position| found.get_mut(position)) {
+                Some(values) => values.push(map.next_value()?),
+                None => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(found)
     }
 }
 

@@ -1,32 +1,33 @@
 //! What every route shares: connections, paths, bodies and answers.
 
 mod address;
-mod again;
 mod answer;
 mod body;
 mod compression;
 mod connection;
-mod failure;
-mod heads;
+mod head;
 mod host;
 mod json;
+mod limiter;
 mod memory;
 mod path;
-mod places;
 mod socket;
+mod state;
 
 pub(crate) use address::ClientAddresses;
 pub(crate) use answer::{
-    Answer, Body, Page, crowded, failure, json, method_not_allowed, no_content,
-    page,
+    Answer, Page, answers_over_limit, failure, json, method_not_allowed,
+    no_content, page,
 };
 pub(crate) use body::{BodyError, BodyMemory, RequestBody};
 pub(crate) use compression::compressed;
-pub(crate) use connection::{ClientGone, Exchange, Routes, serve, stopped};
+pub(crate) use connection::{
+    ClientGone, RequestContext, Service, serve, stopped,
+};
 #[cfg(feature = "fuzzing")]
-pub(crate) use heads::Heads;
+pub(crate) use head::HeadRecorder;
 pub(crate) use host::{AllowedHosts, is_cross_site, misdirected};
-pub(crate) use json::text as json_text;
+pub(crate) use json::{fields as json_fields, text as json_text};
+pub(crate) use limiter::{ConnectionLimiter, ConnectionPermit};
 pub(crate) use memory::AnswerMemory;
 pub(crate) use path::decoded as decoded_path;
-pub(crate) use places::{Places, Seat};

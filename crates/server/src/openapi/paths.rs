@@ -9,7 +9,7 @@ use crate::compile::{CompileRequest, CompileResponse};
 use crate::embed;
 use crate::health::{Alive, Report};
 use crate::products::{NewProduct, Product, ProductFields};
-use crate::routes::Route;
+use crate::routes::Endpoint;
 
 use super::operation::{Body, Operation, Response};
 use super::schema;
@@ -21,10 +21,6 @@ const COMPILE_BODY: &str = "Up to 2 MiB. Failures are told in this order: \
 405, 429, 415, 413 for the body, 400 for JSON, 413 for the number of files, \
 400 for fields, language, paths and entry file, 503.";
 
-const TURN: &str = "Seconds until the turn of this request, after all others \
-of its address that were refused before it and wait. A crowd behind one \
-address that keeps to it is admitted one after the other.";
-
 /// What every failure says.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Failure {
@@ -33,23 +29,23 @@ struct Failure {
 }
 
 /// The parameters that all operations of a path have.
-pub(super) fn parameters(route: Route<'_>, catalog: &Catalog) -> Value {
-    match route {
-        Route::Product(_) => json!([{
+pub(super) fn parameters(endpoint: Endpoint, catalog: &Catalog) -> Value {
+    match endpoint {
+        Endpoint::Product => json!([{
             "name": "id",
             "in": "path",
             "required": true,
             "description": "An optional sign and digits.",
             "schema": { "type": "integer", "format": "int64" },
         }]),
-        Route::EmbedAsset(_) => json!([{
+        Endpoint::EmbedAsset => json!([{
             "name": "asset",
             "in": "path",
             "required": true,
             "description": "A name that the editor page refers to.",
             "schema": { "type": "string" },
         }]),
-        Route::Embed => json!([{
+        Endpoint::Embed => json!([{
             "name": "lang",
             "in": "query",
             "schema": {
@@ -64,14 +60,14 @@ pub(super) fn parameters(route: Route<'_>, catalog: &Catalog) -> Value {
 
 /// Every method of a route but those that are 405.
 pub(super) fn operations(
-    route: Route<'_>,
+    endpoint: Endpoint,
     schemas: &mut SchemaGenerator,
 ) -> Vec<Operation> {
-    match route {
-        Route::Products => collection(schemas),
-        Route::Product(_) => single(schemas),
-        Route::Compile => compile(schemas),
-        Route::Embed => read(
+    match endpoint {
+        Endpoint::Products => collection(schemas),
+        Endpoint::Product => single(schemas),
+        Endpoint::Compile => compile(schemas),
+        Endpoint::Embed => read(
             "The editor page, to be framed",
             vec![
                 html("The page with one language."),
@@ -79,11 +75,11 @@ pub(super) fn operations(
                 page(503, "The server was built without the editor."),
             ],
         ),
-        Route::Preview => read(
+        Endpoint::Preview => read(
             "The frame for documents that programs make",
             vec![html("The frame.")],
         ),
-        Route::EmbedScript => read(
+        Endpoint::EmbedScript => read(
             "The script that embeds the editor in a page",
             vec![
                 Response::new(200, "The script, to be kept for an hour.")
@@ -91,7 +87,7 @@ pub(super) fn operations(
                 not_modified(),
             ],
         ),
-        Route::EmbedAsset(_) => read(
+        Endpoint::EmbedAsset => read(
             "A file of the editor page",
             vec![
                 Response::new(200, "The file, to be kept for ever.")
@@ -102,19 +98,19 @@ pub(super) fn operations(
                 failure(404, "No such file.", schemas),
             ],
         ),
-        Route::Index => read("A page for people", vec![html("The page.")]),
-        Route::Description => read(
+        Endpoint::Index => read("A page for people", vec![html("The page.")]),
+        Endpoint::Description => read(
             "This document",
             vec![
                 Response::new(200, "The document.")
                     .json(json!({ "type": "object" })),
             ],
         ),
-        Route::Health => read(
+        Endpoint::Health => read(
             "Whether the server is alive",
             vec![Response::new(200, "It is.").json(schema::<Alive>(schemas))],
         ),
-        Route::Readiness => {
+        Endpoint::Readiness => {
             let report = schema::<Report<'_>>(schemas);
             read(
                 "Which languages can run",
@@ -125,15 +121,16 @@ pub(super) fn operations(
                 ],
             )
         }
-        Route::Unknown => Vec::new(),
+        Endpoint::Unknown => Vec::new(),
     }
 }
 
 fn collection(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     let body = schema::<NewProduct>(schemas);
-    let list = json!({ "type": "array", "items": schema::<Product>(schemas) });
+    let list =
+        json!({ "type": "array", "items": schema::<Product<'_>>(schemas) });
     let created = Response::new(201, "The product, with its new id.")
-        .json(schema::<Product>(schemas));
+        .json(schema::<Product<'_>>(schemas));
     let mut post = vec![created];
     post.extend(product_body_failures(schemas));
     vec![
@@ -157,7 +154,7 @@ fn collection(schemas: &mut SchemaGenerator) -> Vec<Operation> {
 }
 
 fn single(schemas: &mut SchemaGenerator) -> Vec<Operation> {
-    let product = schema::<Product>(schemas);
+    let product = schema::<Product<'_>>(schemas);
     let body = schema::<Option<ProductFields>>(schemas);
     let mut found = |status, description| {
         vec![
@@ -219,7 +216,7 @@ fn compile(schemas: &mut SchemaGenerator) -> Vec<Operation> {
         failure(408, "The body took too long.", schemas),
         failure(413, "The body is too large, or has too many files.", schemas),
         failure(415, "The Content-Type is not one of JSON.", schemas),
-        come_back(429, schemas).header("Sandpiper-Turn", TURN, "integer"),
+        come_back(429, schemas),
         failure(500, "The service failed.", schemas),
         come_back(503, schemas),
     ];

@@ -1,9 +1,7 @@
 //! Area A: the product catalogue.
 
-mod page;
-mod price;
+mod product;
 mod store;
-mod wire;
 
 use std::borrow::Cow;
 
@@ -12,12 +10,12 @@ use http::request::Parts;
 use http::{Method, StatusCode};
 
 use crate::http::{
-    Answer, AnswerMemory, BodyError, RequestBody, crowded, failure,
+    Answer, AnswerMemory, BodyError, RequestBody, answers_over_limit, failure,
     is_cross_site, json, json_text, method_not_allowed, no_content,
 };
 
-use store::{ReplaceError, Store};
-pub(crate) use wire::{NewProduct, Product, ProductFields};
+pub(crate) use product::{NewProduct, Product, ProductFields};
+use store::{Store, StoreError};
 
 /// The routes `/products` and `/products/{id}`.
 #[derive(Debug)]
@@ -32,12 +30,12 @@ impl Products {
         Self { store: Store::new(capacity, memory.clone()), memory }
     }
 
-    /// How many products there are, and the bytes that they use.
+    /// Returns the number of products and the bytes that they use.
     pub(crate) fn size(&self) -> (u64, u64) {
         self.store.size()
     }
 
-    /// Most bytes that they may use.
+    /// Returns the most bytes that the products may use.
     pub(crate) fn capacity(&self) -> u64 {
         self.store.capacity()
     }
@@ -49,9 +47,9 @@ impl Products {
         body: &mut RequestBody,
     ) -> Answer {
         match head.method {
-            // A list keeps what it shows in memory until it is taken, even
-            // when the store has moved on.
-            Method::GET if self.memory.is_crowded() => crowded(),
+            // A list stays in memory until its client has taken it, even if
+            // a product has changed.
+            Method::GET if self.memory.is_over_limit() => answers_over_limit(),
             Method::GET => json(StatusCode::OK, self.store.list()),
             Method::POST if is_cross_site(head) => cross_site(),
             Method::POST => self.create(body).await.unwrap_or_else(Into::into),
@@ -90,8 +88,7 @@ impl Products {
         if product.name.is_empty() || product.price < 0.0 {
             return Err(Failure::NotAcceptable);
         }
-        let text = self.store.create(&product).map_err(|_| Failure::Full)?;
-        Ok(json(StatusCode::CREATED, text))
+        Ok(json(StatusCode::CREATED, self.store.create(&product)?))
     }
 
     async fn replace(
@@ -100,11 +97,7 @@ impl Products {
         body: &mut RequestBody,
     ) -> Result<Answer, Failure> {
         let product = fields(&body.read().await?)?;
-        match self.store.replace(id, &product) {
-            Ok(text) => Ok(json(StatusCode::OK, text)),
-            Err(ReplaceError::NotFound) => Ok(not_found()),
-            Err(ReplaceError::Full) => Err(Failure::Full),
-        }
+        Ok(json(StatusCode::OK, self.store.replace(id, &product)?))
     }
 }
 
@@ -114,12 +107,18 @@ enum Failure {
     Body(BodyError),
     NotJson,
     NotAcceptable,
-    Full,
+    Store(StoreError),
 }
 
 impl From<BodyError> for Failure {
     fn from(error: BodyError) -> Self {
         Self::Body(error)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
     }
 }
 
@@ -132,7 +131,8 @@ impl From<Failure> for Answer {
                 StatusCode::BAD_REQUEST,
                 "name is required and price must be non-negative",
             ),
-            Failure::Full => {
+            Failure::Store(StoreError::NotFound) => return not_found(),
+            Failure::Store(StoreError::Full) => {
                 (StatusCode::INSUFFICIENT_STORAGE, "product store is full")
             }
         };
@@ -152,7 +152,7 @@ fn not_found() -> Answer {
 
 fn fields(body: &Bytes) -> Result<ProductFields, Failure> {
     let text: Cow<'_, str> = json_text(body).ok_or(Failure::NotJson)?;
-    wire::parse(&text).ok_or(Failure::NotJson)
+    product::parse(&text).ok_or(Failure::NotJson)
 }
 
 /// For fuzzing: the name and the price of a body that is accepted, and the

@@ -1,229 +1,177 @@
 //! The products in memory.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bytes::{Buf as _, Bytes};
+use bytes::Bytes;
 
 use crate::http::AnswerMemory;
 
-use super::page::{LARGE, PAGE_BYTES, Page, cost};
-use super::price;
-use super::wire::ProductFields;
+use super::product::{self, ProductFields};
 
-/// Ids of one page. More make the list quicker to gather and a change dearer.
-const IDS_PER_PAGE: i64 = 256;
-/// What stands before the name, with the longest id.
-const ID_BYTES: usize = 27;
+/// Memory of a product besides its text, in bytes: its place in the map, its
+/// reference count, and its share of the allocator's rounding.
+const PRODUCT_BYTES: u64 = 128;
+/// Texts from this size on count as memory of answers: slow clients can hold
+/// many of them after their products have changed.
+const LARGE_BYTES: usize = 4 * 1024;
 
-/// Products, each as the JSON that answers carry. A list is gathered from
-/// pages that stay rendered until one of their products changes.
+/// Products by id, each as the JSON text that answers carry.
 #[derive(Debug)]
 pub(super) struct Store {
-    state: RwLock<State>,
-    /// Most bytes of memory.
+    state: Mutex<State>,
     capacity: u64,
-    /// Counts what lists are made of.
+    /// Counts large texts.
     memory: AnswerMemory,
 }
 
 #[derive(Debug)]
 struct State {
-    /// By id divided by [`IDS_PER_PAGE`]; no page is empty.
-    pages: BTreeMap<i64, Page>,
+    products: BTreeMap<i64, Bytes>,
     next_id: i64,
-    /// Bytes of memory, as [`cost`] and [`PAGE_BYTES`] count them.
+    /// Memory of the products, in bytes.
     used: u64,
+    /// All products as one JSON list, kept until one of them changes. So
+    /// clients that take it slowly share one copy.
+    list: Option<Bytes>,
 }
 
-/// The store's memory is used up; nothing was changed.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Full;
-
-/// Why a product was not replaced; nothing was changed.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum ReplaceError {
+/// Why a product was not stored. The store is as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StoreError {
     NotFound,
     Full,
 }
 
 impl Store {
-    /// An empty store of this many bytes.
+    /// Returns an empty store of `capacity` bytes.
     pub(super) fn new(capacity: u64, memory: AnswerMemory) -> Self {
-        let state = State { pages: BTreeMap::new(), next_id: 1, used: 0 };
-        Self { state: RwLock::new(state), capacity, memory }
+        let products = BTreeMap::new();
+        let state = State { products, next_id: 1, used: 0, list: None };
+        Self { state: Mutex::new(state), capacity, memory }
     }
 
-    /// Adds a product under the next id and gives its JSON. A full store uses
-    /// up no id.
+    /// Adds a product under the next id and returns its text.
+    ///
+    /// # Errors
+    ///
+    /// `Full` if the store has no room for it. This uses up no id.
     pub(super) fn create(
         &self,
-        product: &ProductFields,
-    ) -> Result<Bytes, Full> {
-        // Everyone waits for this lock: nothing is done under it that can be
-        // done before.
-        let draft = draft(product);
-        let mut state = self.write();
-        let State { pages, next_id, used } = &mut *state;
-        let id = *next_id;
-        let record = self.record(id, draft);
-        // No page is behind that of the next id.
-        let last = pages.last_entry();
-        let last = last.filter(|last| *last.key() == page_of(id));
-        let new_page = if last.is_none() { PAGE_BYTES } else { 0 };
-        let used_then = *used + cost(&record) + new_page;
-        if used_then > self.capacity {
-            return Err(Full);
-        }
-        *used = used_then;
-        *next_id += 1;
-        let page = match last {
-            Some(last) => last.into_mut(),
-            None => pages.entry(page_of(id)).or_default(),
-        };
-        page.put(id, record.clone());
-        drop(state);
-        Ok(json_of(record))
+        fields: &ProductFields,
+    ) -> Result<Bytes, StoreError> {
+        let mut state = self.state();
+        let id = state.next_id;
+        let text = self.counted(product::text(id, fields));
+        state.put(id, text.clone(), self.capacity)?;
+        state.next_id += 1;
+        Ok(text)
     }
 
-    /// The JSON of a product.
+    /// Returns the text of a product.
     pub(super) fn get(&self, id: i64) -> Option<Bytes> {
-        self.read().get(id).cloned().map(json_of)
+        self.state().products.get(&id).cloned()
     }
 
-    /// Replaces all but the id of a product and gives its JSON.
+    /// Replaces all fields of a product but its id and returns its text.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if no product has the id, `Full` if the store has no room.
     pub(super) fn replace(
         &self,
         id: i64,
-        product: &ProductFields,
-    ) -> Result<Bytes, ReplaceError> {
-        let record = self.record(id, draft(product));
-        let mut state = self.write();
-        let old = state.get(id).map(cost).ok_or(ReplaceError::NotFound)?;
-        let used = state.used - old + cost(&record);
-        // A store that is full already still takes what makes it smaller.
-        if used > self.capacity && used > state.used {
-            return Err(ReplaceError::Full);
+        fields: &ProductFields,
+    ) -> Result<Bytes, StoreError> {
+        let text = self.counted(product::text(id, fields));
+        let mut state = self.state();
+        if !state.products.contains_key(&id) {
+            return Err(StoreError::NotFound);
         }
-        state.used = used;
-        if let Some(page) = state.pages.get_mut(&page_of(id)) {
-            page.put(id, record.clone());
-        }
-        Ok(json_of(record))
+        state.put(id, text.clone(), self.capacity)?;
+        Ok(text)
     }
 
-    /// Removes a product. `false` where there is none.
+    /// Removes a product. Returns `false` if there is none.
     pub(super) fn remove(&self, id: i64) -> bool {
-        let mut state = self.write();
-        let Some(page) = state.pages.get_mut(&page_of(id)) else {
-            return false;
-        };
-        let Some(record) = page.remove(id) else {
-            return false;
-        };
-        let mut freed = cost(&record);
-        if page.is_empty() {
-            state.pages.remove(&page_of(id));
-            freed += PAGE_BYTES;
-        }
-        state.used -= freed;
+        let mut state = self.state();
+        let Some(text) = state.products.remove(&id) else { return false };
+        state.used -= cost(&text);
+        state.list = None;
         true
     }
 
-    /// All products as the pieces of one JSON list, by id.
-    pub(super) fn list(&self) -> Vec<Bytes> {
-        let mut pieces = vec![Bytes::from_static(b"[")];
-        {
-            let state = self.read();
-            for page in state.pages.values() {
-                pieces.extend_from_slice(page.chunks(&self.memory));
+    /// Returns all products as one JSON list, sorted by id.
+    pub(super) fn list(&self) -> Bytes {
+        let mut state = self.state();
+        if let Some(list) = &state.list {
+            return list.clone();
+        }
+        let length = state.products.values().map(|text| text.len() + 1).sum();
+        let mut list = Vec::with_capacity(2_usize.saturating_add(length));
+        list.push(b'[');
+        for text in state.products.values() {
+            if list.len() > 1 {
+                list.push(b',');
             }
+            list.extend_from_slice(text);
         }
-        if let Some(first) = pieces.get_mut(1) {
-            first.advance(1);
-        }
-        pieces.push(Bytes::from_static(b"]"));
-        pieces
+        list.push(b']');
+        let list = self.counted(list);
+        state.list = Some(list.clone());
+        list
     }
 
-    /// How many products there are, and the bytes that they use.
+    /// Returns the number of products and the bytes that they use.
     pub(super) fn size(&self) -> (u64, u64) {
-        let state = self.read();
-        let products = state.pages.values().map(|page| page.len() as u64);
-        (products.sum(), state.used)
+        let state = self.state();
+        (state.products.len() as u64, state.used)
     }
 
-    /// Most bytes that they may use.
+    /// Returns the most bytes that the products may use.
     pub(super) fn capacity(&self) -> u64 {
         self.capacity
     }
 
-    /// A product as pages keep it: behind a comma.
-    fn record(&self, id: i64, mut draft: Vec<u8>) -> Bytes {
-        let mut head = [0; ID_BYTES];
-        let mut free = &mut head[..];
-        // It fits, however long the id is.
-        let _ = free.write_all(b",{\"id\":");
-        let _ = serde_json::to_writer(&mut free, &id);
-        let unused = free.len();
-        let head = &head[..ID_BYTES - unused];
-        draft[unused..ID_BYTES].copy_from_slice(head);
-        let mut record = if draft.len() - unused < LARGE {
-            // Lists have a copy, and that counts.
-            draft.into()
+    fn counted(&self, text: Vec<u8>) -> Bytes {
+        if text.len() < LARGE_BYTES {
+            // The store counts the length, so nothing may be allocated beyond.
+            text.into_boxed_slice().into()
         } else {
-            self.memory.count(draft, ())
-        };
-        record.advance(unused);
-        record
+            self.memory.count(text)
+        }
     }
 
-    // A panic under the lock would be a bug that leaves the maps whole.
-    fn read(&self) -> RwLockReadGuard<'_, State> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, State> {
-        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    // No code that holds the lock leaves the state half changed.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    fn get(&self, id: i64) -> Option<&Bytes> {
-        self.pages.get(&page_of(id))?.get(id)
+    /// Stores the text of a product in place of the one before.
+    fn put(
+        &mut self,
+        id: i64,
+        text: Bytes,
+        capacity: u64,
+    ) -> Result<(), StoreError> {
+        let before = self.products.get(&id).map_or(0, cost);
+        let used = self.used - before + cost(&text);
+        // Even a full store takes a smaller text in place of a larger one.
+        if used > capacity && used > self.used {
+            return Err(StoreError::Full);
+        }
+        self.used = used;
+        self.products.insert(id, text);
+        self.list = None;
+        Ok(())
     }
 }
 
-fn page_of(id: i64) -> i64 {
-    id.div_euclid(IDS_PER_PAGE)
-}
-
-/// A product's JSON after its id, behind room for what comes before it.
-fn draft(product: &ProductFields) -> Vec<u8> {
-    const NAME: &[u8] = b",\"name\":";
-    const PRICE: &[u8] = b",\"price\":";
-    let price = price::text(product.price);
-    // Exact where nothing of the name is escaped.
-    let quoted = product.name.len() + 2;
-    let length = [ID_BYTES, NAME.len(), quoted, PRICE.len(), price.len(), 1];
-    let mut draft = Vec::with_capacity(length.iter().sum());
-    draft.resize(ID_BYTES, 0);
-    draft.extend_from_slice(NAME);
-    // Writing to a Vec cannot fail.
-    let _ = serde_json::to_writer(&mut draft, &product.name);
-    draft.extend_from_slice(PRICE);
-    draft.extend_from_slice(price.as_bytes());
-    draft.push(b'}');
-    // Its memory is counted by its length.
-    draft.shrink_to_fit();
-    draft
-}
-
-/// A record, or records in a row, without the comma in front.
-fn json_of(mut record: Bytes) -> Bytes {
-    record.advance(1);
-    record
+/// Returns the memory that a product and its part of the list use, in bytes.
+fn cost(text: &Bytes) -> u64 {
+    2 * text.len() as u64 + PRODUCT_BYTES
 }
 
 #[cfg(test)]

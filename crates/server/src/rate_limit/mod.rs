@@ -2,17 +2,19 @@
 
 mod table;
 
+use std::cmp::Reverse;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use ipnet::IpNet;
+use sandpiper_engine::client_prefix;
 use tokio::time::Instant;
 
 use table::{Key, Table};
 
-/// What the clients of one IPv6 /64 have together, in limits of one client: a
-/// single subscriber has the whole /64.
+/// The limit of all clients of one IPv6 /64 together, in limits of one client:
+/// a single person can have the whole /64.
 const CLIENTS_PER_PREFIX: u32 = 10;
 
 /// Counts admitted requests by client.
@@ -45,15 +47,14 @@ pub(crate) struct Quota {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Admitted(Quota),
-    /// With the time until its turn, after all that were refused before it and
-    /// wait; [`Quota::reset`] is the time until whoever comes first is admitted.
-    Refused(Quota, Duration),
+    /// [`Quota::reset`] is the time until a request of the client is admitted.
+    Refused(Quota),
 }
 
 impl Verdict {
     pub(crate) fn quota(self) -> Quota {
         match self {
-            Self::Admitted(quota) | Self::Refused(quota, _) => quota,
+            Self::Admitted(quota) | Self::Refused(quota) => quota,
         }
     }
 }
@@ -64,9 +65,7 @@ impl RateLimiter {
         mut exceptions: Vec<(IpNet, u32)>,
         window: Duration,
     ) -> Self {
-        exceptions.sort_by_key(|(network, _)| {
-            std::cmp::Reverse(network.prefix_len())
-        });
+        exceptions.sort_by_key(|(network, _)| Reverse(network.prefix_len()));
         let table = Mutex::new(Table::new(window));
         Self { limit, exceptions, window, start: Instant::now(), table }
     }
@@ -106,26 +105,22 @@ impl RateLimiter {
                 table.record(*key, now);
             }
         }
-        // What is left of the tighter of the client's and its prefix's.
+        // The tighter of the two limits counts. If both are equally tight, the
+        // one that takes longer to have room again does.
         let tightest = keys.iter().flatten().map(|(key, limit)| {
             let left = limit.saturating_sub(table.count(*key, now));
-            (left, table.oldest(*key, now))
+            let reset = table
+                .oldest(*key, now)
+                .map_or(now, |oldest| oldest + self.window);
+            (left, Reverse(reset.saturating_sub(now)))
         });
-        let (remaining, oldest) =
-            tightest.min_by_key(|(left, _)| *left).unwrap_or_default();
-        let reset = oldest.map_or(Duration::ZERO, |oldest| {
-            (oldest + self.window).saturating_sub(now)
-        });
+        let (remaining, Reverse(reset)) = tightest.min().unwrap_or_default();
         let quota = Quota { limit, window: self.window, remaining, reset };
-        if passes || !counts {
-            return Some(Verdict::Admitted(quota));
-        }
-        let full = keys.iter().flatten().filter_map(|(key, limit)| {
-            let is_full = table.count(*key, now) >= *limit;
-            is_full.then(|| table.promise(*key, now)).flatten()
-        });
-        let turn = full.max().unwrap_or(now).saturating_sub(now);
-        Some(Verdict::Refused(quota, turn))
+        Some(if passes || !counts {
+            Verdict::Admitted(quota)
+        } else {
+            Verdict::Refused(quota)
+        })
     }
 
     /// The limit of one client; `None` where there is none.
@@ -143,10 +138,9 @@ impl RateLimiter {
 fn keys(client: IpAddr, limit: u32) -> [Option<(Key, u32)>; 2] {
     let prefix = match client {
         IpAddr::V4(_) => None,
-        IpAddr::V6(address) => {
+        IpAddr::V6(_) => {
             let shared = limit.saturating_mul(CLIENTS_PER_PREFIX);
-            // The upper half of the address.
-            Some((Key::Prefix(address.to_bits() >> 64), shared))
+            Some((Key::Prefix(client_prefix(client)), shared))
         }
     };
     [Some((Key::Address(client), limit)), prefix]

@@ -10,36 +10,25 @@ use crate::limits::RATE_LIMIT_CLIENTS;
 
 /// Most admitted requests of all clients; they too are bounded, for a limit
 /// may be in the thousands. Beyond it the client that is idle longest goes.
-const MOST_REQUESTS: usize = 2_000_000;
+const MAX_REQUESTS: usize = 2_000_000;
 
 /// What requests are counted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Key {
     /// One client.
     Address(IpAddr),
-    /// All clients of an IPv6 /64: the upper 64 bits.
-    Prefix(u128),
+    /// All clients of one IPv6 /64.
+    Prefix(IpAddr),
 }
-
-/// Turns promised ahead, in limits of the client: who polls moves the turns of
-/// others behind the same address no further than that.
-const MOST_TURNS: usize = 3;
 
 /// The times of requests that were admitted, counted from a common start.
 #[derive(Debug)]
 pub(super) struct Table {
     window: Duration,
-    logs: LruCache<Key, Log>,
-    requests: usize,
-}
-
-#[derive(Debug, Default)]
-struct Log {
-    /// The oldest first. Times older than the window may linger until
+    /// The oldest time first. Times older than the window may linger until
     /// their client is looked at.
-    times: VecDeque<Duration>,
-    /// How many of the places that become free next somebody was told of.
-    promised: usize,
+    logs: LruCache<Key, VecDeque<Duration>>,
+    requests: usize,
 }
 
 impl Table {
@@ -49,15 +38,12 @@ impl Table {
 
     /// Requests of `key` in the window that ends `now`.
     pub(super) fn count(&mut self, key: Key, now: Duration) -> u32 {
-        let Some(log) = self.logs.get_mut(&key) else { return 0 };
-        let before = log.times.len();
-        while log.times.front().is_some_and(|time| *time + self.window <= now) {
-            log.times.pop_front();
+        let Some(times) = self.logs.get_mut(&key) else { return 0 };
+        while times.front().is_some_and(|time| *time + self.window <= now) {
+            times.pop_front();
+            self.requests -= 1;
         }
-        let gone = before - log.times.len();
-        self.requests -= gone;
-        log.promised = log.promised.saturating_sub(gone);
-        u32::try_from(log.times.len()).unwrap_or(u32::MAX)
+        u32::try_from(times.len()).unwrap_or(u32::MAX)
     }
 
     /// When the oldest request in the window was.
@@ -67,37 +53,21 @@ impl Table {
         now: Duration,
     ) -> Option<Duration> {
         self.count(key, now);
-        self.logs.get(&key)?.times.front().copied()
-    }
-
-    /// When the place becomes free that nobody was told of yet, who comes when
-    /// told taking theirs; the next one is told of the one after it.
-    pub(super) fn promise(
-        &mut self,
-        key: Key,
-        now: Duration,
-    ) -> Option<Duration> {
-        self.count(key, now);
-        let log = self.logs.get_mut(&key)?;
-        let places = log.times.len();
-        let rounds = u32::try_from(log.promised.checked_div(places)?).ok()?;
-        let place = log.times.get(log.promised % places)?;
-        log.promised = (log.promised + 1).min(places * MOST_TURNS);
-        Some(*place + self.window * (rounds + 1))
+        self.logs.get(&key)?.front().copied()
     }
 
     /// Adds a request.
     pub(super) fn record(&mut self, key: Key, now: Duration) {
-        let log = self.logs.get_or_insert_mut(key, Log::default);
+        let times = self.logs.get_or_insert_mut(key, VecDeque::new);
         // Threads read their clocks before they take the lock.
-        let now = log.times.back().map_or(now, |last| now.max(*last));
-        log.times.push_back(now);
+        let now = times.back().map_or(now, |last| now.max(*last));
+        times.push_back(now);
         self.requests += 1;
         while self.logs.len() > RATE_LIMIT_CLIENTS
-            || self.requests > MOST_REQUESTS
+            || self.requests > MAX_REQUESTS
         {
-            let Some((_, log)) = self.logs.pop_lru() else { break };
-            self.requests -= log.times.len();
+            let Some((_, times)) = self.logs.pop_lru() else { break };
+            self.requests -= times.len();
         }
     }
 
@@ -137,16 +107,16 @@ mod tests {
 
     #[test]
     fn beyond_the_most_requests_the_client_idle_longest_goes() {
-        const OWN: usize = MOST_REQUESTS / 4;
+        const OWN: usize = MAX_REQUESTS / 4;
         let mut table = Table::new(60 * SECOND);
         for index in 0..4 {
             for _ in 0..OWN {
                 table.record(key(index), SECOND);
             }
         }
-        assert_eq!(table.size(), (4, MOST_REQUESTS));
+        assert_eq!(table.size(), (4, MAX_REQUESTS));
         table.record(key(4), SECOND);
-        assert_eq!(table.size(), (4, MOST_REQUESTS - OWN + 1));
+        assert_eq!(table.size(), (4, MAX_REQUESTS - OWN + 1));
         assert_eq!(table.count(key(0), SECOND), 0);
     }
 }

@@ -70,37 +70,52 @@ fn the_quota_counts_down() {
     assert_eq!(limiter.admit(one, at(0)), admitted(quota(1, 60)));
     assert_eq!(limiter.quota(one, at(7)), Some(quota(1, 53)));
     assert_eq!(limiter.admit(one, at(10)), admitted(quota(0, 50)));
-    let refused = Some(Verdict::Refused(quota(0, 19), SECOND * 19));
+    let refused = Some(Verdict::Refused(quota(0, 19)));
     assert_eq!(limiter.admit(one, at(41)), refused);
     assert_eq!(limiter.admit(one, at(60)), admitted(quota(0, 10)));
 }
 
 #[test]
-fn everyone_who_waits_is_told_a_turn_of_their_own() {
+fn whoever_waits_for_the_reset_is_admitted() {
     let limiter = limiter(3);
     let one = client("192.0.2.1");
-    let turn = |second: u32| match limiter
-        .admit(one, limiter.start + SECOND * second)
+    let wait = |seconds: u32| match limiter
+        .admit(one, limiter.start + SECOND * seconds)
     {
-        Some(Verdict::Refused(_, turn)) => (turn + SECOND * second).as_secs(),
+        Some(Verdict::Refused(quota)) => quota.reset,
         other => panic!("{other:?}"),
     };
     for second in [0, 10, 20] {
         assert!(admitted(&limiter, one, SECOND * second));
     }
-    let turns: Vec<_> = (21..28).map(turn).collect();
-    assert_eq!(turns, [60, 70, 80, 120, 130, 140, 180]);
-    // Those who come when told are admitted, and nobody is in their place.
+    // Everyone behind the address waits for the same time.
+    assert_eq!(
+        [wait(21), wait(21), wait(30)],
+        [39, 39, 30].map(|s| SECOND * s)
+    );
     assert!(admitted(&limiter, one, SECOND * 60));
-    assert!(admitted(&limiter, one, SECOND * 71));
-    assert_eq!(turn(72), 191);
-    // However often somebody asks, the turns of others stay bounded.
-    for _ in 0..1000 {
-        turn(73);
+    assert_eq!(wait(61), SECOND * 9);
+    assert!(admitted(&limiter, one, SECOND * 70));
+}
+
+#[test]
+fn the_wait_ends_when_client_and_prefix_have_room() {
+    let limiter = limiter(1);
+    let at = |host: u32, second| {
+        let address = client(&format!("2001:db8::{host:x}"));
+        limiter.admit(address, limiter.start + SECOND * second)
+    };
+    // The prefix is full, and its first request was the client's own.
+    for host in 1..=10 {
+        assert!(matches!(at(host, host), Some(Verdict::Admitted(_))));
     }
-    assert!(turn(74) <= 74 + 4 * 60);
-    // They are nothing but words: who comes first is admitted.
-    assert_eq!(burst(&limiter, one, SECOND * 140, 5), 3);
+    let wait = |host, second| match at(host, second) {
+        Some(Verdict::Refused(quota)) => quota.reset,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(wait(1, 20), SECOND * 41);
+    assert_eq!(wait(5, 20), SECOND * 45);
+    assert_eq!(wait(11, 20), SECOND * 41);
 }
 
 #[test]
@@ -182,11 +197,10 @@ proptest! {
             // Neither too many nor too few.
             match limiter.admit(one, limiter.start + now) {
                 Some(Verdict::Admitted(_)) => prop_assert!(has_room),
-                Some(Verdict::Refused(quota, turn)) => {
+                Some(Verdict::Refused(quota)) => {
                     prop_assert!(!has_room);
                     // The first who comes then is admitted, and none before.
                     prop_assert_eq!(now + quota.reset, passed[0] + window);
-                    prop_assert!(turn >= quota.reset);
                 }
                 None => prop_assert!(false, "it has a limit"),
             }

@@ -19,7 +19,7 @@ async fn a_run_is_answered_with_its_output() {
     check(
         "access-control-expose-headers",
         "Server-Timing, Sandpiper-Exit, RateLimit, RateLimit-Policy, \
-         Retry-After, Sandpiper-Turn, X-Request-Id",
+         Retry-After, X-Request-Id",
     );
     assert!(reply.header("sandpiper-exit").is_some());
     assert_eq!(reply.header("access-control-allow-credentials"), None);

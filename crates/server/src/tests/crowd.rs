@@ -206,8 +206,8 @@ async fn answers_that_nobody_takes_share_their_memory() {
     const PRODUCTS: usize = 24;
     const NAME_BYTES: usize = 125_000;
     let settings = Settings {
-        products_bytes: 4 << 20,
-        answers_bytes: 5 << 20,
+        products_bytes: 7 << 20,
+        answers_bytes: 2 << 20,
         ..Settings::default()
     };
     let server = TestServer::in_memory(settings).await;
@@ -244,8 +244,9 @@ async fn answers_that_nobody_takes_share_their_memory() {
     assert_eq!(value(&server, refused), 1.0);
     assert_eq!(server.ask(HEALTH).await.status, 200);
     sleep(20 * SECOND).await;
-    assert_eq!(server.ask(&list).await.status, 200);
     assert_eq!(server.compile("echo").await.status, 200);
+    assert_eq!(server.ask(&list).await.status, 200);
+    sleep(20 * SECOND).await;
     assert!(shown() <= most, "{} of {most}", shown());
     // Those that were ended first made room.
     let mut whole = 0;

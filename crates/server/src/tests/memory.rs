@@ -17,8 +17,8 @@ use tokio::task::{JoinSet, yield_now};
 use tokio::time::advance;
 
 use super::runs::TestRunner;
-use crate::http::{BodyMemory, Places};
-use crate::routes::App;
+use crate::app::App;
+use crate::http::{BodyMemory, ConnectionLimiter};
 use crate::server::Connections;
 
 /// How far the clock goes at once, and how many turns everybody has before.
@@ -35,8 +35,8 @@ pub(super) struct Memory {
 impl Memory {
     /// The test's clock is to be paused.
     pub(super) async fn new(
-        routes: Arc<App<TestRunner>>,
-        places: Places,
+        service: Arc<App<TestRunner>>,
+        limiter: ConnectionLimiter,
     ) -> Self {
         // It panics where the clock is not: in a task nobody would see that.
         advance(TICK).await;
@@ -51,7 +51,7 @@ impl Memory {
         });
         let (end, stop) = watch::channel(false);
         let memory = BodyMemory::default();
-        let connections = Connections { routes, places, memory, stop };
+        let connections = Connections { service, limiter, memory, stop };
         let connections = Arc::new(connections);
         Self { connections, _end: end, _clock: clock }
     }

@@ -22,7 +22,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use crate::routes::App;
+use crate::app::App;
 use crate::server::accept;
 use crate::settings::Settings;
 use memory::Memory;
@@ -56,21 +56,22 @@ impl TestServer {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let settings = Settings::default();
-        let places = settings.places();
+        let limiter = settings.connection_limiter();
         let (runner, runs) = TestRunner::new();
         let app = Arc::new(App::new(runner, settings));
         let routes = Arc::clone(&app);
-        let accepting = accept(routes, vec![listener], places, shutdown, drain);
+        let accepting =
+            accept(routes, vec![listener], limiter, shutdown, drain);
         let ended = tokio::spawn(accepting);
         (Self { app, runs, door: Door::Tcp(address) }, ended)
     }
 
     /// One on a clock of its own; see [`memory`].
     async fn in_memory(settings: Settings) -> Self {
-        let places = settings.places();
+        let limiter = settings.connection_limiter();
         let (runner, runs) = TestRunner::new();
         let app = Arc::new(App::new(runner, settings));
-        let door = Door::Memory(Memory::new(Arc::clone(&app), places).await);
+        let door = Door::Memory(Memory::new(Arc::clone(&app), limiter).await);
         Self { app, runs, door }
     }
 

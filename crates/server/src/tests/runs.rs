@@ -51,11 +51,6 @@ impl Runs {
     pub(super) fn release(&self) {
         self.release.notify_one();
     }
-
-    /// Whether nothing more has happened.
-    pub(super) fn is_quiet(&mut self) -> bool {
-        self.events.try_recv().is_err()
-    }
 }
 
 impl TestRunner {

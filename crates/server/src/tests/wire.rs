@@ -24,6 +24,26 @@ async fn early_refusals_read_what_the_client_sends() {
     check("/nowhere", "", 2 << 20, 404).await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_length_over_the_limit_is_refused_at_once() {
+    let server = TestServer::in_memory(Settings::default()).await;
+    let check = async |path: &str, headers: &str, sent: &str, message: &str| {
+        let start = tokio::time::Instant::now();
+        let head = format!("POST {path} HTTP/1.1\r\nHost: x\r\n{headers}");
+        let length = "Content-Length: 99999999\r\n\r\n";
+        let reply = server.ask(format!("{head}{length}{sent}")).await;
+        reply.assert_failure(413, message);
+        assert_eq!(reply.header("connection"), Some("close"));
+        assert!(start.elapsed() < Duration::from_secs(1), "{path}");
+    };
+    for sent in ["", "{"] {
+        let message = "the request body must not be larger than 1 MiB";
+        check("/products", "", sent, message).await;
+        let message = "the request body must not be larger than 2 MiB";
+        check("/api/compile", JSON, sent, message).await;
+    }
+}
+
 #[tokio::test]
 async fn a_body_in_chunks_is_bounded_as_well() {
     let server = TestServer::start().await;

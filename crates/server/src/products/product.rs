@@ -1,9 +1,13 @@
-//! A product's JSON: what a client may send.
+//! A product as JSON: what a client may send, and what it gets back.
 
 use schemars::JsonSchema;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 
-/// The fields that a client sets, each at its default where it is missing.
+use crate::http::json_fields;
+
+/// The fields that a client sets. A missing field has its default.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema)]
 pub(crate) struct ProductFields {
     #[schemars(with = "Option<String>", default)]
@@ -13,9 +17,9 @@ pub(crate) struct ProductFields {
     pub(super) price: f64,
 }
 
-/// What a client may create.
+/// The fields of a product to be created.
 #[derive(JsonSchema)]
-#[expect(dead_code, reason = "describes ProductFields that are accepted")]
+#[expect(dead_code, reason = "describes the ProductFields that POST accepts")]
 pub(crate) struct NewProduct {
     #[schemars(length(min = 1))]
     name: String,
@@ -24,84 +28,100 @@ pub(crate) struct NewProduct {
     price: f64,
 }
 
-/// A product as answers have it.
-#[derive(JsonSchema)]
-#[cfg_attr(test, derive(serde::Deserialize), serde(deny_unknown_fields))]
-#[cfg_attr(not(test), expect(dead_code, reason = "the store writes the text"))]
-pub(crate) struct Product {
+/// A product in an answer.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Product<'a> {
     /// Never used twice.
-    pub(super) id: i64,
-    pub(super) name: String,
-    pub(super) price: f64,
+    id: i64,
+    name: &'a str,
+    #[schemars(with = "f64")]
+    price: &'a RawValue,
 }
 
-/// Reads one JSON value: an object, or `null`, which is an empty one.
+/// Reads a body: a JSON object, or `null`, which stands for an empty one.
+/// Returns `None` for anything else.
 pub(super) fn parse(text: &str) -> Option<ProductFields> {
-    serde_json::from_str(text).ok()
+    // The white space of JSON.
+    if text.trim_matches([' ', '\t', '\n', '\r']) == "null" {
+        return Some(ProductFields::default());
+    }
+    let [name, price] = json_fields(text, ["name", "price"])?;
+    Some(ProductFields { name: last(&name)?, price: last(&price)? })
 }
 
-impl<'de> Deserialize<'de> for ProductFields {
-    fn deserialize<D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(FieldsVisitor)
-    }
+/// Returns a product as JSON text.
+pub(super) fn text(id: i64, fields: &ProductFields) -> Vec<u8> {
+    let price = RawValue::from_string(price_text(fields.price));
+    let price = price.as_deref().unwrap_or(RawValue::NULL);
+    let product = Product { id, name: &fields.name, price };
+    // Neither a string nor a number can fail to be written.
+    serde_json::to_vec(&product).unwrap_or_default()
 }
 
-/// A key of the object.
-#[derive(serde::Deserialize)]
-#[serde(field_identifier, rename_all = "lowercase")]
-enum Key {
-    Name,
-    Price,
-    #[serde(other)]
-    Other,
+/// Returns the last of the values that a key has, or the default if there is
+/// none or it is `null`. Each value must have the right type.
+fn last<T: Default + DeserializeOwned>(values: &[&RawValue]) -> Option<T> {
+    let mut last = None;
+    for value in values {
+        last = serde_json::from_str::<Option<T>>(value.get()).ok()?;
+    }
+    Some(last.unwrap_or_default())
 }
 
-/// Written by hand since a derived one refuses a key that comes twice.
-struct FieldsVisitor;
-
-impl<'de> Visitor<'de> for FieldsVisitor {
-    type Value = ProductFields;
-
-    fn expecting(
-        &self,
-        formatter: &mut std::fmt::Formatter<'_>,
-    ) -> std::fmt::Result {
-        formatter.write_str("an object")
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(ProductFields::default())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(
-        self,
-        mut map: A,
-    ) -> Result<Self::Value, A::Error> {
-        let mut fields = ProductFields::default();
-        while let Some(key) = map.next_key()? {
-            match key {
-                Key::Name => {
-                    let name: Option<String> = map.next_value()?;
-                    fields.name = name.unwrap_or_default();
-                }
-                Key::Price => {
-                    let price: Option<f64> = map.next_value()?;
-                    fields.price = price.unwrap_or_default();
-                }
-                Key::Other => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-            }
-        }
-        Ok(fields)
+/// Returns the shortest number that reads back as `price`. Only numbers below
+/// 0.000001 and from 1e21 on have an exponent.
+fn price_text(price: f64) -> String {
+    // This turns minus zero into zero.
+    let price = price + 0.0;
+    if price == 0.0 || (1e-6..1e21).contains(&price.abs()) {
+        price.to_string()
+    } else {
+        format!("{price:e}")
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    fn check_price(price: f64, expected: &str) {
+        assert_eq!(price_text(price), expected);
+    }
+
+    #[test]
+    fn prices_are_short() {
+        check_price(9.99, "9.99");
+        check_price(10.0, "10");
+        check_price(0.0, "0");
+        check_price(-0.0, "0");
+        check_price(-3.0, "-3");
+        check_price(0.1, "0.1");
+        check_price(0.1 + 0.2, "0.30000000000000004");
+        check_price(1e20, "100000000000000000000");
+        check_price(123_456_789_012_345_680_000.0, "123456789012345680000");
+        check_price(9_007_199_254_740_993.0, "9007199254740992");
+        check_price(-1e20, "-100000000000000000000");
+        check_price(0.5, "0.5");
+        check_price(1e-6, "0.000001");
+        check_price(1.5e-6, "0.0000015");
+        check_price(1e21, "1e21");
+        check_price(-1.5e300, "-1.5e300");
+        check_price(f64::MAX, "1.7976931348623157e308");
+        check_price(5e-324, "5e-324");
+        check_price(1.25e-7, "1.25e-7");
+    }
+
+    proptest! {
+        #[test]
+        fn every_price_reads_back(price in proptest::num::f64::NORMAL
+            | proptest::num::f64::SUBNORMAL
+            | proptest::num::f64::ZERO) {
+            let text = price_text(price);
+            prop_assert_eq!(serde_json::from_str::<f64>(&text).unwrap(), price);
+        }
+    }
 
     fn check(text: &str, name: &str, price: f64) {
         let expected = ProductFields { name: name.to_owned(), price };

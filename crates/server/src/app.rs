@@ -1,0 +1,178 @@
+//! The service on the public listeners: what answers each route.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::StatusCode;
+use sandpiper_engine::languages::Language;
+
+use crate::compile::{self, Compile, Runner};
+use crate::embed::{self, Embed};
+use crate::health;
+use crate::http::{
+    AllowedHosts, Answer, AnswerMemory, ClientAddresses, ClientGone,
+    RequestContext, Service, failure, json, method_not_allowed, misdirected,
+};
+use crate::limits;
+use crate::metrics::{Metrics, Snapshot};
+use crate::openapi;
+use crate::products::Products;
+use crate::rate_limit::RateLimiter;
+use crate::routes::{self, Endpoint, Route};
+use crate::settings::Settings;
+
+/// Answers everything on the public listeners.
+#[derive(Debug)]
+pub(crate) struct App<R> {
+    products: Products,
+    compile: Compile<R>,
+    embed: Embed,
+    runner: Arc<R>,
+    metrics: Arc<Metrics>,
+    memory: AnswerMemory,
+    hosts: AllowedHosts,
+    description: Bytes,
+}
+
+impl<R: Runner> App<R> {
+    pub(crate) fn new(runner: R, settings: Settings) -> Self {
+        let runner = Arc::new(runner);
+        let metrics = Arc::new(Metrics::new(
+            routes::all().map(|route| route.path),
+            runner.catalog().languages().map(Language::id),
+            &compile::REFUSALS,
+        ));
+        let hosts = settings.hosts();
+        let limiter = RateLimiter::new(
+            settings.compile_rate_limit,
+            settings.rate_limit_for,
+            limits::RATE_LIMIT_WINDOW,
+        );
+        let addresses = ClientAddresses::new(
+            settings.trusted_proxies,
+            settings.client_header,
+        );
+        // What the store holds is in answers as well, but not besides.
+        let products = settings.products_bytes;
+        let memory =
+            AnswerMemory::new(products.saturating_add(settings.answers_bytes));
+        Self {
+            products: Products::new(products, memory.clone()),
+            compile: Compile::new(
+                Arc::clone(&runner),
+                limiter,
+                addresses,
+                Arc::clone(&metrics),
+                memory.clone(),
+            ),
+            embed: Embed::new(
+                settings.frame_ancestors,
+                settings.preview_origin,
+                runner.catalog().clone(),
+            ),
+            description: openapi::document(runner.catalog()),
+            runner,
+            metrics,
+            memory,
+            hosts,
+        }
+    }
+
+    pub(crate) fn hosts(&self) -> &AllowedHosts {
+        &self.hosts
+    }
+
+    /// The metrics as text.
+    pub(crate) fn metrics_text(&self) -> String {
+        let (products, bytes) = self.products.size();
+        let snapshot = Snapshot {
+            load: self.runner.load(),
+            supply: self.runner.supply(),
+            artifacts: self.runner.artifacts(),
+            languages: self.runner.languages(),
+            answer_memory: (self.memory.held(), self.memory.limit()),
+            products,
+            products_memory: (bytes, self.products.capacity()),
+        };
+        self.metrics.text(snapshot, Instant::now())
+    }
+
+    /// Passes a request on to its endpoint.
+    async fn dispatch(
+        &self,
+        request: RequestContext<'_>,
+    ) -> Result<Answer, ClientGone> {
+        let RequestContext { head, route, path, .. } = request;
+        let parameter = route.parameter(path).unwrap_or_default();
+        Ok(match route.endpoint {
+            Endpoint::Products => {
+                self.products.collection(head, request.body).await
+            }
+            Endpoint::Product => {
+                self.products.single(head, parameter, request.body).await
+            }
+            // Its state is large, and other requests need not carry it along.
+            Endpoint::Compile => Box::pin(self.compile.answer(request)).await?,
+            Endpoint::Embed => {
+                let query = head.uri.query();
+                self.embed.editor(&head.method, query)
+            }
+            Endpoint::Unknown => failure(StatusCode::NOT_FOUND, "not found"),
+            _ if !embed::is_read(&head.method) => {
+                method_not_allowed(route.path, "GET, HEAD")
+            }
+            Endpoint::Preview => self.embed.preview(),
+            Endpoint::EmbedScript => self.embed.script(&head.headers),
+            Endpoint::EmbedAsset => {
+                let name = std::str::from_utf8(parameter).unwrap_or_default();
+                embed::asset(name, &head.headers)
+            }
+            Endpoint::Index => self.embed.index(),
+            Endpoint::Description => {
+                json(StatusCode::OK, self.description.clone())
+            }
+            Endpoint::Health => health::alive(),
+            Endpoint::Readiness => {
+                health::readiness(&self.runner.languages(), Instant::now())
+            }
+        })
+    }
+}
+
+impl<R: Runner> Service for App<R> {
+    fn route(&self, path: &[u8]) -> &'static Route {
+        routes::find(path)
+    }
+
+    fn answer_memory(&self) -> &AnswerMemory {
+        &self.memory
+    }
+
+    fn metrics(&self) -> Option<&Metrics> {
+        Some(&self.metrics)
+    }
+
+    async fn answer(
+        &self,
+        request: RequestContext<'_>,
+    ) -> Result<Answer, ClientGone> {
+        let RequestContext { head, route, .. } = request;
+        let answer = if self.hosts.contains(head) {
+            self.dispatch(request).await?
+        } else {
+            misdirected()
+        };
+        #[cfg(test)]
+        assert!(
+            openapi::describes(route, &head.method, answer.status()),
+            "{} {} {} is not described",
+            head.method,
+            route.path,
+            answer.status()
+        );
+        let status = answer.status().as_u16();
+        self.metrics.request(route.endpoint as usize, &head.method, status);
+        Ok(answer)
+    }
+}
