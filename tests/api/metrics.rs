@@ -1,4 +1,4 @@
-//! `/metrics`: what each request changes in it, and that no request can make
+//! `/metrics`: the changes that each request makes in it, and that no request can make
 //! it grow.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use sandpiper_testkit::{Exposition, Reply, Server};
 
 const JSON: &str = "Content-Type: application/json";
 
-/// What changes by itself, or by amounts that no contract says.
+/// Series that change by themselves, or by amounts that no contract gives.
 const OTHER: [&str; 3] =
     ["process_", "sandpiper_connections ", "sandpiper_products_bytes"];
 
