@@ -93,7 +93,7 @@ fn check(format: &str, is_line: impl Fn(&str) -> bool) {
     for (reply, id) in replies.iter().zip(&ids) {
         let lines: Vec<&str> =
             log.lines().filter(|line| line.contains(id)).collect();
-        // The method is told from the others before anything is looked at.
+        // A wrong method is refused before anything else is looked at.
         let expected = usize::from(reply.status != 405);
         assert_eq!(lines.len(), expected, "{id} in {log}");
         let status = reply.status.to_string();
@@ -135,10 +135,10 @@ fn what_clients_do_wrong_is_not_logged() {
     let server = Server::with(&["--compile-rate-limit=8"]);
     let replies = send_marks(&server);
     let log = server.into_log();
-    let told: Vec<u16> = replies
+    let logged: Vec<u16> = replies
         .iter()
         .filter(|reply| log.contains(&id(reply)))
         .map(|reply| reply.status)
         .collect();
-    assert_eq!(told, [503, 503]);
+    assert_eq!(logged, [503, 503]);
 }

@@ -1,4 +1,5 @@
-//! `/metrics`: each request changes its series, and none can make it grow.
+//! `/metrics`: the changes that each request makes in it, and that no request can make
+//! it grow.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -9,7 +10,7 @@ use sandpiper_testkit::{Exposition, Reply, Server};
 
 const JSON: &str = "Content-Type: application/json";
 
-/// Series that change by themselves, or by amounts that no contract says.
+/// Series that change by themselves, or by amounts that no contract gives.
 const OTHER: [&str; 3] =
     ["process_", "sandpiper_connections ", "sandpiper_products_bytes"];
 

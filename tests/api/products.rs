@@ -1,4 +1,4 @@
-//! Area A, row by row: methods, paths, orders of checks and messages.
+//! The products, row by row: methods, paths, orders of checks and messages.
 
 use sandpiper_testkit::Reply;
 use sandpiper_testkit::Server;

@@ -1,16 +1,16 @@
 //! Requests that are broken, or that two readers could take for different
-//! ones, as bytes: the answer, and whether the connection goes on.
+//! ones, as bytes: their answers, and whether the connection goes on.
 
 use std::io::{Read, Write};
 
 use sandpiper_testkit::Reply;
 use sandpiper_testkit::Server;
 
-/// A request that is answered where the connection goes on.
+/// A request that is answered if the connection goes on.
 const NEXT: &str = "GET /healthz HTTP/1.1\r\nHost: x\r\n\
                     Connection: close\r\n\r\n";
 
-/// The state of a connection after an answer.
+/// The state of the connection after an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     GoesOn,

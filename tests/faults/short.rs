@@ -76,7 +76,7 @@ fn descriptors(pid: i32) -> Vec<u64> {
 
 /// A client that connects while no connection can be accepted waits, and is served.
 fn no_descriptor() -> Completion {
-    const REFUSED: &str = "no connection can be accepted";
+    const REFUSED: &str = "cannot accept connections";
     let server = start(&[]);
     assert_serves(&server);
     let before = at_rest(&server);

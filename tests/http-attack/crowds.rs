@@ -12,7 +12,7 @@ use sandpiper_testkit::eventually;
 use super::ordinary::{ATTACKER, Target, connect};
 
 /// Connections of one attacker that each begin with `begun`.
-fn crowd(target: &Target, count: usize, begun: &str) -> Vec<TcpStream> {
+fn connect_many(target: &Target, count: usize, begun: &str) -> Vec<TcpStream> {
     let one = |_| {
         let mut stream = connect(target.server.address, ATTACKER);
         // The server may have closed it again.
@@ -73,14 +73,14 @@ fn ended(streams: &mut [TcpStream]) -> usize {
 #[test]
 fn idle_connections() {
     let target = Target::start();
-    let mut idle = crowd(&target, 2_000, "");
+    let mut idle = connect_many(&target, 2_000, "");
     // One client's share.
     wait_for(&target, 1_024);
-    target.assert_at_ease();
+    target.assert_responsive();
     // Its oldest connections go for its own new ones, when they had their place
     // for a second: no event tells that this time is over.
     thread::sleep(Duration::from_secs(1));
-    target.assert_at_ease_from(ATTACKER);
+    target.assert_responsive_from(ATTACKER);
     assert!(target.connections() >= 1_000);
     // The share, and what waits for one.
     assert!(ended(&mut idle) >= 2_000 - 1_024 - 64);
@@ -90,9 +90,9 @@ fn idle_connections() {
 fn slow_heads() {
     let target = Target::start();
     let begun = "GET / HTTP/1.1\r\nHost: x\r\nA: ";
-    let mut slow = crowd(&target, 500, begun);
+    let mut slow = connect_many(&target, 500, begun);
     wait_for(&target, 500);
-    let sent = dribble(&mut slow, b"b", || target.assert_at_ease());
+    let sent = dribble(&mut slow, b"b", || target.assert_responsive());
     assert!(sent >= 500, "{sent}");
     assert_eq!(ended(&mut slow), 0);
 }
@@ -105,10 +105,10 @@ fn slow_bodies() {
             "POST /products HTTP/1.1\r\nHost: x\r\n\
              Content-Length: {length}\r\n\r\n"
         );
-        let mut slow = crowd(&target, 500, &begun);
+        let mut slow = connect_many(&target, 500, &begun);
         wait_for(&target, 500);
         let sent = dribble(&mut slow, b"{", || {
-            target.assert_at_ease();
+            target.assert_responsive();
             let body = r#"{"name":"b"}"#;
             let reply = target.server.send("POST", "/products", &[], body);
             assert_eq!(reply.status, 201);
@@ -123,9 +123,9 @@ fn slow_chunks() {
     let target = Target::start();
     let begun = "POST /products HTTP/1.1\r\nHost: x\r\n\
                  Transfer-Encoding: chunked\r\n\r\n";
-    let mut slow = crowd(&target, 500, begun);
+    let mut slow = connect_many(&target, 500, begun);
     wait_for(&target, 500);
-    let sent = dribble(&mut slow, b"1\r\n{\r\n", || target.assert_at_ease());
+    let sent = dribble(&mut slow, b"1\r\n{\r\n", || target.assert_responsive());
     assert!(sent >= 500, "{sent}");
     assert_eq!(ended(&mut slow), 0);
 }
@@ -139,9 +139,9 @@ fn slow_readers() {
         assert_eq!(reply.status, 201);
     }
     let list = "GET /products HTTP/1.1\r\nHost: x\r\n\r\n".repeat(10);
-    let mut slow = crowd(&target, 300, &list);
+    let mut slow = connect_many(&target, 300, &list);
     wait_for(&target, 300);
-    target.assert_at_ease();
+    target.assert_responsive();
     assert!(target.connections() >= 300);
     for stream in &mut slow {
         let mut head = [0; 12];
@@ -165,11 +165,11 @@ fn half_closed_clients() {
         (&whole[..whole.len() - 3], "HTTP/1.1 400"),
         (&whole, "HTTP/1.1 201"),
     ] {
-        let streams = crowd(&target, 500, begun);
+        let streams = connect_many(&target, 500, begun);
         for stream in &streams {
             stream.shutdown(Shutdown::Write).unwrap();
         }
-        target.assert_at_ease();
+        target.assert_responsive();
         for mut stream in streams {
             let mut text = String::new();
             stream.read_to_string(&mut text).unwrap();

@@ -13,7 +13,7 @@ use super::ordinary::{ATTACKER, Target, connect};
 const ATTACKERS: usize = 2;
 
 /// Attackers write `bytes` again and again, on new connections where theirs
-/// have ended, and read what comes; an ordinary client is at ease meanwhile.
+/// have ended, and read what comes; an ordinary client is answered in time meanwhile.
 /// Of the answers each must begin with `status`.
 fn flood(bytes: &[u8], status: &str) {
     let target = Target::start();
@@ -30,17 +30,17 @@ fn flood(bytes: &[u8], status: &str) {
         });
         let attacks: Vec<_> = attacks.collect();
         // A failure here must not leave the attackers running.
-        let at_ease =
+        let responsive =
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 eventually("every attacker is answered", || {
                     attacks.iter().any(ScopedJoinHandle::is_finished)
                         || answers.iter().all(|it| load(it) > 0)
                 });
-                target.assert_at_ease();
+                target.assert_responsive();
             }));
         stop.store(true, Ordering::Relaxed);
         attacks.into_iter().for_each(|attack| attack.join().unwrap());
-        if let Err(failure) = at_ease {
+        if let Err(failure) = responsive {
             std::panic::resume_unwind(failure);
         }
     });

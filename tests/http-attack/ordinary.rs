@@ -1,4 +1,4 @@
-//! The answers of an ordinary client meanwhile.
+//! The service for an ordinary client during an attack.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -18,9 +18,9 @@ const ORDINARY: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 const REQUESTS: usize = 41;
 /// How much longer than unloaded a request may take.
 const FACTOR: u32 = 20;
-/// The least that counts as the unloaded time: below it clocks, schedulers and
+/// The least time that counts as unloaded: below it clocks, schedulers and
 /// how well the build is optimised are measured.
-const LEAST: Duration = Duration::from_millis(5);
+const MIN_UNLOADED: Duration = Duration::from_millis(5);
 
 /// A server that is attacked, and one beside it that is not: it shows how long
 /// a request takes meanwhile, on a machine that attackers, and whatever else
@@ -44,13 +44,13 @@ impl Target {
         Self { server, unloaded, _alone: alone }
     }
 
-    /// Fails where an ordinary client is kept waiting.
-    pub(crate) fn assert_at_ease(&self) {
-        self.assert_at_ease_from(ORDINARY);
+    /// Fails if an ordinary client is kept waiting.
+    pub(crate) fn assert_responsive(&self) {
+        self.assert_responsive_from(ORDINARY);
     }
 
     /// The same for a client with this address.
-    pub(crate) fn assert_at_ease_from(&self, client: Ipv4Addr) {
+    pub(crate) fn assert_responsive_from(&self, client: Ipv4Addr) {
         let (mut loaded, mut unloaded) = (Vec::new(), Vec::new());
         // In turns: the machine is as busy for one as for the other.
         for _ in 0..REQUESTS {
@@ -58,7 +58,7 @@ impl Target {
             unloaded.push(time(self.unloaded.address, client));
         }
         let (loaded, unloaded) = (median(loaded), median(unloaded));
-        let most = unloaded.max(LEAST) * FACTOR;
+        let most = unloaded.max(MIN_UNLOADED) * FACTOR;
         assert!(loaded <= most, "{loaded:?}, unloaded {unloaded:?}");
         println!("unloaded {unloaded:?}, under attack {loaded:?}");
     }

@@ -1,4 +1,4 @@
-//! The service on the public listeners: what answers each route.
+//! The service on the public listeners: it passes each route to its module.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -53,7 +53,7 @@ impl<R: Runner> App<R> {
             settings.trusted_proxies,
             settings.client_header,
         );
-        // What the store holds is in answers as well, but not besides.
+        // Answers share the bytes of the store, which therefore count once.
         let products = settings.products_bytes;
         let memory =
             AnswerMemory::new(products.saturating_add(settings.answers_bytes));

@@ -1,4 +1,4 @@
-//! Doors for the targets in `fuzz/`: what clients send.
+//! Entry points for the targets in `fuzz/`, for all that clients send.
 
 use bytes::Bytes;
 use http::Request;
@@ -8,7 +8,7 @@ use sandpiper_engine::languages::SourceFile;
 use crate::compile::CompileRequest;
 use crate::http::{HeadRecorder, json_text};
 
-/// What a body of `/api/compile` asks for, not yet checked.
+/// The parts of a body of `/api/compile`, not yet checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
     /// In any letter case.
@@ -17,7 +17,7 @@ pub struct Parts {
     pub entry_file: String,
     /// The files, in their order.
     pub files: Vec<SourceFile>,
-    /// Empty where there is none.
+    /// Empty if there is none.
     pub stdin: String,
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::http::{Answer, failure, json};
 
-/// `/healthz`: whoever can read this is talking to a server that is alive.
+/// Answers `/healthz`: a server that answers is alive.
 pub(crate) fn alive() -> Answer {
     match serde_json::to_string(&Alive { status: "ok" }) {
         Ok(body) => json(StatusCode::OK, body),
@@ -17,7 +17,7 @@ pub(crate) fn alive() -> Answer {
     }
 }
 
-/// `/readyz`: each language's state. 503 where none can run.
+/// Answers `/readyz` with the state of each language: 503 if none can run.
 pub(crate) fn readiness(languages: &[LanguageState], now: Instant) -> Answer {
     let any = languages.iter().any(|state| state.readiness == Readiness::Ready);
     let reports = languages.iter().map(|state| LanguageReport::of(state, now));
@@ -33,18 +33,18 @@ pub(crate) fn readiness(languages: &[LanguageState], now: Instant) -> Answer {
     }
 }
 
-/// What `/healthz` says.
+/// The answer of `/healthz`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Alive {
     /// Always `ok`.
     status: &'static str,
 }
 
-/// What `/readyz` says.
+/// The answer of `/readyz`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Readiness")]
 pub(crate) struct Report<'a> {
-    /// Where no language is ready.
+    /// Present if no language is ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
     languages: Vec<LanguageReport<'a>>,
@@ -60,7 +60,7 @@ struct LanguageReport<'a> {
     /// For how long it has been in this state.
     state_age_ms: u64,
     /// How long ago a program of it last ran right: its sample, which is run
-    /// again and again, or one of a client. Missing where none ever did.
+    /// again and again, or one of a client. Missing if none ever did.
     #[serde(skip_serializing_if = "Option::is_none")]
     proof_age_ms: Option<u64>,
     /// How far, why, and what the operator can do.

@@ -1,15 +1,16 @@
-//! HTTP only. The rooms:
+//! HTTP only. The modules:
 //!
 //! ```text
-//! http/        connections, routes, bodies, answers, who the client is
-//! products/    area A: the catalogue in memory
-//! compile/     area B: POST /api/compile, from wire shape to answer
+//! http/        connections, bodies, answers, addresses of clients
+//! products/    the catalogue in memory
+//! compile/     POST /api/compile, from wire shape to answer
 //! rate_limit   how often one client may compile
-//! embed/       area B: the editor page
+//! embed/       the editor page
 //! health       /healthz and /readyz
-//! metrics      what the admin listener shows
+//! metrics      the metrics of the admin listener
 //! openapi/     the description of the interface
-//! routes       which path is whose
+//! routes       the table of paths
+//! app          the service: passes each route to its module
 //! server       listeners, and the end
 //! ```
 //!

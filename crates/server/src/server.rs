@@ -21,10 +21,10 @@ use crate::metrics::Metrics;
 use crate::routes::{Endpoint, Route};
 use crate::settings::Settings;
 
-/// What a client may send to the admin listener in one body, in bytes.
+/// Most bytes of a body that is sent to the admin listener.
 const ADMIN_BODY_BYTES: u64 = 4 * 1024;
-/// How long to wait when no connection can be accepted, as when the process
-/// has no file descriptor left.
+/// Time between two attempts to accept while that fails, for example because
+/// the process has no file descriptor left.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 
 /// The service over HTTP. Cheap to clone; clones share products and limits.
@@ -72,7 +72,7 @@ impl Server {
     }
 }
 
-/// What the connections of a server have in common.
+/// All that the connections of a server share.
 #[derive(Debug)]
 pub(crate) struct Connections<S> {
     pub(crate) service: Arc<S>,
@@ -122,7 +122,7 @@ pub(crate) async fn accept<S: Service>(
         accepting.spawn(accept_from(listener, connections, drain));
     }
     shutdown.await;
-    // Nobody listens where there is no listener.
+    // An error means that there is no connection to end.
     let _ = end.send(true);
     while accepting.join_next().await.is_some() {}
 }
@@ -160,13 +160,15 @@ async fn next(
     limiter: &ConnectionLimiter,
 ) -> (Option<OwnedSemaphorePermit>, (TcpStream, SocketAddr)) {
     let permit = limiter.socket().await;
-    let mut told = false;
+    let mut is_reported = false;
     loop {
         match listener.accept().await {
             Ok(accepted) => return (permit, accepted),
             Err(error) => {
-                if !std::mem::replace(&mut told, true) {
-                    tracing::warn!("no connection can be accepted: {error}");
+                if !std::mem::replace(&mut is_reported, true) {
+                    tracing::warn!(
+                        "cannot accept connections: {error}; retrying"
+                    );
                 }
                 sleep(ACCEPT_AGAIN).await;
             }
@@ -206,8 +208,8 @@ impl Service for Admin {
         &self,
         request: RequestContext<'_>,
     ) -> Result<Answer, ClientGone> {
-        // What it shows is for whoever reaches this machine, and so is not for
-        // pages that let a name of theirs lead here.
+        // Metrics are for people on this machine. A page of another site must
+        // not read them by a host name of its own that leads here.
         if !self.app.hosts().contains_or_is_near(request.head) {
             return Ok(misdirected());
         }

@@ -1,4 +1,4 @@
-//! What the operator sets about HTTP.
+//! The settings of HTTP.
 
 use std::str::FromStr;
 
@@ -28,7 +28,7 @@ pub struct Settings {
     pub allowed_hosts: Vec<String>,
     /// Memory of all products in bytes. Default 256 MiB. Reached: 507.
     pub products_bytes: u64,
-    /// Who may frame the editor page. Default: any site.
+    /// Sites that may frame the editor page. Default: any.
     pub frame_ancestors: FrameAncestors,
     /// Another address of this server, for the documents that programs make.
     /// Default: none; they are shown from the editor's own.

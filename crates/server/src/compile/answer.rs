@@ -1,4 +1,4 @@
-//! Answers of the compile route: outcome or failure, and their headers.
+//! Answers of the compile route: an outcome or a failure, and their headers.
 
 use std::time::Duration;
 
@@ -98,7 +98,7 @@ impl Failure {
     }
 }
 
-/// What a run printed.
+/// The output of a run.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "CompileResponse")]
 pub(crate) struct CompileResponse<'a> {
@@ -140,7 +140,7 @@ pub(super) fn preflight() -> Answer {
     answer
 }
 
-/// What every answer of the route carries.
+/// Adds the headers that every answer of the route has.
 pub(super) fn add_headers(
     headers: &mut HeaderMap,
     quota: Option<Quota>,

@@ -107,7 +107,7 @@ impl<R: Runner> Compile<R> {
         let chosen = self.runner.catalog().find(&request.language);
         // A name that no language has is refused, and shown nowhere.
         let chosen = chosen.map_or("none", Language::id);
-        // What the engine logs of this run has its id, at every level.
+        // All log lines of the engine about this run have its id.
         let span = tracing::error_span!("compile", request = %id);
         let running = self.runner.run(request, client).instrument(span);
         let ended = tokio::select! {

@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use crate::http::json_fields;
 use crate::limits::COMPILE_FILES;
 
-/// What a client asks for: every field there and of its type, not yet checked
-/// for sense.
+/// A request whose fields are all present and of their types, but not yet
+/// checked for sense.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(crate) struct CompileRequest {
@@ -39,7 +39,7 @@ struct File {
     content: String,
 }
 
-/// What is wrong with a request. The text is for the client.
+/// A mistake in a request. The text is for the client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RequestError {
     #[error("invalid JSON body")]
@@ -136,7 +136,7 @@ fn wrong_type(field: &str, expected: &'static str) -> RequestError {
     RequestError::WrongType { field: field.to_owned(), expected }
 }
 
-/// How many elements an array has; none where it is no array.
+/// Returns the number of elements of an array, and 0 if it is no array.
 fn count(raw: &RawValue) -> usize {
     serde_json::from_str::<Vec<IgnoredAny>>(raw.get())
         .map_or(0, |elements| elements.len())

@@ -7,7 +7,7 @@ use sandpiper_engine::{Engine, LanguageState, Load, Outcome, Refusal, Supply};
 
 use super::CompileRequest;
 
-/// What runs compile requests. The engine does; tests have their own.
+/// Runs compile requests. The engine does; tests have their own.
 pub(crate) trait Runner: Send + Sync + 'static {
     /// Checks and runs a request. Dropping the future kills the run.
     fn run(
@@ -43,7 +43,7 @@ pub(crate) struct Finished {
 /// A request that was not run.
 #[derive(Debug)]
 pub(crate) enum Refused {
-    /// What was submitted is wrong.
+    /// The submission is wrong.
     Submission(SubmissionError),
     /// The engine cannot run it now.
     Engine(Refusal),

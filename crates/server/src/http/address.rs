@@ -1,4 +1,4 @@
-//! Who the client is: the peer, or the hop that a named proxy vouches for.
+//! The address of a client: the peer's, or the one that a named proxy reports.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Once;
@@ -7,7 +7,7 @@ use http::header::FORWARDED;
 use http::{HeaderMap, HeaderName};
 use ipnet::IpNet;
 
-/// Tells clients' addresses from those of proxies.
+/// Finds the addresses of clients behind proxies.
 #[derive(Debug)]
 pub(crate) struct ClientAddresses {
     proxies: Vec<IpNet>,
@@ -75,7 +75,8 @@ impl ClientAddresses {
     }
 }
 
-/// A loopback, private or link-local address, where a reverse proxy lives.
+/// Returns whether an address is loopback, private or link-local, as those of
+/// reverse proxies are.
 fn is_near(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => {
@@ -99,8 +100,8 @@ fn node(element: &str) -> Option<IpAddr> {
     node.and_then(address)
 }
 
-/// Splits at `separator` where it stands outside of a quoted string. From the
-/// end, which a proxy wrote: a client may have left a quotation open before it.
+/// Splits at each `separator` outside of a quoted string. Begins at the end,
+/// which a proxy wrote: a client may have left a quotation open before it.
 fn split_unquoted(text: &str, separator: char) -> impl Iterator<Item = &str> {
     let mut quoted = false;
     let mut at_quote = false;

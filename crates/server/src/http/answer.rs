@@ -8,7 +8,7 @@ use http_body_util::Full;
 /// An answer to a request. Its body is whole, and in memory.
 pub(crate) type Answer = Response<Full<Bytes>>;
 
-/// What differs between the pages that a browser asks for.
+/// The parts in which pages for browsers differ.
 #[derive(Debug)]
 pub(crate) struct Page {
     pub(crate) status: StatusCode,

@@ -24,7 +24,7 @@ const DISCARD_TIME: Duration = Duration::from_secs(10);
 
 /// A body up to this size is read without asking for memory.
 const SMALL_BODY_BYTES: u64 = 64 * 1024;
-/// What memory is counted in, since a semaphore counts to 32 bits.
+/// The unit that memory is counted in, since a semaphore counts to 32 bits.
 const UNIT_BYTES: u64 = 1024;
 
 /// The memory that the bodies of all connections share.
@@ -36,8 +36,8 @@ pub(crate) struct BodyMemory(Arc<Semaphore>);
 pub(crate) struct RequestBody {
     incoming: Incoming,
     memory: BodyMemory,
-    /// What was taken of `memory`, until the request is answered: the content
-    /// lives on in what is made of it.
+    /// The part of `memory` that this body has, until the request is answered:
+    /// what is made of the body needs as much.
     held: Option<OwnedSemaphorePermit>,
     /// Most bytes that are taken, read or discarded.
     limit: u64,
@@ -98,7 +98,7 @@ impl RequestBody {
         }
     }
 
-    /// The whole body.
+    /// Reads the whole body.
     pub(crate) async fn read(&mut self) -> Result<Bytes, BodyError> {
         // Such a body is refused before a byte of it is read.
         if self.is_too_long {
@@ -126,8 +126,8 @@ impl RequestBody {
         Ok(piece)
     }
 
-    /// Takes what the client is still sending, up to the limit, so that it
-    /// comes to read its answer. Says whether the connection can go on.
+    /// Reads what the client is still sending, up to the limit, so that it gets
+    /// to reading its answer. Returns whether the connection can go on.
     pub(crate) async fn discard(&mut self) -> bool {
         // Few bodies come to this, and to what is boxed below: the others need
         // not carry its state along.
@@ -154,8 +154,8 @@ impl RequestBody {
         true
     }
 
-    /// Takes memory for the whole body at once: who took it piece by piece
-    /// could wait for others that wait for it.
+    /// Takes memory for the whole body at once: bodies that took it piece by
+    /// piece could wait for each other.
     async fn hold_memory(&mut self) -> Result<(), BodyError> {
         let most = self.incoming.size_hint().upper().unwrap_or(self.limit);
         if most <= SMALL_BODY_BYTES {
@@ -208,7 +208,8 @@ impl RequestBody {
     }
 }
 
-/// When the whole body must be there: this long after the first wait for it.
+/// Returns when the whole body must have come: `BODY_TIME` after the first wait
+/// for it.
 fn deadline(known: &mut Option<Instant>) -> Instant {
     *known.get_or_insert_with(|| Instant::now() + BODY_TIME)
 }

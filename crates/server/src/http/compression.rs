@@ -1,4 +1,4 @@
-//! Compression of answers, where the client takes it.
+//! Compression of answers, if the client accepts it.
 
 use std::convert::Infallible;
 

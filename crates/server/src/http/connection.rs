@@ -99,8 +99,8 @@ pub(crate) async fn serve<S: Service>(
             .header_read_timeout(None)
             .max_header_size(HEAD_BYTES)
             .max_buf_size(HEAD_BYTES)
-            // What is quick is answered even if the client has closed its
-            // sending side; runs look for that themselves.
+            // Quick requests are answered even if the client has closed its
+            // sending side; runs watch for that themselves.
             .half_close(true)
             .serve_connection(io, handler)
     );

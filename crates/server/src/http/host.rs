@@ -1,5 +1,5 @@
-//! What a browser says of a request: the host that it is for, and whether a
-//! page of another site has sent it.
+//! The host that a request is for, and whether a page of another site has sent
+//! it, as browsers report them.
 
 use std::net::IpAddr;
 
@@ -50,15 +50,16 @@ pub(crate) fn misdirected() -> Answer {
     failure(StatusCode::MISDIRECTED_REQUEST, "this host is not served here")
 }
 
-/// Whether a page of another site has sent it, as the browser says. Older ones,
-/// and all over plain HTTP but on loopback, say the page's origin alone.
+/// Returns whether a page of another site has sent a request, as the browser
+/// reports. Older browsers, and all of them over plain HTTP except on loopback,
+/// report only the page's origin.
 pub(crate) fn is_cross_site(head: &Parts) -> bool {
     if let Some(site) = head.headers.get(SEC_FETCH_SITE) {
         return site == "cross-site";
     }
     let Some(origin) = head.headers.get(ORIGIN) else { return false };
     let origin = Uri::try_from(origin.as_bytes()).ok();
-    // What has no scheme is `null`: the origin of nobody.
+    // An origin without a scheme is `null`, which is no site's.
     let origin = origin.filter(|origin| origin.scheme().is_some());
     let origin = origin.as_ref().and_then(Uri::authority).map(name);
     origin.is_none() || origin != host(head)
@@ -66,7 +67,7 @@ pub(crate) fn is_cross_site(head: &Parts) -> bool {
 
 /// The host that the request is for, in small letters.
 fn host(head: &Parts) -> Option<String> {
-    // What stands in the target goes before the header (RFC 9112, 3.2.2).
+    // A host in the target counts before the header (RFC 9112, 3.2.2).
     if let Some(authority) = head.uri.authority() {
         return Some(name(authority));
     }

@@ -16,8 +16,8 @@ const ESCAPE_BYTES: usize = 6;
 const REPLACEMENT: &str = "\\ufffd";
 
 /// The body as text in which no escape is half of a surrogate pair: those
-/// become U+FFFD, where the JSON parser would refuse the whole text. `None`
-/// where the body is not UTF-8.
+/// become U+FFFD, because the JSON parser would refuse the whole text. Returns
+/// `None` if the body is not UTF-8.
 pub(crate) fn text(body: &[u8]) -> Option<Cow<'_, str>> {
     let text = std::str::from_utf8(body).ok()?;
     if text.contains(ESCAPE) {
@@ -81,7 +81,7 @@ impl<'de, const N: usize> Visitor<'de> for Fields<N> {
 }
 
 fn without_lone_surrogates(text: &str) -> Cow<'_, str> {
-    let mut mended = String::new();
+    let mut replaced = String::new();
     let mut copied = 0;
     let mut at = 0;
     while let Some(found) = text[at..].find('\\') {
@@ -98,8 +98,8 @@ fn without_lone_surrogates(text: &str) -> Cow<'_, str> {
             at = next + ESCAPE_BYTES;
         } else {
             if is_high(unit) || is_low(unit) {
-                mended.push_str(&text[copied..at]);
-                mended.push_str(REPLACEMENT);
+                replaced.push_str(&text[copied..at]);
+                replaced.push_str(REPLACEMENT);
                 copied = next;
             }
             at = next;
@@ -108,8 +108,8 @@ fn without_lone_surrogates(text: &str) -> Cow<'_, str> {
     if copied == 0 {
         return Cow::Borrowed(text);
     }
-    mended.push_str(&text[copied..]);
-    Cow::Owned(mended)
+    replaced.push_str(&text[copied..]);
+    Cow::Owned(replaced)
 }
 
 /// The UTF-16 code unit of the escape that `text` begins with.

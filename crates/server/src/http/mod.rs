@@ -1,4 +1,4 @@
-//! What every route shares: connections, paths, bodies and answers.
+//! The parts of HTTP that all routes share: connections, bodies and answers.
 
 mod address;
 mod answer;

@@ -8,7 +8,7 @@ use sandpiper_engine::{Start, StartKind, Supply};
 
 use super::{LanguageLabels, Number};
 
-/// What is known of them.
+/// The metrics of boxes and artifacts.
 #[derive(Debug, Default)]
 pub(super) struct Boxes {
     /// Every language's id.

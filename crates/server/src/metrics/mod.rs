@@ -1,4 +1,4 @@
-//! What the admin listener shows, in the text format of Prometheus.
+//! The metrics that the admin listener shows, in the text format of Prometheus.
 //! docs/monitoring.md describes each metric, and is tested against this.
 
 mod boxes;
@@ -53,7 +53,7 @@ pub(crate) struct Metrics {
     now: Measured,
 }
 
-/// What is measured when it is asked for.
+/// Gauges that are measured when the metrics are read.
 #[derive(Debug, Default)]
 struct Measured {
     boxes: Number,
@@ -69,7 +69,7 @@ struct Measured {
     language_proof_age: Family<LanguageLabels, Gauge<f64, AtomicU64>>,
 }
 
-/// What the server holds at one moment.
+/// The state of the server at one moment.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) load: Load,
@@ -166,7 +166,7 @@ impl Metrics {
         self.requests.count(route, method, status);
     }
 
-    /// What came was no request, and was answered so.
+    /// Counts an answer to what was no request.
     pub(crate) fn malformed(&self, status: u16) {
         self.requests.count_malformed(status);
     }
@@ -190,7 +190,7 @@ impl Metrics {
         self.runs.get_or_create(&labels).inc();
     }
 
-    /// Where the time of a run went, and which limit ended it.
+    /// Counts the times of a run, and the limit that ended it.
     pub(crate) fn outcome(&self, language: &str, outcome: &Outcome) {
         let end = RunEnd::of(outcome);
         self.run(language, end);

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// What is said of a method of a path.
+/// The description of a method of a path.
 #[derive(Debug)]
 pub(super) struct Operation {
     /// In small letters.
@@ -12,7 +12,7 @@ pub(super) struct Operation {
     pub(super) responses: Vec<Response>,
 }
 
-/// What a request may carry.
+/// The body that a request may have.
 #[derive(Debug)]
 pub(super) struct Body {
     pub(super) description: &'static str,

@@ -1,4 +1,4 @@
-//! What each route answers.
+//! The operations of each route, with their answers.
 
 use sandpiper_engine::languages::Catalog;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -17,14 +17,14 @@ use super::schema;
 const HTML: &str = "text/html; charset=utf-8";
 const PRODUCT_BODY: &str = "Read whatever its Content-Type, up to 1 MiB. A \
 field that is missing or null is the empty string or 0; others are ignored.";
-const COMPILE_BODY: &str = "Up to 2 MiB. Failures are told in this order: \
+const COMPILE_BODY: &str = "Up to 2 MiB. Failures are reported in this order: \
 405, 429, 415, 413 for the body, 400 for JSON, 413 for the number of files, \
 400 for fields, language, paths and entry file, 503.";
 
-/// What every failure says.
+/// The body of every failure.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Failure {
-    /// What is wrong, for people.
+    /// The cause, for people.
     error: String,
 }
 
@@ -113,7 +113,7 @@ pub(super) fn operations(
         Endpoint::Readiness => {
             let report = schema::<Report<'_>>(schemas);
             read(
-                "Which languages can run",
+                "The languages that can run",
                 vec![
                     Response::new(200, "At least one.").json(report.clone()),
                     Response::new(503, "None; there is an error as well.")
@@ -223,7 +223,7 @@ fn compile(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     for response in &mut responses {
         let own = std::mem::replace(response, Response::new(0, ""));
         *response = own
-            .header("X-Request-Id", "What the log calls it.", "string")
+            .header("X-Request-Id", "Its id in the log.", "string")
             .header(
                 "RateLimit",
                 "Requests left (r), and seconds until there is one more (t).",
@@ -278,6 +278,6 @@ fn failure(
 }
 
 fn come_back(status: u16, schemas: &mut SchemaGenerator) -> Response {
-    let wait = "Seconds to wait, where waiting helps.";
+    let wait = "Seconds to wait, if waiting helps.";
     failure(status, "Not now.", schemas).header("Retry-After", wait, "integer")
 }

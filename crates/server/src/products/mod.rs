@@ -1,4 +1,4 @@
-//! Area A: the product catalogue.
+//! The product catalogue.
 
 mod product;
 mod store;
@@ -140,8 +140,8 @@ impl From<Failure> for Answer {
     }
 }
 
-/// 403: no page of another site may change products. A browser asks for leave
-/// only if it is no request that a form could send.
+/// Returns 403: no page of another site may change products. A browser sends a
+/// preflight only for requests that no form could send.
 fn cross_site() -> Answer {
     failure(StatusCode::FORBIDDEN, "cross-site requests are not accepted")
 }

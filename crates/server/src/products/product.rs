@@ -1,4 +1,4 @@
-//! A product as JSON: what a client may send, and what it gets back.
+//! A product as JSON: the fields that a client sends, and the text it gets back.
 
 use schemars::JsonSchema;
 use serde::Serialize;

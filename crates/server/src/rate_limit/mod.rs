@@ -26,12 +26,12 @@ pub(crate) struct RateLimiter {
     exceptions: Vec<(IpNet, u32)>,
     /// The span in which requests are counted.
     window: Duration,
-    /// Where the table's times begin.
+    /// The table counts its times from here.
     start: Instant,
     table: Mutex<Table>,
 }
 
-/// Where a client stands after its request was counted or refused.
+/// The quota of a client after its request was counted or refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Quota {
     pub(crate) limit: u32,
@@ -39,7 +39,7 @@ pub(crate) struct Quota {
     pub(crate) window: Duration,
     /// Requests that would be admitted now.
     pub(crate) remaining: u32,
-    /// Until one more is admitted than now. Zero where nothing is counted.
+    /// Time until one more is admitted than now; zero if nothing is counted.
     pub(crate) reset: Duration,
 }
 
@@ -70,7 +70,7 @@ impl RateLimiter {
         Self { limit, exceptions, window, start: Instant::now(), table }
     }
 
-    /// Counts a request of `client` where it may pass. `None` where the client
+    /// Counts a request of `client` if it may pass. Returns `None` if the client
     /// has no limit.
     pub(crate) fn admit(
         &self,
@@ -80,7 +80,7 @@ impl RateLimiter {
         self.check(client, now, true)
     }
 
-    /// Where `client` stands; counts nothing.
+    /// Returns the quota of `client`, and counts nothing.
     pub(crate) fn quota(&self, client: IpAddr, now: Instant) -> Option<Quota> {
         self.check(client, now, false).map(Verdict::quota)
     }
@@ -123,7 +123,7 @@ impl RateLimiter {
         })
     }
 
-    /// The limit of one client; `None` where there is none.
+    /// Returns the limit of one client, or `None` if it has none.
     fn limit_of(&self, client: IpAddr) -> Option<u32> {
         let exception = self
             .exceptions
@@ -134,7 +134,8 @@ impl RateLimiter {
     }
 }
 
-/// What a request of `client` counts against, each with its limit.
+/// Returns the keys that a request of `client` is counted by, each with its
+/// limit.
 fn keys(client: IpAddr, limit: u32) -> [Option<(Key, u32)>; 2] {
     let prefix = match client {
         IpAddr::V4(_) => None,

@@ -1,4 +1,4 @@
-//! The bounded table of who was admitted when.
+//! The bounded table of the times at which requests were admitted.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use crate::limits::RATE_LIMIT_CLIENTS;
 /// may be in the thousands. Beyond it the client that is idle longest goes.
 const MAX_REQUESTS: usize = 2_000_000;
 
-/// What requests are counted by.
+/// A key that requests are counted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Key {
     /// One client.

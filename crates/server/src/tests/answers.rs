@@ -69,13 +69,13 @@ async fn readiness_names_every_language() {
     assert_eq!(reply.status, 200);
     let body: serde_json::Value = serde_json::from_slice(&reply.body).unwrap();
     let languages = body["languages"].as_array().unwrap();
-    let told: Vec<_> = languages
+    let found: Vec<_> = languages
         .iter()
         .map(|own| (own["id"].as_str(), own["state"].as_str()))
         .collect();
     let expected =
         [(Some("python"), Some("ready")), (Some("c"), Some("missing"))];
-    assert_eq!(told, expected);
+    assert_eq!(found, expected);
     assert!(languages[0]["proof_age_ms"].is_u64(), "{body}");
     assert_eq!(languages[1]["reason"], "build it");
 }

@@ -1,4 +1,4 @@
-//! What is shared out among clients: connections, and the memory of bodies and
+//! The limits that clients share: connections, and the memory of bodies and
 //! of answers.
 
 use crate::limits::{BODY_TIME, HEAD_TIME};
@@ -32,7 +32,7 @@ async fn ask_from(client: &str, server: &TestServer) -> Reply {
     Reply::read(&mut begin_from(client, server, HEALTH).await).await
 }
 
-/// How many bytes come within a second; none where the server closes.
+/// Returns the bytes that come within a second, and 0 if the server closes.
 async fn comes(stream: &mut TcpStream) -> Option<usize> {
     let mut byte = [0];
     let read = tokio::time::timeout(SECOND, stream.read(&mut byte)).await;
@@ -105,7 +105,7 @@ async fn a_client_that_opens_far_too_many_is_closed() {
     let mut waiting: Vec<TcpStream> = (0..64).map(|_| connect()).collect();
     assert!(is_closed(&mut connect()).await);
     assert!(is_left_waiting(&mut waiting[63]).await);
-    // Who waits for a place is no connection yet, and was not refused.
+    // A socket that waits for a permit is no connection yet, and not refused.
     assert_eq!(value(&server, "sandpiper_connections"), 1.0);
     assert_eq!(value(&server, "sandpiper_connections_refused_total"), 1.0);
 }

@@ -31,7 +31,7 @@ async fn running_requests_end_and_idle_connections_close() {
     let reply = Reply::read(&mut busy).await;
     assert_eq!(reply.status, 200);
     ended.await.unwrap();
-    let Door::Tcp(address) = server.door else { panic!("a listener") };
+    let Listener::Tcp(address) = server.listener else { panic!("a listener") };
     assert!(TcpStream::connect(address).await.is_err());
 }
 

@@ -32,7 +32,7 @@ async fn the_21st_request_in_a_minute_is_refused() {
     assert_eq!(get.header("allow"), Some("POST, OPTIONS"));
     assert_eq!(get.header("ratelimit"), Some(expected.as_str()));
 
-    // Who comes back when told is admitted, and not much earlier.
+    // A client that waits for Retry-After is admitted, and not much earlier.
     let wait: u64 = wait.parse().unwrap();
     assert!((55..=60).contains(&wait), "{wait}");
     sleep(Duration::from_secs(wait - 2)).await;

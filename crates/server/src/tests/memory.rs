@@ -38,7 +38,7 @@ impl Memory {
         service: Arc<App<TestRunner>>,
         limiter: ConnectionLimiter,
     ) -> Self {
-        // It panics where the clock is not: in a task nobody would see that.
+        // It panics if the clock runs; in a task nobody would see that.
         advance(TICK).await;
         let mut clock = JoinSet::new();
         clock.spawn(async {

@@ -9,7 +9,7 @@ use sandpiper_testkit::Exposition;
 const MANUAL: &str = include_str!("../../../../docs/monitoring.md");
 const ALERTS: &str = include_str!("../../../../packaging/alerts.yaml");
 
-/// What a server shows of one series now.
+/// Returns the present value of one series.
 pub(super) fn value(server: &TestServer, series: &str) -> f64 {
     Exposition::parse(&server.app.metrics_text()).values[series]
 }
@@ -38,7 +38,7 @@ fn table() -> BTreeMap<String, (String, BTreeSet<String>)> {
     .collect()
 }
 
-/// As queries name it: what a scrape has of it begins so.
+/// Returns the name of a metric in queries.
 fn queried(name: &str, kind: &str) -> String {
     match kind {
         "counter" => format!("{name}_total"),

@@ -35,10 +35,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct TestServer {
     app: Arc<App<TestRunner>>,
     runs: Runs,
-    door: Door,
+    listener: Listener,
 }
 
-enum Door {
+enum Listener {
     Tcp(SocketAddr),
     Memory(Memory),
 }
@@ -63,7 +63,7 @@ impl TestServer {
         let accepting =
             accept(routes, vec![listener], limiter, shutdown, drain);
         let ended = tokio::spawn(accepting);
-        (Self { app, runs, door: Door::Tcp(address) }, ended)
+        (Self { app, runs, listener: Listener::Tcp(address) }, ended)
     }
 
     /// One on a clock of its own; see [`memory`].
@@ -71,20 +71,23 @@ impl TestServer {
         let limiter = settings.connection_limiter();
         let (runner, runs) = TestRunner::new();
         let app = Arc::new(App::new(runner, settings));
-        let door = Door::Memory(Memory::new(Arc::clone(&app), limiter).await);
-        Self { app, runs, door }
+        let listener =
+            Listener::Memory(Memory::new(Arc::clone(&app), limiter).await);
+        Self { app, runs, listener }
     }
 
     async fn connect(&self) -> TcpStream {
-        match &self.door {
-            Door::Tcp(address) => TcpStream::connect(address).await.unwrap(),
-            Door::Memory(_) => self.connect_from("127.0.0.1"),
+        match &self.listener {
+            Listener::Tcp(address) => {
+                TcpStream::connect(address).await.unwrap()
+            }
+            Listener::Memory(_) => self.connect_from("127.0.0.1"),
         }
     }
 
     /// A connection in memory of whatever client.
     fn connect_from(&self, client: &str) -> TcpStream {
-        let Door::Memory(memory) = &self.door else {
+        let Listener::Memory(memory) = &self.listener else {
             panic!("every client of a real socket has one address");
         };
         memory.connect(client.parse().unwrap())

@@ -23,7 +23,7 @@ pub(super) struct TestRunner {
     release: Arc<Notify>,
 }
 
-/// What happens to runs.
+/// Something that happens to runs.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Event {
     Started(IpAddr),
