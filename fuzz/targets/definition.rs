@@ -53,7 +53,7 @@ fn check(catalog: &Catalog) {
         assert_eq!(found.id(), "fuzzed", "{extension:?}");
     }
     let starter = catalog.starter("fuzzed").expect("its starter");
-    let plan = catalog.plan(&starter.submission);
+    let plan = starter.submission.plan();
     check_plan(&plan);
     // With the fault, who asks for no standard input gets it.
     let plan = Plan {
