@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path};
 
-use sandpiper_languages::{Plan, Source};
+use sandpiper_languages::{LanguageFolder, Plan};
 
 /// Whether each target contains a planted fault. It must find that, which shows that
 /// it would find a real one.
 pub const PLANTED: bool = cfg!(feature = "planted");
 
 /// Returns all languages of the checkout.
-pub fn sources() -> Vec<Source> {
+pub fn sources() -> Vec<LanguageFolder> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../languages");
     let languages = fs::read_dir(folder).expect("the folder of languages");
     languages
@@ -20,7 +20,7 @@ pub fn sources() -> Vec<Source> {
             let mut files = BTreeMap::new();
             read(&entry.path(), &entry.path(), &mut files);
             let id = entry.file_name().into_string().expect("a language's id");
-            Source { id, files }
+            LanguageFolder { id, files }
         })
         .collect()
 }

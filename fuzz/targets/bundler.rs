@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use sandpiper_fuzz::{PLANTED, check_plan, sources};
-use sandpiper_languages::{Catalog, Plan, SourceFile, Submission};
+use sandpiper_languages::{Catalog, Plan, SourceFile};
 
 static CATALOG: LazyLock<Catalog> =
     LazyLock::new(|| Catalog::load(sources()).expect("our languages"));
@@ -50,9 +50,8 @@ fn planned(language: &str, entry: &str, paths: &[&str]) -> Option<Plan> {
     let files = paths.iter().map(file).collect();
     let entry =
         if PLANTED { entry.replace("..", "dd") } else { entry.to_owned() };
-    let submission =
-        Submission::check(&CATALOG, language, entry, files, String::new());
-    Some(CATALOG.plan(&submission.ok()?))
+    let submission = CATALOG.submission(language, entry, files, String::new());
+    Some(submission.ok()?.plan())
 }
 
 /// Returns whether the paths are different places below the working directory, as

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use sandpiper_fuzz::{PLANTED, check_plan, sources};
-use sandpiper_languages::{Catalog, Plan, SourceFile, Submission};
+use sandpiper_languages::{Catalog, Plan, SourceFile};
 use sandpiper_server::fuzzing::{self, Parts, text};
 use serde_json::{Value, json};
 
@@ -44,12 +44,11 @@ fn compile_request(body: &[u8]) -> Option<Parts> {
 fn planned(parts: Parts) -> Option<(Plan, String, String)> {
     let Parts { language, entry_file, files, stdin } = parts;
     let submission =
-        Submission::check(&CATALOG, &language, entry_file, files, stdin)
-            .ok()?;
+        CATALOG.submission(&language, entry_file, files, stdin).ok()?;
     let entry = submission.entry_file().to_owned();
     assert!(submission.files().iter().any(|file| file.path == entry));
     let stdin = submission.stdin().to_owned();
-    Some((CATALOG.plan(&submission), entry, stdin))
+    Some((submission.plan(), entry, stdin))
 }
 
 fn written(parts: &Parts) -> Vec<u8> {

@@ -7,9 +7,9 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use sandpiper_fuzz::{PLANTED, check_plan, sources};
-use sandpiper_languages::{Catalog, Plan, Source};
+use sandpiper_languages::{Catalog, LanguageFolder, Plan};
 
-static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(sources);
+static SOURCES: LazyLock<Vec<LanguageFolder>> = LazyLock::new(sources);
 
 /// The starters of all languages in one folder, so that any entry exists.
 static FILES: LazyLock<BTreeMap<String, Vec<u8>>> = LazyLock::new(|| {
@@ -23,7 +23,7 @@ static FILES: LazyLock<BTreeMap<String, Vec<u8>>> = LazyLock::new(|| {
 fuzz_target!(|definition: &[u8]| {
     let mut files = FILES.clone();
     files.insert("language.toml".to_owned(), definition.to_vec());
-    let source = Source { id: "fuzzed".to_owned(), files };
+    let source = LanguageFolder { id: "fuzzed".to_owned(), files };
     let Ok(alone) = Catalog::load([source.clone()]) else {
         return;
     };
@@ -53,7 +53,7 @@ fn check(catalog: &Catalog) {
         assert_eq!(found.id(), "fuzzed", "{extension:?}");
     }
     let starter = catalog.starter("fuzzed").expect("its starter");
-    let plan = catalog.plan(&starter.submission);
+    let plan = starter.submission.plan();
     check_plan(&plan);
     // The planted fault: a language without standard input gets it.
     let plan = Plan {

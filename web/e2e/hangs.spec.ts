@@ -63,7 +63,7 @@ async function hang(editor: Frame, { trigger }: Case): Promise<Frame> {
   const page = editor.page();
   await page.reload();
   const again = await editorIn(page);
-  await expect(again.locator(".preview-banner")).toContainText("did not respond the last time");
+  await expect(again.locator(".preview-banner")).toContainText("did not respond last time");
   await expect(again.locator(".preview iframe")).toHaveCount(0);
 
   // Run starts it again, and Stop ends it.

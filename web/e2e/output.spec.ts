@@ -82,6 +82,6 @@ test("output that was cut off is marked", async ({ page, service }) => {
   await page.goto(`${service.url}/embed?lang=python`);
   await page.locator(".cm-content").fill("while True: print('more')");
   await page.locator("#run").click();
-  await expect(page.locator("#status")).toContainText("the output is cut off");
+  await expect(page.locator("#status")).toContainText("the rest of the output is missing");
   await expect(page.locator(".stderr")).toContainText("Output limit exceeded: 1 MiB");
 });

@@ -30,7 +30,7 @@ test("a program that wants input says so, and no longer when it has some or want
     await expect(page.locator("#status")).toHaveText(words);
   };
   await run("print(input())", /exit code 1/);
-  await expect(hint).toHaveText(/^The program asked for input, and there was none\./);
+  await expect(hint).toHaveText(/^The program asked for input, but there was none\./);
   await page.locator("#stdin").fill("some");
   await expect(hint).toHaveText("");
   await page.locator("#stdin").fill("");

@@ -209,7 +209,7 @@ test("links and snippets are copied without permission of the embedding page", a
     await frame.getByRole("menuitem", { name }).click();
   };
   await choose("Copy link");
-  await expect(frame.locator(".notice")).toContainText("The link was copied.");
+  await expect(frame.locator(".notice")).toContainText("Link copied.");
   await paste();
   await expect(code).toHaveText(new RegExp(`^${service.url}/embed\\?lang=python#code=[\\w-]+$`));
   await choose("Embed");

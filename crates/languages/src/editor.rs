@@ -87,7 +87,7 @@ struct Messages {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all(serialize = "camelCase"))]
 struct Input {
-    /// LanguageFolder code that reads standard input and uses the result.
+    /// Source code that reads standard input and uses the result.
     reads: String,
     /// The part of `reads` that reports no error at the end of the input; all
     /// of it by default.
