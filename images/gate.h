@@ -24,7 +24,7 @@ static inline void keep_gate(void) {
     }
 }
 
-// Whether the submission is there already: what only makes a later one faster
+// Whether the submission is there already: work that only makes a later one faster
 // would then delay it.
 static inline bool gate_is_open(void) {
     char byte;

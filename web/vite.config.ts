@@ -31,7 +31,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     rolldownOptions: {
       input: "src/main.ts",
-      // What every page needs, in one chunk: that is smaller than several.
+      // The modules that every page needs, in one chunk: that is smaller than several.
       output: { codeSplitting: { groups: [{ name: "core", test: CORE }] } },
     },
   },

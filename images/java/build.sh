@@ -12,7 +12,7 @@ jar --create --file /opt/sandpiper/compiler.jar -C classes .
 # A cache holds the time of the archive, which must be one that packing the
 # image does not change.
 touch --date=2000-01-01 /opt/sandpiper/compiler.jar
-# What the compiler practises with.
+# Sources for the compiler to practise with.
 mkdir /opt/sandpiper/samples
 cp training/*.java samples/*.java /opt/sandpiper/samples
 

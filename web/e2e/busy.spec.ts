@@ -213,7 +213,7 @@ test("a service that dies, and a network that is gone", async ({ page, context, 
   await expect(page.locator(".cm-content")).toContainText("time.sleep(300)");
 
   await page.goto(`${service.url}/embed?${pythonOf("print(1)")}`);
-  // What comes after the editor is there, too: else that is what is missing.
+  // The rest of the page is there, too: else the test would see that it is missing.
   await expect(page.locator(".output-bar")).toBeAttached();
   await context.setOffline(true);
   await page.locator("#run").click();

@@ -69,7 +69,7 @@ for (const [language, [path, ...lines]] of Object.entries(WORDS)) {
     const { code, list } = await empty(page, service, language, path);
     for (const line of lines) {
       await page.keyboard.type(line);
-      // What opens by itself and closes nothing is no word.
+      // A pair that opens by itself and closes nothing is no word.
       if (/^\w.*[a-z]$/.test(line)) await expect(list, line).toBeVisible();
       await page.clock.fastForward(400);
       await page.keyboard.press("Enter");

@@ -1,4 +1,4 @@
-// What a page says: each call of the console, errors that become marks, and what
+// The console of a page: each call of it, errors that become marks, and what
 // it is given instead of storage and dialogs.
 
 import type { Page } from "@playwright/test";

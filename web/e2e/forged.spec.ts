@@ -1,4 +1,4 @@
-// What a hostile page can say: nothing of it becomes markup, a command or a
+// Messages of a hostile page: nothing of it becomes markup, a command or a
 // jump, and none of it holds the editor up.
 
 import { apart } from "./chromium";

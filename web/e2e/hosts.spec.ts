@@ -1,4 +1,4 @@
-// What host pages do to the editor: storage that is blocked or apart, a sandbox
+// Influences of host pages on the editor: storage that is blocked or apart, a sandbox
 // without an origin, no JavaScript. The work goes on, and nothing is said.
 
 import { readFileSync, readdirSync } from "node:fs";

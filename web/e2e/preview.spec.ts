@@ -1,4 +1,4 @@
-// The preview of a page: what it shows and says, what it cannot reach, and how
+// The preview of a page: its view and console, the places that it cannot reach, and how
 // it is ended.
 
 import { faults } from "./accessibility";

@@ -1,4 +1,4 @@
-// What is photographed: each scene is a page, and what is done on it first.
+// The scenes to photograph: each is a page, and the steps before the picture.
 
 import type { Page } from "@playwright/test";
 
@@ -10,7 +10,7 @@ export interface Scene {
   page: string | ((url: string) => string);
   /** Of a service of its own. */
   flags?: readonly string[];
-  /** What is done before the picture is taken. */
+  /** The steps before the picture is taken. */
   act?: (page: Page) => Promise<void>;
   sizes: readonly Size[];
   /** Its wide pictures stand in the README, in both themes. */

@@ -148,7 +148,7 @@ test("each site and page has a key", () => {
     keyOf("page", school, `${school}/2`),
     keyOf("same", school, `${school}/1`),
     keyOf("same", other, `${other}/1`),
-    // What names nobody, and what looks like another's.
+    // Keys that name nobody, and keys that look like another's.
     keyOf("same", null, ""),
     keyOf(`${school}/1 page`, school, `${school}/3`),
     keyOf(`${school}/1 page`, null, ""),

@@ -44,7 +44,7 @@ describe("documents", () => {
     ["<!-- a --><p>x", ""],
     ["<!-- a", ""],
     ["<!doctypehtml>", ""],
-    // The comments that browsers end here: what follows would run before our code.
+    // Browsers end the comment here: the text behind it would run before our code.
     ["<!--><script>1</script>--><!doctype html>", ""],
     ["<!---><script>1</script>--><!doctype html>", ""],
     ["<!-- --!><script>1</script>--><!doctype html>", ""],

@@ -7,7 +7,7 @@ export const TIMES = 8;
 /** Below that, times are noise. */
 const MIN_MICROSECONDS = 4000;
 
-/** What takes the square of the length takes 64 times as long for eight times as much. */
+/** Work that takes the square of the length takes 64 times as long for eight times as much. */
 export function checkLinear(name: string, act: (text: string) => unknown, text: (length: number) => string): void {
   test(`takes no square of the length: ${name}`, () => {
     const [short, long] = [text(FEW), text(TIMES * FEW)];

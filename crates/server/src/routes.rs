@@ -2,7 +2,7 @@
 
 use crate::limits::{COMPILE_BODY_BYTES, PRODUCT_BODY_BYTES};
 
-/// What answers the requests of a route. The number of each is its place in
+/// The handler of a route's requests. The number of each is its place in
 /// the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoint {

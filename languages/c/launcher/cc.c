@@ -64,7 +64,7 @@ static const char *list_objects(const struct sources *sources) {
 }
 
 // Links as the driver would, but with a linker that takes a third of the time
-// of GNU ld. What it says is not shown.
+// of GNU ld. Its messages are not shown.
 static int link_quickly(const struct language *language,
                         const struct sources *sources) {
     struct command command = recorded(own_file(language, "link"));

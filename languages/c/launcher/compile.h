@@ -24,7 +24,7 @@ struct language {
     const char *const *extensions;
 };
 
-// What came of all sources.
+// The result of all sources.
 struct compiled {
     // The first one of a compiler that failed, else 0.
     int status;

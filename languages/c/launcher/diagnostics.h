@@ -1,4 +1,4 @@
-// What the compiler and the linker say, told in the submission's own names.
+// Messages of the compiler and the linker, in the submission's own names.
 #pragma once
 
 #include <stdbool.h>

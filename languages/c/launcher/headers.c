@@ -72,7 +72,7 @@ static const char *skip_directive(const char *at, const char *name) {
     return behind == NULL ? NULL : skip_blanks(behind);
 }
 
-// A line that is continued may be a comment's: what follows is none then.
+// A line that is continued may be a comment's: the next line is none then.
 static bool has_continued_line(const char *text) {
     for (; (text = strchr(text, '\\')) != NULL; text++)
         if (text[1 + strspn(text + 1, " \t\v\f\r")] == '\n')

@@ -23,7 +23,7 @@ public static class Compiler
 
     static readonly Version Framework = Environment.Version;
     static CSharpParseOptions parsing;
-    // What every program has: the references, and what the SDK adds.
+    // The part that all programs have: the references, and the files that the SDK adds.
     static CSharpCompilation common;
 
     // Brings the compiler to the point where only the sources are missing.
@@ -98,7 +98,7 @@ public static class Compiler
             program = good ? image.ToArray() : null;
             errors = good ? null : Text(complaints, trees);
         }
-        // What the compiler's own guards do not turn into this error.
+        // The compiler's own guards do not turn every overflow into this error.
         catch (InsufficientExecutionStackException)
         {
             errors = Text([Depth.Error(trees)], trees);
@@ -146,7 +146,7 @@ public static class Compiler
             .Concat(["DEBUG", "TRACE", "NET", $"NET{major}_0", "NETCOREAPP"]);
     }
 
-    // What the SDK adds to every console program.
+    // The source that the SDK adds to every console program.
     static string Implied()
     {
         string[] namespaces =

@@ -36,7 +36,7 @@
 #define MOST_CORES 8
 #define MOST_PROPERTIES 16
 
-// What the runtime reads from the environment alone: no debugger's socket in
+// Settings that the runtime reads from the environment alone: no debugger's socket in
 // /tmp, and no second mapping of all code against attacks on the process.
 static const char *const settings[][2] = {
     {"DOTNET_EnableDiagnostics", "0"},

@@ -1,4 +1,4 @@
-// What was seen, and when.
+// A bird that was seen, and the time.
 namespace Birds;
 
 public record Sighting(string Species, int Count, TimeOnly Time);

@@ -33,7 +33,7 @@ final class Compiler {
         "-processorpath", "",
         // Names of variables are in the messages of NullPointerExceptions.
         "-g",
-        // What javac itself takes where there is no JVM around it.
+        // The default of javac itself.
         "-classpath", ".");
 
     /** javac shows where it was when it fails itself, as when its stack ends. */

@@ -5,7 +5,7 @@
 //        java run
 //
 // The entry file comes through the gate. Runs in the folder of the submission.
-// What is compiled, and the name of the class to start, go to /artifacts.
+// The classes, and the name of the class to start, go to /artifacts.
 //
 // Each is a pair: prepare_*() brings its JVM to the point where only the
 // submission is missing; submit_*() compiles it, or runs it.
@@ -20,7 +20,7 @@
 #include "jvm.h"
 
 #define COMPILER "sandpiper/Compiler"
-// What `java` itself finds and checks a main class with.
+// The class with which `java` itself finds and checks a main class.
 #define HELPER "sun/launcher/LauncherHelper"
 #define HELPER_MODE_CLASS 1
 // Written by the compiler: a length of two bytes and the name in the JVM's own
@@ -35,7 +35,7 @@
 
 // javac descends as deep as expressions nest.
 #define COMPILER_STACK (16 << 20)
-// What `java` gives its main thread.
+// The stack that `java` gives its main thread.
 #define PROGRAM_STACK (1 << 20)
 
 static struct {

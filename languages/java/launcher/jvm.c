@@ -42,7 +42,7 @@ static const char *const common_options[] = {
     // A cache that is not moved is neither patched nor copied.
     "-XX:+UnlockDiagnosticVMOptions",
     "-XX:ArchiveRelocationMode=0",
-    // What the JVM itself says would go to stdout: its warnings, and a report
+    // Messages of the JVM itself would go to stdout: its warnings, and a report
     // of its own crash, for which the signal speaks.
     "-Xlog:disable",
     "-XX:-PrintWarnings",

@@ -1,5 +1,5 @@
 // Uses what programs commonly use, so that the caches which the image's build
-// records hold the classes for it. What it prints is not read.
+// records hold the classes for it. Its output is not read.
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;

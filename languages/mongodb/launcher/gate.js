@@ -16,11 +16,11 @@ class Gate {
   }
 
   /**
-   * Whether the submission is there already: what only makes a later one faster
+   * Whether the submission is there already: work that only makes a later one faster
    * would then delay it.
    */
   async isOpen() {
-    // What has come is read now.
+    // The bytes that have come are read now.
     await new Promise(setImmediate);
     return this.entry !== '';
   }

@@ -39,7 +39,7 @@ function own(descriptor, flags) {
   return opened;
 }
 
-/** The run is over when its exit code is told: who reads that ends the rest. */
+/** The run is over when its exit code is reported: its reader ends the rest. */
 function exitByTelling(descriptor) {
   const { reallyExit } = process;
   process.reallyExit = (code) => {
@@ -70,7 +70,7 @@ function serverIsReady(log) {
 }
 
 async function submit({ shell, trace }, entry) {
-  // What a script sees that asks for its arguments.
+  // The arguments, for a script that asks for them.
   process.argv = [process.argv[0], entry];
   trace.install();
   // Node's own would print its stack and the shell's.
@@ -83,7 +83,7 @@ async function submit({ shell, trace }, entry) {
     const text = fs.readFileSync(entry, 'utf8').replace(/^\uFEFF|^#!.*/, '');
     for (part of statements(text, entry, (word) => shell.isCommand(word))) {
       const value = await shell.evaluate(part, entry);
-      // What the statement left to fail by itself fails now.
+      // A promise that the statement left alone fails now.
       await new Promise(setImmediate);
       const printed = part.isSilent ? '' : shell.printed(value);
       if (printed || value === '') process.stdout.write(`${printed}\n`);

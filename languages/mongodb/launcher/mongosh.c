@@ -55,7 +55,7 @@ static void open_null(int target, int flags) {
         close(null);
 }
 
-// What a box needs of a server: nothing outlives it, so there is no journal
+// The settings of a server for one box: nothing outlives it, so there is no journal
 // and no checkpoint to speak of, one thread evicts, and nobody reads
 // diagnostics. The log goes to the pipe: it says when the server is ready.
 static void become_server(int log) {
@@ -66,7 +66,7 @@ static void become_server(int log) {
         "mongod", "--dbpath", DATA, "--bind_ip", "127.0.0.1",
         "--nounixsocket", "--wiredTigerCacheSizeGB", "0.25",
         "--setParameter", "diagnosticDataCollectionEnabled=false",
-        // What it would do after a minute or five, and a program that starts
+        // Work that it would do after a minute or five, and a program that starts
         // cold never meets: how long the server waited must not show.
         "--syncdelay", "0", "--setParameter", "ttlMonitorEnabled=false",
         "--setParameter", "logicalSessionRefreshMillis=86400000",

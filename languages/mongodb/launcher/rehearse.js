@@ -4,7 +4,7 @@
 
 const { statements } = require('./statements');
 
-/** What scripts are made of. */
+/** Statements as scripts have them. */
 const SCRIPT = `
 db.books.insertMany([{ title: 'Solaris', year: 1961, tags: ['space', 'ocean'] }])
 db.books.find({ year: { $lt: 1980 } }, { title: 1 }).sort({ year: -1 })

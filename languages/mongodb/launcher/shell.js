@@ -23,7 +23,7 @@ const PRODUCT = {
   heartbeatFrequencyMS: 24 * 60 * 60 * 1000,
 };
 
-/** What mongosh asks of the program around it; settings live in memory. */
+/** The services that mongosh asks of the program around it; settings live in memory. */
 class Surroundings {
   constructor() {
     this.settings = { ...new CliUserConfig(), enableTelemetry: false };
@@ -119,7 +119,7 @@ class Shell {
     return code;
   }
 
-  /** What the prompt would print for a value; nothing for undefined. */
+  /** The text that the prompt would print for a value; nothing for undefined. */
   printed(value) {
     return value === undefined ? '' : this.repl.writer(value);
   }
@@ -176,7 +176,7 @@ class Shell {
 }
 
 /**
- * Rewritten code that passes a stack overflow on: what the rewriter has for
+ * Rewritten code that passes a stack overflow on: the rewriter's code for
  * every error calls a function, which overflows as well, and the first error
  * is lost.
  */

@@ -5,7 +5,7 @@
 const { parse } = require('@babel/parser');
 const { codeFrameColumns } = require('@babel/code-frame');
 
-// What a declaration evaluates to at the prompt is of no interest in a script.
+// The value of a declaration at the prompt is of no interest in a script.
 const DECLARATIONS = new Set([
   'ClassDeclaration', 'FunctionDeclaration', 'VariableDeclaration',
 ]);

@@ -1,4 +1,4 @@
-// Makes stack traces speak of the submitted files: what mongosh rewrites before
+// Makes stack traces speak of the submitted files: code that mongosh rewrites before
 // it is run is mapped back, and frames of the shell, the driver and Node are
 // left out.
 'use strict';
@@ -83,7 +83,7 @@ function written({ caller, place }) {
   return caller ? `    at ${caller} (${place})` : `    at ${place}`;
 }
 
-/** What the program calls the function; nothing for the script itself. */
+/** The program's name for the function; nothing for the script itself. */
 function callerName(site) {
   const name = site.getFunctionName();
   // The rewriter wraps what it makes asynchronous into functions without names.

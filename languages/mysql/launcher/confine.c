@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// What every version of Landlock knows. Later versions add rights to change
+// The rights that every version of Landlock knows. Later versions add rights to change
 // files, which the client could use on none that it can open.
 #define HANDLED                                                              \
     (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE |            \

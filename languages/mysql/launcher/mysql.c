@@ -69,7 +69,7 @@ static int listen_for_ready(void) {
 }
 
 static _Noreturn void run_server(void) {
-    // What it logs is not part of the run, and nobody can read it.
+    // Its log is not part of the run, and nobody can read it.
     int null = open("/dev/null", O_RDWR);
     for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
         dup2(null, stream);

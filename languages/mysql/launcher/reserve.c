@@ -15,8 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// As large as the buffer pool (mysqld.cnf): what is not written yet, when a
-// file can grow no more, is there. What is written inside after that may still
+// As large as the buffer pool (mysqld.cnf): data that is not written yet, when a
+// file can grow no more, is there. Data that is written inside after that may still
 // need more, up to all the holes.
 #define RESERVE (16 << 20)
 

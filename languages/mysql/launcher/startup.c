@@ -1,5 +1,5 @@
 // Loaded into mysqld ahead of libc: takes two busy or idle waits, 150 ms in
-// all, out of its start. What the server computes stays the same.
+// all, out of its start. The results of the server stay the same.
 
 #define _GNU_SOURCE
 #include <stdatomic.h>

@@ -94,7 +94,7 @@ static zend_op_array *compile_submitted(zend_file_handle *file, int type) {
         zend_string_init(ZSTR_VAL(opened) + folder_length,
                          ZSTR_LEN(opened) - folder_length, false));
     zend_op_array *code = compile_as_before(file, type);
-    // What include_once compares.
+    // The path that include_once compares.
     file->opened_path = opened;
     return code;
 }

@@ -1,4 +1,4 @@
-// Submitted names: what PHP calls the submitted files.
+// Submitted names: PHP's names for the submitted files.
 #pragma once
 
 // From here on messages, backtraces and Exception::getFile() name the files in

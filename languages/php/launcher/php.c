@@ -19,7 +19,7 @@
 #include "gate.h"
 #include "names.h"
 
-// What this process is for PHP: messages go to stderr, and php://stdin is the
+// The name of this process for PHP: messages go to stderr, and php://stdin is the
 // process's own, only in a program of this name.
 #define INTERFACE "cli"
 #define EXECUTABLE "/usr/bin/php"

@@ -104,7 +104,7 @@ static void set_arguments(const char *entry, const char *folder) {
         fail_python();
 }
 
-// What `python3 ENTRY` puts into the main module.
+// The names that `python3 ENTRY` puts into the main module.
 static PyObject *main_names(const char *path) {
     PyObject *names = PyModule_GetDict(checked(PyImport_AddModule("__main__")));
     PyObject *file = checked(PyUnicode_DecodeFSDefault(path));

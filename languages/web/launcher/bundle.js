@@ -251,14 +251,14 @@ export class Bundle {
       const column = characters(source.slice(0, found.column)) + 1;
       return { file: part.file, line: found.line, column };
     }
-    // Code that a compiler wrote: what it names stands in the source as well.
+    // Code that a compiler wrote: its names stand in the source as well.
     const word = bytes.subarray(column, column + length).toString().replace(/^["']|["']$/g, "");
     const offset = word ? text.indexOf(word) : -1;
     return offset < 0 ? { file: part.file } : place(part.file, text, offset);
   }
 }
 
-/** What helps with messages that do not say what is usually wrong. */
+/** A hint for messages that do not name the usual cause. */
 function hint(text, location) {
   if (text.startsWith("The JSX syntax extension")) {
     return "it is built where the language is React: here, document.createElement makes elements";
@@ -276,11 +276,11 @@ const asModules = (code) =>
     '$&__defProp(target, Symbol.toStringTag, { value: "Module" });',
   );
 
-/** What esbuild would take for CommonJS, because of its `this`. */
+/** Whether this is a module, which esbuild could take for CommonJS because of its `this`. */
 const isModule = (text) =>
   /^\s*import\b/m.test(text) && /\bthis\b/.test(text) && !/\bexport\b/.test(text);
 
-/** What esbuild adds, unless it speaks of its own settings. */
+/** The notes of esbuild, unless they speak of its own settings. */
 function noted({ text, location }) {
   const words = text.replace(/ \(it was loaded with the "[\w-]+" loader\)/, "");
   if (/esbuild|\bloaders?\b/.test(words)) return null;

@@ -66,7 +66,7 @@ class Component {
     return scriptSetup != null && !template?.src;
   }
 
-  /** What cannot be built is said before anything is. */
+  /** Errors are reported before anything is built. */
   #check() {
     const { template, script, scriptSetup, styles } = this.descriptor;
     const faults = [];

@@ -14,7 +14,7 @@
 
 #define NODE "/opt/sandpiper/node"
 #define DOCUMENT "/artifacts/document"
-// What Node says before its status: see gate.js.
+// The byte that Node sends before its status: see gate.js.
 #define ASK '?'
 #define PASS '!'
 
@@ -40,7 +40,7 @@ static void start_node(const char *name, char *language, int end) {
     close(end);
 }
 
-// What Node says next, which is nothing when it has failed.
+// The next byte from Node; there is none if it has failed.
 static unsigned char heard(int node) {
     unsigned char word;
     if (read(node, &word, 1) != 1)

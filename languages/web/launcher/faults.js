@@ -1,4 +1,4 @@
-// What is wrong with a submission, and how it is told: the place, the message,
+// An error in a submission, and how it is reported: the place, the message,
 // the line and a mark under it.
 
 /** Everything that was found wrong: thrown once, told together. */

@@ -1,4 +1,4 @@
-// The submitted files: what is there, and what a wrong path may have meant.
+// The submitted files: their paths, and the likely meaning of a wrong path.
 import { readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 

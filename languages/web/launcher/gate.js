@@ -7,7 +7,7 @@ const LAUNCHER = 3;
 const ASK = "?";
 const PASS = "!";
 
-/** Whether the submission is there: what only makes a later one faster would then delay it. */
+/** Whether the submission is there: work that only makes a later one faster would then delay it. */
 export function gateIsOpen() {
   writeSync(LAUNCHER, ASK);
   return read(1)[0] === 1;

@@ -8,7 +8,7 @@ import { Files } from "./files.js";
 import { end, gateIsOpen, passGate } from "./gate.js";
 import { rehearse, rehearseApart } from "./rehearsal.js";
 
-/** What is built, for show() of document.c. */
+/** The built document, for show() of document.c. */
 const DOCUMENT = "/artifacts/document";
 
 /**

@@ -140,7 +140,7 @@ class Page {
     this.edits.push({ start: startOffset, end: endOffset, text });
   }
 
-  /** What comes first: a page that is read from a file says that it is UTF-8. */
+  /** The start of the page: one that is read from a file says that it is UTF-8. */
   start() {
     const doctype = /^\s*<!doctype[^>]*>/i.exec(this.text)?.[0].length ?? 0;
     const at = this.head?.startTag?.endOffset ?? this.html?.startTag?.endOffset ?? doctype;

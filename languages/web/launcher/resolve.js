@@ -1,4 +1,4 @@
-// What an import, a stylesheet's address or a reference of the page means among
+// Finds the target of an import, a stylesheet's address or a page's reference among
 // the submitted files.
 import { builtinModules } from "node:module";
 import { posix } from "node:path";
@@ -44,7 +44,7 @@ function withEnding(files, start) {
   return candidates.find((path) => files.has(path)) ?? null;
 }
 
-/** What to say of a file that is not there. */
+/** The message about a file that is not there. */
 export function missing(files, from, name) {
   const local = localAddress(name);
   const wanted = join(from, local.path);
@@ -61,7 +61,7 @@ function listed(files) {
   return `the files are: ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** What to say of a package that is not there. */
+/** The message about a package that is not there. */
 export function missingPackage(files, from, name, packages) {
   const near = byName(files, from, `./${name}`);
   if (near != null) {

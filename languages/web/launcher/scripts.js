@@ -150,7 +150,7 @@ export class Scripts {
     for (const node of this.#inline) this.#mapped(node);
   }
 
-  /** What was taken in before a script has moved it: its errors name the page's lines. */
+  /** Files taken in before a script have moved it: its errors name the page's lines. */
   #mapped(node) {
     const { startTag, endTag } = node.sourceCodeLocation;
     const at = endTag?.startOffset;

@@ -2,7 +2,7 @@
 import { attribute } from "./page.js";
 import { asAttribute, asStyle } from "./text.js";
 
-/** What makes a stylesheet need more than to be copied. */
+/** Parts for which a stylesheet needs more than to be copied. */
 const REFERS = /@import|url\(|image-set\(|\\/i;
 
 export class Styles {

@@ -1,4 +1,4 @@
-// Tests of the tests: what a table can say of a document, and that a document has no network.
+// Tests of the tests: each key of a table can fail, and a document has no network.
 
 import { createServer } from "node:http";
 

@@ -1,4 +1,4 @@
-//! What is accepted as a submission, and what the client reads otherwise.
+//! Submissions that are accepted, and the errors of those that are not.
 
 use sandpiper_languages::{SourceFile, Submission, SubmissionError};
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use http::{HeaderName, HeaderValue};
 
-/// Sixteen hexadecimal digits, at random. What a client sends under this name
+/// Sixteen hexadecimal digits, at random. A header that a client sends under this name
 /// is not taken: an id in the log is this server's own, and means one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RequestId(u64);

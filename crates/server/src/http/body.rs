@@ -37,7 +37,7 @@ pub(crate) struct RequestBody {
     incoming: Incoming,
     memory: BodyMemory,
     /// The part of `memory` that this body has, until the request is answered:
-    /// what is made of the body needs as much.
+    /// the parsed request needs as much.
     held: Option<OwnedSemaphorePermit>,
     /// Most bytes that are taken, read or discarded.
     limit: u64,

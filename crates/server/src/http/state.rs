@@ -1,4 +1,4 @@
-//! What a connection does, from its permit to its end.
+//! The states of a connection, from its permit to its end.
 //!
 //! ```text
 //!          a head was read           its answer is ready
@@ -6,7 +6,7 @@
 //!    | ^                                                   |   |
 //!    | '--------------- the answer was sent ---------------'   |
 //!    |                                                         |
-//!    | what came is no request        the last answer was sent,|
+//!    | not a valid request            the last answer was sent,|
 //!    |                                but its body was not read|
 //!    v                                                         v
 //!   Malformed                                               Unread
@@ -44,7 +44,7 @@ enum State {
     Malformed { status: u16, answer: Bytes },
 }
 
-/// What is left to do when hyper has ended with a connection.
+/// The work that is left when hyper has ended with a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     Close,

@@ -1,4 +1,4 @@
-//! What every process tells Prometheus of itself, under the names that are
+//! The figures that every process gives Prometheus, under the names that are
 //! usual: read anew for each scrape. Boxes are other processes.
 
 use std::fmt;
@@ -82,7 +82,7 @@ impl Collector for Process {
             ),
         ];
         for (name, unit, value, help) in values {
-            // What the host does not tell is left out.
+            // Figures that the host does not give are left out.
             let Some(value) = value else { continue };
             let gauge = ConstGauge::new(value);
             let kind = gauge.metric_type();
