@@ -169,7 +169,7 @@ test("a page that is left comes back, with a word on it; one that leaves wheneve
   for (const time of [1, 2]) {
     await shown(editor).getByRole("button").click();
     await expect(p, `${time}`).toHaveText("page");
-    await expect(banner).toHaveText(/^The page opened another one/);
+    await expect(banner).toHaveText(/^The page opened another page/);
     // Ended and begun again, not only covered.
     await expect.poll(() => page.frames().length).toBe(3);
     // Answers twice, a second apart, before it counts as one that runs.
