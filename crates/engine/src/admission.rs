@@ -24,7 +24,7 @@ use tokio::time::{Instant, timeout};
 use crate::client::client_prefix;
 use queue::{Full, Queue};
 
-/// The shortest time after which a refused client is told to try again.
+/// The shortest time after which a refused client should try again.
 const MIN_RETRY: Duration = Duration::from_secs(1);
 /// The assumed duration of a run before any run has ended.
 const FIRST_MEAN_RUN: Duration = Duration::from_secs(1);

@@ -21,7 +21,7 @@ use crate::refusal::Refusal;
 /// The time between two looks at the images: a new or a lost image is seen
 /// this late.
 const IMAGES_INTERVAL: Duration = Duration::from_secs(1);
-/// The time after which a client is told to try again if an image is being
+/// The time after which a client should try again if an image is being
 /// built.
 const BUILDING_RETRY: Duration = Duration::from_secs(10);
 /// The client that self-tests belong to.

@@ -6,7 +6,7 @@ use sandpiper_sandbox::SandboxError;
 
 use crate::admission::{Busy, BusyCause};
 
-/// The time after which a client is told to try again if the host was short of
+/// The time after which a client should try again if the host was short of
 /// a resource.
 const SHORTAGE_RETRY: Duration = Duration::from_secs(5);
 

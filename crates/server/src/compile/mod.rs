@@ -120,8 +120,8 @@ impl<R: Runner> Compile<R> {
     }
 
     /// Ends a run that was started or was to be started: counts it, writes its
-    /// line in the log, and words its answer, in this order. What the engine
-    /// has refused is counted and logged with all other refusals.
+    /// line in the log, and words its answer, in this order. A refusal
+    /// of the engine is counted and logged with all other refusals.
     fn end_run(
         &self,
         id: RequestId,
