@@ -133,7 +133,6 @@ fn blocks(page: &str) -> Vec<Block> {
 }
 
 #[test]
-#[ignore = "needs the images: make test"]
 fn an_output_belongs_to_the_examples_before_it() {
     let page = "```sh\nmake\n```\n```sh\ncurl http://localhost:8080/a\n```\n\
                 or\n```js\nfetch(\"http://localhost:8080/a\")\n```\n\
