@@ -291,7 +291,7 @@ impl SandboxArgs {
     }
 }
 
-/// Returns one box per CPU core, but at least `LEAST_BOXES`.
+/// Returns one box per CPU core, but at least `MIN_BOXES`.
 fn default_boxes() -> usize {
     let cores = std::thread::available_parallelism();
     cores.map_or(1, NonZeroUsize::get).max(default::MIN_BOXES)
