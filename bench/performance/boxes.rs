@@ -150,6 +150,8 @@ fn step_spec() -> StepSpec {
         stdin: Vec::new(),
         artifacts_writable: false,
         keep_artifacts: None,
+        keep_files: None,
+        measure_memory: false,
         memory_bytes: None,
         wall_time: Duration::from_secs(10),
         cpu_time: Duration::from_secs(10),

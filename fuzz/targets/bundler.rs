@@ -45,12 +45,12 @@ fn planned(language: &str, entry: &str, paths: &[&str]) -> Option<Plan> {
         } else {
             (*path).to_owned()
         },
-        content: String::new(),
+        content: Vec::new(),
     };
     let files = paths.iter().map(file).collect();
     let entry =
         if PLANTED { entry.replace("..", "dd") } else { entry.to_owned() };
-    let submission = CATALOG.submission(language, entry, files, String::new());
+    let submission = CATALOG.submission(language, entry, files, String::new(), Vec::new());
     Some(submission.ok()?.plan())
 }
 

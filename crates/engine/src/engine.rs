@@ -5,19 +5,22 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use sandpiper_languages::{Catalog, Submission};
+use sandpiper_languages::{Catalog, Language, Submission};
 use sandpiper_sandbox::{Host, SandboxError};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
+use crate::Limits;
 use crate::admission::Load;
 use crate::executor::Executor;
 use crate::monitor::HealthMonitor;
+use crate::options::RunOptions;
 use crate::outcome::Outcome;
 use crate::pool::Supply;
 use crate::readiness::{Images, LanguageState};
 use crate::refusal::Refusal;
 use crate::settings::Settings;
+use crate::spec::overridden;
 
 /// The reason why nothing can run on this host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -113,6 +116,11 @@ impl Engine {
         self.executor.artifacts()
     }
 
+    /// Returns the limits of a run in this language.
+    pub fn limits(&self, language: &Language) -> Limits {
+        overridden(self.executor.limits(), &language.plan_ahead())
+    }
+
     /// Runs `submission` for `client`. Dropping the future kills the run.
     ///
     /// # Errors
@@ -123,16 +131,23 @@ impl Engine {
     pub async fn execute(
         &self,
         submission: Submission,
+        options: RunOptions,
         client: IpAddr,
     ) -> Result<Outcome, Refusal> {
         let Self { executor, monitor, .. } = self;
         let rootfs = monitor.ready_rootfs(submission.language())?;
-        let plan = submission.plan();
+        let mut plan = submission.plan();
+        // The box depends on it, and so does the plan.
+        if let Some(bytes) = options.limits.memory_bytes {
+            let limit = self.limits(submission.language()).memory_bytes;
+            plan.memory_bytes = Some(bytes.min(limit));
+        }
         let (language, image) = (plan.language.clone(), plan.image.clone());
         let arrived = Instant::now();
         let permit = executor.enter(client).await?;
         let queue = arrived.elapsed();
-        let run = executor.run(plan, rootfs.clone(), permit, queue, true);
+        let run =
+            executor.run(plan, options, rootfs.clone(), permit, queue, true);
         let result = run.await;
         monitor.learn(&language, &rootfs, &result);
         result.map_err(|refusal| {

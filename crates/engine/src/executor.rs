@@ -13,6 +13,7 @@ use crate::Limits;
 use crate::admission::{Admission, Load, RunPermit};
 use crate::artifacts::ArtifactCache;
 use crate::lease::RunContext;
+use crate::options::RunOptions;
 use crate::outcome::{Outcome, Timing};
 use crate::pool::{PoolKey, Supply, WarmPool, fill};
 use crate::refusal::Refusal;
@@ -99,6 +100,7 @@ impl Executor {
     pub(crate) async fn run(
         &self,
         plan: Plan,
+        options: RunOptions,
         rootfs: PathBuf,
         permit: RunPermit,
         queue: Duration,
@@ -109,7 +111,7 @@ impl Executor {
         let language = plan.language.clone();
         let Self { limits, pool, artifacts, .. } = self;
         let context = RunContext { host, limits, pool, artifacts, is_demand };
-        let run = run::run(context, plan, rootfs, permit, timing);
+        let run = run::run(context, plan, options, rootfs, permit, timing);
         run.await.map_err(|error| {
             tracing::error!(%language, %error, "the sandbox failed");
             error.into()
@@ -129,6 +131,11 @@ impl Executor {
             (id, PoolKey::of(&self.limits, rootfs, &plan))
         });
         self.pool.offer(keys.collect());
+    }
+
+    /// Returns the operator's limits of a run.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     /// Returns how many runs have a box and how many wait.

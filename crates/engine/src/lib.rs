@@ -17,9 +17,11 @@ mod checks;
 mod client;
 mod engine;
 mod executor;
+mod files;
 mod lease;
 pub mod limits;
 mod monitor;
+mod options;
 mod outcome;
 mod pool;
 mod readiness;
@@ -31,16 +33,19 @@ mod spec;
 pub use admission::{BusyCause, Load};
 pub use client::client_prefix;
 pub use engine::{Engine, HostError};
+pub use files::FilesWanted;
 pub use limits::Limits;
+pub use options::{LowerLimits, RunOptions};
 pub use outcome::{
-    End, LimitReached, Outcome, Stage, Start, StartKind, Timing,
+    End, LimitReached, Outcome, Output, Stage, Start, StartKind, Timing,
 };
 pub use pool::{Ready, Supply};
 pub use readiness::{ImageState, Images, LanguageState, Readiness};
 pub use refusal::Refusal;
 pub use sandpiper_languages as languages;
 pub use sandpiper_sandbox::{
-    Controllers, Host, HostSettings, INIT_NAME, Identity, MAX_BOXES, NO_CORE,
-    QUEUE_BYTES, QUEUED_SIGNALS, SandboxError, SubordinateIds, init_main,
+    Controllers, Host, HostSettings, INIT_NAME, Identity, LeftFile, LeftFiles,
+    MAX_BOXES, NO_CORE, QUEUE_BYTES, QUEUED_SIGNALS, SandboxError, SkipReason,
+    SkippedFile, SubordinateIds, init_main, signal_name,
 };
 pub use settings::Settings;

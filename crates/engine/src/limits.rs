@@ -66,6 +66,12 @@ impl Limits {
     }
 }
 
+/// Files that a run returns. Beyond it: the rest is listed as skipped.
+pub const MAX_FILES: usize = 32;
+/// Bytes of all files that a run returns. Beyond it: the rest is listed as
+/// skipped.
+pub const FILES_BYTES: u64 = 4 * MIB;
+
 /// Runs that wait for a box. Beyond it: further runs are refused.
 pub const QUEUE_LENGTH: usize = 64;
 /// Time that a run may wait for a box. Beyond it: it is refused.

@@ -14,6 +14,7 @@ use tokio::time::sleep;
 use crate::admission::RunPermit;
 use crate::checks::{Checks, Next};
 use crate::executor::Executor;
+use crate::options::RunOptions;
 use crate::outcome::{End, Outcome};
 use crate::readiness::{ImageState, Images, LanguageState, Readiness};
 use crate::refusal::Refusal;
@@ -245,17 +246,19 @@ impl HealthMonitor {
         };
         let plan = starter.submission.plan();
         let (rootfs, queue) = (rootfs.to_owned(), Duration::ZERO);
-        let run = self.executor.run(plan, rootfs, permit, queue, false);
+        let options = RunOptions::default();
+        let run =
+            self.executor.run(plan, options, rootfs, permit, queue, false);
         let outcome = run.await?;
-        let is_right =
-            outcome.end == End::Exited(0) && starter.expects(&outcome.stdout);
+        let is_right = outcome.end == End::Exited(0)
+            && starter.expects(&outcome.stdout.text);
         Ok((!is_right).then(|| {
             format!(
                 "its starter program failed ({}): it printed {:?}, and {:?} \
                  to stderr",
                 outcome.exit_summary(),
-                shortened(&outcome.stdout),
-                shortened(&outcome.stderr),
+                shortened(&outcome.stdout.text),
+                shortened(&outcome.stderr_with_message()),
             )
         }))
     }

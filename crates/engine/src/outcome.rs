@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 pub use sandpiper_languages::Stage;
-use sandpiper_sandbox::{signal_name, signal_words};
+use sandpiper_sandbox::{LeftFiles, signal_name, signal_words};
 
 use crate::limits::MIB;
 
@@ -18,6 +18,18 @@ pub enum LimitReached {
     Memory(u64),
     /// stdout or stderr, in bytes.
     Output(u64),
+}
+
+impl LimitReached {
+    /// Returns its name in answers, logs and metrics.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::WallTime(_) => "time",
+            Self::CpuTime(_) => "cpu",
+            Self::Memory(_) => "memory",
+            Self::Output(_) => "output",
+        }
+    }
 }
 
 /// How the last step that ran ended.
@@ -48,11 +60,13 @@ pub struct Timing {
 /// The outcome of a submission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// The answer's stdout: UTF-8, cut at a character boundary.
-    pub stdout: String,
-    /// The answer's stderr. If the run was ended, its last line says why
-    /// (`Time limit exceeded: 10 s`).
-    pub stderr: String,
+    /// stdout of the last step: UTF-8, cut at a character boundary.
+    pub stdout: Output,
+    /// stderr of the last step, likewise.
+    pub stderr: Output,
+    /// The messages of a compile step that succeeded, if they were asked for:
+    /// its stdout and stderr.
+    pub warnings: Option<String>,
     /// The stage that ended last.
     pub stage: Stage,
     /// How it ended.
@@ -61,6 +75,23 @@ pub struct Outcome {
     pub timing: Timing,
     /// How it was started.
     pub start: Start,
+    /// CPU time of the last step; `None` if the host does not measure it.
+    pub cpu_time: Option<Duration>,
+    /// The highest memory of the box in the last step, in bytes; `None` if it was
+    /// not asked for, or if the host does not measure it.
+    pub memory_peak: Option<u64>,
+    /// The files that the run left, if they were asked for and no limit ended
+    /// it.
+    pub files: Option<LeftFiles>,
+}
+
+/// A stream of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// The text: UTF-8, cut at a character boundary.
+    pub text: String,
+    /// Whether there was more than the limit.
+    pub is_truncated: bool,
 }
 
 /// The start of a run.
@@ -99,26 +130,23 @@ impl StartKind {
 }
 
 impl Outcome {
-    /// Creates the outcome of a run from the bytes that its last step wrote. A
-    /// stream of `output_bytes` was cut there.
-    pub(crate) fn new(
-        stage: Stage,
-        end: End,
-        (stdout, stderr): (Vec<u8>, Vec<u8>),
-        output_bytes: u64,
-        timing: Timing,
-        start: Start,
-    ) -> Self {
-        let stdout = text(stdout, output_bytes);
-        let mut stderr = text(stderr, output_bytes);
-        if let Some(line) = closing_line(stage, end) {
+    /// Returns why the run did not end by itself, in the words that a client
+    /// reads (`Time limit exceeded: 10 s`).
+    pub fn message(&self) -> Option<String> {
+        closing_line(self.stage, self.end)
+    }
+
+    /// Returns stderr. If the run did not end by itself, its last line says why.
+    pub fn stderr_with_message(&self) -> String {
+        let mut stderr = self.stderr.text.clone();
+        if let Some(line) = self.message() {
             if !stderr.is_empty() && !stderr.ends_with('\n') {
                 stderr.push('\n');
             }
             stderr.push_str(&line);
             stderr.push('\n');
         }
-        Self { stdout, stderr, stage, end, timing, start }
+        stderr
     }
 
     /// Returns the end in a form for programs: `stage=run; code=3`,
@@ -133,13 +161,7 @@ impl Outcome {
             End::Exited(code) => format!("code={code}"),
             End::Signaled(signal) => format!("signal={}", signal_name(signal)),
             End::Limit(limit) => {
-                let limit = match limit {
-                    LimitReached::WallTime(_) => "time",
-                    LimitReached::CpuTime(_) => "cpu",
-                    LimitReached::Memory(_) => "memory",
-                    LimitReached::Output(_) => "output",
-                };
-                format!("limit={limit}")
+                format!("limit={}", limit.word())
             }
         };
         format!("stage={stage}; {end}")
@@ -191,15 +213,20 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// Returns the output of a program as text. Bytes that are not UTF-8 become
-/// U+FFFD, but half a character at a cut is removed.
-fn text(mut bytes: Vec<u8>, cap: u64) -> String {
-    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) >= cap {
-        bytes.truncate(bytes.len() - half_character(&bytes));
+impl Output {
+    /// Creates it from the bytes that a program wrote, up to the limit `cap`.
+    /// Bytes that are not UTF-8 become U+FFFD, but half a character at a cut is
+    /// removed.
+    pub(crate) fn new(mut bytes: Vec<u8>, cap: u64, is_over: bool) -> Self {
+        let is_full = u64::try_from(bytes.len()).is_ok_and(|len| len >= cap);
+        if is_full {
+            bytes.truncate(bytes.len() - half_character(&bytes));
+        }
+        let text = String::from_utf8(bytes).unwrap_or_else(|error| {
+            String::from_utf8_lossy(error.as_bytes()).into_owned()
+        });
+        Self { text, is_truncated: is_full && is_over }
     }
-    String::from_utf8(bytes).unwrap_or_else(|error| {
-        String::from_utf8_lossy(error.as_bytes()).into_owned()
-    })
 }
 
 /// Returns how many bytes at the end are the beginning of a character.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 
-use sandpiper_languages::{Plan, Stage};
+use sandpiper_languages::{Plan, SourceFile, Stage};
 use sandpiper_sandbox::{
     Artifact, BoxFile, BoxSpec, Inputs, Outcome as StepOutcome, SandboxError,
     Stop,
@@ -13,8 +13,10 @@ use sandpiper_sandbox::{
 use crate::Limits;
 use crate::admission::RunPermit;
 use crate::artifacts::ArtifactKey;
+use crate::files::named;
 use crate::lease::{Lease, RunContext, failed};
-use crate::outcome::{End, LimitReached, Outcome, Start, Timing};
+use crate::options::RunOptions;
+use crate::outcome::{End, LimitReached, Outcome, Output, Start, Timing};
 use crate::pool::PoolKey;
 use crate::spec::{memory_bytes, overridden, step_spec};
 
@@ -30,6 +32,7 @@ use crate::spec::{memory_bytes, overridden, step_spec};
 pub(crate) async fn run(
     context: RunContext<'_>,
     plan: Plan,
+    options: RunOptions,
     rootfs: PathBuf,
     permit: RunPermit,
     timing: Timing,
@@ -37,7 +40,7 @@ pub(crate) async fn run(
     let key = PoolKey::of(context.limits, rootfs, &plan);
     let mut lease = Lease::new(context, &key, permit, timing);
     let result = {
-        let steps = pin!(run_steps(&mut lease, plan));
+        let steps = pin!(run_steps(&mut lease, plan, &options));
         context.pool.refill_if_long(steps).await
     };
     lease.end();
@@ -47,18 +50,21 @@ pub(crate) async fn run(
 async fn run_steps(
     lease: &mut Lease<'_>,
     mut plan: Plan,
+    options: &RunOptions,
 ) -> Result<Outcome, SandboxError> {
     let context = lease.context;
     let limits = overridden(context.limits, &plan);
-    let compiled = Compiled::find(&context, &lease.key.spec, &limits, &plan);
-    let files = std::mem::take(&mut plan.files);
-    let files: Vec<BoxFile> = files
-        .into_iter()
-        .map(|file| BoxFile { path: file.path, content: file.content })
-        .collect();
+    let compiled =
+        Compiled::find(&context, &lease.key.spec, &limits, &plan, options);
+    // From here on: artifacts do not depend on the limits of the run step.
+    let limits = options.limits.lower(limits);
+    let wanted = options.files.as_ref();
+    let keep_files = wanted.map(|wanted| wanted.spec(&plan.files));
+    let files = box_files(std::mem::take(&mut plan.files));
     lease.take_box().await?;
     let mut inputs = compiled.inputs(&files);
     let mut last = None;
+    let mut warnings = None;
     for step in std::mem::take(&mut plan.steps) {
         let stage = step.stage;
         let mut spec = step_spec(&limits, step, &plan);
@@ -69,6 +75,10 @@ async fn run_steps(
         if stage == Stage::Compile && compiled.key.is_some() {
             spec.keep_artifacts = context.artifacts.max_entry_bytes();
         }
+        if stage == Stage::Run {
+            spec.keep_files.clone_from(&keep_files);
+        }
+        spec.measure_memory = options.measure_memory;
         let inputs = std::mem::take(&mut inputs);
         let mut outcome = lease.run(&spec, inputs).await?;
         let artifacts = outcome.artifacts.take();
@@ -84,6 +94,9 @@ async fn run_steps(
             Stage::Run => lease.timing.run = Some(outcome.wall_time),
         }
         let has_failed = outcome.stop != Stop::Exited(0);
+        if options.warnings && stage == Stage::Compile && !has_failed {
+            warnings = Some(messages(&outcome));
+        }
         last = Some((stage, outcome));
         if has_failed {
             break;
@@ -91,12 +104,49 @@ async fn run_steps(
     }
     let (stage, outcome) =
         last.ok_or_else(|| failed("the plan has no step"))?;
-    let end = end_of(&limits, stage, &outcome);
-    let wrote = (outcome.stdout, outcome.stderr);
-    let is_compiled = compiled.found.is_some();
-    let start = Start { kind: lease.start_kind, is_compiled };
-    let max_bytes = limits.output_bytes;
-    Ok(Outcome::new(stage, end, wrote, max_bytes, lease.timing, start))
+    let start =
+        Start { kind: lease.start_kind, is_compiled: compiled.found.is_some() };
+    let mut outcome = outcome_of(&limits, stage, outcome, lease.timing, start);
+    outcome.warnings = warnings;
+    Ok(outcome)
+}
+
+fn box_files(files: Vec<SourceFile>) -> Vec<BoxFile> {
+    let files = files.into_iter();
+    files
+        .map(|file| BoxFile { path: file.path, content: file.content })
+        .collect()
+}
+
+/// Returns the outcome of a run whose last step ended so.
+fn outcome_of(
+    limits: &Limits,
+    stage: Stage,
+    step: StepOutcome,
+    timing: Timing,
+    start: Start,
+) -> Outcome {
+    let is_over = step.stop == Stop::Output;
+    let end = end_of(limits, stage, &step);
+    let output = |bytes| Output::new(bytes, limits.output_bytes, is_over);
+    Outcome {
+        stdout: output(step.stdout),
+        stderr: output(step.stderr),
+        warnings: None,
+        stage,
+        end,
+        timing,
+        start,
+        cpu_time: step.cpu_time,
+        memory_peak: step.memory_peak,
+        files: step.files.map(named),
+    }
+}
+
+/// Returns the messages of a compile step as text.
+fn messages(step: &StepOutcome) -> String {
+    let bytes = [&step.stdout[..], &step.stderr].concat();
+    Output::new(bytes, u64::MAX, false).text
 }
 
 /// The kept artifacts of a submission.
@@ -112,6 +162,7 @@ impl Compiled {
         spec: &BoxSpec,
         limits: &Limits,
         plan: &Plan,
+        options: &RunOptions,
     ) -> Self {
         let mut steps = plan.steps.iter();
         let compile = steps.find(|step| step.stage == Stage::Compile);
@@ -123,7 +174,10 @@ impl Compiled {
             let step = step_spec(limits, step.clone(), plan);
             ArtifactKey::of(spec, &step, &plan.files)
         });
-        Self { key, found: key.and_then(|key| artifacts.get(key)) }
+        let found = key
+            .filter(|_| !options.warnings)
+            .and_then(|key| artifacts.get(key));
+        Self { key, found }
     }
 
     /// Returns the inputs of the first step.

@@ -52,14 +52,17 @@ pub(crate) fn step_spec(limits: &Limits, step: Step, plan: &Plan) -> StepSpec {
     };
     let is_run = step.stage == Stage::Run;
     let stdin = if is_run { plan.stdin.as_bytes() } else { &[] };
+    let args = if is_run { &plan.args[..] } else { &[] };
     let memory_bytes = memory_bytes(limits, step.stage);
     StepSpec {
         environment: step.environment_in(memory_bytes),
         command: step.command,
-        gate: step.prepares.then(|| plan.entry_file.clone()),
+        gate: step.prepares.then(|| gate_text(&plan.entry_file, args)),
         stdin: stdin.to_vec(),
         artifacts_writable: !is_run,
         keep_artifacts: None,
+        keep_files: None,
+        measure_memory: false,
         memory_bytes: Some(memory_bytes),
         wall_time,
         cpu_time,
@@ -67,4 +70,19 @@ pub(crate) fn step_spec(limits: &Limits, step: Step, plan: &Plan) -> StepSpec {
         file_bytes: limits.file_bytes,
         open_files: limits.open_files,
     }
+}
+
+/// Returns the text for a launcher's gate: the entry file's path, and after it
+/// the arguments, each behind the NUL that ends the text before. The last one
+/// has a NUL too, since it may be empty.
+fn gate_text(entry_file: &str, args: &[String]) -> String {
+    let mut text = entry_file.to_owned();
+    for arg in args {
+        text.push('\0');
+        text.push_str(arg);
+    }
+    if !args.is_empty() {
+        text.push('\0');
+    }
+    text
 }

@@ -121,7 +121,7 @@ impl Catalog {
     }
 
     /// Checks the parts of a submission, in this order: the language, the
-    /// paths, the entry file.
+    /// paths, the entry file, the arguments.
     ///
     /// # Errors
     /// The first part that is wrong.
@@ -131,11 +131,12 @@ impl Catalog {
         entry_file: String,
         files: Vec<SourceFile>,
         stdin: String,
+        args: Vec<String>,
     ) -> Result<Submission, SubmissionError> {
         let entry = self.entry(language);
         let entry = entry.ok_or_else(|| self.unknown_language(language))?;
         let language = Arc::clone(&entry.language);
-        Submission::check(language, entry_file, files, stdin)
+        Submission::check(language, entry_file, files, stdin, args)
     }
 
     /// The sample program of the language with this id or alias.
@@ -170,7 +171,7 @@ fn load_entry(source: &LanguageFolder) -> Result<Entry, LoadError> {
     let mut files = Vec::new();
     for path in source.files.keys() {
         if let Some(name) = path.strip_prefix("starter/") {
-            let content = text(source, path)?.to_owned();
+            let content = text(source, path)?.into();
             files.push(SourceFile { path: name.to_owned(), content });
         }
     }
@@ -179,6 +180,7 @@ fn load_entry(source: &LanguageFolder) -> Result<Entry, LoadError> {
         definition.starter.entry,
         files,
         definition.starter.stdin,
+        Vec::new(),
     )
     .map_err(|error| fault(source, "starter", error.to_string()))?;
     let path = "starter-expected.txt";

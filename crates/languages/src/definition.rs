@@ -30,6 +30,11 @@ pub(crate) struct Definition {
     /// editor page has no box for it.
     #[serde(default = "yes")]
     pub(crate) stdin: bool,
+    /// Whether the program gets the submission's arguments. A command that
+    /// prepares reads them at its gate, after the entry file's path; any other
+    /// command has them at its end.
+    #[serde(default)]
+    pub(crate) arguments: bool,
     /// The kind of standard output, which decides how the editor shows it.
     #[serde(default)]
     pub(crate) output: Output,

@@ -12,8 +12,8 @@ const MAX_SEGMENT: usize = 255;
 pub struct SourceFile {
     /// Relative path, with `/` between its segments.
     pub path: String,
-    /// The whole text.
-    pub content: String,
+    /// All bytes. Programs are text; data files may be anything.
+    pub content: Vec<u8>,
 }
 
 /// A path that no submitted file may have.

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use crate::definition::{Command, Compile, Definition};
 use crate::editor::Editor;
-use crate::{Output, Plan, SourceFile, Stage, Step};
+use crate::{Output, Plan, Stage, Step, Submission};
 
 /// The argument that is replaced by the entry file's path.
 const ENTRY: &str = "{entry}";
@@ -28,6 +28,7 @@ pub struct Language {
     extensions: Vec<String>,
     image: String,
     takes_stdin: bool,
+    takes_args: bool,
     output: Output,
     editor: Editor,
     memory_bytes: Option<u64>,
@@ -75,6 +76,11 @@ impl Language {
     /// Whether the program gets the submission's standard input.
     pub fn takes_stdin(&self) -> bool {
         self.takes_stdin
+    }
+
+    /// Whether the program gets the submission's arguments.
+    pub fn takes_args(&self) -> bool {
+        self.takes_args
     }
 
     /// The kind of its standard output.
@@ -144,6 +150,7 @@ impl Language {
             extensions: definition.extensions.clone(),
             image: definition.image.clone(),
             takes_stdin: definition.stdin,
+            takes_args: definition.arguments,
             output: definition.output,
             editor: Editor::check(&definition.editor, &definition.extensions)?,
             memory_bytes: definition.limits.memory_mib.map(bytes),
@@ -155,13 +162,9 @@ impl Language {
         })
     }
 
-    /// Returns the plan that runs these files.
-    pub(crate) fn plan(
-        &self,
-        entry_file: &str,
-        files: &[SourceFile],
-        stdin: &str,
-    ) -> Plan {
+    /// Returns the plan that runs a submission of this language.
+    pub(crate) fn plan(&self, submission: &Submission) -> Plan {
+        let (entry_file, files) = (submission.entry_file(), submission.files());
         let mut plan = self.plan_ahead();
         let arguments =
             plan.steps.iter_mut().flat_map(|step| &mut step.command);
@@ -172,10 +175,19 @@ impl Language {
         plan.files = files.to_vec();
         plan.is_repeatable = self.repeatable
             && !files.iter().any(|file| {
-                self.unless.iter().any(|word| file.content.contains(word))
+                let mut words = self.unless.iter();
+                words.any(|word| contains(&file.content, word))
             });
         if self.takes_stdin {
-            stdin.clone_into(&mut plan.stdin);
+            submission.stdin().clone_into(&mut plan.stdin);
+        }
+        let args = submission.args();
+        for step in plan.steps.iter_mut().filter(|s| s.stage == Stage::Run) {
+            if step.prepares {
+                plan.args = args.to_vec();
+            } else {
+                step.command.extend_from_slice(args);
+            }
         }
         plan
     }
@@ -189,6 +201,7 @@ impl Language {
             entry_file: String::new(),
             files: Vec::new(),
             stdin: String::new(),
+            args: Vec::new(),
             is_repeatable: false,
             steps: self.steps.clone(),
             memory_bytes: self.memory_bytes,
@@ -196,6 +209,10 @@ impl Language {
             processes: self.processes,
         }
     }
+}
+
+fn contains(text: &[u8], word: &str) -> bool {
+    memchr::memmem::find(text, word.as_bytes()).is_some()
 }
 
 fn bytes(mebibytes: NonZeroU32) -> u64 {

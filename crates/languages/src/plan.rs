@@ -55,6 +55,9 @@ pub struct Plan {
     pub files: Vec<SourceFile>,
     /// Standard input of the run step; empty if the language takes none.
     pub stdin: String,
+    /// Arguments of the program, if a launcher that prepares has to get them at
+    /// its gate. Otherwise they stand in the command of the run step.
+    pub args: Vec<String>,
     /// Whether the compile step always leaves the same artifacts.
     pub is_repeatable: bool,
     /// The steps, in order; a step that fails ends the run.

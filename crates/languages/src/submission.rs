@@ -13,6 +13,7 @@ pub struct Submission {
     entry_file: String,
     files: Vec<SourceFile>,
     stdin: String,
+    args: Vec<String>,
 }
 
 /// Why a submission was refused; the text is for the client.
@@ -45,15 +46,35 @@ pub enum SubmissionError {
         /// The value in the request, fit to be shown.
         entry_file: String,
     },
+    /// There are arguments, and the language's programs take none.
+    #[error("language {language} takes no args")]
+    TakesNoArgs {
+        /// The language's id.
+        language: String,
+    },
+    /// Arguments that no program can get.
+    #[error("args {fault}")]
+    BadArgs {
+        /// The end of a sentence that begins with args.
+        fault: &'static str,
+    },
 }
 
+/// The most arguments of a program.
+const MAX_ARGS: usize = 64;
+/// The most bytes of one argument.
+const MAX_ARG_BYTES: usize = 4 << 10;
+/// The most bytes of all arguments together.
+const MAX_ARGS_BYTES: usize = 32 << 10;
+
 impl Submission {
-    /// Checks the paths, then the entry file.
+    /// Checks the paths, then the entry file, then the arguments.
     pub(crate) fn check(
         language: Arc<Language>,
         entry_file: String,
         files: Vec<SourceFile>,
         stdin: String,
+        args: Vec<String>,
     ) -> Result<Self, SubmissionError> {
         check_paths(&files).map_err(|BadPath { path, fault }| {
             SubmissionError::BadPath { path: shown(path), fault }
@@ -62,7 +83,8 @@ impl Submission {
             let entry_file = shown(&entry_file);
             return Err(SubmissionError::NoEntryFile { entry_file });
         }
-        Ok(Self { language, entry_file, files, stdin })
+        check_args(&language, &args)?;
+        Ok(Self { language, entry_file, files, stdin, args })
     }
 
     /// The language.
@@ -86,10 +108,37 @@ impl Submission {
         &self.stdin
     }
 
+    /// The arguments of the program.
+    pub fn args(&self) -> &[String] {
+        &self.args
+    }
+
     /// Returns the steps that run this submission.
     pub fn plan(&self) -> Plan {
-        self.language.plan(&self.entry_file, &self.files, &self.stdin)
+        self.language.plan(self)
     }
+}
+
+fn check_args(
+    language: &Language,
+    args: &[String],
+) -> Result<(), SubmissionError> {
+    if !args.is_empty() && !language.takes_args() {
+        let language = language.id().to_owned();
+        return Err(SubmissionError::TakesNoArgs { language });
+    }
+    let fault = if args.len() > MAX_ARGS {
+        "must be at most 64 strings"
+    } else if args.iter().any(|arg| arg.contains('\0')) {
+        "must not hold a NUL character"
+    } else if args.iter().any(|arg| arg.len() > MAX_ARG_BYTES) {
+        "must have at most 4096 bytes each"
+    } else if args.iter().map(String::len).sum::<usize>() > MAX_ARGS_BYTES {
+        "must have at most 32768 bytes together"
+    } else {
+        return Ok(());
+    };
+    Err(SubmissionError::BadArgs { fault })
 }
 
 /// A client's text, fit for a message: quoted, on one line, and cut after 80

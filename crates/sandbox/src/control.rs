@@ -75,12 +75,12 @@ impl Control {
     }
 
     /// Receives like [`Control::receive`] an answer that may be longer by this
-    /// many bytes of artifacts.
+    /// many bytes of content.
     pub(crate) async fn receive_with(
         &mut self,
-        artifacts: u64,
+        content: u64,
     ) -> Result<(Reply, Vec<OwnedFd>)> {
-        let max_bytes = usize::try_from(artifacts)
+        let max_bytes = usize::try_from(content)
             .map_or(usize::MAX, |bytes| bytes.saturating_add(MAX_REPLY_BYTES));
         let (reply, descriptors) =
             self.receive_any(max_bytes).await.during("receive from init")?;

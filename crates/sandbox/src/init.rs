@@ -19,6 +19,7 @@ mod context;
 mod exec;
 mod files;
 mod inputs;
+mod left_files;
 mod mounts;
 mod programs;
 mod serve;

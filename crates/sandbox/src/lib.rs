@@ -50,6 +50,7 @@ mod launchers;
 mod live;
 mod outcome;
 mod output;
+mod pattern;
 mod process_handles;
 mod protocol;
 mod rlimits;
@@ -70,8 +71,12 @@ pub use host::{Host, HostSettings};
 pub use identity::{Identity, MAX_BOXES};
 pub use init::{INIT_NAME, init_main};
 pub use live::Sandbox;
-pub use outcome::{Outcome, Stop};
+pub use outcome::{
+    LeftFile, LeftFiles, Outcome, SkipReason, SkippedFile, Stop,
+};
 pub use rlimits::{NO_CORE, QUEUE_BYTES, QUEUED_SIGNALS};
 pub use signals::{signal_name, signal_words};
-pub use spec::{Artifact, BoxFile, BoxSpec, Inputs, StepSpec};
+pub use spec::{
+    Artifact, BoxFile, BoxSpec, FilesSpec, Fingerprint, Inputs, StepSpec,
+};
 pub use subordinate_ids::SubordinateIds;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::Artifact;
 
 /// How a step ended.
@@ -38,8 +40,79 @@ pub struct Outcome {
     /// CPU time of all processes of the step; `None` if the host cannot measure
     /// it.
     pub cpu_time: Option<Duration>,
+    /// The highest memory of the box during the step in bytes, with its files
+    /// and the page cache. If the kernel cannot reset its count, earlier steps
+    /// and launchers count too. `None` if it was not asked for, or if the host
+    /// does not measure it.
+    pub memory_peak: Option<u64>,
+    /// The files that the step left, if they were asked for.
+    pub files: Option<LeftFiles>,
     /// The content of /artifacts, if it was asked for and within its limits.
     pub artifacts: Option<Vec<Artifact>>,
+}
+
+/// The files that a step left.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftFiles {
+    /// The displays in the order of their names, then the others by path.
+    pub files: Vec<LeftFile>,
+    /// Files and folders that were left out: the first of them.
+    pub skipped: Vec<SkippedFile>,
+}
+
+/// A file that a step left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftFile {
+    /// The path below /box or, of a display, below /tmp/.display.
+    pub path: String,
+    /// Whether a runtime made it for people to see.
+    pub is_display: bool,
+    /// All bytes.
+    #[serde(with = "serde_bytes")]
+    pub content: Vec<u8>,
+}
+
+/// A file or folder that was left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkippedFile {
+    /// The path, with escapes for characters that cannot be shown.
+    pub path: String,
+    /// The reason.
+    pub reason: SkipReason,
+}
+
+/// Why a file was left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SkipReason {
+    /// The maximum number of files was reached.
+    TooMany,
+    /// It has more bytes than were left.
+    TooLarge,
+    /// Its folder lies too deep, and was not read.
+    TooDeep,
+    /// It is a symbolic link.
+    Link,
+    /// Its name is not UTF-8, has control characters or is too long.
+    Name,
+    /// It is neither a file nor a folder.
+    NotAFile,
+    /// It cannot be opened or read.
+    Unreadable,
+}
+
+impl SkipReason {
+    /// Returns its name in answers.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::TooMany => "too-many",
+            Self::TooLarge => "too-large",
+            Self::TooDeep => "too-deep",
+            Self::Link => "link",
+            Self::Name => "name",
+            Self::NotAFile => "not-a-file",
+            Self::Unreadable => "unreadable",
+        }
+    }
 }
 
 impl Outcome {
@@ -53,6 +126,8 @@ impl Outcome {
             fill_time: Duration::ZERO,
             wall_time: Duration::ZERO,
             cpu_time: None,
+            memory_peak: None,
+            files: None,
             artifacts: None,
         }
     }

@@ -20,13 +20,14 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::SandboxError;
-use crate::{Artifact, BoxFile};
+use crate::{Artifact, BoxFile, FilesSpec, LeftFiles};
 
 /// Maximum length of a request: all files or artifacts of a submission, and
 /// some room.
 pub(crate) const MAX_REQUEST_BYTES: usize = 64 << 20;
-/// Maximum length of a reply, artifacts not included.
-pub(crate) const MAX_REPLY_BYTES: usize = 64 << 10;
+/// Maximum length of a reply, without the content of artifacts and files. The
+/// names of files that were left out take most of it.
+pub(crate) const MAX_REPLY_BYTES: usize = 256 << 10;
 /// Maximum length of a seccomp filter: the limit of the kernel.
 const MAX_FILTER_BYTES: usize = 4096 * 8;
 /// Maximum number of descriptors that travel with one frame.
@@ -64,6 +65,8 @@ pub(crate) struct Run<'a> {
     pub(crate) artifacts_writable: bool,
     /// Answer with the content of /artifacts, up to this many bytes.
     pub(crate) keep_artifacts: Option<u64>,
+    /// Answer with the files that the program leaves.
+    pub(crate) keep_files: Option<Cow<'a, FilesSpec>>,
 }
 
 /// The program of a run.
@@ -160,6 +163,7 @@ pub(crate) struct Ended {
     /// The time from its start, or from the opening of its gate, to its end.
     pub(crate) wall_micros: u64,
     pub(crate) artifacts: Option<Vec<Artifact>>,
+    pub(crate) files: Option<LeftFiles>,
     /// Whether the launchers of later steps still wait.
     pub(crate) others_wait: bool,
 }

@@ -1,5 +1,6 @@
 //! The description of a box and of a command, as plain values.
 
+use std::hash::{DefaultHasher, Hasher};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -43,8 +44,9 @@ pub struct Inputs<'a> {
 pub struct BoxFile {
     /// Relative path below the working directory. Its folders are made.
     pub path: String,
-    /// The whole text.
-    pub content: String,
+    /// All bytes.
+    #[serde(with = "serde_bytes")]
+    pub content: Vec<u8>,
 }
 
 /// A file or folder that a step left in /artifacts.
@@ -56,6 +58,55 @@ pub struct Artifact {
     pub mode: u32,
     /// The content of a file; `None` for a folder.
     pub content: Option<ByteBuf>,
+}
+
+/// The files that a step is to return: those below /box that are not as they
+/// were submitted, and the *displays*, files in /tmp/.display that a runtime
+/// made for people to see.
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize,
+)]
+pub struct FilesSpec {
+    /// Patterns of paths below /box; a file that none matches is left out. `*`
+    /// and `?` stand for characters of one segment, and a segment `**` for any
+    /// number of segments. If there is no pattern, all files match.
+    pub patterns: Vec<String>,
+    /// The submitted files.
+    pub submitted: Vec<Fingerprint>,
+    /// Maximum number of files.
+    pub max_files: usize,
+    /// Maximum bytes of all files.
+    pub max_bytes: u64,
+}
+
+/// The identity of a submitted file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Fingerprint {
+    path: String,
+    bytes: u64,
+    hash: u64,
+}
+
+impl Fingerprint {
+    /// Returns the fingerprint of a file with this path and content.
+    pub fn of(path: &str, content: &[u8]) -> Self {
+        // Only the program itself could make another file with the same hash,
+        // and it would hide nothing but its own file.
+        let mut hasher = DefaultHasher::new();
+        hasher.write(content);
+        let (path, hash) = (path.to_owned(), hasher.finish());
+        Self { path, bytes: content.len() as u64, hash }
+    }
+
+    /// Returns the path below the working directory.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Returns the number of bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
 }
 
 /// One command to run in a box.
@@ -76,6 +127,11 @@ pub struct StepSpec {
     /// Return the content of /artifacts after an exit with 0, up to this many
     /// bytes, names included. There must be only files and folders in it.
     pub keep_artifacts: Option<u64>,
+    /// Return files that the step leaves, whatever its exit status is. After a
+    /// limit there are none: the box is dead.
+    pub keep_files: Option<FilesSpec>,
+    /// Measure [`Outcome::memory_peak`](crate::Outcome::memory_peak).
+    pub measure_memory: bool,
     /// Maximum memory of the box from this step on, in bytes. If more is in use
     /// already, the box ends with [`Stop::Memory`](crate::Stop::Memory). `None`
     /// leaves the limit as it is.
@@ -99,12 +155,13 @@ pub struct StepSpec {
 
 impl StepSpec {
     /// Whether a launcher that was started for this step can serve `other`:
-    /// everything that is fixed at its start must be the same.
+    /// everything that is fixed at its start must be the same. Its rlimit of CPU
+    /// time may be higher, because the group's count decides.
     pub(crate) fn starts_as(&self, other: &Self) -> bool {
         self.gate.is_some() == other.gate.is_some()
             && self.command == other.command
             && self.environment == other.environment
-            && self.cpu_time == other.cpu_time
+            && self.cpu_time >= other.cpu_time
             && self.file_bytes == other.file_bytes
             && self.open_files == other.open_files
     }

@@ -21,7 +21,7 @@ use crate::process_handles::ProcessHandles;
 use crate::protocol::{Ended, ExecSpec, Program, Reply, Request, Run};
 use crate::streams::{self, ChildPipes, ParentPipes};
 use crate::uncharged::Uncharged;
-use crate::{Artifact, Inputs, Outcome, StepSpec, Stop, sys};
+use crate::{Artifact, Inputs, LeftFiles, Outcome, StepSpec, Stop, sys};
 
 /// CPU time that a launcher may use before its submission comes, in addition to
 /// the limit of the program. It concerns only the rlimit, which counts from the
@@ -38,7 +38,7 @@ pub(crate) struct StepRequest<'a> {
 /// Returns the request to run the command of `spec`, or to go on with its
 /// launcher if that waits already.
 pub(crate) fn request_for<'a>(
-    spec: &StepSpec,
+    spec: &'a StepSpec,
     inputs: Inputs<'a>,
     processes: u32,
     launchers: &mut Launchers,
@@ -60,6 +60,7 @@ pub(crate) fn request_for<'a>(
         gate: spec.gate.clone(),
         artifacts_writable: spec.artifacts_writable,
         keep_artifacts: spec.keep_artifacts,
+        keep_files: spec.keep_files.as_ref().map(Cow::Borrowed),
     });
     Ok(StepRequest { request, pipes, child_pipes })
 }
@@ -76,6 +77,7 @@ pub(crate) async fn run(
     let group = &handles.group;
     // CPU time that the box used while it waited does not count.
     let before = group.cpu_time();
+    let memory_peak = spec.measure_memory.then(|| group.restart_peak());
     let (over, overflow) = watch::channel(false);
     let (report_dead, dead) = watch::channel(false);
     let ended = async {
@@ -115,8 +117,9 @@ pub(crate) async fn run(
     if !finished.others_wait {
         launchers.forget();
     }
-    let Finished { stop, fill_time, wall_time, cpu_time, artifacts, .. } =
-        finished;
+    let Finished {
+        stop, fill_time, wall_time, cpu_time, artifacts, files, ..
+    } = finished;
     let is_over = *overflow.borrow();
     let has_ended = matches!(stop, Stop::Exited(_) | Stop::Signaled(_));
     let stop = if has_ended && is_over { Stop::Output } else { stop };
@@ -127,6 +130,8 @@ pub(crate) async fn run(
         fill_time,
         wall_time,
         cpu_time,
+        memory_peak: memory_peak.and_then(|peak| peak?.bytes()),
+        files,
         artifacts,
     })
 }
@@ -161,6 +166,7 @@ struct Finished {
     wall_time: Duration,
     cpu_time: Option<Duration>,
     artifacts: Option<Vec<Artifact>>,
+    files: Option<LeftFiles>,
     /// Whether the launchers of later steps still wait.
     others_wait: bool,
 }
@@ -187,6 +193,7 @@ async fn judge(
                 wall_time: Duration::from_micros(ended.wall_micros),
                 cpu_time,
                 artifacts: ended.artifacts,
+                files: ended.files,
                 others_wait: ended.others_wait,
             });
         }
@@ -203,6 +210,7 @@ async fn judge(
         wall_time,
         cpu_time: cpu_time(),
         artifacts: None,
+        files: None,
         others_wait: false,
     })
 }
@@ -263,8 +271,9 @@ fn command(spec: &StepSpec, processes: u32) -> ExecSpec {
 }
 
 async fn receive_end(control: &mut Control, spec: &StepSpec) -> Result<Ended> {
-    let artifacts = spec.keep_artifacts.unwrap_or(0);
-    match control.receive_with(artifacts).await? {
+    let files = spec.keep_files.as_ref().map_or(0, |files| files.max_bytes);
+    let content = spec.keep_artifacts.unwrap_or(0).saturating_add(files);
+    match control.receive_with(content).await? {
         (Reply::Ended(ended), _) => Ok(ended),
         _ => Err(SandboxError::other("receive from init", "expected an end")),
     }

@@ -144,6 +144,15 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) entry: Option<PathBuf>,
 
+    /// Folder for the files that the program leaves; pictures that it shows are
+    /// among them
+    #[arg(long, value_name = "DIR")]
+    pub(crate) artifacts: Option<PathBuf>,
+
+    /// Arguments of the program
+    #[arg(value_name = "ARG", last = true)]
+    pub(crate) args: Vec<String>,
+
     #[command(flatten)]
     pub(crate) sandbox: SandboxArgs,
 }

@@ -11,7 +11,8 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use sandpiper_engine::languages::{Catalog, Language, SourceFile, Submission};
 use sandpiper_engine::{
-    End, ImageState, Images, LanguageState, LimitReached, Readiness,
+    End, FilesWanted, ImageState, Images, LanguageState, LeftFiles,
+    LimitReached, Readiness, RunOptions, SkippedFile, limits,
 };
 use tracing::Level;
 
@@ -73,6 +74,11 @@ fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
         catalog,
         images,
     )?;
+    let files = args.artifacts.as_ref().map(|_| FilesWanted {
+        patterns: Vec::new(),
+        max_bytes: limits::FILES_BYTES,
+    });
+    let options = RunOptions { files, ..RunOptions::default() };
     let outcome = service.block_on(async |engine| {
         let mut languages = engine.watch_languages();
         let checked = languages.wait_for(|all| {
@@ -83,11 +89,14 @@ fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
         });
         // If the language is not ready by then, `execute` says why.
         let _ = tokio::time::timeout(CHECK_TIMEOUT, checked).await;
-        engine.execute(submission, CLIENT).await
+        engine.execute(submission, options, CLIENT).await
     })?;
+    if let Some(folder) = &args.artifacts {
+        write_files(folder, outcome.files.as_ref())?;
+    }
     // In `run | head` the reader goes first. That is no failure.
-    let _ = io::stdout().write_all(outcome.stdout.as_bytes());
-    let _ = io::stderr().write_all(outcome.stderr.as_bytes());
+    let _ = io::stdout().write_all(outcome.stdout.text.as_bytes());
+    let _ = io::stderr().write_all(outcome.stderr_with_message().as_bytes());
     Ok(exit_code(outcome.end))
 }
 
@@ -102,7 +111,7 @@ fn submission(args: &RunArgs, catalog: &Catalog) -> anyhow::Result<Submission> {
         .zip(&names)
         .map(|(path, name)| {
             let shown = path.display();
-            let content = fs::read_to_string(path)
+            let content = fs::read(path)
                 .with_context(|| format!("cannot read {shown}"))?;
             Ok(SourceFile { path: name.clone(), content })
         })
@@ -114,7 +123,32 @@ fn submission(args: &RunArgs, catalog: &Catalog) -> anyhow::Result<Submission> {
     let [entry_file, ..] = &names[..] else { bail!("no file to run") };
     let entry_file = entry_file.clone();
     let stdin = standard_input()?;
-    Ok(catalog.submission(&language, entry_file, files, stdin)?)
+    Ok(catalog.submission(
+        &language,
+        entry_file,
+        files,
+        stdin,
+        args.args.clone(),
+    )?)
+}
+
+/// Writes the files that a run left below `folder`, and names those that it
+/// does not have.
+fn write_files(folder: &Path, left: Option<&LeftFiles>) -> anyhow::Result<()> {
+    let Some(left) = left else { return Ok(()) };
+    for file in &left.files {
+        let path = folder.join(&file.path);
+        let parent = path.parent().unwrap_or(folder);
+        fs::create_dir_all(parent)
+            .and_then(|()| fs::write(&path, &file.content))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    for SkippedFile { path, reason } in &left.skipped {
+        let reason = reason.word();
+        let _ =
+            writeln!(io::stderr(), "sandpiper: not written: {path} ({reason})");
+    }
+    Ok(())
 }
 
 fn exit_code(end: End) -> u8 {

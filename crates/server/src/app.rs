@@ -7,8 +7,8 @@ use bytes::Bytes;
 use http::StatusCode;
 use sandpiper_engine::languages::Language;
 
-use crate::compile::{self, Compile, Runner};
 use crate::embed::{self, Embed};
+use crate::execution::{self, Execution, Form, Runner};
 use crate::health;
 use crate::http::{
     AllowedHosts, Answer, AnswerMemory, ClientAddresses, ClientGone,
@@ -26,7 +26,7 @@ use crate::settings::Settings;
 #[derive(Debug)]
 pub(crate) struct App<R> {
     products: Products,
-    compile: Compile<R>,
+    execution: Execution<R>,
     embed: Embed,
     runner: Arc<R>,
     metrics: Arc<Metrics>,
@@ -41,7 +41,7 @@ impl<R: Runner> App<R> {
         let metrics = Arc::new(Metrics::new(
             routes::all().map(|route| route.path),
             runner.catalog().languages().map(Language::id),
-            &compile::REFUSALS,
+            &execution::REFUSALS,
         ));
         let hosts = settings.hosts();
         let limiter = RateLimiter::new(
@@ -59,12 +59,13 @@ impl<R: Runner> App<R> {
             AnswerMemory::new(products.saturating_add(settings.answers_bytes));
         Self {
             products: Products::new(products, memory.clone()),
-            compile: Compile::new(
+            execution: Execution::new(
                 Arc::clone(&runner),
                 limiter,
                 addresses,
                 Arc::clone(&metrics),
                 memory.clone(),
+                settings.artifact_bytes,
             ),
             embed: Embed::new(
                 settings.frame_ancestors,
@@ -113,7 +114,12 @@ impl<R: Runner> App<R> {
                 self.products.single(head, parameter, request.body).await
             }
             // Its state is large, and other requests need not carry it along.
-            Endpoint::Compile => Box::pin(self.compile.answer(request)).await?,
+            Endpoint::Compile => {
+                Box::pin(self.execution.answer(Form::Compile, request)).await?
+            }
+            Endpoint::Run => {
+                Box::pin(self.execution.answer(Form::Run, request)).await?
+            }
             Endpoint::Embed => {
                 let query = head.uri.query();
                 self.embed.editor(&head.method, query)

@@ -5,7 +5,7 @@ use http::Request;
 pub use http::Version;
 use sandpiper_engine::languages::SourceFile;
 
-use crate::compile::CompileRequest;
+use crate::execution::CompileRequest;
 use crate::http::{HeadRecorder, json_text};
 
 /// The parts of a body of `/api/compile`, not yet checked.

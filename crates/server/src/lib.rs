@@ -21,8 +21,8 @@
 #![forbid(unsafe_code)]
 
 mod app;
-mod compile;
 mod embed;
+mod execution;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;

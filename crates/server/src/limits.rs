@@ -19,6 +19,10 @@ pub const RATE_LIMIT_CLIENTS: usize = 100_000;
 pub const COMPILE_BODY_BYTES: u64 = 2 * MIB;
 /// Files in one compile request. Beyond it: 413.
 pub const COMPILE_FILES: usize = 200;
+/// Patterns of the artifacts of a run. Beyond it: 400.
+pub const ARTIFACT_PATTERNS: usize = 16;
+/// Bytes of one pattern of artifacts. Beyond it: 400.
+pub const ARTIFACT_PATTERN_BYTES: usize = 256;
 /// Body of a products request, in bytes. Beyond it: 413.
 pub const PRODUCT_BODY_BYTES: u64 = MIB;
 /// All products together, in bytes. Beyond it: 507.

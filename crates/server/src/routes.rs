@@ -9,6 +9,7 @@ pub(crate) enum Endpoint {
     Products,
     Product,
     Compile,
+    Run,
     Embed,
     Preview,
     EmbedScript,
@@ -33,10 +34,11 @@ pub(crate) struct Route {
     pub(crate) is_compressed: bool,
 }
 
-static ROUTES: [Route; 11] = [
+static ROUTES: [Route; 12] = [
     product_route(Endpoint::Products, "/products"),
     product_route(Endpoint::Product, "/products/{id}"),
     route(Endpoint::Compile, "/api/compile"),
+    route(Endpoint::Run, "/api/run"),
     route(Endpoint::Embed, "/embed"),
     route(Endpoint::Preview, "/embed/preview"),
     route(Endpoint::EmbedScript, "/embed.js"),

@@ -42,6 +42,9 @@ pub struct Settings {
     /// Memory of large answers that clients have not taken yet, in bytes.
     /// Default 256 MiB. Reached: 503, and slow clients are closed.
     pub answers_bytes: u64,
+    /// Files that a run returns, in bytes. Default 4 MiB. Beyond it: the rest is
+    /// listed as skipped. With 0, no run returns files.
+    pub artifact_bytes: u64,
 }
 
 impl Settings {
@@ -79,6 +82,7 @@ impl Default for Settings {
             connections: limits::CONNECTIONS,
             client_connections: limits::CLIENT_CONNECTIONS,
             answers_bytes: limits::ANSWERS_BYTES,
+            artifact_bytes: sandpiper_engine::limits::FILES_BYTES,
         }
     }
 }

@@ -207,7 +207,7 @@ static int compile(void) {
         (int (*)(const char *))(uintptr_t)compilers(&runtime, "Submit");
     if (!gate_is_open())
         ((void (*)(const char *))compilers(&runtime, "WarmUp"))(SAMPLES);
-    return submit(pass_gate());
+    return submit(pass_gate()[0]);
 }
 
 // Writes what was held back. The runtime's account of an overflow, all frames
@@ -261,11 +261,15 @@ static int run(void) {
     // assemblies are loaded is something that a program sees.
     ((void (*)(void))method(&runtime, "System.Console", "System.Console",
                             "ResetColor"))();
-    pass_gate();
+    const char **arguments = (const char **)pass_gate() + 1;
+    int count = 0;
+    while (arguments[count] != NULL)
+        count++;
     execute_function execute =
         (execute_function)symbol(&runtime, "coreclr_execute_assembly");
     unsigned status = 0;
-    check(execute(runtime.host, runtime.domain, 0, NULL, PROGRAM, &status),
+    check(execute(runtime.host, runtime.domain, count, arguments, PROGRAM,
+                  &status),
           "the program does not start");
     int code = (int)status;
     shutdown_function shutdown =

@@ -47,6 +47,8 @@ static struct {
     jclass helper;
     jmethodID load;
     jfieldID is_static, no_arguments;
+    jclass string;
+    jmethodID decode;
     jobjectArray arguments;
 } program;
 
@@ -66,7 +68,8 @@ static bool prepare_compiler(JNIEnv *env) {
     return !(*env)->ExceptionCheck(env);
 }
 
-static int submit_compiler(JNIEnv *env, const char *entry) {
+static int submit_compiler(JNIEnv *env, char **arguments) {
+    const char *entry = arguments[0];
     jsize length = (jsize)strlen(entry);
     jbyteArray bytes = (*env)->NewByteArray(env, length);
     if (bytes == NULL)
@@ -78,9 +81,11 @@ static int submit_compiler(JNIEnv *env, const char *entry) {
 
 static bool prepare_program(JNIEnv *env) {
     program.helper = (*env)->FindClass(env, HELPER);
-    jclass string = (*env)->FindClass(env, "java/lang/String");
-    if (program.helper == NULL || string == NULL)
+    program.string = (*env)->FindClass(env, "java/lang/String");
+    if (program.helper == NULL || program.string == NULL)
         return false;
+    program.decode = (*env)->GetMethodID(env, program.string, "<init>",
+                                         "([BLjava/lang/String;)V");
     program.load = (*env)->GetStaticMethodID(
         env, program.helper, "checkAndLoadMain",
         "(ZILjava/lang/String;)Ljava/lang/Class;");
@@ -88,7 +93,7 @@ static bool prepare_program(JNIEnv *env) {
         (*env)->GetStaticFieldID(env, program.helper, "isStaticMain", "Z");
     program.no_arguments =
         (*env)->GetStaticFieldID(env, program.helper, "noArgMain", "Z");
-    program.arguments = (*env)->NewObjectArray(env, 0, string, NULL);
+    program.arguments = (*env)->NewObjectArray(env, 0, program.string, NULL);
     return !(*env)->ExceptionCheck(env);
 }
 
@@ -133,8 +138,37 @@ static void call_main(JNIEnv *env, jclass main_class) {
         (*env)->CallVoidMethod(env, object, method, program.arguments);
 }
 
-static int submit_program(JNIEnv *env, const char *entry) {
-    (void)entry;
+// Makes the array for the main method. NewStringUTF would read its own form of
+// UTF-8. An exception stays pending.
+static void set_arguments(JNIEnv *env, char **texts) {
+    jsize count = 0;
+    while (texts[count] != NULL)
+        count++;
+    if (count == 0)
+        return;
+    program.arguments =
+        (*env)->NewObjectArray(env, count, program.string, NULL);
+    jstring charset = (*env)->NewStringUTF(env, "UTF-8");
+    for (jsize at = 0; at < count && !(*env)->ExceptionCheck(env); at++) {
+        jsize length = (jsize)strlen(texts[at]);
+        jbyteArray bytes = (*env)->NewByteArray(env, length);
+        if (bytes == NULL)
+            return;
+        (*env)->SetByteArrayRegion(env, bytes, 0, length,
+                                   (const jbyte *)texts[at]);
+        jobject text = (*env)->NewObject(env, program.string, program.decode,
+                                         bytes, charset);
+        if (text != NULL)
+            (*env)->SetObjectArrayElement(env, program.arguments, at, text);
+        (*env)->DeleteLocalRef(env, bytes);
+        (*env)->DeleteLocalRef(env, text);
+    }
+}
+
+static int submit_program(JNIEnv *env, char **arguments) {
+    set_arguments(env, arguments + 1);
+    if ((*env)->ExceptionCheck(env))
+        return EXIT_FAILURE;
     jstring name = main_class_name(env);
     if (name == NULL)
         return EXIT_FAILURE;

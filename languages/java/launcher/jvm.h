@@ -6,8 +6,9 @@
 #include <stddef.h>
 
 // A JVM and what it does. prepare brings it to the point where only the
-// submission is missing; submit returns the exit status. Both run on one
-// thread, and may leave an exception pending.
+// submission is missing; submit gets the entry file and the arguments of the
+// program behind it, and returns the exit status. Both run on one thread, and
+// may leave an exception pending.
 struct jvm {
     const char *class_path;
     // Ahead-of-time cache that the image's build made with the same options.
@@ -17,7 +18,7 @@ struct jvm {
     // Ends with NULL.
     const char *const *options;
     bool (*prepare)(JNIEnv *env);
-    int (*submit)(JNIEnv *env, const char *entry);
+    int (*submit)(JNIEnv *env, char **arguments);
 };
 
 // Starts the JVM, prepares, submits what comes through the gate, and shuts the

@@ -217,8 +217,11 @@ static void set_stream(const char *name, const char *address,
     zend_register_constant(&constant);
 }
 
-static int submit(const char *entry) {
-    char *arguments[] = {(char *)entry, NULL};
+static int submit(char **arguments) {
+    const char *entry = arguments[0];
+    int count = 0;
+    while (arguments[count] != NULL)
+        count++;
     set_submission_folder();
     FILE *file = fopen(entry, "rb");
     if (file == NULL) {
@@ -227,7 +230,7 @@ static int submit(const char *entry) {
     }
     // Programs stay in the working directory, wherever the entry file is.
     SG(options) |= SAPI_OPTION_NO_CHDIR;
-    SG(request_info).argc = 1;
+    SG(request_info).argc = count;
     SG(request_info).argv = arguments;
     SG(request_info).path_translated = (char *)entry;
     if (php_request_startup() == FAILURE)

@@ -89,15 +89,22 @@ static void prepare(void) {
     begin_program();
 }
 
-static PyObject *strings(const char *first, const char *second) {
-    return checked(second == NULL ? Py_BuildValue("[s]", first)
-                                  : Py_BuildValue("[ss]", first, second));
+static PyObject *strings(char **texts) {
+    PyObject *list = checked(PyList_New(0));
+    for (; *texts != NULL; texts++)
+        if (PyList_Append(list, checked(PyUnicode_DecodeFSDefault(*texts)))
+            != 0)
+            fail_python();
+    return list;
 }
 
 // sys.argv, sys.orig_argv and sys.path[0] as the command line sets them.
-static void set_arguments(const char *entry, const char *folder) {
-    if (PySys_SetObject("argv", strings(entry, NULL)) != 0
-        || PySys_SetObject("orig_argv", strings("python3", entry)) != 0
+static void set_arguments(char **arguments, const char *folder) {
+    PyObject *original = strings(arguments);
+    if (PyList_Insert(original, 0, checked(PyUnicode_FromString("python3")))
+            != 0
+        || PySys_SetObject("argv", strings(arguments)) != 0
+        || PySys_SetObject("orig_argv", original) != 0
         || PyList_Insert(PySys_GetObject("path"), 0,
                          checked(PyUnicode_DecodeFSDefault(folder)))
                != 0)
@@ -134,7 +141,8 @@ static void end_by_interrupt(void) {
     kill(getpid(), SIGINT);
 }
 
-static int submit(const char *entry) {
+static int submit(char **arguments) {
+    const char *entry = arguments[0];
     char folder[PATH_MAX], path[PATH_MAX * 2];
     if (getcwd(folder, sizeof folder) == NULL) {
         perror("cannot tell the working directory");
@@ -145,7 +153,7 @@ static int submit(const char *entry) {
     // A script's own folder is where its imports are looked for.
     char *slash = strrchr(path, '/');
     *slash = '\0';
-    set_arguments(entry, path);
+    set_arguments(arguments, path);
     *slash = '/';
 
     int status = EXIT_SUCCESS;

@@ -62,7 +62,7 @@ static int build(const char *name, char *language) {
     }
     if (word != PASS)
         return EXIT_FAILURE;
-    const char *entry = pass_gate();
+    const char *entry = pass_gate()[0];
     send(ends[0], entry, strlen(entry), MSG_NOSIGNAL);
     shutdown(ends[0], SHUT_WR);
     return heard(ends[0]);

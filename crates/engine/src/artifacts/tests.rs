@@ -67,6 +67,8 @@ fn a_key_differs_if_any_part_differs() {
             stdin: Vec::new(),
             artifacts_writable: true,
             keep_artifacts: Some(5),
+            keep_files: None,
+            measure_memory: false,
             memory_bytes: Some(11),
             wall_time: Duration::from_secs(6),
             cpu_time: Duration::from_secs(7),
@@ -76,7 +78,7 @@ fn a_key_differs_if_any_part_differs() {
         };
         let file = |path: &str, content: &str| SourceFile {
             path: path.to_owned(),
-            content: content.to_owned(),
+            content: content.into(),
         };
         let mut files = vec![file("a", "bc"), file("d", "")];
         change(&mut spec, &mut step, &mut files);
@@ -94,10 +96,10 @@ fn a_key_differs_if_any_part_differs() {
         |_, step, _| step.environment.clear(),
         |_, step, _| step.gate = Some("other.c".to_owned()),
         |_, step, _| step.gate = None,
-        |_, _, files| files[0].content.push('d'),
+        |_, _, files| files[0].content.push(b'd'),
         |_, _, files| {
             files[0].path.push('b');
-            files[0].content = "c".to_owned();
+            files[0].content = b"c".to_vec();
         },
         |_, _, files| files.truncate(1),
         |_, _, files| files.swap(0, 1),

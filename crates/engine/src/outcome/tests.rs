@@ -4,17 +4,29 @@ use super::*;
 
 const START: Start = Start { kind: StartKind::Cold, is_compiled: false };
 
+fn outcome(stage: Stage, end: End, stderr: &str) -> Outcome {
+    Outcome {
+        stdout: Output::default(),
+        stderr: Output::new(stderr.into(), 1_000, false),
+        warnings: None,
+        stage,
+        end,
+        timing: Timing::default(),
+        start: START,
+        cpu_time: None,
+        memory_peak: None,
+        files: None,
+    }
+}
+
 fn check(stage: Stage, end: End, line: &str, summary: &str) {
-    let wrote = (b"out".to_vec(), b"err".to_vec());
-    let outcome =
-        Outcome::new(stage, end, wrote, 1_000, Timing::default(), START);
+    let outcome = outcome(stage, end, "err");
     let expected = if line.is_empty() {
         "err".to_owned()
     } else {
         format!("err\n{line}\n")
     };
-    assert_eq!(outcome.stderr, expected);
-    assert_eq!(outcome.stdout, "out");
+    assert_eq!(outcome.stderr_with_message(), expected);
     assert_eq!(outcome.exit_summary(), summary);
 }
 
@@ -78,23 +90,16 @@ fn the_closing_line_stands_alone() {
     for (wrote, expected) in
         [("", "Aborted\n"), ("a\n", "a\nAborted\n"), ("a", "a\nAborted\n")]
     {
-        let wrote = (Vec::new(), wrote.as_bytes().to_vec());
-        let outcome = Outcome::new(
-            Stage::Run,
-            end,
-            wrote,
-            1_000,
-            Timing::default(),
-            START,
-        );
-        assert_eq!(outcome.stderr, expected);
+        let outcome = outcome(Stage::Run, end, wrote);
+        assert_eq!(outcome.stderr_with_message(), expected);
     }
 }
 
 #[test]
 fn bytes_become_text() {
     let check = |bytes: &[u8], cap, expected: &str| {
-        assert_eq!(text(bytes.to_vec(), cap), expected, "{bytes:x?}");
+        let output = Output::new(bytes.to_vec(), cap, false);
+        assert_eq!(output.text, expected, "{bytes:x?}");
     };
     check("añb".as_bytes(), 100, "añb");
     check(b"a\xffb", 100, "a\u{FFFD}b");
@@ -109,4 +114,16 @@ fn bytes_become_text() {
     check(b"ab\xff", 3, "ab\u{FFFD}");
     check(b"\x80\x80\x80", 3, "\u{FFFD}\u{FFFD}\u{FFFD}");
     check(b"", 0, "");
+}
+
+#[test]
+fn a_stream_is_truncated_if_it_was_cut_at_its_limit() {
+    let check = |length, cap, is_over, expected| {
+        let output = Output::new(vec![b'a'; length], cap, is_over);
+        assert_eq!(output.is_truncated, expected, "{length} {cap}");
+    };
+    check(10, 10, true, true);
+    check(10, 10, false, false);
+    // The other stream was cut.
+    check(9, 10, true, false);
 }

@@ -77,6 +77,7 @@ mod tests {
             entry_file: String::new(),
             files: Vec::new(),
             stdin: String::new(),
+            args: Vec::new(),
             is_repeatable: false,
             steps: steps.collect(),
             memory_bytes: None,

@@ -89,7 +89,7 @@ fn a_definition_is_read_whole() {
     let starter = catalog.starter("py").unwrap();
     assert_eq!(starter.submission.entry_file(), "main.py");
     assert_eq!(starter.submission.files().len(), 1);
-    assert_eq!(starter.submission.files()[0].content, "print(1)\n");
+    assert_eq!(starter.submission.files()[0].content, b"print(1)\n");
     assert!(catalog.starter("perl").is_none());
 }
 

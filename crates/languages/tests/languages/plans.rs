@@ -46,6 +46,7 @@ fn the_whole_plan() {
         is_repeatable: false,
         files: submission.files().to_vec(),
         stdin: String::new(),
+        args: Vec::new(),
         steps: vec![
             step(Stage::Compile, "/cc"),
             step(Stage::Run, "/opt/python"),
@@ -77,14 +78,14 @@ fn stdin_goes_only_where_it_is_read() {
 fn a_name_is_handed_over_as_it_is() {
     let check = |entry: &str| {
         let catalog = load(vec![source("python", DEFINITION)]).unwrap();
-        let file =
-            SourceFile { path: entry.to_owned(), content: String::new() };
+        let file = SourceFile { path: entry.to_owned(), content: Vec::new() };
         let entry = entry.to_owned();
         let submission = catalog.submission(
             "python",
             entry.clone(),
             vec![file],
             String::new(),
+            Vec::new(),
         );
         let plan = submission.unwrap().plan();
         assert_eq!(plan.steps[0].command, ["/opt/python".to_owned(), entry]);

@@ -11,10 +11,10 @@ fn submit(
 ) -> Result<Submission, SubmissionError> {
     let files = paths.iter().map(|path| SourceFile {
         path: (*path).to_owned(),
-        content: format!("content of {path}"),
+        content: format!("content of {path}").into(),
     });
     let (entry, stdin) = (entry.to_owned(), "input".to_owned());
-    catalog().submission(language, entry, files.collect(), stdin)
+    catalog().submission(language, entry, files.collect(), stdin, Vec::new())
 }
 
 fn message(language: &str, entry: &str, paths: &[&str]) -> String {
@@ -29,7 +29,7 @@ fn what_was_checked_can_be_read() {
     assert_eq!(submission.stdin(), "input");
     let paths = submission.files().iter().map(|file| file.path.as_str());
     assert_eq!(paths.collect::<Vec<_>>(), ["b/c.py", "a.py"]);
-    assert_eq!(submission.files()[1].content, "content of a.py");
+    assert_eq!(submission.files()[1].content, b"content of a.py");
 }
 
 #[test]

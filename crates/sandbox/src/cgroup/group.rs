@@ -36,6 +36,8 @@ pub(crate) struct Group {
     /// `memory.stat`, and its keys for memory outside of the page cache.
     memory: Option<(PathBuf, [&'static str; 2])>,
     memory_limit: Option<MemoryLimit>,
+    /// The file of the highest memory since the last reset.
+    memory_peak: Option<PathBuf>,
 }
 
 /// Values for the file of the CPU share.
@@ -66,6 +68,17 @@ pub(crate) enum OutOfMemory {
     V2(File),
 }
 
+/// The highest memory of a group since it was restarted.
+#[derive(Debug)]
+pub(crate) struct MemoryPeak(File);
+
+impl MemoryPeak {
+    /// Returns the bytes, or `None` if the group is gone.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        read_again(&self.0)?.trim().parse().ok()
+    }
+}
+
 #[derive(Debug)]
 enum CpuTime {
     /// `cpuacct.usage`: nanoseconds.
@@ -86,6 +99,7 @@ impl Group {
             lowered: None,
             memory: None,
             memory_limit: None,
+            memory_peak: None,
         }
     }
 
@@ -162,6 +176,7 @@ impl Group {
             format!("{} {}", event.as_raw_fd(), control.as_raw_fd());
         write(&folder.join("cgroup.event_control"), &registration)?;
         self.out_of_memory = Some(OutOfMemory::V1(event, control));
+        self.memory_peak = Some(folder.join("memory.max_usage_in_bytes"));
         let keys = ["total_rss ", "total_shmem "];
         self.memory = Some((folder.join("memory.stat"), keys));
         Ok(())
@@ -204,6 +219,7 @@ impl Group {
             write(&folder.join("memory.oom.group"), "1")?;
             let events = open(&folder.join("memory.events"))?;
             self.out_of_memory = Some(OutOfMemory::V2(events));
+            self.memory_peak = Some(folder.join("memory.peak"));
             let keys = ["anon ", "shmem "];
             self.memory = Some((folder.join("memory.stat"), keys));
         }
@@ -291,6 +307,19 @@ impl Group {
         let (file, keys) = self.memory.as_ref()?;
         let text = fs::read_to_string(file).ok()?;
         Some(keys.iter().filter_map(|key| counter(&text, key)).sum())
+    }
+
+    /// Begins to measure the highest memory of the group. Returns `None` if the
+    /// host does not measure it.
+    pub(crate) fn restart_peak(&self) -> Option<MemoryPeak> {
+        let path = self.memory_peak.as_ref()?;
+        // Version 2 can be reset since Linux 6.12, for each open file alone.
+        let reset = File::options().read(true).write(true).open(path);
+        let reset = reset.and_then(|file| {
+            write_again(&file, "0")?;
+            Ok(file)
+        });
+        reset.or_else(|_| File::open(path)).ok().map(MemoryPeak)
     }
 
     /// Removes the group. Every process of it must be gone.

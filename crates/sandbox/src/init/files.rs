@@ -54,7 +54,7 @@ fn write_one(root: BorrowedFd<'_>, file: &BoxFile) -> Result<()> {
     let mode = Mode::from_raw_mode(0o644);
     let target =
         rustix::fs::openat2(folder, name, flags, mode, below()).during(step)?;
-    File::from(target).write_all(file.content.as_bytes()).during(step)
+    File::from(target).write_all(&file.content).during(step)
 }
 
 pub(super) fn open_folder(
@@ -87,7 +87,7 @@ mod tests {
         let check = |paths: &[&str], expected| {
             let file = |path: &&str| BoxFile {
                 path: (*path).to_owned(),
-                content: String::new(),
+                content: Vec::new(),
             };
             let files: Vec<_> = paths.iter().map(file).collect();
             assert_eq!(inodes(&files), expected, "{paths:?}");

@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use super::context::BoxContext;
 use super::programs::{Launcher, Programs, Running, are_left, leave_nothing};
-use super::{artifacts, inputs, mounts};
+use super::{artifacts, inputs, left_files, mounts};
 use crate::error::{During, Result, SandboxError};
 use crate::protocol::{self, Ended, Program, Reply, Request, Run, Setup};
 use crate::{Artifact, BoxFile, sys};
@@ -107,7 +107,7 @@ impl Served<'_> {
     fn run(&mut self, run: Run<'_>, streams: Vec<OwnedFd>) -> Result<Ended> {
         let asked = Instant::now();
         let Run { files, artifacts, kill_launchers, program, gate, .. } = run;
-        let Run { artifacts_writable, keep_artifacts, .. } = run;
+        let Run { artifacts_writable, keep_artifacts, keep_files, .. } = run;
         if kill_launchers > 0 {
             self.waiting.drain(..kill_launchers.min(self.waiting.len()));
             self.leave_nothing()?;
@@ -123,7 +123,9 @@ impl Served<'_> {
         let running = self.start(program, gate, streams)?;
         let status = self.programs.wait_for(&running, &mut self.waiting)?;
         let wall_time = started.elapsed();
-        if artifacts_writable || !self.waiting.is_empty() {
+        let is_read = artifacts_writable || keep_files.is_some();
+        // No process may change files while they are read.
+        if is_read || !self.waiting.is_empty() {
             self.leave_nothing()?;
         } else if are_left()? {
             // From here on these processes do nothing. The answer need not
@@ -139,8 +141,10 @@ impl Served<'_> {
             Some(max_bytes) if status.success() => artifacts::read(max_bytes),
             _ => None,
         };
+        let files = keep_files.map(|spec| left_files::read(&spec));
         Ok(Ended {
             artifacts,
+            files,
             status: status.into_raw(),
             fill_micros: micros(fill_time),
             wall_micros: micros(wall_time),

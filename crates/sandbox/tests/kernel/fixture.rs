@@ -127,6 +127,8 @@ pub(crate) fn step(arguments: &[&str]) -> StepSpec {
         gate: None,
         artifacts_writable: false,
         keep_artifacts: None,
+        keep_files: None,
+        measure_memory: false,
         memory_bytes: None,
         wall_time: PATIENCE,
         cpu_time: PATIENCE,

@@ -30,7 +30,7 @@ pub(crate) const TESTS: &[Test] = &[
 ];
 
 fn file(path: &str, content: &str) -> BoxFile {
-    BoxFile { path: path.to_owned(), content: content.to_owned() }
+    BoxFile { path: path.to_owned(), content: content.into() }
 }
 
 fn files_are_written(fixture: &Fixture) {

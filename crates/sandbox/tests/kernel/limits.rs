@@ -88,7 +88,7 @@ fn memory_of_submitted_files(fixture: &Fixture) {
         };
         let files = (0..mebibytes).map(|number| BoxFile {
             path: format!("{number}"),
-            content: "x".repeat(1 << 20),
+            content: "x".repeat(1 << 20).into(),
         });
         let hello = step(&["hello"]);
         let outcome = fixture.run_step(spec, hello, files.collect());
@@ -105,7 +105,7 @@ fn memory_beside_submitted_files(fixture: &Fixture) {
         return;
     }
     let spec = BoxSpec { memory_bytes: 64 * MIB, ..fixture.box_spec() };
-    let content = "x".repeat(20 << 20);
+    let content = "x".repeat(20 << 20).into();
     let files = vec![BoxFile { path: "large".to_owned(), content }];
     let touch = step(&["touch", "30"]);
     let outcome = fixture.run_step(spec, touch, files);

@@ -114,6 +114,12 @@ pub(crate) struct ServeArgs {
         default_value = mebibytes(default::ARTIFACTS_BYTES))]
     artifact_cache: u64,
 
+    /// Files that a run returns to a client that asks for them; the rest is
+    /// listed as skipped; 0: none
+    #[arg(long, value_name = "SIZE", value_parser = values::size_or_none,
+        default_value = mebibytes(default::FILES_BYTES))]
+    artifact_size: u64,
+
     /// Time for running requests to finish after SIGTERM or SIGINT
     #[arg(long, value_name = "TIME", value_parser = values::duration,
         default_value = "30s")]
@@ -166,6 +172,7 @@ impl ServeArgs {
             products_bytes: self.products_memory,
             frame_ancestors: self.frame_ancestors.clone(),
             preview_origin: self.preview_origin.clone(),
+            artifact_bytes: self.artifact_size,
             ..server::Settings::default()
         }
     }

@@ -291,6 +291,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(not(editor), ignore = "needs the editor page: make web")]
     fn without_java_the_first_language_is_the_default() {
         let some = Catalog::load([
             source("lua", ""),

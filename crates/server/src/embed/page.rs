@@ -27,7 +27,7 @@ pub(super) fn editor(page: &EditorPage<'_>) -> String {
         files += &format!(
             "<figure><figcaption>{}</figcaption><pre>\n{}</pre></figure>\n",
             escaped(&file.path),
-            escaped(&file.content),
+            escaped(&String::from_utf8_lossy(&file.content)),
         );
     }
     filled(

@@ -1,6 +1,6 @@
 //! How runs end, in one word: a label of the metrics, and in the log.
 
-use sandpiper_engine::{End, LimitReached, Outcome};
+use sandpiper_engine::{End, Outcome};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,10 +34,7 @@ impl RunEnd {
             End::Exited(0) => "ok",
             End::Exited(_) => "exit_code",
             End::Signaled(_) => "signal",
-            End::Limit(LimitReached::WallTime(_)) => "time",
-            End::Limit(LimitReached::CpuTime(_)) => "cpu",
-            End::Limit(LimitReached::Memory(_)) => "memory",
-            End::Limit(LimitReached::Output(_)) => "output",
+            End::Limit(limit) => limit.word(),
         })
     }
 

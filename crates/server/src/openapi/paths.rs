@@ -5,8 +5,10 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::compile::{CompileRequest, CompileResponse};
 use crate::embed;
+use crate::execution::{
+    CompileRequest, CompileResponse, RunRequest, RunResponse,
+};
 use crate::health::{Alive, Report};
 use crate::products::{NewProduct, Product, ProductFields};
 use crate::routes::Endpoint;
@@ -17,7 +19,7 @@ use super::schema;
 const HTML: &str = "text/html; charset=utf-8";
 const PRODUCT_BODY: &str = "Read whatever its Content-Type, up to 1 MiB. A \
 field that is missing or null is the empty string or 0; others are ignored.";
-const COMPILE_BODY: &str = "Up to 2 MiB. Failures are reported in this order: \
+const RUN_BODY: &str = "Up to 2 MiB. Failures are reported in this order: \
 405, 429, 415, 413 for the body, 400 for JSON, 413 for the number of files, \
 400 for fields, language, paths and entry file, 503.";
 
@@ -67,6 +69,7 @@ pub(super) fn operations(
         Endpoint::Products => collection(schemas),
         Endpoint::Product => single(schemas),
         Endpoint::Compile => compile(schemas),
+        Endpoint::Run => run(schemas),
         Endpoint::Embed => read(
             "The editor page, to be framed",
             vec![
@@ -110,19 +113,20 @@ pub(super) fn operations(
             "Whether the server is alive",
             vec![Response::new(200, "It is.").json(schema::<Alive>(schemas))],
         ),
-        Endpoint::Readiness => {
-            let report = schema::<Report<'_>>(schemas);
-            read(
-                "The languages that can run",
-                vec![
-                    Response::new(200, "At least one.").json(report.clone()),
-                    Response::new(503, "None; there is an error as well.")
-                        .json(report),
-                ],
-            )
-        }
+        Endpoint::Readiness => readiness(schemas),
         Endpoint::Unknown => Vec::new(),
     }
+}
+
+fn readiness(schemas: &mut SchemaGenerator) -> Vec<Operation> {
+    let report = schema::<Report<'_>>(schemas);
+    read(
+        "The languages that can run",
+        vec![
+            Response::new(200, "At least one.").json(report.clone()),
+            Response::new(503, "None; there is an error as well.").json(report),
+        ],
+    )
 }
 
 fn collection(schemas: &mut SchemaGenerator) -> Vec<Operation> {
@@ -205,11 +209,28 @@ fn cross_site(schemas: &mut SchemaGenerator) -> Response {
 }
 
 fn compile(schemas: &mut SchemaGenerator) -> Vec<Operation> {
-    let body = schema::<CompileRequest>(schemas);
+    let request = schema::<CompileRequest>(schemas);
+    let response = schema::<CompileResponse<'_>>(schemas);
+    execution("Run a program", request, response, schemas)
+}
+
+fn run(schemas: &mut SchemaGenerator) -> Vec<Operation> {
+    let request = schema::<RunRequest>(schemas);
+    let response = schema::<RunResponse<'_>>(schemas);
+    let summary = "Run a program, for the full result";
+    execution(summary, request, response, schemas)
+}
+
+fn execution(
+    summary: &'static str,
+    request: Value,
+    response: Value,
+    schemas: &mut SchemaGenerator,
+) -> Vec<Operation> {
     let ran = Response::new(200, "A run was started, however it ended.")
         .header("Server-Timing", "Time of each stage in ms.", "string")
         .header("Sandpiper-Exit", "How the run ended.", "string")
-        .json(schema::<CompileResponse<'_>>(schemas));
+        .json(response);
     let mut responses = vec![
         ran,
         failure(400, "The request is wrong, and how.", schemas),
@@ -238,8 +259,8 @@ fn compile(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     vec![
         Operation {
             method: "post",
-            summary: "Run a program",
-            body: Some(Body { description: COMPILE_BODY, schema: body }),
+            summary,
+            body: Some(Body { description: RUN_BODY, schema: request }),
             responses,
         },
         Operation {

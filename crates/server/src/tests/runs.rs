@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use sandpiper_engine::languages::Catalog;
 use sandpiper_engine::{
-    BusyCause, End, LanguageState, Load, Outcome, Readiness, Ready, Refusal,
-    Start, StartKind, Supply, Timing,
+    BusyCause, End, LanguageState, Load, Outcome, Output, Readiness, Ready,
+    Refusal, RunOptions, Start, StartKind, Supply, Timing,
 };
 use tokio::sync::{Notify, mpsc};
 
 use super::PATIENCE;
-use crate::compile::CompileRequest;
-use crate::compile::runner::{Finished, Refused, Runner};
+use crate::execution::RunRequest;
+use crate::execution::runner::{Finished, Refused, Runner};
 
 /// Runs a request as its language says: `echo` ends at once, `hang` when the
 /// test releases it, the others are refused.
@@ -69,7 +69,8 @@ impl TestRunner {
 impl Runner for TestRunner {
     async fn run(
         &self,
-        request: CompileRequest,
+        request: RunRequest,
+        _options: RunOptions,
         client: IpAddr,
     ) -> Result<Finished, Refused> {
         let _ = self.events.send(Event::Started(client));
@@ -143,12 +144,17 @@ fn refusal(word: &str) -> Refusal {
     }
 }
 
-fn outcome(request: &CompileRequest) -> Outcome {
-    let content = &request.files[0].content;
+fn outcome(request: &RunRequest) -> Outcome {
+    let content = String::from_utf8_lossy(&request.files[0].content);
+    let text = |text| Output { text, is_truncated: false };
     let copies = if request.language == "big" { 4 << 20 } else { 1 };
     Outcome {
-        stdout: content.repeat(copies),
-        stderr: request.stdin.clone(),
+        stdout: text(content.repeat(copies)),
+        stderr: text(request.stdin.clone()),
+        warnings: None,
+        cpu_time: None,
+        memory_peak: None,
+        files: None,
         stage: sandpiper_engine::languages::Stage::Run,
         end: End::Exited(3),
         start: Start { kind: StartKind::Cold, is_compiled: true },

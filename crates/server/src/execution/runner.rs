@@ -3,16 +3,20 @@
 use std::net::IpAddr;
 
 use sandpiper_engine::languages::{Catalog, SubmissionError};
-use sandpiper_engine::{Engine, LanguageState, Load, Outcome, Refusal, Supply};
+use sandpiper_engine::{
+    Engine, LanguageState, Load, Outcome, Refusal, RunOptions, Supply,
+};
 
-use super::CompileRequest;
+use super::RunRequest;
+use super::request::RequestError;
 
-/// Runs compile requests. The engine does; tests have their own.
+/// Runs requests. The engine does; tests have their own.
 pub(crate) trait Runner: Send + Sync + 'static {
     /// Checks and runs a request. Dropping the future kills the run.
     fn run(
         &self,
-        request: CompileRequest,
+        request: RunRequest,
+        options: RunOptions,
         client: IpAddr,
     ) -> impl Future<Output = Result<Finished, Refused>> + Send;
 
@@ -45,6 +49,8 @@ pub(crate) struct Finished {
 pub(crate) enum Refused {
     /// The submission is wrong.
     Submission(SubmissionError),
+    /// A limit is above the server's.
+    Limits(RequestError),
     /// The engine cannot run it now.
     Engine(Refusal),
 }
@@ -52,7 +58,8 @@ pub(crate) enum Refused {
 impl Runner for Engine {
     async fn run(
         &self,
-        request: CompileRequest,
+        request: RunRequest,
+        options: RunOptions,
         client: IpAddr,
     ) -> Result<Finished, Refused> {
         let submission = self
@@ -62,11 +69,15 @@ impl Runner for Engine {
                 request.entry_file,
                 request.files,
                 request.stdin,
+                request.args,
             )
             .map_err(Refused::Submission)?;
-        let language = submission.language().id().to_owned();
-        let outcome =
-            self.execute(submission, client).await.map_err(Refused::Engine)?;
+        let language = submission.language();
+        let limits = request.limits.check(&self.limits(language));
+        limits.map_err(Refused::Limits)?;
+        let language = language.id().to_owned();
+        let run = self.execute(submission, options, client);
+        let outcome = run.await.map_err(Refused::Engine)?;
         Ok(Finished { language, outcome })
     }
 

@@ -9,7 +9,7 @@ fn check(text: &str, expected: &Result<CompileRequest, RequestError>) {
 fn check_ok(text: &str, stdin: &str) {
     let file = |path: &str, content: &str| SourceFile {
         path: path.to_owned(),
-        content: content.to_owned(),
+        content: content.into(),
     };
     let request = CompileRequest {
         language: "python".to_owned(),

@@ -1,9 +1,13 @@
-//! `POST /api/compile`.
+//! `POST /api/compile` and `POST /api/run`: the same runs and one rate limit,
+//! with two forms of request and answer.
 
 mod answer;
 mod log;
+mod media_type;
 mod request;
 mod request_id;
+mod run_answer;
+mod run_request;
 pub(crate) mod runner;
 
 use std::net::IpAddr;
@@ -11,8 +15,8 @@ use std::sync::Arc;
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, Method};
-use sandpiper_engine::Refusal;
 use sandpiper_engine::languages::Language;
+use sandpiper_engine::{Refusal, RunOptions};
 use tokio::time::Instant;
 use tracing::Instrument;
 
@@ -28,33 +32,48 @@ use answer::Failure;
 pub(crate) use answer::REFUSALS;
 pub(crate) use request::CompileRequest;
 use request_id::RequestId;
+pub(crate) use run_answer::RunResponse;
+pub(crate) use run_request::RunRequest;
 pub(crate) use runner::Runner;
 use runner::{Finished, Refused};
 
-/// The route `/api/compile`.
+/// The form of a request and its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// That of `/api/compile`: two texts.
+    Compile,
+    /// That of `/api/run`: the full result.
+    Run,
+}
+
+/// The routes that run programs.
 #[derive(Debug)]
-pub(crate) struct Compile<R> {
+pub(crate) struct Execution<R> {
     runner: Arc<R>,
     limiter: RateLimiter,
     addresses: ClientAddresses,
     metrics: Arc<Metrics>,
     memory: AnswerMemory,
+    /// Bytes of artifacts of one run; 0 if none are returned.
+    artifact_bytes: u64,
 }
 
-impl<R: Runner> Compile<R> {
+impl<R: Runner> Execution<R> {
     pub(crate) fn new(
         runner: Arc<R>,
         limiter: RateLimiter,
         addresses: ClientAddresses,
         metrics: Arc<Metrics>,
         memory: AnswerMemory,
+        artifact_bytes: u64,
     ) -> Self {
-        Self { runner, limiter, addresses, metrics, memory }
+        Self { runner, limiter, addresses, metrics, memory, artifact_bytes }
     }
 
-    /// The answer to any request of the route.
+    /// The answer to any request of a route of this form.
     pub(crate) async fn answer(
         &self,
+        form: Form,
         request: RequestContext<'_>,
     ) -> Result<Answer, ClientGone> {
         let head = request.head;
@@ -70,12 +89,12 @@ impl<R: Runner> Compile<R> {
                     Some(Verdict::Refused(quota)) => {
                         Err(Failure::RateLimited(quota))
                     }
-                    _ => self.run(request, client, id).await,
+                    _ => self.run(form, request, client, id).await,
                 };
                 (self.answer_of(answered, client, id)?, quota)
             }
             _ => (
-                method_not_allowed("/api/compile", "POST, OPTIONS"),
+                method_not_allowed(request.route.path, "POST, OPTIONS"),
                 self.limiter.quota(client, now),
             ),
         };
@@ -87,6 +106,7 @@ impl<R: Runner> Compile<R> {
     /// and runs it.
     async fn run(
         &self,
+        form: Form,
         request: RequestContext<'_>,
         client: IpAddr,
         id: RequestId,
@@ -99,7 +119,14 @@ impl<R: Runner> Compile<R> {
             // The raw body goes before the run takes its time.
             let body = body.read().await?;
             let text = json_text(&body).ok_or(Failure::NotJson)?;
-            CompileRequest::parse(&text)?
+            match form {
+                Form::Compile => CompileRequest::parse(&text)?.into(),
+                Form::Run => RunRequest::parse(&text)?,
+            }
+        };
+        let options = match form {
+            Form::Compile => RunOptions::default(),
+            Form::Run => request.options(self.artifact_bytes)?,
         };
         if self.memory.is_over_limit() {
             return Err(Failure::OverLimit);
@@ -108,27 +135,29 @@ impl<R: Runner> Compile<R> {
         // A name that no language has is refused, and shown nowhere.
         let chosen = chosen.map_or("none", Language::id);
         // All log lines of the engine about this run have its id.
-        let span = tracing::error_span!("compile", request = %id);
-        let running = self.runner.run(request, client).instrument(span);
+        let span = tracing::error_span!("run", request = %id);
+        let running = self.runner.run(request, options, client);
+        let running = running.instrument(span);
         let ended = tokio::select! {
             // A run that has ended is answered, even if nobody reads that.
             biased;
             finished = running => finished.map_err(Failure::from),
             () = connection.closed_by_client() => Err(Failure::ClientGone),
         };
-        self.end_run(id, client, chosen, ended)
+        let finished = self.end_run(id, client, chosen, ended)?;
+        Ok(answer::of(form, &finished, &self.memory))
     }
 
     /// Ends a run that was started or was to be started: counts it, writes its
-    /// line in the log, and words its answer, in this order. A refusal
-    /// of the engine is counted and logged with all other refusals.
+    /// line in the log, in this order. A refusal of the engine is counted and
+    /// logged with all other refusals.
     fn end_run(
         &self,
         id: RequestId,
         client: IpAddr,
         language: &str,
         ended: Result<Finished, Failure>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Finished, Failure> {
         let without_outcome = match &ended {
             Ok(Finished { language, outcome }) => {
                 self.metrics.outcome(language, outcome);
@@ -145,7 +174,7 @@ impl<R: Runner> Compile<R> {
             self.metrics.run(language, end);
             log::given_up(id, client, language, end);
         }
-        Ok(answer::of(&ended?.outcome, &self.memory))
+        ended
     }
 
     /// Returns the answer to a failure. A refused request is counted and logged.

@@ -1,4 +1,4 @@
-//! Answers of the compile route: an outcome or a failure, and their headers.
+//! Answers of runs: an outcome or a failure, and their headers.
 
 use std::time::Duration;
 
@@ -18,9 +18,11 @@ use crate::http::{
 };
 use crate::rate_limit::Quota;
 
+use super::Form;
 use super::request::RequestError;
 use super::request_id::RequestId;
-use super::runner::Refused;
+use super::run_answer::RunResponse;
+use super::runner::{Finished, Refused};
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const EXIT: HeaderName = HeaderName::from_static("sandpiper-exit");
@@ -84,6 +86,7 @@ impl Failure {
             Self::Request(RequestError::TooManyFiles) => "files",
             Self::Request(_) => "fields",
             Self::Refused(Refused::Submission(_)) => "submission",
+            Self::Refused(Refused::Limits(_)) => "fields",
             Self::OverLimit => "answer_memory",
             Self::Refused(Refused::Engine(refusal)) => match refusal {
                 Refusal::Busy { cause: BusyCause::Queue, .. } => "queue_full",
@@ -110,10 +113,19 @@ pub(crate) struct CompileResponse<'a> {
 }
 
 /// Returns the answer to a run that was started, however it ended.
-pub(super) fn of(outcome: &Outcome, memory: &AnswerMemory) -> Answer {
-    let body =
-        CompileResponse { stdout: &outcome.stdout, stderr: &outcome.stderr };
-    let Ok(body) = serde_json::to_vec(&body) else {
+pub(super) fn of(
+    form: Form,
+    Finished { language, outcome }: &Finished,
+    memory: &AnswerMemory,
+) -> Answer {
+    let body = match form {
+        Form::Compile => serde_json::to_vec(&CompileResponse {
+            stdout: &outcome.stdout.text,
+            stderr: &outcome.stderr_with_message(),
+        }),
+        Form::Run => serde_json::to_vec(&RunResponse::new(language, outcome)),
+    };
+    let Ok(body) = body else {
         return internal_error();
     };
     let mut answer = json(StatusCode::OK, memory.count(body));
@@ -196,6 +208,9 @@ impl From<Failure> for Answer {
             }
             Failure::OverLimit => answers_over_limit(),
             Failure::Refused(Refused::Submission(error)) => {
+                bad_request(&error.to_string())
+            }
+            Failure::Refused(Refused::Limits(error)) => {
                 bad_request(&error.to_string())
             }
             Failure::Refused(Refused::Engine(refusal)) => refused(&refusal),

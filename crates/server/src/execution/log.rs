@@ -39,8 +39,8 @@ pub(super) fn run_ended(
         prepare_ms = milliseconds(timing.prepare),
         compile_ms = timing.compile.map(milliseconds),
         run_ms = timing.run.map(milliseconds),
-        stdout_bytes = outcome.stdout.len(),
-        stderr_bytes = outcome.stderr.len(),
+        stdout_bytes = outcome.stdout.text.len(),
+        stderr_bytes = outcome.stderr.text.len(),
         "run"
     );
 }

@@ -1,4 +1,5 @@
-//! The compile request as it stands on the wire, and nothing else.
+//! Requests as they stand on the wire, and nothing else: that of `/api/compile`,
+//! and the parts that `/api/run` shares with it.
 
 use sandpiper_engine::languages::SourceFile;
 use schemars::JsonSchema;
@@ -48,15 +49,19 @@ pub(crate) enum RequestError {
     TooManyFiles,
     #[error("files must hold at least one file")]
     NoFiles,
+    #[error("{field} is at most {max}")]
+    AboveLimit { field: &'static str, max: u64 },
+    #[error("artifacts are off on this server")]
+    ArtifactsOff,
     #[error("{field} is missing; it must be {expected}")]
     Missing { field: String, expected: &'static str },
     #[error("{field} must be {expected}")]
     WrongType { field: String, expected: &'static str },
 }
 
-const STRING: &str = "a string";
-const FILES: &str = "an array of objects with path and content";
-const FILE: &str = "an object with path and content";
+pub(super) const STRING: &str = "a string";
+pub(super) const FILES: &str = "an array of objects with path and content";
+pub(super) const FILE: &str = "an object with path and content";
 
 impl CompileRequest {
     /// Reads a body. A key that comes twice counts as it came last, but must
@@ -65,19 +70,19 @@ impl CompileRequest {
         let names = ["language", "entryFile", "files", "stdin"];
         let [language, entry_file, files, stdin] =
             json_fields(text, names).ok_or(RequestError::NotAnObject)?;
-        if files.iter().any(|raw| count(raw) > COMPILE_FILES) {
-            return Err(RequestError::TooManyFiles);
-        }
+        check_count(&files)?;
         let language = required("language", STRING, &language, string)?;
         let entry_file = required("entryFile", STRING, &entry_file, string)?;
-        let files = required("files", FILES, &files, source_files)?;
+        let files = required("files", FILES, &files, |field, raw| {
+            source_files(field, raw, text_file)
+        })?;
         let stdin = last("stdin", &stdin, string)?.unwrap_or_default();
         Ok(Self { language, entry_file, files, stdin })
     }
 }
 
 /// The last of `occurrences`, when all of them can be read.
-fn last<T>(
+pub(super) fn last<T>(
     field: &str,
     occurrences: &[&RawValue],
     read: impl Fn(&str, &RawValue) -> Result<T, RequestError>,
@@ -89,7 +94,7 @@ fn last<T>(
     Ok(value)
 }
 
-fn required<T>(
+pub(super) fn required<T>(
     field: &str,
     expected: &'static str,
     occurrences: &[&RawValue],
@@ -101,13 +106,18 @@ fn required<T>(
     })
 }
 
-fn string(field: &str, raw: &RawValue) -> Result<String, RequestError> {
+pub(super) fn string(
+    field: &str,
+    raw: &RawValue,
+) -> Result<String, RequestError> {
     serde_json::from_str(raw.get()).map_err(|_| wrong_type(field, STRING))
 }
 
-fn source_files(
+/// Reads the list of files, each with `read`.
+pub(super) fn source_files(
     field: &str,
     raw: &RawValue,
+    read: impl Fn(&str, &RawValue) -> Result<SourceFile, RequestError>,
 ) -> Result<Vec<SourceFile>, RequestError> {
     let files: Vec<&RawValue> = serde_json::from_str(raw.get())
         .map_err(|_| wrong_type(field, FILES))?;
@@ -115,25 +125,28 @@ fn source_files(
         return Err(RequestError::NoFiles);
     }
     let files = files.iter().enumerate();
-    files
-        .map(|(index, raw)| source_file(&format!("{field}[{index}]"), raw))
-        .collect()
+    files.map(|(index, raw)| read(&format!("{field}[{index}]"), raw)).collect()
 }
 
-fn source_file(
-    field: &str,
-    raw: &RawValue,
-) -> Result<SourceFile, RequestError> {
+fn text_file(field: &str, raw: &RawValue) -> Result<SourceFile, RequestError> {
     let [path, content] = json_fields(raw.get(), ["path", "content"])
         .ok_or_else(|| wrong_type(field, FILE))?;
     let path = required(&format!("{field}.path"), STRING, &path, string)?;
     let content =
         required(&format!("{field}.content"), STRING, &content, string)?;
-    Ok(SourceFile { path, content })
+    Ok(SourceFile { path, content: content.into() })
 }
 
-fn wrong_type(field: &str, expected: &'static str) -> RequestError {
+pub(super) fn wrong_type(field: &str, expected: &'static str) -> RequestError {
     RequestError::WrongType { field: field.to_owned(), expected }
+}
+
+/// Refuses a list of more files than a request may have.
+pub(super) fn check_count(files: &[&RawValue]) -> Result<(), RequestError> {
+    if files.iter().any(|raw| count(raw) > COMPILE_FILES) {
+        return Err(RequestError::TooManyFiles);
+    }
+    Ok(())
 }
 
 /// Returns the number of elements of an array, and 0 if it is no array.
