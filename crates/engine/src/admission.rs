@@ -68,6 +68,10 @@ pub enum BusyCause {
     /// The client's share of the queue was full.
     #[error("too many runs of this client are waiting already")]
     Share,
+    /// This many interactive runs are in their boxes, or half as many of this
+    /// client.
+    #[error("all {0} live runs are taken")]
+    Live(usize),
     /// No slot became free within this time.
     #[error("no box became free within {} s", .0.as_secs_f64())]
     Wait(Duration),
@@ -250,7 +254,7 @@ impl Inner {
         let State { queue, mean_run } = state;
         let (ahead, slots) = match cause {
             BusyCause::Share => (queue.waiting_of(client), queue.share()),
-            BusyCause::Queue | BusyCause::Wait(_) => {
+            BusyCause::Queue | BusyCause::Live(_) | BusyCause::Wait(_) => {
                 (queue.waiting(), queue.slots())
             }
         };

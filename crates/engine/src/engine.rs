@@ -12,6 +12,7 @@ use tokio::task::AbortHandle;
 
 use crate::Limits;
 use crate::admission::Load;
+use crate::attached::Attached;
 use crate::executor::Executor;
 use crate::monitor::HealthMonitor;
 use crate::options::RunOptions;
@@ -19,6 +20,7 @@ use crate::outcome::Outcome;
 use crate::pool::Supply;
 use crate::readiness::{Images, LanguageState};
 use crate::refusal::Refusal;
+use crate::run::RunSpec;
 use crate::settings::Settings;
 use crate::spec::overridden;
 
@@ -116,9 +118,16 @@ impl Engine {
         self.executor.artifacts()
     }
 
-    /// Returns the limits of a run in this language.
-    pub fn limits(&self, language: &Language) -> Limits {
-        overridden(self.executor.limits(), &language.plan_ahead())
+    /// Returns the limits of a run in this language. Those of interactive runs
+    /// differ.
+    pub fn limits(&self, language: &Language, is_interactive: bool) -> Limits {
+        let limits = overridden(self.executor.limits(), &language.plan_ahead());
+        if is_interactive { limits.of_live_runs() } else { limits }
+    }
+
+    /// Returns how many interactive runs there are.
+    pub fn live_load(&self) -> Load {
+        self.executor.live_load()
     }
 
     /// Runs `submission` for `client`. Dropping the future kills the run.
@@ -132,6 +141,7 @@ impl Engine {
         &self,
         submission: Submission,
         options: RunOptions,
+        attached: Attached,
         client: IpAddr,
     ) -> Result<Outcome, Refusal> {
         let Self { executor, monitor, .. } = self;
@@ -139,15 +149,28 @@ impl Engine {
         let mut plan = submission.plan();
         // The box depends on it, and so does the plan.
         if let Some(bytes) = options.limits.memory_bytes {
-            let limit = self.limits(submission.language()).memory_bytes;
+            let limit = self.limits(submission.language(), false).memory_bytes;
             plan.memory_bytes = Some(bytes.min(limit));
         }
         let (language, image) = (plan.language.clone(), plan.image.clone());
         let arrived = Instant::now();
-        let permit = executor.enter(client).await?;
+        let entered = async {
+            if attached.is_interactive() {
+                executor.enter_live(client).await
+            } else {
+                executor.enter(client).await
+            }
+        };
+        let permit = tokio::select! {
+            biased;
+            permit = entered => permit?,
+            () = attached.stopped() => {
+                return Ok(Outcome::stopped_in_queue(arrived.elapsed()));
+            }
+        };
         let queue = arrived.elapsed();
-        let run =
-            executor.run(plan, options, rootfs.clone(), permit, queue, true);
+        let spec = RunSpec { plan, options, attached };
+        let run = executor.run(spec, rootfs.clone(), permit, queue, true);
         let result = run.await;
         monitor.learn(&language, &rootfs, &result);
         result.map_err(|refusal| {

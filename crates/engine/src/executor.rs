@@ -10,14 +10,13 @@ use sandpiper_sandbox::Host;
 use tokio::task::AbortHandle;
 
 use crate::Limits;
-use crate::admission::{Admission, Load, RunPermit};
+use crate::admission::{Admission, BusyCause, Load, RunPermit};
 use crate::artifacts::ArtifactCache;
 use crate::lease::RunContext;
-use crate::options::RunOptions;
 use crate::outcome::{Outcome, Timing};
 use crate::pool::{PoolKey, Supply, WarmPool, fill};
 use crate::refusal::Refusal;
-use crate::run;
+use crate::run::{self, RunSpec};
 use crate::settings::Settings;
 
 /// The number of tasks that fill the pool. With more than one, a box that takes
@@ -31,6 +30,9 @@ pub(crate) struct Executor {
     host: Option<Arc<Host>>,
     limits: Limits,
     admission: Admission,
+    /// For interactive runs, which hold a box for minutes. They have no queue.
+    live_admission: Admission,
+    live_boxes: usize,
     pool: WarmPool,
     artifacts: ArtifactCache,
 }
@@ -43,6 +45,12 @@ impl Executor {
             admission: Admission::new(
                 settings.boxes,
                 settings.queue_length,
+                settings.queue_wait,
+            ),
+            live_boxes: settings.live_boxes,
+            live_admission: Admission::new(
+                settings.live_boxes,
+                0,
                 settings.queue_wait,
             ),
             pool: WarmPool::new(
@@ -81,6 +89,22 @@ impl Executor {
         Ok(self.admission.enter(client).await?)
     }
 
+    /// Takes a slot of live runs, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if none is free for `client`.
+    pub(crate) async fn enter_live(
+        &self,
+        client: IpAddr,
+    ) -> Result<RunPermit, Refusal> {
+        let entered = self.live_admission.enter(client).await;
+        entered.map_err(|busy| Refusal::Busy {
+            cause: BusyCause::Live(self.live_boxes),
+            retry_after: busy.retry_after,
+        })
+    }
+
     /// Takes a slot, if one is free and no other run could use it.
     pub(crate) fn try_enter(&self, client: IpAddr) -> Option<RunPermit> {
         self.admission.try_enter(client)
@@ -91,7 +115,7 @@ impl Executor {
         self.admission.contended().await;
     }
 
-    /// Runs `plan`, which waited in the queue for this long. `is_demand` means
+    /// Makes a run, which waited in the queue for this long. `is_demand` means
     /// that a client asked for it. Dropping the future kills the run.
     ///
     /// # Errors
@@ -99,8 +123,7 @@ impl Executor {
     /// Returns an error if no box could be made, or if the sandbox failed.
     pub(crate) async fn run(
         &self,
-        plan: Plan,
-        options: RunOptions,
+        spec: RunSpec,
         rootfs: PathBuf,
         permit: RunPermit,
         queue: Duration,
@@ -108,10 +131,10 @@ impl Executor {
     ) -> Result<Outcome, Refusal> {
         let host = self.host.as_ref().ok_or(Refusal::Failed)?;
         let timing = Timing { queue, ..Timing::default() };
-        let language = plan.language.clone();
+        let language = spec.plan.language.clone();
         let Self { limits, pool, artifacts, .. } = self;
         let context = RunContext { host, limits, pool, artifacts, is_demand };
-        let run = run::run(context, plan, options, rootfs, permit, timing);
+        let run = run::run(context, spec, rootfs, permit, timing);
         run.await.map_err(|error| {
             tracing::error!(%language, %error, "the sandbox failed");
             error.into()
@@ -136,6 +159,11 @@ impl Executor {
     /// Returns the operator's limits of a run.
     pub(crate) fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// Returns how many interactive runs have a box.
+    pub(crate) fn live_load(&self) -> Load {
+        Load { boxes: self.live_boxes, ..self.live_admission.load() }
     }
 
     /// Returns how many runs have a box and how many wait.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use sandpiper_sandbox::{
-    Host, Inputs, Outcome as StepOutcome, Sandbox, SandboxError, StepSpec,
+    Attachment, Host, Inputs, Outcome as StepOutcome, Sandbox, SandboxError,
+    StepSpec,
 };
 use tokio::runtime::Handle;
 use tokio::time::timeout;
@@ -87,14 +88,16 @@ impl<'a> Lease<'a> {
         &mut self,
         step: &StepSpec,
         inputs: Inputs<'_>,
+        attachment: &mut Attachment,
     ) -> Result<StepOutcome, SandboxError> {
         let is_replaceable =
             self.start_kind != StartKind::Cold && !self.is_used;
         self.is_used = true;
-        match self.sandbox()?.run_with(step, inputs).await {
+        match self.sandbox()?.run_with(step, inputs, attachment).await {
             // A warm box that died while it waited has not seen the step.
             Err(error) if is_replaceable && error.was_not_delivered() => {
-                self.make_box().await?.run_with(step, inputs).await
+                let sandbox = self.make_box().await?;
+                sandbox.run_with(step, inputs, attachment).await
             }
             ran => ran,
         }

@@ -13,6 +13,7 @@
 
 mod admission;
 mod artifacts;
+mod attached;
 mod checks;
 mod client;
 mod engine;
@@ -31,6 +32,7 @@ mod settings;
 mod spec;
 
 pub use admission::{BusyCause, Load};
+pub use attached::Attached;
 pub use client::client_prefix;
 pub use engine::{Engine, HostError};
 pub use files::FilesWanted;
@@ -44,8 +46,9 @@ pub use readiness::{ImageState, Images, LanguageState, Readiness};
 pub use refusal::Refusal;
 pub use sandpiper_languages as languages;
 pub use sandpiper_sandbox::{
-    Controllers, Host, HostSettings, INIT_NAME, Identity, LeftFile, LeftFiles,
-    MAX_BOXES, NO_CORE, QUEUE_BYTES, QUEUED_SIGNALS, SandboxError, SkipReason,
-    SkippedFile, SubordinateIds, init_main, signal_name,
+    Chunk, Controllers, Host, HostSettings, INIT_NAME, Identity, InputError,
+    InputReceiver, InputSender, LeftFile, LeftFiles, MAX_BOXES, NO_CORE,
+    OutputStream, QUEUE_BYTES, QUEUED_SIGNALS, SandboxError, SkipReason,
+    SkippedFile, SubordinateIds, init_main, input_queue, signal_name,
 };
 pub use settings::Settings;

@@ -13,6 +13,12 @@ pub const MIB: u64 = 1 << 20;
 pub struct Limits {
     /// Wall clock of the run step. Beyond it: everything in the box is killed.
     pub run_wall_time: Duration,
+    /// Wall clock of the run step of an interactive run. Beyond it: everything in
+    /// the box is killed.
+    pub live_wall_time: Duration,
+    /// Time of an interactive run with neither output nor input. Beyond it:
+    /// everything in the box is killed.
+    pub live_idle_time: Duration,
     /// CPU time of all processes of the run step. Beyond it: everything in the
     /// box is killed.
     pub run_cpu_time: Duration,
@@ -45,6 +51,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             run_wall_time: Duration::from_secs(10),
+            live_wall_time: Duration::from_secs(300),
+            live_idle_time: Duration::from_secs(60),
             run_cpu_time: Duration::from_secs(10),
             compile_wall_time: Duration::from_secs(20),
             memory_bytes: 512 * MIB,
@@ -60,6 +68,11 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// Returns the limits of an interactive run.
+    pub(crate) fn of_live_runs(self) -> Self {
+        Self { run_wall_time: self.live_wall_time, ..self }
+    }
+
     /// Returns the most memory that a box can take, in bytes.
     pub fn box_memory_bytes(&self) -> u64 {
         self.memory_bytes.max(self.compile_memory_bytes)

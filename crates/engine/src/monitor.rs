@@ -12,12 +12,14 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::admission::RunPermit;
+use crate::attached::Attached;
 use crate::checks::{Checks, Next};
 use crate::executor::Executor;
 use crate::options::RunOptions;
 use crate::outcome::{End, Outcome};
 use crate::readiness::{ImageState, Images, LanguageState, Readiness};
 use crate::refusal::Refusal;
+use crate::run::RunSpec;
 
 /// The time between two looks at the images: a new or a lost image is seen
 /// this late.
@@ -246,9 +248,12 @@ impl HealthMonitor {
         };
         let plan = starter.submission.plan();
         let (rootfs, queue) = (rootfs.to_owned(), Duration::ZERO);
-        let options = RunOptions::default();
-        let run =
-            self.executor.run(plan, options, rootfs, permit, queue, false);
+        let spec = RunSpec {
+            plan,
+            options: RunOptions::default(),
+            attached: Attached::default(),
+        };
+        let run = self.executor.run(spec, rootfs, permit, queue, false);
         let outcome = run.await?;
         let is_right = outcome.end == End::Exited(0)
             && starter.expects(&outcome.stdout.text);

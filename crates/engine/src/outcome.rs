@@ -18,6 +18,8 @@ pub enum LimitReached {
     Memory(u64),
     /// stdout or stderr, in bytes.
     Output(u64),
+    /// Time with neither output nor input.
+    Idle(Duration),
 }
 
 impl LimitReached {
@@ -28,6 +30,7 @@ impl LimitReached {
             Self::CpuTime(_) => "cpu",
             Self::Memory(_) => "memory",
             Self::Output(_) => "output",
+            Self::Idle(_) => "idle",
         }
     }
 }
@@ -41,6 +44,8 @@ pub enum End {
     Signaled(i32),
     /// The sandbox ended the run.
     Limit(LimitReached),
+    /// The client ended the run.
+    Stopped,
 }
 
 /// The time of each part of a run.
@@ -130,6 +135,22 @@ impl StartKind {
 }
 
 impl Outcome {
+    /// Returns the outcome of a run that was stopped before it had a box.
+    pub(crate) fn stopped_in_queue(queue: Duration) -> Self {
+        Self {
+            stdout: Output::default(),
+            stderr: Output::default(),
+            warnings: None,
+            stage: Stage::Run,
+            end: End::Stopped,
+            timing: Timing { queue, ..Timing::default() },
+            start: Start { kind: StartKind::Cold, is_compiled: false },
+            cpu_time: None,
+            memory_peak: None,
+            files: None,
+        }
+    }
+
     /// Returns why the run did not end by itself, in the words that a client
     /// reads (`Time limit exceeded: 10 s`).
     pub fn message(&self) -> Option<String> {
@@ -150,8 +171,9 @@ impl Outcome {
     }
 
     /// Returns the end in a form for programs: `stage=run; code=3`,
-    /// `stage=run; signal=SIGSEGV` or `stage=compile; limit=time`. The limits
-    /// are `time`, `cpu`, `memory` and `output`.
+    /// `stage=run; signal=SIGSEGV`, `stage=compile; limit=time` or `stage=run;
+    /// stopped=true`. The limits are `time`, `cpu`, `memory`, `output` and, of
+    /// interactive runs, `idle`.
     pub fn exit_summary(&self) -> String {
         let stage = match self.stage {
             Stage::Compile => "compile",
@@ -160,6 +182,7 @@ impl Outcome {
         let end = match self.end {
             End::Exited(code) => format!("code={code}"),
             End::Signaled(signal) => format!("signal={}", signal_name(signal)),
+            End::Stopped => "stopped=true".to_owned(),
             End::Limit(limit) => {
                 format!("limit={}", limit.word())
             }
@@ -185,9 +208,13 @@ fn closing_line(stage: Stage, end: End) -> Option<String> {
         End::Limit(LimitReached::Output(bytes)) => {
             format!("Output limit exceeded: {}", size(bytes))
         }
+        End::Limit(LimitReached::Idle(time)) => {
+            format!("Nobody typed for {}", seconds(time))
+        }
+        End::Stopped => "Stopped".to_owned(),
     };
     Some(match (stage, end) {
-        (Stage::Run, _) => line,
+        (Stage::Run, _) | (_, End::Stopped) => line,
         (Stage::Compile, End::Limit(LimitReached::CpuTime(_))) => {
             format!("Compile {line}")
         }

@@ -13,6 +13,7 @@ use sandpiper_sandbox::{
 use crate::Limits;
 use crate::admission::RunPermit;
 use crate::artifacts::ArtifactKey;
+use crate::attached::Attached;
 use crate::files::named;
 use crate::lease::{Lease, RunContext, failed};
 use crate::options::RunOptions;
@@ -20,7 +21,15 @@ use crate::outcome::{End, LimitReached, Outcome, Output, Start, Timing};
 use crate::pool::PoolKey;
 use crate::spec::{memory_bytes, overridden, step_spec};
 
-/// Runs `plan` in a box of its own on `rootfs`. `timing` holds the time in the
+/// Everything that a caller says of a run.
+#[derive(Debug)]
+pub(crate) struct RunSpec {
+    pub(crate) plan: Plan,
+    pub(crate) options: RunOptions,
+    pub(crate) attached: Attached,
+}
+
+/// Makes a run in a box of its own on `rootfs`. `timing` holds the time in the
 /// queue.
 ///
 /// The run ends with [`Lease::end`], which gives the permit back.
@@ -31,8 +40,7 @@ use crate::spec::{memory_bytes, overridden, step_spec};
 /// error.
 pub(crate) async fn run(
     context: RunContext<'_>,
-    plan: Plan,
-    options: RunOptions,
+    RunSpec { plan, options, attached }: RunSpec,
     rootfs: PathBuf,
     permit: RunPermit,
     timing: Timing,
@@ -40,7 +48,7 @@ pub(crate) async fn run(
     let key = PoolKey::of(context.limits, rootfs, &plan);
     let mut lease = Lease::new(context, &key, permit, timing);
     let result = {
-        let steps = pin!(run_steps(&mut lease, plan, &options));
+        let steps = pin!(run_steps(&mut lease, plan, &options, attached));
         context.pool.refill_if_long(steps).await
     };
     lease.end();
@@ -51,12 +59,15 @@ async fn run_steps(
     lease: &mut Lease<'_>,
     mut plan: Plan,
     options: &RunOptions,
+    mut attached: Attached,
 ) -> Result<Outcome, SandboxError> {
     let context = lease.context;
+    let is_interactive = attached.is_interactive();
     let limits = overridden(context.limits, &plan);
     let compiled =
         Compiled::find(&context, &lease.key.spec, &limits, &plan, options);
     // From here on: artifacts do not depend on the limits of the run step.
+    let limits = if is_interactive { limits.of_live_runs() } else { limits };
     let limits = options.limits.lower(limits);
     let wanted = options.files.as_ref();
     let keep_files = wanted.map(|wanted| wanted.spec(&plan.files));
@@ -80,7 +91,8 @@ async fn run_steps(
         }
         spec.measure_memory = options.measure_memory;
         let inputs = std::mem::take(&mut inputs);
-        let mut outcome = lease.run(&spec, inputs).await?;
+        let mut attachment = attached.begin(stage, limits.live_idle_time);
+        let mut outcome = lease.run(&spec, inputs, &mut attachment).await?;
         let artifacts = outcome.artifacts.take();
         // A step that exited with 0 may still have reached a limit.
         if outcome.stop == Stop::Exited(0)
@@ -203,5 +215,7 @@ fn end_of(limits: &Limits, stage: Stage, outcome: &StepOutcome) -> End {
             End::Limit(LimitReached::Memory(memory_bytes(limits, stage)))
         }
         Stop::Output => End::Limit(LimitReached::Output(limits.output_bytes)),
+        Stop::Idle => End::Limit(LimitReached::Idle(limits.live_idle_time)),
+        Stop::Stopped => End::Stopped,
     }
 }

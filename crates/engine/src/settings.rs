@@ -13,6 +13,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Boxes that run at once.
     pub boxes: usize,
+    /// Boxes of interactive runs, besides. With 0, no run is interactive.
+    pub live_boxes: usize,
     /// Runs that may wait for a box.
     pub queue_length: usize,
     /// The time that a run may wait for a box.
@@ -29,9 +31,10 @@ pub struct Settings {
 
 impl Settings {
     /// Returns the number of boxes that there can be besides those that run:
-    /// the warm ones, and as many in removal as can run.
+    /// the warm ones, those of interactive runs, and as many in removal as can
+    /// run.
     pub fn boxes_besides(&self) -> usize {
-        let wanted = self.warm_boxes() + self.boxes;
+        let wanted = self.warm_boxes() + self.boxes + 2 * self.live_boxes;
         wanted.min(MAX_BOXES.saturating_sub(self.boxes))
     }
 
@@ -56,6 +59,7 @@ mod tests {
             let settings = Settings {
                 limits: Limits::default(),
                 boxes,
+                live_boxes: 0,
                 queue_length: 0,
                 queue_wait: Duration::ZERO,
                 allow_missing_limits: false,

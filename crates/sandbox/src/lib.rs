@@ -33,6 +33,7 @@
 //!
 //! The crate knows no HTTP, no JSON and no language.
 
+mod attachment;
 mod cgroup;
 mod children;
 mod control;
@@ -47,6 +48,7 @@ mod ids;
 mod init;
 mod instance_lock;
 mod launchers;
+mod limits;
 mod live;
 mod outcome;
 mod output;
@@ -65,6 +67,10 @@ mod subordinate_ids;
 mod sys;
 mod uncharged;
 
+pub use attachment::{
+    Attachment, Chunk, InputError, InputReceiver, InputSender, OutputStream,
+    input_queue,
+};
 pub use cgroup::Controllers;
 pub use error::{Result, SandboxError};
 pub use host::{Host, HostSettings};

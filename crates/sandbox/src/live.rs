@@ -19,7 +19,7 @@ use crate::process_handles::ProcessHandles;
 use crate::protocol::{Reply, Request, Setup, UserNamespace};
 use crate::spawner::PendingInit;
 use crate::uncharged::Uncharged;
-use crate::{BoxSpec, Inputs, Outcome, StepSpec, step};
+use crate::{Attachment, BoxSpec, Inputs, Outcome, StepSpec, step};
 
 /// One box. Dropping it kills everything in it and removes it.
 /// [`Sandbox::destroy`] does the same and waits until the box is gone.
@@ -120,10 +120,11 @@ impl Sandbox {
     /// Returns an error if the command cannot be started, or if init fails. A
     /// program that misbehaves is never an error.
     pub async fn run(&mut self, spec: &StepSpec) -> Result<Outcome> {
-        self.run_with(spec, Inputs::default()).await
+        self.run_with(spec, Inputs::default(), &mut Attachment::default()).await
     }
 
-    /// Writes `inputs` and then runs a command to its end. If the box has less
+    /// Writes `inputs` and then runs a command to its end, with the caller
+    /// attached to its streams. If the box has less
     /// memory than they need, it ends with
     /// [`Stop::Memory`](crate::Stop::Memory).
     ///
@@ -135,6 +136,7 @@ impl Sandbox {
         &mut self,
         spec: &StepSpec,
         inputs: Inputs<'_>,
+        attachment: &mut Attachment,
     ) -> Result<Outcome> {
         let processes = self.processes;
         let Self { live, launchers, .. } = self;
@@ -147,7 +149,7 @@ impl Sandbox {
             return Ok(Outcome::without_memory());
         }
         let request = step::request_for(spec, inputs, processes, launchers)?;
-        step::run(control, handles, spec, request, launchers).await
+        step::run(control, handles, spec, request, launchers, attachment).await
     }
 
     /// Kills everything in the box and waits until all its processes have

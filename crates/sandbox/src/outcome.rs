@@ -21,6 +21,10 @@ pub enum Stop {
     Memory,
     /// stdout or stderr reached its limit.
     Output,
+    /// The limit of time with neither output nor input was reached.
+    Idle,
+    /// The caller ended the command.
+    Stopped,
 }
 
 /// The result of one step.
@@ -28,9 +32,10 @@ pub enum Stop {
 pub struct Outcome {
     /// How it ended.
     pub stop: Stop,
-    /// The output on stdout, up to the limit.
+    /// The output on stdout, up to the limit. If it was attached, only the part
+    /// that was not taken.
     pub stdout: Vec<u8>,
-    /// The output on stderr, up to the limit.
+    /// The output on stderr, likewise.
     pub stderr: Vec<u8>,
     /// The time that writing the [`Inputs`](crate::Inputs) took. If a limit
     /// ended the step, this time is part of the wall time.

@@ -9,10 +9,12 @@ use rustix::fs::Mode;
 use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use crate::error::{During, Result};
+use crate::streams::Ends;
+use crate::{Chunk, OutputStream};
 
 /// Bytes that are read at once: the capacity of a pipe.
 const CHUNK: usize = 64 << 10;
@@ -23,6 +25,9 @@ const SMALL_READ: usize = 1 << 10;
 const MAX_SMALL_READS: u32 = 4;
 /// The time for which it is left to fill.
 const FILL_TIME: Duration = Duration::from_millis(1);
+/// The same if the output is passed on as it comes. The first write is passed
+/// on at once.
+const GATHER_TIME: Duration = Duration::from_millis(20);
 
 /// Makes a pipe that a program writes to. Returns our end and its end.
 pub(crate) fn outgoing() -> Result<(pipe::Receiver, OwnedFd)> {
@@ -51,8 +56,16 @@ fn set_up(ours: &OwnedFd) -> Result<()> {
     rustix::io::ioctl_fionbio(ours, true).during(step)
 }
 
-/// Reads to the end of the stream and returns the first `cap` bytes. Further
-/// bytes are read and dropped, and `over` becomes true.
+/// Passes output on as it comes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sink<'a> {
+    pub(crate) stream: OutputStream,
+    pub(crate) output: &'a mpsc::Sender<Chunk>,
+}
+
+/// Reads to the end of the stream, up to `cap` bytes. Returns those that `sink`
+/// did not take, which are all if there is none. Further bytes are read and
+/// dropped, and `over` becomes true.
 ///
 /// `dead` becomes true when no process is left that could write. Then the pipe
 /// holds the rest, even if the stream does not end. It may not end because a
@@ -61,10 +74,11 @@ fn set_up(ours: &OwnedFd) -> Result<()> {
 pub(crate) async fn capture(
     mut stream: pipe::Receiver,
     cap: u64,
-    over: watch::Sender<bool>,
-    mut dead: watch::Receiver<bool>,
+    sink: Option<Sink<'_>>,
+    ends: &Ends,
 ) -> io::Result<Vec<u8>> {
-    let mut captured = Captured { bytes: Vec::new(), cap, over };
+    let mut dead = ends.dead.clone();
+    let mut captured = Captured { bytes: Vec::new(), left: cap, ends };
     let mut little = 0;
     loop {
         let read = tokio::select! {
@@ -76,9 +90,19 @@ pub(crate) async fn capture(
             Ok(0) => return Ok(captured.bytes),
             Ok(read) => {
                 captured.cut();
+                ends.activity.send_replace(());
+                let mut fill_time = FILL_TIME;
+                if let Some(sink) = sink {
+                    if !captured.pass_on(sink, &mut dead).await {
+                        break;
+                    }
+                    // Each write that is passed on costs a client a packet.
+                    little = MAX_SMALL_READS;
+                    fill_time = GATHER_TIME;
+                }
                 little += u32::from(read < SMALL_READ);
                 if read < SMALL_READ && little > MAX_SMALL_READS {
-                    stream = let_it_fill(stream, &mut dead).await?;
+                    stream = let_it_fill(stream, fill_time, &mut dead).await?;
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -102,25 +126,28 @@ pub(crate) async fn capture(
 /// Leaves a stream unwatched for a moment, or until its writers are `dead`.
 /// Each write to a watched pipe wakes its reader. A program that writes line by
 /// line would spend half its time on that, and the server as much on another
-/// core. No client sees output before the end, so none waits for it.
+/// core. A client sees output at its end or, if it is attached, at most this
+/// time later.
 async fn let_it_fill(
     stream: pipe::Receiver,
+    time: Duration,
     dead: &mut watch::Receiver<bool>,
 ) -> io::Result<pipe::Receiver> {
     let unwatched = stream.into_nonblocking_fd()?;
     // A timeout is the usual end of this wait.
-    let _ = timeout(FILL_TIME, dead.wait_for(|&dead| dead)).await;
+    let _ = timeout(time, dead.wait_for(|&dead| dead)).await;
     pipe::Receiver::from_owned_fd_unchecked(unwatched)
 }
 
-/// The first bytes of a stream.
-struct Captured {
+/// The first bytes of a stream, without those that were passed on.
+struct Captured<'a> {
     bytes: Vec<u8>,
-    cap: u64,
-    over: watch::Sender<bool>,
+    /// Bytes that may be captured besides those that were passed on.
+    left: u64,
+    ends: &'a Ends,
 }
 
-impl Captured {
+impl Captured<'_> {
     /// Returns the buffer with room for the next read.
     fn room(&mut self) -> &mut Vec<u8> {
         self.bytes.reserve(CHUNK);
@@ -129,13 +156,37 @@ impl Captured {
 
     /// Drops bytes beyond the limit. Returns whether there were any.
     fn cut(&mut self) -> bool {
-        let cap = usize::try_from(self.cap).unwrap_or(usize::MAX);
+        let cap = usize::try_from(self.left).unwrap_or(usize::MAX);
         let is_over = self.bytes.len() > cap;
         if is_over {
             self.bytes.truncate(cap);
-            self.over.send_replace(true);
+            self.ends.over.send_replace(true);
         }
         is_over
+    }
+
+    /// Passes the bytes on. Returns `false` if the writers died meanwhile; the
+    /// bytes stay then.
+    async fn pass_on(
+        &mut self,
+        sink: Sink<'_>,
+        dead: &mut watch::Receiver<bool>,
+    ) -> bool {
+        if self.bytes.is_empty() {
+            return true;
+        }
+        let room = tokio::select! {
+            biased;
+            room = sink.output.reserve() => room,
+            _ = dead.wait_for(|&dead| dead) => return false,
+        };
+        let bytes = std::mem::take(&mut self.bytes);
+        self.left -= bytes.len() as u64;
+        // Without a reader the output is of no use to anyone.
+        if let Ok(room) = room {
+            room.send(Chunk { stream: sink.stream, bytes });
+        }
+        true
     }
 }
 
@@ -145,13 +196,22 @@ mod tests {
 
     use super::*;
 
+    fn ends() -> (watch::Sender<bool>, Ends) {
+        let (report, dead) = watch::channel(false);
+        let (over, activity) =
+            (watch::Sender::new(false), watch::Sender::new(()));
+        (report, Ends { over, dead, activity })
+    }
+
     #[tokio::test]
     async fn a_stream_ends_with_its_writers() {
         for (written, cap) in [(0, 10), (5, 10), (30_000, 60_000), (9, 4)] {
             let (ours, theirs) = outgoing().unwrap();
-            let (over, _overflow) = watch::channel(false);
-            let (tell, dead) = watch::channel(false);
-            let capture = tokio::spawn(capture(ours, cap, over, dead));
+            let (tell, ends) = ends();
+            let capture =
+                tokio::spawn(
+                    async move { capture(ours, cap, None, &ends).await },
+                );
             assert_eq!(
                 rustix::io::write(&theirs, &vec![7; written]),
                 Ok(written)
@@ -181,9 +241,9 @@ mod tests {
             runtime.block_on(async {
                 let ours =
                     pipe::Receiver::from_owned_fd_unchecked(endless).unwrap();
-                let (over, _overflow) = watch::channel(false);
-                let (_tell, dead) = watch::channel(true);
-                let kept = capture(ours, 10, over, dead).await.unwrap();
+                let (dead, ends) = ends();
+                dead.send_replace(true);
+                let kept = capture(ours, 10, None, &ends).await.unwrap();
                 tell.send(kept.len()).unwrap();
             });
         });
@@ -194,9 +254,11 @@ mod tests {
     #[tokio::test]
     async fn many_little_writes_come_whole() {
         let (ours, theirs) = outgoing().unwrap();
-        let (over, _overflow) = watch::channel(false);
-        let (_tell, dead) = watch::channel(false);
-        let capture = tokio::spawn(capture(ours, 1 << 20, over, dead));
+        let (_dead, ends) = ends();
+        let capture =
+            tokio::spawn(
+                async move { capture(ours, 1 << 20, None, &ends).await },
+            );
         let lines: Vec<String> =
             (0..20_000).map(|n| format!("{n}\n")).collect();
         let expected = lines.concat();
@@ -208,5 +270,34 @@ mod tests {
         writer.await.unwrap();
         let kept = capture.await.unwrap().unwrap();
         assert!(kept == expected.as_bytes(), "{}", kept.len());
+    }
+
+    #[tokio::test]
+    async fn output_is_passed_on_as_it_comes() {
+        let (ours, theirs) = outgoing().unwrap();
+        let (dead, ends) = ends();
+        let (output, mut chunks) = mpsc::channel(1);
+        let capture = tokio::spawn(async move {
+            let stream = OutputStream::Stdout;
+            let sink = Sink { stream, output: &output };
+            capture(ours, 7, Some(sink), &ends).await
+        });
+        let mut next = async |text: &str| {
+            rustix::io::write(&theirs, text.as_bytes()).unwrap();
+            chunks.recv().await.unwrap().bytes
+        };
+        // Before the writer ends.
+        assert_eq!(next("ab").await, b"ab");
+        assert_eq!(next("cd").await, b"cd");
+        // What nobody takes is returned, up to the limit.
+        rustix::io::write(&theirs, b"ef").unwrap();
+        while chunks.is_empty() {
+            tokio::task::yield_now().await;
+        }
+        rustix::io::write(&theirs, b"gh").unwrap();
+        dead.send_replace(true);
+        assert_eq!(capture.await.unwrap().unwrap(), b"g");
+        assert_eq!(chunks.recv().await.unwrap().bytes, b"ef");
+        assert_eq!(chunks.recv().await, None);
     }
 }

@@ -2,26 +2,21 @@
 //! and finds which event ended it first.
 
 use std::borrow::Cow;
-use std::future::pending;
-use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use tokio::io::Interest;
 use tokio::sync::watch;
-use tokio::time::sleep;
 
-use crate::cgroup::{Group, OutOfMemory};
 use crate::control::Control;
 use crate::error::{Result, SandboxError};
 use crate::launchers::Launchers;
+use crate::limits::{self, Watched};
 use crate::process_handles::ProcessHandles;
 use crate::protocol::{Ended, ExecSpec, Program, Reply, Request, Run};
-use crate::streams::{self, ChildPipes, ParentPipes};
-use crate::uncharged::Uncharged;
-use crate::{Artifact, Inputs, LeftFiles, Outcome, StepSpec, Stop, sys};
+use crate::streams::{self, ChildPipes, Ends, ParentPipes};
+use crate::{Artifact, Attachment, Inputs, LeftFiles, Outcome, StepSpec, Stop};
 
 /// CPU time that a launcher may use before its submission comes, in addition to
 /// the limit of the program. It concerns only the rlimit, which counts from the
@@ -72,6 +67,7 @@ pub(crate) async fn run(
     spec: &StepSpec,
     request: StepRequest<'_>,
     launchers: &mut Launchers,
+    attachment: &mut Attachment,
 ) -> Result<Outcome> {
     let StepRequest { request, pipes, child_pipes } = request;
     let group = &handles.group;
@@ -80,6 +76,10 @@ pub(crate) async fn run(
     let memory_peak = spec.measure_memory.then(|| group.restart_peak());
     let (over, overflow) = watch::channel(false);
     let (report_dead, dead) = watch::channel(false);
+    let (activity, seen) = watch::channel(());
+    let Attachment { output, input, stop, idle_time } = attachment;
+    let watched =
+        Watched { stop: stop.as_mut(), idle_time: *idle_time, activity: seen };
     let ended = async {
         // The request first: init can work on it while the share is raised. A
         // long message is read while it is written.
@@ -94,7 +94,8 @@ pub(crate) async fn run(
     };
     let finished = async {
         let started = Instant::now();
-        let limit = limit_reached(handles, before, spec, overflow.clone());
+        let limit =
+            limits::reached(handles, before, spec, overflow.clone(), watched);
         let first = tokio::select! {
             // In this order: if the program ended in time, no limit that is
             // reached now matters.
@@ -109,7 +110,8 @@ pub(crate) async fn run(
         Ok(finished)
     };
     // In this task: a task of its own would wake another thread.
-    let carried = pipes.carry(spec, over, dead);
+    let ends = Ends { over, dead, activity };
+    let carried = pipes.carry(spec, output.as_ref(), input.as_mut(), ends);
     let both = tokio::try_join!(finished, carried);
     // After an error the box must run nothing more: the next request could get
     // the answer to this one.
@@ -140,23 +142,6 @@ pub(crate) async fn run(
 enum First {
     Ended(Result<Ended>),
     Limit(Stop),
-}
-
-/// Resolves with the first limit that is reached.
-async fn limit_reached(
-    ProcessHandles { group, uncharged, .. }: &ProcessHandles,
-    before: Option<Duration>,
-    spec: &StepSpec,
-    overflow: watch::Receiver<bool>,
-) -> Stop {
-    tokio::select! {
-        biased;
-        () = out_of_memory(group) => Stop::Memory,
-        () = too_much_uncharged(uncharged.as_ref()) => Stop::Memory,
-        () = overflowed(overflow) => Stop::Output,
-        () = cpu_time_spent(group, before, spec.cpu_time) => Stop::CpuTime,
-        () = sleep(spec.wall_time) => Stop::WallTime,
-    }
 }
 
 /// The end of a command, of which no process is left.
@@ -276,99 +261,5 @@ async fn receive_end(control: &mut Control, spec: &StepSpec) -> Result<Ended> {
     match control.receive_with(content).await? {
         (Reply::Ended(ended), _) => Ok(ended),
         _ => Err(SandboxError::other("receive from init", "expected an end")),
-    }
-}
-
-async fn too_much_uncharged(counts: Option<&Uncharged>) {
-    match counts {
-        Some(counts) => counts.too_much().await,
-        None => pending().await,
-    }
-}
-
-/// Resolves when one of the streams passes its limit.
-async fn overflowed(mut overflow: watch::Receiver<bool>) {
-    if overflow.wait_for(|&over| over).await.is_err() {
-        // Both streams ended within their limits.
-        pending::<()>().await;
-    }
-}
-
-/// Resolves when the kernel reports that the box is out of memory. Never
-/// resolves if the kernel cannot report it.
-async fn out_of_memory(group: &Group) {
-    let watched = match group.out_of_memory() {
-        Some(OutOfMemory::V1(event, _)) => killed_v1(event, group).await,
-        // The file reports every change, such as a process that was throttled.
-        // Only a kill ends the box.
-        Some(OutOfMemory::V2(events)) => {
-            changed(events, Interest::PRIORITY, || group.killed_for_memory())
-                .await
-        }
-        None => pending().await,
-    };
-    if let Err(error) = watched {
-        tracing::error!(%error, "cannot watch a box's memory");
-        pending::<()>().await;
-    }
-}
-
-/// Resolves when the kernel has killed in this group. The event comes just
-/// before the kill, and to every group below the one whose memory is used up.
-/// In a small container this is every box, though only one loses a process.
-async fn killed_v1(event: &OwnedFd, group: &Group) -> io::Result<()> {
-    /// Pauses in milliseconds. In all they are far longer than a kill takes.
-    const PAUSES_MS: [u64; 5] = [0, 1, 10, 100, 1_000];
-    loop {
-        changed(event, Interest::READABLE, || true).await?;
-        // Reset it first: a later kill is then another event. This read never
-        // blocks.
-        let _ = rustix::io::read(event, &mut [0_u8; 8]);
-        for pause in PAUSES_MS.map(Duration::from_millis) {
-            sleep(pause).await;
-            if group.killed_for_memory() {
-                return Ok(());
-            }
-        }
-    }
-}
-
-/// Resolves when `source` reports a change and `is_end` holds then.
-async fn changed(
-    source: &impl AsFd,
-    interest: Interest,
-    is_end: impl Fn() -> bool,
-) -> io::Result<()> {
-    let own = source.as_fd().try_clone_to_owned()?;
-    let watched = sys::watch(own, interest)?;
-    loop {
-        let mut ready = watched.ready(interest).await?;
-        if is_end() {
-            return Ok(());
-        }
-        ready.clear_ready();
-    }
-}
-
-/// Resolves when the box has used its CPU time. It checks only when the limit
-/// can have been reached, that is with every core busy since the last check.
-async fn cpu_time_spent(
-    group: &Group,
-    before: Option<Duration>,
-    limit: Duration,
-) {
-    const MIN_PAUSE: Duration = Duration::from_millis(10);
-    let Some(before) = before else { return pending().await };
-    // This is one system call. std would read files at every step.
-    let cores = rustix::thread::sched_getaffinity(None)
-        .map_or(1, |cores| cores.count().max(1));
-    let mut left = limit;
-    loop {
-        sleep((left / cores).max(MIN_PAUSE)).await;
-        let used = group.cpu_time().unwrap_or(before).saturating_sub(before);
-        match limit.checked_sub(used).filter(|left| !left.is_zero()) {
-            Some(rest) => left = rest,
-            None => return,
-        }
     }
 }

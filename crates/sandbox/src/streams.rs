@@ -5,11 +5,11 @@ use std::os::fd::OwnedFd;
 
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
-use crate::StepSpec;
 use crate::error::{During, Result};
-use crate::output::{capture, incoming, outgoing};
+use crate::output::{Sink, capture, incoming, outgoing};
+use crate::{Chunk, InputReceiver, OutputStream, StepSpec};
 
 /// The server's ends of a command's streams.
 #[derive(Debug)]
@@ -17,6 +17,17 @@ pub(crate) struct ParentPipes {
     stdin: OwnedFd,
     stdout: pipe::Receiver,
     stderr: pipe::Receiver,
+}
+
+/// The signals between a command's streams and its limits.
+#[derive(Debug)]
+pub(crate) struct Ends {
+    /// Becomes true when a stream passes its limit.
+    pub(crate) over: watch::Sender<bool>,
+    /// Becomes true when no process is left that could write.
+    pub(crate) dead: watch::Receiver<bool>,
+    /// Notified at each output and input.
+    pub(crate) activity: watch::Sender<()>,
 }
 
 /// The program's ends of a command's streams, in the usual order.
@@ -33,39 +44,55 @@ pub(crate) fn pipes() -> Result<(ParentPipes, ChildPipes)> {
 
 impl ParentPipes {
     /// Feeds stdin, and captures stdout and stderr up to the limit of `spec`.
-    /// Returns both when they end, or when every process that could write is
-    /// `dead`. `over` becomes true when one passes the limit.
+    /// Returns the part of both that `output` did not take, when they end or when
+    /// every process that could write is dead.
     pub(crate) async fn carry(
         self,
         spec: &StepSpec,
-        over: watch::Sender<bool>,
-        dead: watch::Receiver<bool>,
+        output: Option<&mpsc::Sender<Chunk>>,
+        input: Option<&mut InputReceiver>,
+        ends: Ends,
     ) -> Result<(Vec<u8>, Vec<u8>)> {
         let step = "collect the output";
-        let cap = spec.output_bytes;
-        let keep = |stream, over| capture(stream, cap, over, dead.clone());
+        let ends = &ends;
+        let keep = |pipe, stream| {
+            let sink = output.map(|output| Sink { stream, output });
+            capture(pipe, spec.output_bytes, sink, ends)
+        };
         let (stdout, stderr, fed) = tokio::join!(
-            keep(self.stdout, over.clone()),
-            keep(self.stderr, over),
-            feed(self.stdin, &spec.stdin, dead.clone()),
+            keep(self.stdout, OutputStream::Stdout),
+            keep(self.stderr, OutputStream::Stderr),
+            feed(self.stdin, &spec.stdin, input, ends),
         );
         fed.during("feed stdin")?;
         Ok((stdout.during(step)?, stderr.during(step)?))
     }
 }
 
-/// Writes all of stdin and closes it. A program may end without reading it.
+/// Writes all of stdin, and then all of `input`, and closes it. A program may
+/// end without reading it.
 async fn feed(
     stdin: OwnedFd,
     bytes: &[u8],
-    mut dead: watch::Receiver<bool>,
+    input: Option<&mut InputReceiver>,
+    ends: &Ends,
 ) -> io::Result<()> {
-    if bytes.is_empty() {
+    if bytes.is_empty() && input.is_none() {
         return Ok(());
     }
     let mut stdin = pipe::Sender::from_owned_fd_unchecked(stdin)?;
+    let mut dead = ends.dead.clone();
+    let fed = async {
+        stdin.write_all(bytes).await?;
+        let Some(input) = input else { return Ok(()) };
+        while let Some(more) = input.next().await {
+            ends.activity.send_replace(());
+            stdin.write_all(&more.bytes).await?;
+        }
+        io::Result::Ok(())
+    };
     tokio::select! {
-        _ = stdin.write_all(bytes) => {}
+        _ = fed => {}
         _ = dead.wait_for(|&dead| dead) => {}
     }
     Ok(())

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sandpiper_sandbox::{
-    BoxFile, BoxSpec, Host, HostSettings, Inputs, Outcome, Sandbox, StepSpec,
+    Attachment, BoxFile, BoxSpec, Host, HostSettings, Inputs, Outcome, Sandbox,
+    StepSpec,
 };
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -107,7 +108,8 @@ impl Fixture {
             let mut sandbox =
                 Sandbox::make(&self.host, &spec).await.expect("a box");
             let inputs = Inputs { files: &files, artifacts: &[] };
-            let running = sandbox.run_with(&step, inputs);
+            let mut attachment = Attachment::default();
+            let running = sandbox.run_with(&step, inputs, &mut attachment);
             // Perhaps the limit under test does not work.
             let ended = timeout(2 * PATIENCE, running).await;
             let outcome = ended.expect("an end").expect("an outcome");

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-use sandpiper_sandbox::{Artifact, BoxFile, Inputs, Sandbox, Stop};
+use sandpiper_sandbox::{Artifact, Attachment, BoxFile, Inputs, Sandbox, Stop};
 
 use crate::Test;
 use crate::fixture::{Fixture, step};
@@ -69,7 +69,9 @@ fn files_do_not_follow_links(fixture: &Fixture) {
             assert_eq!(sandbox.run(&plant).await.unwrap().stdout, b"ok\n");
             let files = &[file(path, "x")];
             let inputs = Inputs { files, artifacts: &[] };
-            let ran = sandbox.run_with(&step(&["hello"]), inputs).await;
+            let ran = sandbox
+                .run_with(&step(&["hello"]), inputs, &mut Attachment::default())
+                .await;
             let error = ran.expect_err("a file written through a link");
             let error = error.to_string();
             assert!(error.starts_with("in the box: "), "{path}: {error}");
@@ -135,7 +137,10 @@ fn artifacts_go_from_box_to_box(fixture: &Fixture) {
         let mut sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
         let change = step(&["create", "/artifacts/other"]);
         let inputs = Inputs { files: &[], artifacts: &made };
-        let outcome = sandbox.run_with(&change, inputs).await.unwrap();
+        let outcome = sandbox
+            .run_with(&change, inputs, &mut Attachment::default())
+            .await
+            .unwrap();
         assert_eq!(outcome.stdout, b"EROFS\n");
         // They are the same again, their permissions included.
         let mut look = step(&["hello"]);

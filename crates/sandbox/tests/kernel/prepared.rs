@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use sandpiper_sandbox::{BoxFile, Inputs, Sandbox, StepSpec, Stop};
+use sandpiper_sandbox::{Attachment, BoxFile, Inputs, Sandbox, StepSpec, Stop};
 use tokio::time::timeout;
 
 use crate::Test;
@@ -154,7 +154,10 @@ fn submitted_files_need_no_inodes(fixture: &Fixture) {
         let files: Vec<_> = (0..500).map(file).collect();
         let inputs = Inputs { files: &files, artifacts: &[] };
         let fill = step(&["fill", "101"]);
-        let filled = sandbox.run_with(&fill, inputs).await.unwrap();
+        let filled = sandbox
+            .run_with(&fill, inputs, &mut Attachment::default())
+            .await
+            .unwrap();
         let filled = String::from_utf8(filled.stdout).unwrap();
         assert!(filled.contains("ENOSPC"), "{filled}");
         sandbox.destroy().await;
@@ -177,7 +180,10 @@ fn each_run_finds_its_files(fixture: &Fixture) {
                 let inputs = Inputs { files: &files, artifacts: &[] };
                 let last = files.last().cloned().unwrap_or_else(|| file(0));
                 let show = step(&["show", &last.path]);
-                let shown = sandbox.run_with(&show, inputs).await.unwrap();
+                let shown = sandbox
+                    .run_with(&show, inputs, &mut Attachment::default())
+                    .await
+                    .unwrap();
                 let missing = &b"ENOENT\n"[..];
                 let expected = if count > 0 { &*last.content } else { missing };
                 assert_eq!(shown.stdout, expected, "{counts:?} {run}");
