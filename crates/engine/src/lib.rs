@@ -39,7 +39,7 @@ pub use files::FilesWanted;
 pub use limits::Limits;
 pub use options::{LowerLimits, RunOptions};
 pub use outcome::{
-    End, LimitReached, Outcome, Output, Stage, Start, StartKind, Timing,
+    End, LimitReached, Outcome, Stage, Start, StartKind, Timing,
 };
 pub use pool::{Ready, Supply};
 pub use readiness::{ImageState, Images, LanguageState, Readiness};
@@ -48,7 +48,8 @@ pub use sandpiper_languages as languages;
 pub use sandpiper_sandbox::{
     Chunk, Controllers, Host, HostSettings, INIT_NAME, Identity, InputError,
     InputReceiver, InputSender, LeftFile, LeftFiles, MAX_BOXES, NO_CORE,
-    OutputStream, QUEUE_BYTES, QUEUED_SIGNALS, SandboxError, SkipReason,
-    SkippedFile, SubordinateIds, init_main, input_queue, signal_name,
+    Output, OutputStream, QUEUE_BYTES, QUEUED_SIGNALS, SandboxError,
+    SkipReason, SkippedFile, SubordinateIds, init_main, input_queue,
+    signal_name,
 };
 pub use settings::Settings;

@@ -256,13 +256,13 @@ impl HealthMonitor {
         let run = self.executor.run(spec, rootfs, permit, queue, false);
         let outcome = run.await?;
         let is_right = outcome.end == End::Exited(0)
-            && starter.expects(&outcome.stdout.text);
+            && starter.expects(&outcome.stdout_text());
         Ok((!is_right).then(|| {
             format!(
                 "its starter program failed ({}): it printed {:?}, and {:?} \
                  to stderr",
                 outcome.exit_summary(),
-                shortened(&outcome.stdout.text),
+                shortened(&outcome.stdout_text()),
                 shortened(&outcome.stderr_with_message()),
             )
         }))

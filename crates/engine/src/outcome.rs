@@ -1,9 +1,10 @@
 //! The outcome of a run: how it ended, and the texts that a client reads.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 pub use sandpiper_languages::Stage;
-use sandpiper_sandbox::{LeftFiles, signal_name, signal_words};
+use sandpiper_sandbox::{LeftFiles, Output, signal_name, signal_words};
 
 use crate::limits::MIB;
 
@@ -65,7 +66,8 @@ pub struct Timing {
 /// The outcome of a submission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// stdout of the last step: UTF-8, cut at a character boundary.
+    /// stdout of the last step, cut at a character boundary. If it was attached,
+    /// only the part that was not taken.
     pub stdout: Output,
     /// stderr of the last step, likewise.
     pub stderr: Output,
@@ -88,15 +90,6 @@ pub struct Outcome {
     /// The files that the run left, if they were asked for and no limit ended
     /// it.
     pub files: Option<LeftFiles>,
-}
-
-/// A stream of a program.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Output {
-    /// The text: UTF-8, cut at a character boundary.
-    pub text: String,
-    /// Whether there was more than the limit.
-    pub is_truncated: bool,
 }
 
 /// The start of a run.
@@ -157,10 +150,22 @@ impl Outcome {
         closing_line(self.stage, self.end)
     }
 
-    /// Returns stderr. If the run did not end by itself, its last line says why.
-    pub fn stderr_with_message(&self) -> String {
-        let mut stderr = self.stderr.text.clone();
+    /// Returns stdout as text. Bytes that are not UTF-8 become U+FFFD.
+    pub fn stdout_text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.stdout.bytes)
+    }
+
+    /// Returns stderr as text, in the same way.
+    pub fn stderr_text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.stderr.bytes)
+    }
+
+    /// Returns stderr as text. If the run did not end by itself, its last line
+    /// says why.
+    pub fn stderr_with_message(&self) -> Cow<'_, str> {
+        let mut stderr = self.stderr_text();
         if let Some(line) = self.message() {
+            let stderr = stderr.to_mut();
             if !stderr.is_empty() && !stderr.ends_with('\n') {
                 stderr.push('\n');
             }
@@ -240,20 +245,13 @@ fn size(bytes: u64) -> String {
     }
 }
 
-impl Output {
-    /// Creates it from the bytes that a program wrote, up to the limit `cap`.
-    /// Bytes that are not UTF-8 become U+FFFD, but half a character at a cut is
-    /// removed.
-    pub(crate) fn new(mut bytes: Vec<u8>, cap: u64, is_over: bool) -> Self {
-        let is_full = u64::try_from(bytes.len()).is_ok_and(|len| len >= cap);
-        if is_full {
-            bytes.truncate(bytes.len() - half_character(&bytes));
-        }
-        let text = String::from_utf8(bytes).unwrap_or_else(|error| {
-            String::from_utf8_lossy(error.as_bytes()).into_owned()
-        });
-        Self { text, is_truncated: is_full && is_over }
+/// Returns a stream of a program without half a character at a cut.
+pub(crate) fn cut_at_character(mut output: Output) -> Output {
+    if output.is_truncated {
+        let half = half_character(&output.bytes);
+        output.bytes.truncate(output.bytes.len() - half);
     }
+    output
 }
 
 /// Returns how many bytes at the end are the beginning of a character.

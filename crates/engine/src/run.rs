@@ -17,7 +17,9 @@ use crate::attached::Attached;
 use crate::files::named;
 use crate::lease::{Lease, RunContext, failed};
 use crate::options::RunOptions;
-use crate::outcome::{End, LimitReached, Outcome, Output, Start, Timing};
+use crate::outcome::{
+    End, LimitReached, Outcome, Start, Timing, cut_at_character,
+};
 use crate::pool::PoolKey;
 use crate::spec::{memory_bytes, overridden, step_spec};
 
@@ -138,12 +140,10 @@ fn outcome_of(
     timing: Timing,
     start: Start,
 ) -> Outcome {
-    let is_over = step.stop == Stop::Output;
     let end = end_of(limits, stage, &step);
-    let output = |bytes| Output::new(bytes, limits.output_bytes, is_over);
     Outcome {
-        stdout: output(step.stdout),
-        stderr: output(step.stderr),
+        stdout: cut_at_character(step.stdout),
+        stderr: cut_at_character(step.stderr),
         warnings: None,
         stage,
         end,
@@ -157,8 +157,8 @@ fn outcome_of(
 
 /// Returns the messages of a compile step as text.
 fn messages(step: &StepOutcome) -> String {
-    let bytes = [&step.stdout[..], &step.stderr].concat();
-    Output::new(bytes, u64::MAX, false).text
+    let bytes = [&step.stdout.bytes[..], &step.stderr.bytes].concat();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The kept artifacts of a submission.

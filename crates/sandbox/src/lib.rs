@@ -78,7 +78,7 @@ pub use identity::{Identity, MAX_BOXES};
 pub use init::{INIT_NAME, init_main};
 pub use live::Sandbox;
 pub use outcome::{
-    LeftFile, LeftFiles, Outcome, SkipReason, SkippedFile, Stop,
+    LeftFile, LeftFiles, Outcome, Output, SkipReason, SkippedFile, Stop,
 };
 pub use rlimits::{NO_CORE, QUEUE_BYTES, QUEUED_SIGNALS};
 pub use signals::{signal_name, signal_words};

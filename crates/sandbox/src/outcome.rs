@@ -34,9 +34,9 @@ pub struct Outcome {
     pub stop: Stop,
     /// The output on stdout, up to the limit. If it was attached, only the part
     /// that was not taken.
-    pub stdout: Vec<u8>,
+    pub stdout: Output,
     /// The output on stderr, likewise.
-    pub stderr: Vec<u8>,
+    pub stderr: Output,
     /// The time that writing the [`Inputs`](crate::Inputs) took. If a limit
     /// ended the step, this time is part of the wall time.
     pub fill_time: Duration,
@@ -54,6 +54,15 @@ pub struct Outcome {
     pub files: Option<LeftFiles>,
     /// The content of /artifacts, if it was asked for and within its limits.
     pub artifacts: Option<Vec<Artifact>>,
+}
+
+/// The output on one stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// Whether there was more than the limit.
+    pub is_truncated: bool,
 }
 
 /// The files that a step left.
@@ -126,8 +135,8 @@ impl Outcome {
     pub(crate) fn without_memory() -> Self {
         Self {
             stop: Stop::Memory,
-            stdout: Vec::new(),
-            stderr: Vec::new(),
+            stdout: Output::default(),
+            stderr: Output::default(),
             fill_time: Duration::ZERO,
             wall_time: Duration::ZERO,
             cpu_time: None,

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use crate::error::{During, Result};
 use crate::streams::Ends;
-use crate::{Chunk, OutputStream};
+use crate::{Chunk, Output, OutputStream};
 
 /// Bytes that are read at once: the capacity of a pipe.
 const CHUNK: usize = 64 << 10;
@@ -76,9 +76,10 @@ pub(crate) async fn capture(
     cap: u64,
     sink: Option<Sink<'_>>,
     ends: &Ends,
-) -> io::Result<Vec<u8>> {
+) -> io::Result<Output> {
     let mut dead = ends.dead.clone();
-    let mut captured = Captured { bytes: Vec::new(), left: cap, ends };
+    let mut captured =
+        Captured { bytes: Vec::new(), left: cap, is_over: false, ends };
     let mut little = 0;
     loop {
         let read = tokio::select! {
@@ -87,7 +88,7 @@ pub(crate) async fn capture(
             _ = dead.wait_for(|&dead| dead) => break,
         };
         match read {
-            Ok(0) => return Ok(captured.bytes),
+            Ok(0) => return Ok(captured.end()),
             Ok(read) => {
                 captured.cut();
                 ends.activity.send_replace(());
@@ -107,18 +108,18 @@ pub(crate) async fn capture(
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             // Reading a pipe has no other errors. It ends here.
-            Err(_) => return Ok(captured.bytes),
+            Err(_) => return Ok(captured.end()),
         }
     }
     // The runtime may not know of the last bytes yet: ask the kernel.
     loop {
         let room = spare_capacity(captured.room());
         match rustix::io::read(&stream, room) {
-            Ok(0) => return Ok(captured.bytes),
-            Ok(_) if captured.cut() => return Ok(captured.bytes),
+            Ok(0) => return Ok(captured.end()),
+            Ok(_) if captured.cut() => return Ok(captured.end()),
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             // Empty (EAGAIN).
-            Err(_) => return Ok(captured.bytes),
+            Err(_) => return Ok(captured.end()),
         }
     }
 }
@@ -144,6 +145,7 @@ struct Captured<'a> {
     bytes: Vec<u8>,
     /// Bytes that may be captured besides those that were passed on.
     left: u64,
+    is_over: bool,
     ends: &'a Ends,
 }
 
@@ -160,9 +162,14 @@ impl Captured<'_> {
         let is_over = self.bytes.len() > cap;
         if is_over {
             self.bytes.truncate(cap);
+            self.is_over = true;
             self.ends.over.send_replace(true);
         }
         is_over
+    }
+
+    fn end(self) -> Output {
+        Output { bytes: self.bytes, is_truncated: self.is_over }
     }
 
     /// Passes the bytes on. Returns `false` if the writers died meanwhile; the
@@ -219,8 +226,13 @@ mod tests {
             tell.send_replace(true);
             // The program's end is still open.
             let kept = capture.await.unwrap().unwrap();
-            let expected = written.min(usize::try_from(cap).unwrap());
-            assert_eq!(kept, vec![7; expected], "{written} {cap}");
+            let max = usize::try_from(cap).unwrap();
+            assert_eq!(kept.is_truncated, written > max, "{written} {cap}");
+            assert_eq!(
+                kept.bytes,
+                vec![7; written.min(max)],
+                "{written} {cap}"
+            );
             drop(theirs);
         }
     }
@@ -244,7 +256,7 @@ mod tests {
                 let (dead, ends) = ends();
                 dead.send_replace(true);
                 let kept = capture(ours, 10, None, &ends).await.unwrap();
-                tell.send(kept.len()).unwrap();
+                tell.send(kept.bytes.len()).unwrap();
             });
         });
         let longest = Duration::from_secs(20);
@@ -268,7 +280,7 @@ mod tests {
             }
         });
         writer.await.unwrap();
-        let kept = capture.await.unwrap().unwrap();
+        let kept = capture.await.unwrap().unwrap().bytes;
         assert!(kept == expected.as_bytes(), "{}", kept.len());
     }
 
@@ -296,7 +308,8 @@ mod tests {
         }
         rustix::io::write(&theirs, b"gh").unwrap();
         dead.send_replace(true);
-        assert_eq!(capture.await.unwrap().unwrap(), b"g");
+        let left = Output { bytes: b"g".to_vec(), is_truncated: true };
+        assert_eq!(capture.await.unwrap().unwrap(), left);
         assert_eq!(chunks.recv().await.unwrap().bytes, b"ef");
         assert_eq!(chunks.recv().await, None);
     }

@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::error::{During, Result};
 use crate::output::{Sink, capture, incoming, outgoing};
-use crate::{Chunk, InputReceiver, OutputStream, StepSpec};
+use crate::{Chunk, InputReceiver, Output, OutputStream, StepSpec};
 
 /// The server's ends of a command's streams.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl ParentPipes {
         output: Option<&mpsc::Sender<Chunk>>,
         input: Option<&mut InputReceiver>,
         ends: Ends,
-    ) -> Result<(Vec<u8>, Vec<u8>)> {
+    ) -> Result<(Output, Output)> {
         let step = "collect the output";
         let ends = &ends;
         let keep = |pipe, stream| {

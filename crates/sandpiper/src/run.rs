@@ -95,7 +95,7 @@ fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
         write_files(folder, outcome.files.as_ref())?;
     }
     // In `run | head` the reader goes first. That is no failure.
-    let _ = io::stdout().write_all(outcome.stdout.text.as_bytes());
+    let _ = io::stdout().write_all(&outcome.stdout.bytes);
     let _ = io::stderr().write_all(outcome.stderr_with_message().as_bytes());
     Ok(exit_code(outcome.end))
 }
@@ -157,10 +157,13 @@ fn exit_code(end: End) -> u8 {
         End::Signaled(signal) => {
             u8::try_from(SIGNALED + signal).unwrap_or(u8::MAX)
         }
-        End::Limit(LimitReached::WallTime(_) | LimitReached::CpuTime(_)) => {
-            TIMED_OUT
-        }
-        End::Limit(LimitReached::Memory(_) | LimitReached::Output(_)) => KILLED,
+        End::Limit(
+            LimitReached::WallTime(_)
+            | LimitReached::CpuTime(_)
+            | LimitReached::Idle(_),
+        ) => TIMED_OUT,
+        End::Limit(LimitReached::Memory(_) | LimitReached::Output(_))
+        | End::Stopped => KILLED,
     }
 }
 

@@ -7,7 +7,7 @@ const START: Start = Start { kind: StartKind::Cold, is_compiled: false };
 fn outcome(stage: Stage, end: End, stderr: &str) -> Outcome {
     Outcome {
         stdout: Output::default(),
-        stderr: Output::new(stderr.into(), 1_000, false),
+        stderr: Output { bytes: stderr.into(), is_truncated: false },
         warnings: None,
         stage,
         end,
@@ -96,34 +96,24 @@ fn the_closing_line_stands_alone() {
 }
 
 #[test]
-fn bytes_become_text() {
-    let check = |bytes: &[u8], cap, expected: &str| {
-        let output = Output::new(bytes.to_vec(), cap, false);
-        assert_eq!(output.text, expected, "{bytes:x?}");
+fn output_is_cut_at_characters_and_becomes_text() {
+    let check = |bytes: &[u8], is_truncated, expected: &str| {
+        let output = Output { bytes: bytes.to_vec(), is_truncated };
+        let mut outcome = outcome(Stage::Run, End::Exited(0), "");
+        outcome.stdout = cut_at_character(output);
+        assert_eq!(outcome.stdout_text(), expected, "{bytes:x?}");
     };
-    check("añb".as_bytes(), 100, "añb");
-    check(b"a\xffb", 100, "a\u{FFFD}b");
+    check("añb".as_bytes(), false, "añb");
+    check(b"a\xffb", false, "a\u{FFFD}b");
     // A cut in the middle of a character: two, three and four bytes long.
-    check(b"ab\xc3", 3, "ab");
-    check(b"ab\xe2\x82", 4, "ab");
-    check(b"ab\xf0\x9f\x98", 5, "ab");
-    check("ab😀".as_bytes(), 6, "ab😀");
+    check(b"ab\xc3", true, "ab");
+    check(b"ab\xe2\x82", true, "ab");
+    check(b"ab\xf0\x9f\x98", true, "ab");
+    check("ab😀".as_bytes(), true, "ab😀");
     // Not cut: the program itself wrote half a character.
-    check(b"ab\xc3", 100, "ab\u{FFFD}");
-    // At the cap, but no half character.
-    check(b"ab\xff", 3, "ab\u{FFFD}");
-    check(b"\x80\x80\x80", 3, "\u{FFFD}\u{FFFD}\u{FFFD}");
-    check(b"", 0, "");
-}
-
-#[test]
-fn a_stream_is_truncated_if_it_was_cut_at_its_limit() {
-    let check = |length, cap, is_over, expected| {
-        let output = Output::new(vec![b'a'; length], cap, is_over);
-        assert_eq!(output.is_truncated, expected, "{length} {cap}");
-    };
-    check(10, 10, true, true);
-    check(10, 10, false, false);
-    // The other stream was cut.
-    check(9, 10, true, false);
+    check(b"ab\xc3", false, "ab\u{FFFD}");
+    // Cut, but no half character.
+    check(b"ab\xff", true, "ab\u{FFFD}");
+    check(b"\x80\x80\x80", true, "\u{FFFD}\u{FFFD}\u{FFFD}");
+    check(b"", true, "");
 }

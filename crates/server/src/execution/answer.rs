@@ -120,7 +120,7 @@ pub(super) fn of(
 ) -> Answer {
     let body = match form {
         Form::Compile => serde_json::to_vec(&CompileResponse {
-            stdout: &outcome.stdout.text,
+            stdout: &outcome.stdout_text(),
             stderr: &outcome.stderr_with_message(),
         }),
         Form::Run => serde_json::to_vec(&RunResponse::new(language, outcome)),

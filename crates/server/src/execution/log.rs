@@ -22,7 +22,7 @@ pub(super) fn run_ended(
     let (code, signal) = match outcome.end {
         End::Exited(code) => (Some(code), None),
         End::Signaled(signal) => (None, Some(signal)),
-        End::Limit(_) => (None, None),
+        End::Limit(_) | End::Stopped => (None, None),
     };
     let timing = &outcome.timing;
     info!(
@@ -39,8 +39,8 @@ pub(super) fn run_ended(
         prepare_ms = milliseconds(timing.prepare),
         compile_ms = timing.compile.map(milliseconds),
         run_ms = timing.run.map(milliseconds),
-        stdout_bytes = outcome.stdout.text.len(),
-        stderr_bytes = outcome.stderr.text.len(),
+        stdout_bytes = outcome.stdout.bytes.len(),
+        stderr_bytes = outcome.stderr.bytes.len(),
         "run"
     );
 }

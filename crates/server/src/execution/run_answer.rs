@@ -1,5 +1,6 @@
 //! The answer of `/api/run` to a run that was started.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -33,8 +34,8 @@ pub(crate) struct RunResponse<'a> {
 struct StepResult<'a> {
     exit: Exit,
     /// The output of the program alone.
-    stdout: &'a str,
-    stderr: &'a str,
+    stdout: Cow<'a, str>,
+    stderr: Cow<'a, str>,
     /// The streams that were cut at their limit.
     truncated: Vec<Stream>,
     /// Why the step did not end by itself, in words.
@@ -55,8 +56,10 @@ enum Exit {
     Code(i32),
     /// The name of the signal that ended the program.
     Signal(String),
-    /// The limit that was reached: `time`, `cpu`, `memory` or `output`.
+    /// The limit that was reached: `time`, `cpu`, `memory`, `output` or `idle`.
     Limit(&'static str),
+    /// The client stopped the run.
+    Stopped(bool),
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -132,6 +135,7 @@ impl<'a> StepResult<'a> {
             End::Exited(code) => Exit::Code(code),
             End::Signaled(signal) => Exit::Signal(signal_name(signal)),
             End::Limit(limit) => Exit::Limit(limit.word()),
+            End::Stopped => Exit::Stopped(true),
         };
         let cut =
             |output: &Output, stream| output.is_truncated.then_some(stream);
@@ -139,8 +143,8 @@ impl<'a> StepResult<'a> {
         let stderr = cut(&outcome.stderr, Stream::Stderr);
         Self {
             exit,
-            stdout: &outcome.stdout.text,
-            stderr: &outcome.stderr.text,
+            stdout: outcome.stdout_text(),
+            stderr: outcome.stderr_text(),
             truncated: stdout.into_iter().chain(stderr).collect(),
             message: outcome.message(),
             wall_ms: wall_time.map(milliseconds),
@@ -151,7 +155,7 @@ impl<'a> StepResult<'a> {
 
     /// The compile step that succeeded, if its warnings were asked for.
     fn with_warnings(outcome: &'a Outcome) -> Option<Self> {
-        let stderr = outcome.warnings.as_deref()?;
+        let stderr = outcome.warnings.as_deref()?.into();
         let wall_ms = outcome.timing.compile.map(milliseconds);
         Some(Self { stderr, wall_ms, ..Self::default() })
     }

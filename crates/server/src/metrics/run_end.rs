@@ -13,11 +13,11 @@ impl RunEnd {
     pub(crate) const FAILED: Self = Self("failed");
 
     /// Those of limits, as `Sandpiper-Exit` has them.
-    pub(super) const LIMITS: [&'static str; 4] =
-        ["time", "cpu", "memory", "output"];
+    pub(super) const LIMITS: [&'static str; 5] =
+        ["time", "cpu", "memory", "output", "idle"];
 
     /// Every end there is.
-    pub(super) const ALL: [&'static str; 9] = [
+    pub(super) const ALL: [&'static str; 11] = [
         "ok",
         "exit_code",
         "signal",
@@ -25,6 +25,8 @@ impl RunEnd {
         "cpu",
         "memory",
         "output",
+        "idle",
+        "stopped",
         Self::CLIENT_GONE.0,
         Self::FAILED.0,
     ];
@@ -35,6 +37,7 @@ impl RunEnd {
             End::Exited(_) => "exit_code",
             End::Signaled(_) => "signal",
             End::Limit(limit) => limit.word(),
+            End::Stopped => "stopped",
         })
     }
 

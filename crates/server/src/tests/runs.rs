@@ -146,7 +146,8 @@ fn refusal(word: &str) -> Refusal {
 
 fn outcome(request: &RunRequest) -> Outcome {
     let content = String::from_utf8_lossy(&request.files[0].content);
-    let text = |text| Output { text, is_truncated: false };
+    let text =
+        |text: String| Output { bytes: text.into(), is_truncated: false };
     let copies = if request.language == "big" { 4 << 20 } else { 1 };
     Outcome {
         stdout: text(content.repeat(copies)),
