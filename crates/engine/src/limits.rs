@@ -66,7 +66,8 @@ impl Limits {
     }
 }
 
-/// Runs that wait for a box. Beyond it: further runs are refused.
+/// Runs that wait for a box. Beyond it: a further run is refused, or the newest
+/// of the client with the most if the further one's client has none.
 pub const QUEUE_LENGTH: usize = 64;
 /// Time that a run may wait for a box. Beyond it: it is refused.
 pub const QUEUE_WAIT: Duration = Duration::from_secs(15);
