@@ -117,8 +117,10 @@ impl Sandbox {
     ///
     /// # Errors
     ///
-    /// Returns an error if the command cannot be started, or if init fails. A
-    /// program that misbehaves is never an error.
+    /// Returns an error if a command of the image cannot be started, or if init
+    /// fails. A program that misbehaves is never an error. If a program that an
+    /// earlier step left cannot be executed, that is an exit with 126 or 127,
+    /// and stderr says why.
     pub async fn run(&mut self, spec: &StepSpec) -> Result<Outcome> {
         self.run_with(spec, Inputs::default()).await
     }

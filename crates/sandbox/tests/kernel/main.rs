@@ -13,6 +13,7 @@
 mod fixture;
 mod life;
 mod limits;
+mod misbehaviour;
 mod prepared;
 mod processes;
 mod waiting;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         ("limits", limits::TESTS),
         ("life", life::TESTS),
         ("prepared", prepared::TESTS),
+        ("misbehaviour", misbehaviour::TESTS),
         ("waiting", waiting::TESTS),
     ];
     let trials = groups

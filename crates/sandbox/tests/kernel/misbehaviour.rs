@@ -1,0 +1,61 @@
+//! A program that spoils a later step of its box. That step then has an outcome:
+//! the sandbox has not failed.
+
+use sandpiper_sandbox::{Artifact, Inputs, Outcome, Sandbox, Stop};
+
+use crate::Test;
+use crate::fixture::{Fixture, step};
+
+pub(crate) const TESTS: &[Test] =
+    &[("its_program_cannot_be_executed", its_program_cannot_be_executed)];
+
+/// Runs the program that a step left at this path.
+fn run_left(
+    fixture: &Fixture,
+    left: Option<(&[u8], u32)>,
+    path: &str,
+) -> Outcome {
+    let artifact = left.map(|(content, mode)| Artifact {
+        path: "main".to_owned(),
+        mode,
+        content: Some(content.to_vec().into()),
+    });
+    fixture.runtime.block_on(async {
+        let spec = fixture.box_spec();
+        let mut sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
+        let mut own = step(&[]);
+        own.command = vec![path.to_owned()];
+        let inputs = Inputs { files: &[], artifacts: artifact.as_slice() };
+        let outcome = sandbox.run_with(&own, inputs).await.unwrap();
+        sandbox.destroy().await;
+        outcome
+    })
+}
+
+/// It ends as in a shell: with a line on stderr, and 126 or 127.
+fn its_program_cannot_be_executed(fixture: &Fixture) {
+    let check = |left: Option<(&[u8], u32)>, path: &str, code, reason: &str| {
+        let outcome = run_left(fixture, left, path);
+        let stderr = String::from_utf8(outcome.stderr).unwrap();
+        assert_eq!(outcome.stop, Stop::Exited(code), "{path}: {stderr}");
+        assert!(outcome.stdout.is_empty(), "{path}");
+        let line = format!("main: cannot execute: {reason}");
+        assert!(stderr.starts_with(&line), "{stderr}");
+        assert_eq!(stderr.matches('\n').count(), 1, "{stderr}");
+    };
+    let path = "/artifacts/main";
+    let probe = std::fs::read(fixture.rootfs.join("bin/probe")).unwrap();
+    check(None, path, 127, "No such file");
+    check(Some((b"", 0o644)), path, 126, "Permission denied");
+    check(Some((b"no program", 0o755)), path, 126, "Exec format error");
+    check(Some((b"#!/nowhere\n", 0o755)), path, 127, "No such file");
+    // Each script is the interpreter of the next.
+    let own = b"#!/artifacts/main\n";
+    check(Some((own, 0o755)), path, 126, "Too many levels");
+    check(Some((&probe[..512], 0o755)), path, 126, "Exec format error");
+    for folder in ["/box", "/tmp", "/dev/shm"] {
+        check(None, &format!("{folder}/main"), 127, "No such file");
+    }
+    let outcome = run_left(fixture, Some((&probe, 0o755)), path);
+    assert_eq!(outcome.stop, Stop::Exited(99), "one that can be executed");
+}
