@@ -73,11 +73,13 @@ fn end_as_shell(path: &Path, error: &io::Error) -> ! {
 
 fn drop_rights(context: BoxContext<'_>) -> Result<()> {
     rustix::process::setsid().during("make session")?;
+    // Before the change of ids: an earlier step may have closed the folder to
+    // the program.
+    rustix::process::chdir("/box").during("enter /box")?;
     set_signals().during("set signals")?;
     set_usual_limits()?;
     drop_privileges(context.user_namespace)?;
     become_undumpable()?;
-    rustix::process::chdir("/box").during("enter /box")?;
     // Last: the steps above need calls that the filter refuses. A program may
     // make all calls that follow.
     sys::install_seccomp(context.seccomp).during("install seccomp filter")

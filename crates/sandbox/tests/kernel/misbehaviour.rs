@@ -6,8 +6,10 @@ use sandpiper_sandbox::{Artifact, Inputs, Outcome, Sandbox, Stop};
 use crate::Test;
 use crate::fixture::{Fixture, step};
 
-pub(crate) const TESTS: &[Test] =
-    &[("its_program_cannot_be_executed", its_program_cannot_be_executed)];
+pub(crate) const TESTS: &[Test] = &[
+    ("its_program_cannot_be_executed", its_program_cannot_be_executed),
+    ("its_folder_cannot_be_entered", its_folder_cannot_be_entered),
+];
 
 /// Runs the program that a step left at this path.
 fn run_left(
@@ -58,4 +60,16 @@ fn its_program_cannot_be_executed(fixture: &Fixture) {
     }
     let outcome = run_left(fixture, Some((&probe, 0o755)), path);
     assert_eq!(outcome.stop, Stop::Exited(99), "one that can be executed");
+}
+
+fn its_folder_cannot_be_entered(fixture: &Fixture) {
+    fixture.runtime.block_on(async {
+        let spec = fixture.box_spec();
+        let mut sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
+        let close = step(&["mode", "/box", "0"]);
+        assert_eq!(sandbox.run(&close).await.unwrap().stdout, b"ok\n");
+        let next = sandbox.run(&step(&["show", "file"])).await.unwrap();
+        assert_eq!(next.stdout, b"EACCES\n");
+        sandbox.destroy().await;
+    });
 }

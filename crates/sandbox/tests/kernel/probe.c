@@ -337,6 +337,7 @@ int main(int argc, char **argv) {
     ON("list", list(argument));
     ON("create", create(argument));
     ON("tree", tree(argument));
+    ON("mode", tell(chmod(argument, (mode_t)strtol(argv[3], NULL, 8))));
     ON("fifo", tell(mkfifo(argument, 0644)));
     ON("lock", lock(argument));
     ON("link", tell(symlink(argument, argv[3])));
