@@ -93,7 +93,7 @@ impl Sandbox {
     }
 
     /// Whether the box could still run something, as far as is known. A box
-    /// ends if one of its launchers ends while it waits.
+    /// ends if one of its launchers ends before the first command.
     pub fn is_alive(&self) -> bool {
         let Some(live) = &self.live else { return false };
         let init = live.handles.init.as_ref();

@@ -1,14 +1,16 @@
 //! A program that spoils a later step of its box. That step then has an outcome:
 //! the sandbox has not failed.
 
-use sandpiper_sandbox::{Artifact, Inputs, Outcome, Sandbox, Stop};
+use sandpiper_sandbox::{Artifact, Inputs, Outcome, Sandbox, StepSpec, Stop};
 
 use crate::Test;
 use crate::fixture::{Fixture, step};
+use crate::prepared::{launch, with_prepared};
 
 pub(crate) const TESTS: &[Test] = &[
     ("its_program_cannot_be_executed", its_program_cannot_be_executed),
     ("its_folder_cannot_be_entered", its_folder_cannot_be_entered),
+    ("its_launcher_is_killed", its_launcher_is_killed),
 ];
 
 /// Runs the program that a step left at this path.
@@ -72,4 +74,29 @@ fn its_folder_cannot_be_entered(fixture: &Fixture) {
         assert_eq!(next.stdout, b"EACCES\n");
         sandbox.destroy().await;
     });
+}
+
+/// Returns the outcome of the step whose launcher waited while the step before
+/// signalled it.
+async fn run_after_signal(
+    sandbox: &mut Sandbox,
+    signal: i32,
+    next: &StepSpec,
+) -> Outcome {
+    let first = step(&["signal-others", &signal.to_string()]);
+    let first = sandbox.run(&first).await.unwrap();
+    assert_eq!(first.stdout, b"ok\n");
+    sandbox.run(next).await.unwrap()
+}
+
+fn its_launcher_is_killed(fixture: &Fixture) {
+    for _ in 0..10 {
+        with_prepared(fixture, &["heavy"], async |sandbox| {
+            let next = launch("heavy", "text");
+            let outcome = run_after_signal(sandbox, libc::SIGKILL, &next).await;
+            // If it ended before the step, another was started.
+            let stops = [Stop::Signaled(libc::SIGKILL), Stop::Exited(0)];
+            assert!(stops.contains(&outcome.stop), "{outcome:?}");
+        });
+    }
 }
