@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::ExitStatus;
 
-use libc::pid_t;
+use libc::{c_int, pid_t};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::context::BoxContext;
@@ -271,9 +271,9 @@ impl Launcher {
     }
 }
 
-/// Kills and reaps every process of the box except the launchers that wait.
-/// They are killed too if other processes are forked faster than they can be
-/// killed.
+/// Kills and reaps every process of the box except the launchers that wait, and
+/// has these go on if they were stopped. They are killed too if other processes
+/// are forked faster than they can be killed.
 pub(super) fn leave_nothing(waiting: &mut Vec<Launcher>) -> Result<()> {
     /// More than is needed for programs that do not resist.
     const MAX_ROUNDS: usize = 20;
@@ -282,11 +282,11 @@ pub(super) fn leave_nothing(waiting: &mut Vec<Launcher>) -> Result<()> {
         for _ in 0..MAX_ROUNDS {
             let others = others(waiting).during(step)?;
             if others.is_empty() {
-                return Ok(());
+                return go_on(waiting).during(step);
             }
             // All of them first: they die side by side.
             for &pid in &others {
-                kill(pid).during(step)?;
+                signal(pid, libc::SIGKILL).during(step)?;
             }
             for pid in others {
                 reap(pid).during(step)?;
@@ -318,10 +318,21 @@ fn others(waiting: &[Launcher]) -> io::Result<Vec<pid_t>> {
     Ok(others)
 }
 
-fn kill(pid: pid_t) -> io::Result<()> {
-    match children::kill(pid, libc::SIGKILL) {
+/// Has the launchers that wait go on. The kernel also drops a SIGSTOP that has
+/// not taken effect yet (signal(7)), and nobody is left to send another.
+fn go_on(waiting: &[Launcher]) -> io::Result<()> {
+    let left = waiting.iter().filter(|launcher| launcher.ended.is_none());
+    for launcher in left {
+        signal(launcher.process.pid, libc::SIGCONT)?;
+    }
+    Ok(())
+}
+
+/// Signals a process, unless it is gone.
+fn signal(pid: pid_t, signal: c_int) -> io::Result<()> {
+    match children::kill(pid, signal) {
         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
-        killed => killed,
+        sent => sent,
     }
 }
 

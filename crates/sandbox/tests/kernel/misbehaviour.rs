@@ -1,6 +1,8 @@
 //! A program that spoils a later step of its box. That step then has an outcome:
 //! the sandbox has not failed.
 
+use std::time::Duration;
+
 use sandpiper_sandbox::{Artifact, Inputs, Outcome, Sandbox, StepSpec, Stop};
 
 use crate::Test;
@@ -11,6 +13,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("its_program_cannot_be_executed", its_program_cannot_be_executed),
     ("its_folder_cannot_be_entered", its_folder_cannot_be_entered),
     ("its_launcher_is_killed", its_launcher_is_killed),
+    ("its_launcher_is_stopped", its_launcher_is_stopped),
 ];
 
 /// Runs the program that a step left at this path.
@@ -99,4 +102,13 @@ fn its_launcher_is_killed(fixture: &Fixture) {
             assert!(stops.contains(&outcome.stop), "{outcome:?}");
         });
     }
+}
+
+fn its_launcher_is_stopped(fixture: &Fixture) {
+    with_prepared(fixture, &[""], async |sandbox| {
+        let mut next = launch("", "text");
+        next.wall_time = Duration::from_secs(10);
+        let outcome = run_after_signal(sandbox, libc::SIGSTOP, &next).await;
+        assert_eq!(outcome.stop, Stop::Exited(0));
+    });
 }
