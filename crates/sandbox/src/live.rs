@@ -52,8 +52,13 @@ impl Sandbox {
         // result, a `Sandbox`, is removed when it is dropped.
         let start = tokio::spawn(async move { start(&own, &spec, ids).await });
         let mut made = start.await.during("start a box")??;
-        made.live()?.build(host).await?;
-        Ok(made)
+        match made.live()?.build(host).await {
+            Ok(()) => Ok(made),
+            Err(error) => {
+                made.destroy().await;
+                Err(error)
+            }
+        }
     }
 
     /// Makes a box that nobody waits for yet. It has the minimum share of the
