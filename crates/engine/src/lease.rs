@@ -15,14 +15,14 @@ use crate::admission::RunPermit;
 use crate::artifacts::ArtifactCache;
 use crate::limits::PREPARE_TIME;
 use crate::outcome::{StartKind, Timing};
-use crate::pool::{PoolKey, WarmPool};
+use crate::pool::{BoxPool, PoolKey};
 
 /// Everything that a run uses.
 #[derive(Clone, Copy)]
 pub(crate) struct RunContext<'a> {
     pub(crate) host: &'a Arc<Host>,
     pub(crate) limits: &'a Limits,
-    pub(crate) pool: &'a WarmPool,
+    pub(crate) pool: &'a BoxPool,
     pub(crate) artifacts: &'a ArtifactCache,
     /// Whether a client asked for the run. Otherwise it is a self-test.
     pub(crate) is_demand: bool,
@@ -69,7 +69,7 @@ impl<'a> Lease<'a> {
         }
     }
 
-    /// Takes a box of the warm pool, or makes one.
+    /// Takes a box of the pool, or makes one.
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl<'a> Lease<'a> {
             self.start_kind != StartKind::Cold && !self.is_used;
         self.is_used = true;
         match self.sandbox()?.run_with(step, inputs).await {
-            // A warm box that died while it waited has not seen the step.
+            // A box that died while it waited in the pool has not seen the step.
             Err(error) if is_replaceable && error.was_not_delivered() => {
                 self.make_box().await?.run_with(step, inputs).await
             }
@@ -161,7 +161,7 @@ async fn end_run(
     sandbox: Option<Sandbox>,
     making: Option<Making>,
     permit: RunPermit,
-    pool: WarmPool,
+    pool: BoxPool,
 ) {
     // A box that is being made has processes already, and its end can be watched
     // when it is there. Without this wait a client that connects and leaves

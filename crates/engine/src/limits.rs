@@ -78,20 +78,20 @@ pub const MIN_BOXES: usize = 2;
 /// is stuck.
 pub const PREPARE_TIME: Duration = Duration::from_secs(30);
 
-/// Memory of the warm pool, in bytes, unless a quarter of the machine's memory
+/// Memory of the pool, in bytes, unless a quarter of the machine's memory
 /// is less. Beyond it: fewer boxes are made ahead, and programs that find none
 /// start cold.
-pub const WARM_MEMORY_BYTES: u64 = 2048 * MIB;
-/// Boxes of the warm pool that the host is prepared for, plus four for each
+pub const POOL_MEMORY_BYTES: u64 = 2048 * MIB;
+/// Boxes of the pool that the host is prepared for, plus four for each
 /// box that may run. Beyond it: no more boxes are made ahead.
-pub const WARM_BOXES: usize = 8;
-/// Boxes of the warm pool with one key. Beyond it: no more of them are made
+pub const POOL_BOXES: usize = 8;
+/// Boxes of the pool with one key. Beyond it: no more of them are made
 /// ahead.
-pub const WARM_BOXES_PER_KEY: usize = 8;
-/// Time that a box of the warm pool waits for a submission. Beyond it: another
+pub const POOL_BOXES_PER_KEY: usize = 8;
+/// Time that a box of the pool waits for a submission. Beyond it: another
 /// box takes its place. Servers in a box do a little work all the time, which
 /// counts as theirs, and the box's clocks show its age to a program.
-pub const WARM_BOX_AGE: Duration = Duration::from_secs(3_600);
+pub const POOL_BOX_AGE: Duration = Duration::from_secs(3_600);
 /// Time to make a box ahead and to prepare it, with the least CPU share.
 /// Beyond it: the box is given up, and another is tried later.
 pub const PREPARE_AHEAD_TIME: Duration = Duration::from_secs(120);

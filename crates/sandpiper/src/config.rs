@@ -285,7 +285,7 @@ impl SandboxArgs {
             queue_wait: default::QUEUE_WAIT,
             allow_missing_limits: self.allow_missing_limits,
             check_interval: default::CHECK_INTERVAL,
-            warm_memory_bytes: 0,
+            pool_memory_bytes: 0,
             artifact_bytes: 0,
         }
     }
