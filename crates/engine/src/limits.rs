@@ -9,6 +9,11 @@ pub const MIB: u64 = 1 << 20;
 
 /// The limits of one run. The operator sets them; a language may override
 /// memory, output and processes.
+///
+/// The wall clock, the CPU time and the memory are those of a step, not of the
+/// whole run: the run step is the program itself, and some languages have a
+/// compile step before it. The wait for a box and the making of it count for
+/// neither.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Wall clock of the run step. Beyond it: everything in the box is killed.
