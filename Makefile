@@ -24,7 +24,7 @@ test: web ## build images, lint, and test each promise once
 test-all: web ## run every test in every way, the virtual machine included
 	@FULL=1 scripts/test
 
-check: web ## lint, and run the tests that need no images
+check: setup ## lint, and run the tests that need no images
 	@scripts/check
 
 web: setup ## build the editor page, which the binary embeds
@@ -36,7 +36,7 @@ build: web ## build the release binary
 images: build ## build the missing images
 	$(binary) images build
 
-lint: web ## check format, lints and licences
+lint: setup ## check format, lints and licences
 	@scripts/lint
 
 deb: build ## build the Debian package, in this folder

@@ -133,20 +133,20 @@ fn limits_of_connections() -> Vec<(&'static str, String)> {
 fn limits_of_the_server() -> Vec<(&'static str, String)> {
     let warm_memory = format!(
         "a quarter of the machine's, at most {}",
-        mebibytes(limits::WARM_MEMORY_BYTES)
+        mebibytes(limits::POOL_MEMORY_BYTES)
     );
     vec![
         ("time to make a box", seconds(limits::PREPARE_TIME)),
         ("--warm-memory", warm_memory),
         (
             "boxes made ahead, besides 4 for each that may run",
-            limits::WARM_BOXES.to_string(),
+            limits::POOL_BOXES.to_string(),
         ),
         (
             "boxes of one kind made ahead",
-            limits::WARM_BOXES_PER_KEY.to_string(),
+            limits::POOL_BOXES_PER_KEY.to_string(),
         ),
-        ("age of a box made ahead", seconds(limits::WARM_BOX_AGE)),
+        ("age of a box made ahead", seconds(limits::POOL_BOX_AGE)),
         ("time to prepare a box ahead", seconds(limits::PREPARE_AHEAD_TIME)),
         ("--artifact-cache", mebibytes(limits::ARTIFACTS_BYTES)),
     ]

@@ -191,7 +191,7 @@ fn every_toolchain_is_in_third_party() {
     refuse(&faults);
 }
 
-/// `K walls::files, devices` names two tests, `X escape/file-*` attacks.
+/// `K isolation::files, devices` names two tests, `X escape/file-*` attacks.
 #[test]
 fn what_security_names_is_there() {
     let text = fs::read_to_string(root().join("SECURITY.md")).unwrap();

@@ -26,7 +26,6 @@ use rustix::process::{Pid, Signal, geteuid, kill_process_group};
 use sandpiper_sandbox::{INIT_NAME, init_main};
 use sandpiper_testkit::{Server, eventually, image_folder};
 
-mod bare_hyper;
 mod boxes;
 mod client;
 mod languages;
@@ -51,9 +50,6 @@ const WORSE: u8 = 3;
 struct Settings {
     /// Run only steps whose names contain this.
     filter: Option<String>,
-    /// Serve the answers in this folder with bare hyper.
-    #[arg(long, hide = true)]
-    bare_hyper: Option<PathBuf>,
     /// Measure this step in this process.
     #[arg(long, hide = true)]
     step: Option<String>,
@@ -132,9 +128,6 @@ fn main() -> ExitCode {
         init_main();
     }
     let settings = Settings::parse();
-    if let Some(folder) = &settings.bare_hyper {
-        bare_hyper::serve(folder);
-    }
     let all = Step::all();
     if let Some(name) = &settings.step {
         let step = all.iter().find(|step| step.name == *name).unwrap();

@@ -1,5 +1,5 @@
 //! The product catalogue: CPU time of the server for one request, compared with
-//! bare hyper.
+//! the same catalogue by Go's net/http (`products.go`).
 
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use sandpiper_testkit::{Server, traces};
 
+use crate::Context;
 use crate::row::{Asked, Row, Series};
-use crate::{Context, bare_hyper};
+use crate::sample::repository;
 
 /// The number of measurements of each server, and the time of one.
 const ROUNDS: usize = 21;
@@ -39,13 +40,10 @@ pub(crate) fn measure(context: &Context) -> Vec<Row> {
     stay_on(&cpus);
     let server = Server::with(&[]);
     let ours = Measured { process: server.pid(), address: server.address };
+    let go = start_go(&context.folder);
     fill(&ours);
+    fill(&go);
     let requests = [get("/products/500"), get("/products"), creation(0)];
-    for (name, request) in bare_hyper::ANSWERS.iter().zip(&requests) {
-        let answer = Client::connect(&ours).once(request);
-        fs::write(context.folder.join(name), answer).unwrap();
-    }
-    let hyper = start_hyper(&context.folder);
     if !cpus.is_empty() {
         stay_on(own.as_slice());
     }
@@ -53,14 +51,14 @@ pub(crate) fn measure(context: &Context) -> Vec<Row> {
         let mut figures = [const { Vec::new() }; 2];
         for _ in 0..ROUNDS {
             figures[0].push(cost(request, &ours));
-            figures[1].push(cost(request, &hyper));
+            figures[1].push(cost(request, &go));
         }
         Row {
-            name: format!("{name} / bare hyper"),
+            name: format!("{name} / net/http"),
             unit: "µs CPU",
-            other: Series::new("bare hyper", &figures[1]),
+            other: Series::new("Go", &figures[1]),
             ours: Series::new("sandpiper", &figures[0]),
-            asked: Asked::Times(1.15),
+            asked: Asked::Times(1.0),
         }
     };
     let names = ["GET one", "GET 1,000", "POST"];
@@ -77,10 +75,16 @@ fn stay_on(cpus: &[usize]) {
     }
 }
 
-/// Starts bare hyper with these answers. It ends with the step.
-fn start_hyper(answers: &Path) -> Measured {
-    let mut command = Command::new("/proc/self/exe");
-    command.arg("--bare-hyper").arg(answers);
+/// Builds the server in Go in `folder`, and starts it. It ends with the step.
+fn start_go(folder: &Path) -> Measured {
+    let program = folder.join("products");
+    let mut build = Command::new("go");
+    build.args(["build", "-o"]).arg(&program);
+    build.arg(repository().join("bench/performance/products.go"));
+    let built = build.status();
+    let built = built.expect("go is missing: run scripts/setup-bench");
+    assert!(built.success(), "go build: {built}");
+    let mut command = Command::new(program);
     #[expect(clippy::zombie_processes, reason = "it ends with the step")]
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
@@ -125,7 +129,7 @@ fn cost(request: &str, server: &Measured) -> f64 {
     // waking it, and a slower server more often.
     while open > 0 {
         for client in &mut clients {
-            if client.has_answer().is_none() {
+            if !client.has_answer() {
                 continue;
             }
             count += 1;
@@ -168,14 +172,10 @@ impl Client {
         Self { stream, received: Vec::with_capacity(128 << 10) }
     }
 
-    /// Sends the request, and returns the body of the answer.
-    fn once(&mut self, request: &str) -> Vec<u8> {
+    /// Sends the request, and waits for the answer.
+    fn once(&mut self, request: &str) {
         self.send(request);
-        loop {
-            if let Some(body) = self.has_answer() {
-                return self.received.split_off(body);
-            }
-        }
+        while !self.has_answer() {}
     }
 
     /// A request is small, so the socket takes it in one write.
@@ -184,17 +184,22 @@ impl Client {
         self.stream.write_all(request.as_bytes()).unwrap();
     }
 
-    /// Returns where the body begins, if the whole answer has arrived.
-    fn has_answer(&mut self) -> Option<usize> {
+    /// Returns whether the whole answer has arrived.
+    fn has_answer(&mut self) -> bool {
         let mut buffer = [0; 16 << 10];
         let count = match self.stream.read(&mut buffer) {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                return false;
+            }
             read => read.unwrap(),
         };
         assert!(count > 0, "the server closed");
         self.received.extend_from_slice(&buffer[..count]);
         let mut places = self.received.windows(4);
-        let body = places.position(|four| four == b"\r\n\r\n")? + 4;
+        let Some(end) = places.position(|four| four == b"\r\n\r\n") else {
+            return false;
+        };
+        let body = end + 4;
         let head = std::str::from_utf8(&self.received[..body]).unwrap();
         assert!(head.starts_with("HTTP/1.1 20"), "{head}");
         let length = head.lines().find_map(|line| {
@@ -202,6 +207,6 @@ impl Client {
             name.eq_ignore_ascii_case("content-length").then_some(value)
         });
         let length: usize = length.expect("a length").parse().unwrap();
-        (self.received.len() == body + length).then_some(body)
+        self.received.len() == body + length
     }
 }

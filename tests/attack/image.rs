@@ -1,5 +1,5 @@
 //! Programs in the image of their language, entered on the host without the
-//! walls of a box: there the toolchain may do what a box keeps it from.
+//! isolation of a box: there the toolchain may do what a box keeps it from.
 
 use std::fs;
 use std::path::PathBuf;

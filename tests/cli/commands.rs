@@ -99,6 +99,45 @@ fn doctor_reports_each_finding_and_its_fix() {
 }
 
 #[test]
+fn every_command_knows_the_languages_of_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let put = |path: &str, text: &str| {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    put("shell/starter/main.sh", "echo 1\n");
+    put("shell/starter-expected.txt", "1\n");
+    put(
+        "shell/language.toml",
+        "name = \"Shell\"\nimage = \"native\"\n\
+         [run]\ncommand = [\"/bin/sh\", \"{entry}\"]\n\
+         [starter]\nentry = \"main.sh\"\n",
+    );
+    let dir = folder.path().to_str().unwrap();
+    // The variables are those of the service: the package's units share them.
+    let run = |args: &[&str]| {
+        Sandpiper::new(args)
+            .env("SANDPIPER_LANGUAGES_DIR", dir)
+            .env("SANDPIPER_LANGUAGES", "shell")
+            .output()
+    };
+    let listed = run(&["images", "list"]);
+    assert!(text(&listed.stdout).contains(" c, cpp, shell "), "{listed:?}");
+    let report = run(&["doctor"]);
+    let report = text(&report.stdout);
+    assert!(report.contains("image native: not built"), "{report}");
+    assert!(!report.contains("image python"), "{report}");
+    // Builds nothing, but finds the one and not the other.
+    let wrong = run(&["images", "build", "--languages", "shell,cobol"]);
+    check(&wrong, 1, "no language \"cobol\"; the languages are ");
+    check(&wrong, 1, ", shell");
+    let flag = format!("--languages-dir={dir}/none");
+    let none = Sandpiper::new(&["images", "list", &flag]).output();
+    check(&none, 1, "none: cannot read");
+}
+
+#[test]
 fn there_is_a_page_for_every_command() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().join("man");

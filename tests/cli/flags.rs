@@ -21,9 +21,9 @@ fn check_flags(command: &[&str], flags: &[&str]) {
     assert_eq!(listed, flags.len(), "a flag more than {flags:?}: {help}");
 }
 
-const COMMON: [&str; 3] = ["data-dir", "log-format", "log-level"];
-const SANDBOX: [&str; 14] = [
-    "languages-dir",
+const COMMON: [&str; 4] =
+    ["data-dir", "languages-dir", "log-format", "log-level"];
+const SANDBOX: [&str; 13] = [
     "cgroup",
     "allow-missing-limits",
     "run-wall-time",

@@ -13,6 +13,7 @@ mod full;
 mod groups;
 mod holdings;
 mod killed;
+mod leaving;
 mod missing;
 mod servers;
 mod short;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
     let trials = [killed::FAULTS, full::FAULTS, short::FAULTS]
         .into_iter()
         .chain([container::FAULTS, missing::FAULTS, flat::FAULTS])
+        .chain([leaving::FAULTS])
         .flatten()
         .map(|&(name, fault)| Trial::ignorable_test(name, move || Ok(fault())))
         .map(|trial| needs_images(&arguments, trial))

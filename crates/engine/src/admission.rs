@@ -4,10 +4,12 @@
 //! As many runs as there are slots have a box at once. Further runs wait in a
 //! bounded queue. Clients take turns in it (round robin), and the runs of one
 //! client keep their order. One client holds at most half of the slots and half
-//! of the queue, both rounded up, so it cannot starve the others.
+//! of the queue, both rounded up, so it cannot starve the others. In a full
+//! queue the newest run of the client with the most gives way to a client that
+//! has none there, so a few clients together cannot starve the others either.
 //!
-//! A run is refused if the queue is full, or if it has waited for too long. The
-//! client then gets an estimate of when to try again.
+//! A run is refused if the queue is full, if it gives way, or if it has waited
+//! for too long. The client then gets an estimate of when to try again.
 
 mod queue;
 #[cfg(test)]
@@ -62,7 +64,7 @@ pub(crate) struct Busy {
 /// The reason why a run got no slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BusyCause {
-    /// The queue was full.
+    /// The queue was full, or became full and this run gave way.
     #[error("too many runs are waiting already")]
     Queue,
     /// The client's share of the queue was full.
@@ -114,7 +116,8 @@ impl Admission {
     /// # Errors
     ///
     /// Returns an error at once if the queue or the client's share of it is
-    /// full, and after the longest wait if no slot became free.
+    /// full, later if the run has to give way to another client's, and after
+    /// the longest wait if no slot became free.
     pub(crate) async fn enter(
         &self,
         client: IpAddr,
@@ -143,13 +146,13 @@ impl Admission {
         // drops the permit, which starts the next run.
         let answer = timeout(inner.queue_wait, granted).await;
         drop(place);
-        match answer {
-            Ok(Ok(permit)) => Ok(permit),
-            Ok(Err(_)) | Err(_) => {
-                let cause = BusyCause::Wait(inner.queue_wait);
-                Err(inner.busy(&inner.lock(), client, cause))
-            }
-        }
+        let cause = match answer {
+            Ok(Ok(permit)) => return Ok(permit),
+            // The queue dropped the sender: the run gave way.
+            Ok(Err(_)) => BusyCause::Queue,
+            Err(_) => BusyCause::Wait(inner.queue_wait),
+        };
+        Err(inner.busy(&inner.lock(), client, cause))
     }
 
     /// Takes a slot, if one is free for `client`.

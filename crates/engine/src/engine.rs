@@ -43,7 +43,7 @@ pub struct Engine {
     executor: Arc<Executor>,
     monitor: Arc<HealthMonitor>,
     host_error: Option<HostError>,
-    /// One task watches the languages; the others fill the warm pool.
+    /// One task watches the languages; the others fill the pool.
     tasks: Arc<[AbortHandle]>,
 }
 
@@ -108,7 +108,7 @@ impl Engine {
         self.executor.load()
     }
 
-    /// Returns the warm boxes.
+    /// Returns the boxes of the pool.
     pub fn supply(&self) -> Supply {
         self.executor.supply()
     }

@@ -14,7 +14,7 @@ use crate::admission::{Admission, BusyCause, Load, RunPermit};
 use crate::artifacts::ArtifactCache;
 use crate::lease::RunContext;
 use crate::outcome::{Outcome, Timing};
-use crate::pool::{PoolKey, Supply, WarmPool, fill};
+use crate::pool::{BoxPool, PoolKey, Supply, fill};
 use crate::refusal::Refusal;
 use crate::run::{self, RunSpec};
 use crate::settings::Settings;
@@ -33,7 +33,7 @@ pub(crate) struct Executor {
     /// For interactive runs, which hold a box for minutes. They have no queue.
     live_admission: Admission,
     live_boxes: usize,
-    pool: WarmPool,
+    pool: BoxPool,
     artifacts: ArtifactCache,
 }
 
@@ -53,15 +53,15 @@ impl Executor {
                 0,
                 settings.queue_wait,
             ),
-            pool: WarmPool::new(
-                settings.warm_memory_bytes,
-                settings.warm_boxes(),
+            pool: BoxPool::new(
+                settings.pool_memory_bytes,
+                settings.pool_boxes(),
             ),
             artifacts: ArtifactCache::new(settings.artifact_bytes),
         }
     }
 
-    /// Starts the tasks that fill the warm pool. They run until they are
+    /// Starts the tasks that fill the pool. They run until they are
     /// aborted.
     pub(crate) fn start_fillers(&self) -> Vec<AbortHandle> {
         let Some(host) = self.host.as_ref().filter(|_| self.pool.is_on())
@@ -171,7 +171,7 @@ impl Executor {
         self.admission.load()
     }
 
-    /// Returns the warm boxes.
+    /// Returns the boxes of the pool.
     pub(crate) fn supply(&self) -> Supply {
         self.pool.supply()
     }

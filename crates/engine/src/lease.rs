@@ -1,6 +1,6 @@
 //! The box of one run, from the moment it is taken to the end of the run.
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -16,18 +16,23 @@ use crate::admission::RunPermit;
 use crate::artifacts::ArtifactCache;
 use crate::limits::PREPARE_TIME;
 use crate::outcome::{StartKind, Timing};
-use crate::pool::{PoolKey, WarmPool};
+use crate::pool::{BoxPool, PoolKey};
 
 /// Everything that a run uses.
 #[derive(Clone, Copy)]
 pub(crate) struct RunContext<'a> {
     pub(crate) host: &'a Arc<Host>,
     pub(crate) limits: &'a Limits,
-    pub(crate) pool: &'a WarmPool,
+    pub(crate) pool: &'a BoxPool,
     pub(crate) artifacts: &'a ArtifactCache,
     /// Whether a client asked for the run. Otherwise it is a self-test.
     pub(crate) is_demand: bool,
 }
+
+/// A box that is being made. It is polled to its end even if the run's future is
+/// dropped.
+type Making =
+    Pin<Box<dyn Future<Output = Result<Sandbox, SandboxError>> + Send>>;
 
 /// The box of a run and its permit.
 pub(crate) struct Lease<'a> {
@@ -39,6 +44,8 @@ pub(crate) struct Lease<'a> {
     is_used: bool,
     /// `None` before a box is taken or made, and after the end.
     sandbox: Option<Sandbox>,
+    /// `Some` while a box is made, and after that if it takes too long.
+    making: Option<Making>,
     /// `None` after the end.
     permit: Option<RunPermit>,
 }
@@ -58,11 +65,12 @@ impl<'a> Lease<'a> {
             timing,
             is_used: false,
             sandbox: None,
+            making: None,
             permit: Some(permit),
         }
     }
 
-    /// Takes a box of the warm pool, or makes one.
+    /// Takes a box of the pool, or makes one.
     ///
     /// # Errors
     ///
@@ -94,7 +102,7 @@ impl<'a> Lease<'a> {
             self.start_kind != StartKind::Cold && !self.is_used;
         self.is_used = true;
         match self.sandbox()?.run_with(step, inputs, attachment).await {
-            // A warm box that died while it waited has not seen the step.
+            // A box that died while it waited in the pool has not seen the step.
             Err(error) if is_replaceable && error.was_not_delivered() => {
                 let sandbox = self.make_box().await?;
                 sandbox.run_with(step, inputs, attachment).await
@@ -116,10 +124,10 @@ impl<'a> Lease<'a> {
     /// answer does not wait for it. A second call does nothing.
     pub(crate) fn end(&mut self) {
         let Some(permit) = self.permit.take() else { return };
-        let sandbox = self.sandbox.take();
+        let (sandbox, making) = (self.sandbox.take(), self.making.take());
         let pool = self.context.pool.clone();
         if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(end_run(sandbox, permit, pool));
+            runtime.spawn(end_run(sandbox, making, permit, pool));
         }
     }
 
@@ -127,10 +135,15 @@ impl<'a> Lease<'a> {
         let started = Instant::now();
         // The old box goes first, because it counts among the host's boxes.
         drop(self.sandbox.take());
-        let made = Sandbox::make(self.context.host, &self.key.spec);
-        let made = timeout(PREPARE_TIME, made).await.unwrap_or_else(|_| {
-            Err(failed("it took too long to make a box"))
-        })?;
+        let (host, spec) =
+            (Arc::clone(self.context.host), self.key.spec.clone());
+        let making = async move { Sandbox::make(&host, &spec).await };
+        let making = self.making.insert(Box::pin(making));
+        let made = timeout(PREPARE_TIME, making)
+            .await
+            .map_err(|_| failed("it took too long to make a box"))?;
+        self.making = None;
+        let made = made?;
         self.start_kind = StartKind::Cold;
         self.timing.prepare += started.elapsed();
         Ok(self.sandbox.insert(made))
@@ -147,7 +160,19 @@ impl Drop for Lease<'_> {
 
 /// The end of every run, in order: the processes, the slot, the box, and the
 /// refill of the pool.
-async fn end_run(sandbox: Option<Sandbox>, permit: RunPermit, pool: WarmPool) {
+async fn end_run(
+    sandbox: Option<Sandbox>,
+    making: Option<Making>,
+    permit: RunPermit,
+    pool: BoxPool,
+) {
+    // A box that is being made has processes already, and its end can be watched
+    // when it is there. Without this wait a client that connects and leaves
+    // again and again would have more boxes made than there are slots.
+    let sandbox = match making {
+        Some(making) => making.await.ok(),
+        None => sandbox,
+    };
     let Some(mut sandbox) = sandbox else {
         drop(permit);
         pool.refill();

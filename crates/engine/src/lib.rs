@@ -5,7 +5,7 @@
 //! Engine::execute ── HealthMonitor: can the language run? its image
 //!        │
 //!        └── Executor ── Admission ──> RunPermit
-//!                 └── run ── Lease ──> a warm box or a new one ──> steps
+//!                 └── run ── Lease ──> a box of the pool or a new one ──> steps
 //!                                 └──> end_run: processes, slot, box, refill
 //! ```
 

@@ -9,6 +9,11 @@ pub const MIB: u64 = 1 << 20;
 
 /// The limits of one run. The operator sets them; a language may override
 /// memory, output and processes.
+///
+/// The wall clock, the CPU time and the memory are those of a step, not of the
+/// whole run: the run step is the program itself, and some languages have a
+/// compile step before it. The wait for a box and the making of it count for
+/// neither.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Wall clock of the run step. Beyond it: everything in the box is killed.
@@ -85,7 +90,8 @@ pub const MAX_FILES: usize = 32;
 /// skipped.
 pub const FILES_BYTES: u64 = 4 * MIB;
 
-/// Runs that wait for a box. Beyond it: further runs are refused.
+/// Runs that wait for a box. Beyond it: a further run is refused, or the newest
+/// of the client with the most if the further one's client has none.
 pub const QUEUE_LENGTH: usize = 64;
 /// Time that a run may wait for a box. Beyond it: it is refused.
 pub const QUEUE_WAIT: Duration = Duration::from_secs(15);
@@ -96,20 +102,20 @@ pub const MIN_BOXES: usize = 2;
 /// is stuck.
 pub const PREPARE_TIME: Duration = Duration::from_secs(30);
 
-/// Memory of the warm pool, in bytes, unless a quarter of the machine's memory
+/// Memory of the pool, in bytes, unless a quarter of the machine's memory
 /// is less. Beyond it: fewer boxes are made ahead, and programs that find none
 /// start cold.
-pub const WARM_MEMORY_BYTES: u64 = 2048 * MIB;
-/// Boxes of the warm pool that the host is prepared for, plus four for each
+pub const POOL_MEMORY_BYTES: u64 = 2048 * MIB;
+/// Boxes of the pool that the host is prepared for, plus four for each
 /// box that may run. Beyond it: no more boxes are made ahead.
-pub const WARM_BOXES: usize = 8;
-/// Boxes of the warm pool with one key. Beyond it: no more of them are made
+pub const POOL_BOXES: usize = 8;
+/// Boxes of the pool with one key. Beyond it: no more of them are made
 /// ahead.
-pub const WARM_BOXES_PER_KEY: usize = 8;
-/// Time that a box of the warm pool waits for a submission. Beyond it: another
+pub const POOL_BOXES_PER_KEY: usize = 8;
+/// Time that a box of the pool waits for a submission. Beyond it: another
 /// box takes its place. Servers in a box do a little work all the time, which
 /// counts as theirs, and the box's clocks show its age to a program.
-pub const WARM_BOX_AGE: Duration = Duration::from_secs(3_600);
+pub const POOL_BOX_AGE: Duration = Duration::from_secs(3_600);
 /// Time to make a box ahead and to prepare it, with the least CPU share.
 /// Beyond it: the box is given up, and another is tried later.
 pub const PREPARE_AHEAD_TIME: Duration = Duration::from_secs(120);

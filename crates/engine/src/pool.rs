@@ -1,4 +1,4 @@
-//! The warm pool: boxes that are made before a submission asks for them. They
+//! The pool: boxes that are made before a submission asks for them. They
 //! are prepared and kept at the least CPU share. Each is used for one
 //! submission and never put back.
 //!
@@ -21,12 +21,12 @@ use sandpiper_sandbox::Sandbox;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use crate::limits::{MIB, WARM_BOX_AGE, WARM_BOXES_PER_KEY};
+use crate::limits::{MIB, POOL_BOX_AGE, POOL_BOXES_PER_KEY};
 use crate::outcome::StartKind;
 use allocation::allocate;
 pub(crate) use fill::fill;
 pub(crate) use key::PoolKey;
-use keyed::{KeyedPool, WarmBox};
+use keyed::{KeyedPool, WaitingBox};
 
 /// The assumed memory of a box if the host does not account for it.
 const UNCOUNTED_COST: u64 = 64 * MIB;
@@ -36,7 +36,7 @@ const KERNEL_COST: u64 = MIB;
 /// A run that lasts longer no longer delays the filling of the pool.
 const LONG_RUN: Duration = Duration::from_millis(100);
 
-/// The warm boxes of one language.
+/// The boxes of the pool for one language.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ready {
     /// The language's id.
@@ -47,26 +47,26 @@ pub struct Ready {
     pub boxes: usize,
 }
 
-/// The state of the warm pool.
+/// The state of the pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Supply {
-    /// Every language that can have warm boxes, and how many it has.
+    /// Every language that can have boxes in it, and how many it has.
     pub languages: Vec<Ready>,
-    /// The memory of all warm boxes, in bytes.
+    /// The memory of all its boxes, in bytes.
     pub memory_bytes: u64,
     /// The most memory that they may have, in bytes.
     pub memory_limit_bytes: u64,
 }
 
-/// The warm boxes of all keys. Cheap to clone.
+/// The boxes of all keys. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct WarmPool {
+pub(crate) struct BoxPool {
     inner: Arc<Inner>,
 }
 
 #[derive(Debug)]
 struct Inner {
-    /// The memory that all warm boxes may have, in bytes.
+    /// The memory that all boxes may have, in bytes.
     budget: u64,
     /// The number of boxes that there may be.
     capacity: usize,
@@ -83,7 +83,7 @@ enum Work {
     Wait(Duration),
 }
 
-impl WarmPool {
+impl BoxPool {
     /// Creates a pool of `budget` bytes and `capacity` boxes. Either can be 0:
     /// then no box is made ahead.
     pub(crate) fn new(budget: u64, capacity: usize) -> Self {
@@ -215,11 +215,11 @@ impl WarmPool {
             pools.iter().map(|pool| pool.demand(now)).collect();
         let Inner { budget, capacity, .. } = *self.inner;
         let allocation =
-            allocate(&demands, budget, capacity, WARM_BOXES_PER_KEY);
+            allocate(&demands, budget, capacity, POOL_BOXES_PER_KEY);
         for (pool, &allowed) in pools.iter_mut().zip(&allocation) {
             // The first is the oldest.
             let is_old = pool.boxes.front().is_some_and(|waiting| {
-                now.saturating_duration_since(waiting.since) > WARM_BOX_AGE
+                now.saturating_duration_since(waiting.since) > POOL_BOX_AGE
             });
             if (is_old || pool.boxes.len() > allowed)
                 && let Some(waiting) = pool.boxes.pop_front()
@@ -284,7 +284,7 @@ impl WarmPool {
                 );
                 pool.record_time(time);
                 let since = Instant::now();
-                pool.boxes.push_back(WarmBox { sandbox, since });
+                pool.boxes.push_back(WaitingBox { sandbox, since });
                 pool.retry_at = None;
             }
             Err(error) => pool.fail(&error, Instant::now()),

@@ -23,27 +23,27 @@ pub struct Settings {
     pub allow_missing_limits: bool,
     /// The time from the last success of a language to its next self-test.
     pub check_interval: Duration,
-    /// The memory of the warm pool, in bytes. With 0, no box is made ahead.
-    pub warm_memory_bytes: u64,
+    /// The memory of the pool, in bytes. With 0, no box is made ahead.
+    pub pool_memory_bytes: u64,
     /// The size of the artifact cache, in bytes. With 0, no artifacts are kept.
     pub artifact_bytes: u64,
 }
 
 impl Settings {
     /// Returns the number of boxes that there can be besides those that run:
-    /// the warm ones, those of interactive runs, and as many in removal as can
-    /// run.
+    /// those of the pool, those of interactive runs, and as many in removal as
+    /// can run.
     pub fn boxes_besides(&self) -> usize {
-        let wanted = self.warm_boxes() + self.boxes + 2 * self.live_boxes;
+        let wanted = self.pool_boxes() + self.boxes + 2 * self.live_boxes;
         wanted.min(MAX_BOXES.saturating_sub(self.boxes))
     }
 
     /// Returns the number of boxes that may be made ahead.
-    pub(crate) fn warm_boxes(&self) -> usize {
-        if self.warm_memory_bytes == 0 {
+    pub(crate) fn pool_boxes(&self) -> usize {
+        if self.pool_memory_bytes == 0 {
             return 0;
         }
-        let wanted = limits::WARM_BOXES + 4 * self.boxes;
+        let wanted = limits::POOL_BOXES + 4 * self.boxes;
         // The boxes that run come first.
         wanted.min(MAX_BOXES.saturating_sub(self.boxes))
     }
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn boxes_besides_leave_room_for_those_that_run() {
-        let check = |boxes, warm_memory_bytes, ahead, besides| {
+        let check = |boxes, pool_memory_bytes, ahead, besides| {
             let settings = Settings {
                 limits: Limits::default(),
                 boxes,
@@ -64,10 +64,10 @@ mod tests {
                 queue_wait: Duration::ZERO,
                 allow_missing_limits: false,
                 check_interval: Duration::ZERO,
-                warm_memory_bytes,
+                pool_memory_bytes,
                 artifact_bytes: 0,
             };
-            let found = (settings.warm_boxes(), settings.boxes_besides());
+            let found = (settings.pool_boxes(), settings.boxes_besides());
             assert_eq!(found, (ahead, besides), "{boxes}");
         };
         check(2, 0, 0, 2);

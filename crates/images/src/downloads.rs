@@ -22,39 +22,31 @@ const CERTIFICATE_VARIABLES: &[&str] = &[
     "npm_config_cafile",
 ];
 
-/// The options of pip that say how to reach an index. The others change what pip
-/// does, or name folders of the host.
-const PIP_OPTIONS: &[&str] = &[
-    "PIP_DEFAULT_TIMEOUT",
-    "PIP_EXTRA_INDEX_URL",
-    "PIP_INDEX_URL",
-    "PIP_PROXY",
-    "PIP_RETRIES",
-    "PIP_TIMEOUT",
-    "PIP_TRUSTED_HOST",
-];
-
-/// The options of npm that say how to reach a registry, in lower case and with
-/// `_` for `-`. Options of one scope or one registry are forwarded as well.
-const NPM_OPTIONS: &[&str] = &[
-    "ca",
-    "fetch_retries",
-    "fetch_retry_factor",
-    "fetch_retry_maxtimeout",
-    "fetch_retry_mintimeout",
-    "fetch_timeout",
+/// The variables that are forwarded, in lower case: proxies, and the options of
+/// pip and npm that say how to reach packages. Their other options change what
+/// they do, or name folders of the host.
+const FORWARDED: &[&str] = &[
+    "all_proxy",
     "http_proxy",
     "https_proxy",
-    "maxsockets",
-    "noproxy",
-    "proxy",
-    "registry",
-    "strict_ssl",
+    "no_proxy",
+    "npm_config_ca",
+    "npm_config_fetch_retries",
+    "npm_config_fetch_timeout",
+    "npm_config_http_proxy",
+    "npm_config_https_proxy",
+    "npm_config_noproxy",
+    "npm_config_proxy",
+    "npm_config_registry",
+    "npm_config_strict_ssl",
+    "pip_default_timeout",
+    "pip_extra_index_url",
+    "pip_index_url",
+    "pip_proxy",
+    "pip_retries",
+    "pip_timeout",
+    "pip_trusted_host",
 ];
-
-/// The variables of proxies, in lower case.
-const PROXIES: &[&str] =
-    &["all_proxy", "http_proxy", "https_proxy", "no_proxy"];
 
 /// Variables for a build without a terminal. They override the host's files.
 const FIXED: &[(&str, &str)] = &[
@@ -104,21 +96,13 @@ impl Downloads {
     /// Reads the host's settings.
     pub(crate) fn settings(&self) -> Settings {
         let mut environment = vec![("HOME".to_owned(), HOME.to_owned())];
-        let mut npmrc = String::new();
         let mut settings = Settings::default();
         for (name, value) in self.texts() {
-            let upper = name.to_ascii_uppercase();
-            let proxy =
-                PROXIES.iter().any(|name| *name == upper.to_lowercase());
-            if proxy || PIP_OPTIONS.contains(&name) {
+            if FORWARDED.contains(&name.to_ascii_lowercase().as_str()) {
                 environment.push((name.to_owned(), value.to_owned()));
-            } else if upper.starts_with("NPM_CONFIG_")
-                && let Some(key) = npm_option(&name["npm_config_".len()..])
-            {
-                let _ = writeln!(npmrc, "{key}={value}");
             }
         }
-        self.add_client_files(&mut settings, &mut environment, npmrc);
+        self.add_client_files(&mut settings, &mut environment);
         let certificates =
             self.path("SSL_CERT_FILE").unwrap_or(CERTIFICATES.into());
         if let Ok(bundle) = fs::read(certificates) {
@@ -144,29 +128,23 @@ impl Downloads {
         &self,
         settings: &mut Settings,
         environment: &mut Vec<(String, String)>,
-        npm_options: String,
     ) {
         let home = |path: &str| Some(self.path("HOME")?.join(path));
         let config = self.path("XDG_CONFIG_HOME").or_else(|| home(".config"));
-        let mut add = |target: &str, source: Option<PathBuf>, more: &str| {
-            let text = source.and_then(|path| fs::read_to_string(path).ok());
-            if text.is_none() && more.is_empty() {
-                return String::new();
-            }
-            let text = format!("{}\n{more}", text.unwrap_or_default());
+        let mut add = |target: &str, source: Option<PathBuf>| {
+            let text = fs::read_to_string(source?).ok()?;
             settings.secrets.extend(secrets(&text));
             let target = format!("{HOME}/{target}");
             settings.files.push((target, text.clone().into_bytes()));
-            text
+            Some(text)
         };
         // In increasing priority: the machine's file, the user's, and the one
         // that the environment names.
-        add(".pip/pip.conf", Some("/etc/pip.conf".into()), "");
+        add(".pip/pip.conf", Some("/etc/pip.conf".into()));
         let pip = config.map(|folder| folder.join("pip/pip.conf"));
         let pip = pip.filter(|path| path.exists());
-        add(".config/pip/pip.conf", pip.or(home(".pip/pip.conf")), "");
-        let named = self.path("PIP_CONFIG_FILE");
-        if !add("pip.conf", named, "").is_empty() {
+        add(".config/pip/pip.conf", pip.or(home(".pip/pip.conf")));
+        if add("pip.conf", self.path("PIP_CONFIG_FILE")).is_some() {
             let path = format!("{HOME}/pip.conf");
             environment.push(("PIP_CONFIG_FILE".to_owned(), path));
         }
@@ -175,7 +153,7 @@ impl Downloads {
                 .then(|| PathBuf::from(value))
         };
         let npmrc = self.texts().find_map(userconfig).or(home(".npmrc"));
-        let npmrc = add(".npmrc", npmrc, &npm_options);
+        let npmrc = add(".npmrc", npmrc).unwrap_or_default();
         // npm replaces `${NAME}` in this file by the variable, for example a
         // password.
         for (name, value) in self.texts() {
@@ -207,16 +185,6 @@ impl Settings {
             .iter()
             .fold(line, |line, secret| line.replace(secret.as_str(), "…"))
     }
-}
-
-/// Returns the name in `.npmrc` of the option that a variable sets, if the
-/// option says how to reach packages.
-fn npm_option(name: &str) -> Option<String> {
-    if name.starts_with("//") || name.starts_with('@') {
-        return Some(name.to_owned());
-    }
-    let name = name.to_ascii_lowercase().replace('-', "_");
-    NPM_OPTIONS.contains(&name.as_str()).then(|| name.replace('_', "-"))
 }
 
 /// Returns a shell script that exports the variables whose names are valid in a
@@ -282,8 +250,6 @@ mod tests {
             ("https_proxy", "http://it's:3128"),
             ("NO_PROXY", "localhost"),
             ("NPM_CONFIG_REGISTRY", "https://npm.example/"),
-            ("npm_config_@team:registry", "https://team.example/"),
-            ("npm_config_//npm.example/:_authToken", "pw2"),
             ("npm_config_prefix", "/host/npm"),
             ("AWS_SECRET", "pw3"),
         ])
@@ -294,16 +260,10 @@ mod tests {
             "export PIP_INDEX_URL='https://me:pw1@index/simple'\n",
             r"export https_proxy='http://it'\''s:3128'",
             "export NO_PROXY='localhost'\n",
+            "export NPM_CONFIG_REGISTRY='https://npm.example/'\n",
         ] {
             assert!(environment.contains(line), "{line}: {environment}");
         }
-        let npmrc = file(&settings, "/build/.npmrc");
-        assert_eq!(
-            npmrc,
-            "\nregistry=https://npm.example/\n\
-             @team:registry=https://team.example/\n\
-             //npm.example/:_authToken=pw2\n"
-        );
         for (path, text) in &settings.files {
             let text = String::from_utf8_lossy(text);
             assert!(path.starts_with("/build/"), "{path}");
@@ -311,8 +271,8 @@ mod tests {
             assert!(!text.contains("/opt/wheels"), "{text}");
             assert!(!text.contains("pw3"), "{text}");
         }
-        let shown = settings.conceal("pw1 https://me:pw1@index pw2".into());
-        assert_eq!(shown, "… https://me:…@index …");
+        let shown = settings.conceal("pw1 https://me:pw1@index".into());
+        assert_eq!(shown, "… https://me:…@index");
     }
 
     #[test]
@@ -325,7 +285,7 @@ mod tests {
             path.to_str().unwrap().to_owned()
         };
         put(".config/pip/pip.conf", "[global]\nindex-url = https://a:b1@c/\n");
-        put(".npmrc", "//npm.example/:_authToken=${TEAM_TOKEN}\n");
+        put(".npmrc", "//npm.example/:_authToken=${TEAM_TOKEN}\n_auth = pw2\n");
         let bundle = put("ca.crt", "certificates");
         let settings = downloads(&[
             ("HOME", home.path().to_str().unwrap()),
@@ -343,6 +303,6 @@ mod tests {
         assert!(environment.contains("export TEAM_TOKEN='t0ken'"));
         assert!(environment.contains(&format!("PIP_CERT='{copy}'")));
         assert!(environment.contains(&format!("cafile='{copy}'")));
-        assert_eq!(settings.conceal("b1 t0ken ${X}".into()), "… … ${X}");
+        assert_eq!(settings.conceal("b1 t0ken pw2 ${X}".into()), "… … … ${X}");
     }
 }

@@ -2,7 +2,7 @@
 //! is named after the recipe's hash and is never changed afterwards.
 //!
 //! ```text
-//! image.toml + the files it names -> Recipe -> Store::build -> rootfs folder
+//! image.toml + the files it names -> Recipe -> Store::queue -> rootfs folder
 //! ```
 //!
 //! The data folder holds, under `images/`:

@@ -37,19 +37,6 @@ pub struct Queued<'a> {
 }
 
 impl Store {
-    /// Builds the image of `recipe`, by [`Store::queue`] and [`Queued::build`].
-    ///
-    /// # Errors
-    /// See these two methods.
-    pub fn build(
-        &self,
-        recipe: &Recipe,
-        options: &BuildOptions<'_>,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<PathBuf, ImageError> {
-        self.queue(recipe)?.build(options, progress)
-    }
-
     /// Announces a build: from now on other processes see that the image of
     /// `recipe` is being built. If a process queues several builds, it must
     /// begin them in the order of their names; otherwise two such processes

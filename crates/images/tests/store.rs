@@ -44,6 +44,14 @@ fn complete(data: &Path, recipe: &Recipe, built_at: u64) {
     fs::write(image.join("manifest.json"), manifest).unwrap();
 }
 
+fn build(
+    store: &Store,
+    recipe: &Recipe,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<PathBuf, ImageError> {
+    store.queue(recipe)?.build(&options(), progress)
+}
+
 fn no_progress(progress: Progress) {
     panic!("unexpected: {progress}");
 }
@@ -55,7 +63,7 @@ fn an_image_is_missing_then_broken_then_ready_then_missing() {
     let recipe = recipe("one");
     assert_eq!(store.state(&recipe), State::Missing);
 
-    let error = store.build(&recipe, &options(), &mut no_progress).unwrap_err();
+    let error = build(&store, &recipe, &mut no_progress).unwrap_err();
     assert!(matches!(error, ImageError::Architecture { .. }), "{error}");
     let why = error.to_string();
     assert_eq!(store.state(&recipe), State::Broken { why });
@@ -63,7 +71,7 @@ fn an_image_is_missing_then_broken_then_ready_then_missing() {
     complete(data.path(), &recipe, 1);
     let rootfs = path(data.path(), &recipe, "/rootfs");
     assert_eq!(store.state(&recipe), State::Ready { rootfs: rootfs.clone() });
-    let built = store.build(&recipe, &options(), &mut no_progress).unwrap();
+    let built = build(&store, &recipe, &mut no_progress).unwrap();
     assert_eq!(built, rootfs);
 
     let removed = store.remove("one").unwrap();
@@ -89,7 +97,7 @@ fn a_builder_is_seen_and_waited_for() {
 
     let mut stages = Vec::new();
     let mut other_builder = Some(lock);
-    let built = store.build(&recipe, &options(), &mut |now| {
+    let built = build(&store, &recipe, &mut |now| {
         stages.push(now.stage);
         // The first builder ends while the second one waits.
         complete(data.path(), &recipe, 1);
@@ -137,7 +145,7 @@ fn leftovers_of_killed_builds_are_removed() {
     assert_eq!(store.state(&recipe), State::Missing);
     assert!(store.list().unwrap().is_empty());
 
-    store.build(&recipe, &options(), &mut no_progress).unwrap_err();
+    build(&store, &recipe, &mut no_progress).unwrap_err();
 
     assert!(!left.exists() && !half.exists());
     assert!(!older.exists(), "of a recipe that no longer exists");
@@ -195,7 +203,8 @@ fn a_mirror_must_be_a_url() {
     for mirror in ["deb http://a b main", "mirror", "http://a b"] {
         let mut options = options();
         options.downloads.mirror = Some(mirror.to_owned());
-        let built = store.build(&recipe, &options, &mut no_progress);
+        let built =
+            store.queue(&recipe).unwrap().build(&options, &mut no_progress);
         let message = built.unwrap_err().to_string();
         assert!(message.contains("not the URL of a mirror"), "{message}");
     }

@@ -52,8 +52,13 @@ impl Sandbox {
         // result, a `Sandbox`, is removed when it is dropped.
         let start = tokio::spawn(async move { start(&own, &spec, ids).await });
         let mut made = start.await.during("start a box")??;
-        made.live()?.build(host).await?;
-        Ok(made)
+        match made.live()?.build(host).await {
+            Ok(()) => Ok(made),
+            Err(error) => {
+                made.destroy().await;
+                Err(error)
+            }
+        }
     }
 
     /// Makes a box that nobody waits for yet. It has the minimum share of the
@@ -93,7 +98,7 @@ impl Sandbox {
     }
 
     /// Whether the box could still run something, as far as is known. A box
-    /// ends if one of its launchers ends while it waits.
+    /// ends if one of its launchers ends before the first command.
     pub fn is_alive(&self) -> bool {
         let Some(live) = &self.live else { return false };
         let init = live.handles.init.as_ref();
@@ -117,8 +122,10 @@ impl Sandbox {
     ///
     /// # Errors
     ///
-    /// Returns an error if the command cannot be started, or if init fails. A
-    /// program that misbehaves is never an error.
+    /// Returns an error if a command of the image cannot be started, or if init
+    /// fails. A program that misbehaves is never an error. If a program that an
+    /// earlier step left cannot be executed, that is an exit with 126 or 127,
+    /// and stderr says why.
     pub async fn run(&mut self, spec: &StepSpec) -> Result<Outcome> {
         self.run_with(spec, Inputs::default(), &mut Attachment::default()).await
     }

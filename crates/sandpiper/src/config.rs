@@ -52,6 +52,11 @@ pub(crate) struct CommonArgs {
     #[arg(long, value_name = "DIR", global = true)]
     data_dir: Option<PathBuf>,
 
+    /// Folder with more languages: one folder for each, as in languages/ of the
+    /// project
+    #[arg(long, value_name = "DIR", global = true)]
+    pub(crate) languages_dir: Option<PathBuf>,
+
     /// Format of the log
     #[arg(long, value_name = "FORMAT", global = true, default_value = "text")]
     pub(crate) log_format: LogFormat,
@@ -103,11 +108,6 @@ pub(crate) enum CliCommand {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Sandbox")]
 pub(crate) struct SandboxArgs {
-    /// Folder with more languages: one folder for each, as in languages/ of the
-    /// project
-    #[arg(long, value_name = "DIR")]
-    pub(crate) languages_dir: Option<PathBuf>,
-
     /// Control group in which the boxes' control groups are created [default:
     /// the one that this process is in]
     #[arg(long, value_name = "PATH")]
@@ -294,7 +294,7 @@ impl SandboxArgs {
             queue_wait: default::QUEUE_WAIT,
             allow_missing_limits: self.allow_missing_limits,
             check_interval: default::CHECK_INTERVAL,
-            warm_memory_bytes: 0,
+            pool_memory_bytes: 0,
             artifact_bytes: 0,
         }
     }

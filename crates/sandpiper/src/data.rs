@@ -18,20 +18,13 @@ struct LanguageFiles;
 #[folder = "../../images"]
 struct ImageFiles;
 
-/// Returns the catalogue of all languages, or of those that `only` names.
-///
-/// # Errors
-/// `only` names a language that does not exist.
-pub(crate) fn catalog(only: Option<&[String]>) -> anyhow::Result<Catalog> {
-    catalog_with(None, only)
-}
-
-/// As [`catalog`], with a folder for each further language in `dir`.
+/// Returns the catalogue of the embedded languages and those in `dir`, or of
+/// those among them that `only` names.
 ///
 /// # Errors
 /// `dir` cannot be read, a definition in it is wrong, or `only` names a
-/// language that is in neither.
-pub(crate) fn catalog_with(
+/// language that does not exist.
+pub(crate) fn catalog(
     dir: Option<&Path>,
     only: Option<&[String]>,
 ) -> anyhow::Result<Catalog> {
@@ -211,7 +204,7 @@ mod tests {
     #[test]
     fn every_language_has_a_recipe() {
         let recipes = recipes().unwrap();
-        let catalog = catalog(None).unwrap();
+        let catalog = catalog(None, None).unwrap();
         assert!(catalog.find("python").is_some());
         for language in catalog.languages() {
             let mut recipes = recipes.iter();
@@ -249,12 +242,13 @@ mod tests {
     #[test]
     fn languages_can_be_chosen() {
         let only = ["C++".to_owned(), "py".to_owned()];
-        let catalog = catalog(Some(&only)).unwrap();
+        let catalog = catalog(None, Some(&only)).unwrap();
         let ids: Vec<&str> = catalog.languages().map(Language::id).collect();
         assert_eq!(ids, ["python", "cpp"]);
 
         let unknown = ["c".to_owned(), "cobol".to_owned()];
-        let error = super::catalog(Some(&unknown)).unwrap_err().to_string();
+        let error =
+            super::catalog(None, Some(&unknown)).unwrap_err().to_string();
         assert!(error.contains("no language \"cobol\""), "{error}");
         assert!(error.contains("are python, c, cpp"), "{error}");
     }
@@ -267,7 +261,7 @@ mod tests {
         let quoted = |text: &str| -> Vec<String> {
             text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
         };
-        let catalog = catalog(None).unwrap();
+        let catalog = catalog(None, None).unwrap();
         let row = manual.lines().find(|line| line.starts_with("| `lang` |"));
         let ids = quoted(row.unwrap().split('|').nth(2).unwrap());
         assert!(ids.len() >= 11, "{ids:?}");
@@ -294,10 +288,10 @@ mod tests {
             fs::write(path, text).unwrap();
         };
         let load = |only: Option<&[String]>| {
-            let loaded = catalog_with(Some(dir), only);
+            let loaded = catalog(Some(dir), only);
             loaded.map_err(|error| format!("{error:#}"))
         };
-        let unreadable = catalog_with(Some(&dir.join("none")), None);
+        let unreadable = catalog(Some(&dir.join("none")), None);
         let error = format!("{:#}", unreadable.unwrap_err());
         assert!(error.contains("none: cannot read"), "{error}");
 

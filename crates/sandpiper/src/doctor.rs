@@ -30,7 +30,10 @@ pub(crate) fn doctor(
     let binary = std::env::current_exe()?;
     let mut findings = checks::machine(&machine, &binary.to_string_lossy());
     let images = ImageStore::open(&common.data_dir()?)?;
-    let served = data::catalog(args.languages.as_deref())?;
+    let served = data::catalog(
+        common.languages_dir.as_deref(),
+        args.languages.as_deref(),
+    )?;
     for recipe in data::recipes()? {
         if !served.languages().any(|it| it.image() == recipe.name()) {
             continue;
@@ -48,7 +51,7 @@ pub(crate) fn doctor(
     print(&findings)?;
     if args.programs {
         let cgroup = args.cgroup.as_deref();
-        samples(&common.data_dir()?, cgroup, |finding| {
+        samples(common, cgroup, |finding| {
             print(std::slice::from_ref(&finding))?;
             findings.push(finding);
             Ok(())
@@ -81,13 +84,17 @@ fn print(findings: &[Finding]) -> io::Result<()> {
 /// Runs the sample programs of all languages whose images are built, and
 /// reports each when it ends.
 fn samples(
-    data_dir: &Path,
+    common: &CommonArgs,
     cgroup: Option<&Path>,
     mut report: impl FnMut(Finding) -> io::Result<()>,
-) -> io::Result<()> {
-    let mut command = images::this_program(data_dir);
-    command
-        .args(cgroup.map(|path| ["--cgroup".as_ref(), path]).iter().flatten());
+) -> anyhow::Result<()> {
+    let mut command = images::this_program(&common.data_dir()?);
+    let languages_dir = common.languages_dir.as_deref();
+    for (flag, path) in
+        [("--cgroup", cgroup), ("--languages-dir", languages_dir)]
+    {
+        command.args(path.map(|path| [flag.as_ref(), path]).iter().flatten());
+    }
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
     for line in child.stdout.take().into_iter().flat_map(|pipe| {

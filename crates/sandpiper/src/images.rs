@@ -39,7 +39,7 @@ pub(crate) fn images(
     let data_dir = common.data_dir()?;
     let store = Store::open(&data_dir)?;
     match command {
-        ImagesCommand::Build(args) => build(&store, &data_dir, args),
+        ImagesCommand::Build(args) => build(&store, common, args),
         ImagesCommand::Export { file, names } => {
             transfer::export(&store, file, names)
         }
@@ -47,7 +47,7 @@ pub(crate) fn images(
             let check = check_in_child(&data_dir, *skip_check);
             transfer::import(&store, file, &check)
         }
-        ImagesCommand::List { verbose } => list::list(&store, *verbose),
+        ImagesCommand::List { verbose } => list::list(&store, common, *verbose),
         ImagesCommand::Check(args) => check::check(common, args),
         ImagesCommand::Remove { unused: true, .. } => remove_unused(&store),
         ImagesCommand::Remove { names, .. } => remove(&store, names),
@@ -58,14 +58,18 @@ pub(crate) fn images(
 /// still built.
 fn build(
     store: &Store,
-    data_dir: &Path,
+    common: &CommonArgs,
     args: &BuildArgs,
 ) -> anyhow::Result<ExitCode> {
     let recipes = match (&args.names[..], args.languages.as_deref()) {
-        ([], Some(languages)) => chosen(&images_of(languages)?)?,
+        ([], Some(languages)) => {
+            let dir = common.languages_dir.as_deref();
+            chosen(&images_of(dir, languages)?)?
+        }
         (names, _) => chosen(names)?,
     };
-    let check = check_in_child(data_dir, args.skip_check);
+    let data_dir = common.data_dir()?;
+    let check = check_in_child(&data_dir, args.skip_check);
     let downloads = config::downloads(args.mirror.clone());
     let options = BuildOptions { downloads, check: &check };
     // All are queued first, so that other processes see from the start that
@@ -154,8 +158,11 @@ fn describe(error: &CheckError) -> String {
 }
 
 /// Returns the images that programs in these languages run in.
-fn images_of(languages: &[String]) -> anyhow::Result<Vec<String>> {
-    let catalog = data::catalog(Some(languages))?;
+fn images_of(
+    dir: Option<&Path>,
+    languages: &[String],
+) -> anyhow::Result<Vec<String>> {
+    let catalog = data::catalog(dir, Some(languages))?;
     Ok(catalog.languages().map(|it| it.image().to_owned()).collect())
 }
 
@@ -219,7 +226,7 @@ mod tests {
         let check = |languages: &[&str], expected: &[&str]| {
             let languages: Vec<_> =
                 languages.iter().map(|&it| it.to_owned()).collect();
-            let names = images_of(&languages).unwrap();
+            let names = images_of(None, &languages).unwrap();
             let recipes = chosen(&names).unwrap();
             let found: Vec<&str> = recipes.iter().map(Recipe::name).collect();
             assert_eq!(found, expected, "{languages:?}");

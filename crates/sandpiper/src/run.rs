@@ -50,8 +50,8 @@ pub(crate) fn run(
 }
 
 fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
-    let more = args.sandbox.languages_dir.as_deref();
-    let submission = submission(args, &data::catalog_with(more, None)?)?;
+    let more = common.languages_dir.as_deref();
+    let submission = submission(args, &data::catalog(more, None)?)?;
     let images = ImageStore::open(&common.data_dir()?)?;
     let image = submission.language().image();
     if images.state(image) == ImageState::Missing {
@@ -64,7 +64,7 @@ fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
     // The engine checks every language of its catalogue: give it only one.
     let id = submission.language().id().to_owned();
     let only = std::slice::from_ref(&id);
-    let catalog = data::catalog_with(more, Some(only))?;
+    let catalog = data::catalog(more, Some(only))?;
     let settings = args.sandbox.engine_settings();
     let images = Arc::new(images);
     let service = Service::start(

@@ -35,8 +35,8 @@ pub(crate) fn serve(
              --help`): {names}"
         );
     }
-    let catalog = data::catalog_with(
-        args.sandbox.languages_dir.as_deref(),
+    let catalog = data::catalog(
+        common.languages_dir.as_deref(),
         args.languages.as_deref(),
     )?;
     let settings = args.engine_settings();

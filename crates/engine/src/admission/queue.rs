@@ -62,13 +62,18 @@ impl<T> Queue<T> {
     }
 
     /// Adds a run to the queue and returns its number, for [`Self::leave`].
+    ///
+    /// If the queue is full and nothing of `client` waits, the newest run of
+    /// the client with the most gives way, and its `waker` is dropped. So a few
+    /// clients cannot keep all others out, each with its share of the queue.
     pub(super) fn wait(
         &mut self,
         client: IpAddr,
         waker: T,
     ) -> Result<u64, Full> {
         let own = self.waiting_of(client);
-        if self.waiting >= self.capacity {
+        let is_full = self.waiting >= self.capacity;
+        if is_full && !(own == 0 && self.give_way()) {
             return Err(Full::Queue);
         }
         if own >= self.capacity.div_ceil(2) {
@@ -147,6 +152,20 @@ impl<T> Queue<T> {
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
         self.clients.is_empty() && self.round_robin.is_empty()
+    }
+
+    /// Removes the newest run of the client that has the most in the queue.
+    /// Returns `false` if no client has more than one.
+    fn give_way(&mut self) -> bool {
+        let clients = self.round_robin.iter().copied();
+        let most = clients.max_by_key(|client| self.waiting_of(*client));
+        let own = most.and_then(|client| self.clients.get_mut(&client));
+        let Some(own) = own.filter(|own| own.waiting.len() > 1) else {
+            return false;
+        };
+        own.waiting.pop_back();
+        self.waiting -= 1;
+        true
     }
 
     /// Starts the next run: of the first client in turn that is below its

@@ -186,7 +186,7 @@ async fn a_full_queue_refuses_at_once() {
     assert_eq!(refused(&admission, 1).await.cause, BusyCause::Share);
     waiting.push(enter(&admission, 2).await);
     assert_eq!(refused(&admission, 1).await.cause, BusyCause::Queue);
-    assert_eq!(refused(&admission, 3).await.cause, BusyCause::Queue);
+    assert_eq!(refused(&admission, 2).await.cause, BusyCause::Queue);
     drop(waiting.remove(0));
     drop(enter(&admission, 1).await);
     assert_eq!(load(&admission).1, 2);

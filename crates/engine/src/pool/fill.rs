@@ -1,4 +1,4 @@
-//! The task that fills the warm pool, one box after another.
+//! The task that fills the pool, one box after another.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use sandpiper_sandbox::{Host, Sandbox, SandboxError};
 use tokio::time::timeout;
 
 use super::key::PoolKey;
-use super::{WarmPool, Work};
+use super::{BoxPool, Work};
 use crate::admission::Admission;
 use crate::limits::PREPARE_AHEAD_TIME;
 
@@ -19,11 +19,7 @@ pub(super) const CONTENDED_WAIT: Duration = Duration::from_millis(100);
 
 /// Makes boxes that are missing and destroys those that are too many, for ever.
 /// Several tasks may do so at once.
-pub(crate) async fn fill(
-    pool: WarmPool,
-    host: Arc<Host>,
-    admission: Admission,
-) {
+pub(crate) async fn fill(pool: BoxPool, host: Arc<Host>, admission: Admission) {
     loop {
         let mut changed = pin!(pool.inner.changed.notified());
         // Before the look at the pool, so that no change is missed between.

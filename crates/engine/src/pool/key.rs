@@ -1,4 +1,4 @@
-//! The key of the warm pool: two plans with the same key can use the same box.
+//! The key of the pool: two plans with the same key can use the same box.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,4 @@
-//! The boxes of the warm pool that have one key.
+//! The boxes of the pool that have one key.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ const LIVENESS_INTERVAL: Duration = Duration::from_secs(1);
 pub(super) struct KeyedPool {
     pub(super) key: PoolKey,
     pub(super) languages: Vec<String>,
-    pub(super) boxes: VecDeque<WarmBox>,
+    pub(super) boxes: VecDeque<WaitingBox>,
     /// How many are being made, and since when the last.
     pub(super) making: usize,
     pub(super) making_since: Option<Instant>,
@@ -45,7 +45,7 @@ pub(super) struct KeyedPool {
 
 /// A box that waits for a submission.
 #[derive(Debug)]
-pub(super) struct WarmBox {
+pub(super) struct WaitingBox {
     pub(super) sandbox: Sandbox,
     pub(super) since: Instant,
 }

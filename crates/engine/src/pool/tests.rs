@@ -1,4 +1,4 @@
-//! When the warm pool is filled again.
+//! When the pool is filled again.
 
 use std::path::PathBuf;
 use std::pin::pin;
@@ -10,7 +10,7 @@ use super::*;
 
 /// Returns the time from the start of a run until the pool is filled.
 async fn filled_after(run_time: Duration) -> Duration {
-    let pool = WarmPool::new(MIB, 1);
+    let pool = BoxPool::new(MIB, 1);
     let mut changed = pin!(pool.inner.changed.notified());
     changed.as_mut().enable();
     let begun = tokio::time::Instant::now();
@@ -43,8 +43,8 @@ async fn the_pool_is_filled_when_the_run_is_over_or_long() {
 /// in which one was made before, the second the time since another is being
 /// made; 0 means never, and none. Each language wants more than one box, the
 /// first wants most.
-fn pool(of: &[(&str, u64, u64)], now: Instant) -> WarmPool {
-    let pool = WarmPool::new(64 * MIB, 8);
+fn pool(of: &[(&str, u64, u64)], now: Instant) -> BoxPool {
+    let pool = BoxPool::new(64 * MIB, 8);
     let key = |language: &str| {
         PoolKey::of_spec(BoxSpec {
             rootfs: PathBuf::from(language),

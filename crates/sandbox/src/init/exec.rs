@@ -6,11 +6,13 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 
 use rustix::process::Resource;
 use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 
 use super::context::{BoxContext, become_undumpable};
+use super::mounts;
 use crate::error::{During, Result, SandboxError};
 use crate::ids::{self, PROGRAM_ID};
 use crate::protocol::{self, ExecSpec, FailureReport, UserNamespace};
@@ -49,16 +51,35 @@ fn try_to_become_program(
     connect(&descriptors)?;
     set_limits(&spec, context.user_namespace)?;
     let error = sys::execve(&program, &argv, &environment);
+    let path = Path::new(&spec.command[0]);
+    if mounts::WRITABLE.iter().any(|folder| path.starts_with(folder)) {
+        end_as_shell(path, &error);
+    }
     Err(SandboxError::new(format!("execve {program:?}"), error))
+}
+
+/// Ends like a shell that cannot execute a program: with a line on stderr, and
+/// 127 if the program or its interpreter is missing, else 126. A program that
+/// an earlier step of the box made can fail with any error, also with one that
+/// looks like a shortage of the host, and the sandbox has not failed.
+fn end_as_shell(path: &Path, error: &io::Error) -> ! {
+    let name = path.file_name().unwrap_or(path.as_os_str()).display();
+    let line = format!("{name}: cannot execute: {error}\n");
+    // Nobody is left to report to if this fails.
+    let _ = rustix::io::write(rustix::stdio::stderr(), line.as_bytes());
+    let is_missing = error.kind() == io::ErrorKind::NotFound;
+    sys::exit_now(if is_missing { 127 } else { 126 })
 }
 
 fn drop_rights(context: BoxContext<'_>) -> Result<()> {
     rustix::process::setsid().during("make session")?;
+    // Before the change of ids: an earlier step may have closed the folder to
+    // the program.
+    rustix::process::chdir("/box").during("enter /box")?;
     set_signals().during("set signals")?;
     set_usual_limits()?;
     drop_privileges(context.user_namespace)?;
     become_undumpable()?;
-    rustix::process::chdir("/box").during("enter /box")?;
     // Last: the steps above need calls that the filter refuses. A program may
     // make all calls that follow.
     sys::install_seccomp(context.seccomp).during("install seccomp filter")

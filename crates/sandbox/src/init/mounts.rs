@@ -24,6 +24,10 @@ const NO_EXEC: u64 = 0x8;
 
 pub(super) const ARTIFACTS: &str = "/artifacts";
 
+/// The folders that programs can write to, perhaps not in each step. All other
+/// files are those of the image.
+pub(super) const WRITABLE: [&str; 4] = [ARTIFACTS, "/box", "/tmp", "/dev/shm"];
+
 /// Links in /dev that programs expect.
 const DEVICE_LINKS: [(&str, &str); 4] = [
     ("fd", "/proc/self/fd"),

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::ExitStatus;
 
-use libc::pid_t;
+use libc::{c_int, pid_t};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::context::BoxContext;
@@ -39,6 +39,8 @@ struct Process {
 pub(super) struct Launcher {
     process: Process,
     gate: UnixStream,
+    /// Its end, if it was reaped while it waited.
+    ended: Option<ExitStatus>,
 }
 
 /// A program that has all it needs.
@@ -47,6 +49,8 @@ pub(super) struct Running {
     /// Stays open until the end. A launcher whose submission came first still
     /// writes that it is prepared, and this write must not fail.
     _gate: Option<UnixStream>,
+    /// Its end, if it was reaped already.
+    ended: Option<ExitStatus>,
 }
 
 impl<'a> Programs<'a> {
@@ -71,19 +75,22 @@ impl<'a> Programs<'a> {
     }
 
     /// Reaps all children that have ended. Returns whether a launcher of
-    /// `waiting` was among them.
+    /// `waiting` was among them, and notes its end there.
     pub(super) fn reap<'b>(
         &mut self,
-        waiting: impl IntoIterator<Item = &'b Launcher>,
+        waiting: impl IntoIterator<Item = &'b mut Launcher>,
     ) -> io::Result<bool> {
-        let waiting: Vec<pid_t> =
-            waiting.into_iter().map(|launcher| launcher.process.pid).collect();
+        let mut waiting: Vec<_> = waiting.into_iter().collect();
         drain(&self.children);
         let mut is_missed = false;
         loop {
             match children::wait_any(false) {
                 Ok(Some(reaped)) => {
-                    is_missed |= waiting.contains(&reaped.pid);
+                    let mut all = waiting.iter_mut();
+                    if let Some(one) = all.find(|w| w.is_process(reaped.pid)) {
+                        one.ended = Some(reaped.status);
+                        is_missed = true;
+                    }
                     self.next.take_if(|next| next.pid == reaped.pid);
                 }
                 Ok(None) => return Ok(is_missed),
@@ -100,7 +107,7 @@ impl<'a> Programs<'a> {
         streams: Vec<OwnedFd>,
     ) -> Result<Running> {
         let process = self.spawn(command, streams)?;
-        Ok(Running { process, _gate: None })
+        Ok(Running { process, _gate: None, ended: None })
     }
 
     /// Starts a launcher, which has a gate beside its streams.
@@ -112,7 +119,7 @@ impl<'a> Programs<'a> {
         let (gate, launchers_end) = UnixStream::pair().during("make a gate")?;
         streams.push(launchers_end.into());
         let process = self.spawn(command, streams)?;
-        Ok(Launcher { process, gate })
+        Ok(Launcher { process, gate, ended: None })
     }
 
     /// Gives the next process its command.
@@ -145,8 +152,8 @@ impl<'a> Programs<'a> {
     /// `waiting` may end meanwhile.
     pub(super) fn wait_until_prepared(
         &mut self,
-        launcher: &Launcher,
-        waiting: &[Launcher],
+        launcher: &mut Launcher,
+        waiting: &mut [Launcher],
     ) -> Result<()> {
         let step = "prepare";
         loop {
@@ -168,7 +175,7 @@ impl<'a> Programs<'a> {
             if !ready[2].revents().is_empty() {
                 return Err(SandboxError::other(step, "the server is gone"));
             }
-            let ended = self.reap(waiting.iter().chain([launcher]));
+            let ended = self.reap(waiting.iter_mut().chain([&mut *launcher]));
             if ended.during(step)? {
                 launcher.process.failure()?;
                 return Err(SandboxError::other(step, "the launcher ended"));
@@ -184,6 +191,9 @@ impl<'a> Programs<'a> {
         program: &Running,
         waiting: &mut Vec<Launcher>,
     ) -> Result<ExitStatus> {
+        if let Some(status) = program.ended {
+            return Ok(status);
+        }
         let step = "wait for the program";
         loop {
             while let Some(reaped) = children::wait_any(false).during(step)? {
@@ -191,7 +201,7 @@ impl<'a> Programs<'a> {
                     program.process.failure()?;
                     return Ok(reaped.status);
                 }
-                if waiting.iter().any(|w| w.process.pid == reaped.pid) {
+                if waiting.iter().any(|w| w.is_process(reaped.pid)) {
                     waiting.clear();
                 }
             }
@@ -240,6 +250,11 @@ impl Process {
 }
 
 impl Launcher {
+    /// Returns whether it has this pid, and was not reaped yet.
+    fn is_process(&self, pid: pid_t) -> bool {
+        self.process.pid == pid && self.ended.is_none()
+    }
+
     /// Lets the launcher go on with its submission.
     pub(super) fn open_gate(self, text: &str) -> Result<Running> {
         let step = "open the gate";
@@ -251,13 +266,14 @@ impl Launcher {
                 self.gate.shutdown(Shutdown::Write).during(step)?;
             }
         }
-        Ok(Running { process: self.process, _gate: Some(self.gate) })
+        let Self { process, gate, ended } = self;
+        Ok(Running { process, _gate: Some(gate), ended })
     }
 }
 
-/// Kills and reaps every process of the box except the launchers that wait.
-/// They are killed too if other processes are forked faster than they can be
-/// killed.
+/// Kills and reaps every process of the box except the launchers that wait, and
+/// has these go on if they were stopped. They are killed too if other processes
+/// are forked faster than they can be killed.
 pub(super) fn leave_nothing(waiting: &mut Vec<Launcher>) -> Result<()> {
     /// More than is needed for programs that do not resist.
     const MAX_ROUNDS: usize = 20;
@@ -266,11 +282,11 @@ pub(super) fn leave_nothing(waiting: &mut Vec<Launcher>) -> Result<()> {
         for _ in 0..MAX_ROUNDS {
             let others = others(waiting).during(step)?;
             if others.is_empty() {
-                return Ok(());
+                return go_on(waiting).during(step);
             }
             // All of them first: they die side by side.
             for &pid in &others {
-                kill(pid).during(step)?;
+                signal(pid, libc::SIGKILL).during(step)?;
             }
             for pid in others {
                 reap(pid).during(step)?;
@@ -296,17 +312,27 @@ fn others(waiting: &[Launcher]) -> io::Result<Vec<pid_t>> {
         // Only the names of processes are numbers.
         let pid = name.to_str().and_then(|name| name.parse().ok());
         others.extend(pid.filter(|&pid| {
-            pid != 1
-                && waiting.iter().all(|launcher| launcher.process.pid != pid)
+            pid != 1 && !waiting.iter().any(|w| w.is_process(pid))
         }));
     }
     Ok(others)
 }
 
-fn kill(pid: pid_t) -> io::Result<()> {
-    match children::kill(pid, libc::SIGKILL) {
+/// Has the launchers that wait go on. The kernel also drops a SIGSTOP that has
+/// not taken effect yet (signal(7)), and nobody is left to send another.
+fn go_on(waiting: &[Launcher]) -> io::Result<()> {
+    let left = waiting.iter().filter(|launcher| launcher.ended.is_none());
+    for launcher in left {
+        signal(launcher.process.pid, libc::SIGCONT)?;
+    }
+    Ok(())
+}
+
+/// Signals a process, unless it is gone.
+fn signal(pid: pid_t, signal: c_int) -> io::Result<()> {
+    match children::kill(pid, signal) {
         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
-        killed => killed,
+        sent => sent,
     }
 }
 

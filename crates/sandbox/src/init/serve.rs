@@ -24,6 +24,7 @@ pub(super) fn serve(setup: &Setup, context: BoxContext<'_>) -> Result<()> {
         context,
         waiting: Vec::new(),
         inodes: setup.inodes,
+        has_run: false,
         are_dying: false,
     };
     // Side by side: detaching takes the kernel 0.1 ms.
@@ -45,13 +46,16 @@ struct Served<'a> {
     waiting: Vec<Launcher>,
     /// Files and folders that the tmpfs may have.
     inodes: u64,
+    /// Whether a program has run.
+    has_run: bool,
     /// Whether what the last program left is killed, but not yet reaped.
     are_dying: bool,
 }
 
 impl Served<'_> {
     /// Waits for the next request and reads it. Returns `None` when the server
-    /// is gone, and when a launcher ended: the box is of no use without it.
+    /// is gone, and when a launcher ended before a program ran: the box is of no
+    /// use without it.
     fn receive(&mut self) -> Result<Option<(Request<'static>, Vec<OwnedFd>)>> {
         let step = "receive a request";
         if !self.is_asked().during(step)? {
@@ -60,7 +64,9 @@ impl Served<'_> {
         protocol::receive(self.context.socket).during(step)
     }
 
-    /// Waits until a request can be read. Returns `false` if a launcher ended.
+    /// Waits until a request can be read. Returns `false` if a launcher ended
+    /// before a program ran. Later the program may have killed it, and its end
+    /// is that of its step.
     fn is_asked(&mut self) -> io::Result<bool> {
         loop {
             let children = self.programs.children();
@@ -72,7 +78,10 @@ impl Served<'_> {
             let [is_asked, has_ended] =
                 ready.map(|descriptor| !descriptor.revents().is_empty());
             // First: a launcher that has ended must not get a request.
-            if has_ended && self.programs.reap(&self.waiting)? {
+            if has_ended
+                && self.programs.reap(&mut self.waiting)?
+                && !self.has_run
+            {
                 return Ok(false);
             }
             if is_asked {
@@ -94,9 +103,10 @@ impl Served<'_> {
                 Err(SandboxError::other("setup", "the box stands already"))
             }
             Request::Prepare(command) => {
-                let launcher =
+                let mut launcher =
                     self.programs.start_with_gate(&command, descriptors)?;
-                self.programs.wait_until_prepared(&launcher, &self.waiting)?;
+                self.programs
+                    .wait_until_prepared(&mut launcher, &mut self.waiting)?;
                 self.waiting.push(launcher);
                 Ok(Reply::Prepared)
             }
@@ -120,6 +130,7 @@ impl Served<'_> {
             mounts::cover_artifacts()?;
         }
         let started = Instant::now();
+        self.has_run = true;
         let running = self.start(program, gate, streams)?;
         let status = self.programs.wait_for(&running, &mut self.waiting)?;
         let wall_time = started.elapsed();

@@ -11,12 +11,13 @@
 #![expect(clippy::print_stdout, reason = "the run prints its user")]
 
 mod fixture;
+mod isolation;
 mod life;
 mod limits;
+mod misbehaviour;
 mod prepared;
 mod processes;
 mod waiting;
-mod walls;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -40,10 +41,11 @@ fn main() -> ExitCode {
     let fixture = Arc::new(Fixture::prepare(rootfs.into()));
     println!("{}", fixture.describe());
     let groups = [
-        ("walls", walls::TESTS),
+        ("isolation", isolation::TESTS),
         ("limits", limits::TESTS),
         ("life", life::TESTS),
         ("prepared", prepared::TESTS),
+        ("misbehaviour", misbehaviour::TESTS),
         ("waiting", waiting::TESTS),
     ];
     let trials = groups

@@ -20,7 +20,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("each_run_finds_its_files", each_run_finds_its_files),
 ];
 
-fn launch(how: &str, text: &str) -> StepSpec {
+pub(crate) fn launch(how: &str, text: &str) -> StepSpec {
     let mut spec = step(&["launch", how]);
     spec.gate = Some(text.to_owned());
     spec.stdin = b"in\n".to_vec();
@@ -28,7 +28,7 @@ fn launch(how: &str, text: &str) -> StepSpec {
 }
 
 /// Runs a test in a box that is made ahead, with these launchers prepared.
-fn with_prepared<F>(fixture: &Fixture, prepared: &[&str], test: F)
+pub(crate) fn with_prepared<F>(fixture: &Fixture, prepared: &[&str], test: F)
 where
     F: AsyncFnOnce(&mut Sandbox),
 {

@@ -295,6 +295,9 @@ static int launch(const char *how) {
     char text[64] = "";
     if (!strcmp(how, "end"))
         return 1;
+    // The kernel takes long to end it.
+    for (int count = 0; !strcmp(how, "heavy") && count < 64; count++)
+        memset(malloc(1 << 20), 1, 1 << 20);
     if (!strcmp(how, "leave") && fork() == 0)
         sleep(60);
     while (!strcmp(how, "prepares-for-ever"))
@@ -337,6 +340,8 @@ int main(int argc, char **argv) {
     ON("list", list(argument));
     ON("create", create(argument));
     ON("tree", tree(argument));
+    ON("mode", tell(chmod(argument, (mode_t)strtol(argv[3], NULL, 8))));
+    ON("signal-others", tell(kill(-1, atoi(argument))));
     ON("fifo", tell(mkfifo(argument, 0644)));
     ON("lock", lock(argument));
     ON("link", tell(symlink(argument, argv[3])));

@@ -126,7 +126,7 @@ pub(crate) fn check_settings() -> engine::Settings {
         queue_wait: default::QUEUE_WAIT,
         allow_missing_limits: true,
         check_interval: default::CHECK_INTERVAL,
-        warm_memory_bytes: 0,
+        pool_memory_bytes: 0,
         artifact_bytes: 0,
     }
 }

@@ -11,23 +11,25 @@ use super::{mebibytes, seconds, values};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Limits of one run")]
 pub(crate) struct LimitArgs {
-    /// Wall-clock time of a run; a run that takes longer is killed
+    /// Wall-clock time of the run step; one that takes longer is killed
     #[arg(long, value_name = "TIME", value_parser = values::positive_duration,
         default_value = seconds(Limits::default().run_wall_time))]
     run_wall_time: Duration,
 
-    /// Total CPU time of all processes of a run; a run that uses more is killed
+    /// Total CPU time of all processes of the run step; one that uses more is
+    /// killed
     #[arg(long, value_name = "TIME", value_parser = values::positive_duration,
         default_value = seconds(Limits::default().run_cpu_time))]
     run_cpu_time: Duration,
 
-    /// Wall-clock time of the compile step; one that takes longer is killed
+    /// Wall-clock time and CPU time of the compile step; one that takes longer is
+    /// killed
     #[arg(long, value_name = "TIME", value_parser = values::positive_duration,
         default_value = seconds(Limits::default().compile_wall_time))]
     compile_wall_time: Duration,
 
-    /// Memory of a run, including its files; a run that uses more is killed. A
-    /// language may ask for more
+    /// Memory of the run step, including its files; one that uses more is
+    /// killed. A language may ask for more
     #[arg(long, value_name = "SIZE", value_parser = values::memory,
         default_value = mebibytes(Limits::default().memory_bytes))]
     memory: u64,

@@ -179,9 +179,9 @@ impl ServeArgs {
 
     /// Returns the settings of the engine.
     pub(crate) fn engine_settings(&self) -> engine::Settings {
-        let warm_memory_bytes = self.warm_memory.unwrap_or_else(|| {
+        let pool_memory_bytes = self.warm_memory.unwrap_or_else(|| {
             let machine = crate::machine::memory_bytes().unwrap_or(0);
-            (machine / 4).min(default::WARM_MEMORY_BYTES)
+            (machine / 4).min(default::POOL_MEMORY_BYTES)
         });
         engine::Settings {
             limits: self.sandbox.limits.limits(),
@@ -190,7 +190,7 @@ impl ServeArgs {
             queue_wait: self.queue_wait,
             allow_missing_limits: self.sandbox.allow_missing_limits,
             check_interval: self.check_interval,
-            warm_memory_bytes,
+            pool_memory_bytes,
             artifact_bytes: self.artifact_cache,
         }
     }

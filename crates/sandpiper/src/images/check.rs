@@ -32,11 +32,15 @@ pub(super) fn check(
     logging::start(common, Target::Stderr, Level::WARN)?;
     let images = images(common, args)?;
     let chosen = chosen(&images, &args.names)?;
-    let all = data::catalog(None)?;
+    // An image that is being built needs only this program's languages: a
+    // mistake in one of the operator's must not stop the others.
+    let dir = common.languages_dir.as_deref();
+    let dir = dir.filter(|_| args.rootfs.is_none());
+    let all = data::catalog(dir, None)?;
     let languages = all.languages();
     let languages = languages.filter(|it| chosen.contains(it.image()));
     let ids: Vec<String> = languages.map(|it| it.id().to_owned()).collect();
-    let catalog = data::catalog(Some(&ids))?;
+    let catalog = data::catalog(dir, Some(&ids))?;
     let settings = config::check_settings();
     let (data, cgroup) = (common.data_dir()?, args.cgroup.clone());
     let service = Service::start(data, cgroup, settings, catalog, images)?;

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use sandpiper_engine::languages::{Catalog, Language};
 use sandpiper_images::{Listing, Recipe, State, Store};
 
+use crate::config::CommonArgs;
 use crate::data;
 
 /// The text of an empty cell.
@@ -16,9 +17,13 @@ const HEAD: [&str; 6] =
     ["IMAGE", "HASH", "LANGUAGES", "SIZE", "AGE", "TOOLCHAINS"];
 
 /// Prints the images that are built, and those that could be.
-pub(super) fn list(store: &Store, verbose: bool) -> anyhow::Result<ExitCode> {
+pub(super) fn list(
+    store: &Store,
+    common: &CommonArgs,
+    verbose: bool,
+) -> anyhow::Result<ExitCode> {
     let recipes = data::recipes()?;
-    let catalog = data::catalog(None)?;
+    let catalog = data::catalog(common.languages_dir.as_deref(), None)?;
     let listings = store.list()?;
     let text = if verbose {
         let describe = |listing| describe(listing, is_used(listing, &recipes));

@@ -10,7 +10,7 @@ use http::header::{ALLOW, CONTENT_SECURITY_POLICY, REFERRER_POLICY};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use sandpiper_engine::languages::{Catalog, Language, Submission};
 
-use crate::http::{Answer, Page, page as answer};
+use crate::http::{Answer, Page, failure, page as answer};
 use crate::settings::{FrameAncestors, PreviewOrigin};
 use assets::{Assets, PageFiles};
 use script::EmbedScript;
@@ -76,6 +76,9 @@ impl Embed {
 
     /// `/embed.js`, which any page may load.
     pub(crate) fn script(&self, headers: &HeaderMap) -> Answer {
+        if !self.assets.are_built() {
+            return failure(StatusCode::SERVICE_UNAVAILABLE, NOT_BUILT);
+        }
         self.script.answer(headers)
     }
 
@@ -265,6 +268,8 @@ mod tests {
         let (status, text) = embed.page("lang=c", "0");
         assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
         assert!(text.contains("make web"), "{text}");
+        let script = embed.script(&HeaderMap::new());
+        assert_eq!(script.status(), StatusCode::SERVICE_UNAVAILABLE);
     }
 
     #[test]

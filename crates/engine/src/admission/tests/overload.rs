@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
-use super::{Admission, Busy, WAIT, client, enter, take};
+use super::{Admission, Busy, BusyCause, WAIT, client, enter, take};
 
 /// A run that lasts so long, once it has a slot.
 async fn run(
@@ -60,6 +60,75 @@ async fn a_hostile_client_keeps_nobody_out() {
         });
     }
     honest.join_all().await;
+}
+
+/// Each of two clients has all that one can have. Both have a turn before the
+/// others, and two of their runs fit into the longest wait.
+#[tokio::test(start_paused = true)]
+async fn two_hostile_clients_keep_nobody_out() {
+    let admission = Admission::new(2, 64, WAIT);
+    let mut hostile = JoinSet::new();
+    for run_number in 0..128 {
+        let admission = admission.clone();
+        hostile.spawn(async move {
+            loop {
+                let number = 1 + run_number % 2;
+                let lasting = Duration::from_secs(5);
+                let _ = run(&admission, number, lasting).await;
+                sleep(Duration::from_millis(100)).await;
+            }
+        });
+    }
+    sleep(Duration::from_secs(60)).await;
+    let mut honest = JoinSet::new();
+    for number in 3..6 {
+        let admission = admission.clone();
+        honest.spawn(async move {
+            for _ in 0..20 {
+                let lasting = Duration::from_millis(200);
+                run(&admission, number, lasting).await.expect("it is admitted");
+                sleep(Duration::from_secs(1)).await;
+            }
+        });
+    }
+    honest.join_all().await;
+}
+
+/// The runs that wait are of these clients, in the order in which they came.
+#[tokio::test(start_paused = true)]
+async fn a_full_queue_has_a_place_for_a_client_without_one() {
+    let check = async |waiting: &[u8], comes: u8, gives_way: Option<usize>| {
+        let admission = Admission::new(1, waiting.len(), WAIT);
+        let _slot = take(&admission, 9).await;
+        let mut runs = Vec::new();
+        for &number in waiting {
+            runs.push(enter(&admission, number).await);
+        }
+        let mut arrival = Box::pin(admission.enter(client(comes)));
+        let answer = timeout(Duration::ZERO, arrival.as_mut()).await;
+        let mut ended = Vec::new();
+        for (index, entering) in runs.iter_mut().enumerate() {
+            if let Some(answer) = super::poll(entering).await {
+                let busy = answer.expect_err("no slot is free");
+                assert_eq!(busy.cause, BusyCause::Queue);
+                assert!(busy.retry_after >= Duration::from_secs(1));
+                ended.push(index);
+            }
+        }
+        let case = format!("{comes} comes to {waiting:?}");
+        assert_eq!(ended, gives_way.as_slice(), "{case}");
+        assert_eq!(answer.is_ok(), gives_way.is_none(), "{case}");
+        assert_eq!(super::load(&admission), (1, waiting.len()), "{case}");
+    };
+    // The newest run of the client with the most.
+    check(&[1, 1, 2, 2], 3, Some(3)).await;
+    check(&[1, 2, 1, 2, 1], 3, Some(4)).await;
+    check(&[1, 2, 1, 3, 4], 5, Some(2)).await;
+    // A client that waits already has to wait for a place.
+    check(&[1, 1, 2, 2], 1, None).await;
+    check(&[1, 1, 2, 3], 3, None).await;
+    // So has one if each of the others has only one.
+    check(&[1, 2, 3, 4], 5, None).await;
 }
 
 /// All press Run at once, and try again after `retry_after`.
