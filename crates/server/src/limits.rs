@@ -28,11 +28,11 @@ pub const PRODUCT_BODY_BYTES: u64 = MIB;
 /// All products together, in bytes. Beyond it: 507.
 pub const PRODUCTS_BYTES: u64 = 256 * MIB;
 
-/// Connections at once. Beyond it: further connections wait until one that only
-/// waits for a request is closed.
+/// Connections at once. Beyond it: further connections wait until one is closed
+/// whose client keeps the server waiting.
 pub const CONNECTIONS: usize = 2_048;
 /// Connections of one client at once, an IPv6 /64 being one client. Beyond it:
-/// one of its own that only waits for a request is closed. Far beyond it:
+/// one of its own that keeps the server waiting is closed. Far beyond it:
 /// further connections are closed.
 pub const CLIENT_CONNECTIONS: usize = 1_024;
 /// Head of a request, in bytes. Beyond it: 431.
@@ -42,12 +42,14 @@ pub const HEAD_BYTES: usize = 64 << 10;
 pub const HEAD_TIME: Duration = Duration::from_secs(30);
 /// Time for a whole body, from the end of the head. Beyond it: 408.
 pub const BODY_TIME: Duration = Duration::from_secs(30);
-/// All bodies over 64 KiB that are in memory at once, in bytes. Beyond it: they
-/// wait, and get 503 when their time is up.
+/// All bodies over 64 KiB that are in memory at once, in bytes; those of one
+/// client are at most half. Beyond it: they wait, and get 503 when their time is
+/// up.
 pub const BODIES_BYTES: u64 = 256 * MIB;
 /// Time for a client to take an answer, plus a second for each 64 KiB. Beyond
 /// it: the connection is closed.
 pub const ANSWER_TIME: Duration = Duration::from_secs(30);
-/// Large answers in memory that clients have not taken yet, in bytes. Beyond
-/// it: lists and runs get 503 with `Retry-After`, and slow clients are closed.
+/// Large answers in memory that clients have not taken yet, in bytes: those of
+/// products, and as much again of all others. Beyond it: lists or runs get 503
+/// with `Retry-After`, and slow clients that take such answers are closed.
 pub const ANSWERS_BYTES: u64 = 256 * MIB;

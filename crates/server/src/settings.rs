@@ -33,14 +33,15 @@ pub struct Settings {
     /// Another address of this server, for the documents that programs make.
     /// Default: none; they are shown from the editor's own.
     pub preview_origin: Option<PreviewOrigin>,
-    /// Connections at once. Default 2,048. Reached: those that only wait are
-    /// closed for further ones, which wait until then.
+    /// Connections at once. Default 2,048. Reached: those that keep the server
+    /// waiting are closed for further ones, which wait until then.
     pub connections: usize,
     /// Connections of one client at once, an IPv6 /64 being one; trusted
     /// proxies have no such limit. Default 1,024. Reached: the same.
     pub client_connections: usize,
-    /// Memory of large answers that clients have not taken yet, in bytes.
-    /// Default 256 MiB. Reached: 503, and slow clients are closed.
+    /// Memory of large answers that clients have not taken yet, in bytes: those
+    /// of products, and as much again of all others. Default 256 MiB. Reached:
+    /// 503, and slow clients are closed.
     pub answers_bytes: u64,
     /// Files that a run returns, in bytes. Default 4 MiB. Beyond it: the rest is
     /// listed as skipped. With 0, no run returns files.

@@ -20,8 +20,8 @@ use super::head::AmbiguousHead;
 use super::socket::{Connection, Socket};
 use super::state::Ending;
 use super::{
-    Answer, AnswerMemory, BodyMemory, ConnectionPermit, RequestBody,
-    compressed, decoded_path,
+    Answer, AnswerMemory, ConnectionPermit, RequestBody, compressed,
+    decoded_path,
 };
 use crate::limits::HEAD_BYTES;
 use crate::metrics::Metrics;
@@ -32,8 +32,8 @@ pub(crate) trait Service: Send + Sync + 'static {
     /// Returns the route of a path, which is percent-decoded.
     fn route(&self, path: &[u8]) -> &'static Route;
 
-    /// Returns the memory that large answers count in.
-    fn answer_memory(&self) -> &AnswerMemory;
+    /// Returns the memory that large answers of a route count in.
+    fn answer_memory(&self, route: &Route) -> &AnswerMemory;
 
     /// Returns the metrics that count connections, if any do.
     fn metrics(&self) -> Option<&Metrics>;
@@ -78,19 +78,16 @@ pub(crate) async fn serve<S: Service>(
     stream: TcpStream,
     peer: IpAddr,
     permit: &ConnectionPermit,
-    memory: BodyMemory,
     mut stop: watch::Receiver<bool>,
 ) {
     // Answers are written whole: waiting for more only delays them.
     let _ = stream.set_nodelay(true);
     let state = permit.state();
-    let answers = service.answer_memory().clone();
-    let connection =
-        Arc::new(Connection::new(stream, Arc::clone(state), answers));
+    let connection = Arc::new(Connection::new(stream, Arc::clone(state)));
     let handler = service_fn(|request: Request<Incoming>| {
         // Before hyper reads anything that comes behind this head.
         let received = receive(&connection, request);
-        respond(&*service, &connection, peer, memory.clone(), received)
+        respond(&*service, &connection, peer, received)
     });
     let io = TokioIo::new(Socket::new(Arc::clone(&connection)));
     let mut http = pin!(
@@ -104,23 +101,29 @@ pub(crate) async fn serve<S: Service>(
             .half_close(true)
             .serve_connection(io, handler)
     );
-    // The state knows more of the end than an error of hyper does.
+    let ended = async {
+        tokio::select! {
+            biased;
+            _ = http.as_mut() => {}
+            () = stopped(&mut stop) => {
+                http.as_mut().graceful_shutdown();
+                let _ = http.await;
+            }
+        }
+        // The state knows more of the end than an error of hyper does.
+        match state.ending() {
+            Ending::Close => {}
+            Ending::Drain => connection.drain(&[]).await,
+            Ending::Answer(status, answer) => {
+                count_malformed(&*service, status);
+                connection.drain(&answer).await;
+            }
+        }
+    };
     tokio::select! {
         biased;
-        _ = http.as_mut() => {}
-        () = state.expired() => return,
-        () = stopped(&mut stop) => {
-            http.as_mut().graceful_shutdown();
-            let _ = http.await;
-        }
-    }
-    match state.ending() {
-        Ending::Close => {}
-        Ending::Drain => connection.drain(&[]).await,
-        Ending::Answer(status, answer) => {
-            count_malformed(&*service, status);
-            connection.drain(&answer).await;
-        }
+        () = ended => {}
+        () = state.expired() => {}
     }
 }
 
@@ -150,35 +153,31 @@ async fn respond<S: Service>(
     service: &S,
     connection: &Connection,
     peer: IpAddr,
-    memory: BodyMemory,
     received: Result<Received, AmbiguousHead>,
 ) -> Result<Answer, ClientGone> {
-    let (mut answer, is_read) = match received {
-        Ok(received) => {
-            answer(service, connection, peer, memory, received).await?
-        }
+    let (mut answer, is_read, answers) = match received {
+        Ok(received) => answer(service, connection, peer, received).await?,
         Err(ambiguous) => {
             count_malformed(service, 400);
-            (ambiguous.into(), false)
+            (ambiguous.into(), false, None)
         }
     };
     if !is_read {
         let close = HeaderValue::from_static("close");
         answer.headers_mut().insert(CONNECTION, close);
     }
-    connection.begin_answer(&answer, is_read);
+    connection.begin_answer(&answer, is_read, answers);
     Ok(answer)
 }
 
-/// Returns the answer to a request, and whether all that belongs to the request
-/// was read.
-async fn answer<S: Service>(
-    service: &S,
+/// Returns the answer to a request, whether all that belongs to the request was
+/// read, and the memory that the answer counts in if it is large.
+async fn answer<'a, S: Service>(
+    service: &'a S,
     connection: &Connection,
     peer: IpAddr,
-    memory: BodyMemory,
     received: Received,
-) -> Result<(Answer, bool), ClientGone> {
+) -> Result<(Answer, bool, Option<&'a AnswerMemory>), ClientGone> {
     let Received { head, incoming, is_whole } = received;
     if connection.has_further_request() {
         // The runtime looks for other clients only between polls of a task, so
@@ -190,7 +189,7 @@ async fn answer<S: Service>(
     let is_in_chunks = incoming.size_hint().exact().is_none();
     let mut body = RequestBody::new(
         incoming,
-        memory,
+        connection.state(),
         &head.headers,
         route.body_limit,
         is_whole,
@@ -204,15 +203,15 @@ async fn answer<S: Service>(
         connection,
     };
     let answer = service.answer(request).await?;
+    let answers = service.answer_memory(route);
     let answer = if route.is_compressed {
         // Boxed, since most answers need not carry its state along.
-        let memory = service.answer_memory();
-        Box::pin(compressed(&head.headers, answer, memory)).await
+        Box::pin(compressed(&head.headers, answer, answers)).await
     } else {
         answer
     };
     // The end of a body in chunks is found by hyper alone, so that no head
     // behind it could be checked.
     let is_read = body.discard().await && !is_in_chunks;
-    Ok((answer, is_read))
+    Ok((answer, is_read, Some(answers)))
 }

@@ -3,22 +3,48 @@
 //! ```text
 //!          a head was read           its answer is ready
 //!   Idle ------------------> Serving -------------------> Sending
-//!    | ^                                                   |   |
-//!    | '--------------- the answer was sent ---------------'   |
-//!    |                                                         |
-//!    | not a valid request            the last answer was sent,|
-//!    |                                but its body was not read|
-//!    v                                                         v
-//!   Malformed                                               Unread
+//!    | ^                      |   ^                         ^ |  |
+//!    | |  its body has not    |   |  now it has,            | |  |
+//!    | |  come whole          v   |  or is refused          | |  |
+//!    | |                    Receiving ----------------------' |  |
+//!    | |                                                      |  |
+//!    | '------------------- the answer was sent --------------'  |
+//!    |                                                           |
+//!    | not a valid request              the last answer was sent,|
+//!    |                                  but its body was not read|
+//!    v                                                           v
+//!   Malformed                                                 Unread
 //! ```
+//!
+//! Only in Serving does the client wait for the server. In all other states it
+//! costs a client nothing to stay. So each ends after a time of its own, and after
+//! `MIN_WAIT` if others wait for a permit.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use crate::limits::HEAD_TIME;
+use super::AnswerMemory;
+use super::body::BodyMemory;
+use crate::limits::{ANSWER_TIME, HEAD_TIME};
+
+/// Time that the server waits for a client, however many others wait for a
+/// permit: new connections must not drive each other out before their requests
+/// have come.
+pub(super) const MIN_WAIT: Duration = Duration::from_secs(1);
+/// Bytes that a client must take in a second.
+const MIN_RATE: u64 = 64 * 1024;
+/// Time for a large answer while the memory of answers is over its limit, in
+/// addition to that for its bytes at [`OVER_LIMIT_RATE`].
+const OVER_LIMIT_TIME: Duration = Duration::from_secs(2);
+/// Bytes that a client must take in a second then, or while others wait for a
+/// permit.
+const OVER_LIMIT_RATE: u64 = 4 << 20;
+/// Answers up to this size never have the shorter time.
+const SMALL_ANSWER_BYTES: u64 = 64 * 1024;
 
 /// The state of one connection, as hyper, the requests and the connection
 /// limiter share it.
@@ -26,6 +52,9 @@ use crate::limits::HEAD_TIME;
 pub(crate) struct ConnectionState {
     state: Mutex<State>,
     eviction: Notify,
+    /// The memory that its bodies need a part of: that of its client first, so
+    /// that no client waits with a part of what all share.
+    body_memory: Vec<BodyMemory>,
 }
 
 #[derive(Debug)]
@@ -34,14 +63,22 @@ enum State {
     Idle { since: Instant },
     /// A request waits for its answer.
     Serving,
-    /// An answer of this many bytes is being sent. `stalled` is when the
-    /// client first did not take all that there was.
-    Sending { bytes: u64, is_read: bool, stalled: Option<Instant> },
+    /// The rest of a request's body is awaited, or memory for it.
+    Receiving { since: Instant },
+    /// An answer is being sent.
+    Sending {
+        bytes: u64,
+        /// The memory that it counts in, if it is large.
+        memory: Option<AnswerMemory>,
+        is_read: bool,
+        /// When the client first did not take all that there was.
+        stalled: Option<Instant>,
+    },
     /// The client may still be sending the body of the last request.
-    Unread,
+    Unread { since: Instant },
     /// hyper has refused what came. This answer with a body takes the place of
     /// hyper's own, which has none.
-    Malformed { status: u16, answer: Bytes },
+    Malformed { since: Instant, status: u16, answer: Bytes },
 }
 
 /// The work that is left when hyper has ended with a connection.
@@ -56,9 +93,13 @@ pub(super) enum Ending {
 
 impl ConnectionState {
     /// Returns the state of a connection that waits for its first request.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(body_memory: Vec<BodyMemory>) -> Self {
         let state = Mutex::new(State::Idle { since: Instant::now() });
-        Self { state, eviction: Notify::new() }
+        Self { state, eviction: Notify::new(), body_memory }
+    }
+
+    pub(super) fn body_memory(&self) -> &[BodyMemory] {
+        &self.body_memory
     }
 
     /// Begins to wait for the first request anew.
@@ -71,10 +112,31 @@ impl ConnectionState {
         *self.state() = State::Serving;
     }
 
-    /// Serving to sending. `is_read` says whether all of the request's body
-    /// was read; the connection ends after this answer if it was not.
-    pub(super) fn begin_answer(&self, bytes: u64, is_read: bool) {
-        *self.state() = State::Sending { bytes, is_read, stalled: None };
+    /// Serving to receiving.
+    pub(super) fn await_body(&self) {
+        let mut state = self.state();
+        if let State::Serving = *state {
+            *state = State::Receiving { since: Instant::now() };
+        }
+    }
+
+    /// Receiving to serving.
+    pub(super) fn end_body(&self) {
+        *self.state() = State::Serving;
+    }
+
+    /// Serving or receiving to sending. `is_read` says whether all of the request's body
+    /// was read; the connection ends after this answer if it was not. If the
+    /// answer is large, it counts in `memory`.
+    pub(super) fn begin_answer(
+        &self,
+        bytes: u64,
+        is_read: bool,
+        memory: Option<&AnswerMemory>,
+    ) {
+        let memory = memory.filter(|_| bytes > SMALL_ANSWER_BYTES).cloned();
+        let stalled = None;
+        *self.state() = State::Sending { bytes, memory, is_read, stalled };
     }
 
     /// Sending to idle or unread. All bytes of hyper were sent.
@@ -84,7 +146,9 @@ impl ConnectionState {
             State::Sending { is_read: true, .. } => {
                 *state = State::Idle { since: Instant::now() };
             }
-            State::Sending { is_read: false, .. } => *state = State::Unread,
+            State::Sending { is_read: false, .. } => {
+                *state = State::Unread { since: Instant::now() };
+            }
             _ => {}
         }
     }
@@ -100,7 +164,8 @@ impl ConnectionState {
         if let State::Idle { .. } = *state
             && let Some((status, answer)) = answer()
         {
-            *state = State::Malformed { status, answer };
+            let since = Instant::now();
+            *state = State::Malformed { since, status, answer };
         }
         matches!(*state, State::Malformed { .. })
     }
@@ -110,37 +175,64 @@ impl ConnectionState {
         matches!(*self.state(), State::Malformed { .. })
     }
 
-    /// Returns the size of the answer that is being sent, and when its client
-    /// first did not take all that there was, which is now at the latest.
-    pub(super) fn stalled(&self) -> Option<(u64, Instant)> {
-        match &mut *self.state() {
-            State::Sending { bytes, stalled, .. } => {
-                Some((*bytes, *stalled.get_or_insert_with(Instant::now)))
-            }
-            _ => None,
-        }
+    /// Returns when the client must have taken the answer that is being sent.
+    /// It has not taken all that there is: that it stalls is noted.
+    pub(super) fn answer_deadline(&self) -> Option<Instant> {
+        let mut state = self.state();
+        let State::Sending { bytes, memory, stalled, .. } = &mut *state else {
+            return None;
+        };
+        let is_over_limit =
+            memory.as_ref().is_some_and(AnswerMemory::is_over_limit);
+        let (time, rate) = if is_over_limit {
+            (OVER_LIMIT_TIME, OVER_LIMIT_RATE)
+        } else {
+            (ANSWER_TIME, MIN_RATE)
+        };
+        let stalled = *stalled.get_or_insert_with(Instant::now);
+        Some(stalled + time + Duration::from_secs(*bytes / rate))
     }
 
     pub(super) fn ending(&self) -> Ending {
         match &*self.state() {
-            State::Idle { .. } | State::Serving => Ending::Close,
-            State::Sending { is_read, .. } if *is_read => Ending::Close,
-            State::Sending { .. } | State::Unread => Ending::Drain,
-            State::Malformed { status, answer } => {
+            State::Sending { is_read: false, .. } | State::Unread { .. } => {
+                Ending::Drain
+            }
+            State::Idle { .. }
+            | State::Serving
+            | State::Receiving { .. }
+            | State::Sending { .. } => Ending::Close,
+            State::Malformed { status, answer, .. } => {
                 Ending::Answer(*status, answer.clone())
             }
         }
     }
 
-    /// Returns since when the connection has been idle, if it is.
-    pub(super) fn idle_since(&self) -> Option<Instant> {
+    /// Returns since when the server has waited for the client, if that is long
+    /// enough for the connection to be evicted. It waits for one that does not
+    /// take its answer from the time on by which a quick one would have it.
+    pub(super) fn evictable_since(&self, now: Instant) -> Option<Instant> {
+        let since = match *self.state() {
+            State::Serving => return None,
+            State::Idle { since }
+            | State::Receiving { since }
+            | State::Unread { since }
+            | State::Malformed { since, .. } => since,
+            State::Sending { bytes, stalled, .. } => {
+                stalled? + Duration::from_secs(bytes / OVER_LIMIT_RATE)
+            }
+        };
+        (since + MIN_WAIT <= now).then_some(since)
+    }
+
+    fn idle_since(&self) -> Option<Instant> {
         match *self.state() {
             State::Idle { since } => Some(since),
             _ => None,
         }
     }
 
-    /// Ends the connection if it is idle.
+    /// Ends the connection if it can be evicted.
     pub(super) fn evict(&self) {
         self.eviction.notify_one();
     }
@@ -154,7 +246,7 @@ impl ConnectionState {
             tokio::select! {
                 biased;
                 () = self.eviction.notified() => {
-                    if self.idle_since().is_some() {
+                    if self.evictable_since(Instant::now()).is_some() {
                         return;
                     }
                 }

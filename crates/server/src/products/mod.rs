@@ -21,13 +21,20 @@ use store::{Store, StoreError};
 #[derive(Debug)]
 pub(crate) struct Products {
     store: Store,
-    memory: AnswerMemory,
 }
 
 impl Products {
-    /// An empty catalogue that holds this many bytes.
-    pub(crate) fn new(capacity: u64, memory: AnswerMemory) -> Self {
-        Self { store: Store::new(capacity, memory.clone()), memory }
+    /// An empty catalogue that holds this many bytes, and as many of answers
+    /// that clients have not taken.
+    pub(crate) fn new(capacity: u64, answers: u64) -> Self {
+        // Answers share the bytes of the store, which therefore count once.
+        let memory = AnswerMemory::new(capacity.saturating_add(answers));
+        Self { store: Store::new(capacity, memory) }
+    }
+
+    /// Returns the memory of large products and lists.
+    pub(crate) fn memory(&self) -> &AnswerMemory {
+        &self.store.memory
     }
 
     /// Returns the number of products and the bytes that they use.
@@ -37,7 +44,7 @@ impl Products {
 
     /// Returns the most bytes that the products may use.
     pub(crate) fn capacity(&self) -> u64 {
-        self.store.capacity()
+        self.store.capacity
     }
 
     /// `/products`.
@@ -47,10 +54,12 @@ impl Products {
         body: &mut RequestBody,
     ) -> Answer {
         match head.method {
-            // A list stays in memory until its client has taken it, even if
-            // a product has changed.
-            Method::GET if self.memory.is_over_limit() => answers_over_limit(),
-            Method::GET => json(StatusCode::OK, self.store.list()),
+            Method::GET => {
+                let list = self.store.list().await;
+                list.map_or_else(answers_over_limit, |text| {
+                    json(StatusCode::OK, text)
+                })
+            }
             Method::POST if is_cross_site(head) => cross_site(),
             Method::POST => self.create(body).await.unwrap_or_else(Into::into),
             _ => method_not_allowed("/products", "GET, POST"),

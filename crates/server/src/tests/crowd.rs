@@ -1,13 +1,15 @@
 //! The limits that clients share: connections, and the memory of bodies and
 //! of answers.
 
-use crate::limits::{BODY_TIME, HEAD_TIME};
+use crate::limits::HEAD_TIME;
 
 use super::metrics::value;
 use super::*;
 
 const HEALTH: &str =
     "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+
+const NOT_TAKEN: &str = "too many answers are not taken yet";
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -32,20 +34,16 @@ async fn ask_from(client: &str, server: &TestServer) -> Reply {
     Reply::read(&mut begin_from(client, server, HEALTH).await).await
 }
 
-/// Returns the bytes that come within a second, and 0 if the server closes.
-async fn comes(stream: &mut TcpStream) -> Option<usize> {
-    let mut byte = [0];
-    let read = tokio::time::timeout(SECOND, stream.read(&mut byte)).await;
-    // A reset is an end as well.
-    Some(read.ok()?.unwrap_or(0))
-}
-
+/// Returns whether the server closes within a second, whatever it sends.
 async fn is_closed(stream: &mut TcpStream) -> bool {
-    comes(stream).await == Some(0)
+    let mut rest = Vec::new();
+    let end = tokio::time::timeout(SECOND, stream.read_to_end(&mut rest));
+    // A reset is an end as well.
+    end.await.is_ok()
 }
 
 async fn is_left_waiting(stream: &mut TcpStream) -> bool {
-    comes(stream).await.is_none()
+    !is_closed(stream).await
 }
 
 /// One of two connections that use up what there is, and a further one of
@@ -122,8 +120,13 @@ async fn a_trusted_proxy_has_no_share() {
     let _second = hang_from("127.0.0.1", &mut server).await;
 }
 
-/// `begun` is what the connections that wait have sent.
-async fn check_that_who_waits_makes_room(settings: Settings, begun: &str) {
+/// `begun` is what the connections that wait have sent. They have their places
+/// for so many seconds.
+async fn check_that_who_waits_makes_room(
+    settings: Settings,
+    begun: &str,
+    seconds: u64,
+) {
     const CLIENT: &str = "192.0.2.1";
     let mut server = TestServer::in_memory(settings).await;
     let mut busy = hang_from(CLIENT, &mut server).await;
@@ -132,22 +135,39 @@ async fn check_that_who_waits_makes_room(settings: Settings, begun: &str) {
     sleep(SECOND / 2).await;
     let mut second = begin_from(CLIENT, &server, begun).await;
     assert_eq!(ask_from(CLIENT, &server).await.status, 200);
-    // So long it had its place for sure.
-    assert_eq!(start.elapsed().as_secs(), 1);
-    assert!(is_closed(&mut first).await);
-    assert!(is_left_waiting(&mut second).await);
+    assert_eq!(start.elapsed().as_secs(), seconds, "{begun}");
+    assert!(is_closed(&mut first).await, "{begun}");
+    // The second, of which all was read that the server had to say, and `busy`.
+    is_closed(&mut second).await;
+    assert_eq!(value(&server, "sandpiper_connections"), 2.0, "{begun}");
     server.runs.release();
     assert_eq!(Reply::read(&mut busy).await.status, 200);
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_only_waits_makes_room_for_others() {
-    for begun in ["", "GET / HTTP/1.1\r\nHost: x\r\nA: b"] {
+    let check = async |begun: &str, seconds: u64| {
         let of_all = Settings { connections: 3, ..Settings::default() };
-        check_that_who_waits_makes_room(of_all, begun).await;
+        check_that_who_waits_makes_room(of_all, begun, seconds).await;
         let own = Settings { client_connections: 3, ..Settings::default() };
-        check_that_who_waits_makes_room(own, begun).await;
-    }
+        check_that_who_waits_makes_room(own, begun, seconds).await;
+    };
+    // Heads.
+    check("", 1).await;
+    check("GET / HTTP/1.1\r\nHost: x\r\nA: b", 1).await;
+    // Bodies that are read, that nobody needs, and that are too long.
+    let post = |path: &str, length: u64| {
+        format!(
+            "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n{{"
+        )
+    };
+    check(&post("/products", 10), 1).await;
+    check(&post("/nowhere", 10), 1).await;
+    check(&post("/products", 2 << 20), 1).await;
+    // The answer to what is no request.
+    check("?\r\n\r\n", 1).await;
+    // An answer that is not taken: its 8 MiB have two seconds more.
+    check(&compile("big", ""), 3).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -175,34 +195,71 @@ async fn a_connection_waits_again_after_its_answer() {
     assert!(is_closed(&mut first).await);
 }
 
-#[tokio::test(start_paused = true)]
-async fn large_bodies_share_their_memory() {
+/// For each client of `slow`, as many bodies as all of the memory holds: of
+/// each comes so much, and then nothing. Returns whether a large body of another
+/// client waits until one of those was refused. Small ones never wait.
+async fn has_a_large_body_to_wait(slow: &[&str], begun: usize) -> bool {
     let server = TestServer::in_memory(Settings::default()).await;
-    let start = tokio::time::Instant::now();
-    let largest = format!(
-        "POST /products HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n",
-        1 << 20
-    );
-    // As many as the memory holds; none of them ends.
-    let mut slow = Vec::new();
-    for _ in 0..256 {
-        slow.push(begin_from("127.0.0.1", &server, &largest).await);
+    let head = format!("Content-Length: {}\r\n\r\n", 1 << 20);
+    let head = format!("POST /products HTTP/1.1\r\nHost: x\r\n{head}");
+    let sent = head + &"x".repeat(begun);
+    let mut streams = Vec::new();
+    for client in slow {
+        for _ in 0..256 {
+            streams.push(begin_from(client, &server, &sent).await);
+        }
     }
-    sleep(SECOND).await;
-    let small = server.ask(post("/products", CLOSE, r#"{"name":"a"}"#)).await;
-    assert_eq!(small.status, 201);
-    let body = format!(r#"{{"name":"{}"}}"#, "x".repeat(100_000));
-    let large = server.ask(post("/products", CLOSE, &body)).await;
-    assert_eq!(large.status, 201);
-    // When the slow ones were refused, which made room.
-    assert_eq!(start.elapsed().as_secs(), BODY_TIME.as_secs());
-    Reply::read(&mut slow.remove(0))
-        .await
-        .assert_failure(408, "the request body took longer than 30 s");
+    let time_of = async |length: usize| {
+        let start = tokio::time::Instant::now();
+        let body = format!(r#"{{"name":"{}"}}"#, "x".repeat(length));
+        let reply = server.ask(post("/products", CLOSE, &body)).await;
+        assert_eq!(reply.status, 201, "{length} bytes");
+        start.elapsed()
+    };
+    assert!(time_of(10).await < SECOND);
+    let waits = time_of(100_000).await >= SECOND;
+    let first = &mut streams[0];
+    assert!(!waits || !is_left_waiting(first).await);
+    waits
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_that_nobody_takes_share_their_memory() {
+async fn large_bodies_share_their_memory() {
+    const BEGUN: usize = (64 << 10) + 1;
+    let check = async |slow: &[&str], begun: usize, expected: bool| {
+        let waits = has_a_large_body_to_wait(slow, begun).await;
+        assert_eq!(waits, expected, "{slow:?} {begun}");
+    };
+    let (one, other) = ("192.0.2.1", "192.0.2.2");
+    // A length alone takes nothing.
+    check(&[one, other], 0, false).await;
+    check(&["127.0.0.1"], 0, false).await;
+    // One client has half of the memory at most.
+    check(&[one], BEGUN, false).await;
+    check(&["127.0.0.1"], BEGUN, true).await;
+    check(&[one, other], BEGUN, true).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn outputs_that_nobody_takes_share_their_memory() {
+    let settings = Settings { answers_bytes: 1 << 20, ..Settings::default() };
+    let server = TestServer::in_memory(settings).await;
+    // Its output is larger than that.
+    let mut slow =
+        begin_from("192.0.2.1", &server, &compile("big", CLOSE)).await;
+    slow.read_exact(&mut [0; 12]).await.unwrap();
+    server.compile("echo").await.assert_failure(503, NOT_TAKEN);
+    let refused = "sandpiper_compile_refused_total{reason=\"answer_memory\"}";
+    assert_eq!(value(&server, refused), 1.0);
+    let list = format!("GET /products HTTP/1.1\r\nHost: x\r\n{CLOSE}\r\n");
+    assert_eq!(server.ask(list).await.status, 200);
+    // Until slow clients are closed.
+    sleep(5 * SECOND).await;
+    assert_eq!(server.compile("echo").await.status, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn lists_that_nobody_takes_share_their_memory() {
     const PRODUCTS: usize = 24;
     const NAME_BYTES: usize = 125_000;
     let settings = Settings {
@@ -232,19 +289,18 @@ async fn answers_that_nobody_takes_share_their_memory() {
             write("PUT", &format!("/products/{id}")).await;
         }
     }
-    let message = "too many answers are not taken yet";
     let reply = server.ask(&list).await;
-    reply.assert_failure(503, message);
+    reply.assert_failure(503, NOT_TAKEN);
     assert_eq!(reply.header("retry-after"), Some("2"));
-    server.compile("echo").await.assert_failure(503, message);
-    let shown = || value(&server, "sandpiper_answer_memory_bytes");
-    let most = value(&server, "sandpiper_answer_memory_limit_bytes");
+    assert_eq!(server.compile("echo").await.status, 200);
+    let shown = || {
+        value(&server, "sandpiper_answer_memory_bytes{answers=\"products\"}")
+    };
+    let most = "sandpiper_answer_memory_limit_bytes{answers=\"products\"}";
+    let most = value(&server, most);
     assert!(shown() > most, "{} of {most}", shown());
-    let refused = "sandpiper_compile_refused_total{reason=\"answer_memory\"}";
-    assert_eq!(value(&server, refused), 1.0);
     assert_eq!(server.ask(HEALTH).await.status, 200);
     sleep(20 * SECOND).await;
-    assert_eq!(server.compile("echo").await.status, 200);
     assert_eq!(server.ask(&list).await.status, 200);
     sleep(20 * SECOND).await;
     assert!(shown() <= most, "{} of {most}", shown());
