@@ -290,6 +290,7 @@ impl SandboxArgs {
         engine::Settings {
             limits: self.limits.limits(),
             boxes: 1,
+            live_boxes: 1,
             queue_length: 1,
             queue_wait: default::QUEUE_WAIT,
             allow_missing_limits: self.allow_missing_limits,

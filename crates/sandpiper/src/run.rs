@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use sandpiper_engine::languages::{Catalog, Language, SourceFile, Submission};
 use sandpiper_engine::{
-    End, FilesWanted, ImageState, Images, LanguageState, LeftFiles,
+    Attached, End, FilesWanted, ImageState, Images, LanguageState, LeftFiles,
     LimitReached, Readiness, RunOptions, SkippedFile, limits,
 };
 use tracing::Level;
@@ -89,7 +89,7 @@ fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
         });
         // If the language is not ready by then, `execute` says why.
         let _ = tokio::time::timeout(CHECK_TIMEOUT, checked).await;
-        engine.execute(submission, options, CLIENT).await
+        engine.execute(submission, options, Attached::default(), CLIENT).await
     })?;
     if let Some(folder) = &args.artifacts {
         write_files(folder, outcome.files.as_ref())?;

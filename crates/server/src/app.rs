@@ -26,7 +26,7 @@ use crate::settings::Settings;
 #[derive(Debug)]
 pub(crate) struct App<R> {
     products: Products,
-    execution: Execution<R>,
+    execution: Arc<Execution<R>>,
     embed: Embed,
     runner: Arc<R>,
     metrics: Arc<Metrics>,
@@ -60,14 +60,14 @@ impl<R: Runner> App<R> {
                 settings.products_bytes,
                 settings.answers_bytes,
             ),
-            execution: Execution::new(
+            execution: Arc::new(Execution::new(
                 Arc::clone(&runner),
                 limiter,
                 addresses,
                 Arc::clone(&metrics),
                 memory.clone(),
                 settings.artifact_bytes,
-            ),
+            )),
             embed: Embed::new(
                 settings.frame_ancestors,
                 settings.preview_origin,
@@ -90,6 +90,7 @@ impl<R: Runner> App<R> {
         let (products, bytes) = self.products.size();
         let snapshot = Snapshot {
             load: self.runner.load(),
+            live_load: self.runner.live_load(),
             supply: self.runner.supply(),
             artifacts: self.runner.artifacts(),
             languages: self.runner.languages(),
@@ -125,6 +126,10 @@ impl<R: Runner> App<R> {
             Endpoint::Run => {
                 Box::pin(self.execution.answer(Form::Run, request)).await?
             }
+            Endpoint::RunInput => {
+                self.execution.input(parameter, request).await
+            }
+            Endpoint::RunStop => self.execution.stop(parameter, &request),
             Endpoint::Embed => {
                 let query = head.uri.query();
                 self.embed.editor(&head.method, query)

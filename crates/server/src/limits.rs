@@ -19,6 +19,15 @@ pub const RATE_LIMIT_CLIENTS: usize = 100_000;
 pub const COMPILE_BODY_BYTES: u64 = 2 * MIB;
 /// Files in one compile request. Beyond it: 413.
 pub const COMPILE_FILES: usize = 200;
+/// Body of a request that sends input to a run, in bytes. Beyond it: 413.
+pub const LIVE_INPUT_BODY_BYTES: u64 = 64 << 10;
+/// Input that a run has been sent and its program has not read, in bytes. Beyond
+/// it: 503 with `Retry-After`.
+pub const LIVE_INPUT_WAITING: usize = 64 << 10;
+/// Requests that send input to one run. Beyond it: 429.
+pub const LIVE_INPUTS: u32 = 600;
+/// All input that is sent to one run while it goes on, in bytes. Beyond it: 429.
+pub const LIVE_INPUT_BYTES: usize = 1 << 20;
 /// Patterns of the artifacts of a run. Beyond it: 400.
 pub const ARTIFACT_PATTERNS: usize = 16;
 /// Bytes of one pattern of artifacts. Beyond it: 400.

@@ -1,6 +1,8 @@
 //! The one table of paths.
 
-use crate::limits::{COMPILE_BODY_BYTES, PRODUCT_BODY_BYTES};
+use crate::limits::{
+    COMPILE_BODY_BYTES, LIVE_INPUT_BODY_BYTES, PRODUCT_BODY_BYTES,
+};
 
 /// The handler of a route's requests. The number of each is its place in
 /// the table.
@@ -10,6 +12,8 @@ pub(crate) enum Endpoint {
     Product,
     Compile,
     Run,
+    RunInput,
+    RunStop,
     Embed,
     Preview,
     EmbedScript,
@@ -25,8 +29,8 @@ pub(crate) enum Endpoint {
 #[derive(Debug)]
 pub(crate) struct Route {
     pub(crate) endpoint: Endpoint,
-    /// As messages, metrics and the description show it. A name in braces at
-    /// the end stands for any text.
+    /// As messages, metrics and the description show it. A name in braces stands
+    /// for any text, or for one without `/` if something follows it.
     pub(crate) path: &'static str,
     /// Most bytes of a request's body.
     pub(crate) body_limit: u64,
@@ -34,11 +38,16 @@ pub(crate) struct Route {
     pub(crate) is_compressed: bool,
 }
 
-static ROUTES: [Route; 12] = [
+static ROUTES: [Route; 14] = [
     product_route(Endpoint::Products, "/products"),
     product_route(Endpoint::Product, "/products/{id}"),
     route(Endpoint::Compile, "/api/compile"),
     route(Endpoint::Run, "/api/run"),
+    Route {
+        body_limit: LIVE_INPUT_BODY_BYTES,
+        ..route(Endpoint::RunInput, "/api/run/{run}/input")
+    },
+    route(Endpoint::RunStop, "/api/run/{run}/stop"),
     route(Endpoint::Embed, "/embed"),
     route(Endpoint::Preview, "/embed/preview"),
     route(Endpoint::EmbedScript, "/embed.js"),
@@ -67,9 +76,15 @@ impl Route {
     /// Returns the text that the name in braces stands for, which is empty if
     /// the route has none. Returns `None` if the path is another route's.
     pub(crate) fn parameter<'a>(&self, path: &'a [u8]) -> Option<&'a [u8]> {
-        match self.path.split_once('{') {
-            Some((prefix, _)) => path.strip_prefix(prefix.as_bytes()),
-            None => (path == self.path.as_bytes()).then_some(&[]),
+        let Some((prefix, rest)) = self.path.split_once('{') else {
+            return (path == self.path.as_bytes()).then_some(&[]);
+        };
+        let found = path.strip_prefix(prefix.as_bytes())?;
+        match rest.split_once('}') {
+            Some((_, suffix)) if !suffix.is_empty() => found
+                .strip_suffix(suffix.as_bytes())
+                .filter(|found| !found.contains(&b'/')),
+            _ => Some(found),
         }
     }
 }
@@ -109,6 +124,11 @@ mod tests {
         }
         check("/products/", Endpoint::Product, "");
         check("/products/1/2", Endpoint::Product, "1/2");
+        check("/api/run/1f/input", Endpoint::RunInput, "1f");
+        check("/api/run//stop", Endpoint::RunStop, "");
+        for path in ["/api/run/", "/api/run/a/b/stop", "/api/run/a/stop/"] {
+            check(path, Endpoint::Unknown, "");
+        }
         check("/embed/assets/a.js", Endpoint::EmbedAsset, "a.js");
         for path in ["", "*", "//", "/product", "/products1", "/embed/"] {
             check(path, Endpoint::Unknown, "");

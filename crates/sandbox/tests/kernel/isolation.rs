@@ -33,15 +33,15 @@ pub(crate) const TESTS: &[Test] = &[
 
 fn check(fixture: &Fixture, arguments: &[&str], expected: &str) {
     let outcome = fixture.run(arguments);
-    let stdout = String::from_utf8(outcome.stdout).unwrap();
+    let stdout = String::from_utf8(outcome.stdout.bytes).unwrap();
     assert_eq!(stdout, expected, "{arguments:?}");
     assert_eq!(outcome.stop, Stop::Exited(0), "{arguments:?}");
-    assert!(outcome.stderr.is_empty(), "{arguments:?}");
+    assert!(outcome.stderr.bytes.is_empty(), "{arguments:?}");
 }
 
 fn identity(fixture: &Fixture) {
     let outcome = fixture.run(&["identity"]);
-    let shown = String::from_utf8(outcome.stdout).unwrap();
+    let shown = String::from_utf8(outcome.stdout.bytes).unwrap();
     let fields: Vec<_> = shown.split_whitespace().collect();
     assert_eq!(fields[..2], ["1000", "1000"]);
     // An unprivileged user without a range of ids cannot drop its groups.
@@ -73,7 +73,7 @@ fn files(fixture: &Fixture) {
     check(fixture, &["list", "/"], "artifacts bin box dev proc tmp\n");
     for path in ["/x", "/bin/x", "/artifacts/x", "/dev/x", "/proc/x"] {
         let outcome = fixture.run(&["create", path]);
-        let said = String::from_utf8(outcome.stdout).unwrap();
+        let said = String::from_utf8(outcome.stdout.bytes).unwrap();
         assert!(["EROFS\n", "ENOENT\n"].contains(&&*said), "{path}: {said}");
     }
     for path in ["/box/x", "/tmp/x", "/dev/shm/x"] {
@@ -117,14 +117,14 @@ fn devices(fixture: &Fixture) {
 fn processes(fixture: &Fixture) {
     // Init is pid 1 and not visible. The program is the second process.
     let outcome = fixture.run(&["list", "/proc"]);
-    let listed = String::from_utf8(outcome.stdout).unwrap();
+    let listed = String::from_utf8(outcome.stdout.bytes).unwrap();
     let names: Vec<_> = listed.split_whitespace().collect();
     assert_eq!(names.len(), 3, "{names:?}");
     assert_eq!(names[1..], ["self", "thread-self"]);
     assert_ne!(names[0], "1");
     for file in ["environ", "maps", "root/box", "fd", "cmdline"] {
         let outcome = fixture.run(&["show", &format!("/proc/1/{file}")]);
-        let said = String::from_utf8(outcome.stdout).unwrap();
+        let said = String::from_utf8(outcome.stdout.bytes).unwrap();
         assert!(
             ["ENOENT\n", "EACCES\n", "EPERM\n"].contains(&&*said),
             "{file}: {said}"
@@ -205,7 +205,7 @@ fn ipc_is_its_own(fixture: &Fixture) {
         let (mut first, mut second) = (make().await, make().await);
         for sandbox in [&mut first, &mut second] {
             let outcome = sandbox.run(&step(&["shared-memory"])).await.unwrap();
-            assert_eq!(outcome.stdout, b"ok\n");
+            assert_eq!(outcome.stdout.bytes, b"ok\n");
         }
         first.destroy().await;
         second.destroy().await;
@@ -239,7 +239,7 @@ fn refused_calls(fixture: &Fixture) {
         "ENOTTY", // TIOCSTI
     ];
     let outcome = fixture.run(&["refused"]);
-    let shown = String::from_utf8(outcome.stdout).unwrap();
+    let shown = String::from_utf8(outcome.stdout.bytes).unwrap();
     for (index, (said, &expected)) in shown.lines().zip(&expected).enumerate() {
         let either = expected == "EINVAL" && said == "EPERM";
         assert!(said == expected || either, "call {index}: {said}");
@@ -250,12 +250,12 @@ fn refused_calls(fixture: &Fixture) {
 fn other_calling_conventions(fixture: &Fixture) {
     let outcome = fixture.run(&["other-abi", "i386"]);
     assert_eq!(outcome.stop, Stop::Signaled(libc::SIGSYS));
-    assert_eq!(outcome.stdout, b"trying\n");
+    assert_eq!(outcome.stdout.bytes, b"trying\n");
     let outcome = fixture.run(&["other-abi", "x32"]);
     // The filter of the service's unit may kill the program before ours answers
     // that the call does not exist.
     if is_filtered() && outcome.stop == Stop::Signaled(libc::SIGSYS) {
-        assert_eq!(outcome.stdout, b"trying\n");
+        assert_eq!(outcome.stdout.bytes, b"trying\n");
     } else {
         check(fixture, &["other-abi", "x32"], "trying\nENOSYS\n");
     }

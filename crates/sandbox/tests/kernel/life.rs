@@ -51,12 +51,12 @@ fn files_are_written(fixture: &Fixture) {
             step(&["show", path]),
             files(),
         );
-        assert_eq!(outcome.stdout, content.as_bytes(), "{path}");
+        assert_eq!(outcome.stdout.bytes, content.as_bytes(), "{path}");
     }
     // They belong to the program, which may write beside them.
     let create = step(&["create", "/box/deep/new"]);
     let outcome = fixture.run_step(fixture.box_spec(), create, files());
-    assert_eq!(outcome.stdout, b"ok\n");
+    assert_eq!(outcome.stdout.bytes, b"ok\n");
 }
 
 fn files_do_not_follow_links(fixture: &Fixture) {
@@ -66,7 +66,10 @@ fn files_do_not_follow_links(fixture: &Fixture) {
             let mut sandbox =
                 Sandbox::make(&fixture.host, &spec).await.unwrap();
             let plant = step(&["link", "/tmp", link]);
-            assert_eq!(sandbox.run(&plant).await.unwrap().stdout, b"ok\n");
+            assert_eq!(
+                sandbox.run(&plant).await.unwrap().stdout.bytes,
+                b"ok\n"
+            );
             let files = &[file(path, "x")];
             let inputs = Inputs { files, artifacts: &[] };
             let ran = sandbox
@@ -86,9 +89,9 @@ fn a_step_leaves_no_process(fixture: &Fixture) {
         let mut sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
         let left = sandbox.run(&step(&["daemon"])).await.unwrap();
         assert_eq!(left.stop, Stop::Exited(0));
-        assert_eq!(left.stdout, b"left\n");
+        assert_eq!(left.stdout.bytes, b"left\n");
         let seen = sandbox.run(&step(&["list", "/proc"])).await.unwrap();
-        let seen = String::from_utf8(seen.stdout).unwrap();
+        let seen = String::from_utf8(seen.stdout.bytes).unwrap();
         assert_eq!(seen.split_whitespace().count(), 3, "{seen}");
         sandbox.destroy().await;
     });
@@ -100,16 +103,22 @@ fn artifacts_are_kept_for_the_run(fixture: &Fixture) {
         let mut sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
         let mut make = step(&["create", "/artifacts/main"]);
         make.artifacts_writable = true;
-        assert_eq!(sandbox.run(&make).await.unwrap().stdout, b"ok\n");
+        assert_eq!(sandbox.run(&make).await.unwrap().stdout.bytes, b"ok\n");
         let show = step(&["list", "/artifacts"]);
-        assert_eq!(sandbox.run(&show).await.unwrap().stdout, b"main\n");
+        assert_eq!(sandbox.run(&show).await.unwrap().stdout.bytes, b"main\n");
         let change = step(&["create", "/artifacts/other"]);
-        assert_eq!(sandbox.run(&change).await.unwrap().stdout, b"EROFS\n");
+        assert_eq!(
+            sandbox.run(&change).await.unwrap().stdout.bytes,
+            b"EROFS\n"
+        );
         // Even if a message still holds a file there open for writing.
         let mut hide = step(&["hide", "/artifacts/hidden"]);
         hide.artifacts_writable = true;
-        assert_eq!(sandbox.run(&hide).await.unwrap().stdout, b"ok\n");
-        assert_eq!(sandbox.run(&change).await.unwrap().stdout, b"EROFS\n");
+        assert_eq!(sandbox.run(&hide).await.unwrap().stdout.bytes, b"ok\n");
+        assert_eq!(
+            sandbox.run(&change).await.unwrap().stdout.bytes,
+            b"EROFS\n"
+        );
         sandbox.destroy().await;
     });
 }
@@ -141,7 +150,7 @@ fn artifacts_go_from_box_to_box(fixture: &Fixture) {
             .run_with(&change, inputs, &mut Attachment::default())
             .await
             .unwrap();
-        assert_eq!(outcome.stdout, b"EROFS\n");
+        assert_eq!(outcome.stdout.bytes, b"EROFS\n");
         // They are the same again, their permissions included.
         let mut look = step(&["hello"]);
         look.keep_artifacts = Some(1 << 20);
@@ -192,7 +201,7 @@ fn a_box_that_is_dropped_is_gone(fixture: &Fixture) {
             until(|| find("dropped").is_none(), "it is killed").await;
         });
     }
-    assert_eq!(fixture.run(&["hello"]).stdout, b"hello\n");
+    assert_eq!(fixture.run(&["hello"]).stdout.bytes, b"hello\n");
 }
 
 fn a_box_that_is_killed_runs_nothing(fixture: &Fixture) {
@@ -294,7 +303,7 @@ fn is_unreaped(child: &str) -> bool {
 fn streams_end_with_the_program(fixture: &Fixture) {
     for _ in 0..20 {
         let outcome = fixture.run(&["hide", "/box/file"]);
-        assert_eq!(outcome.stdout, b"ok\n");
+        assert_eq!(outcome.stdout.bytes, b"ok\n");
         assert_eq!(outcome.stop, Stop::Exited(0));
     }
 }
@@ -312,7 +321,7 @@ fn many_boxes_one_after_another(fixture: &Fixture) {
     fixture.run(&["hello"]);
     let before = descriptors();
     for _ in 0..50 {
-        assert_eq!(fixture.run(&["hello"]).stdout, b"hello\n");
+        assert_eq!(fixture.run(&["hello"]).stdout.bytes, b"hello\n");
     }
     // Other tests run at the same time and have some descriptors. A leak of one
     // for each box would be more than these. Wait until they are closed.

@@ -53,7 +53,7 @@ fn exits_and_signals(fixture: &Fixture) {
         let itself = libc::SIGXCPU.to_string();
         check(&["raise", &itself], Stop::Signaled(libc::SIGXCPU));
     }
-    assert_eq!(fixture.run(&["crash"]).stdout, b"before");
+    assert_eq!(fixture.run(&["crash"]).stdout.bytes, b"before");
 }
 
 fn memory(fixture: &Fixture) {
@@ -110,7 +110,7 @@ fn memory_beside_submitted_files(fixture: &Fixture) {
     let touch = step(&["touch", "30"]);
     let outcome = fixture.run_step(spec, touch, files);
     assert_eq!(outcome.stop, Stop::Exited(0));
-    assert_eq!(outcome.stdout, b"ok\n");
+    assert_eq!(outcome.stdout.bytes, b"ok\n");
 }
 
 /// The limit can be lowered and raised from one command to the next.
@@ -150,7 +150,7 @@ fn memory_of_each_step(fixture: &Fixture) {
 fn processes_and_threads(fixture: &Fixture) {
     for what in ["forks", "threads"] {
         let outcome = fixture.run(&[what]);
-        let said = String::from_utf8(outcome.stdout).unwrap();
+        let said = String::from_utf8(outcome.stdout.bytes).unwrap();
         // 32 in all, the program itself included.
         assert_eq!(said, "31 EAGAIN\n", "{what}");
     }
@@ -182,8 +182,8 @@ fn fork_bomb(fixture: &Fixture) {
         "{:?}",
         outcome.stop
     );
-    assert!(outcome.stdout.starts_with(b"boom\n"));
-    assert_eq!(fixture.run(&["hello"]).stdout, b"hello\n");
+    assert!(outcome.stdout.bytes.starts_with(b"boom\n"));
+    assert_eq!(fixture.run(&["hello"]).stdout.bytes, b"hello\n");
 }
 
 fn wall_time(fixture: &Fixture) {
@@ -195,7 +195,7 @@ fn wall_time(fixture: &Fixture) {
     }
     let outcome = run_until_it_speaks(fixture, "stubborn");
     assert_eq!(outcome.stop, Stop::WallTime);
-    assert_eq!(outcome.stdout, b"still here\n");
+    assert_eq!(outcome.stdout.bytes, b"still here\n");
 }
 
 /// Runs a program that does not end by itself. The wall time is doubled until
@@ -205,7 +205,7 @@ fn run_until_it_speaks(fixture: &Fixture, program: &str) -> Outcome {
     loop {
         let outcome =
             run_with(fixture, &[program], |step| step.wall_time = limit);
-        if !outcome.stdout.is_empty() || limit > PATIENCE {
+        if !outcome.stdout.bytes.is_empty() || limit > PATIENCE {
             return outcome;
         }
         limit *= 2;
@@ -231,37 +231,37 @@ fn output(fixture: &Fixture) {
     let outcome =
         run_with(fixture, &["flood", "1"], |step| step.output_bytes = cap);
     assert_eq!(outcome.stop, Stop::Output);
-    assert_eq!(outcome.stdout.len() as u64, cap);
-    assert!(outcome.stderr.is_empty());
+    assert_eq!(outcome.stdout.bytes.len() as u64, cap);
+    assert!(outcome.stderr.bytes.is_empty());
     let outcome =
         run_with(fixture, &["flood", "2"], |step| step.output_bytes = cap);
     assert_eq!(outcome.stop, Stop::Output);
-    assert_eq!(outcome.stderr.len() as u64, cap);
+    assert_eq!(outcome.stderr.bytes.len() as u64, cap);
     // Exactly the limit is allowed.
     let outcome = run_with(fixture, &["hello"], |step| step.output_bytes = 6);
     assert_eq!(outcome.stop, Stop::Exited(0));
     // One byte more is not, although the program has ended by then.
     let outcome = run_with(fixture, &["hello"], |step| step.output_bytes = 5);
     assert_eq!(outcome.stop, Stop::Output);
-    assert_eq!(outcome.stdout, b"hello");
+    assert_eq!(outcome.stdout.bytes, b"hello");
 }
 
 fn one_file(fixture: &Fixture) {
     let outcome = fixture.run(&["big-file"]);
-    assert_eq!(outcome.stdout, b"EFBIG\n");
+    assert_eq!(outcome.stdout.bytes, b"EFBIG\n");
     assert_eq!(outcome.stop, Stop::Exited(0));
 }
 
 fn all_files(fixture: &Fixture) {
-    assert_eq!(fixture.run(&["fill", "100"]).stdout, b"ENOSPC\n");
+    assert_eq!(fixture.run(&["fill", "100"]).stdout.bytes, b"ENOSPC\n");
 }
 
 fn inodes(fixture: &Fixture) {
-    assert_eq!(fixture.run(&["fill", "5000"]).stdout, b"ENOSPC\n");
+    assert_eq!(fixture.run(&["fill", "5000"]).stdout.bytes, b"ENOSPC\n");
 }
 
 fn open_files(fixture: &Fixture) {
-    assert_eq!(fixture.run(&["open-many"]).stdout, b"61 EMFILE\n");
+    assert_eq!(fixture.run(&["open-many"]).stdout.bytes, b"61 EMFILE\n");
 }
 
 fn stdin(fixture: &Fixture) {
@@ -269,13 +269,13 @@ fn stdin(fixture: &Fixture) {
     let bytes: Vec<u8> = (0..900_000_u32).map(|i| (i % 251) as u8).collect();
     let outcome =
         run_with(fixture, &["echo"], |step| step.stdin.clone_from(&bytes));
-    assert_eq!(outcome.stdout, bytes);
+    assert_eq!(outcome.stdout.bytes, bytes);
     let by_name = |step: &mut StepSpec| step.stdin = b"a\n".to_vec();
     let outcome = run_with(fixture, &["streams-by-name"], by_name);
-    assert_eq!(outcome.stdout, b"a\nok\nok\n");
-    assert_eq!(outcome.stderr, b"a\n");
+    assert_eq!(outcome.stdout.bytes, b"a\nok\nok\n");
+    assert_eq!(outcome.stderr.bytes, b"a\n");
     // A program may leave it unread.
     let outcome = run_with(fixture, &["hello"], |step| step.stdin = bytes);
-    assert_eq!(outcome.stdout, b"hello\n");
+    assert_eq!(outcome.stdout.bytes, b"hello\n");
     assert_eq!(outcome.stop, Stop::Exited(0));
 }

@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use sandpiper_sandbox::{Artifact, Inputs, Outcome, Sandbox, StepSpec, Stop};
+use sandpiper_sandbox::{
+    Artifact, Attachment, Inputs, Outcome, Sandbox, StepSpec, Stop,
+};
 
 use crate::Test;
 use crate::fixture::{Fixture, step};
@@ -33,7 +35,10 @@ fn run_left(
         let mut own = step(&[]);
         own.command = vec![path.to_owned()];
         let inputs = Inputs { files: &[], artifacts: artifact.as_slice() };
-        let outcome = sandbox.run_with(&own, inputs).await.unwrap();
+        let outcome = sandbox
+            .run_with(&own, inputs, &mut Attachment::default())
+            .await
+            .unwrap();
         sandbox.destroy().await;
         outcome
     })
@@ -43,9 +48,9 @@ fn run_left(
 fn its_program_cannot_be_executed(fixture: &Fixture) {
     let check = |left: Option<(&[u8], u32)>, path: &str, code, reason: &str| {
         let outcome = run_left(fixture, left, path);
-        let stderr = String::from_utf8(outcome.stderr).unwrap();
+        let stderr = String::from_utf8(outcome.stderr.bytes).unwrap();
         assert_eq!(outcome.stop, Stop::Exited(code), "{path}: {stderr}");
-        assert!(outcome.stdout.is_empty(), "{path}");
+        assert!(outcome.stdout.bytes.is_empty(), "{path}");
         let line = format!("main: cannot execute: {reason}");
         assert!(stderr.starts_with(&line), "{stderr}");
         assert_eq!(stderr.matches('\n').count(), 1, "{stderr}");
@@ -72,9 +77,9 @@ fn its_folder_cannot_be_entered(fixture: &Fixture) {
         let spec = fixture.box_spec();
         let mut sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
         let close = step(&["mode", "/box", "0"]);
-        assert_eq!(sandbox.run(&close).await.unwrap().stdout, b"ok\n");
+        assert_eq!(sandbox.run(&close).await.unwrap().stdout.bytes, b"ok\n");
         let next = sandbox.run(&step(&["show", "file"])).await.unwrap();
-        assert_eq!(next.stdout, b"EACCES\n");
+        assert_eq!(next.stdout.bytes, b"EACCES\n");
         sandbox.destroy().await;
     });
 }
@@ -88,7 +93,7 @@ async fn run_after_signal(
 ) -> Outcome {
     let first = step(&["signal-others", &signal.to_string()]);
     let first = sandbox.run(&first).await.unwrap();
-    assert_eq!(first.stdout, b"ok\n");
+    assert_eq!(first.stdout.bytes, b"ok\n");
     sandbox.run(next).await.unwrap()
 }
 

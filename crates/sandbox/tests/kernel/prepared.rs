@@ -46,14 +46,14 @@ where
 
 async fn check(sandbox: &mut Sandbox, spec: &StepSpec, expected: &str) {
     let outcome = sandbox.run(spec).await.unwrap();
-    let stdout = String::from_utf8(outcome.stdout).unwrap();
+    let stdout = String::from_utf8(outcome.stdout.bytes).unwrap();
     assert_eq!((outcome.stop, &*stdout), (Stop::Exited(0), expected));
 }
 
 /// Returns the number of processes that a program sees, besides itself.
 async fn others(sandbox: &mut Sandbox) -> usize {
     let outcome = sandbox.run(&step(&["list", "/proc"])).await.unwrap();
-    let names = String::from_utf8(outcome.stdout).unwrap();
+    let names = String::from_utf8(outcome.stdout.bytes).unwrap();
     names.split_whitespace().filter(|name| name.parse::<u32>().is_ok()).count()
         - 1
 }
@@ -158,7 +158,7 @@ fn submitted_files_need_no_inodes(fixture: &Fixture) {
             .run_with(&fill, inputs, &mut Attachment::default())
             .await
             .unwrap();
-        let filled = String::from_utf8(filled.stdout).unwrap();
+        let filled = String::from_utf8(filled.stdout.bytes).unwrap();
         assert!(filled.contains("ENOSPC"), "{filled}");
         sandbox.destroy().await;
     });
@@ -186,10 +186,10 @@ fn each_run_finds_its_files(fixture: &Fixture) {
                     .unwrap();
                 let missing = &b"ENOENT\n"[..];
                 let expected = if count > 0 { &*last.content } else { missing };
-                assert_eq!(shown.stdout, expected, "{counts:?} {run}");
+                assert_eq!(shown.stdout.bytes, expected, "{counts:?} {run}");
                 // It uses all inodes of the box.
                 let fill = step(&["fill", "101"]);
-                let filled = sandbox.run(&fill).await.unwrap().stdout;
+                let filled = sandbox.run(&fill).await.unwrap().stdout.bytes;
                 let filled = String::from_utf8(filled).unwrap();
                 assert!(filled.contains("ENOSPC"), "{counts:?} {filled}");
             }

@@ -122,6 +122,7 @@ pub(crate) fn check_settings() -> engine::Settings {
     engine::Settings {
         limits,
         boxes: 1,
+        live_boxes: 0,
         queue_length: 1,
         queue_wait: default::QUEUE_WAIT,
         allow_missing_limits: true,

@@ -16,6 +16,17 @@ pub(crate) struct LimitArgs {
         default_value = seconds(Limits::default().run_wall_time))]
     run_wall_time: Duration,
 
+    /// Wall-clock time of an interactive run; one that takes longer is killed
+    #[arg(long, value_name = "TIME", value_parser = values::positive_duration,
+        default_value = seconds(Limits::default().live_wall_time))]
+    live_wall_time: Duration,
+
+    /// Time of an interactive run with neither output nor input; after that it is
+    /// killed
+    #[arg(long, value_name = "TIME", value_parser = values::positive_duration,
+        default_value = seconds(Limits::default().live_idle_time))]
+    live_idle_time: Duration,
+
     /// Total CPU time of all processes of the run step; one that uses more is
     /// killed
     #[arg(long, value_name = "TIME", value_parser = values::positive_duration,
@@ -80,6 +91,8 @@ impl LimitArgs {
     pub(crate) fn limits(&self) -> Limits {
         Limits {
             run_wall_time: self.run_wall_time,
+            live_wall_time: self.live_wall_time,
+            live_idle_time: self.live_idle_time,
             run_cpu_time: self.run_cpu_time,
             compile_wall_time: self.compile_wall_time,
             memory_bytes: self.memory,

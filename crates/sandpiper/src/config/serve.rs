@@ -95,6 +95,13 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "N", value_parser = values::boxes())]
     boxes: Option<usize>,
 
+    /// Interactive runs at once, besides the boxes; half of them for one client;
+    /// 0: none [default: as many as --boxes, but not more than an eighth of this
+    /// machine's memory holds]
+    #[arg(long, value_name = "N",
+        value_parser = values::count(0_usize, engine::MAX_BOXES))]
+    live_boxes: Option<usize>,
+
     /// Time after the last successful run of a language until its sample
     /// program tests it again, while a box is idle
     #[arg(long, value_name = "TIME", value_parser = values::positive_duration,
@@ -179,13 +186,20 @@ impl ServeArgs {
 
     /// Returns the settings of the engine.
     pub(crate) fn engine_settings(&self) -> engine::Settings {
-        let pool_memory_bytes = self.warm_memory.unwrap_or_else(|| {
-            let machine = crate::machine::memory_bytes().unwrap_or(0);
-            (machine / 4).min(default::POOL_MEMORY_BYTES)
+        let machine = crate::machine::memory_bytes().unwrap_or(0);
+        let pool_memory_bytes = self
+            .warm_memory
+            .unwrap_or_else(|| (machine / 4).min(default::POOL_MEMORY_BYTES));
+        let boxes = self.boxes.unwrap_or_else(default_boxes);
+        let limits = self.sandbox.limits.limits();
+        let live_boxes = self.live_boxes.unwrap_or_else(|| {
+            let fitting = machine / 8 / limits.box_memory_bytes().max(1);
+            boxes.min(usize::try_from(fitting).unwrap_or(usize::MAX))
         });
         engine::Settings {
-            limits: self.sandbox.limits.limits(),
-            boxes: self.boxes.unwrap_or_else(default_boxes),
+            limits,
+            boxes,
+            live_boxes,
             queue_length: self.queue,
             queue_wait: self.queue_wait,
             allow_missing_limits: self.sandbox.allow_missing_limits,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS,
-    ACCESS_CONTROL_MAX_AGE, ALLOW, RETRY_AFTER,
+    ACCESS_CONTROL_MAX_AGE, ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use sandpiper_engine::{BusyCause, Outcome, Refusal};
@@ -13,8 +13,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::{
-    Answer, AnswerMemory, BodyError, answers_over_limit, failure, json,
-    no_content,
+    Answer, AnswerBody, AnswerMemory, BodyError, answers_over_limit, failure,
+    json, no_content,
 };
 use crate::rate_limit::Quota;
 
@@ -23,6 +23,7 @@ use super::request::RequestError;
 use super::request_id::RequestId;
 use super::run_answer::RunResponse;
 use super::runner::{Finished, Refused};
+use super::sessions::InputRefused;
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const EXIT: HeaderName = HeaderName::from_static("sandpiper-exit");
@@ -48,12 +49,14 @@ pub(super) enum Failure {
     /// The memory of answers is over its limit.
     OverLimit,
     Refused(Refused),
+    /// Input for a run was not taken.
+    Input(InputRefused),
     /// There is no client to answer.
     ClientGone,
 }
 
 /// Why requests are not run, in one word each, for the metrics and the log.
-pub(crate) const REFUSALS: [&str; 16] = [
+pub(crate) const REFUSALS: [&str; 17] = [
     "rate_limited",
     "content_type",
     "body_too_large",
@@ -68,11 +71,17 @@ pub(crate) const REFUSALS: [&str; 16] = [
     "queue_full",
     "client_share",
     "queue_wait",
+    "live_full",
     "shortage",
     "unavailable",
 ];
 
 impl Failure {
+    /// A run that failed for a reason that clients do not read.
+    pub(super) fn run_failed() -> Self {
+        Self::Refused(Refused::Engine(Refusal::Failed))
+    }
+
     /// One of [`REFUSALS`]; `None` for a run that failed.
     pub(super) fn reason(&self) -> Option<&'static str> {
         Some(match self {
@@ -86,12 +95,13 @@ impl Failure {
             Self::Request(RequestError::TooManyFiles) => "files",
             Self::Request(_) => "fields",
             Self::Refused(Refused::Submission(_)) => "submission",
-            Self::Refused(Refused::Limits(_)) => "fields",
+            Self::Refused(Refused::Request(_)) | Self::Input(_) => "fields",
             Self::OverLimit => "answer_memory",
             Self::Refused(Refused::Engine(refusal)) => match refusal {
                 Refusal::Busy { cause: BusyCause::Queue, .. } => "queue_full",
                 Refusal::Busy { cause: BusyCause::Share, .. } => "client_share",
                 Refusal::Busy { cause: BusyCause::Wait(_), .. } => "queue_wait",
+                Refusal::Busy { cause: BusyCause::Live(_), .. } => "live_full",
                 Refusal::Short { .. } => "shortage",
                 Refusal::Unavailable { .. } => "unavailable",
                 Refusal::Failed => return None,
@@ -144,7 +154,7 @@ pub(super) fn preflight() -> Answer {
         .insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST"));
     headers.insert(
         ACCESS_CONTROL_ALLOW_HEADERS,
-        HeaderValue::from_static("Content-Type"),
+        HeaderValue::from_static("Content-Type, Sandpiper-Run"),
     );
     // A day, the longest that browsers keep it.
     let day = HeaderValue::from_static("86400");
@@ -169,6 +179,33 @@ pub(super) fn add_headers(
     insert(headers, RATE_LIMIT_POLICY, &policy);
     let left = format!("\"compile\";r={remaining};t={}", seconds(reset));
     insert(headers, RATE_LIMIT, &left);
+}
+
+/// The head of an answer of events, which may be of any length.
+pub(super) fn stream(body: AnswerBody) -> Answer {
+    let mut answer = Answer::new(body);
+    let headers = answer.headers_mut();
+    let events = HeaderValue::from_static("text/event-stream");
+    headers.insert(CONTENT_TYPE, events);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // nginx would keep the events back until it has a page of them.
+    let buffering = HeaderName::from_static("x-accel-buffering");
+    headers.insert(buffering, HeaderValue::from_static("no"));
+    answer
+}
+
+/// Lets pages of any origin read an answer.
+pub(super) fn for_any_origin(mut answer: Answer) -> Answer {
+    let headers = answer.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, ANY_ORIGIN);
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+    answer
+}
+
+impl From<InputRefused> for Failure {
+    fn from(refused: InputRefused) -> Self {
+        Self::Input(refused)
+    }
 }
 
 impl From<BodyError> for Failure {
@@ -210,10 +247,11 @@ impl From<Failure> for Answer {
             Failure::Refused(Refused::Submission(error)) => {
                 bad_request(&error.to_string())
             }
-            Failure::Refused(Refused::Limits(error)) => {
+            Failure::Refused(Refused::Request(error)) => {
                 bad_request(&error.to_string())
             }
             Failure::Refused(Refused::Engine(refusal)) => refused(&refusal),
+            Failure::Input(refused) => refused.into(),
             Failure::ClientGone => internal_error(),
         }
     }
@@ -251,7 +289,10 @@ fn refused(refusal: &Refusal) -> Answer {
     come_back(answer, retry_after)
 }
 
-fn come_back(mut answer: Answer, retry_after: Option<Duration>) -> Answer {
+pub(super) fn come_back(
+    mut answer: Answer,
+    retry_after: Option<Duration>,
+) -> Answer {
     if let Some(wait) = retry_after {
         answer.headers_mut().insert(RETRY_AFTER, seconds(wait).into());
     }
@@ -327,6 +368,7 @@ mod tests {
             busy(BusyCause::Queue),
             busy(BusyCause::Share),
             busy(BusyCause::Wait(zero)),
+            busy(BusyCause::Live(1)),
             engine(Refusal::Short { retry_after: zero }),
             engine(Refusal::Unavailable { message, retry_after: None }),
         ];

@@ -3,11 +3,14 @@
 use std::mem;
 use std::str;
 
-use bytes::Bytes;
-use sandpiper_engine::{Limits, Outcome, OutputStream, Stage};
+use sandpiper_engine::{Limits, Outcome, OutputStream, Refusal, Stage};
 use serde::Serialize;
 
-use super::run_answer::{Artifact, LastStep, Skipped, Stream};
+use super::answer::Failure;
+use super::run_answer::{
+    Artifact, Skipped, StepEnd, Stream, artifacts, skipped,
+};
+use super::runner::Refused;
 
 /// Bytes of text in one event.
 const MAX_TEXT: usize = 16 << 10;
@@ -15,7 +18,7 @@ const MAX_TEXT: usize = 16 << 10;
 /// One event; the comments name the type on the wire.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub(super) enum Event<'a> {
+enum Event<'a> {
     /// `begin`: the run has its box.
     Begin {
         language: &'a str,
@@ -33,7 +36,7 @@ pub(super) enum Event<'a> {
     End {
         stage: &'static str,
         #[serde(flatten)]
-        step: LastStep,
+        step: StepEnd,
         #[serde(skip_serializing_if = "Option::is_none")]
         warnings: Option<&'a str>,
         skipped: Vec<Skipped<'a>>,
@@ -44,7 +47,7 @@ pub(super) enum Event<'a> {
 
 /// The limits of a run, as its events have them.
 #[derive(Debug, Serialize)]
-pub(super) struct EventLimits {
+struct EventLimits {
     wall_ms: u128,
     /// Null if the run is not interactive.
     idle_ms: Option<u128>,
@@ -53,11 +56,11 @@ pub(super) struct EventLimits {
 }
 
 /// An empty comment, so that proxies and clients see that the connection lives.
-pub(super) const PING: Bytes = Bytes::from_static(b":\n\n");
+pub(super) const PING: &[u8] = b":\n\n";
 
 impl Event<'_> {
     /// Returns the event as it goes over the wire.
-    pub(super) fn encode(&self) -> Vec<u8> {
+    fn encode(&self) -> Vec<u8> {
         let name = match self {
             Self::Begin { .. } => "begin",
             Self::Stage { .. } => "stage",
@@ -77,7 +80,7 @@ impl Event<'_> {
 }
 
 impl EventLimits {
-    pub(super) fn new(limits: &Limits, is_interactive: bool) -> Self {
+    fn new(limits: &Limits, is_interactive: bool) -> Self {
         let idle = limits.live_idle_time.as_millis();
         Self {
             wall_ms: limits.run_wall_time.as_millis(),
@@ -86,6 +89,30 @@ impl EventLimits {
             output_kib: limits.output_bytes >> 10,
         }
     }
+}
+
+/// Returns the event of a run that has its box. `run` is its id, if it has one.
+pub(super) fn begin(
+    language: &str,
+    run: Option<String>,
+    limits: &Limits,
+    is_interactive: bool,
+) -> Vec<u8> {
+    let limits = EventLimits::new(limits, is_interactive);
+    Event::Begin { language, run, limits }.encode()
+}
+
+/// Returns the event of a run that failed.
+pub(super) fn failed(failure: &Failure) -> Vec<u8> {
+    let error = match failure {
+        Failure::Refused(Refused::Engine(refusal))
+            if *refusal != Refusal::Failed =>
+        {
+            refusal.to_string()
+        }
+        _ => "internal error".to_owned(),
+    };
+    Event::Error { error: &error }.encode()
 }
 
 /// Returns the event of a step that begins.
@@ -97,16 +124,16 @@ pub(super) fn stage(stage: Stage) -> Vec<u8> {
 pub(super) fn end(outcome: &Outcome) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(left) = &outcome.files {
-        for artifact in super::run_answer::artifacts(left) {
+        for artifact in artifacts(left) {
             bytes.extend(Event::Artifact(&artifact).encode());
         }
     }
     let left = outcome.files.as_ref();
     let end = Event::End {
         stage: stage_word(outcome.stage),
-        step: LastStep::of(outcome),
+        step: StepEnd::of_last(outcome),
         warnings: outcome.warnings.as_deref(),
-        skipped: left.map(super::run_answer::skipped).unwrap_or_default(),
+        skipped: left.map(skipped).unwrap_or_default(),
     };
     bytes.extend(end.encode());
     bytes
@@ -179,8 +206,8 @@ fn encode_output(stream: OutputStream, mut text: &str) -> Vec<u8> {
 fn unfinished(bytes: &[u8]) -> usize {
     let last = bytes.utf8_chunks().last();
     let invalid = last.map_or(&[][..], |chunk| chunk.invalid());
-    let could_go_on = str::from_utf8(invalid)
-        .is_err_and(|error| error.error_len().is_none());
+    let could_go_on =
+        str::from_utf8(invalid).is_err_and(|error| error.error_len().is_none());
     if could_go_on { invalid.len() } else { 0 }
 }
 
@@ -198,7 +225,8 @@ mod tests {
                 let (name, data) = event.split_once('\n').unwrap();
                 assert_eq!(name, "event: output");
                 let data = data.strip_prefix("data: ").unwrap();
-                let data: serde_json::Value = serde_json::from_str(data).unwrap();
+                let data: serde_json::Value =
+                    serde_json::from_str(data).unwrap();
                 data["text"].as_str().unwrap().to_owned()
             })
             .collect()

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use super::answer::Failure;
-use super::events::{self, Event, OutputText, PING};
+use super::events::{self, OutputText, PING};
 use super::runner::{Finished, Refused};
 use super::sessions::Session;
 use crate::http::Connection;
@@ -80,46 +80,40 @@ impl Drop for Running {
     }
 }
 
-/// Sends the events of a run up to its end, without the last ones. `stage` is
-/// the one that has begun.
+/// Sends the events of a run up to its end, without the last ones; `begin` has
+/// the first ones.
 pub(super) async fn relay(
     mut reader: Reader,
     mut running: Running,
     begin: Vec<u8>,
-    stage: Option<Stage>,
-    events: &mpsc::Sender<Bytes>,
-    connection: &Connection,
+    events: mpsc::Sender<Bytes>,
+    connection: Arc<Connection>,
 ) -> Result<Finished, Failure> {
+    let mut text = OutputText::default();
     let relayed = async {
-        let mut text = OutputText::default();
-        send(events, begin).await;
-        if let Some(stage) = stage {
-            send(events, events::stage(stage)).await;
-        }
+        send(&events, begin).await;
         let ended = loop {
             tokio::select! {
                 // A stage is reported before its output.
                 biased;
                 Some(stage) = reader.stages.recv() => {
-                    send(events, events::stage(stage)).await;
+                    send(&events, events::stage(stage)).await;
                 }
                 Some(Chunk { stream, bytes }) = reader.output.recv() => {
-                    send(events, text.push(stream, &bytes)).await;
+                    send(&events, text.push(stream, &bytes)).await;
                 }
                 ended = running.ended() => break ended,
-                () = sleep(PING_TIME) => {
-                    let _ = events.send(PING).await;
-                }
+                () = sleep(PING_TIME) => send(&events, PING.to_vec()).await,
             }
         };
         while let Some(Chunk { stream, bytes }) = reader.output.recv().await {
-            send(events, text.push(stream, &bytes)).await;
+            send(&events, text.push(stream, &bytes)).await;
         }
         if let Ok(Finished { outcome, .. }) = &ended {
             let out = text.finish(OutputStream::Stdout, &outcome.stdout.bytes);
-            send(events, out).await;
+            send(&events, out).await;
             let err = text.finish(OutputStream::Stderr, &outcome.stderr.bytes);
-            send(events, err).await;
+            send(&events, err).await;
         }
         ended
     };
@@ -132,19 +126,9 @@ pub(super) async fn relay(
     }
 }
 
-/// Returns the event for a run that failed.
-pub(super) fn failed(failure: &Failure) -> Vec<u8> {
-    Event::Error { error: &failure.words() }.encode()
-}
-
 async fn send(events: &mpsc::Sender<Bytes>, bytes: Vec<u8>) {
     if !bytes.is_empty() {
-        // Nobody reads any more: the caller notices that as well.
+        // If nobody reads any more, the caller notices it.
         let _ = events.send(bytes.into()).await;
     }
-}
-
-/// Returns a connection's handle for [`relay`], which outlives the request.
-pub(super) fn kept(connection: &Arc<Connection>) -> Arc<Connection> {
-    Arc::clone(connection)
 }

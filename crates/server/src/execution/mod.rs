@@ -2,27 +2,32 @@
 //! with two forms of request and answer.
 
 mod answer;
+mod events;
+mod input_request;
+mod live;
 mod log;
 mod media_type;
+mod negotiation;
 mod request;
 mod request_id;
 mod run_answer;
 mod run_request;
 pub(crate) mod runner;
+mod sessions;
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use http::header::CONTENT_TYPE;
-use http::{HeaderMap, Method};
+use http::{HeaderName, HeaderValue, Method};
 use sandpiper_engine::languages::Language;
-use sandpiper_engine::{Refusal, RunOptions};
+use sandpiper_engine::{Attached, Refusal, RunOptions};
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
-use tracing::Instrument;
+use tracing::{Instrument, Span};
 
 use crate::http::{
-    Answer, AnswerMemory, ClientAddresses, ClientGone, RequestContext,
-    json_text, method_not_allowed,
+    Answer, AnswerBody, AnswerMemory, ClientAddresses, ClientGone, Connection,
+    RequestContext, json_text, method_not_allowed, no_content,
 };
 use crate::metrics::{Metrics, RunEnd};
 use crate::rate_limit::{RateLimiter, Verdict};
@@ -30,12 +35,20 @@ use crate::rate_limit::{RateLimiter, Verdict};
 pub(crate) use answer::CompileResponse;
 use answer::Failure;
 pub(crate) use answer::REFUSALS;
+pub(crate) use input_request::InputRequest;
+use live::Running;
+use negotiation::{accepts_events, is_json};
 pub(crate) use request::CompileRequest;
+use request::RequestError;
 use request_id::RequestId;
 pub(crate) use run_answer::RunResponse;
 pub(crate) use run_request::RunRequest;
 pub(crate) use runner::Runner;
 use runner::{Finished, Refused};
+use sessions::{InputRefused, RunId, Session, Sessions};
+
+/// The header in which a client names its run, so that it can stop it.
+const RUN_ID: HeaderName = HeaderName::from_static("sandpiper-run");
 
 /// The form of a request and its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +69,25 @@ pub(crate) struct Execution<R> {
     memory: AnswerMemory,
     /// Bytes of artifacts of one run; 0 if none are returned.
     artifact_bytes: u64,
+    sessions: Sessions,
+}
+
+/// One admitted run, as metrics and the log know it.
+#[derive(Clone, Copy)]
+struct RunContext<'a> {
+    id: RequestId,
+    client: IpAddr,
+    /// The language's id, or `none`: a name that no language has is refused, and
+    /// shown nowhere.
+    language: &'a str,
+}
+
+impl RunContext<'_> {
+    /// Returns the span that gives all log lines of the engine about this run its
+    /// id.
+    fn span(&self) -> Span {
+        tracing::error_span!("run", request = %self.id)
+    }
 }
 
 impl<R: Runner> Execution<R> {
@@ -67,12 +99,21 @@ impl<R: Runner> Execution<R> {
         memory: AnswerMemory,
         artifact_bytes: u64,
     ) -> Self {
-        Self { runner, limiter, addresses, metrics, memory, artifact_bytes }
+        let sessions = Sessions::default();
+        Self {
+            runner,
+            limiter,
+            addresses,
+            metrics,
+            memory,
+            artifact_bytes,
+            sessions,
+        }
     }
 
     /// The answer to any request of a route of this form.
     pub(crate) async fn answer(
-        &self,
+        self: &Arc<Self>,
         form: Form,
         request: RequestContext<'_>,
     ) -> Result<Answer, ClientGone> {
@@ -102,10 +143,59 @@ impl<R: Runner> Execution<R> {
         Ok(answer)
     }
 
+    /// The answer to any request that sends input to a run. `run` is the id in
+    /// its path.
+    pub(crate) async fn input(
+        &self,
+        run: &[u8],
+        request: RequestContext<'_>,
+    ) -> Answer {
+        let RequestContext { head, route, body, .. } = request;
+        let sent = async {
+            if !is_json(&head.headers) {
+                return Err(Failure::NotJsonType);
+            }
+            let body = body.read().await?;
+            let text = json_text(&body).ok_or(Failure::NotJson)?;
+            let InputRequest { text, end } = InputRequest::parse(&text)?;
+            let id = RunId::parse(run).ok_or(InputRefused::NoSuchRun)?;
+            Ok(self.sessions.input(id, text, end)?)
+        };
+        let answer = match head.method {
+            Method::OPTIONS => return answer::preflight(),
+            Method::POST => {
+                sent.await.map_or_else(Answer::from, |()| no_content())
+            }
+            _ => method_not_allowed(route.path, "POST, OPTIONS"),
+        };
+        answer::for_any_origin(answer)
+    }
+
+    /// The answer to any request that stops a run. `run` is the id in its path.
+    pub(crate) fn stop(
+        &self,
+        run: &[u8],
+        request: &RequestContext<'_>,
+    ) -> Answer {
+        let answer = match request.head.method {
+            Method::OPTIONS => return answer::preflight(),
+            Method::POST => {
+                let id = RunId::parse(run);
+                if id.is_some_and(|id| self.sessions.stop(id)) {
+                    no_content()
+                } else {
+                    Failure::from(InputRefused::NoSuchRun).into()
+                }
+            }
+            _ => method_not_allowed(request.route.path, "POST, OPTIONS"),
+        };
+        answer::for_any_origin(answer)
+    }
+
     /// Checks an admitted request, in the order in which failures are reported,
     /// and runs it.
     async fn run(
-        &self,
+        self: &Arc<Self>,
         form: Form,
         request: RequestContext<'_>,
         client: IpAddr,
@@ -124,6 +214,10 @@ impl<R: Runner> Execution<R> {
                 Form::Run => RunRequest::parse(&text)?,
             }
         };
+        let is_stream = form == Form::Run && accepts_events(&head.headers);
+        if request.interactive && !is_stream {
+            return Err(RequestError::NeedsEvents.into());
+        }
         let options = match form {
             Form::Compile => RunOptions::default(),
             Form::Run => request.options(self.artifact_bytes)?,
@@ -131,21 +225,108 @@ impl<R: Runner> Execution<R> {
         if self.memory.is_over_limit() {
             return Err(Failure::OverLimit);
         }
-        let chosen = self.runner.catalog().find(&request.language);
-        // A name that no language has is refused, and shown nowhere.
-        let chosen = chosen.map_or("none", Language::id);
-        // All log lines of the engine about this run have its id.
-        let span = tracing::error_span!("run", request = %id);
-        let running = self.runner.run(request, options, client);
-        let running = running.instrument(span);
+        let language = self.runner.catalog().find(&request.language);
+        let language = language.map_or("none", Language::id);
+        let context = RunContext { id, client, language };
+        let named = head.headers.get(&RUN_ID).map(HeaderValue::as_bytes);
+        let named = named.and_then(RunId::parse);
+        if is_stream {
+            self.stream(request, options, named, context, connection).await
+        } else {
+            let run = self.whole(request, options, named, context, connection);
+            Ok(answer::of(form, &run.await?, &self.memory))
+        }
+    }
+
+    /// Runs a request that is answered when the run has ended.
+    async fn whole(
+        &self,
+        request: RunRequest,
+        options: RunOptions,
+        named: Option<RunId>,
+        context: RunContext<'_>,
+        connection: &Connection,
+    ) -> Result<Finished, Failure> {
+        let (stop, stopped) = watch::channel(false);
+        let attached = Attached { stop: Some(stopped), ..Attached::default() };
+        let _registration = named.and_then(|id| {
+            self.sessions.register(id, Session::new(stop, None))
+        });
+        let running =
+            self.runner.run(request, options, attached, context.client);
+        let running = running.instrument(context.span());
         let ended = tokio::select! {
             // A run that has ended is answered, even if nobody reads that.
             biased;
             finished = running => finished.map_err(Failure::from),
             () = connection.closed_by_client() => Err(Failure::ClientGone),
         };
-        let finished = self.end_run(id, client, chosen, ended)?;
-        Ok(answer::of(form, &finished, &self.memory))
+        self.end_run(context, ended)
+    }
+
+    /// Runs a request that is answered while the run goes on. The answer begins
+    /// when the run has its box.
+    async fn stream(
+        self: &Arc<Self>,
+        request: RunRequest,
+        options: RunOptions,
+        named: Option<RunId>,
+        context: RunContext<'_>,
+        connection: &Arc<Connection>,
+    ) -> Result<Answer, Failure> {
+        let is_interactive = request.interactive;
+        let (attached, mut reader, session) = live::attach(is_interactive);
+        let own = is_interactive.then(RunId::random);
+        let id = own.or(named);
+        let registration =
+            id.and_then(|id| self.sessions.register(id, session));
+        let limits = self.runner.limits(&request.language, is_interactive);
+        let (runner, client) = (Arc::clone(&self.runner), context.client);
+        let run =
+            async move { runner.run(request, options, attached, client).await };
+        let mut running = Running::start(run.instrument(context.span()));
+        let stage = tokio::select! {
+            biased;
+            Some(stage) = reader.stages.recv() => stage,
+            ended = running.ended() => {
+                // It never began.
+                self.end_run(context, ended)?;
+                return Err(Failure::run_failed());
+            }
+            () = connection.closed_by_client() => {
+                self.end_run(context, Err(Failure::ClientGone))?;
+                return Err(Failure::ClientGone);
+            }
+        };
+        let run = registration.as_ref().and(id).map(|id| id.to_string());
+        let begin =
+            events::begin(context.language, run, &limits, is_interactive);
+        let (sender, pieces) = mpsc::channel(1);
+        let answer = answer::stream(AnswerBody::Stream {
+            pieces,
+            connection: Arc::clone(connection),
+        });
+        let relayed = live::relay(
+            reader,
+            running,
+            [begin, events::stage(stage)].concat(),
+            sender.clone(),
+            Arc::clone(connection),
+        );
+        let (own, language) = (Arc::clone(self), context.language.to_owned());
+        let RunContext { id, client, .. } = context;
+        tokio::spawn(async move {
+            let ended = relayed.await;
+            drop(registration);
+            let context = RunContext { id, client, language: &language };
+            let last = match own.end_run(context, ended) {
+                Ok(Finished { outcome, .. }) => events::end(&outcome),
+                Err(failure) => events::failed(&failure),
+            };
+            // A client that is gone reads no more.
+            let _ = sender.send(own.memory.count(last)).await;
+        });
+        Ok(answer)
     }
 
     /// Ends a run that was started or was to be started: counts it, writes its
@@ -153,9 +334,7 @@ impl<R: Runner> Execution<R> {
     /// logged with all other refusals.
     fn end_run(
         &self,
-        id: RequestId,
-        client: IpAddr,
-        language: &str,
+        RunContext { id, client, language }: RunContext<'_>,
         ended: Result<Finished, Failure>,
     ) -> Result<Finished, Failure> {
         let without_outcome = match &ended {
@@ -197,52 +376,5 @@ impl<R: Runner> Execution<R> {
             log::refused(id, client, reason, answer.status());
         }
         Ok(answer)
-    }
-}
-
-/// Whether the Content-Type is `application/json` or `…+json`.
-fn is_json(headers: &HeaderMap) -> bool {
-    let Some(Ok(value)) = headers.get(CONTENT_TYPE).map(|value| value.to_str())
-    else {
-        return false;
-    };
-    let media_type = value.split(';').next().unwrap_or_default().trim();
-    let media_type = media_type.to_ascii_lowercase();
-    media_type == "application/json"
-        || media_type
-            .split_once('/')
-            .and_then(|(_, subtype)| subtype.strip_suffix("+json"))
-            .is_some_and(|name| !name.is_empty())
-}
-
-#[cfg(test)]
-mod tests {
-    use http::HeaderValue;
-
-    use super::*;
-
-    #[test]
-    fn json_types_are_told_from_others() {
-        let check = |value: &str, expected: bool| {
-            let mut headers = HeaderMap::new();
-            let header = HeaderValue::from_str(value).unwrap();
-            headers.insert(CONTENT_TYPE, header);
-            assert_eq!(is_json(&headers), expected, "{value}");
-        };
-        check("application/json", true);
-        check("Application/JSON", true);
-        check("application/json; charset=utf-8", true);
-        check("application/json ;charset=latin1", true);
-        check("application/vnd.api+json", true);
-        check("application/problem+JSON;q=1", true);
-        check("text/json+json", true);
-        check("", false);
-        check("text/plain", false);
-        check("application/jsonp", false);
-        check("application/+json", false);
-        check("text/json", false);
-        check("application/x-www-form-urlencoded", false);
-        check("text/plain; a=application/json", false);
-        assert!(!is_json(&HeaderMap::new()));
     }
 }

@@ -53,6 +53,12 @@ pub(crate) enum RequestError {
     AboveLimit { field: &'static str, max: u64 },
     #[error("artifacts are off on this server")]
     ArtifactsOff,
+    #[error("interactive needs Accept: text/event-stream")]
+    NeedsEvents,
+    #[error("language {language} takes no input")]
+    TakesNoInput { language: String },
+    #[error("live runs are off on this server")]
+    LiveOff,
     #[error("{field} is missing; it must be {expected}")]
     Missing { field: String, expected: &'static str },
     #[error("{field} must be {expected}")]

@@ -32,14 +32,21 @@ pub(crate) struct RunResponse<'a> {
 /// The end of one step, and its output.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 struct StepResult<'a> {
-    exit: Exit,
     /// The output of the program alone.
     stdout: Cow<'a, str>,
     stderr: Cow<'a, str>,
-    /// The streams that were cut at their limit.
-    truncated: Vec<Stream>,
+    #[serde(flatten)]
+    end: StepEnd,
+}
+
+/// The end of one step.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(super) struct StepEnd {
+    exit: Exit,
     /// Why the step did not end by itself, in words.
     message: Option<String>,
+    /// The streams that were cut at their limit.
+    truncated: Vec<Stream>,
     wall_ms: Option<f64>,
     /// CPU time of all processes; null if the host does not measure it.
     cpu_ms: Option<f64>,
@@ -62,9 +69,9 @@ enum Exit {
     Stopped(bool),
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Stream {
+pub(super) enum Stream {
     Stdout,
     Stderr,
 }
@@ -80,7 +87,7 @@ struct Timings {
 
 /// A file that the run left.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Artifact {
+pub(super) struct Artifact {
     path: String,
     /// The place among the files that the program showed, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,7 +102,7 @@ struct Artifact {
 
 /// A file or folder that is not among the artifacts.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Skipped<'a> {
+pub(super) struct Skipped<'a> {
     path: &'a str,
     /// Why: `too-many`, `too-large`, `too-deep`, `link`, `name`, `not-a-file`
     /// or `unreadable`.
@@ -127,6 +134,25 @@ impl<'a> RunResponse<'a> {
 
 impl<'a> StepResult<'a> {
     fn of_last(outcome: &'a Outcome) -> Self {
+        Self {
+            stdout: outcome.stdout_text(),
+            stderr: outcome.stderr_text(),
+            end: StepEnd::of_last(outcome),
+        }
+    }
+
+    /// The compile step that succeeded, if its warnings were asked for.
+    fn with_warnings(outcome: &'a Outcome) -> Option<Self> {
+        let stderr = outcome.warnings.as_deref()?.into();
+        let wall_ms = outcome.timing.compile.map(milliseconds);
+        let end = StepEnd { wall_ms, ..StepEnd::default() };
+        Some(Self { stdout: Cow::default(), stderr, end })
+    }
+}
+
+impl StepEnd {
+    /// Returns the end of the last step of a run.
+    pub(super) fn of_last(outcome: &Outcome) -> Self {
         let wall_time = match outcome.stage {
             Stage::Compile => outcome.timing.compile,
             Stage::Run => outcome.timing.run,
@@ -143,21 +169,12 @@ impl<'a> StepResult<'a> {
         let stderr = cut(&outcome.stderr, Stream::Stderr);
         Self {
             exit,
-            stdout: outcome.stdout_text(),
-            stderr: outcome.stderr_text(),
-            truncated: stdout.into_iter().chain(stderr).collect(),
             message: outcome.message(),
+            truncated: stdout.into_iter().chain(stderr).collect(),
             wall_ms: wall_time.map(milliseconds),
             cpu_ms: outcome.cpu_time.map(milliseconds),
             memory_peak_kib: outcome.memory_peak.map(|bytes| bytes >> 10),
         }
-    }
-
-    /// The compile step that succeeded, if its warnings were asked for.
-    fn with_warnings(outcome: &'a Outcome) -> Option<Self> {
-        let stderr = outcome.warnings.as_deref()?.into();
-        let wall_ms = outcome.timing.compile.map(milliseconds);
-        Some(Self { stderr, wall_ms, ..Self::default() })
     }
 }
 
@@ -172,7 +189,8 @@ fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }
 
-fn artifacts(left: &LeftFiles) -> Vec<Artifact> {
+/// Returns the files that a run left, with their numbers.
+pub(super) fn artifacts(left: &LeftFiles) -> Vec<Artifact> {
     let mut displays = 0;
     let files = left.files.iter();
     files
@@ -205,7 +223,8 @@ fn artifact(file: &LeftFile, display: Option<usize>) -> Artifact {
     }
 }
 
-fn skipped(left: &LeftFiles) -> Vec<Skipped<'_>> {
+/// Returns the files that are not among the artifacts.
+pub(super) fn skipped(left: &LeftFiles) -> Vec<Skipped<'_>> {
     let files = left.skipped.iter();
     files
         .map(|file| Skipped { path: &file.path, reason: file.reason.word() })

@@ -47,6 +47,10 @@ pub(crate) struct RunRequest {
     /// Return the messages of a compile step that succeeds.
     #[schemars(default)]
     pub(crate) warnings: bool,
+    /// Whether input may come while the program runs. Needs `Accept:
+    /// text/event-stream`.
+    #[schemars(default)]
+    pub(crate) interactive: bool,
 }
 
 /// A file of a submission.
@@ -128,9 +132,19 @@ impl RunRequest {
             "limits",
             "artifacts",
             "warnings",
+            "interactive",
         ];
-        let [language, entry, files, stdin, args, limits, artifacts, warnings] =
-            json_fields(text, names).ok_or(RequestError::NotAnObject)?;
+        let [
+            language,
+            entry,
+            files,
+            stdin,
+            args,
+            limits,
+            artifacts,
+            warnings,
+            interactive,
+        ] = json_fields(text, names).ok_or(RequestError::NotAnObject)?;
         check_count(&files)?;
         let language = required("language", STRING, &language, string)?;
         let entry_file = required("entryFile", STRING, &entry, string)?;
@@ -138,9 +152,9 @@ impl RunRequest {
             source_files(field, raw, file)
         })?;
         let args = last("args", &args, |field, raw| read(field, raw, ARGS))?;
-        let warnings = last("warnings", &warnings, |field, raw| {
-            read(field, raw, BOOLEAN)
-        })?;
+        let boolean = |field: &str, raw: &_| read(field, raw, BOOLEAN);
+        let warnings = last("warnings", &warnings, boolean)?;
+        let interactive = last("interactive", &interactive, boolean)?;
         Ok(Self {
             language,
             entry_file,
@@ -151,6 +165,7 @@ impl RunRequest {
                 .unwrap_or_default(),
             artifacts: last("artifacts", &artifacts, patterns)?.flatten(),
             warnings: warnings.unwrap_or_default(),
+            interactive: interactive.unwrap_or_default(),
         })
     }
 
@@ -193,6 +208,7 @@ impl From<CompileRequest> for RunRequest {
             limits: RequestedLimits::default(),
             artifacts: None,
             warnings: false,
+            interactive: false,
         }
     }
 }

@@ -2,13 +2,15 @@
 
 use std::net::IpAddr;
 
-use sandpiper_engine::languages::{Catalog, SubmissionError};
+use sandpiper_engine::languages::{Catalog, Language, SubmissionError};
 use sandpiper_engine::{
-    Engine, LanguageState, Load, Outcome, Refusal, RunOptions, Supply,
+    Attached, Engine, LanguageState, Limits, Load, Outcome, Refusal,
+    RunOptions, Supply,
 };
 
 use super::RunRequest;
 use super::request::RequestError;
+use super::run_request::RequestedLimits;
 
 /// Runs requests. The engine does; tests have their own.
 pub(crate) trait Runner: Send + Sync + 'static {
@@ -17,6 +19,7 @@ pub(crate) trait Runner: Send + Sync + 'static {
         &self,
         request: RunRequest,
         options: RunOptions,
+        attached: Attached,
         client: IpAddr,
     ) -> impl Future<Output = Result<Finished, Refused>> + Send;
 
@@ -26,8 +29,14 @@ pub(crate) trait Runner: Send + Sync + 'static {
     /// Each language, and whether it can run.
     fn languages(&self) -> Vec<LanguageState>;
 
+    /// The limits of a run in this language, by id or alias.
+    fn limits(&self, language: &str, is_interactive: bool) -> Limits;
+
     /// How busy it is now.
     fn load(&self) -> Load;
+
+    /// How many interactive runs there are.
+    fn live_load(&self) -> Load;
 
     /// The boxes that are ready.
     fn supply(&self) -> Supply;
@@ -49,8 +58,8 @@ pub(crate) struct Finished {
 pub(crate) enum Refused {
     /// The submission is wrong.
     Submission(SubmissionError),
-    /// A limit is above the server's.
-    Limits(RequestError),
+    /// The request asks for more than the language or the server gives.
+    Request(RequestError),
     /// The engine cannot run it now.
     Engine(Refusal),
 }
@@ -60,8 +69,10 @@ impl Runner for Engine {
         &self,
         request: RunRequest,
         options: RunOptions,
+        attached: Attached,
         client: IpAddr,
     ) -> Result<Finished, Refused> {
+        let RunRequest { limits, interactive: is_interactive, .. } = request;
         let submission = self
             .catalog()
             .submission(
@@ -73,10 +84,10 @@ impl Runner for Engine {
             )
             .map_err(Refused::Submission)?;
         let language = submission.language();
-        let limits = request.limits.check(&self.limits(language));
-        limits.map_err(Refused::Limits)?;
+        check(self, limits, is_interactive, language)
+            .map_err(Refused::Request)?;
         let language = language.id().to_owned();
-        let run = self.execute(submission, options, client);
+        let run = self.execute(submission, options, attached, client);
         let outcome = run.await.map_err(Refused::Engine)?;
         Ok(Finished { language, outcome })
     }
@@ -89,8 +100,19 @@ impl Runner for Engine {
         Self::languages(self)
     }
 
+    fn limits(&self, language: &str, is_interactive: bool) -> Limits {
+        let language = Self::catalog(self).find(language);
+        language.map_or_else(Limits::default, |language| {
+            Self::limits(self, language, is_interactive)
+        })
+    }
+
     fn load(&self) -> Load {
         Self::load(self)
+    }
+
+    fn live_load(&self) -> Load {
+        Self::live_load(self)
     }
 
     fn supply(&self) -> Supply {
@@ -100,4 +122,21 @@ impl Runner for Engine {
     fn artifacts(&self) -> (u64, u64) {
         Self::artifacts(self)
     }
+}
+
+/// Checks what a submission cannot know: the limits of the server.
+fn check(
+    engine: &Engine,
+    limits: RequestedLimits,
+    is_interactive: bool,
+    language: &Language,
+) -> Result<(), RequestError> {
+    if is_interactive && !language.takes_stdin() {
+        let language = language.id().to_owned();
+        return Err(RequestError::TakesNoInput { language });
+    }
+    if is_interactive && engine.live_load().boxes == 0 {
+        return Err(RequestError::LiveOff);
+    }
+    limits.check(&engine.limits(language, is_interactive))
 }

@@ -4,10 +4,14 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use http::StatusCode;
 use sandpiper_engine::{InputError, InputSender};
 use tokio::sync::watch;
 
+use super::answer::come_back;
+use crate::http::{Answer, failure};
 use crate::limits::{LIVE_INPUT_BYTES, LIVE_INPUTS};
 
 /// The name of a run in later requests: 128 bits that nobody can guess. Who
@@ -49,6 +53,24 @@ pub(super) enum InputRefused {
     NotReading,
     /// The run has had all the input that it may have.
     TooMuch,
+}
+
+impl From<InputRefused> for Answer {
+    fn from(refused: InputRefused) -> Self {
+        let (status, message) = match refused {
+            InputRefused::NoSuchRun => (StatusCode::NOT_FOUND, "no such run"),
+            InputRefused::TooMuch => (
+                StatusCode::TOO_MANY_REQUESTS,
+                "the run has had all the input that it may have",
+            ),
+            InputRefused::NotReading => {
+                let status = StatusCode::SERVICE_UNAVAILABLE;
+                let answer = failure(status, "the program is not reading");
+                return come_back(answer, Some(Duration::from_secs(1)));
+            }
+        };
+        failure(status, message)
+    }
 }
 
 impl RunId {
@@ -191,9 +213,8 @@ mod tests {
         let first = Session::new(stop(), Some(sender));
         let registration = sessions.register(id, first).unwrap();
         assert!(sessions.register(id, Session::new(stop(), None)).is_none());
-        let input = |text: &str, is_end| {
-            sessions.input(id, text.to_owned(), is_end)
-        };
+        let input =
+            |text: &str, is_end| sessions.input(id, text.to_owned(), is_end);
         assert_eq!(input("abcd", false), Ok(()));
         assert_eq!(input("e", false), Err(InputRefused::NotReading));
         assert_eq!(input("", true), Ok(()));

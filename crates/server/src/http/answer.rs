@@ -3,10 +3,11 @@
 use bytes::Bytes;
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, Response, StatusCode};
-use http_body_util::Full;
 
-/// An answer to a request. Its body is whole, and in memory.
-pub(crate) type Answer = Response<Full<Bytes>>;
+use super::AnswerBody;
+
+/// An answer to a request.
+pub(crate) type Answer = Response<AnswerBody>;
 
 /// The parts in which pages for browsers differ.
 #[derive(Debug)]
@@ -32,7 +33,7 @@ pub(crate) fn answers_over_limit() -> Answer {
 }
 
 /// A JSON text with `status`.
-pub(crate) fn json(status: StatusCode, body: impl Into<Full<Bytes>>) -> Answer {
+pub(crate) fn json(status: StatusCode, body: impl Into<AnswerBody>) -> Answer {
     let mut answer = Response::new(body.into());
     *answer.status_mut() = status;
     let json = HeaderValue::from_static("application/json");

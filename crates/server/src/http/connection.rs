@@ -55,7 +55,7 @@ pub(crate) struct RequestContext<'a> {
     pub(crate) body: &'a mut RequestBody,
     /// The address that the connection comes from.
     pub(crate) peer: IpAddr,
-    pub(crate) connection: &'a Connection,
+    pub(crate) connection: &'a Arc<Connection>,
 }
 
 /// The client went away before its answer was ready: there is none.
@@ -151,7 +151,7 @@ fn receive(
 
 async fn respond<S: Service>(
     service: &S,
-    connection: &Connection,
+    connection: &Arc<Connection>,
     peer: IpAddr,
     received: Result<Received, AmbiguousHead>,
 ) -> Result<Answer, ClientGone> {
@@ -174,7 +174,7 @@ async fn respond<S: Service>(
 /// read, and the memory that the answer counts in if it is large.
 async fn answer<'a, S: Service>(
     service: &'a S,
-    connection: &Connection,
+    connection: &Arc<Connection>,
     peer: IpAddr,
     received: Received,
 ) -> Result<(Answer, bool, Option<&'a AnswerMemory>), ClientGone> {
@@ -204,7 +204,7 @@ async fn answer<'a, S: Service>(
     };
     let answer = service.answer(request).await?;
     let answers = service.answer_memory(route);
-    let answer = if route.is_compressed {
+    let answer = if route.is_compressed && !answer.body().is_stream() {
         // Boxed, since most answers need not carry its state along.
         Box::pin(compressed(&head.headers, answer, answers)).await
     } else {

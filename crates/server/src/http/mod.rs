@@ -2,6 +2,7 @@
 
 mod address;
 mod answer;
+mod answer_body;
 mod body;
 mod compression;
 mod connection;
@@ -19,6 +20,7 @@ pub(crate) use answer::{
     Answer, Page, answers_over_limit, failure, json, method_not_allowed,
     no_content, page,
 };
+pub(crate) use answer_body::AnswerBody;
 pub(crate) use body::{BodyError, RequestBody};
 pub(crate) use compression::compressed;
 pub(crate) use connection::{
@@ -31,3 +33,4 @@ pub(crate) use json::{fields as json_fields, text as json_text};
 pub(crate) use limiter::{ConnectionLimiter, ConnectionPermit};
 pub(crate) use memory::AnswerMemory;
 pub(crate) use path::decoded as decoded_path;
+pub(crate) use socket::Connection;

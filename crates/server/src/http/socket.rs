@@ -82,8 +82,16 @@ impl Connection {
         is_read: bool,
         memory: Option<&AnswerMemory>,
     ) {
+        if answer.body().is_stream() {
+            return self.state.begin_stream(is_read);
+        }
         let bytes = answer.body().size_hint().lower();
         self.state.begin_answer(bytes, is_read, memory);
+    }
+
+    /// Notes that an answer that is a stream has ended.
+    pub(super) fn end_stream(&self) {
+        self.state.end_stream();
     }
 
     /// Resolves when the client has closed the connection or its sending side.
@@ -225,7 +233,10 @@ impl AsyncWrite for Socket {
             }
             match stream.try_write_vectored(buffers) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                result => return Poll::Ready(result),
+                result => {
+                    self.connection.state.progress();
+                    return Poll::Ready(result);
+                }
             }
         }
     }

@@ -16,6 +16,9 @@
 //!   Malformed                                                 Unread
 //! ```
 //!
+//! An answer that is a stream goes from Serving through Streaming to Sending, when
+//! the stream has ended.
+//!
 //! Only in Serving does the client wait for the server. In all other states it
 //! costs a client nothing to stay. So each ends after a time of its own, and after
 //! `MIN_WAIT` if others wait for a permit.
@@ -74,6 +77,9 @@ enum State {
         /// When the client first did not take all that there was.
         stalled: Option<Instant>,
     },
+    /// An answer is being sent as it is made. `stalled` is when the client first
+    /// did not take all that there was, since it last took any.
+    Streaming { is_read: bool, stalled: Option<Instant> },
     /// The client may still be sending the body of the last request.
     Unread { since: Instant },
     /// hyper has refused what came. This answer with a body takes the place of
@@ -139,6 +145,27 @@ impl ConnectionState {
         *self.state() = State::Sending { bytes, memory, is_read, stalled };
     }
 
+    /// Serving to streaming.
+    pub(super) fn begin_stream(&self, is_read: bool) {
+        *self.state() = State::Streaming { is_read, stalled: None };
+    }
+
+    /// Streaming to sending.
+    pub(super) fn end_stream(&self) {
+        let mut state = self.state();
+        if let State::Streaming { is_read, stalled } = *state {
+            let (bytes, memory) = (0, None);
+            *state = State::Sending { bytes, memory, is_read, stalled };
+        }
+    }
+
+    /// Notes that the client took bytes of an answer.
+    pub(super) fn progress(&self) {
+        if let State::Streaming { stalled, .. } = &mut *self.state() {
+            *stalled = None;
+        }
+    }
+
     /// Sending to idle or unread. All bytes of hyper were sent.
     pub(super) fn end_answer(&self) {
         let mut state = self.state();
@@ -179,29 +206,33 @@ impl ConnectionState {
     /// It has not taken all that there is: that it stalls is noted.
     pub(super) fn answer_deadline(&self) -> Option<Instant> {
         let mut state = self.state();
-        let State::Sending { bytes, memory, stalled, .. } = &mut *state else {
-            return None;
+        let (bytes, memory, stalled) = match &mut *state {
+            State::Sending { bytes, memory, stalled, .. } => {
+                (*bytes, memory.as_ref(), stalled)
+            }
+            State::Streaming { stalled, .. } => (0, None, stalled),
+            _ => return None,
         };
-        let is_over_limit =
-            memory.as_ref().is_some_and(AnswerMemory::is_over_limit);
+        let is_over_limit = memory.is_some_and(AnswerMemory::is_over_limit);
         let (time, rate) = if is_over_limit {
             (OVER_LIMIT_TIME, OVER_LIMIT_RATE)
         } else {
             (ANSWER_TIME, MIN_RATE)
         };
         let stalled = *stalled.get_or_insert_with(Instant::now);
-        Some(stalled + time + Duration::from_secs(*bytes / rate))
+        Some(stalled + time + Duration::from_secs(bytes / rate))
     }
 
     pub(super) fn ending(&self) -> Ending {
         match &*self.state() {
-            State::Sending { is_read: false, .. } | State::Unread { .. } => {
-                Ending::Drain
-            }
+            State::Sending { is_read: false, .. }
+            | State::Streaming { is_read: false, .. }
+            | State::Unread { .. } => Ending::Drain,
             State::Idle { .. }
             | State::Serving
             | State::Receiving { .. }
-            | State::Sending { .. } => Ending::Close,
+            | State::Sending { .. }
+            | State::Streaming { .. } => Ending::Close,
             State::Malformed { status, answer, .. } => {
                 Ending::Answer(*status, answer.clone())
             }
@@ -218,6 +249,7 @@ impl ConnectionState {
             | State::Receiving { since }
             | State::Unread { since }
             | State::Malformed { since, .. } => since,
+            State::Streaming { stalled, .. } => stalled?,
             State::Sending { bytes, stalled, .. } => {
                 stalled? + Duration::from_secs(bytes / OVER_LIMIT_RATE)
             }

@@ -58,6 +58,8 @@ pub(crate) struct Metrics {
 struct Measured {
     boxes: Number,
     boxes_in_use: Number,
+    live_boxes: Number,
+    live_boxes_in_use: Number,
     queue_places: Number,
     runs_waiting: Number,
     answer_memory: Family<AnswerLabels, Number>,
@@ -73,6 +75,7 @@ struct Measured {
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) load: Load,
+    pub(crate) live_load: Load,
     pub(crate) supply: Supply,
     /// Bytes of artifacts kept, and the most there may be.
     pub(crate) artifacts: (u64, u64),
@@ -294,6 +297,8 @@ impl Measured {
         let numbers = [
             ("boxes", "Boxes that can be in use at once", &self.boxes),
             ("boxes_in_use", "Boxes in use", &self.boxes_in_use),
+            ("live_boxes", "Boxes of interactive runs", &self.live_boxes),
+            ("live_boxes_in_use", "Those in use", &self.live_boxes_in_use),
             ("queue_places", "Runs that may wait", &self.queue_places),
             ("runs_waiting", "Runs that wait for a box", &self.runs_waiting),
             ("products", "Products stored", &self.products),
@@ -346,6 +351,9 @@ impl Measured {
     }
 
     fn set(&self, snapshot: Snapshot, now: Instant) {
+        let Load { running, boxes, .. } = snapshot.live_load;
+        self.live_boxes.set(boxes as u64);
+        self.live_boxes_in_use.set(running as u64);
         let Load { running, boxes, waiting, queue_capacity } = snapshot.load;
         self.boxes_in_use.set(running as u64);
         self.boxes.set(boxes as u64);

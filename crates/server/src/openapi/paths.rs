@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::embed;
 use crate::execution::{
-    CompileRequest, CompileResponse, RunRequest, RunResponse,
+    CompileRequest, CompileResponse, InputRequest, RunRequest, RunResponse,
 };
 use crate::health::{Alive, Report};
 use crate::products::{NewProduct, Product, ProductFields};
@@ -22,6 +22,8 @@ field that is missing or null is the empty string or 0; others are ignored.";
 const RUN_BODY: &str = "Up to 2 MiB. Failures are reported in this order: \
 405, 429, 415, 413 for the body, 400 for JSON, 413 for the number of files, \
 400 for fields, language, paths and entry file, 503.";
+
+const INPUT_BODY: &str = "Up to 64 KiB.";
 
 /// The body of every failure.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -39,6 +41,14 @@ pub(super) fn parameters(endpoint: Endpoint, catalog: &Catalog) -> Value {
             "required": true,
             "description": "An optional sign and digits.",
             "schema": { "type": "integer", "format": "int64" },
+        }]),
+        Endpoint::RunInput | Endpoint::RunStop => json!([{
+            "name": "run",
+            "in": "path",
+            "required": true,
+            "description": "The id that the run's first event has, or that its \
+                request gave it.",
+            "schema": { "type": "string", "pattern": "^[0-9a-f]{32}$" },
         }]),
         Endpoint::EmbedAsset => json!([{
             "name": "asset",
@@ -70,6 +80,8 @@ pub(super) fn operations(
         Endpoint::Product => single(schemas),
         Endpoint::Compile => compile(schemas),
         Endpoint::Run => run(schemas),
+        Endpoint::RunInput => run_input(schemas),
+        Endpoint::RunStop => run_stop(schemas),
         Endpoint::Embed => read(
             "The editor page, to be framed",
             vec![
@@ -221,6 +233,57 @@ fn run(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     execution(summary, request, response, schemas)
 }
 
+fn run_input(schemas: &mut SchemaGenerator) -> Vec<Operation> {
+    let body = schema::<InputRequest>(schemas);
+    let responses = vec![
+        Response::new(204, "The input is on its way."),
+        failure(400, "The request is wrong, and how.", schemas),
+        no_such_run(schemas),
+        failure(408, "The body took too long.", schemas),
+        failure(413, "The body is too large.", schemas),
+        failure(415, "The Content-Type is not one of JSON.", schemas),
+        failure(429, "The run has had all its input.", schemas),
+        come_back(503, schemas),
+    ];
+    vec![
+        Operation {
+            method: "post",
+            summary: "Send input to a run that goes on",
+            body: Some(Body { description: INPUT_BODY, schema: body }),
+            responses,
+        },
+        preflight(),
+    ]
+}
+
+fn run_stop(schemas: &mut SchemaGenerator) -> Vec<Operation> {
+    vec![
+        Operation {
+            method: "post",
+            summary: "End a run; its answer has what it printed",
+            body: None,
+            responses: vec![
+                Response::new(204, "The run ends."),
+                no_such_run(schemas),
+            ],
+        },
+        preflight(),
+    ]
+}
+
+fn no_such_run(schemas: &mut SchemaGenerator) -> Response {
+    failure(404, "No run that goes on has this id.", schemas)
+}
+
+fn preflight() -> Operation {
+    Operation {
+        method: "options",
+        summary: "Lets pages of any origin post",
+        body: None,
+        responses: vec![Response::new(204, "They may.")],
+    }
+}
+
 fn execution(
     summary: &'static str,
     request: Value,
@@ -263,12 +326,7 @@ fn execution(
             body: Some(Body { description: RUN_BODY, schema: request }),
             responses,
         },
-        Operation {
-            method: "options",
-            summary: "Lets pages of any origin post",
-            body: None,
-            responses: vec![Response::new(204, "They may.")],
-        },
+        preflight(),
     ]
 }
 

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use sandpiper_engine::languages::Catalog;
 use sandpiper_engine::{
-    BusyCause, End, LanguageState, Load, Outcome, Output, Readiness, Ready,
-    Refusal, RunOptions, Start, StartKind, Supply, Timing,
+    Attached, BusyCause, End, LanguageState, Limits, Load, Outcome, Output,
+    Readiness, Ready, Refusal, RunOptions, Start, StartKind, Supply, Timing,
 };
 use tokio::sync::{Notify, mpsc};
 
@@ -71,6 +71,7 @@ impl Runner for TestRunner {
         &self,
         request: RunRequest,
         _options: RunOptions,
+        _attached: Attached,
         client: IpAddr,
     ) -> Result<Finished, Refused> {
         let _ = self.events.send(Event::Started(client));
@@ -121,6 +122,14 @@ impl Runner for TestRunner {
             memory_bytes: 6,
             memory_limit_bytes: 7,
         }
+    }
+
+    fn limits(&self, _language: &str, _is_interactive: bool) -> Limits {
+        Limits::default()
+    }
+
+    fn live_load(&self) -> Load {
+        Load { running: 1, boxes: 2, waiting: 0, queue_capacity: 0 }
     }
 
     fn load(&self) -> Load {
