@@ -30,6 +30,7 @@ pub(crate) struct App<R> {
     embed: Embed,
     runner: Arc<R>,
     metrics: Arc<Metrics>,
+    /// Of all answers but those of products, so that no list makes runs wait.
     memory: AnswerMemory,
     hosts: AllowedHosts,
     description: Bytes,
@@ -53,12 +54,12 @@ impl<R: Runner> App<R> {
             settings.trusted_proxies,
             settings.client_header,
         );
-        // Answers share the bytes of the store, which therefore count once.
-        let products = settings.products_bytes;
-        let memory =
-            AnswerMemory::new(products.saturating_add(settings.answers_bytes));
+        let memory = AnswerMemory::new(settings.answers_bytes);
         Self {
-            products: Products::new(products, memory.clone()),
+            products: Products::new(
+                settings.products_bytes,
+                settings.answers_bytes,
+            ),
             compile: Compile::new(
                 Arc::clone(&runner),
                 limiter,
@@ -91,7 +92,11 @@ impl<R: Runner> App<R> {
             supply: self.runner.supply(),
             artifacts: self.runner.artifacts(),
             languages: self.runner.languages(),
-            answer_memory: (self.memory.held(), self.memory.limit()),
+            answer_memory: [
+                ("products", self.products.memory()),
+                ("others", &self.memory),
+            ]
+            .map(|(answers, memory)| (answers, memory.held(), memory.limit())),
             products,
             products_memory: (bytes, self.products.capacity()),
         };
@@ -145,8 +150,11 @@ impl<R: Runner> Service for App<R> {
         routes::find(path)
     }
 
-    fn answer_memory(&self) -> &AnswerMemory {
-        &self.memory
+    fn answer_memory(&self, route: &Route) -> &AnswerMemory {
+        match route.endpoint {
+            Endpoint::Products | Endpoint::Product => self.products.memory(),
+            _ => &self.memory,
+        }
     }
 
     fn metrics(&self) -> Option<&Metrics> {

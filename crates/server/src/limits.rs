@@ -44,6 +44,7 @@ pub const BODIES_BYTES: u64 = 256 * MIB;
 /// Time for a client to take an answer, plus a second for each 64 KiB. Beyond
 /// it: the connection is closed.
 pub const ANSWER_TIME: Duration = Duration::from_secs(30);
-/// Large answers in memory that clients have not taken yet, in bytes. Beyond
-/// it: lists and runs get 503 with `Retry-After`, and slow clients are closed.
+/// Large answers in memory that clients have not taken yet, in bytes: those of
+/// products, and as much again of all others. Beyond it: lists or runs get 503
+/// with `Retry-After`, and slow clients that take such answers are closed.
 pub const ANSWERS_BYTES: u64 = 256 * MIB;

@@ -195,8 +195,8 @@ impl Service for Admin {
         &ADMIN
     }
 
-    fn answer_memory(&self) -> &AnswerMemory {
-        self.app.answer_memory()
+    fn answer_memory(&self, route: &Route) -> &AnswerMemory {
+        self.app.answer_memory(route)
     }
 
     fn metrics(&self) -> Option<&Metrics> {

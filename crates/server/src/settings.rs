@@ -39,8 +39,9 @@ pub struct Settings {
     /// Connections of one client at once, an IPv6 /64 being one; trusted
     /// proxies have no such limit. Default 1,024. Reached: the same.
     pub client_connections: usize,
-    /// Memory of large answers that clients have not taken yet, in bytes.
-    /// Default 256 MiB. Reached: 503, and slow clients are closed.
+    /// Memory of large answers that clients have not taken yet, in bytes: those
+    /// of products, and as much again of all others. Default 256 MiB. Reached:
+    /// 503, and slow clients are closed.
     pub answers_bytes: u64,
 }
 

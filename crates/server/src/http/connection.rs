@@ -32,8 +32,8 @@ pub(crate) trait Service: Send + Sync + 'static {
     /// Returns the route of a path, which is percent-decoded.
     fn route(&self, path: &[u8]) -> &'static Route;
 
-    /// Returns the memory that large answers count in.
-    fn answer_memory(&self) -> &AnswerMemory;
+    /// Returns the memory that large answers of a route count in.
+    fn answer_memory(&self, route: &Route) -> &AnswerMemory;
 
     /// Returns the metrics that count connections, if any do.
     fn metrics(&self) -> Option<&Metrics>;
@@ -84,9 +84,7 @@ pub(crate) async fn serve<S: Service>(
     // Answers are written whole: waiting for more only delays them.
     let _ = stream.set_nodelay(true);
     let state = permit.state();
-    let answers = service.answer_memory().clone();
-    let connection =
-        Arc::new(Connection::new(stream, Arc::clone(state), answers));
+    let connection = Arc::new(Connection::new(stream, Arc::clone(state)));
     let handler = service_fn(|request: Request<Incoming>| {
         // Before hyper reads anything that comes behind this head.
         let received = receive(&connection, request);
@@ -153,32 +151,32 @@ async fn respond<S: Service>(
     memory: BodyMemory,
     received: Result<Received, AmbiguousHead>,
 ) -> Result<Answer, ClientGone> {
-    let (mut answer, is_read) = match received {
+    let (mut answer, is_read, answers) = match received {
         Ok(received) => {
             answer(service, connection, peer, memory, received).await?
         }
         Err(ambiguous) => {
             count_malformed(service, 400);
-            (ambiguous.into(), false)
+            (ambiguous.into(), false, None)
         }
     };
     if !is_read {
         let close = HeaderValue::from_static("close");
         answer.headers_mut().insert(CONNECTION, close);
     }
-    connection.begin_answer(&answer, is_read);
+    connection.begin_answer(&answer, is_read, answers);
     Ok(answer)
 }
 
-/// Returns the answer to a request, and whether all that belongs to the request
-/// was read.
-async fn answer<S: Service>(
-    service: &S,
+/// Returns the answer to a request, whether all that belongs to the request was
+/// read, and the memory that the answer counts in if it is large.
+async fn answer<'a, S: Service>(
+    service: &'a S,
     connection: &Connection,
     peer: IpAddr,
     memory: BodyMemory,
     received: Received,
-) -> Result<(Answer, bool), ClientGone> {
+) -> Result<(Answer, bool, Option<&'a AnswerMemory>), ClientGone> {
     let Received { head, incoming, is_whole } = received;
     if connection.has_further_request() {
         // The runtime looks for other clients only between polls of a task, so
@@ -204,15 +202,15 @@ async fn answer<S: Service>(
         connection,
     };
     let answer = service.answer(request).await?;
+    let answers = service.answer_memory(route);
     let answer = if route.is_compressed {
         // Boxed, since most answers need not carry its state along.
-        let memory = service.answer_memory();
-        Box::pin(compressed(&head.headers, answer, memory)).await
+        Box::pin(compressed(&head.headers, answer, answers)).await
     } else {
         answer
     };
     // The end of a body in chunks is found by hyper alone, so that no head
     // behind it could be checked.
     let is_read = body.discard().await && !is_in_chunks;
-    Ok((answer, is_read))
+    Ok((answer, is_read, Some(answers)))
 }

@@ -18,20 +18,10 @@ use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 use super::head::{AmbiguousHead, HeadRecorder, with_body};
 use super::state::ConnectionState;
 use super::{Answer, AnswerMemory};
-use crate::limits::ANSWER_TIME;
 
 /// Time between two looks for the end of what the client sends. The kernel
 /// does not report it while bytes of a further request are unread.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
-/// Bytes that a client must take in a second.
-const MIN_RATE: u64 = 64 * 1024;
-/// Time for a large answer while the memory of answers is over its limit, in
-/// addition to that for its bytes at [`OVER_LIMIT_RATE`].
-const OVER_LIMIT_TIME: Duration = Duration::from_secs(2);
-/// Bytes that a client must take in a second then.
-const OVER_LIMIT_RATE: u64 = 4 << 20;
-/// Answers up to this size never have the shorter time.
-const SMALL_ANSWER_BYTES: u64 = 64 * 1024;
 /// Time between two looks at the deadline of an answer, which comes nearer when
 /// the memory of answers goes over its limit.
 const DEADLINE_AGAIN: Duration = Duration::from_secs(1);
@@ -45,7 +35,6 @@ pub(crate) struct Connection {
     stream: TcpStream,
     state: Arc<ConnectionState>,
     heads: Mutex<HeadRecorder>,
-    memory: AnswerMemory,
 }
 
 /// The socket, as hyper sees it.
@@ -57,12 +46,8 @@ pub(super) struct Socket {
 }
 
 impl Connection {
-    pub(super) fn new(
-        stream: TcpStream,
-        state: Arc<ConnectionState>,
-        memory: AnswerMemory,
-    ) -> Self {
-        Self { stream, state, heads: Mutex::default(), memory }
+    pub(super) fn new(stream: TcpStream, state: Arc<ConnectionState>) -> Self {
+        Self { stream, state, heads: Mutex::default() }
     }
 
     /// Begins a request whose head hyper has read; see [`HeadRecorder::take`].
@@ -86,10 +71,15 @@ impl Connection {
     }
 
     /// Begins to send an answer. `is_read` says whether all of the request's
-    /// body was read.
-    pub(super) fn begin_answer(&self, answer: &Answer, is_read: bool) {
+    /// body was read. If the answer is large, it counts in `memory`.
+    pub(super) fn begin_answer(
+        &self,
+        answer: &Answer,
+        is_read: bool,
+        memory: Option<&AnswerMemory>,
+    ) {
         let bytes = answer.body().size_hint().lower();
-        self.state.begin_answer(bytes, is_read);
+        self.state.begin_answer(bytes, is_read, memory);
     }
 
     /// Resolves when the client has closed the connection or its sending side.
@@ -151,18 +141,6 @@ impl Connection {
         received.map_or(readable, Ok)
     }
 
-    /// Returns when the client must have taken the answer that is being sent.
-    fn deadline(&self) -> Option<Instant> {
-        let (bytes, stalled) = self.state.stalled()?;
-        let (time, rate) =
-            if bytes > SMALL_ANSWER_BYTES && self.memory.is_over_limit() {
-                (OVER_LIMIT_TIME, OVER_LIMIT_RATE)
-            } else {
-                (ANSWER_TIME, MIN_RATE)
-            };
-        Some(stalled + time + Duration::from_secs(bytes / rate))
-    }
-
     fn heads(&self) -> MutexGuard<'_, HeadRecorder> {
         self.heads.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -176,7 +154,7 @@ impl Socket {
     /// Resolves with an error when the client should have taken its answer.
     fn poll_deadline(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         loop {
-            let Some(deadline) = self.connection.deadline() else {
+            let Some(deadline) = self.connection.state.answer_deadline() else {
                 return Poll::Pending;
             };
             let now = Instant::now();

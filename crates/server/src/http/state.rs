@@ -13,12 +13,24 @@
 //! ```
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use crate::limits::HEAD_TIME;
+use super::AnswerMemory;
+use crate::limits::{ANSWER_TIME, HEAD_TIME};
+
+/// Bytes that a client must take in a second.
+const MIN_RATE: u64 = 64 * 1024;
+/// Time for a large answer while the memory of answers is over its limit, in
+/// addition to that for its bytes at [`OVER_LIMIT_RATE`].
+const OVER_LIMIT_TIME: Duration = Duration::from_secs(2);
+/// Bytes that a client must take in a second then.
+const OVER_LIMIT_RATE: u64 = 4 << 20;
+/// Answers up to this size never have the shorter time.
+const SMALL_ANSWER_BYTES: u64 = 64 * 1024;
 
 /// The state of one connection, as hyper, the requests and the connection
 /// limiter share it.
@@ -34,9 +46,15 @@ enum State {
     Idle { since: Instant },
     /// A request waits for its answer.
     Serving,
-    /// An answer of this many bytes is being sent. `stalled` is when the
-    /// client first did not take all that there was.
-    Sending { bytes: u64, is_read: bool, stalled: Option<Instant> },
+    /// An answer is being sent.
+    Sending {
+        bytes: u64,
+        /// The memory that it counts in, if it is large.
+        memory: Option<AnswerMemory>,
+        is_read: bool,
+        /// When the client first did not take all that there was.
+        stalled: Option<Instant>,
+    },
     /// The client may still be sending the body of the last request.
     Unread,
     /// hyper has refused what came. This answer with a body takes the place of
@@ -72,9 +90,17 @@ impl ConnectionState {
     }
 
     /// Serving to sending. `is_read` says whether all of the request's body
-    /// was read; the connection ends after this answer if it was not.
-    pub(super) fn begin_answer(&self, bytes: u64, is_read: bool) {
-        *self.state() = State::Sending { bytes, is_read, stalled: None };
+    /// was read; the connection ends after this answer if it was not. If the
+    /// answer is large, it counts in `memory`.
+    pub(super) fn begin_answer(
+        &self,
+        bytes: u64,
+        is_read: bool,
+        memory: Option<&AnswerMemory>,
+    ) {
+        let memory = memory.filter(|_| bytes > SMALL_ANSWER_BYTES).cloned();
+        let stalled = None;
+        *self.state() = State::Sending { bytes, memory, is_read, stalled };
     }
 
     /// Sending to idle or unread. All bytes of hyper were sent.
@@ -110,15 +136,22 @@ impl ConnectionState {
         matches!(*self.state(), State::Malformed { .. })
     }
 
-    /// Returns the size of the answer that is being sent, and when its client
-    /// first did not take all that there was, which is now at the latest.
-    pub(super) fn stalled(&self) -> Option<(u64, Instant)> {
-        match &mut *self.state() {
-            State::Sending { bytes, stalled, .. } => {
-                Some((*bytes, *stalled.get_or_insert_with(Instant::now)))
-            }
-            _ => None,
-        }
+    /// Returns when the client must have taken the answer that is being sent.
+    /// It has not taken all that there is: that it stalls is noted.
+    pub(super) fn answer_deadline(&self) -> Option<Instant> {
+        let mut state = self.state();
+        let State::Sending { bytes, memory, stalled, .. } = &mut *state else {
+            return None;
+        };
+        let is_over_limit =
+            memory.as_ref().is_some_and(AnswerMemory::is_over_limit);
+        let (time, rate) = if is_over_limit {
+            (OVER_LIMIT_TIME, OVER_LIMIT_RATE)
+        } else {
+            (ANSWER_TIME, MIN_RATE)
+        };
+        let stalled = *stalled.get_or_insert_with(Instant::now);
+        Some(stalled + time + Duration::from_secs(*bytes / rate))
     }
 
     pub(super) fn ending(&self) -> Ending {

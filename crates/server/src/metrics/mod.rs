@@ -60,8 +60,8 @@ struct Measured {
     boxes_in_use: Number,
     queue_places: Number,
     runs_waiting: Number,
-    answer_memory: Number,
-    answer_memory_limit: Number,
+    answer_memory: Family<AnswerLabels, Number>,
+    answer_memory_limit: Family<AnswerLabels, Number>,
     products: Number,
     products_bytes: Number,
     products_limit: Number,
@@ -77,8 +77,9 @@ pub(crate) struct Snapshot {
     /// Bytes of artifacts kept, and the most there may be.
     pub(crate) artifacts: (u64, u64),
     pub(crate) languages: Vec<LanguageState>,
-    /// Bytes of large answers, and the most there may be.
-    pub(crate) answer_memory: (u64, u64),
+    /// For each kind of answers: bytes of large ones, and the most there may
+    /// be.
+    pub(crate) answer_memory: [(&'static str, u64, u64); 2],
     /// How many products there are.
     pub(crate) products: u64,
     /// Their bytes, and the most there may be.
@@ -106,6 +107,11 @@ struct StageLabels {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ReasonLabels {
     reason: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct AnswerLabels {
+    answers: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -297,17 +303,6 @@ impl Measured {
         }
         let bytes = [
             (
-                "answer_memory",
-                "Large answers that clients have not taken, and the parts \
-                 of the list of products that are kept",
-                &self.answer_memory,
-            ),
-            (
-                "answer_memory_limit",
-                "Most of it before answers are refused",
-                &self.answer_memory_limit,
-            ),
-            (
                 "products",
                 "Memory of the products as its limit counts it",
                 &self.products_bytes,
@@ -320,6 +315,22 @@ impl Measured {
         ];
         for (name, help, gauge) in bytes {
             own.register_with_unit(name, help, Unit::Bytes, gauge.clone());
+        }
+        let answers = [
+            (
+                "answer_memory",
+                "Large answers that clients have not taken, large products, \
+                 and the list of products if it is kept",
+                &self.answer_memory,
+            ),
+            (
+                "answer_memory_limit",
+                "Most of it before answers are refused",
+                &self.answer_memory_limit,
+            ),
+        ];
+        for (name, help, family) in answers {
+            own.register_with_unit(name, help, Unit::Bytes, family.clone());
         }
         own.register(
             "language_ready",
@@ -340,9 +351,11 @@ impl Measured {
         self.boxes.set(boxes as u64);
         self.runs_waiting.set(waiting as u64);
         self.queue_places.set(queue_capacity as u64);
-        let (held, limit) = snapshot.answer_memory;
-        self.answer_memory.set(held);
-        self.answer_memory_limit.set(limit);
+        for (answers, held, limit) in snapshot.answer_memory {
+            let labels = AnswerLabels { answers };
+            self.answer_memory.get_or_create_owned(&labels).set(held);
+            self.answer_memory_limit.get_or_create_owned(&labels).set(limit);
+        }
         self.products.set(snapshot.products);
         let (held, limit) = snapshot.products_memory;
         self.products_bytes.set(held);

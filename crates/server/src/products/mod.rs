@@ -21,13 +21,20 @@ use store::{Store, StoreError};
 #[derive(Debug)]
 pub(crate) struct Products {
     store: Store,
-    memory: AnswerMemory,
 }
 
 impl Products {
-    /// An empty catalogue that holds this many bytes.
-    pub(crate) fn new(capacity: u64, memory: AnswerMemory) -> Self {
-        Self { store: Store::new(capacity, memory.clone()), memory }
+    /// An empty catalogue that holds this many bytes, and as many of answers
+    /// that clients have not taken.
+    pub(crate) fn new(capacity: u64, answers: u64) -> Self {
+        // Answers share the bytes of the store, which therefore count once.
+        let memory = AnswerMemory::new(capacity.saturating_add(answers));
+        Self { store: Store::new(capacity, memory) }
+    }
+
+    /// Returns the memory of large products and lists.
+    pub(crate) fn memory(&self) -> &AnswerMemory {
+        self.store.memory()
     }
 
     /// Returns the number of products and the bytes that they use.
@@ -49,7 +56,9 @@ impl Products {
         match head.method {
             // A list stays in memory until its client has taken it, even if
             // a product has changed.
-            Method::GET if self.memory.is_over_limit() => answers_over_limit(),
+            Method::GET if self.memory().is_over_limit() => {
+                answers_over_limit()
+            }
             Method::GET => json(StatusCode::OK, self.store.list()),
             Method::POST if is_cross_site(head) => cross_site(),
             Method::POST => self.create(body).await.unwrap_or_else(Into::into),

@@ -133,6 +133,11 @@ impl Store {
         self.capacity
     }
 
+    /// Returns the memory that large texts count in.
+    pub(super) fn memory(&self) -> &AnswerMemory {
+        &self.memory
+    }
+
     fn counted(&self, text: Vec<u8>) -> Bytes {
         if text.len() < LARGE_BYTES {
             // The store counts the length, so nothing may be allocated beyond.

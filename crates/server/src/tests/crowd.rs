@@ -9,6 +9,8 @@ use super::*;
 const HEALTH: &str =
     "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 
+const NOT_TAKEN: &str = "too many answers are not taken yet";
+
 const SECOND: Duration = Duration::from_secs(1);
 
 /// A run that hangs, on a connection of its own.
@@ -202,7 +204,25 @@ async fn large_bodies_share_their_memory() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_that_nobody_takes_share_their_memory() {
+async fn outputs_that_nobody_takes_share_their_memory() {
+    let settings = Settings { answers_bytes: 1 << 20, ..Settings::default() };
+    let server = TestServer::in_memory(settings).await;
+    // Its output is larger than that.
+    let mut slow =
+        begin_from("192.0.2.1", &server, &compile("big", CLOSE)).await;
+    slow.read_exact(&mut [0; 12]).await.unwrap();
+    server.compile("echo").await.assert_failure(503, NOT_TAKEN);
+    let refused = "sandpiper_compile_refused_total{reason=\"answer_memory\"}";
+    assert_eq!(value(&server, refused), 1.0);
+    let list = format!("GET /products HTTP/1.1\r\nHost: x\r\n{CLOSE}\r\n");
+    assert_eq!(server.ask(list).await.status, 200);
+    // Until slow clients are closed.
+    sleep(5 * SECOND).await;
+    assert_eq!(server.compile("echo").await.status, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn lists_that_nobody_takes_share_their_memory() {
     const PRODUCTS: usize = 24;
     const NAME_BYTES: usize = 125_000;
     let settings = Settings {
@@ -232,19 +252,18 @@ async fn answers_that_nobody_takes_share_their_memory() {
             write("PUT", &format!("/products/{id}")).await;
         }
     }
-    let message = "too many answers are not taken yet";
     let reply = server.ask(&list).await;
-    reply.assert_failure(503, message);
+    reply.assert_failure(503, NOT_TAKEN);
     assert_eq!(reply.header("retry-after"), Some("2"));
-    server.compile("echo").await.assert_failure(503, message);
-    let shown = || value(&server, "sandpiper_answer_memory_bytes");
-    let most = value(&server, "sandpiper_answer_memory_limit_bytes");
+    assert_eq!(server.compile("echo").await.status, 200);
+    let shown = || {
+        value(&server, "sandpiper_answer_memory_bytes{answers=\"products\"}")
+    };
+    let most = "sandpiper_answer_memory_limit_bytes{answers=\"products\"}";
+    let most = value(&server, most);
     assert!(shown() > most, "{} of {most}", shown());
-    let refused = "sandpiper_compile_refused_total{reason=\"answer_memory\"}";
-    assert_eq!(value(&server, refused), 1.0);
     assert_eq!(server.ask(HEALTH).await.status, 200);
     sleep(20 * SECOND).await;
-    assert_eq!(server.compile("echo").await.status, 200);
     assert_eq!(server.ask(&list).await.status, 200);
     sleep(20 * SECOND).await;
     assert!(shown() <= most, "{} of {most}", shown());

@@ -98,7 +98,9 @@ async fn what_is_measured_now_is_shown() {
     check("sandpiper_runs_compiled_before_total{language=\"echo\"}", 1.0);
     check("sandpiper_products", 0.0);
     check("sandpiper_products_limit_bytes", f64::from(256 << 20));
-    check("sandpiper_answer_memory_limit_bytes", f64::from(512 << 20));
+    let most = "sandpiper_answer_memory_limit_bytes";
+    check(&format!("{most}{{answers=\"products\"}}"), f64::from(512 << 20));
+    check(&format!("{most}{{answers=\"others\"}}"), f64::from(256 << 20));
     check("sandpiper_language_ready{language=\"python\"}", 1.0);
     check("sandpiper_language_ready{language=\"c\"}", 0.0);
     let age = "sandpiper_language_proof_age_seconds{language=\"python\"}";
