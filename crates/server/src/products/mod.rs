@@ -34,7 +34,7 @@ impl Products {
 
     /// Returns the memory of large products and lists.
     pub(crate) fn memory(&self) -> &AnswerMemory {
-        self.store.memory()
+        &self.store.memory
     }
 
     /// Returns the number of products and the bytes that they use.
@@ -44,7 +44,7 @@ impl Products {
 
     /// Returns the most bytes that the products may use.
     pub(crate) fn capacity(&self) -> u64 {
-        self.store.capacity()
+        self.store.capacity
     }
 
     /// `/products`.
@@ -54,12 +54,12 @@ impl Products {
         body: &mut RequestBody,
     ) -> Answer {
         match head.method {
-            // A list stays in memory until its client has taken it, even if
-            // a product has changed.
-            Method::GET if self.memory().is_over_limit() => {
-                answers_over_limit()
+            Method::GET => {
+                let list = self.store.list().await;
+                list.map_or_else(answers_over_limit, |text| {
+                    json(StatusCode::OK, text)
+                })
             }
-            Method::GET => json(StatusCode::OK, self.store.list()),
             Method::POST if is_cross_site(head) => cross_site(),
             Method::POST => self.create(body).await.unwrap_or_else(Into::into),
             _ => method_not_allowed("/products", "GET, POST"),

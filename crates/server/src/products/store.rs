@@ -1,9 +1,11 @@
 //! The products in memory.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::btree_map::Entry;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use tokio::task::yield_now;
 
 use crate::http::AnswerMemory;
 
@@ -12,28 +14,43 @@ use super::product::{self, ProductFields};
 /// Memory of a product besides its text, in bytes: its place in the map, its
 /// reference count, and its share of the allocator's rounding.
 const PRODUCT_BYTES: u64 = 128;
+/// Memory of a page with one product besides that of the product, in bytes.
+const PAGE_BYTES: u64 = 512;
 /// Texts from this size on count as memory of answers: slow clients can hold
 /// many of them after their products have changed.
 const LARGE_BYTES: usize = 4 * 1024;
+/// Bytes of the list that are joined before other tasks have a turn.
+const TURN_BYTES: usize = 256 * 1024;
 
-/// Products by id, each as the JSON text that answers carry.
+/// Products by id, each as the JSON text that answers carry, whose ids differ in
+/// the last byte alone. A full store has a million products: to copy references
+/// to all of them takes 0.1 s. So a list is made from references to pages, and a
+/// page is copied when a product in it changes meanwhile.
+type Page = BTreeMap<i64, Bytes>;
+
+/// All products.
 #[derive(Debug)]
 pub(super) struct Store {
     state: Mutex<State>,
-    capacity: u64,
+    /// All products as one JSON list, and [`State::changes`] of that time. It is
+    /// kept until a product changes, so that clients which take it slowly share
+    /// one copy. It is locked while another is made, and before `state`.
+    list: tokio::sync::Mutex<Option<(u64, Bytes)>>,
+    /// Most bytes that the products may use.
+    pub(super) capacity: u64,
     /// Counts large texts.
-    memory: AnswerMemory,
+    pub(super) memory: AnswerMemory,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
-    products: BTreeMap<i64, Bytes>,
-    next_id: i64,
+    /// By the ids of their products without the last byte. None is empty.
+    pages: BTreeMap<i64, Arc<Page>>,
+    last_id: i64,
     /// Memory of the products, in bytes.
     used: u64,
-    /// All products as one JSON list, kept until one of them changes. So
-    /// clients that take it slowly share one copy.
-    list: Option<Bytes>,
+    /// How often a product was stored or removed.
+    changes: u64,
 }
 
 /// Why a product was not stored. The store is as it was.
@@ -46,9 +63,8 @@ pub(super) enum StoreError {
 impl Store {
     /// Returns an empty store of `capacity` bytes.
     pub(super) fn new(capacity: u64, memory: AnswerMemory) -> Self {
-        let products = BTreeMap::new();
-        let state = State { products, next_id: 1, used: 0, list: None };
-        Self { state: Mutex::new(state), capacity, memory }
+        let (state, list) = (Mutex::default(), tokio::sync::Mutex::default());
+        Self { state, list, capacity, memory }
     }
 
     /// Adds a product under the next id and returns its text.
@@ -61,16 +77,17 @@ impl Store {
         fields: &ProductFields,
     ) -> Result<Bytes, StoreError> {
         let mut state = self.state();
-        let id = state.next_id;
+        let id = state.last_id + 1;
         let text = self.counted(product::text(id, fields));
         state.put(id, text.clone(), self.capacity)?;
-        state.next_id += 1;
+        state.last_id = id;
+        self.drop_list(state);
         Ok(text)
     }
 
     /// Returns the text of a product.
     pub(super) fn get(&self, id: i64) -> Option<Bytes> {
-        self.state().products.get(&id).cloned()
+        self.state().get(id).cloned()
     }
 
     /// Replaces all fields of a product but its id and returns its text.
@@ -85,57 +102,48 @@ impl Store {
     ) -> Result<Bytes, StoreError> {
         let text = self.counted(product::text(id, fields));
         let mut state = self.state();
-        if !state.products.contains_key(&id) {
-            return Err(StoreError::NotFound);
-        }
+        state.get(id).ok_or(StoreError::NotFound)?;
         state.put(id, text.clone(), self.capacity)?;
+        self.drop_list(state);
         Ok(text)
     }
 
     /// Removes a product. Returns `false` if there is none.
     pub(super) fn remove(&self, id: i64) -> bool {
         let mut state = self.state();
-        let Some(text) = state.products.remove(&id) else { return false };
-        state.used -= cost(&text);
-        state.list = None;
-        true
+        let is_removed = state.remove(id);
+        if is_removed {
+            self.drop_list(state);
+        }
+        is_removed
     }
 
-    /// Returns all products as one JSON list, sorted by id.
-    pub(super) fn list(&self) -> Bytes {
-        let mut state = self.state();
-        if let Some(list) = &state.list {
-            return list.clone();
+    /// Returns all products as one JSON list, sorted by id. Returns `None` if
+    /// another list would have to be made, and the memory is over its limit.
+    pub(super) async fn list(&self) -> Option<Bytes> {
+        let asked = self.state().changes;
+        let mut list = self.list.lock().await;
+        // A list that was begun since then is new enough. So nobody waits for
+        // more than two, however many clients ask and change products.
+        if let Some((_, text)) = list.as_ref().filter(|list| list.0 >= asked) {
+            return Some(text.clone());
         }
-        let length = state.products.values().map(|text| text.len() + 1).sum();
-        let mut list = Vec::with_capacity(2_usize.saturating_add(length));
-        list.push(b'[');
-        for text in state.products.values() {
-            if list.len() > 1 {
-                list.push(b',');
-            }
-            list.extend_from_slice(text);
+        if self.memory.is_over_limit() {
+            return None;
         }
-        list.push(b']');
-        let list = self.counted(list);
-        state.list = Some(list.clone());
-        list
+        // Its memory is free before the next one takes as much.
+        *list = None;
+        let (changes, pages, bytes) = self.state().pages();
+        let text = self.counted(joined(pages, bytes).await);
+        *list = Some((changes, text.clone()));
+        Some(text)
     }
 
     /// Returns the number of products and the bytes that they use.
     pub(super) fn size(&self) -> (u64, u64) {
         let state = self.state();
-        (state.products.len() as u64, state.used)
-    }
-
-    /// Returns the most bytes that the products may use.
-    pub(super) fn capacity(&self) -> u64 {
-        self.capacity
-    }
-
-    /// Returns the memory that large texts count in.
-    pub(super) fn memory(&self) -> &AnswerMemory {
-        &self.memory
+        let products: usize = state.pages.values().map(|it| it.len()).sum();
+        (products as u64, state.used())
     }
 
     fn counted(&self, text: Vec<u8>) -> Bytes {
@@ -147,6 +155,16 @@ impl Store {
         }
     }
 
+    /// Frees the list, since a product has changed. If somebody makes one or
+    /// waits for it, it is needed: it goes with the next change.
+    fn drop_list(&self, changed: MutexGuard<'_, State>) {
+        // Freeing a large list takes time.
+        drop(changed);
+        if let Ok(mut list) = self.list.try_lock() {
+            *list = None;
+        }
+    }
+
     // No code that holds the lock leaves the state half changed.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -154,6 +172,10 @@ impl Store {
 }
 
 impl State {
+    fn get(&self, id: i64) -> Option<&Bytes> {
+        self.pages.get(&page_of(id))?.get(&id)
+    }
+
     /// Stores the text of a product in place of the one before.
     fn put(
         &mut self,
@@ -161,17 +183,65 @@ impl State {
         text: Bytes,
         capacity: u64,
     ) -> Result<(), StoreError> {
-        let before = self.products.get(&id).map_or(0, cost);
-        let used = self.used - before + cost(&text);
+        let before = self.get(id).map_or(0, cost);
+        let more = cost(&text).saturating_sub(before);
         // Even a full store takes a smaller text in place of a larger one.
-        if used > capacity && used > self.used {
+        if more > 0 && self.used() + more > capacity {
             return Err(StoreError::Full);
         }
-        self.used = used;
-        self.products.insert(id, text);
-        self.list = None;
+        self.used = self.used - before + cost(&text);
+        self.changes += 1;
+        let page = self.pages.entry(page_of(id)).or_default();
+        Arc::make_mut(page).insert(id, text);
         Ok(())
     }
+
+    fn remove(&mut self, id: i64) -> bool {
+        let Some(text) = self.get(id) else { return false };
+        self.used -= cost(text);
+        self.changes += 1;
+        if let Entry::Occupied(mut page) = self.pages.entry(page_of(id)) {
+            Arc::make_mut(page.get_mut()).remove(&id);
+            if page.get().is_empty() {
+                page.remove();
+            }
+        }
+        true
+    }
+
+    fn used(&self) -> u64 {
+        self.used + PAGE_BYTES * self.pages.len() as u64
+    }
+
+    /// Returns how often products have changed, all of them, and enough bytes
+    /// for their list.
+    fn pages(&self) -> (u64, Vec<Arc<Page>>, u64) {
+        let pages = self.pages.values().cloned().collect();
+        (self.changes, pages, self.used / 2)
+    }
+}
+
+fn page_of(id: i64) -> i64 {
+    id >> 8
+}
+
+/// Returns the texts of all products as one JSON list.
+async fn joined(pages: Vec<Arc<Page>>, bytes: u64) -> Vec<u8> {
+    let mut list = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
+    list.push(b'[');
+    let mut turn_end = TURN_BYTES;
+    for text in pages.iter().flat_map(|page| page.values()) {
+        if list.len() > 1 {
+            list.push(b',');
+        }
+        list.extend_from_slice(text);
+        if list.len() > turn_end {
+            turn_end = list.len() + TURN_BYTES;
+            yield_now().await;
+        }
+    }
+    list.push(b']');
+    list
 }
 
 /// Returns the memory that a product and its part of the list use, in bytes.

@@ -1,6 +1,6 @@
 //! The store against a model, under concurrency, and at its bound.
 
-use std::sync::Barrier;
+use std::sync::{Arc, Barrier};
 
 use proptest::prelude::*;
 
@@ -18,26 +18,31 @@ fn text(id: i64, name: &str, price: f64) -> String {
     serde_json::json!({ "id": id, "name": name, "price": price }).to_string()
 }
 
+fn list(store: &Store) -> Bytes {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    runtime.unwrap().block_on(store.list()).unwrap()
+}
+
 fn listed(store: &Store) -> Vec<serde_json::Value> {
-    serde_json::from_slice(&store.list()).unwrap()
+    serde_json::from_slice(&list(store)).unwrap()
 }
 
 #[test]
 fn a_product_is_created_read_replaced_and_removed() {
     let store = store(1 << 20);
-    assert_eq!(store.list(), "[]");
+    assert_eq!(list(&store), "[]");
     let json = store.create(&product("a \"b\"", 9.99)).unwrap();
     assert_eq!(json, r#"{"id":1,"name":"a \"b\"","price":9.99}"#);
     assert_eq!(store.get(1).unwrap(), json);
     let json = store.replace(1, &product("", -0.0)).unwrap();
     assert_eq!(json, r#"{"id":1,"name":"","price":0}"#);
-    assert_eq!(store.list(), r#"[{"id":1,"name":"","price":0}]"#);
+    assert_eq!(list(&store), r#"[{"id":1,"name":"","price":0}]"#);
     assert!(store.remove(1));
     assert!(!store.remove(1));
     assert_eq!(store.get(1), None);
     let missing = store.replace(1, &product("a", 1.0));
     assert_eq!(missing, Err(StoreError::NotFound));
-    assert_eq!(store.list(), "[]");
+    assert_eq!(list(&store), "[]");
     assert_eq!(store.state().used, 0);
     assert!(
         store.create(&product("b", 1.0)).unwrap().starts_with(b"{\"id\":2,")
@@ -52,10 +57,10 @@ fn a_full_store_changes_nothing_and_uses_no_id() {
         stored += 1;
     }
     assert!(stored > 0);
-    let before = store.list();
+    let before = list(&store);
     let long = product(&"x".repeat(5_000), 1.0);
     assert_eq!(store.replace(1, &long), Err(StoreError::Full));
-    assert_eq!(store.list(), before);
+    assert_eq!(list(&store), before);
     assert!(store.replace(1, &product("n", 2.0)).is_ok());
     assert!(store.remove(1));
     let next = store.create(&product("n", 1.0)).unwrap();
@@ -70,7 +75,7 @@ fn the_list_is_made_once_for_each_change() {
     let large = product(&"x".repeat(3_000), 1.0);
     store.create(&large).unwrap();
     store.create(&large).unwrap();
-    let [before, same] = [store.list(), store.list()];
+    let [before, same] = [list(&store), list(&store)];
     assert_eq!(memory.held(), before.len() as u64);
     drop(same);
     store.create(&large).unwrap();
@@ -78,10 +83,58 @@ fn the_list_is_made_once_for_each_change() {
     // A client that still reads the list before has it as it was.
     let old: Vec<serde_json::Value> = serde_json::from_slice(&before).unwrap();
     assert_eq!(old.len(), 2);
-    assert_eq!(memory.held(), (before.len() + store.list().len()) as u64);
+    assert_eq!(memory.held(), (before.len() + list(&store).len()) as u64);
     drop(before);
     store.remove(1);
     assert_eq!(memory.held(), 0);
+}
+
+#[tokio::test]
+async fn nobody_waits_for_a_list_that_is_made() {
+    let memory = AnswerMemory::new(u64::MAX);
+    let store = Arc::new(Store::new(8 << 20, memory.clone()));
+    // No text is large but that of the list.
+    let part = product(&"x".repeat(4_000), 1.0);
+    for _ in 0..2 * TURN_BYTES / 4_000 {
+        store.create(&part).unwrap();
+    }
+    let list = || {
+        let store = Arc::clone(&store);
+        tokio::spawn(async move { store.list().await.unwrap() })
+    };
+    let first = list();
+    yield_now().await;
+    assert!(store.list.try_lock().is_err(), "it is being made");
+    assert!(store.get(1).is_some());
+    assert!(store.remove(1));
+    // Those that ask meanwhile share the next one, whatever changes.
+    let (second, third) = (list(), list());
+    yield_now().await;
+    assert!(first.await.unwrap().starts_with(b"[{\"id\":1,"));
+    yield_now().await;
+    assert!(store.remove(2));
+    let (second, third) = (second.await.unwrap(), third.await.unwrap());
+    assert!(!second.starts_with(b"[{\"id\":1,"));
+    assert_eq!(second.as_ptr(), third.as_ptr());
+    drop((second, third));
+    assert!(store.remove(3));
+    assert_eq!(memory.held(), 0);
+}
+
+#[tokio::test]
+async fn no_list_is_made_beyond_the_limit_of_memory() {
+    let part = product(&"x".repeat(3_000), 1.0);
+    let store = Store::new(1 << 20, AnswerMemory::new(5_000));
+    for _ in 0..2 {
+        store.create(&part).unwrap();
+    }
+    let slow = store.list().await.unwrap();
+    // No other has to be made.
+    assert_eq!(store.list().await, Some(slow.clone()));
+    store.create(&part).unwrap();
+    assert_eq!(store.list().await, None);
+    drop(slow);
+    assert!(store.list().await.is_some());
 }
 
 #[test]
@@ -101,7 +154,7 @@ fn writers_at_once_get_every_id_once() {
                         let json: serde_json::Value =
                             serde_json::from_slice(&json).unwrap();
                         ids.push(json["id"].as_i64().unwrap());
-                        assert!(store.list().len() >= 3);
+                        assert!(list(&store).len() >= 3);
                     }
                     assert!(ids.is_sorted());
                     ids
@@ -188,6 +241,6 @@ proptest! {
             store.remove(id);
         }
         prop_assert_eq!(store.state().used, 0);
-        prop_assert!(store.state().products.is_empty());
+        prop_assert!(store.state().pages.is_empty());
     }
 }
