@@ -38,8 +38,9 @@ pub const HEAD_BYTES: usize = 64 << 10;
 pub const HEAD_TIME: Duration = Duration::from_secs(30);
 /// Time for a whole body, from the end of the head. Beyond it: 408.
 pub const BODY_TIME: Duration = Duration::from_secs(30);
-/// All bodies over 64 KiB that are in memory at once, in bytes. Beyond it: they
-/// wait, and get 503 when their time is up.
+/// All bodies over 64 KiB that are in memory at once, in bytes; those of one
+/// client are at most half. Beyond it: they wait, and get 503 when their time is
+/// up.
 pub const BODIES_BYTES: u64 = 256 * MIB;
 /// Time for a client to take an answer, plus a second for each 64 KiB. Beyond
 /// it: the connection is closed.

@@ -13,9 +13,8 @@ use tokio::time::{sleep, timeout};
 
 use crate::app::App;
 use crate::http::{
-    Answer, AnswerMemory, BodyMemory, ClientGone, ConnectionLimiter, Page,
-    RequestContext, Service, failure, method_not_allowed, misdirected, page,
-    serve, stopped,
+    Answer, AnswerMemory, ClientGone, ConnectionLimiter, Page, RequestContext,
+    Service, failure, method_not_allowed, misdirected, page, serve, stopped,
 };
 use crate::metrics::Metrics;
 use crate::routes::{Endpoint, Route};
@@ -77,7 +76,6 @@ impl Server {
 pub(crate) struct Connections<S> {
     pub(crate) service: Arc<S>,
     pub(crate) limiter: ConnectionLimiter,
-    pub(crate) memory: BodyMemory,
     /// Ends them.
     pub(crate) stop: watch::Receiver<bool>,
 }
@@ -91,7 +89,7 @@ impl<S: Service> Connections<S> {
         peer: IpAddr,
         socket: Option<OwnedSemaphorePermit>,
     ) {
-        let Self { service, limiter, memory, stop } = &*self;
+        let Self { service, limiter, stop } = &*self;
         let Some(permit) = limiter.acquire(peer, socket).await else {
             if let Some(metrics) = service.metrics() {
                 metrics.connection_refused();
@@ -99,8 +97,8 @@ impl<S: Service> Connections<S> {
             return;
         };
         let counted = service.metrics().map(Metrics::connection);
-        let (memory, stop) = (memory.clone(), stop.clone());
-        serve(Arc::clone(service), stream, peer, &permit, memory, stop).await;
+        let service = Arc::clone(service);
+        serve(service, stream, peer, &permit, stop.clone()).await;
         drop(counted);
     }
 }
@@ -113,9 +111,8 @@ pub(crate) async fn accept<S: Service>(
     shutdown: impl Future<Output = ()>,
     drain: Duration,
 ) {
-    let memory = BodyMemory::default();
     let (end, stop) = watch::channel(false);
-    let connections = Arc::new(Connections { service, limiter, memory, stop });
+    let connections = Arc::new(Connections { service, limiter, stop });
     let mut accepting = JoinSet::new();
     for listener in listeners {
         let connections = Arc::clone(&connections);

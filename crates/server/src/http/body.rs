@@ -15,6 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::yield_now;
 use tokio::time::{Instant, timeout_at};
 
+use super::state::ConnectionState;
 use super::{Answer, failure};
 use crate::limits::{BODIES_BYTES, BODY_TIME};
 
@@ -22,23 +23,24 @@ use crate::limits::{BODIES_BYTES, BODY_TIME};
 /// and reads later gets to its answer.
 const DISCARD_TIME: Duration = Duration::from_secs(10);
 
-/// A body up to this size is read without asking for memory.
-const SMALL_BODY_BYTES: u64 = 64 * 1024;
+/// The first bytes of each body, which are read without asking for memory. So
+/// a client that only says how much it will send has none.
+const FIRST_BYTES: u64 = 64 * 1024;
 /// The unit that memory is counted in, since a semaphore counts to 32 bits.
 const UNIT_BYTES: u64 = 1024;
 
-/// The memory that the bodies of all connections share.
+/// Memory that bodies share, in units.
 #[derive(Clone, Debug)]
-pub(crate) struct BodyMemory(Arc<Semaphore>);
+pub(super) struct BodyMemory(Arc<Semaphore>);
 
 /// The body of one request.
 #[derive(Debug)]
 pub(crate) struct RequestBody {
     incoming: Incoming,
-    memory: BodyMemory,
-    /// The part of `memory` that this body has, until the request is answered:
-    /// the parsed request needs as much.
-    held: Option<OwnedSemaphorePermit>,
+    state: Arc<ConnectionState>,
+    /// The memory that this body has, until the request is answered: the parsed
+    /// request needs as much.
+    held: Vec<OwnedSemaphorePermit>,
     /// Most bytes that are taken, read or discarded.
     limit: u64,
     /// Its length alone is over the limit.
@@ -65,9 +67,19 @@ pub(crate) enum BodyError {
     Broken,
 }
 
-impl Default for BodyMemory {
-    fn default() -> Self {
-        let units = usize::try_from(BODIES_BYTES / UNIT_BYTES);
+impl BodyMemory {
+    /// Returns the memory of all bodies.
+    pub(super) fn of_all() -> Self {
+        Self::new(BODIES_BYTES)
+    }
+
+    /// Returns the share of one client: half, so that others have the rest.
+    pub(super) fn of_client() -> Self {
+        Self::new(BODIES_BYTES / 2)
+    }
+
+    fn new(bytes: u64) -> Self {
+        let units = usize::try_from(bytes / UNIT_BYTES);
         Self(Arc::new(Semaphore::new(units.unwrap_or(usize::MAX))))
     }
 }
@@ -76,7 +88,7 @@ impl RequestBody {
     /// `is_whole`: all of it was read from the socket.
     pub(crate) fn new(
         incoming: Incoming,
-        memory: BodyMemory,
+        state: Arc<ConnectionState>,
         headers: &HeaderMap,
         limit: u64,
         is_whole: bool,
@@ -87,8 +99,8 @@ impl RequestBody {
         let is_too_long = incoming.size_hint().lower() > limit;
         Self {
             incoming,
-            memory,
-            held: None,
+            state,
+            held: Vec::new(),
             limit,
             is_too_long,
             taken: 0,
@@ -104,7 +116,6 @@ impl RequestBody {
         if self.is_too_long {
             return Err(BodyError::TooLarge { limit: self.limit });
         }
-        self.hold_memory().await?;
         self.waits = false;
         let first = self.piece().await?.unwrap_or_default();
         if self.incoming.is_end_stream() {
@@ -112,6 +123,9 @@ impl RequestBody {
         }
         let mut whole = BytesMut::from(first);
         while let Some(piece) = self.piece().await? {
+            if self.taken > FIRST_BYTES && self.held.is_empty() {
+                Box::pin(self.hold_memory()).await?;
+            }
             whole.extend_from_slice(&piece);
         }
         Ok(whole.freeze())
@@ -157,20 +171,16 @@ impl RequestBody {
     /// Takes memory for the whole body at once: bodies that took it piece by
     /// piece could wait for each other.
     async fn hold_memory(&mut self) -> Result<(), BodyError> {
-        let most = self.incoming.size_hint().upper().unwrap_or(self.limit);
-        if most <= SMALL_BODY_BYTES {
-            return Ok(());
-        }
-        Box::pin(self.hold(most)).await
-    }
-
-    async fn hold(&mut self, most: u64) -> Result<(), BodyError> {
+        let rest = self.incoming.size_hint().upper();
+        let most = rest.map_or(self.limit, |rest| self.taken + rest);
         let units = u32::try_from(most.div_ceil(UNIT_BYTES));
-        let semaphore = Arc::clone(&self.memory.0);
-        let permit = semaphore.acquire_many_owned(units.unwrap_or(u32::MAX));
+        let units = units.unwrap_or(u32::MAX);
         let deadline = deadline(&mut self.deadline);
-        let permit = timeout_at(deadline, permit).await;
-        self.held = permit.map_err(|_| BodyError::Busy)?.ok();
+        for memory in self.state.body_memory() {
+            let permit = Arc::clone(&memory.0).acquire_many_owned(units);
+            let permit = timeout_at(deadline, permit).await;
+            self.held.extend(permit.map_err(|_| BodyError::Busy)?);
+        }
         Ok(())
     }
 

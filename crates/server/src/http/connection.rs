@@ -20,8 +20,8 @@ use super::head::AmbiguousHead;
 use super::socket::{Connection, Socket};
 use super::state::Ending;
 use super::{
-    Answer, AnswerMemory, BodyMemory, ConnectionPermit, RequestBody,
-    compressed, decoded_path,
+    Answer, AnswerMemory, ConnectionPermit, RequestBody, compressed,
+    decoded_path,
 };
 use crate::limits::HEAD_BYTES;
 use crate::metrics::Metrics;
@@ -78,7 +78,6 @@ pub(crate) async fn serve<S: Service>(
     stream: TcpStream,
     peer: IpAddr,
     permit: &ConnectionPermit,
-    memory: BodyMemory,
     mut stop: watch::Receiver<bool>,
 ) {
     // Answers are written whole: waiting for more only delays them.
@@ -88,7 +87,7 @@ pub(crate) async fn serve<S: Service>(
     let handler = service_fn(|request: Request<Incoming>| {
         // Before hyper reads anything that comes behind this head.
         let received = receive(&connection, request);
-        respond(&*service, &connection, peer, memory.clone(), received)
+        respond(&*service, &connection, peer, received)
     });
     let io = TokioIo::new(Socket::new(Arc::clone(&connection)));
     let mut http = pin!(
@@ -148,13 +147,10 @@ async fn respond<S: Service>(
     service: &S,
     connection: &Connection,
     peer: IpAddr,
-    memory: BodyMemory,
     received: Result<Received, AmbiguousHead>,
 ) -> Result<Answer, ClientGone> {
     let (mut answer, is_read, answers) = match received {
-        Ok(received) => {
-            answer(service, connection, peer, memory, received).await?
-        }
+        Ok(received) => answer(service, connection, peer, received).await?,
         Err(ambiguous) => {
             count_malformed(service, 400);
             (ambiguous.into(), false, None)
@@ -174,7 +170,6 @@ async fn answer<'a, S: Service>(
     service: &'a S,
     connection: &Connection,
     peer: IpAddr,
-    memory: BodyMemory,
     received: Received,
 ) -> Result<(Answer, bool, Option<&'a AnswerMemory>), ClientGone> {
     let Received { head, incoming, is_whole } = received;
@@ -188,7 +183,7 @@ async fn answer<'a, S: Service>(
     let is_in_chunks = incoming.size_hint().exact().is_none();
     let mut body = RequestBody::new(
         incoming,
-        memory,
+        connection.state(),
         &head.headers,
         route.body_limit,
         is_whole,

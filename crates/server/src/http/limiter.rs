@@ -1,5 +1,6 @@
-//! The limits on connections: of all together, and of one client. While others
-//! wait for a permit, connections that have long been idle are closed.
+//! The limits on connections and on the memory of their bodies: of all together,
+//! and of one client. While others wait for a permit, connections that have long
+//! been idle are closed.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -11,6 +12,7 @@ use sandpiper_engine::client_prefix;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
+use super::body::BodyMemory;
 use super::state::ConnectionState;
 use crate::limits::HEAD_TIME;
 
@@ -37,12 +39,14 @@ struct Inner {
     /// These speak for many clients, so they have no share.
     proxies: Vec<IpNet>,
     clients: Mutex<HashMap<IpAddr, Client>>,
+    body_memory: BodyMemory,
 }
 
 #[derive(Debug)]
 struct Client {
     sockets: usize,
     share: Arc<Semaphore>,
+    body_memory: BodyMemory,
     /// Its connections that have a permit.
     permitted: Vec<Arc<ConnectionState>>,
 }
@@ -67,6 +71,7 @@ impl ConnectionLimiter {
             share,
             proxies,
             clients: Mutex::default(),
+            body_memory: BodyMemory::of_all(),
         }))
     }
 
@@ -97,20 +102,24 @@ impl ConnectionLimiter {
         let peer = peer.to_canonical();
         let is_proxy = self.0.proxies.iter().any(|net| net.contains(&peer));
         let client = (!is_proxy).then(|| client_prefix(peer));
+        let mut body_memory = Vec::new();
         if let Some(client) = client {
             let share = self.0.share;
             let mut clients = self.clients();
             let own = clients.entry(client).or_insert_with(|| Client {
                 sockets: 0,
                 share: Arc::new(Semaphore::new(share)),
+                body_memory: BodyMemory::of_client(),
                 permitted: Vec::new(),
             });
             if own.sockets >= share.saturating_add(MAX_WAITING) {
                 return None;
             }
             own.sockets += 1;
+            body_memory.push(own.body_memory.clone());
         }
-        let state = Arc::new(ConnectionState::new());
+        body_memory.push(self.0.body_memory.clone());
+        let state = Arc::new(ConnectionState::new(body_memory));
         let held = socket.into_iter().collect();
         Some(ConnectionPermit { limiter: self.clone(), client, state, held })
     }

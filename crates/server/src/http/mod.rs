@@ -19,7 +19,7 @@ pub(crate) use answer::{
     Answer, Page, answers_over_limit, failure, json, method_not_allowed,
     no_content, page,
 };
-pub(crate) use body::{BodyError, BodyMemory, RequestBody};
+pub(crate) use body::{BodyError, RequestBody};
 pub(crate) use compression::compressed;
 pub(crate) use connection::{
     ClientGone, RequestContext, Service, serve, stopped,

@@ -50,6 +50,10 @@ impl Connection {
         Self { stream, state, heads: Mutex::default() }
     }
 
+    pub(super) fn state(&self) -> Arc<ConnectionState> {
+        Arc::clone(&self.state)
+    }
+
     /// Begins a request whose head hyper has read; see [`HeadRecorder::take`].
     /// Returns whether all of its body was received.
     ///

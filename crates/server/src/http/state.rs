@@ -20,6 +20,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 use super::AnswerMemory;
+use super::body::BodyMemory;
 use crate::limits::{ANSWER_TIME, HEAD_TIME};
 
 /// Bytes that a client must take in a second.
@@ -38,6 +39,9 @@ const SMALL_ANSWER_BYTES: u64 = 64 * 1024;
 pub(crate) struct ConnectionState {
     state: Mutex<State>,
     eviction: Notify,
+    /// The memory that its bodies need a part of: that of its client first, so
+    /// that no client waits with a part of what all share.
+    body_memory: Vec<BodyMemory>,
 }
 
 #[derive(Debug)]
@@ -74,9 +78,13 @@ pub(super) enum Ending {
 
 impl ConnectionState {
     /// Returns the state of a connection that waits for its first request.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(body_memory: Vec<BodyMemory>) -> Self {
         let state = Mutex::new(State::Idle { since: Instant::now() });
-        Self { state, eviction: Notify::new() }
+        Self { state, eviction: Notify::new(), body_memory }
+    }
+
+    pub(super) fn body_memory(&self) -> &[BodyMemory] {
+        &self.body_memory
     }
 
     /// Begins to wait for the first request anew.

@@ -1,7 +1,7 @@
 //! The limits that clients share: connections, and the memory of bodies and
 //! of answers.
 
-use crate::limits::{BODY_TIME, HEAD_TIME};
+use crate::limits::HEAD_TIME;
 
 use super::metrics::value;
 use super::*;
@@ -177,30 +177,49 @@ async fn a_connection_waits_again_after_its_answer() {
     assert!(is_closed(&mut first).await);
 }
 
+/// For each client of `slow`, as many bodies as all of the memory holds: of
+/// each comes so much, and then nothing. Returns whether a large body of another
+/// client waits until one of those was refused. Small ones never wait.
+async fn has_a_large_body_to_wait(slow: &[&str], begun: usize) -> bool {
+    let server = TestServer::in_memory(Settings::default()).await;
+    let head = format!("Content-Length: {}\r\n\r\n", 1 << 20);
+    let head = format!("POST /products HTTP/1.1\r\nHost: x\r\n{head}");
+    let sent = head + &"x".repeat(begun);
+    let mut streams = Vec::new();
+    for client in slow {
+        for _ in 0..256 {
+            streams.push(begin_from(client, &server, &sent).await);
+        }
+    }
+    let time_of = async |length: usize| {
+        let start = tokio::time::Instant::now();
+        let body = format!(r#"{{"name":"{}"}}"#, "x".repeat(length));
+        let reply = server.ask(post("/products", CLOSE, &body)).await;
+        assert_eq!(reply.status, 201, "{length} bytes");
+        start.elapsed()
+    };
+    assert!(time_of(10).await < SECOND);
+    let waits = time_of(100_000).await >= SECOND;
+    let first = &mut streams[0];
+    assert!(!waits || !is_left_waiting(first).await);
+    waits
+}
+
 #[tokio::test(start_paused = true)]
 async fn large_bodies_share_their_memory() {
-    let server = TestServer::in_memory(Settings::default()).await;
-    let start = tokio::time::Instant::now();
-    let largest = format!(
-        "POST /products HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n",
-        1 << 20
-    );
-    // As many as the memory holds; none of them ends.
-    let mut slow = Vec::new();
-    for _ in 0..256 {
-        slow.push(begin_from("127.0.0.1", &server, &largest).await);
-    }
-    sleep(SECOND).await;
-    let small = server.ask(post("/products", CLOSE, r#"{"name":"a"}"#)).await;
-    assert_eq!(small.status, 201);
-    let body = format!(r#"{{"name":"{}"}}"#, "x".repeat(100_000));
-    let large = server.ask(post("/products", CLOSE, &body)).await;
-    assert_eq!(large.status, 201);
-    // When the slow ones were refused, which made room.
-    assert_eq!(start.elapsed().as_secs(), BODY_TIME.as_secs());
-    Reply::read(&mut slow.remove(0))
-        .await
-        .assert_failure(408, "the request body took longer than 30 s");
+    const BEGUN: usize = (64 << 10) + 1;
+    let check = async |slow: &[&str], begun: usize, expected: bool| {
+        let waits = has_a_large_body_to_wait(slow, begun).await;
+        assert_eq!(waits, expected, "{slow:?} {begun}");
+    };
+    let (one, other) = ("192.0.2.1", "192.0.2.2");
+    // A length alone takes nothing.
+    check(&[one, other], 0, false).await;
+    check(&["127.0.0.1"], 0, false).await;
+    // One client has half of the memory at most.
+    check(&[one], BEGUN, false).await;
+    check(&["127.0.0.1"], BEGUN, true).await;
+    check(&[one, other], BEGUN, true).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -18,7 +18,7 @@ use tokio::time::advance;
 
 use super::runs::TestRunner;
 use crate::app::App;
-use crate::http::{BodyMemory, ConnectionLimiter};
+use crate::http::ConnectionLimiter;
 use crate::server::Connections;
 
 /// How far the clock goes at once, and how many turns everybody has before.
@@ -50,8 +50,7 @@ impl Memory {
             }
         });
         let (end, stop) = watch::channel(false);
-        let memory = BodyMemory::default();
-        let connections = Connections { service, limiter, memory, stop };
+        let connections = Connections { service, limiter, stop };
         let connections = Arc::new(connections);
         Self { connections, _end: end, _clock: clock }
     }
