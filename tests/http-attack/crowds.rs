@@ -70,10 +70,11 @@ fn ended(streams: &mut [TcpStream]) -> usize {
         .count()
 }
 
-#[test]
-fn idle_connections() {
+/// One client has all connections that it may have, and keeps the server
+/// waiting on each.
+fn wait_on_all_connections(begun: &str) {
     let target = Target::start();
-    let mut idle = connect_many(&target, 2_000, "");
+    let mut waiting = connect_many(&target, 2_000, begun);
     // One client's share.
     wait_for(&target, 1_024);
     target.assert_responsive();
@@ -83,7 +84,19 @@ fn idle_connections() {
     target.assert_responsive_from(ATTACKER);
     assert!(target.connections() >= 1_000);
     // The share, and what waits for one.
-    assert!(ended(&mut idle) >= 2_000 - 1_024 - 64);
+    assert!(ended(&mut waiting) >= 2_000 - 1_024 - 64);
+}
+
+#[test]
+fn idle_connections() {
+    wait_on_all_connections("");
+}
+
+#[test]
+fn bodies_that_do_not_come() {
+    let begun = "POST /products HTTP/1.1\r\nHost: x\r\n\
+                 Content-Length: 1048576\r\n\r\n";
+    wait_on_all_connections(begun);
 }
 
 #[test]

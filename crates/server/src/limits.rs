@@ -24,11 +24,11 @@ pub const PRODUCT_BODY_BYTES: u64 = MIB;
 /// All products together, in bytes. Beyond it: 507.
 pub const PRODUCTS_BYTES: u64 = 256 * MIB;
 
-/// Connections at once. Beyond it: further connections wait until one that only
-/// waits for a request is closed.
+/// Connections at once. Beyond it: further connections wait until one is closed
+/// whose client keeps the server waiting.
 pub const CONNECTIONS: usize = 2_048;
 /// Connections of one client at once, an IPv6 /64 being one client. Beyond it:
-/// one of its own that only waits for a request is closed. Far beyond it:
+/// one of its own that keeps the server waiting is closed. Far beyond it:
 /// further connections are closed.
 pub const CLIENT_CONNECTIONS: usize = 1_024;
 /// Head of a request, in bytes. Beyond it: 431.

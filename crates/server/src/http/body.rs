@@ -117,6 +117,12 @@ impl RequestBody {
             return Err(BodyError::TooLarge { limit: self.limit });
         }
         self.waits = false;
+        let whole = self.whole().await?;
+        self.state.end_body();
+        Ok(whole)
+    }
+
+    async fn whole(&mut self) -> Result<Bytes, BodyError> {
         let first = self.piece().await?.unwrap_or_default();
         if self.incoming.is_end_stream() {
             return Ok(first);
@@ -211,6 +217,7 @@ impl RequestBody {
             // hyper hands a piece over only once it was asked for: the first
             // wait is never worth a timer.
             () = yield_now() => {
+                self.state.await_body();
                 let frame = timeout_at(deadline(&mut self.deadline), frame);
                 frame.await.map_err(|_| BodyError::TooSlow)
             }

@@ -101,23 +101,29 @@ pub(crate) async fn serve<S: Service>(
             .half_close(true)
             .serve_connection(io, handler)
     );
-    // The state knows more of the end than an error of hyper does.
+    let ended = async {
+        tokio::select! {
+            biased;
+            _ = http.as_mut() => {}
+            () = stopped(&mut stop) => {
+                http.as_mut().graceful_shutdown();
+                let _ = http.await;
+            }
+        }
+        // The state knows more of the end than an error of hyper does.
+        match state.ending() {
+            Ending::Close => {}
+            Ending::Drain => connection.drain(&[]).await,
+            Ending::Answer(status, answer) => {
+                count_malformed(&*service, status);
+                connection.drain(&answer).await;
+            }
+        }
+    };
     tokio::select! {
         biased;
-        _ = http.as_mut() => {}
-        () = state.expired() => return,
-        () = stopped(&mut stop) => {
-            http.as_mut().graceful_shutdown();
-            let _ = http.await;
-        }
-    }
-    match state.ending() {
-        Ending::Close => {}
-        Ending::Drain => connection.drain(&[]).await,
-        Ending::Answer(status, answer) => {
-            count_malformed(&*service, status);
-            connection.drain(&answer).await;
-        }
+        () = ended => {}
+        () = state.expired() => {}
     }
 }
 

@@ -1,16 +1,18 @@
 //! The limits on connections and on the memory of their bodies: of all together,
-//! and of one client. While others wait for a permit, connections that have long
-//! been idle are closed.
+//! and of one client. While others wait for a permit, connections whose clients
+//! keep the server waiting are evicted.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ipnet::IpNet;
 use sandpiper_engine::client_prefix;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::body::BodyMemory;
 use super::state::ConnectionState;
@@ -19,11 +21,8 @@ use crate::limits::HEAD_TIME;
 /// Connections of one client that may wait for a permit of its share. Further
 /// ones are closed at once: a client that opens so many reads no answer.
 const MAX_WAITING: usize = 64;
-/// Time for which no idle connection is evicted, so that new connections do not
-/// drive each other out before their requests have come.
-const MIN_IDLE_TIME: Duration = Duration::from_secs(1);
-/// Time between two looks for a connection to evict.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// Time between two looks for connections to evict.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// Limits the connections of one or more listeners. Clones share the limits.
 #[derive(Clone, Debug)]
@@ -33,7 +32,7 @@ pub(crate) struct ConnectionLimiter(Arc<Inner>);
 struct Inner {
     /// Sockets, with a permit or waiting for one.
     sockets: Arc<Semaphore>,
-    connections: Arc<Semaphore>,
+    connections: Arc<Limit>,
     /// Most connections of one client.
     share: usize,
     /// These speak for many clients, so they have no share.
@@ -42,10 +41,23 @@ struct Inner {
     body_memory: BodyMemory,
 }
 
+/// The permits of all connections or of one client, and who waits for them.
+#[derive(Debug)]
+struct Limit {
+    permits: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    /// One of those that wait has this lock. It looks for connections to evict
+    /// for all of them, from this time on: a look locks every state.
+    next_look: tokio::sync::Mutex<Instant>,
+}
+
+/// Counts one that waits.
+struct Waiting<'a>(&'a Limit);
+
 #[derive(Debug)]
 struct Client {
     sockets: usize,
-    share: Arc<Semaphore>,
+    share: Arc<Limit>,
     body_memory: BodyMemory,
     /// Its connections that have a permit.
     permitted: Vec<Arc<ConnectionState>>,
@@ -67,7 +79,7 @@ impl ConnectionLimiter {
     pub(crate) fn new(total: usize, share: usize, proxies: Vec<IpNet>) -> Self {
         Self(Arc::new(Inner {
             sockets: Arc::new(Semaphore::new(total.saturating_mul(2))),
-            connections: Arc::new(Semaphore::new(total)),
+            connections: Arc::new(Limit::new(total)),
             share,
             proxies,
             clients: Mutex::default(),
@@ -108,7 +120,7 @@ impl ConnectionLimiter {
             let mut clients = self.clients();
             let own = clients.entry(client).or_insert_with(|| Client {
                 sockets: 0,
-                share: Arc::new(Semaphore::new(share)),
+                share: Arc::new(Limit::new(share)),
                 body_memory: BodyMemory::of_client(),
                 permitted: Vec::new(),
             });
@@ -124,21 +136,18 @@ impl ConnectionLimiter {
         Some(ConnectionPermit { limiter: self.clone(), client, state, held })
     }
 
-    /// Evicts the connection that has been idle longest: of `client`, or of
-    /// the client that has most connections.
-    fn evict_idle(&self, client: Option<IpAddr>) {
+    /// Evicts so many connections for which the server has waited longest: of
+    /// `client`, or each of the client that has most connections then.
+    fn evict(&self, client: Option<IpAddr>, count: usize) {
         let clients = self.clients();
         let now = Instant::now();
-        let longest = match client {
-            Some(client) => clients.get(&client).and_then(|own| own.idle(now)),
-            None => {
-                let idle = clients.values().filter_map(|own| {
-                    Some((own.permitted.len(), own.idle(now)?))
-                });
-                idle.max_by_key(|(count, _)| *count).map(|(_, idle)| idle)
-            }
-        };
-        if let Some(state) = longest {
+        let mut evictable: Vec<_> = clients
+            .iter()
+            .filter(|(other, _)| client.is_none_or(|own| own == **other))
+            .flat_map(|(_, own)| own.evictable(now))
+            .collect();
+        evictable.sort_by_key(|(left, since, _)| (Reverse(*left), *since));
+        for (_, _, state) in evictable.into_iter().take(count) {
             state.evict();
         }
     }
@@ -149,15 +158,41 @@ impl ConnectionLimiter {
 }
 
 impl Client {
-    /// Returns the connection that has been idle longest, if that is long
-    /// enough for it to be evicted.
-    fn idle(&self, now: Instant) -> Option<&ConnectionState> {
-        let idle = self.permitted.iter().filter_map(|state| {
-            let since = state.idle_since()?;
-            (since + MIN_IDLE_TIME <= now).then_some((since, &**state))
+    /// Returns the connections that can be evicted, longest waited for first:
+    /// how many connections are left before each, since when the server waits
+    /// for it, and its state.
+    fn evictable(
+        &self,
+        now: Instant,
+    ) -> impl Iterator<Item = (usize, Instant, &ConnectionState)> {
+        let evictable = self.permitted.iter().filter_map(|state| {
+            state.evictable_since(now).map(|since| (since, &**state))
         });
-        let longest = idle.min_by_key(|(since, _)| *since);
-        longest.map(|(_, state)| state)
+        let mut evictable: Vec<_> = evictable.collect();
+        evictable.sort_by_key(|(since, _)| *since);
+        let left = (0..=self.permitted.len()).rev();
+        left.zip(evictable).map(|(left, (since, state))| (left, since, state))
+    }
+}
+
+impl Limit {
+    fn new(permits: usize) -> Self {
+        Self {
+            permits: Arc::new(Semaphore::new(permits)),
+            waiting: AtomicUsize::new(0),
+            next_look: tokio::sync::Mutex::new(Instant::now()),
+        }
+    }
+
+    fn wait(&self) -> Waiting<'_> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        Waiting(self)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -174,11 +209,11 @@ impl ConnectionPermit {
                 .get(&client)
                 .map(|own| Arc::clone(&own.share));
             if let Some(share) = share {
-                self.acquire(share, Some(client)).await;
+                self.acquire(&share, Some(client)).await;
             }
         }
         let connections = Arc::clone(&self.limiter.0.connections);
-        self.acquire(connections, None).await;
+        self.acquire(&connections, None).await;
         self.state.restart();
         if let Some(client) = self.client {
             let mut clients = self.limiter.clients();
@@ -188,19 +223,24 @@ impl ConnectionPermit {
         }
     }
 
-    async fn acquire(&mut self, from: Arc<Semaphore>, whose: Option<IpAddr>) {
-        let mut permit = std::pin::pin!(from.acquire_owned());
-        loop {
-            if let Ok(permit) = timeout(Duration::ZERO, &mut permit).await {
-                self.held.extend(permit.ok());
-                return;
+    async fn acquire(&mut self, limit: &Limit, whose: Option<IpAddr>) {
+        let _waiting = limit.wait();
+        let permit = Arc::clone(&limit.permits).acquire_owned();
+        let evict = async {
+            let mut next_look = limit.next_look.lock().await;
+            loop {
+                sleep_until(*next_look).await;
+                *next_look = Instant::now() + LOOK_AGAIN;
+                let waiting = limit.waiting.load(Ordering::Relaxed);
+                self.limiter.evict(whose, waiting);
             }
-            self.limiter.evict_idle(whose);
-            if let Ok(permit) = timeout(LOOK_AGAIN, &mut permit).await {
-                self.held.extend(permit.ok());
-                return;
-            }
-        }
+        };
+        let permit = tokio::select! {
+            biased;
+            permit = permit => permit,
+            never = evict => never,
+        };
+        self.held.extend(permit.ok());
     }
 }
 
@@ -219,7 +259,10 @@ impl Drop for ConnectionPermit {
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::advance;
+
     use super::*;
+    use crate::http::state::MIN_WAIT;
 
     #[test]
     fn a_client_that_is_gone_is_forgotten() {
@@ -233,5 +276,34 @@ mod tests {
         assert_eq!(limiter.clients().len(), 1);
         drop(permits);
         assert_eq!(limiter.clients().len(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn as_many_are_evicted_as_wait() {
+        let limiter = ConnectionLimiter::new(9, 9, Vec::new());
+        let mut permits = Vec::new();
+        for client in [1, 2, 2, 2, 3, 3] {
+            let client = [192, 0, 2, client].into();
+            permits.push(limiter.acquire(client, None).await.unwrap());
+            advance(MIN_WAIT).await;
+        }
+        let check = async |count: usize, expected: &[usize]| {
+            limiter.evict(None, count);
+            let mut evicted = Vec::new();
+            for (index, permit) in permits.iter().enumerate() {
+                let expired = permit.state.expired();
+                if timeout(Duration::ZERO, expired).await.is_ok() {
+                    evicted.push(index);
+                }
+            }
+            assert_eq!(evicted, expected, "{count}");
+        };
+        check(0, &[]).await;
+        check(1, &[1]).await;
+        // The second client has as many as the third then, and came first.
+        check(3, &[1, 2, 4]).await;
+        check(4, &[0, 1, 2, 4]).await;
+        permits.iter().for_each(|permit| permit.state.begin_request());
+        check(9, &[]).await;
     }
 }

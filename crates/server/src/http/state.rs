@@ -3,14 +3,22 @@
 //! ```text
 //!          a head was read           its answer is ready
 //!   Idle ------------------> Serving -------------------> Sending
-//!    | ^                                                   |   |
-//!    | '--------------- the answer was sent ---------------'   |
-//!    |                                                         |
-//!    | not a valid request            the last answer was sent,|
-//!    |                                but its body was not read|
-//!    v                                                         v
-//!   Malformed                                               Unread
+//!    | ^                      |   ^                         ^ |  |
+//!    | |  its body has not    |   |  now it has,            | |  |
+//!    | |  come whole          v   |  or is refused          | |  |
+//!    | |                    Receiving ----------------------' |  |
+//!    | |                                                      |  |
+//!    | '------------------- the answer was sent --------------'  |
+//!    |                                                           |
+//!    | not a valid request              the last answer was sent,|
+//!    |                                  but its body was not read|
+//!    v                                                           v
+//!   Malformed                                                 Unread
 //! ```
+//!
+//! Only in Serving does the client wait for the server. In all other states it
+//! costs a client nothing to stay. So each ends after a time of its own, and after
+//! `MIN_WAIT` if others wait for a permit.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -23,12 +31,17 @@ use super::AnswerMemory;
 use super::body::BodyMemory;
 use crate::limits::{ANSWER_TIME, HEAD_TIME};
 
+/// Time that the server waits for a client, however many others wait for a
+/// permit: new connections must not drive each other out before their requests
+/// have come.
+pub(super) const MIN_WAIT: Duration = Duration::from_secs(1);
 /// Bytes that a client must take in a second.
 const MIN_RATE: u64 = 64 * 1024;
 /// Time for a large answer while the memory of answers is over its limit, in
 /// addition to that for its bytes at [`OVER_LIMIT_RATE`].
 const OVER_LIMIT_TIME: Duration = Duration::from_secs(2);
-/// Bytes that a client must take in a second then.
+/// Bytes that a client must take in a second then, or while others wait for a
+/// permit.
 const OVER_LIMIT_RATE: u64 = 4 << 20;
 /// Answers up to this size never have the shorter time.
 const SMALL_ANSWER_BYTES: u64 = 64 * 1024;
@@ -50,6 +63,8 @@ enum State {
     Idle { since: Instant },
     /// A request waits for its answer.
     Serving,
+    /// The rest of a request's body is awaited, or memory for it.
+    Receiving { since: Instant },
     /// An answer is being sent.
     Sending {
         bytes: u64,
@@ -60,10 +75,10 @@ enum State {
         stalled: Option<Instant>,
     },
     /// The client may still be sending the body of the last request.
-    Unread,
+    Unread { since: Instant },
     /// hyper has refused what came. This answer with a body takes the place of
     /// hyper's own, which has none.
-    Malformed { status: u16, answer: Bytes },
+    Malformed { since: Instant, status: u16, answer: Bytes },
 }
 
 /// The work that is left when hyper has ended with a connection.
@@ -97,7 +112,20 @@ impl ConnectionState {
         *self.state() = State::Serving;
     }
 
-    /// Serving to sending. `is_read` says whether all of the request's body
+    /// Serving to receiving.
+    pub(super) fn await_body(&self) {
+        let mut state = self.state();
+        if let State::Serving = *state {
+            *state = State::Receiving { since: Instant::now() };
+        }
+    }
+
+    /// Receiving to serving.
+    pub(super) fn end_body(&self) {
+        *self.state() = State::Serving;
+    }
+
+    /// Serving or receiving to sending. `is_read` says whether all of the request's body
     /// was read; the connection ends after this answer if it was not. If the
     /// answer is large, it counts in `memory`.
     pub(super) fn begin_answer(
@@ -118,7 +146,9 @@ impl ConnectionState {
             State::Sending { is_read: true, .. } => {
                 *state = State::Idle { since: Instant::now() };
             }
-            State::Sending { is_read: false, .. } => *state = State::Unread,
+            State::Sending { is_read: false, .. } => {
+                *state = State::Unread { since: Instant::now() };
+            }
             _ => {}
         }
     }
@@ -134,7 +164,8 @@ impl ConnectionState {
         if let State::Idle { .. } = *state
             && let Some((status, answer)) = answer()
         {
-            *state = State::Malformed { status, answer };
+            let since = Instant::now();
+            *state = State::Malformed { since, status, answer };
         }
         matches!(*state, State::Malformed { .. })
     }
@@ -164,24 +195,44 @@ impl ConnectionState {
 
     pub(super) fn ending(&self) -> Ending {
         match &*self.state() {
-            State::Idle { .. } | State::Serving => Ending::Close,
-            State::Sending { is_read, .. } if *is_read => Ending::Close,
-            State::Sending { .. } | State::Unread => Ending::Drain,
-            State::Malformed { status, answer } => {
+            State::Sending { is_read: false, .. } | State::Unread { .. } => {
+                Ending::Drain
+            }
+            State::Idle { .. }
+            | State::Serving
+            | State::Receiving { .. }
+            | State::Sending { .. } => Ending::Close,
+            State::Malformed { status, answer, .. } => {
                 Ending::Answer(*status, answer.clone())
             }
         }
     }
 
-    /// Returns since when the connection has been idle, if it is.
-    pub(super) fn idle_since(&self) -> Option<Instant> {
+    /// Returns since when the server has waited for the client, if that is long
+    /// enough for the connection to be evicted. It waits for one that does not
+    /// take its answer from the time on by which a quick one would have it.
+    pub(super) fn evictable_since(&self, now: Instant) -> Option<Instant> {
+        let since = match *self.state() {
+            State::Serving => return None,
+            State::Idle { since }
+            | State::Receiving { since }
+            | State::Unread { since }
+            | State::Malformed { since, .. } => since,
+            State::Sending { bytes, stalled, .. } => {
+                stalled? + Duration::from_secs(bytes / OVER_LIMIT_RATE)
+            }
+        };
+        (since + MIN_WAIT <= now).then_some(since)
+    }
+
+    fn idle_since(&self) -> Option<Instant> {
         match *self.state() {
             State::Idle { since } => Some(since),
             _ => None,
         }
     }
 
-    /// Ends the connection if it is idle.
+    /// Ends the connection if it can be evicted.
     pub(super) fn evict(&self) {
         self.eviction.notify_one();
     }
@@ -195,7 +246,7 @@ impl ConnectionState {
             tokio::select! {
                 biased;
                 () = self.eviction.notified() => {
-                    if self.idle_since().is_some() {
+                    if self.evictable_since(Instant::now()).is_some() {
                         return;
                     }
                 }

@@ -34,20 +34,16 @@ async fn ask_from(client: &str, server: &TestServer) -> Reply {
     Reply::read(&mut begin_from(client, server, HEALTH).await).await
 }
 
-/// Returns the bytes that come within a second, and 0 if the server closes.
-async fn comes(stream: &mut TcpStream) -> Option<usize> {
-    let mut byte = [0];
-    let read = tokio::time::timeout(SECOND, stream.read(&mut byte)).await;
-    // A reset is an end as well.
-    Some(read.ok()?.unwrap_or(0))
-}
-
+/// Returns whether the server closes within a second, whatever it sends.
 async fn is_closed(stream: &mut TcpStream) -> bool {
-    comes(stream).await == Some(0)
+    let mut rest = Vec::new();
+    let end = tokio::time::timeout(SECOND, stream.read_to_end(&mut rest));
+    // A reset is an end as well.
+    end.await.is_ok()
 }
 
 async fn is_left_waiting(stream: &mut TcpStream) -> bool {
-    comes(stream).await.is_none()
+    !is_closed(stream).await
 }
 
 /// One of two connections that use up what there is, and a further one of
@@ -124,8 +120,13 @@ async fn a_trusted_proxy_has_no_share() {
     let _second = hang_from("127.0.0.1", &mut server).await;
 }
 
-/// `begun` is what the connections that wait have sent.
-async fn check_that_who_waits_makes_room(settings: Settings, begun: &str) {
+/// `begun` is what the connections that wait have sent. They have their places
+/// for so many seconds.
+async fn check_that_who_waits_makes_room(
+    settings: Settings,
+    begun: &str,
+    seconds: u64,
+) {
     const CLIENT: &str = "192.0.2.1";
     let mut server = TestServer::in_memory(settings).await;
     let mut busy = hang_from(CLIENT, &mut server).await;
@@ -134,22 +135,39 @@ async fn check_that_who_waits_makes_room(settings: Settings, begun: &str) {
     sleep(SECOND / 2).await;
     let mut second = begin_from(CLIENT, &server, begun).await;
     assert_eq!(ask_from(CLIENT, &server).await.status, 200);
-    // So long it had its place for sure.
-    assert_eq!(start.elapsed().as_secs(), 1);
-    assert!(is_closed(&mut first).await);
-    assert!(is_left_waiting(&mut second).await);
+    assert_eq!(start.elapsed().as_secs(), seconds, "{begun}");
+    assert!(is_closed(&mut first).await, "{begun}");
+    // The second, of which all was read that the server had to say, and `busy`.
+    is_closed(&mut second).await;
+    assert_eq!(value(&server, "sandpiper_connections"), 2.0, "{begun}");
     server.runs.release();
     assert_eq!(Reply::read(&mut busy).await.status, 200);
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_only_waits_makes_room_for_others() {
-    for begun in ["", "GET / HTTP/1.1\r\nHost: x\r\nA: b"] {
+    let check = async |begun: &str, seconds: u64| {
         let of_all = Settings { connections: 3, ..Settings::default() };
-        check_that_who_waits_makes_room(of_all, begun).await;
+        check_that_who_waits_makes_room(of_all, begun, seconds).await;
         let own = Settings { client_connections: 3, ..Settings::default() };
-        check_that_who_waits_makes_room(own, begun).await;
-    }
+        check_that_who_waits_makes_room(own, begun, seconds).await;
+    };
+    // Heads.
+    check("", 1).await;
+    check("GET / HTTP/1.1\r\nHost: x\r\nA: b", 1).await;
+    // Bodies that are read, that nobody needs, and that are too long.
+    let post = |path: &str, length: u64| {
+        format!(
+            "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n{{"
+        )
+    };
+    check(&post("/products", 10), 1).await;
+    check(&post("/nowhere", 10), 1).await;
+    check(&post("/products", 2 << 20), 1).await;
+    // The answer to what is no request.
+    check("?\r\n\r\n", 1).await;
+    // An answer that is not taken: its 8 MiB have two seconds more.
+    check(&compile("big", ""), 3).await;
 }
 
 #[tokio::test(start_paused = true)]
