@@ -155,7 +155,7 @@ impl Socket {
         Self { connection, deadline: None }
     }
 
-    /// Resolves with an error when the client should have taken its answer.
+    /// Resolves with an error when the client is too far behind with its answer.
     fn poll_deadline(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         loop {
             let Some(deadline) = self.connection.state.answer_deadline() else {
@@ -225,7 +225,13 @@ impl AsyncWrite for Socket {
             }
             match stream.try_write_vectored(buffers) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                result => return Poll::Ready(result),
+                result => {
+                    // Clients that keep up have no deadline.
+                    if let (Some(_), Ok(bytes)) = (&self.deadline, &result) {
+                        self.connection.state.count_taken(*bytes);
+                    }
+                    return Poll::Ready(result);
+                }
             }
         }
     }

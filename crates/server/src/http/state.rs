@@ -35,10 +35,11 @@ use crate::limits::{ANSWER_TIME, HEAD_TIME};
 /// permit: new connections must not drive each other out before their requests
 /// have come.
 pub(super) const MIN_WAIT: Duration = Duration::from_secs(1);
-/// Bytes that a client must take in a second.
+/// Bytes that a client must take in a second; it may be behind by
+/// [`ANSWER_TIME`].
 const MIN_RATE: u64 = 64 * 1024;
-/// Time for a large answer while the memory of answers is over its limit, in
-/// addition to that for its bytes at [`OVER_LIMIT_RATE`].
+/// Time by which a client may be behind with a large answer while the memory of
+/// answers is over its limit.
 const OVER_LIMIT_TIME: Duration = Duration::from_secs(2);
 /// Bytes that a client must take in a second then, or while others wait for a
 /// permit.
@@ -67,12 +68,13 @@ enum State {
     Receiving { since: Instant },
     /// An answer is being sent.
     Sending {
-        bytes: u64,
         /// The memory that it counts in, if it is large.
         memory: Option<AnswerMemory>,
         is_read: bool,
         /// When the client first did not take all that there was.
         stalled: Option<Instant>,
+        /// Bytes that it took since then.
+        taken: u64,
     },
     /// The client may still be sending the body of the last request.
     Unread { since: Instant },
@@ -135,8 +137,17 @@ impl ConnectionState {
         memory: Option<&AnswerMemory>,
     ) {
         let memory = memory.filter(|_| bytes > SMALL_ANSWER_BYTES).cloned();
-        let stalled = None;
-        *self.state() = State::Sending { bytes, memory, is_read, stalled };
+        let (stalled, taken) = (None, 0);
+        *self.state() = State::Sending { memory, is_read, stalled, taken };
+    }
+
+    /// Counts bytes of the answer that the client took.
+    pub(super) fn count_taken(&self, bytes: usize) {
+        if let State::Sending { stalled: Some(_), taken, .. } =
+            &mut *self.state()
+        {
+            *taken += bytes as u64;
+        }
     }
 
     /// Sending to idle or unread. All bytes of hyper were sent.
@@ -175,11 +186,11 @@ impl ConnectionState {
         matches!(*self.state(), State::Malformed { .. })
     }
 
-    /// Returns when the client must have taken the answer that is being sent.
-    /// It has not taken all that there is: that it stalls is noted.
+    /// Returns when the client must have taken more of the answer that is being
+    /// sent. It has not taken all that there is: that it stalls is noted.
     pub(super) fn answer_deadline(&self) -> Option<Instant> {
         let mut state = self.state();
-        let State::Sending { bytes, memory, stalled, .. } = &mut *state else {
+        let State::Sending { memory, stalled, taken, .. } = &mut *state else {
             return None;
         };
         let is_over_limit =
@@ -190,7 +201,7 @@ impl ConnectionState {
             (ANSWER_TIME, MIN_RATE)
         };
         let stalled = *stalled.get_or_insert_with(Instant::now);
-        Some(stalled + time + Duration::from_secs(*bytes / rate))
+        Some(stalled + time + Duration::from_secs(*taken / rate))
     }
 
     pub(super) fn ending(&self) -> Ending {
@@ -209,8 +220,8 @@ impl ConnectionState {
     }
 
     /// Returns since when the server has waited for the client, if that is long
-    /// enough for the connection to be evicted. It waits for one that does not
-    /// take its answer from the time on by which a quick one would have it.
+    /// enough for the connection to be evicted. If the client does not take its
+    /// answer, a quick one would have taken as much by then.
     pub(super) fn evictable_since(&self, now: Instant) -> Option<Instant> {
         let since = match *self.state() {
             State::Serving => return None,
@@ -218,8 +229,8 @@ impl ConnectionState {
             | State::Receiving { since }
             | State::Unread { since }
             | State::Malformed { since, .. } => since,
-            State::Sending { bytes, stalled, .. } => {
-                stalled? + Duration::from_secs(bytes / OVER_LIMIT_RATE)
+            State::Sending { stalled, taken, .. } => {
+                stalled? + Duration::from_secs(taken / OVER_LIMIT_RATE)
             }
         };
         (since + MIN_WAIT <= now).then_some(since)
