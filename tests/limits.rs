@@ -116,7 +116,7 @@ fn limits_of_connections() -> Vec<(&'static str, String)> {
         ("time for a body", seconds(http::BODY_TIME)),
         ("all bodies over 64 KiB at once", mebibytes(http::BODIES_BYTES)),
         (
-            "time to read an answer, and 1 s for each 64 KiB",
+            "time to read an answer, and 1 s for each 64 KiB that was read",
             seconds(http::ANSWER_TIME),
         ),
         (

@@ -55,8 +55,8 @@ pub const BODY_TIME: Duration = Duration::from_secs(30);
 /// client are at most half. Beyond it: they wait, and get 503 when their time is
 /// up.
 pub const BODIES_BYTES: u64 = 256 * MIB;
-/// Time for a client to take an answer, plus a second for each 64 KiB. Beyond
-/// it: the connection is closed.
+/// Time by which a client may be behind in taking an answer at 64 KiB a second.
+/// Beyond it: the connection is closed.
 pub const ANSWER_TIME: Duration = Duration::from_secs(30);
 /// Large answers in memory that clients have not taken yet, in bytes: those of
 /// products, and as much again of all others. Beyond it: lists or runs get 503

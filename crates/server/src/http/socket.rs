@@ -163,7 +163,7 @@ impl Socket {
         Self { connection, deadline: None }
     }
 
-    /// Resolves with an error when the client should have taken its answer.
+    /// Resolves with an error when the client is too far behind with its answer.
     fn poll_deadline(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         loop {
             let Some(deadline) = self.connection.state.answer_deadline() else {
@@ -234,7 +234,10 @@ impl AsyncWrite for Socket {
             match stream.try_write_vectored(buffers) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 result => {
-                    self.connection.state.progress();
+                    // Clients that keep up have no deadline.
+                    if let (Some(_), Ok(bytes)) = (&self.deadline, &result) {
+                        self.connection.state.count_taken(*bytes);
+                    }
                     return Poll::Ready(result);
                 }
             }

@@ -38,10 +38,11 @@ use crate::limits::{ANSWER_TIME, HEAD_TIME};
 /// permit: new connections must not drive each other out before their requests
 /// have come.
 pub(super) const MIN_WAIT: Duration = Duration::from_secs(1);
-/// Bytes that a client must take in a second.
+/// Bytes that a client must take in a second; it may be behind by
+/// [`ANSWER_TIME`].
 const MIN_RATE: u64 = 64 * 1024;
-/// Time for a large answer while the memory of answers is over its limit, in
-/// addition to that for its bytes at [`OVER_LIMIT_RATE`].
+/// Time by which a client may be behind with a large answer while the memory of
+/// answers is over its limit.
 const OVER_LIMIT_TIME: Duration = Duration::from_secs(2);
 /// Bytes that a client must take in a second then, or while others wait for a
 /// permit.
@@ -70,12 +71,13 @@ enum State {
     Receiving { since: Instant },
     /// An answer is being sent.
     Sending {
-        bytes: u64,
         /// The memory that it counts in, if it is large.
         memory: Option<AnswerMemory>,
         is_read: bool,
         /// When the client first did not take all that there was.
         stalled: Option<Instant>,
+        /// Bytes that it took since then.
+        taken: u64,
     },
     /// An answer is being sent as it is made. `stalled` is when the client first
     /// did not take all that there was, since it last took any.
@@ -141,8 +143,19 @@ impl ConnectionState {
         memory: Option<&AnswerMemory>,
     ) {
         let memory = memory.filter(|_| bytes > SMALL_ANSWER_BYTES).cloned();
-        let stalled = None;
-        *self.state() = State::Sending { bytes, memory, is_read, stalled };
+        let (stalled, taken) = (None, 0);
+        *self.state() = State::Sending { memory, is_read, stalled, taken };
+    }
+
+    /// Counts bytes of the answer that the client took.
+    pub(super) fn count_taken(&self, bytes: usize) {
+        match &mut *self.state() {
+            State::Sending { stalled: Some(_), taken, .. } => {
+                *taken += bytes as u64;
+            }
+            State::Streaming { stalled, .. } => *stalled = None,
+            _ => {}
+        }
     }
 
     /// Serving to streaming.
@@ -154,15 +167,8 @@ impl ConnectionState {
     pub(super) fn end_stream(&self) {
         let mut state = self.state();
         if let State::Streaming { is_read, stalled } = *state {
-            let (bytes, memory) = (0, None);
-            *state = State::Sending { bytes, memory, is_read, stalled };
-        }
-    }
-
-    /// Notes that the client took bytes of an answer.
-    pub(super) fn progress(&self) {
-        if let State::Streaming { stalled, .. } = &mut *self.state() {
-            *stalled = None;
+            let (memory, taken) = (None, 0);
+            *state = State::Sending { memory, is_read, stalled, taken };
         }
     }
 
@@ -202,15 +208,15 @@ impl ConnectionState {
         matches!(*self.state(), State::Malformed { .. })
     }
 
-    /// Returns when the client must have taken the answer that is being sent.
-    /// It has not taken all that there is: that it stalls is noted.
+    /// Returns when the client must have taken more of the answer that is being
+    /// sent. It has not taken all that there is: that it stalls is noted.
     pub(super) fn answer_deadline(&self) -> Option<Instant> {
         let mut state = self.state();
-        let (bytes, memory, stalled) = match &mut *state {
-            State::Sending { bytes, memory, stalled, .. } => {
-                (*bytes, memory.as_ref(), stalled)
+        let (memory, stalled, taken) = match &mut *state {
+            State::Sending { memory, stalled, taken, .. } => {
+                (memory.as_ref(), stalled, *taken)
             }
-            State::Streaming { stalled, .. } => (0, None, stalled),
+            State::Streaming { stalled, .. } => (None, stalled, 0),
             _ => return None,
         };
         let is_over_limit = memory.is_some_and(AnswerMemory::is_over_limit);
@@ -220,7 +226,7 @@ impl ConnectionState {
             (ANSWER_TIME, MIN_RATE)
         };
         let stalled = *stalled.get_or_insert_with(Instant::now);
-        Some(stalled + time + Duration::from_secs(bytes / rate))
+        Some(stalled + time + Duration::from_secs(taken / rate))
     }
 
     pub(super) fn ending(&self) -> Ending {
@@ -240,8 +246,8 @@ impl ConnectionState {
     }
 
     /// Returns since when the server has waited for the client, if that is long
-    /// enough for the connection to be evicted. It waits for one that does not
-    /// take its answer from the time on by which a quick one would have it.
+    /// enough for the connection to be evicted. If the client does not take its
+    /// answer, a quick one would have taken as much by then.
     pub(super) fn evictable_since(&self, now: Instant) -> Option<Instant> {
         let since = match *self.state() {
             State::Serving => return None,
@@ -250,8 +256,8 @@ impl ConnectionState {
             | State::Unread { since }
             | State::Malformed { since, .. } => since,
             State::Streaming { stalled, .. } => stalled?,
-            State::Sending { bytes, stalled, .. } => {
-                stalled? + Duration::from_secs(bytes / OVER_LIMIT_RATE)
+            State::Sending { stalled, taken, .. } => {
+                stalled? + Duration::from_secs(taken / OVER_LIMIT_RATE)
             }
         };
         (since + MIN_WAIT <= now).then_some(since)

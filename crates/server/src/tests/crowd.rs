@@ -120,13 +120,8 @@ async fn a_trusted_proxy_has_no_share() {
     let _second = hang_from("127.0.0.1", &mut server).await;
 }
 
-/// `begun` is what the connections that wait have sent. They have their places
-/// for so many seconds.
-async fn check_that_who_waits_makes_room(
-    settings: Settings,
-    begun: &str,
-    seconds: u64,
-) {
+/// `begun` is what the connections that wait have sent.
+async fn check_that_who_waits_makes_room(settings: Settings, begun: &str) {
     const CLIENT: &str = "192.0.2.1";
     let mut server = TestServer::in_memory(settings).await;
     let mut busy = hang_from(CLIENT, &mut server).await;
@@ -135,7 +130,8 @@ async fn check_that_who_waits_makes_room(
     sleep(SECOND / 2).await;
     let mut second = begin_from(CLIENT, &server, begun).await;
     assert_eq!(ask_from(CLIENT, &server).await.status, 200);
-    assert_eq!(start.elapsed().as_secs(), seconds, "{begun}");
+    // So long it had its place for sure.
+    assert_eq!(start.elapsed().as_secs(), 1, "{begun}");
     assert!(is_closed(&mut first).await, "{begun}");
     // The second, of which all was read that the server had to say, and `busy`.
     is_closed(&mut second).await;
@@ -146,28 +142,28 @@ async fn check_that_who_waits_makes_room(
 
 #[tokio::test(start_paused = true)]
 async fn who_only_waits_makes_room_for_others() {
-    let check = async |begun: &str, seconds: u64| {
+    let check = async |begun: &str| {
         let of_all = Settings { connections: 3, ..Settings::default() };
-        check_that_who_waits_makes_room(of_all, begun, seconds).await;
+        check_that_who_waits_makes_room(of_all, begun).await;
         let own = Settings { client_connections: 3, ..Settings::default() };
-        check_that_who_waits_makes_room(own, begun, seconds).await;
+        check_that_who_waits_makes_room(own, begun).await;
     };
     // Heads.
-    check("", 1).await;
-    check("GET / HTTP/1.1\r\nHost: x\r\nA: b", 1).await;
+    check("").await;
+    check("GET / HTTP/1.1\r\nHost: x\r\nA: b").await;
     // Bodies that are read, that nobody needs, and that are too long.
     let post = |path: &str, length: u64| {
         format!(
             "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n{{"
         )
     };
-    check(&post("/products", 10), 1).await;
-    check(&post("/nowhere", 10), 1).await;
-    check(&post("/products", 2 << 20), 1).await;
+    check(&post("/products", 10)).await;
+    check(&post("/nowhere", 10)).await;
+    check(&post("/products", 2 << 20)).await;
     // The answer to what is no request.
-    check("?\r\n\r\n", 1).await;
-    // An answer that is not taken: its 8 MiB have two seconds more.
-    check(&compile("big", ""), 3).await;
+    check("?\r\n\r\n").await;
+    // An answer that is not taken.
+    check(&compile("big", "")).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -114,10 +114,9 @@ async fn an_answer_is_taken_in_time_or_not_at_all() {
         let whole = comes_whole(&server, pause, rate).await;
         assert_eq!(whole, expected, "{pause:?}, {rate} bytes a second");
     };
-    let time = ANSWER_TIME + Duration::from_secs(BIG_BYTES / SLOWEST_RATE);
     let moment = Duration::from_secs(5);
-    check(time - moment, u64::MAX, true).await;
-    check(time + moment, u64::MAX, false).await;
+    check(ANSWER_TIME - moment, u64::MAX, true).await;
+    check(ANSWER_TIME + moment, u64::MAX, false).await;
     check(Duration::ZERO, SLOWEST_RATE, true).await;
     // Each read would be in time.
     check(Duration::ZERO, SLOWEST_RATE / 2, false).await;
