@@ -74,6 +74,10 @@ fn mebibytes(bytes: u64) -> String {
     format!("{} MiB", bytes / limits::MIB)
 }
 
+fn kibibytes(bytes: u64) -> String {
+    format!("{} KiB", bytes >> 10)
+}
+
 /// The rows in the page's order: the flag, or else the name, and the default as
 /// the page writes it.
 fn limits_of_runs() -> Vec<(&'static str, String)> {
@@ -89,19 +93,46 @@ fn limits_of_runs() -> Vec<(&'static str, String)> {
         ("--disk-size", mebibytes(limits.disk_bytes)),
         ("--inodes", limits.inodes.to_string()),
         ("--open-files", limits.open_files.to_string()),
+        ("--live-wall-time", seconds(limits.live_wall_time)),
+        ("--live-idle-time", seconds(limits.live_idle_time)),
         ("--output-size", mebibytes(limits.output_bytes)),
+        ("files that a run returns", limits::MAX_FILES.to_string()),
+        ("--artifact-size", mebibytes(limits::FILES_BYTES)),
     ]
 }
+
+/// The default of `ServeArgs::engine_settings`, which depends on the machine.
+const LIVE_BOXES: &str = "as many as `--boxes`, at most as an eighth of the \
+                          machine's memory holds";
 
 fn limits_of_requests() -> Vec<(&'static str, String)> {
     let boxes = format!("one per CPU core, at least {}", limits::MIN_BOXES);
     vec![
         ("body of a compile request", mebibytes(http::COMPILE_BODY_BYTES)),
         ("files in it", http::COMPILE_FILES.to_string()),
+        ("patterns of files to return", http::ARTIFACT_PATTERNS.to_string()),
+        (
+            "one of these patterns",
+            format!("{} bytes", http::ARTIFACT_PATTERN_BYTES),
+        ),
         ("--compile-rate-limit", http::COMPILE_REQUESTS_PER_MINUTE.to_string()),
         ("--boxes", boxes),
         ("--queue", limits::QUEUE_LENGTH.to_string()),
         ("--queue-wait", seconds(limits::QUEUE_WAIT)),
+        ("--live-boxes", LIVE_BOXES.to_owned()),
+        (
+            "body of a request that sends input to a run",
+            kibibytes(http::LIVE_INPUT_BODY_BYTES),
+        ),
+        (
+            "input that waits for a run, besides its pipe",
+            kibibytes(http::LIVE_INPUT_WAITING as u64),
+        ),
+        ("requests that send input to one run", http::LIVE_INPUTS.to_string()),
+        (
+            "all input that is sent to one run",
+            mebibytes(http::LIVE_INPUT_BYTES as u64),
+        ),
         ("body of a products request", mebibytes(http::PRODUCT_BODY_BYTES)),
         ("--products-memory", mebibytes(http::PRODUCTS_BYTES)),
     ]
@@ -111,7 +142,7 @@ fn limits_of_connections() -> Vec<(&'static str, String)> {
     vec![
         ("connections", http::CONNECTIONS.to_string()),
         ("connections of a client", http::CLIENT_CONNECTIONS.to_string()),
-        ("head of a request", format!("{} KiB", http::HEAD_BYTES >> 10)),
+        ("head of a request", kibibytes(http::HEAD_BYTES as u64)),
         ("time for a head, the wait for it included", seconds(http::HEAD_TIME)),
         ("time for a body", seconds(http::BODY_TIME)),
         ("all bodies over 64 KiB at once", mebibytes(http::BODIES_BYTES)),

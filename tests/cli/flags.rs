@@ -23,10 +23,12 @@ fn check_flags(command: &[&str], flags: &[&str]) {
 
 const COMMON: [&str; 4] =
     ["data-dir", "languages-dir", "log-format", "log-level"];
-const SANDBOX: [&str; 13] = [
+const SANDBOX: [&str; 15] = [
     "cgroup",
     "allow-missing-limits",
     "run-wall-time",
+    "live-wall-time",
+    "live-idle-time",
     "run-cpu-time",
     "compile-wall-time",
     "memory",
@@ -57,13 +59,15 @@ fn help_lists_every_flag_and_its_variable() {
         "queue",
         "queue-wait",
         "boxes",
+        "live-boxes",
         "check-interval",
         "drain-time",
         "warm-memory",
         "artifact-cache",
+        "artifact-size",
     ];
     check_flags(&["serve"], &[&serve[..], &SANDBOX, &COMMON].concat());
-    let run = ["language", "entry"];
+    let run = ["language", "entry", "artifacts"];
     check_flags(&["run"], &[&run[..], &SANDBOX, &COMMON].concat());
     let images = |command, flags: &[&str]| {
         check_flags(&["images", command], &[flags, &COMMON].concat());

@@ -48,7 +48,9 @@ fn the_examples_of_the_readme_print_what_the_page_says() {
 fn check_page(page: &str) -> Vec<Example> {
     let text = fs::read_to_string(root().join(page)).unwrap();
     let examples = examples(&text);
-    let server = Server::spawn(&["--languages=python"], None);
+    // A small machine has no live boxes by default.
+    let flags = ["--languages=python", "--live-boxes=1"];
+    let server = Server::spawn(&flags, None);
     server.wait_until_ready();
     let mut faults = String::new();
     for Example { code, output } in &examples {

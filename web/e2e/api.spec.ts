@@ -9,13 +9,13 @@ const blocks = [...page.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, kind = "",
 
 /** Those that run programs, each with the output that the page promises. */
 const examples = blocks.flatMap(({ kind, text }, index) => {
-  if (kind !== "js" || !text.includes("/api/compile")) return [];
+  if (kind !== "js" || !/\/api\/(compile|run)/.test(text)) return [];
   const output = blocks.slice(index).find((block) => block.kind === "text")?.text ?? "";
   return [{ code: text, output: output.trimEnd() }];
 });
 
 test("the page has examples", () => {
-  expect(examples.length).toBeGreaterThanOrEqual(2);
+  expect(examples.length).toBeGreaterThanOrEqual(4);
 });
 
 for (const [index, { code, output }] of examples.entries()) {
