@@ -281,7 +281,8 @@ pub(crate) fn host_settings(
     besides: usize,
 ) -> engine::HostSettings {
     let init = "/proc/self/exe".into();
-    engine::HostSettings { init, data, cgroup, boxes, besides }
+    let leave_terminal = true;
+    engine::HostSettings { init, data, cgroup, boxes, besides, leave_terminal }
 }
 
 impl DoctorArgs {

@@ -83,6 +83,7 @@ fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
         settings,
         catalog,
         images,
+        !args.interactive,
     )?;
     let files = args.artifacts.as_ref().map(|_| FilesWanted {
         patterns: Vec::new(),
