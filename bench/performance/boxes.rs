@@ -37,6 +37,7 @@ impl Boxes {
             cgroup: None,
             boxes: 4,
             besides: 0,
+            leave_terminal: true,
         });
         Self {
             host: Arc::new(host.unwrap()),

@@ -43,6 +43,10 @@ pub struct HostSettings {
     /// Number of boxes that may exist in addition: those that wait, and those
     /// that are being removed. In all there are at most [`MAX_BOXES`].
     pub besides: usize,
+    /// Leave the terminal's process group when root is given up. Its Ctrl-C then
+    /// reaches this process once, from the parent. A process that reads from the
+    /// terminal has to stay: the kernel stops all others that do.
+    pub leave_terminal: bool,
 }
 
 /// A prepared host, on which boxes can be made.
@@ -120,7 +124,7 @@ impl Host {
         let has_parent = if let IdSource::Root { first } = source {
             lower_oom_score()?;
             cgroups.give_to(first)?;
-            leave_root(&cgroups, &instance, first)?;
+            leave_root(&cgroups, &instance, first, settings.leave_terminal)?;
             true
         } else {
             false
@@ -298,6 +302,7 @@ fn leave_root(
     cgroups: &CgroupRoot,
     instance: &Instance,
     uid: u32,
+    leave_terminal: bool,
 ) -> Result<()> {
     let parent = rustix::process::getpid();
     // Before the fork: else the parent could miss an early signal, or the early
@@ -314,9 +319,10 @@ fn leave_root(
         Fork::Child => {
             drop(signals);
             sys::block_signals(&[]).during("unblock signals")?;
-            // Leave the terminal's process group: its Ctrl-C reaches the
-            // parent, which passes it on once.
-            rustix::process::setpgid(None, None).during("leave the group")?;
+            if leave_terminal {
+                rustix::process::setpgid(None, None)
+                    .during("leave the group")?;
+            }
             let step = "become the server's user";
             ids::clear_groups().during(step)?;
             ids::set_group(uid).during(step)?;
@@ -357,12 +363,16 @@ fn wait_as_root(child: i32, signals: &OwnedFd) -> c_int {
                 let _ = children::kill(child, number);
             }
         }
-        match children::wait_any(false) {
-            Ok(Some(reaped)) if reaped.pid == child => {
-                return exit_code(reaped.status);
+        // One signal may stand for several children.
+        loop {
+            match children::wait_any(false) {
+                Ok(Some(reaped)) if reaped.pid == child => {
+                    return exit_code(reaped.status);
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(_) => return 1,
             }
-            Ok(_) => {}
-            Err(_) => return 1,
         }
     }
 }

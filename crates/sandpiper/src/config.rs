@@ -95,6 +95,13 @@ pub(crate) enum CliCommand {
         #[arg(value_name = "SHELL")]
         shell: Shell,
     },
+    /// Write the files that a run left
+    #[command(hide = true, name = crate::artifacts::COMMAND)]
+    WriteArtifacts {
+        /// Folder to write them to
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
     /// Write the man pages
     #[command(hide = true)]
     Man {
@@ -124,7 +131,8 @@ pub(crate) struct SandboxArgs {
 /// Flags of `run`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The program gets this command's standard input, unless that is a terminal.
+The program gets this command's standard input, unless that is a terminal. With
+--interactive it gets that of a terminal, too.
 
 The exit code is that of the program, or:
   124          the program exceeded a time limit
@@ -143,6 +151,10 @@ pub(crate) struct RunArgs {
     /// File to run, if it is not the first one
     #[arg(long, value_name = "FILE")]
     pub(crate) entry: Option<PathBuf>,
+
+    /// Show output as it comes, and pass input on while the program runs
+    #[arg(long, value_parser = BoolishValueParser::new())]
+    pub(crate) interactive: bool,
 
     /// Folder for the files that the program leaves; pictures that it shows are
     /// among them
@@ -269,7 +281,8 @@ pub(crate) fn host_settings(
     besides: usize,
 ) -> engine::HostSettings {
     let init = "/proc/self/exe".into();
-    engine::HostSettings { init, data, cgroup, boxes, besides }
+    let leave_terminal = true;
+    engine::HostSettings { init, data, cgroup, boxes, besides, leave_terminal }
 }
 
 impl DoctorArgs {

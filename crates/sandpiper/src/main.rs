@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod artifacts;
 mod config;
 mod data;
 mod doctor;
@@ -15,6 +16,7 @@ mod manual;
 mod run;
 mod serve;
 mod service;
+mod terminal;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         CliCommand::Doctor(args) => doctor::doctor(&common, &args),
         CliCommand::Completions { shell } => manual::completions(shell),
         CliCommand::Man { folder } => manual::man(&folder),
+        CliCommand::WriteArtifacts { folder } => artifacts::write(&folder),
     };
     result.unwrap_or_else(|error| {
         // In `images list | head` the reader goes first. That is no failure.

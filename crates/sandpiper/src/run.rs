@@ -16,11 +16,13 @@ use sandpiper_engine::{
 };
 use tracing::Level;
 
+use crate::artifacts::Writer;
 use crate::config::{CommonArgs, RunArgs};
 use crate::data::{self, ImageStore};
 use crate::error;
 use crate::logging::{self, Target};
 use crate::service::Service;
+use crate::terminal::Terminal;
 
 /// The exit code after a time limit, as for timeout(1).
 const TIMED_OUT: u8 = 124;
@@ -52,6 +54,13 @@ pub(crate) fn run(
 fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
     let more = common.languages_dir.as_deref();
     let submission = submission(args, &data::catalog(more, None)?)?;
+    let language = submission.language();
+    if args.interactive && !language.takes_stdin() {
+        bail!(
+            "{} programs take no input: leave out --interactive",
+            language.name()
+        );
+    }
     let images = ImageStore::open(&common.data_dir()?)?;
     let image = submission.language().image();
     if images.state(image) == ImageState::Missing {
@@ -67,12 +76,14 @@ fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
     let catalog = data::catalog(more, Some(only))?;
     let settings = args.sandbox.engine_settings();
     let images = Arc::new(images);
+    let writer = args.artifacts.as_deref().map(Writer::start).transpose()?;
     let service = Service::start(
         common.data_dir()?,
         args.sandbox.cgroup.clone(),
         settings,
         catalog,
         images,
+        !args.interactive,
     )?;
     let files = args.artifacts.as_ref().map(|_| FilesWanted {
         patterns: Vec::new(),
@@ -89,10 +100,17 @@ fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
         });
         // If the language is not ready by then, `execute` says why.
         let _ = tokio::time::timeout(CHECK_TIMEOUT, checked).await;
-        engine.execute(submission, options, Attached::default(), CLIENT).await
+        if args.interactive {
+            let (attached, terminal) = Terminal::attach();
+            let run = engine.execute(submission, options, attached, CLIENT);
+            tokio::join!(run, terminal.show()).0
+        } else {
+            let attached = Attached::default();
+            engine.execute(submission, options, attached, CLIENT).await
+        }
     })?;
-    if let Some(folder) = &args.artifacts {
-        write_files(folder, outcome.files.as_ref())?;
+    if let Some((writer, left)) = writer.zip(outcome.files.as_ref()) {
+        keep_files(writer, left)?;
     }
     // In `run | head` the reader goes first. That is no failure.
     let _ = io::stdout().write_all(&outcome.stdout.bytes);
@@ -122,7 +140,8 @@ fn submission(args: &RunArgs, catalog: &Catalog) -> anyhow::Result<Submission> {
     };
     let [entry_file, ..] = &names[..] else { bail!("no file to run") };
     let entry_file = entry_file.clone();
-    let stdin = standard_input()?;
+    let stdin =
+        if args.interactive { String::new() } else { standard_input()? };
     Ok(catalog.submission(
         &language,
         entry_file,
@@ -132,17 +151,10 @@ fn submission(args: &RunArgs, catalog: &Catalog) -> anyhow::Result<Submission> {
     )?)
 }
 
-/// Writes the files that a run left below `folder`, and names those that it
-/// does not have.
-fn write_files(folder: &Path, left: Option<&LeftFiles>) -> anyhow::Result<()> {
-    let Some(left) = left else { return Ok(()) };
-    for file in &left.files {
-        let path = folder.join(&file.path);
-        let parent = path.parent().unwrap_or(folder);
-        fs::create_dir_all(parent)
-            .and_then(|()| fs::write(&path, &file.content))
-            .with_context(|| format!("cannot write {}", path.display()))?;
-    }
+/// Has the files that a run left written, and names those that it does not
+/// have.
+fn keep_files(writer: Writer, left: &LeftFiles) -> anyhow::Result<()> {
+    writer.write(left)?;
     for SkippedFile { path, reason } in &left.skipped {
         let reason = reason.word();
         let _ =

@@ -52,6 +52,7 @@ pub(crate) fn serve(
         settings,
         catalog,
         images,
+        true,
     )?;
     let offer = service.offer().clone();
     let announce = move |address| {

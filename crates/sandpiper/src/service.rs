@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use sandpiper_engine::languages::Catalog;
-use sandpiper_engine::{Engine, Host, HostError, Identity, Images, Settings};
+use sandpiper_engine::{
+    Engine, Host, HostError, HostSettings, Identity, Images, Settings,
+};
 use tokio::runtime::{self, Runtime};
 
 use crate::config;
@@ -38,7 +40,8 @@ pub(crate) struct Offer {
 }
 
 impl Service {
-    /// Prepares the host and starts the engine. This drops root, so everything
+    /// Prepares the host and starts the engine. `leave_terminal` is that of
+    /// [`HostSettings`]. This drops root, so everything
     /// that needs root must be done before, and no thread may exist yet.
     ///
     /// # Errors
@@ -51,6 +54,7 @@ impl Service {
         settings: Settings,
         catalog: Catalog,
         images: Arc<dyn Images>,
+        leave_terminal: bool,
     ) -> anyhow::Result<Self> {
         let host = config::host_settings(
             data,
@@ -58,7 +62,7 @@ impl Service {
             settings.boxes,
             settings.boxes_besides(),
         );
-        let host = Host::prepare(&host);
+        let host = Host::prepare(&HostSettings { leave_terminal, ..host });
         if host.is_err() && rustix::process::geteuid().is_root() {
             bail!("cannot drop root here; start as an ordinary user");
         }

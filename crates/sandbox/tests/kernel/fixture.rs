@@ -48,6 +48,7 @@ impl Fixture {
             cgroup: std::env::var_os("SANDPIPER_CGROUP").map(PathBuf::from),
             boxes: 4,
             besides: 0,
+            leave_terminal: true,
         };
         let host = Host::prepare(&settings).expect("a host that can sandbox");
         let runtime = Runtime::new().expect("a runtime");

@@ -43,7 +43,8 @@ pub(super) fn check(
     let catalog = data::catalog(dir, Some(&ids))?;
     let settings = config::check_settings();
     let (data, cgroup) = (common.data_dir()?, args.cgroup.clone());
-    let service = Service::start(data, cgroup, settings, catalog, images)?;
+    let service =
+        Service::start(data, cgroup, settings, catalog, images, true)?;
     if let Some(why) = &service.offer().nothing_runs {
         let line = format!("sandpiper: no box can be made: {why}\n");
         let _ = io::stderr().write_all(line.as_bytes());
