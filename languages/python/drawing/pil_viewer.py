@@ -1,7 +1,7 @@
+# Added by Sandpiper to Pillow's ImageShow.py: an image that is shown becomes a
+# display, since a box has no window.
 
 
-# Added by Sandpiper: a box has no window, so an image that is shown becomes a
-# display.
 class DisplayViewer(Viewer):
     format = "PNG"
 

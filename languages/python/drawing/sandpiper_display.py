@@ -1,5 +1,4 @@
-"""Displays: pictures that a run shows. Each is a file /tmp/.display/NNN.EXT."""
-
+# Displays: pictures that a run shows. Each is a file /tmp/.display/NNN.EXT.
 import os
 
 FOLDER = "/tmp/.display"

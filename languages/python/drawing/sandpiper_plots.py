@@ -1,6 +1,5 @@
-"""Matplotlib's backend in a box. plt.show() makes displays of all open figures
-and closes them, as notebooks do. The end of the program does the same."""
-
+# Matplotlib's backend in a box. plt.show() makes displays of all open figures
+# and closes them, as notebooks do. The end of the program does the same.
 import atexit
 from io import BytesIO
 

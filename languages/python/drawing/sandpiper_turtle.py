@@ -1,33 +1,31 @@
-"""The recording of a turtle's drawing, and its displays: an SVG of the end, and
-beside it, with the same number, JSON that a player can draw:
-
-    {"width": 960, "height": 810,     the window, in pixels
-     "duration": 5230,                milliseconds
-     "truncated": false,              whether the recording ends too early
-     "segments": [...]}               at most 20,000
-
-A segment is a list: its time in milliseconds, a word, and the fields of that
-word. Times do not decrease. The y axis points down.
-
-    view        x, y                  of the window's upper left corner
-    background  color
-    line        item, layer, width, color, [x, y, x, y, ...]
-    extend      item, [x, y, ...]     further points of a line
-    dot         item, layer, diameter, color, x, y
-    polygon     item, layer, width, outline color, fill color, [x, y, ...]
-    text        item, layer, font, color, alignment, x, y, text
-    remove      item
-
-A segment with the number of an item that exists replaces that item. Items are
-drawn from the lowest layer to the highest. A color is "#rrggbb", or "" for a
-polygon without outline or without filling. Lines have round ends and joints,
-and polygons are filled by the even-odd rule. A font is such as "bold 16px
-serif": "italic" and "bold" are optional, and the family is sans-serif, serif or
-monospace. The alignment is left, center or right. y is the baseline of the
-text's last line, and lines are 1.2 times the size of the font apart. All other
-fields are numbers. Images are in the SVG alone.
-"""
-
+# The recording of a turtle's drawing, and its displays: an SVG of the end, and
+# beside it, with the same number, JSON that a player can draw:
+#
+#     {"width": 960, "height": 810,     the window, in pixels
+#      "duration": 5230,                milliseconds
+#      "truncated": false,              whether the recording ends too early
+#      "segments": [...]}               at most 20,000
+#
+# A segment is a list: its time in milliseconds, a word, and the fields of that
+# word. Times do not decrease. The y axis points down.
+#
+#     view        x, y                  of the window's upper left corner
+#     background  color
+#     line        item, layer, width, color, [x, y, x, y, ...]
+#     extend      item, [x, y, ...]     further points of a line
+#     dot         item, layer, diameter, color, x, y
+#     polygon     item, layer, width, outline color, fill color, [x, y, ...]
+#     text        item, layer, font, color, alignment, x, y, text
+#     remove      item
+#
+# A segment with the number of an item that exists replaces that item. Items are
+# drawn from the lowest layer to the highest. A color is "#rrggbb", or "" for a
+# polygon without outline or without filling. Lines have round ends and joints,
+# and polygons are filled by the even-odd rule. A font is such as
+# "bold 16px serif": "italic" and "bold" are optional, and the family is
+# sans-serif, serif or monospace. The alignment is left, center or right. y is
+# the baseline of the text's last line, and lines are 1.2 times the size of the
+# font apart. All other fields are numbers. Images are in the SVG alone.
 import atexit
 import base64
 import itertools

@@ -1,6 +1,5 @@
-"""The part of tkinter that turtle.py calls. There is no window: canvases record
-the drawing, and the clock is virtual (see sandpiper_turtle.py)."""
-
+# The part of tkinter that turtle.py calls. There is no window: canvases record
+# the drawing, and the clock is virtual (see sandpiper_turtle.py).
 import heapq
 import itertools
 import os
