@@ -153,7 +153,8 @@ class Tk(Misc):
     """The window, which has the clock and the timers."""
 
     def __init__(self):
-        if type(self) is Tk:
+        # The window of turtle.py is a subclass.
+        if type(self).__name__ != "_Root":
             raise TclError(NO_WINDOW)
         self.tk = self
         self.recording = sandpiper_turtle.Recording()
