@@ -28,6 +28,7 @@
 # font apart. All other fields are numbers. Images are in the SVG alone.
 import atexit
 import base64
+import functools
 import itertools
 import json
 import re
@@ -43,8 +44,6 @@ MAX_COORDINATE = 1_000_000
 # Milliseconds that a frame lasts, and that a redraw takes.
 FRAME_TIME = 20
 UPDATE_TIME = 5
-# A process that did not compute for so many seconds was asleep.
-MIN_SLEEP = 0.01
 LINE_HEIGHT, DESCENT, LETTER_WIDTH = 1.2, 0.22, 0.55
 ALIGNMENTS = {"sw": "left", "s": "center", "se": "right"}
 ANCHORS = {"left": "start", "center": "middle", "right": "end"}
@@ -202,6 +201,8 @@ def text_element(font, color, anchor, x, y, text):
 
 
 class Recording:
+    latest = None
+
     def __init__(self):
         self.title = ""
         self.window = 0, 0
@@ -224,8 +225,8 @@ class Recording:
         self.segments = []
         self.segment_bytes = 0
         self.shown = None
-        self.clocks = time.monotonic(), time.process_time()
         atexit.register(self.show)
+        Recording.latest = self
 
     # Items.
 
@@ -291,12 +292,6 @@ class Recording:
 
     def update(self):
         """Notes what a window would show now."""
-        clocks = time.monotonic(), time.process_time()
-        passed, computed = (now - then for now, then
-                            in zip(clocks, self.clocks))
-        self.clocks = clocks
-        if passed - computed > MIN_SLEEP:
-            self.advance((passed - computed) * 1000)
         if self.time >= self.frame_time + FRAME_TIME:
             # An item that changed again is of this frame. The others are as
             # they were when the frame before it ended, maybe for a long time.
@@ -384,3 +379,17 @@ class Recording:
         head = json.dumps({"width": width, "height": height,
                            "duration": duration, "truncated": truncated})
         return f'{head[:-1]}, "segments": [\n{",\n".join(self.segments)}\n]}}\n'
+
+
+def record_sleep(sleep):
+    """Returns time.sleep() for programs that draw: it takes as long in the
+    recording."""
+    @functools.wraps(sleep)
+    def sleep_and_record(seconds, /):
+        sleep(seconds)
+        if Recording.latest:
+            Recording.latest.advance(seconds * 1000)
+    return sleep_and_record
+
+
+time.sleep = record_sleep(time.sleep)
