@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
 import { editorIn, ended, expect, test } from "./service";
+import { replaceCode } from "./typing";
 
 const DEFINITION = String.raw`
 name = "Shell"
@@ -57,11 +58,11 @@ test("a language from a folder is shown, run, completed, and embedded by its ali
     await expect(editor.locator("#input-hint")).toContainText("asked for input");
 
     const code = editor.locator(".cm-content");
-    await code.fill("echo 1\nno-such-command\n");
+    await replaceCode(code, "echo 1\nno-such-command\n");
     await editor.locator("#run").click();
     await expect(editor.locator(".stderr .place").first()).toBeVisible();
     await expect(editor.locator(".cm-lint-marker")).toHaveCount(1);
-    await code.fill("");
+    await replaceCode(code, "");
     await code.pressSequentially("unt");
     await expect(editor.locator(".cm-tooltip-autocomplete")).toContainText("until");
     expect(complaints.filter((text) => !text.startsWith("Sandpiper did not replace"))).toEqual([]);

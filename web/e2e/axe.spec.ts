@@ -5,6 +5,7 @@ import type { Frame, Page } from "@playwright/test";
 
 import { faults } from "./accessibility";
 import { embed, ended, expect, languages, test } from "./service";
+import { replaceCode } from "./typing";
 
 /** A file in which the language's tools find an error; in a language with input, one that asks for it. */
 const WRONG: Readonly<Record<string, string>> = {
@@ -81,7 +82,7 @@ for (const theme of ["light", "dark"] as const) {
 
 async function makeWrong(frame: Frame, content: string): Promise<void> {
   await frame.locator('[role="tab"]').filter({ hasText: "▸" }).click();
-  await frame.locator(".cm-content").fill(content);
+  await replaceCode(frame.locator(".cm-content"), content);
   await frame.locator("#run").click();
   await expect(frame.locator(".stderr")).toBeVisible();
   await expect(frame.locator(".cm-lint-marker").first()).toBeVisible();

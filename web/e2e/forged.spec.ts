@@ -4,6 +4,7 @@
 import { apart } from "./chromium";
 import { lines, withFiles } from "./documents";
 import { embed, expect, stopClock, test } from "./service";
+import { replaceCode } from "./typing";
 
 test.use({ launchOptions: apart });
 
@@ -97,7 +98,7 @@ for (const [name, script, outcome] of floods) {
     await editor.click("#run");
     await expect(editor.locator(".console-bar")).toContainText(outcome);
     expect(await lines(editor).count()).toBeLessThanOrEqual(1000);
-    await editor.locator(".cm-content").fill("<!doctype html><script>console.log('well')</script>");
+    await replaceCode(editor.locator(".cm-content"), "<!doctype html><script>console.log('well')</script>");
     await editor.click("#run");
     await expect(lines(editor)).toHaveText([/^well/]);
   });
@@ -123,7 +124,7 @@ for (const [name, count, message] of forgers) {
     await expect(editor.locator(".preview-banner")).toContainText("it sent too many messages");
     await expect(editor.locator(".preview iframe")).toHaveCount(0);
     await tab.clock.resume();
-    await editor.locator(".cm-content").fill("<!doctype html><script>console.log('well')</script>");
+    await replaceCode(editor.locator(".cm-content"), "<!doctype html><script>console.log('well')</script>");
     await editor.click("#run");
     await expect(lines(editor)).toHaveText([/^well/]);
   });

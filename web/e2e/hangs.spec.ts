@@ -5,6 +5,7 @@ import type { Frame } from "@playwright/test";
 import { apart } from "./chromium";
 import { lines, shown, withFiles } from "./documents";
 import { editorIn, expect, test } from "./service";
+import { replaceCode } from "./typing";
 
 test.use({ launchOptions: apart });
 
@@ -106,7 +107,7 @@ test("a page that hangs, from the editor's origin: the editor goes on; after Sto
   await beside.goto(service.hostPage(framed(service.url, other)));
   await expect(shown(await editorIn(beside)).locator("p")).toHaveText("other");
   await beside.close();
-  await editor.locator(".cm-content").fill("<!doctype html><p>fine</p><script>console.log('well')</script>");
+  await replaceCode(editor.locator(".cm-content"), "<!doctype html><p>fine</p><script>console.log('well')</script>");
   await editor.locator("#run").click();
   await expect(shown(editor).locator("p")).toHaveText("fine");
   await expect(lines(editor)).toContainText(["well"]);

@@ -5,6 +5,7 @@ import type { Page } from "@playwright/test";
 
 import { lines, shown, submit, withFiles } from "./documents";
 import { ended, expect, test } from "./service";
+import { replaceCode } from "./typing";
 
 const FRAMES = [
   { width: 320, height: 568 },
@@ -102,7 +103,7 @@ for (const layout of ["auto", "rows", "cols"]) {
         expect((run?.x ?? 0) + (run?.width ?? 0), where).toBeLessThan((code?.x ?? 0) + (code?.width ?? 0));
         expect(run?.y, where).toBeLessThan(20);
       }
-      await page.locator(".cm-content").fill("");
+      await replaceCode(page.locator(".cm-content"), "");
       await page.locator("#run").click();
       await expect(page.locator(language === "python" ? ".quiet" : ".preview iframe")).toBeVisible();
     }

@@ -5,6 +5,7 @@
 import type { Frame, Page } from "@playwright/test";
 
 import { editorIn, ended, expect, held, test } from "./service";
+import { replaceCode } from "./typing";
 
 const isLate = (path: string) => /^assets\/(page|preview|zip)-/.test(path);
 
@@ -96,7 +97,7 @@ for (const name of ["the button", "its key"]) {
 
 test("input that was typed before there is a run is given to it", async ({ page, service }) => {
   const { late, editor } = await early(page, service, "lang=python&autosave=off");
-  await editor.locator(".cm-content").fill("print(input())");
+  await replaceCode(editor.locator(".cm-content"), "print(input())");
   await editor.locator("#input summary").click();
   await editor.locator("#stdin").fill("an answer");
   await editor.locator("#run").click();
@@ -132,7 +133,7 @@ const AGAIN: Readonly<Record<string, (editor: Frame, page: Page) => Promise<void
 for (const [name, again] of Object.entries(AGAIN)) {
   test(`a load error is shown, and repaired by ${name}`, async ({ page, service }) => {
     const { late, editor } = await early(page, service, "lang=web&autosave=off");
-    await editor.locator(".cm-content").fill("<p>Not lost</p>");
+    await replaceCode(editor.locator(".cm-content"), "<p>Not lost</p>");
     await editor.locator("#run").click();
     late.lose();
     await expect(editor.locator(".notice")).toContainText("The connection was lost");

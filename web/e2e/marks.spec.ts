@@ -3,6 +3,7 @@
 import type { Frame } from "@playwright/test";
 
 import { embed, ended, expect, test } from "./service";
+import { replaceCode } from "./typing";
 
 interface Case {
   language: string;
@@ -129,7 +130,7 @@ for (const { language, what, tag = [], path, content, line, message } of cases) 
   test(`${language}: an error is marked (${what})`, { tag }, async ({ page, service, complaints }) => {
     const frame = await embed(page, service, `lang=${language}`);
     await show(frame, path);
-    await frame.locator(".cm-content").fill(content);
+    await replaceCode(frame.locator(".cm-content"), content);
     // From another file the link leads to this one.
     const others = frame.getByRole("tab").filter({ hasNotText: path });
     if ((await others.count()) > 0) await others.first().click();
@@ -165,10 +166,10 @@ test("typing over a selection replaces it, and nothing complains", async ({ page
 test("a mark goes with the next run", async ({ page, service }) => {
   const frame = await embed(page, service, "lang=python");
   const code = frame.locator(".cm-content");
-  await code.fill("print(a)\n");
+  await replaceCode(code, "print(a)\n");
   await frame.locator("#run").click();
   await expect(frame.locator(".cm-lint-marker-error")).toHaveCount(1);
-  await code.fill("print(1)\n");
+  await replaceCode(code, "print(1)\n");
   await frame.locator("#run").click();
   await expect(frame.locator(".stdout pre")).toHaveText("1\n");
   await expect(frame.locator(".cm-lint-marker")).toHaveCount(0);

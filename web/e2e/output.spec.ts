@@ -4,6 +4,7 @@
 import { readFileSync } from "node:fs";
 
 import { expect, test } from "./service";
+import { replaceCode } from "./typing";
 
 /** More elements than this in the output, and pages become slow. */
 const ELEMENTS = 50_000;
@@ -30,13 +31,13 @@ for (const [what, code, text, left] of programs) {
   test(`${what}: shown in part, kept whole`, async ({ page, service, complaints }) => {
     await page.goto(`${service.url}/embed?lang=python`);
     const editor = page.locator(".cm-content");
-    await editor.fill(code);
+    await replaceCode(editor, code);
     await page.locator("#run").click();
     await expect(page.locator("#status")).toContainText("Finished");
     expect(await page.locator("#streams *").count()).toBeLessThan(ELEMENTS);
     if (left !== null) await expect(page.locator("#streams")).toContainText(left);
     // The editor still accepts typing.
-    await editor.fill("# typed after it");
+    await replaceCode(editor, "# typed after it");
     await expect(editor).toHaveText("# typed after it");
     const download = page.waitForEvent("download");
     await page.getByRole("button", { name: "Save" }).click();
@@ -48,7 +49,7 @@ for (const [what, code, text, left] of programs) {
 test("the hidden part is shown step by step; copying takes all", async ({ page, service, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.goto(`${service.url}/embed?lang=python`);
-  await page.locator(".cm-content").fill("print(*range(12_000), sep='\\n')");
+  await replaceCode(page.locator(".cm-content"), "print(*range(12_000), sep='\\n')");
   await page.locator("#run").click();
   const shown = page.locator(".stdout");
   await expect(shown).toContainText("7,000 lines");
@@ -66,7 +67,7 @@ test("the hidden part is shown step by step; copying takes all", async ({ page, 
 
 test("long lines are broken, or not, as asked", async ({ page, service }) => {
   await page.goto(`${service.url}/embed?lang=python`);
-  await page.locator(".cm-content").fill("print('word ' * 500)");
+  await replaceCode(page.locator(".cm-content"), "print('word ' * 500)");
   await page.locator("#run").click();
   const lines = page.locator(".stdout pre");
   const height = () => lines.evaluate((box) => box.getBoundingClientRect().height);
@@ -80,7 +81,7 @@ test("long lines are broken, or not, as asked", async ({ page, service }) => {
 
 test("output that was cut off is marked", async ({ page, service }) => {
   await page.goto(`${service.url}/embed?lang=python`);
-  await page.locator(".cm-content").fill("while True: print('more')");
+  await replaceCode(page.locator(".cm-content"), "while True: print('more')");
   await page.locator("#run").click();
   await expect(page.locator("#status")).toContainText("the rest of the output is missing");
   await expect(page.locator(".stderr")).toContainText("Output limit exceeded: 1 MiB");

@@ -2,6 +2,7 @@
 // code that is locked, and the key that saves.
 
 import { expect, stopClock, test } from "./service";
+import { replaceCode } from "./typing";
 
 test("another origin may post and read how a run ended", async ({ page, service }) => {
   await page.goto(service.hostPage(""));
@@ -25,7 +26,7 @@ test("a program that wants input says so, and no longer when it has some or want
   const code = page.locator(".cm-content");
   const hint = page.locator("#input-hint");
   const run = async (text: string, words: RegExp) => {
-    await code.fill(text);
+    await replaceCode(code, text);
     await page.locator("#run").click();
     await expect(page.locator("#status")).toHaveText(words);
   };
@@ -72,7 +73,7 @@ for (const [autosave, words] of [
     await page.locator("#menu-button[aria-controls]").waitFor();
     await page.evaluate(() => addEventListener("keydown", (event) => Object.assign(window, { taken: event.defaultPrevented })));
     await stopClock(page);
-    await page.locator(".cm-content").fill("print('mine')");
+    await replaceCode(page.locator(".cm-content"), "print('mine')");
     await page.keyboard.press("Control+S");
     await expect(page.locator(".notice")).toContainText(words);
     expect(await page.evaluate("window.taken")).toBe(true);

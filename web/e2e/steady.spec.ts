@@ -4,6 +4,7 @@
 import type { Page } from "@playwright/test";
 
 import { editorIn, expect, heldRuns, test } from "./service";
+import { replaceCode } from "./typing";
 
 /** Where the first lines of code begin, in their own box: without a script there is a notice above it. */
 async function lines(page: Page, selector: string) {
@@ -91,7 +92,7 @@ test("between a run and the one before, a frame does not ask for less", async ({
   await frame.locator("#run").click();
   await expect.poll(latest).toBeGreaterThan(600);
   const high = await latest();
-  await frame.locator(".cm-content").fill("print(6 * 7)");
+  await replaceCode(frame.locator(".cm-content"), "print(6 * 7)");
   const release = await heldRuns(page);
   await frame.locator("#run").click();
   await expect(frame.locator(".stdout")).toHaveCount(0);

@@ -2,11 +2,12 @@
 
 import { ended, expect, heldRuns, test } from "./service";
 import type { Page } from "@playwright/test";
+import { replaceCode } from "./typing";
 
 /** A page that shows everything at once: marks, both streams, a pointed line, a selection. */
 async function full(page: Page, url: string): Promise<void> {
   await page.goto(`${url}/embed?lang=python`);
-  await page.locator(".cm-content").fill("print('out')\nprint(missing)\n");
+  await replaceCode(page.locator(".cm-content"), "print('out')\nprint(missing)\n");
   await page.locator("#run").click();
   expect(await ended(page.mainFrame())).toContain("exit code 1");
   await expect(page.locator(".cm-lint-marker-error")).toBeVisible();
@@ -101,7 +102,7 @@ test("on paper, before a run: the code alone", async ({ page, service }) => {
 test("on paper: all of the code and of the output, dark on white, and no buttons", async ({ page, service }) => {
   await page.goto(`${service.url}/embed?lang=python&theme=dark`);
   const code = Array.from({ length: 120 }, (_, line) => `print(${line})`).join("\n");
-  await page.locator(".cm-content").fill(code);
+  await replaceCode(page.locator(".cm-content"), code);
   await page.locator("#run").click();
   expect(await ended(page.mainFrame())).toContain("Finished");
   await page.emulateMedia({ media: "print" });

@@ -126,6 +126,7 @@ impl TryFrom<String> for Action {
             "ENOPROTOOPT" => Self::Fail(libc::ENOPROTOOPT),
             "ENOSYS" => Self::Fail(libc::ENOSYS),
             "ENOTTY" => Self::Fail(libc::ENOTTY),
+            "EOPNOTSUPP" => Self::Fail(libc::EOPNOTSUPP),
             "EPERM" => Self::Fail(libc::EPERM),
             "EPROTONOSUPPORT" => Self::Fail(libc::EPROTONOSUPPORT),
             _ => return Err(format!("no action is named {name:?}")),

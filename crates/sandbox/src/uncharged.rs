@@ -1,11 +1,11 @@
 //! Counts the sockets and file locks of a box while a program runs. The kernel
 //! charges no control group for the memory that they take.
 //!
-//! Three kinds of packets are not charged. They belong to a connection that
-//! nobody has accepted yet, are datagrams that are not complete, or come back
-//! with a time stamp. In version 1 each socket may also hold one packet more
-//! than its limit. Locks are not charged at all, and no rlimit bounds their
-//! number. The kernel has no event for either, so they are counted regularly.
+//! Packets of a connection that nobody has accepted yet are not charged. Before
+//! Linux 6.13, nor are datagrams that come back with a time stamp. In version 1
+//! each socket may also hold one packet more than its limit. Locks are not
+//! charged at all, and no rlimit bounds their number. The kernel has no event for
+//! either, so they are counted regularly.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -18,12 +18,14 @@ use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 /// Maximum number of sockets of a box. Sockets of any kind count, and so do
-/// connections that nobody has accepted. A TCP socket holds up to 64 KiB each
-/// way, a UDP socket 280 KiB.
+/// connections that nobody has accepted. Of each, 64 KiB are not charged, or
+/// 208 KiB before Linux 6.13.
 const MAX_SOCKETS: usize = 256;
 /// Maximum number of locks of a box, of 200 bytes each.
 const MAX_LOCKS: usize = 2_000;
-const CHECK_INTERVAL: Duration = Duration::from_millis(20);
+/// In this time a core fills sockets with 10 MiB.
+const SOCKETS_INTERVAL: Duration = Duration::from_millis(5);
+const LOCKS_INTERVAL: Duration = Duration::from_millis(20);
 /// The pause after counting locks, as a multiple of the time that it took.
 const PAUSE_FACTOR: u32 = 20;
 
@@ -57,7 +59,7 @@ impl Uncharged {
     async fn too_many_sockets(&self) {
         let mut bytes = [0; 64];
         loop {
-            sleep(CHECK_INTERVAL).await;
+            sleep(SOCKETS_INTERVAL).await;
             let length = self.sockets.read_at(&mut bytes, 0).unwrap_or(0);
             let text = String::from_utf8_lossy(&bytes[..length]);
             // A count that cannot be read counts as too many.
@@ -70,7 +72,7 @@ impl Uncharged {
     /// Resolves when there are too many locks. Reading the file goes over all
     /// locks of the host and blocks those who take one, hence the pauses.
     async fn too_many_locks(&self) {
-        let mut rest = CHECK_INTERVAL;
+        let mut rest = LOCKS_INTERVAL;
         loop {
             sleep(rest).await;
             let locks = Arc::clone(&self.locks);
@@ -80,7 +82,7 @@ impl Uncharged {
             {
                 return;
             }
-            rest = CHECK_INTERVAL.max(PAUSE_FACTOR * begun.elapsed());
+            rest = LOCKS_INTERVAL.max(PAUSE_FACTOR * begun.elapsed());
         }
     }
 }

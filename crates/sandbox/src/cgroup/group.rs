@@ -19,7 +19,7 @@ use crate::error::{During, Result, SandboxError};
 const OWN_PROCESSES: u32 = 2;
 
 /// Maximum memory in the TCP and UDP sockets of a box.
-const SOCKET_BYTES: &str = "33554432";
+const SOCKET_BYTES: &str = "16777216";
 
 /// The group of one box. The owner must remove it ([`Group::remove`]), which
 /// works only when every process of the box is gone.
