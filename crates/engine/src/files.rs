@@ -1,7 +1,9 @@
 //! The files that a run returns.
 
 use sandpiper_languages::SourceFile;
-use sandpiper_sandbox::{FilesSpec, Fingerprint, LeftFile, LeftFiles};
+use sandpiper_sandbox::{
+    FilesSpec, Fingerprint, LeftFile, LeftFiles, SkippedFile,
+};
 
 use crate::limits::MAX_FILES;
 
@@ -29,22 +31,55 @@ impl FilesWanted {
     }
 }
 
-/// Gives the displays that a runtime has only numbered the names that people
-/// read: `figure-1.svg` and so on.
-pub(crate) fn named(mut left: LeftFiles) -> LeftFiles {
-    let displays = left.files.iter_mut().filter(|file| file.is_display);
-    for (file, number) in displays.zip(1..) {
-        name_display(file, number);
-    }
-    left
+/// A file that a run left, as its client sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunFile {
+    /// The path below the working directory. A display that its runtime has only
+    /// numbered is `figure-1.svg` and so on.
+    pub path: String,
+    /// The number of the display, from 1. The files of one display have the same
+    /// number: a picture, and the recording of how it was drawn.
+    pub display: Option<usize>,
+    /// All bytes.
+    pub content: Vec<u8>,
 }
 
-fn name_display(file: &mut LeftFile, number: usize) {
-    if let Some((stem, extension)) = file.path.split_once('.')
-        && stem.bytes().all(|byte| byte.is_ascii_digit())
-    {
-        file.path = format!("figure-{number}.{extension}");
+/// The files that a run left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunFiles {
+    /// The displays in their order, then the others by path.
+    pub files: Vec<RunFile>,
+    /// Files and folders that were left out: the first of them.
+    pub skipped: Vec<SkippedFile>,
+}
+
+impl From<LeftFiles> for RunFiles {
+    fn from(left: LeftFiles) -> Self {
+        let mut last = (String::new(), 0);
+        let files = left.files.into_iter().map(|file| number(file, &mut last));
+        Self { files: files.collect(), skipped: left.skipped }
     }
+}
+
+/// Returns a file with its number. `last` has the stem and the number of the
+/// display before.
+fn number(file: LeftFile, last: &mut (String, usize)) -> RunFile {
+    let LeftFile { path, is_display, content } = file;
+    if !is_display {
+        return RunFile { path, display: None, content };
+    }
+    let (stem, extension) = path.split_once('.').unwrap_or((&path, ""));
+    if last.1 == 0 || last.0 != stem {
+        *last = (stem.to_owned(), last.1 + 1);
+    }
+    let display = last.1;
+    let is_number = stem.bytes().all(|byte| byte.is_ascii_digit());
+    let path = if is_number && !extension.is_empty() {
+        format!("figure-{display}.{extension}")
+    } else {
+        path
+    };
+    RunFile { path, display: Some(display), content }
 }
 
 #[cfg(test)]
@@ -52,23 +87,45 @@ mod tests {
     use super::*;
 
     #[test]
-    fn displays_get_names() {
-        let file = |(path, is_display): &(&str, bool)| LeftFile {
-            path: (*path).to_owned(),
-            is_display: *is_display,
-            content: Vec::new(),
+    fn displays_get_numbers_and_names() {
+        let check = |left: &[&str], expected: &[(&str, usize)]| {
+            let files = left.iter().map(|path| LeftFile {
+                path: (*path).to_owned(),
+                is_display: true,
+                content: Vec::new(),
+            });
+            let left =
+                LeftFiles { files: files.collect(), skipped: Vec::new() };
+            let files = RunFiles::from(left).files;
+            let found = files.iter().map(|file| {
+                (file.path.as_str(), file.display.unwrap_or_default())
+            });
+            assert_eq!(found.collect::<Vec<_>>(), expected, "{expected:?}");
         };
-        let files = [
-            ("002.svg", true),
-            ("007.png", true),
-            ("turtle.json", true),
-            ("003.svg", false),
-        ];
-        let files = files.iter().map(file).collect();
-        let left = named(LeftFiles { files, skipped: Vec::new() });
-        let paths: Vec<_> = left.files.iter().map(|file| &*file.path).collect();
-        let expected =
-            ["figure-1.svg", "figure-2.png", "turtle.json", "003.svg"];
-        assert_eq!(paths, expected);
+        check(&[], &[]);
+        check(&["002.svg"], &[("figure-1.svg", 1)]);
+        check(
+            &["002.svg", "007.png"],
+            &[("figure-1.svg", 1), ("figure-2.png", 2)],
+        );
+        // A drawing and its recording.
+        check(
+            &["001.json", "001.svg", "002.svg"],
+            &[("figure-1.json", 1), ("figure-1.svg", 1), ("figure-2.svg", 2)],
+        );
+        check(&["a.svg", "1", ""], &[("a.svg", 1), ("1", 2), ("", 3)]);
+    }
+
+    #[test]
+    fn other_files_keep_their_names() {
+        let file = LeftFile {
+            path: "001.svg".to_owned(),
+            is_display: false,
+            content: vec![1],
+        };
+        let left = LeftFiles { files: vec![file], skipped: Vec::new() };
+        let path = "001.svg".to_owned();
+        let expected = RunFile { path, display: None, content: vec![1] };
+        assert_eq!(RunFiles::from(left).files, [expected]);
     }
 }

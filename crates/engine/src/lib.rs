@@ -35,7 +35,7 @@ pub use admission::{BusyCause, Load};
 pub use attached::Attached;
 pub use client::client_prefix;
 pub use engine::{Engine, HostError};
-pub use files::FilesWanted;
+pub use files::{FilesWanted, RunFile, RunFiles};
 pub use limits::Limits;
 pub use options::{LowerLimits, RunOptions};
 pub use outcome::{
@@ -47,9 +47,8 @@ pub use refusal::Refusal;
 pub use sandpiper_languages as languages;
 pub use sandpiper_sandbox::{
     Chunk, Controllers, Host, HostSettings, INIT_NAME, Identity, InputError,
-    InputReceiver, InputSender, LeftFile, LeftFiles, MAX_BOXES, NO_CORE,
-    Output, OutputStream, QUEUE_BYTES, QUEUED_SIGNALS, SandboxError,
-    SkipReason, SkippedFile, SubordinateIds, init_main, input_queue,
-    signal_name,
+    InputReceiver, InputSender, MAX_BOXES, NO_CORE, Output, OutputStream,
+    QUEUE_BYTES, QUEUED_SIGNALS, SandboxError, SkipReason, SkippedFile,
+    SubordinateIds, init_main, input_queue, signal_name,
 };
 pub use settings::Settings;

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 pub use sandpiper_languages::Stage;
-use sandpiper_sandbox::{LeftFiles, Output, signal_name, signal_words};
+use sandpiper_sandbox::{Output, signal_name, signal_words};
 
+use crate::files::RunFiles;
 use crate::limits::MIB;
 
 /// A limit of the box that ended the run.
@@ -89,7 +90,7 @@ pub struct Outcome {
     pub memory_peak: Option<u64>,
     /// The files that the run left, if they were asked for and no limit ended
     /// it.
-    pub files: Option<LeftFiles>,
+    pub files: Option<RunFiles>,
 }
 
 /// The start of a run.

@@ -14,7 +14,7 @@ use crate::Limits;
 use crate::admission::RunPermit;
 use crate::artifacts::ArtifactKey;
 use crate::attached::Attached;
-use crate::files::named;
+use crate::files::RunFiles;
 use crate::lease::{Lease, RunContext, failed};
 use crate::options::RunOptions;
 use crate::outcome::{
@@ -151,7 +151,7 @@ fn outcome_of(
         start,
         cpu_time: step.cpu_time,
         memory_peak: step.memory_peak,
-        files: step.files.map(named),
+        files: step.files.map(RunFiles::from),
     }
 }
 

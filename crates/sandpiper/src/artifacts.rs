@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 
 use anyhow::{Context, bail};
-use sandpiper_engine::LeftFiles;
+use sandpiper_engine::RunFiles;
 
 /// The hidden command of the process that writes.
 pub(crate) const COMMAND: &str = "write-artifacts";
@@ -44,8 +44,11 @@ impl Writer {
     ///
     /// # Errors
     /// One of them cannot be written.
-    pub(crate) fn write(mut self, left: &LeftFiles) -> anyhow::Result<()> {
-        serde_json::to_writer(&mut self.files, left)?;
+    pub(crate) fn write(mut self, left: &RunFiles) -> anyhow::Result<()> {
+        let files = left.files.iter();
+        let files: Vec<_> =
+            files.map(|file| (&file.path, &file.content)).collect();
+        serde_json::to_writer(&mut self.files, &files)?;
         self.files.flush()?;
         // Root's own process has the pipe open as well, so there is no end of
         // file, and the process is its child. So it answers with a line.
@@ -64,10 +67,10 @@ impl Writer {
 pub(crate) fn write(folder: &Path) -> anyhow::Result<ExitCode> {
     let input = serde_json::Deserializer::from_reader(io::stdin());
     // None if the run was refused.
-    let Some(left) = input.into_iter::<LeftFiles>().next() else {
+    let Some(files) = input.into_iter::<Vec<(String, Vec<u8>)>>().next() else {
         return Ok(ExitCode::SUCCESS);
     };
-    let message = match write_files(folder, &left?) {
+    let message = match write_files(folder, &files?) {
         Ok(()) => String::new(),
         Err(error) => format!("{error:#}"),
     };
@@ -75,12 +78,15 @@ pub(crate) fn write(folder: &Path) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn write_files(folder: &Path, left: &LeftFiles) -> anyhow::Result<()> {
-    for file in &left.files {
-        let path = folder.join(&file.path);
+fn write_files(
+    folder: &Path,
+    files: &[(String, Vec<u8>)],
+) -> anyhow::Result<()> {
+    for (path, content) in files {
+        let path = folder.join(path);
         let parent = path.parent().unwrap_or(folder);
         fs::create_dir_all(parent)
-            .and_then(|()| fs::write(&path, &file.content))
+            .and_then(|()| fs::write(&path, content))
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())

@@ -11,8 +11,8 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use sandpiper_engine::languages::{Catalog, Language, SourceFile, Submission};
 use sandpiper_engine::{
-    Attached, End, FilesWanted, ImageState, Images, LanguageState, LeftFiles,
-    LimitReached, Readiness, RunOptions, SkippedFile, limits,
+    Attached, End, FilesWanted, ImageState, Images, LanguageState,
+    LimitReached, Readiness, RunFiles, RunOptions, SkippedFile, limits,
 };
 use tracing::Level;
 
@@ -54,22 +54,8 @@ pub(crate) fn run(
 fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
     let more = common.languages_dir.as_deref();
     let submission = submission(args, &data::catalog(more, None)?)?;
-    let language = submission.language();
-    if args.interactive && !language.takes_stdin() {
-        bail!(
-            "{} programs take no input: leave out --interactive",
-            language.name()
-        );
-    }
     let images = ImageStore::open(&common.data_dir()?)?;
-    let image = submission.language().image();
-    if images.state(image) == ImageState::Missing {
-        bail!(
-            "the image of {} is not built: \
-             run `sandpiper images build {image}`",
-            submission.language().name()
-        );
-    }
+    check(&submission, args.interactive, &images)?;
     // The engine checks every language of its catalogue: give it only one.
     let id = submission.language().id().to_owned();
     let only = std::slice::from_ref(&id);
@@ -118,6 +104,27 @@ fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
     Ok(exit_code(outcome.end))
 }
 
+/// Refuses a submission that cannot be run as it was asked.
+fn check(
+    submission: &Submission,
+    is_interactive: bool,
+    images: &ImageStore,
+) -> anyhow::Result<()> {
+    let language = submission.language();
+    let name = language.name();
+    if is_interactive && !language.takes_stdin() {
+        bail!("{name} programs take no input: leave out --interactive");
+    }
+    let image = language.image();
+    if images.state(image) == ImageState::Missing {
+        bail!(
+            "the image of {name} is not built: \
+             run `sandpiper images build {image}`"
+        );
+    }
+    Ok(())
+}
+
 /// Returns the submission that the command line describes.
 fn submission(args: &RunArgs, catalog: &Catalog) -> anyhow::Result<Submission> {
     let entry = args.entry.as_ref().unwrap_or(&args.files[0]);
@@ -153,7 +160,7 @@ fn submission(args: &RunArgs, catalog: &Catalog) -> anyhow::Result<Submission> {
 
 /// Has the files that a run left written, and names those that it does not
 /// have.
-fn keep_files(writer: Writer, left: &LeftFiles) -> anyhow::Result<()> {
+fn keep_files(writer: Writer, left: &RunFiles) -> anyhow::Result<()> {
     writer.write(left)?;
     for SkippedFile { path, reason } in &left.skipped {
         let reason = reason.word();

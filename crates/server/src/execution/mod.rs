@@ -321,9 +321,10 @@ impl<R: Runner> Execution<R> {
             let context = RunContext { id, client, language: &language };
             let last = match own.end_run(context, ended) {
                 Ok(Finished { outcome, .. }) => events::end(&outcome),
+                Err(Failure::ClientGone) => return,
                 Err(failure) => events::failed(&failure),
             };
-            // A client that is gone reads no more.
+            // The client may have gone meanwhile.
             let _ = sender.send(own.memory.count(last)).await;
         });
         Ok(answer)

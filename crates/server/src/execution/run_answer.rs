@@ -6,7 +6,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use sandpiper_engine::{
-    End, LeftFile, LeftFiles, Outcome, Output, Stage, signal_name,
+    End, Outcome, Output, RunFile, RunFiles, Stage, signal_name,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -89,7 +89,8 @@ struct Timings {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Artifact {
     path: String,
-    /// The place among the files that the program showed, from 1.
+    /// The number of the display, from 1. A drawing and its recording have the
+    /// same.
     #[serde(skip_serializing_if = "Option::is_none")]
     display: Option<usize>,
     /// The media type.
@@ -189,22 +190,12 @@ fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }
 
-/// Returns the files that a run left, with their numbers.
-pub(super) fn artifacts(left: &LeftFiles) -> Vec<Artifact> {
-    let mut displays = 0;
-    let files = left.files.iter();
-    files
-        .map(|file| {
-            let display = file.is_display.then(|| {
-                displays += 1;
-                displays
-            });
-            artifact(file, display)
-        })
-        .collect()
+/// Returns the files that a run left.
+pub(super) fn artifacts(files: &RunFiles) -> Vec<Artifact> {
+    files.files.iter().map(artifact).collect()
 }
 
-fn artifact(file: &LeftFile, display: Option<usize>) -> Artifact {
+fn artifact(file: &RunFile) -> Artifact {
     let content = &file.content;
     let media_type = media_type(&file.path, content);
     let text = std::str::from_utf8(content).ok().filter(|_| media_type.is_text);
@@ -212,19 +203,18 @@ fn artifact(file: &LeftFile, display: Option<usize>) -> Artifact {
         Some(text) => ("utf8", text.to_owned()),
         None => ("base64", BASE64_STANDARD.encode(content)),
     };
-    let size = file.content.len();
     Artifact {
         path: file.path.clone(),
-        display,
+        display: file.display,
         r#type: media_type.name,
-        size,
+        size: file.content.len(),
         encoding,
         content,
     }
 }
 
 /// Returns the files that are not among the artifacts.
-pub(super) fn skipped(left: &LeftFiles) -> Vec<Skipped<'_>> {
+pub(super) fn skipped(left: &RunFiles) -> Vec<Skipped<'_>> {
     let files = left.skipped.iter();
     files
         .map(|file| Skipped { path: &file.path, reason: file.reason.word() })
@@ -237,41 +227,40 @@ mod tests {
 
     #[test]
     fn files_become_artifacts() {
-        let check = |path: &str, is_display, content: &[u8], expected: &str| {
+        let check = |path: &str, display, content: &[u8], expected: &str| {
             let (path, content) = (path.to_owned(), content.to_vec());
-            let file = LeftFile { path, is_display, content };
-            let files = LeftFiles { files: vec![file], skipped: Vec::new() };
-            let artifacts = serde_json::to_string(&artifacts(&files)).unwrap();
-            assert_eq!(artifacts, format!("[{expected}]"));
+            let file = RunFile { path, display, content };
+            let artifact = serde_json::to_string(&artifact(&file)).unwrap();
+            assert_eq!(artifact, expected);
         };
         check(
             "out/a.csv",
-            false,
+            None,
             b"a,\"b",
             r#"{"path":"out/a.csv","type":"text/csv","size":4,"encoding":"utf8","content":"a,\"b"}"#,
         );
         check(
             "figure-1.svg",
-            true,
+            Some(1),
             b"<svg/>",
             r#"{"path":"figure-1.svg","display":1,"type":"image/svg+xml","size":6,"encoding":"utf8","content":"<svg/>"}"#,
         );
         check(
             "turtle.json",
-            true,
+            Some(1),
             b"{}",
             r#"{"path":"turtle.json","display":1,"type":"application/json","size":2,"encoding":"utf8","content":"{}"}"#,
         );
         // Neither the name nor UTF-8 makes a picture or a text.
         check(
             "a.png",
-            false,
+            None,
             b"<script>",
             r#"{"path":"a.png","type":"application/octet-stream","size":8,"encoding":"base64","content":"PHNjcmlwdD4="}"#,
         );
         check(
             "a.txt",
-            false,
+            None,
             b"\xff",
             r#"{"path":"a.txt","type":"text/plain","size":1,"encoding":"base64","content":"/w=="}"#,
         );
