@@ -29,6 +29,7 @@ use sandpiper_testkit::{Server, eventually, image_folder};
 mod boxes;
 mod client;
 mod languages;
+mod live;
 mod products;
 mod row;
 mod sample;
@@ -111,6 +112,7 @@ impl Step {
                 move |context: &_| languages::measure(&sample, context);
             add(name, needs, Box::new(measure));
         }
+        add("live".to_owned(), Needs::Server, Box::new(live::measure));
         for work in &throughput::WORK {
             let measure = |context: &_| throughput::measure(work, context);
             let name = format!("throughput: {}", work.sample);

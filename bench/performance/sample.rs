@@ -34,6 +34,9 @@ pub(crate) struct Sample {
     pub(crate) packages: Option<PathBuf>,
     /// Instead of a script: compares with this number of cold boxes.
     pub(crate) cold_boxes: Option<u32>,
+    /// Whether it leaves artifacts, which are asked for.
+    #[serde(default)]
+    pub(crate) artifacts: bool,
     /// The largest allowed ratio to the other way.
     pub(crate) times: Option<f64>,
     /// The largest allowed ratio if the same source is sent again.
@@ -79,9 +82,9 @@ impl Sample {
         let files: Vec<_> = files
             .map(|(path, content)| json!({"path": path, "content": content}))
             .collect();
-        let (language, entry) = (&self.language, &self.entry);
-        json!({"language": language, "entryFile": entry, "files": files})
-            .to_string()
+        json!({"language": self.language, "entryFile": self.entry, "files": files,
+               "artifacts": self.artifacts})
+        .to_string()
     }
 
     /// Fails if this is not the expected output.

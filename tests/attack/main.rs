@@ -11,6 +11,7 @@ mod case;
 mod control;
 mod exhaustion;
 mod image;
+mod live;
 mod program;
 mod request;
 mod servers;
@@ -21,7 +22,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
 use libtest_mimic::{Arguments, Completion, Trial};
 use sandpiper_testkit::{is_chosen, is_with_images, needs_images};
@@ -39,7 +40,7 @@ fn main() -> ExitCode {
         return with_secret();
     };
     let secret = secret.into_string().unwrap();
-    let turn = Arc::default();
+    let turn: Arc<RwLock<()>> = Arc::default();
     let mut suites = Vec::new();
     let mut trials = Vec::new();
     let cases = cases();
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
         }));
         suites.push(suite);
     }
+    trials.extend(live::trials(&arguments, &turn));
     let conclusion = libtest_mimic::run(&arguments, trials);
     // Ends the servers and removes the canaries.
     drop(suites);

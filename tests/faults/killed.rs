@@ -18,6 +18,7 @@ use sandpiper_testkit::traces::{boxes, descendants};
 
 pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("killed/server-amid-50-runs", all_amid_50_runs),
+    ("killed/server-amid-live-runs", all_amid_live_runs),
     ("killed/serving-process", serving_process),
     ("killed/root-process", root_process),
     ("killed/pid-1-of-a-box", pid_1),
@@ -62,6 +63,38 @@ fn all_amid_50_runs() -> Completion {
     drop(runs);
     // A start removes only the remains of dead servers.
     beside.goes_on();
+    Completion::Completed
+}
+
+/// Programs that wait for their input, in boxes beside the ordinary ones.
+fn all_amid_live_runs() -> Completion {
+    let flags = [&["--live-boxes=4"][..], &LONG].concat();
+    let server = start(&flags);
+    let mut asked = python("print(input('? '))");
+    asked["interactive"] = true.into();
+    let runs: Vec<_> = (1..=2)
+        .map(|_| {
+            let mut events = server.stream(&[], &asked).unwrap();
+            events.until("? ");
+            events
+        })
+        .collect();
+    let held = Holdings::of(&server);
+    // Two processes of init and the program.
+    assert!(held.processes() >= 3 * runs.len(), "{}", held.processes());
+    let serving = serving(&server);
+    kill(server.pid());
+    if serving != server.pid() {
+        kill(serving);
+    }
+    drop(server);
+    held.await_end();
+    let next = start(&flags);
+    assert_serves(&next);
+    held.await_groups_end();
+    drop(next);
+    held.assert_no_files();
+    drop(runs);
     Completion::Completed
 }
 

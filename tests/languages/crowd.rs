@@ -15,10 +15,10 @@ const EACH: usize = 3;
 
 /// A program of one file that shows `MARK`, which stands for a word of its
 /// own.
-struct Sample {
-    language: &'static str,
-    file: &'static str,
-    source: &'static str,
+pub(crate) struct Sample {
+    pub(crate) language: &'static str,
+    pub(crate) file: &'static str,
+    pub(crate) source: &'static str,
     /// All of stdout; or none where that is a document that holds the mark.
     stdout: Option<&'static str>,
 }
@@ -31,7 +31,7 @@ const fn prints(
     Sample { language, file, source, stdout: Some("MARK\n") }
 }
 
-const SAMPLES: [Sample; 11] = [
+pub(crate) const SAMPLES: [Sample; 11] = [
     prints("python", "m.py", "print('MARK')"),
     prints(
         "c",

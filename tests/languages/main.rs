@@ -11,8 +11,10 @@ mod crowd;
 mod examples;
 mod files;
 mod life;
+mod live;
 mod observed;
 mod readiness;
+mod results;
 mod service;
 
 use case::Case;

@@ -36,7 +36,8 @@ pub struct LowerLimits {
 impl LowerLimits {
     /// Returns `limits` with the lower ones in their place. Memory is not among
     /// them: the box depends on it, so the plan has it.
-    pub(crate) fn lower(&self, limits: Limits) -> Limits {
+    #[must_use]
+    pub fn lower(&self, limits: Limits) -> Limits {
         fn least<T: Ord>(limit: T, wanted: Option<T>) -> T {
             match wanted {
                 Some(wanted) => limit.min(wanted),

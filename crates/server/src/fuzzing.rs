@@ -3,9 +3,11 @@
 use bytes::Bytes;
 use http::Request;
 pub use http::Version;
+pub use sandpiper_engine::OutputStream;
+use sandpiper_engine::RunOptions;
 use sandpiper_engine::languages::SourceFile;
 
-use crate::execution::CompileRequest;
+use crate::execution::{CompileRequest, InputRequest, OutputText, RunRequest};
 use crate::http::{HeadRecorder, json_text};
 
 /// The parts of a body of `/api/compile`, not yet checked.
@@ -26,6 +28,51 @@ pub fn compile_request(body: &[u8]) -> Option<Parts> {
     let request = CompileRequest::parse(&json_text(body)?).ok()?;
     let CompileRequest { language, entry_file, files, stdin } = request;
     Some(Parts { language, entry_file, files, stdin })
+}
+
+/// The parts of a body of `/api/run`, not yet checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunParts {
+    /// Those that a body of `/api/compile` has.
+    pub parts: Parts,
+    /// Arguments of the program.
+    pub args: Vec<String>,
+    /// Limits, and the files to return.
+    pub options: RunOptions,
+    /// Whether input may come while the program runs.
+    pub interactive: bool,
+}
+
+/// Reads a body of `/api/run`, of a server that returns a byte of artifacts.
+pub fn run_request(body: &[u8]) -> Option<RunParts> {
+    let request = RunRequest::parse(&json_text(body)?).ok()?;
+    let options = request.options(1).ok()?;
+    let RunRequest { language, entry_file, files, stdin, .. } = request;
+    let RunRequest { args, interactive, .. } = request;
+    let parts = Parts { language, entry_file, files, stdin };
+    Some(RunParts { parts, args, options, interactive })
+}
+
+/// The text in a body that sends input to a run, and whether that ends there.
+pub fn input_request(body: &[u8]) -> Option<(String, bool)> {
+    let request = InputRequest::parse(&json_text(body)?).ok()?;
+    Some((request.text, request.end))
+}
+
+/// The output of a run as events.
+#[derive(Debug, Default)]
+pub struct Output(OutputText);
+
+impl Output {
+    /// Returns the events for further bytes.
+    pub fn push(&mut self, stream: OutputStream, bytes: &[u8]) -> Vec<u8> {
+        self.0.push(stream, bytes)
+    }
+
+    /// Returns the events for the last bytes.
+    pub fn finish(&mut self, stream: OutputStream, bytes: &[u8]) -> Vec<u8> {
+        self.0.finish(stream, bytes)
+    }
 }
 
 /// The text in which a body of JSON is read.

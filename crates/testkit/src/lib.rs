@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod choice;
+mod events;
 mod exposition;
 mod image_folder;
 mod reply;
@@ -14,9 +15,10 @@ mod usage;
 mod wait;
 
 pub use choice::{is_chosen, is_full, is_with_images, needs_images};
+pub use events::{Event, Events};
 pub use exposition::{Exposition, Family};
 pub use image_folder::{image, image_folder};
 pub use reply::Reply;
-pub use server::{Server, connect, metrics, program};
+pub use server::{Server, begin, connect, metrics, program};
 pub use usage::Usage;
 pub use wait::eventually;

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
+use crate::events::Events;
 use crate::exposition::Exposition;
 use crate::reply::Reply;
 use crate::wait::eventually;
@@ -211,6 +212,30 @@ impl Server {
         Reply::read(&mut self.begin(method, target, headers, body))
     }
 
+    /// Sends a run that is answered by events.
+    ///
+    /// # Errors
+    ///
+    /// Returns the answer if it is refused.
+    pub fn stream(
+        &self,
+        headers: &[&str],
+        request: &serde_json::Value,
+    ) -> Result<Events, Reply> {
+        let usual =
+            ["Content-Type: application/json", "Accept: text/event-stream"];
+        let headers = [&usual, headers].concat();
+        let body = request.to_string();
+        Events::read(self.begin("POST", "/api/run", &headers, body))
+    }
+
+    /// Sends input to the run with this id, or stops it: `what` is the last part
+    /// of the path.
+    pub fn tell(&self, run: &str, what: &str, body: &str) -> Reply {
+        let json = ["Content-Type: application/json"];
+        self.send("POST", &format!("/api/run/{run}/{what}"), &json, body)
+    }
+
     /// Sends a request like [`Self::send`], and returns the connection, from which
     /// the answer can be read.
     pub fn begin(
@@ -220,21 +245,32 @@ impl Server {
         headers: &[&str],
         body: impl AsRef<[u8]>,
     ) -> TcpStream {
-        let body = body.as_ref();
-        let mut request = format!(
-            "{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
-             Content-Length: {}\r\n",
-            body.len()
-        );
-        for header in headers {
-            request += &format!("{header}\r\n");
-        }
-        let mut request = (request + "\r\n").into_bytes();
-        request.extend_from_slice(body);
-        let mut stream = self.connect();
-        stream.write_all(&request).expect("the server reads");
-        stream
+        begin(self.address, method, target, headers, body)
     }
+}
+
+/// Sends a request to a server with this address; see [`Server::begin`].
+pub fn begin(
+    address: SocketAddr,
+    method: &str,
+    target: &str,
+    headers: &[&str],
+    body: impl AsRef<[u8]>,
+) -> TcpStream {
+    let body = body.as_ref();
+    let mut request = format!(
+        "{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+         Content-Length: {}\r\n",
+        body.len()
+    );
+    for header in headers {
+        request += &format!("{header}\r\n");
+    }
+    let mut request = (request + "\r\n").into_bytes();
+    request.extend_from_slice(body);
+    let mut stream = connect(address);
+    stream.write_all(&request).expect("the server reads");
+    stream
 }
 
 /// Returns the path of the program: of the one that was built with the tests, or

@@ -148,7 +148,7 @@ fn make_rootfs() -> TempDir {
     for folder in ["bin", "dev", "proc", "tmp", "box", "artifacts"] {
         fs::create_dir(path.join(folder)).unwrap();
     }
-    let sources = ["probe.c", "probe_limits.c"].map(|name| {
+    let sources = ["probe.c", "probe_limits.c", "probe_left.c"].map(|name| {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernel").join(name)
     });
     let built = Command::new("cc")

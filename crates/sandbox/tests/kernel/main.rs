@@ -10,8 +10,10 @@
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 #![expect(clippy::print_stdout, reason = "the run prints its user")]
 
+mod attached;
 mod fixture;
 mod isolation;
+mod left;
 mod life;
 mod limits;
 mod misbehaviour;
@@ -46,6 +48,8 @@ fn main() -> ExitCode {
         ("life", life::TESTS),
         ("prepared", prepared::TESTS),
         ("misbehaviour", misbehaviour::TESTS),
+        ("left", left::TESTS),
+        ("attached", attached::TESTS),
         ("waiting", waiting::TESTS),
     ];
     let trials = groups

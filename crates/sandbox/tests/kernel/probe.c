@@ -375,6 +375,7 @@ int main(int argc, char **argv) {
     ON("streams-by-name", streams_by_name());
     ON("kill-init", kill_init());
     ON("hide", hide(argument));
+    ON("leave", leave(argument, atoi(argv[3])));
     ON("other-abi", other_abi(!strcmp(argument, "x32")));
     return 99;
 }

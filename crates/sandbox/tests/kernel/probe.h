@@ -23,3 +23,7 @@ int hog_in_child(void);
 int hide(const char *path);
 int shared_kernel(void);
 int core_limit(void);
+
+// probe_left.c: programs that leave files.
+
+int leave(const char *what, int number);

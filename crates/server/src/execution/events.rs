@@ -149,14 +149,14 @@ fn stage_word(stage: Stage) -> &'static str {
 /// Makes text of the two output streams as it comes in pieces. A character that
 /// a piece cuts is held back until the next one.
 #[derive(Debug, Default)]
-pub(super) struct OutputText {
+pub(crate) struct OutputText {
     stdout: Vec<u8>,
     stderr: Vec<u8>,
 }
 
 impl OutputText {
     /// Returns the events for further bytes of a stream.
-    pub(super) fn push(
+    pub(crate) fn push(
         &mut self,
         stream: OutputStream,
         bytes: &[u8],
@@ -170,7 +170,7 @@ impl OutputText {
     }
 
     /// Returns the events for the last bytes of a stream.
-    pub(super) fn finish(
+    pub(crate) fn finish(
         &mut self,
         stream: OutputStream,
         bytes: &[u8],

@@ -1,11 +1,12 @@
 //! A run that is answered while it goes on, as server-sent events.
 
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use sandpiper_engine::{
-    Attached, Chunk, InputSender, OutputStream, Stage, input_queue,
+    Attached, Chunk, InputSender, Outcome, OutputStream, Stage, input_queue,
 };
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -80,55 +81,58 @@ impl Drop for Running {
     }
 }
 
-/// Sends the events of a run up to its end, without the last ones; `begin` has
-/// the first ones.
+/// Sends the events of a run that goes on; `begin` has the first ones. Returns
+/// its end, and the events of output that were not sent before it. So an ended
+/// run waits for no reader, and the caller can count all that is left of it.
 pub(super) async fn relay(
     mut reader: Reader,
     mut running: Running,
     begin: Vec<u8>,
     events: mpsc::Sender<Bytes>,
     connection: Arc<Connection>,
-) -> Result<Finished, Failure> {
+) -> (Result<Finished, Failure>, Vec<u8>) {
     let mut text = OutputText::default();
     let relayed = async {
-        send(&events, begin).await;
+        let mut next = begin;
         let ended = loop {
+            let is_free = next.is_empty();
             tokio::select! {
                 // A stage is reported before its output.
                 biased;
-                Some(stage) = reader.stages.recv() => {
-                    send(&events, events::stage(stage)).await;
+                Ok(room) = events.reserve(), if !is_free => {
+                    room.send(mem::take(&mut next).into());
                 }
-                Some(Chunk { stream, bytes }) = reader.output.recv() => {
-                    send(&events, text.push(stream, &bytes)).await;
+                Some(stage) = reader.stages.recv(), if is_free => {
+                    next = events::stage(stage);
+                }
+                Some(Chunk { stream, bytes }) = reader.output.recv(),
+                    if is_free =>
+                {
+                    next = text.push(stream, &bytes);
                 }
                 ended = running.ended() => break ended,
-                () = sleep(PING_TIME) => send(&events, PING.to_vec()).await,
+                () = sleep(PING_TIME), if is_free => next = PING.to_vec(),
             }
         };
         while let Some(Chunk { stream, bytes }) = reader.output.recv().await {
-            send(&events, text.push(stream, &bytes)).await;
+            next.extend(text.push(stream, &bytes));
         }
         if let Ok(Finished { outcome, .. }) = &ended {
-            let out = text.finish(OutputStream::Stdout, &outcome.stdout.bytes);
-            send(&events, out).await;
-            let err = text.finish(OutputStream::Stderr, &outcome.stderr.bytes);
-            send(&events, err).await;
+            let Outcome { stdout, stderr, .. } = outcome;
+            next.extend(text.finish(OutputStream::Stdout, &stdout.bytes));
+            next.extend(text.finish(OutputStream::Stderr, &stderr.bytes));
         }
-        ended
+        (ended, next)
     };
     tokio::select! {
         biased;
         ended = relayed => ended,
-        () = connection.closed_by_client() => Err(Failure::ClientGone),
+        () = connection.closed_by_client() => gone(),
         // The connection was closed on this side.
-        () = events.closed() => Err(Failure::ClientGone),
+        () = events.closed() => gone(),
     }
 }
 
-async fn send(events: &mpsc::Sender<Bytes>, bytes: Vec<u8>) {
-    if !bytes.is_empty() {
-        // If nobody reads any more, the caller notices it.
-        let _ = events.send(bytes.into()).await;
-    }
+fn gone() -> (Result<Finished, Failure>, Vec<u8>) {
+    (Err(Failure::ClientGone), Vec::new())
 }

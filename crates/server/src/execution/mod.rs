@@ -35,6 +35,8 @@ use crate::rate_limit::{RateLimiter, Verdict};
 pub(crate) use answer::CompileResponse;
 use answer::Failure;
 pub(crate) use answer::REFUSALS;
+#[cfg(feature = "fuzzing")]
+pub(crate) use events::OutputText;
 pub(crate) use input_request::InputRequest;
 use live::Running;
 use negotiation::{accepts_events, is_json};
@@ -281,6 +283,7 @@ impl<R: Runner> Execution<R> {
         let registration =
             id.and_then(|id| self.sessions.register(id, session));
         let limits = self.runner.limits(&request.language, is_interactive);
+        let limits = options.limits.lower(limits);
         let (runner, client) = (Arc::clone(&self.runner), context.client);
         let run =
             async move { runner.run(request, options, attached, client).await };
@@ -316,16 +319,16 @@ impl<R: Runner> Execution<R> {
         let (own, language) = (Arc::clone(self), context.language.to_owned());
         let RunContext { id, client, .. } = context;
         tokio::spawn(async move {
-            let ended = relayed.await;
+            let (ended, mut rest) = relayed.await;
             drop(registration);
             let context = RunContext { id, client, language: &language };
-            let last = match own.end_run(context, ended) {
+            rest.extend(match own.end_run(context, ended) {
                 Ok(Finished { outcome, .. }) => events::end(&outcome),
                 Err(Failure::ClientGone) => return,
                 Err(failure) => events::failed(&failure),
-            };
+            });
             // The client may have gone meanwhile.
-            let _ = sender.send(own.memory.count(last)).await;
+            let _ = sender.send(own.memory.count(rest)).await;
         });
         Ok(answer)
     }

@@ -6,17 +6,20 @@ use std::time::{Duration, Instant};
 
 use sandpiper_engine::languages::Catalog;
 use sandpiper_engine::{
-    Attached, BusyCause, End, LanguageState, Limits, Load, Outcome, Output,
-    Readiness, Ready, Refusal, RunOptions, Start, StartKind, Supply, Timing,
+    Attached, BusyCause, Chunk, End, LanguageState, Limits, Load, Outcome,
+    Output, OutputStream, Readiness, Ready, Refusal, RunOptions, Stage, Start,
+    StartKind, Supply, Timing,
 };
 use tokio::sync::{Notify, mpsc};
+use tokio::time::timeout;
 
 use super::PATIENCE;
 use crate::execution::RunRequest;
 use crate::execution::runner::{Finished, Refused, Runner};
 
 /// Runs a request as its language says: `echo` ends at once, `hang` when the
-/// test releases it, the others are refused.
+/// test releases it, `stalls` when nobody takes more of its output, the others
+/// are refused.
 pub(super) struct TestRunner {
     catalog: Catalog,
     events: mpsc::UnboundedSender<Event>,
@@ -39,7 +42,7 @@ pub(super) struct Runs {
 
 impl Runs {
     pub(super) async fn next(&mut self) -> Event {
-        let event = tokio::time::timeout(PATIENCE, self.events.recv()).await;
+        let event = timeout(PATIENCE, self.events.recv()).await;
         event.expect("an event in time").expect("a running server")
     }
 
@@ -71,7 +74,7 @@ impl Runner for TestRunner {
         &self,
         request: RunRequest,
         _options: RunOptions,
-        _attached: Attached,
+        attached: Attached,
         client: IpAddr,
     ) -> Result<Finished, Refused> {
         let _ = self.events.send(Event::Started(client));
@@ -82,6 +85,7 @@ impl Runner for TestRunner {
                 killed.disarm();
             }
             "echo" | "big" => {}
+            "stalls" => fill(attached).await,
             other => return Err(Refused::Engine(refusal(other))),
         }
         let outcome = outcome(&request);
@@ -137,6 +141,19 @@ impl Runner for TestRunner {
     }
 }
 
+/// Prints until nobody takes it.
+async fn fill(attached: Attached) {
+    let (stages, output) = (attached.stages, attached.output);
+    let (Some(stages), Some(output)) = (stages, output) else { return };
+    let _ = stages.send(Stage::Run);
+    let chunk =
+        || Chunk { stream: OutputStream::Stdout, bytes: vec![b'a'; 64 << 10] };
+    let taken = Duration::from_secs(1);
+    while timeout(taken, output.send(chunk())).await.is_ok_and(|it| it.is_ok())
+    {
+    }
+}
+
 fn refusal(word: &str) -> Refusal {
     let message = word.to_owned();
     match word {
@@ -157,7 +174,8 @@ fn outcome(request: &RunRequest) -> Outcome {
     let content = String::from_utf8_lossy(&request.files[0].content);
     let text =
         |text: String| Output { bytes: text.into(), is_truncated: false };
-    let copies = if request.language == "big" { 4 << 20 } else { 1 };
+    let is_big = ["big", "stalls"].contains(&request.language.as_str());
+    let copies = if is_big { 4 << 20 } else { 1 };
     Outcome {
         stdout: text(content.repeat(copies)),
         stderr: text(request.stdin.clone()),
@@ -165,7 +183,7 @@ fn outcome(request: &RunRequest) -> Outcome {
         cpu_time: None,
         memory_peak: None,
         files: None,
-        stage: sandpiper_engine::languages::Stage::Run,
+        stage: Stage::Run,
         end: End::Exited(3),
         start: Start { kind: StartKind::Cold, is_compiled: true },
         timing: Timing {

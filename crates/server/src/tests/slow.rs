@@ -121,3 +121,25 @@ async fn an_answer_is_taken_in_time_or_not_at_all() {
     // Each read would be in time.
     check(Duration::ZERO, SLOWEST_RATE / 2, false).await;
 }
+
+/// A run has ended, and its reader takes nothing: the rest of its answer counts
+/// as memory of answers, and no program waits for that reader.
+#[tokio::test(start_paused = true)]
+async fn an_ended_run_counts_until_it_is_read() {
+    let server = TestServer::in_memory(Settings::default()).await;
+    let events = "Accept: text/event-stream\r\n";
+    let request = compile("stalls", events).replace("/compile", "/run");
+    let mut stream = server.connect().await;
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let held = || {
+        let name = "sandpiper_answer_memory_bytes{answers=\"others\"} ";
+        let text = server.app.metrics_text();
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap().parse::<u64>().unwrap()
+    };
+    sleep(ANSWER_TIME / 2).await;
+    assert!(held() >= BIG_BYTES, "{}", held());
+    drop(stream);
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(held(), 0);
+}

@@ -1,0 +1,132 @@
+//! A reader and a writer beside a running command.
+
+use std::time::Duration;
+
+use sandpiper_sandbox::{
+    Attachment, Inputs, Outcome, Sandbox, StepSpec, Stop, input_queue,
+};
+use tokio::sync::{mpsc, watch};
+
+use crate::Test;
+use crate::fixture::{Fixture, MIB, step};
+
+pub(crate) const TESTS: &[Test] = &[
+    ("a_reader_that_stalls_holds_the_program", a_reader_that_stalls),
+    ("input_may_be_larger_than_a_pipe", input_larger_than_a_pipe),
+    ("a_stopped_command_was_answered", a_stopped_command),
+    ("an_idle_command_keeps_its_output", an_idle_command),
+];
+
+/// Longer than the start of a program takes on a busy machine.
+const IDLE_TIME: Duration = Duration::from_secs(3);
+/// The capacity of a pipe.
+const PIPE: usize = 64 << 10;
+
+async fn run(
+    fixture: &Fixture,
+    step: &StepSpec,
+    mut attachment: Attachment,
+) -> Outcome {
+    let spec = fixture.box_spec();
+    let mut sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
+    let inputs = Inputs { files: &[], artifacts: &[] };
+    let outcome = sandbox.run_with(step, inputs, &mut attachment).await;
+    sandbox.destroy().await;
+    outcome.unwrap()
+}
+
+/// The program waits in a write, which is no activity; little is in memory.
+fn a_reader_that_stalls(fixture: &Fixture) {
+    fixture.runtime.block_on(async {
+        let (output, mut chunks) = mpsc::channel(1);
+        let attachment = Attachment {
+            output: Some(output),
+            idle_time: Some(IDLE_TIME),
+            ..Attachment::default()
+        };
+        let outcome = run(fixture, &step(&["flood", "1"]), attachment).await;
+        assert_eq!(outcome.stop, Stop::Idle);
+        let waiting = chunks.recv().await.unwrap().bytes.len();
+        let rest = outcome.stdout.bytes.len();
+        assert!(waiting > 0 && waiting + rest <= 4 * PIPE, "{waiting} {rest}");
+        assert_eq!(chunks.recv().await, None);
+        assert!(!outcome.stdout.is_truncated);
+    });
+}
+
+fn input_larger_than_a_pipe(fixture: &Fixture) {
+    fixture.runtime.block_on(async {
+        let (sender, input) = input_queue(2 << 20);
+        let (output, mut chunks) = mpsc::channel(1);
+        let attachment = Attachment {
+            output: Some(output),
+            input: Some(input),
+            ..Attachment::default()
+        };
+        let bytes: Vec<u8> =
+            (0..1_u32 << 18).flat_map(u32::to_ne_bytes).collect();
+        let (first, rest) = bytes.split_at(300_000);
+        let mut step = step(&["echo"]);
+        step.stdin = first.to_vec();
+        step.output_bytes = 2 * MIB;
+        for piece in rest.chunks(100_000) {
+            sender.try_send(piece.to_vec()).unwrap();
+        }
+        drop(sender);
+        let read = async {
+            let mut read = Vec::new();
+            while let Some(chunk) = chunks.recv().await {
+                read.extend(chunk.bytes);
+            }
+            read
+        };
+        let (outcome, mut read) =
+            tokio::join!(run(fixture, &step, attachment), read);
+        assert_eq!(outcome.stop, Stop::Exited(0));
+        read.extend(outcome.stdout.bytes);
+        assert!(read == bytes, "{} bytes", read.len());
+    });
+}
+
+fn a_stopped_command(fixture: &Fixture) {
+    fixture.runtime.block_on(async {
+        let (sender, input) = input_queue(100);
+        let (output, mut chunks) = mpsc::channel(1);
+        let (stop, stopped) = watch::channel(false);
+        let attachment = Attachment {
+            output: Some(output),
+            input: Some(input),
+            stop: Some(stopped),
+            ..Attachment::default()
+        };
+        let talk = async {
+            for text in ["one", "two"] {
+                sender.try_send(text.into()).unwrap();
+                let chunk = chunks.recv().await.unwrap();
+                assert_eq!(chunk.bytes, text.as_bytes());
+            }
+            stop.send_replace(true);
+        };
+        let step = step(&["echo"]);
+        let (outcome, ()) = tokio::join!(run(fixture, &step, attachment), talk);
+        assert_eq!(outcome.stop, Stop::Stopped);
+        assert!(sender.try_send(Vec::new()).is_err(), "nobody is left");
+    });
+}
+
+fn an_idle_command(fixture: &Fixture) {
+    fixture.runtime.block_on(async {
+        let (_sender, input) = input_queue(100);
+        let attachment = Attachment {
+            input: Some(input),
+            idle_time: Some(IDLE_TIME),
+            ..Attachment::default()
+        };
+        let mut step = step(&["echo"]);
+        step.stdin = b"begun".to_vec();
+        let outcome = run(fixture, &step, attachment).await;
+        assert_eq!(outcome.stop, Stop::Idle);
+        assert_eq!(outcome.stdout.bytes, b"begun");
+        assert!(outcome.wall_time >= IDLE_TIME, "{outcome:?}");
+    });
+}

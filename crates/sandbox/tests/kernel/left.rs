@@ -1,0 +1,137 @@
+//! The files that a program leaves, of whatever kind it makes them.
+
+use sandpiper_sandbox::{
+    BoxFile, FilesSpec, Fingerprint, LeftFiles, StepSpec, Stop,
+};
+
+use crate::Test;
+use crate::fixture::{Fixture, MIB, step};
+
+pub(crate) const TESTS: &[Test] = &[
+    ("files_of_odd_kinds_are_skipped", files_of_odd_kinds_are_skipped),
+    ("displays_come_first", displays_come_first),
+    ("a_folder_of_displays_is_no_link", a_folder_of_displays_is_no_link),
+    ("deep_folders_are_not_read", deep_folders_are_not_read),
+    ("many_files_are_too_many", many_files_are_too_many),
+    ("files_are_read_when_all_are_dead", files_are_read_when_all_are_dead),
+    ("after_a_limit_there_are_none", after_a_limit_there_are_none),
+];
+
+/// Returns all files that the probe leaves beside one that was submitted.
+fn left(fixture: &Fixture, what: &str, number: usize) -> LeftFiles {
+    let mut spec = fixture.box_spec();
+    spec.inodes = 20_000;
+    spec.disk_bytes = 100 * MIB;
+    let submitted =
+        BoxFile { path: "submitted".to_owned(), content: "as it was".into() };
+    let step = keeping(&["leave", what, &number.to_string()]);
+    let outcome = fixture.run_step(spec, step, vec![submitted]);
+    assert_eq!(outcome.stop, Stop::Exited(0), "{what}: {outcome:?}");
+    outcome.files.unwrap()
+}
+
+fn keeping(arguments: &[&str]) -> StepSpec {
+    let mut step = step(arguments);
+    step.file_bytes = 64 * MIB;
+    step.keep_files = Some(FilesSpec {
+        patterns: Vec::new(),
+        submitted: vec![Fingerprint::of("submitted", b"as it was")],
+        max_files: 32,
+        max_bytes: 4 * MIB,
+    });
+    step
+}
+
+fn paths(left: &LeftFiles) -> Vec<&str> {
+    left.files.iter().map(|file| file.path.as_str()).collect()
+}
+
+fn skipped(left: &LeftFiles) -> Vec<(&str, &str)> {
+    let skipped = left.skipped.iter();
+    skipped.map(|it| (it.path.as_str(), it.reason.word())).collect()
+}
+
+fn files_of_odd_kinds_are_skipped(fixture: &Fixture) {
+    let left = left(fixture, "odd", 0);
+    let files = left.files.iter();
+    let files: Vec<(&str, &[u8])> =
+        files.map(|it| (it.path.as_str(), &it.content[..])).collect();
+    // Whether init, which is root in its namespace, reads files that are closed
+    // to their owner, is not promised.
+    let files: Vec<_> = files
+        .into_iter()
+        .filter(|(path, _)| !["closed", "shut/in"].contains(path))
+        .collect();
+    let hard: &[u8] = b"as it was";
+    assert_eq!(files, [("hard", hard), ("z", b"z")], "{left:?}");
+    let mut skipped = skipped(&left);
+    skipped.retain(|(path, _)| !["closed", "shut"].contains(path));
+    let expected = [
+        ("\\x1b[31m", "name"),
+        ("a-link", "link"),
+        ("a-link-folder", "link"),
+        ("a-loop", "link"),
+        ("a-pipe", "not-a-file"),
+        ("a-socket", "not-a-file"),
+        ("new\\nline", "name"),
+        ("not-\\xff-text", "name"),
+        ("sparse", "too-large"),
+    ];
+    assert_eq!(skipped, expected);
+}
+
+fn displays_come_first(fixture: &Fixture) {
+    let left = left(fixture, "displays", 0);
+    assert_eq!(paths(&left), ["001.png", "002.svg", "a"]);
+    let are: Vec<bool> = left.files.iter().map(|it| it.is_display).collect();
+    assert_eq!(are, [true, true, false]);
+    assert_eq!(skipped(&left), [("003.txt", "not-a-file")]);
+}
+
+fn a_folder_of_displays_is_no_link(fixture: &Fixture) {
+    let left = left(fixture, "display-link", 0);
+    assert_eq!(paths(&left), ["001.svg"]);
+    assert!(!left.files[0].is_display);
+}
+
+fn deep_folders_are_not_read(fixture: &Fixture) {
+    let left = left(fixture, "deep", 5_000);
+    let folder = "d/".repeat(8);
+    // The first lies in the working directory, the last eight folders below.
+    assert_eq!(left.files.len(), 9);
+    assert!(paths(&left).contains(&format!("{folder}f").as_str()));
+    assert_eq!(skipped(&left), [(format!("{folder}d").as_str(), "too-deep")]);
+}
+
+fn many_files_are_too_many(fixture: &Fixture) {
+    let left = left(fixture, "many", 15_000);
+    assert_eq!(left.files.len(), 32);
+    assert_eq!(paths(&left)[31], "f000031");
+    // The list of the others has an end, too.
+    let skipped = skipped(&left);
+    assert_eq!(skipped.len(), 64);
+    assert_eq!(skipped[0], ("f000032", "too-many"));
+}
+
+/// A process counts in two files. If it went on between the two reads, the
+/// second would be far ahead.
+fn files_are_read_when_all_are_dead(fixture: &Fixture) {
+    for _ in 0..5 {
+        let left = left(fixture, "writer", 0);
+        let count = |path: &str| {
+            let file = left.files.iter().find(|file| file.path == path);
+            let bytes: &[u8] = &file.unwrap().content;
+            u32::from_ne_bytes(bytes.try_into().unwrap())
+        };
+        assert_eq!(left.files.len(), 31);
+        let (first, last) = (count("a"), count("z"));
+        assert!(last == first || last + 1 == first, "{first} {last}");
+    }
+}
+
+fn after_a_limit_there_are_none(fixture: &Fixture) {
+    let mut step = keeping(&["flood", "1"]);
+    step.output_bytes = 1_000;
+    let outcome = fixture.run_step(fixture.box_spec(), step, Vec::new());
+    assert_eq!((outcome.stop, outcome.files), (Stop::Output, None));
+}

@@ -1,0 +1,445 @@
+//! `POST /api/run`: the full result of a run, its arguments, limits and files.
+
+use serde_json::{Value, json};
+
+use crate::Case;
+use crate::crowd::SAMPLES;
+use crate::live;
+use crate::service::{self, Reply, Server, compile};
+
+const JSON: &str = "Content-Type: application/json";
+
+pub(crate) fn send(server: &Server, request: &Value) -> Reply {
+    server.send("POST", "/api/run", &[JSON], request.to_string())
+}
+
+/// Returns the request of a program of one file with further fields.
+pub(crate) fn request(
+    language: &'static str,
+    file: &str,
+    source: &str,
+    more: &Value,
+) -> Value {
+    let mut request = Case::new(language, &[(file, source)]).request();
+    let fields = request.as_object_mut().unwrap();
+    fields.extend(more.as_object().unwrap().clone());
+    request
+}
+
+fn python(source: &str, more: &Value) -> Value {
+    let source = format!("import os, sys, time\n{source}");
+    request("python", "main.py", &source, more)
+}
+
+fn result(server: &Server, request: &Value) -> Value {
+    let reply = send(server, request);
+    assert_eq!(reply.status, 200, "{request} {}", reply.text());
+    reply.json()
+}
+
+/// With one server, since it takes its time until all languages are ready.
+#[test]
+#[ignore = "needs the images: make test"]
+fn every_language_gives_results_and_talks() {
+    let server = service::start(&["--live-boxes=8"]);
+    for sample in &SAMPLES {
+        let source = sample.source.replace("MARK", "a ñ");
+        let more = json!({"artifacts": true, "args": []});
+        let asked = request(sample.language, sample.file, &source, &more);
+        let stdout = check_result(&server, &asked);
+        let streamed = check_events(&server, &asked);
+        assert_eq!(streamed, stdout);
+        // The same fields change nothing beside it.
+        let beside = compile(&server, &asked);
+        assert_eq!(beside.stdout, stdout);
+        assert_eq!(beside.stderr, "");
+    }
+    programs_get_arguments(&server);
+    live::prompts_are_answered(&server);
+    live::refuses_input(&server);
+}
+
+fn check_result(server: &Server, asked: &Value) -> String {
+    let reply = send(server, asked);
+    let text = reply.text();
+    assert_eq!(reply.status, 200, "{text}");
+    for (name, expected) in
+        [("sandpiper-exit", "stage=run; code=0"), ("server-timing", "run")]
+    {
+        let value = reply.header(name);
+        assert!(value.is_some_and(|it| it.contains(expected)), "{reply:?}");
+    }
+    let answer = reply.json();
+    let run = &answer["run"];
+    assert_eq!(answer["language"], asked["language"]);
+    assert_eq!(run["exit"], json!({"code": 0}), "{text}");
+    for (value, expected) in [
+        (&answer["compile"], Value::Null),
+        (&answer["artifacts"], json!([])),
+        (&answer["skipped"], json!([])),
+        (&run["message"], Value::Null),
+        (&run["truncated"], json!([])),
+        (&run["stderr"], json!("")),
+    ] {
+        assert_eq!(*value, expected, "{text}");
+    }
+    let times = &answer["timings"];
+    for measured in [&times["queue_ms"], &times["prepare_ms"]] {
+        assert!(measured.as_f64().is_some(), "{text}");
+    }
+    for name in ["wall_ms", "cpu_ms", "memory_peak_kib"] {
+        assert!(run[name].as_f64() > Some(0.0), "{name}: {text}");
+    }
+    run["stdout"].as_str().unwrap().to_owned()
+}
+
+/// Runs a program that succeeds. Returns its output.
+fn check_events(server: &Server, asked: &Value) -> String {
+    let mut events = server.stream(&["Accept-Encoding: gzip"], asked).unwrap();
+    for (name, expected) in [
+        ("cache-control", Some("no-store")),
+        ("x-accel-buffering", Some("no")),
+        ("access-control-allow-origin", Some("*")),
+        ("content-encoding", None),
+        ("content-length", None),
+    ] {
+        assert_eq!(events.head.header(name), expected, "{:?}", events.head);
+    }
+    let all: Vec<_> = events.by_ref().collect();
+    let mut names: Vec<&str> =
+        all.iter().map(|event| event.name.as_str()).collect();
+    names.dedup_by(|next, last| next == last && *last == "output");
+    let stages = all.iter().filter(|event| event.name == "stage");
+    let stages: Vec<_> =
+        stages.map(|it| it.data["stage"].as_str().unwrap()).collect();
+    assert!(matches!(stages[..], ["run"] | ["compile", "run"]), "{stages:?}");
+    let stages = vec!["stage"; stages.len()];
+    let expected = [&["begin"], &stages[..], &["output", "end"]].concat();
+    assert_eq!(names, expected, "{all:?}");
+    assert_eq!(all[0].data["language"], asked["language"]);
+    assert_eq!(all[0].data["run"], Value::Null);
+    let end = &all[all.len() - 1].data;
+    assert_eq!(end["exit"], json!({"code": 0}));
+    assert_eq!(end["stage"], "run");
+    assert_eq!(events.stderr, "");
+    events.stdout
+}
+
+fn programs_get_arguments(server: &Server) {
+    let args =
+        ["", "ñ 😀", "-x", "--help", "a  b", "\"'\\$(id)", "{entry}", "*"];
+    let printed: String = args.iter().map(|arg| format!("[{arg}]")).collect();
+    let check = |language, file, source: &str| {
+        let asked = request(language, file, source, &json!({"args": args}));
+        let answer = result(server, &asked);
+        assert_eq!(answer["run"]["stdout"], printed, "{language}: {answer}");
+    };
+    check(
+        "c",
+        "m.c",
+        "#include <stdio.h>\nint main(int n, char **a) {\n\
+         for (int i = 1; i < n; i++) printf(\"[%s]\", a[i]); }",
+    );
+    check(
+        "cpp",
+        "m.cpp",
+        "#include <iostream>\nint main(int n, char **a) {\n\
+         for (int i = 1; i < n; i++) std::cout << '[' << a[i] << ']'; }",
+    );
+    check(
+        "python",
+        "m.py",
+        "import sys\nfor a in sys.argv[1:]: print(end=f'[{a}]')",
+    );
+    check(
+        "java",
+        "M.java",
+        "class M { public static void main(String[] args) {\n\
+         for (var a : args) System.out.print(\"[\" + a + \"]\"); } }",
+    );
+    check(
+        "php",
+        "m.php",
+        "<?php foreach (array_slice($argv, 1) as $a) echo \"[$a]\";",
+    );
+    check(
+        "csharp",
+        "m.cs",
+        "foreach (var a in args) Console.Write($\"[{a}]\");",
+    );
+    for language in ["mysql", "mongodb", "web", "react", "vue"] {
+        let asked = request(language, "m", "", &json!({"args": ["a"]}));
+        let message = format!("language {language} takes no args");
+        send(server, &asked).assert_failure(400, &message);
+    }
+}
+
+#[test]
+#[ignore = "needs the images: make test"]
+fn runs_have_results() {
+    let server = service::start_python(&["--memory=256MiB", "--warm-memory=0"]);
+    ends(&server);
+    arguments_have_limits(&server);
+    files_are_bytes(&server);
+    artifacts(&server);
+    least_limits(&server);
+}
+
+fn ends(server: &Server) {
+    let check = |source: &str, more: &Value, exit: &Value, message: &str| {
+        let answer = result(server, &python(source, more));
+        let run = &answer["run"];
+        assert_eq!(run["exit"], *exit, "{source}: {answer}");
+        assert_eq!(run["message"].as_str().unwrap_or(""), message);
+        run.clone()
+    };
+    let own = &json!({});
+    let run =
+        check("print('out')\nsys.exit('err')", own, &json!({"code": 1}), "");
+    assert_eq!(
+        (&run["stdout"], &run["stderr"]),
+        (&json!("out\n"), &json!("err\n"))
+    );
+    let segv = json!({"signal": "SIGSEGV"});
+    check("os.kill(os.getpid(), 11)", own, &segv, "Segmentation fault");
+    let limit = |limits: Value| json!({"limits": limits});
+    let run = check(
+        "print('begun', flush=True)\ntime.sleep(99)",
+        &limit(json!({"wall_ms": 700})),
+        &json!({"limit": "time"}),
+        "Time limit exceeded: 0.7 s",
+    );
+    assert_eq!(run["stdout"], "begun\n");
+    assert_eq!(run["stderr"], "");
+    let cpu = limit(json!({"cpu_ms": 200}));
+    let reached = json!({"limit": "cpu"});
+    let run = check(
+        "while 1: pass",
+        &cpu,
+        &reached,
+        "CPU time limit exceeded: 0.2 s",
+    );
+    assert!(run["cpu_ms"].as_f64() >= Some(200.0), "{run}");
+    check(
+        "x = b'x' * (100 << 20)",
+        &limit(json!({"memory_mib": 64})),
+        &json!({"limit": "memory"}),
+        "Memory limit exceeded: 64 MiB",
+    );
+    let run = check("x = b'x' * (100 << 20)", own, &json!({"code": 0}), "");
+    assert!(run["memory_peak_kib"].as_u64() > Some(100 << 10), "{run}");
+    let run = check(
+        "print('e', file=sys.stderr)\nprint('é' * 3000)",
+        &limit(json!({"output_kib": 1})),
+        &json!({"limit": "output"}),
+        "Output limit exceeded: 1 KiB",
+    );
+    assert_eq!(run["truncated"], json!(["stdout"]));
+    assert_eq!(run["stdout"], "é".repeat(512));
+    // Beyond the server's own.
+    for (name, max) in [
+        ("wall_ms", 120_000_u64),
+        ("cpu_ms", 10_000),
+        ("output_kib", 1024),
+        ("memory_mib", 256),
+    ] {
+        let asked = |value| python("", &limit(json!({name: value})));
+        run_is(
+            server,
+            &asked(max + 1),
+            &format!("limits.{name} is at most {max}"),
+        );
+        assert_eq!(send(server, &asked(max)).status, 200, "{name}");
+    }
+}
+
+/// Fails unless the request is refused with this message.
+fn run_is(server: &Server, asked: &Value, message: &str) {
+    send(server, asked).assert_failure(400, message);
+}
+
+fn arguments_have_limits(server: &Server) {
+    let asked = |args: &[String]| {
+        let source = "print(len(sys.argv), sum(map(len, sys.argv[1:])))";
+        python(source, &json!({"args": args}))
+    };
+    let takes = |args: &[String], printed: &str| {
+        assert_eq!(result(server, &asked(args))["run"]["stdout"], printed);
+    };
+    let refuses = |args: &[String], part: &str| {
+        send(server, &asked(args)).assert_failure_about(400, &[part]);
+    };
+    takes(&vec!["a".to_owned(); 64], "65 64\n");
+    refuses(&vec!["a".to_owned(); 65], "64");
+    takes(&vec!["a".repeat(4 << 10); 8], "9 32768\n");
+    refuses(&["a".repeat((4 << 10) + 1)], "4096 bytes each");
+    refuses(
+        &[vec!["a".repeat(4 << 10); 8], vec!["a".to_owned()]].concat(),
+        "32768 bytes",
+    );
+    refuses(&["a\0b".to_owned()], "NUL");
+}
+
+fn files_are_bytes(server: &Server) {
+    let mut asked = python(
+        "print(open('data', 'rb').read(), open('t').read())",
+        &json!({"artifacts": true}),
+    );
+    let files = asked["files"].as_array_mut().unwrap();
+    let encoded =
+        json!({"path": "data", "content": "/wAKw7E=", "encoding": "base64"});
+    files.push(encoded);
+    files.push(json!({"path": "t", "content": "ñ", "encoding": "utf8"}));
+    let answer = result(server, &asked);
+    let printed = "b'\\xff\\x00\\n\\xc3\\xb1' ñ\n";
+    assert_eq!(answer["run"]["stdout"], printed);
+    assert_eq!(answer["artifacts"], json!([]));
+    asked["files"][1]["content"] = json!("/wAKw7E");
+    run_is(server, &asked, "files[1].content must be base64");
+}
+
+/// Returns all artifacts as `path type encoding content`, and all skipped as
+/// `path reason`.
+fn left(server: &Server, source: &str, wanted: &Value) -> [String; 2] {
+    let mut asked = python(source, &json!({"artifacts": wanted}));
+    let files = asked["files"].as_array_mut().unwrap();
+    files.push(json!({"path": "kept.txt", "content": "as it was"}));
+    files.push(json!({"path": "changed.txt", "content": "as it was"}));
+    let answer = result(server, &asked);
+    let list = |name: &str, fields: &[&str]| {
+        let rows = answer[name].as_array().unwrap().iter();
+        let rows = rows.map(|row| {
+            let fields = fields.iter().filter_map(|&field| match &row[field] {
+                Value::Null => None,
+                Value::String(text) => Some(text.clone()),
+                other => Some(other.to_string()),
+            });
+            fields.collect::<Vec<_>>().join(" ")
+        });
+        rows.collect::<Vec<_>>().join("\n")
+    };
+    let fields = ["path", "display", "type", "size", "encoding", "content"];
+    [list("artifacts", &fields), list("skipped", &["path", "reason"])]
+}
+
+fn artifacts(server: &Server) {
+    let check = |source: &str, wanted: Value, files: &str, skipped: &str| {
+        let source = format!(
+            "def put(path, content=b'x'):\n\
+             \x20   os.makedirs(os.path.dirname(path) or '.', exist_ok=True)\n\
+             \x20   open(path, 'wb').write(content)\n{source}"
+        );
+        let found = left(server, &source, &wanted);
+        assert_eq!(found, [files, skipped], "{source}");
+    };
+    let own = "put('new/a.csv', b'1,2')\nput('changed.txt', b'As it was')\n\
+               put('kept.txt', b'as it was')\nos.link('kept.txt', 'more.txt')";
+    let changed = "changed.txt text/plain 9 utf8 As it was";
+    let more = "more.txt text/plain 9 utf8 as it was";
+    let new = "new/a.csv text/csv 3 utf8 1,2";
+    check(own, json!(true), &[changed, more, new].join("\n"), "");
+    check(own, json!(false), "", "");
+    check(own, json!({"paths": ["*.txt"]}), &[changed, more].join("\n"), "");
+    check(
+        own,
+        json!({"paths": ["**/*.csv", "m?re.*"]}),
+        &[more, new].join("\n"),
+        "",
+    );
+    check(
+        "put('/tmp/.display/002.png', b'\\x89PNG\\r\\n\\x1a\\n')\n\
+         put('/tmp/.display/010.svg', b'<svg/>')\nput('a.png', b'<svg/>')\n\
+         put('A.TXT', b'\\xff')\nput('.hidden')",
+        json!({"paths": ["*.png", "*.TXT"]}),
+        "figure-1.png 1 image/png 8 base64 iVBORw0KGgo=\n\
+         figure-2.svg 2 image/svg+xml 6 utf8 <svg/>\n\
+         A.TXT text/plain 1 base64 /w==\n\
+         a.png application/octet-stream 6 base64 PHN2Zy8+",
+        "",
+    );
+    // After an exit code and a signal there are some, after a limit there are none.
+    let one = "one.txt text/plain 1 utf8 x";
+    let all = || json!(true);
+    check("put('one.txt')\nsys.exit(3)", all(), one, "");
+    check("put('one.txt')\nos.kill(os.getpid(), 9)", all(), one, "");
+    check("put('one.txt')\nx = b'x' * (1 << 30)", all(), "", "");
+    // The limits of their number and of their bytes.
+    let numbered: Vec<_> = (0..32)
+        .map(|n| format!("f{n:02} application/octet-stream 1 base64 eA=="))
+        .collect();
+    check(
+        "for n in range(34): put(f'f{n:02}')",
+        all(),
+        &numbered.join("\n"),
+        "f32 too-many\nf33 too-many",
+    );
+    let [files, skipped] = left(
+        server,
+        "n = 4 << 20\nfor f, n in ('a', n + 1), ('b', n - 1), ('c', 2), ('d', 1):\n\
+         \x20   open(f, 'w').write('x' * n)",
+        &all(),
+    );
+    assert_eq!(skipped, "a too-large\nc too-large");
+    let mut lines = files.lines();
+    let b = lines.next().unwrap();
+    assert!(b.starts_with("b application/octet-stream 4194303 base64 eHh4"));
+    assert_eq!(lines.next(), Some("d application/octet-stream 1 base64 eA=="));
+    for wrong in [
+        json!({"paths": []}),
+        json!({"paths": vec!["*"; 17]}),
+        json!({"paths": ["a".repeat(257)]}),
+    ] {
+        let asked = python("", &json!({"artifacts": wrong}));
+        send(server, &asked).assert_failure_about(400, &["artifacts.paths"]);
+    }
+}
+
+/// A limit under which nothing can run ends the program, and the language is as
+/// ready as before.
+fn least_limits(server: &Server) {
+    let names = ["wall_ms", "cpu_ms", "output_kib", "memory_mib"];
+    for name in names {
+        for _ in 0..3 {
+            let asked = python("print(1)", &json!({"limits": {name: 1}}));
+            let answer = result(server, &asked);
+            assert!(answer["run"]["exit"].is_object(), "{name}: {answer}");
+        }
+    }
+    let ready = server.ask("GET", "/readyz");
+    assert_eq!(ready.status, 200, "{}", ready.text());
+    let beside = compile(server, &python("print(1)", &json!({})));
+    beside.prints("1\n");
+}
+
+#[test]
+#[ignore = "needs the images: make test"]
+fn one_window_counts_all_runs() {
+    let server =
+        Server::spawn(&["--languages=python", "--compile-rate-limit=4"], None);
+    server.wait_until_ready();
+    let asked = python("print(1)", &json!({}));
+    let body = asked.to_string();
+    let compile = || server.send("POST", "/api/compile", &[JSON], &body);
+    assert_eq!(compile().status, 200);
+    assert_eq!(send(&server, &asked).status, 200);
+    assert_eq!(
+        server.stream(&[], &asked).unwrap().end()["exit"],
+        json!({"code": 0})
+    );
+    // A refusal counts as well.
+    assert_eq!(send(&server, &json!({})).status, 400);
+    let streamed = server.stream(&[], &asked).unwrap_err();
+    for refused in [compile(), send(&server, &asked), streamed] {
+        refused.assert_failure_about(429, &[]);
+        assert!(refused.header("retry-after").is_some(), "{refused:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs the images: make test"]
+fn a_server_may_return_no_artifacts() {
+    let server = service::start_python(&["--artifact-size=0"]);
+    let asked = |wanted| python("", &json!({"artifacts": wanted}));
+    run_is(&server, &asked(true), "artifacts are off on this server");
+    assert_eq!(result(&server, &asked(false))["artifacts"], json!([]));
+}
