@@ -21,7 +21,6 @@ fn run_says_why_it_cannot_run() {
     };
     let python = file("main.py", b"print(1)\n");
     let odd = file("main.odd", b"");
-    let binary = file("main.c", b"\xff");
     let module = file("util.py", b"");
     let missing = files.path().join("none.py").to_str().unwrap().to_owned();
 
@@ -30,12 +29,13 @@ fn run_says_why_it_cannot_run() {
         check(&Sandpiper::new(&args).output(), 125, stderr);
     };
     run(&[&missing], "cannot read");
-    run(&[&binary], "UTF-8");
     run(&[&odd], "--language (one of: python, c, cpp");
     run(&[&odd, "--language", "pyhton"], "the nearest is \"python\"");
     run(&[&python, "/none.py"], "is not inside");
     run(&[&python, &module, &module], "is given twice");
     run(&[&python], "sandpiper images build python");
+    let sql = file("main.sql", b"select 1;");
+    run(&[&sql, "--interactive"], "MySQL programs take no input");
     run(&[&odd, "--entry", &python], "sandpiper images build python");
 }
 

@@ -9,6 +9,7 @@ use sandpiper_sandbox::{
     StepSpec,
 };
 use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::Limits;
@@ -121,14 +122,13 @@ impl<'a> Lease<'a> {
     }
 
     /// Ends the run: [`end_run`] does the rest in a task of its own, for the
-    /// answer does not wait for it. A second call does nothing.
-    pub(crate) fn end(&mut self) {
-        let Some(permit) = self.permit.take() else { return };
+    /// answer does not wait for it. Returns that task. A second call does nothing.
+    pub(crate) fn end(&mut self) -> Option<JoinHandle<()>> {
+        let permit = self.permit.take()?;
         let (sandbox, making) = (self.sandbox.take(), self.making.take());
         let pool = self.context.pool.clone();
-        if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(end_run(sandbox, making, permit, pool));
-        }
+        let runtime = Handle::try_current().ok()?;
+        Some(runtime.spawn(end_run(sandbox, making, permit, pool)))
     }
 
     async fn make_box(&mut self) -> Result<&mut Sandbox, SandboxError> {
@@ -154,7 +154,7 @@ impl<'a> Lease<'a> {
 /// reaches its call of [`Lease::end`].
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
-        self.end();
+        drop(self.end());
     }
 }
 

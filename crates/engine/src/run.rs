@@ -48,12 +48,19 @@ pub(crate) async fn run(
     timing: Timing,
 ) -> Result<Outcome, SandboxError> {
     let key = PoolKey::of(context.limits, rootfs, &plan);
+    let is_interactive = attached.is_interactive();
     let mut lease = Lease::new(context, &key, permit, timing);
     let result = {
         let steps = pin!(run_steps(&mut lease, plan, &options, attached));
         context.pool.refill_if_long(steps).await
     };
-    lease.end();
+    let ended = lease.end();
+    // The client may begin another live run as soon as it reads the end of this
+    // one, and live runs have no queue to wait in.
+    if is_interactive && let Some(ended) = ended {
+        // It fails only if the runtime ends.
+        let _ = ended.await;
+    }
     result
 }
 

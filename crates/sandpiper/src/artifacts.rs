@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Component, Path};
 use std::process::{ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 
 use anyhow::{Context, bail};
@@ -83,6 +83,11 @@ fn write_files(
     files: &[(String, Vec<u8>)],
 ) -> anyhow::Result<()> {
     for (path, content) in files {
+        // They come from a process that may not write here itself.
+        let mut parts = Path::new(path).components();
+        if !parts.all(|part| matches!(part, Component::Normal(_))) {
+            bail!("{path} does not lie below the folder");
+        }
         let path = folder.join(path);
         let parent = path.parent().unwrap_or(folder);
         fs::create_dir_all(parent)

@@ -193,7 +193,7 @@ impl ServeArgs {
         let boxes = self.boxes.unwrap_or_else(default_boxes);
         let limits = self.sandbox.limits.limits();
         let live_boxes = self.live_boxes.unwrap_or_else(|| {
-            let fitting = machine / 8 / limits.box_memory_bytes().max(1);
+            let fitting = machine / 8 / limits.memory_bytes.max(1);
             boxes.min(usize::try_from(fitting).unwrap_or(usize::MAX))
         });
         engine::Settings {

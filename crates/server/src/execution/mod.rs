@@ -18,7 +18,7 @@ mod sessions;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use http::{HeaderName, HeaderValue, Method};
+use http::{HeaderName, HeaderValue, Method, StatusCode};
 use sandpiper_engine::languages::Language;
 use sandpiper_engine::{Attached, Refusal, RunOptions};
 use tokio::sync::{mpsc, watch};
@@ -325,7 +325,11 @@ impl<R: Runner> Execution<R> {
             rest.extend(match own.end_run(context, ended) {
                 Ok(Finished { outcome, .. }) => events::end(&outcome),
                 Err(Failure::ClientGone) => return,
-                Err(failure) => events::failed(&failure),
+                Err(failure) => {
+                    let status = StatusCode::OK;
+                    own.note_refusal(failure.reason(), client, id, status);
+                    events::failed(&failure)
+                }
             });
             // The client may have gone meanwhile.
             let _ = sender.send(own.memory.count(rest)).await;
@@ -374,11 +378,22 @@ impl<R: Runner> Execution<R> {
         };
         let reason = failure.reason();
         let answer = Answer::from(failure);
-        // A run that the sandbox failed was no refusal, and has its line.
+        self.note_refusal(reason, client, id, answer.status());
+        Ok(answer)
+    }
+
+    /// Counts and logs a request that was not run. A run that the sandbox failed
+    /// was no refusal, and has its line.
+    fn note_refusal(
+        &self,
+        reason: Option<&'static str>,
+        client: IpAddr,
+        id: RequestId,
+        status: StatusCode,
+    ) {
         if let Some(reason) = reason {
             self.metrics.refused(reason);
-            log::refused(id, client, reason, answer.status());
+            log::refused(id, client, reason, status);
         }
-        Ok(answer)
     }
 }

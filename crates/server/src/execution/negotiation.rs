@@ -10,8 +10,14 @@ pub(super) fn accepts_events(headers: &HeaderMap) -> bool {
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','));
     ranges.any(|range| {
-        let media_type = range.split(';').next().unwrap_or_default().trim();
-        media_type.eq_ignore_ascii_case("text/event-stream")
+        let mut parts = range.split(';').map(str::trim);
+        let media_type = parts.next().unwrap_or_default();
+        // A weight of 0 says that the client does not accept it (RFC 9110).
+        let is_refused = parts.any(|part| {
+            let weight = part.strip_prefix("q=").or(part.strip_prefix("Q="));
+            weight.is_some_and(|weight| weight.parse() == Ok(0.0))
+        });
+        media_type.eq_ignore_ascii_case("text/event-stream") && !is_refused
     })
 }
 
@@ -71,6 +77,9 @@ mod tests {
         };
         check("text/event-stream", true);
         check("application/json;q=0.5, Text/Event-Stream;q=1", true);
+        check("text/event-stream;q=0", false);
+        check("text/event-stream; q=0.0, */*", false);
+        check("text/event-stream; q=0.1", true);
         check("*/*", false);
         check("text/*", false);
         check("text/event-streams", false);

@@ -198,7 +198,12 @@ pub(super) fn artifacts(files: &RunFiles) -> Vec<Artifact> {
 fn artifact(file: &RunFile) -> Artifact {
     let content = &file.content;
     let media_type = media_type(&file.path, content);
-    let text = std::str::from_utf8(content).ok().filter(|_| media_type.is_text);
+    // A control character takes six bytes of JSON, base64 at most two.
+    let is_plain = |text: &&str| {
+        media_type.is_text
+            && !text.contains(|c: char| c < ' ' && !"\t\n\r".contains(c))
+    };
+    let text = std::str::from_utf8(content).ok().filter(is_plain);
     let (encoding, content) = match text {
         Some(text) => ("utf8", text.to_owned()),
         None => ("base64", BASE64_STANDARD.encode(content)),
@@ -257,6 +262,12 @@ mod tests {
             None,
             b"<script>",
             r#"{"path":"a.png","type":"application/octet-stream","size":8,"encoding":"base64","content":"PHNjcmlwdD4="}"#,
+        );
+        check(
+            "a.txt",
+            None,
+            b"\0",
+            r#"{"path":"a.txt","type":"text/plain","size":1,"encoding":"base64","content":"AA=="}"#,
         );
         check(
             "a.txt",

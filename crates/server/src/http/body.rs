@@ -57,7 +57,7 @@ pub(crate) struct RequestBody {
 /// Why a body could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BodyError {
-    #[error("the request body must not be larger than {} MiB", limit / MIB)]
+    #[error("the request body must not be larger than {}", size(*limit))]
     TooLarge { limit: u64 },
     #[error("the request body took longer than {} s", BODY_TIME.as_secs())]
     TooSlow,
@@ -65,6 +65,15 @@ pub(crate) enum BodyError {
     Busy,
     #[error("the request body is cut short or malformed")]
     Broken,
+}
+
+/// Returns a limit in words.
+fn size(bytes: u64) -> String {
+    if bytes.is_multiple_of(MIB) {
+        format!("{} MiB", bytes / MIB)
+    } else {
+        format!("{} KiB", bytes >> 10)
+    }
 }
 
 impl BodyMemory {

@@ -250,11 +250,8 @@ impl Metrics {
         let version = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
         own.register("build", "Which Sandpiper this is", version);
         own.register_collector(Box::new(self.requests.clone()));
-        own.register(
-            "connections",
-            "Connections open",
-            self.connections.clone(),
-        );
+        let connections = self.connections.clone();
+        own.register("connections", "Connections open", connections);
         own.register(
             "connections_refused",
             "Connections closed since there was no place for them",
@@ -351,9 +348,8 @@ impl Measured {
     }
 
     fn set(&self, snapshot: Snapshot, now: Instant) {
-        let Load { running, boxes, .. } = snapshot.live_load;
-        self.live_boxes.set(boxes as u64);
-        self.live_boxes_in_use.set(running as u64);
+        self.live_boxes.set(snapshot.live_load.boxes as u64);
+        self.live_boxes_in_use.set(snapshot.live_load.running as u64);
         let Load { running, boxes, waiting, queue_capacity } = snapshot.load;
         self.boxes_in_use.set(running as u64);
         self.boxes.set(boxes as u64);

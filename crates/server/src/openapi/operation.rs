@@ -54,6 +54,15 @@ impl Operation {
         operation
     }
 
+    /// Adds that the first answer may be a stream of this media type, if the
+    /// request accepts that.
+    pub(super) fn stream_answers(&mut self, media_type: &str) {
+        if let Some(first) = self.responses.first_mut() {
+            let content = json!({ "schema": { "type": "string" } });
+            first.content.insert(media_type.to_owned(), content);
+        }
+    }
+
     /// The same without bodies, for HEAD.
     pub(super) fn headless(&self) -> Self {
         let responses = self.responses.iter().map(|response| Response {

@@ -230,7 +230,11 @@ fn run(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     let request = schema::<RunRequest>(schemas);
     let response = schema::<RunResponse<'_>>(schemas);
     let summary = "Run a program, for the full result";
-    execution(summary, request, response, schemas)
+    let mut operations = execution(summary, request, response, schemas);
+    if let Some(post) = operations.first_mut() {
+        post.stream_answers("text/event-stream");
+    }
+    operations
 }
 
 fn run_input(schemas: &mut SchemaGenerator) -> Vec<Operation> {
