@@ -20,6 +20,8 @@ test.each([
   ["stage=run; limit=time", "The program took too long and was stopped after 0.42 s"],
   ["stage=run; limit=cpu", "The program used too much processor time and was stopped after 0.42 s"],
   ["stage=compile; limit=time", "Compiling took too long and was stopped after 0.42 s"],
+  ["stage=run; limit=idle", "The program waited too long for input and was stopped after 0.42 s"],
+  ["stage=run; stopped=true", "Stopped."],
   ["stage=run; limit=memory", "The program used too much memory and was stopped after 0.42 s"],
   ["stage=run; limit=output", "The program printed too much and was stopped after 0.42 s; the rest of the output is missing"],
   [

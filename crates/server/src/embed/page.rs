@@ -74,6 +74,8 @@ fn config(page: &EditorPage<'_>) -> String {
         "entryFile": page.starter.entry_file(),
         "files": files,
         "takesStdin": language.takes_stdin(),
+        "artifacts": page.abilities.artifacts,
+        "live": page.abilities.live,
         "output": language.output(),
         "editor": language.editor(),
         "nonce": page.nonce,
@@ -138,6 +140,7 @@ pub(super) fn escaped(text: &str) -> String {
 mod tests {
     use std::collections::BTreeSet;
 
+    use super::super::Abilities;
     use super::super::tests::source;
     use super::*;
 
@@ -156,6 +159,7 @@ mod tests {
             language: catalog.find("c").unwrap(),
             starter: &catalog.starter("c").unwrap().submission,
             catalog: &catalog,
+            abilities: Abilities { artifacts: true, live: false },
             page_files: PageFiles {
                 script: "assets/main-1.js".to_owned(),
                 styles: vec!["assets/main-2.css".to_owned()],
@@ -173,6 +177,8 @@ mod tests {
         assert!(page.contains("href=\"embed/assets/cpp-3.js\""), "{page}");
         assert!(page.contains(r#""output":"tables""#), "{page}");
         assert!(page.contains(r#""grammars":{"c":"cpp"}"#), "{page}");
+        assert!(page.contains(r#""artifacts":true"#), "{page}");
+        assert!(page.contains(r#""live":false"#), "{page}");
         assert!(page.contains(r#""names":{"c":["c++"]}"#), "{page}");
         assert_eq!(page.matches("</script>").count(), 3, "{page}");
     }
