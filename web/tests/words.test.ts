@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 
-import { needsInput } from "../src/errors";
+import { draws, needsInput } from "../src/errors";
 import { parseExit, type Answer, type RunResult } from "../src/run/client";
 import { pauseAfter } from "../src/run/patience";
 import { running, stages, summary, waiting } from "../src/run/words";
@@ -31,6 +31,30 @@ test.each([
   ["stage=run; signal=SIGUSR1", "The program crashed after 0.42 s: SIGUSR1"],
 ])("%s", (exit, words) => {
   expect(summary(ran(exit))).toBe(words);
+});
+
+test("a program that left files", () => {
+  const file = { path: "a", type: "text/plain", size: 0, encoding: "utf8", content: "" } as const;
+  const words = (artifacts: (typeof file)[]) => summary({ ...ran("stage=run; code=0"), left: { artifacts, skipped: [] } });
+  expect(words([])).toBe("Finished in 0.42 s");
+  expect(words([file])).toBe("Finished in 0.42 s; it left 1 file");
+  expect(words([file, file])).toBe("Finished in 0.42 s; it left 2 files");
+});
+
+test.each<[string, boolean]>([
+  ["import turtle", true],
+  ["x = 1\n  from matplotlib import pyplot as p", true],
+  ["import matplotlib.pyplot as plt", true],
+  ["import os, sys,turtle", true],
+  ["from PIL import Image", true],
+  ["# import turtle", false],
+  ["print('import turtle')", false],
+  ["import turtles", false],
+  ["import my.turtle", false],
+  ["from shapes import turtle", false],
+])("%j draws: %s", (content, expected) => {
+  expect(draws(settingsOf("python"), [{ path: "main.py", content }])).toBe(expected);
+  expect(draws(settingsOf("c"), [{ path: "main.c", content }])).toBe(false);
 });
 
 test("the program was not run", () => {

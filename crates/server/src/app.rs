@@ -74,7 +74,7 @@ impl<R: Runner> App<R> {
                 runner.catalog().clone(),
                 Abilities {
                     artifacts: settings.artifact_bytes > 0,
-                    live: true,
+                    live: runner.live_load().boxes > 0,
                 },
             ),
             description: openapi::document(runner.catalog()),

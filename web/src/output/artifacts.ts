@@ -65,17 +65,12 @@ function isRecording({ type, display, encoding }: Artifact): boolean {
   return type === "application/json" && display !== undefined && encoding === "utf8";
 }
 
-/** The picture with the number or the name of the recording. */
+/** The picture with the number of the recording, or the next one: they are shown together. */
 function pictureOf(recording: Artifact, artifacts: readonly Artifact[]): Artifact | undefined {
-  const pictures = artifacts.filter(({ type, display }) => type === "image/svg+xml" && display !== undefined);
-  const stem = stemOf(recording.path);
-  return (
-    pictures.find(({ display }) => display === recording.display) ?? pictures.find(({ path }) => stemOf(path) === stem)
-  );
-}
-
-function stemOf(path: string): string {
-  return path.replace(/\.[^.]*$/, "");
+  const number = recording.display ?? 0;
+  const pictures = artifacts.filter(({ type, display = 0 }) => type === "image/svg+xml" && display >= number);
+  const [first] = pictures.sort((a, b) => (a.display ?? 0) - (b.display ?? 0));
+  return first !== undefined && (first.display ?? 0) <= number + 1 ? first : undefined;
 }
 
 function viewOf({ artifact, recording }: Entry, room: Room, pages: Pages): HTMLElement {

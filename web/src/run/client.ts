@@ -93,17 +93,13 @@ export function randomId(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** stderr with the reason why the run did not end by itself, as `/api/compile` answers it. */
-export function withMessage(stderr: string, message: unknown): string {
-  if (typeof message !== "string") return stderr;
-  return `${stderr}${stderr === "" || stderr.endsWith("\n") ? "" : "\n"}${message}\n`;
-}
-
-/** The output of the last step, from the answer of `/api/run`. */
+/** The output of the last step of `/api/run`, with the reason why it did not end by itself, as `/api/compile` answers it. */
 function outputOf(body: Readonly<Record<string, unknown>> | null): Record<string, unknown> | null {
   const step = (body?.["run"] ?? body?.["compile"] ?? null) as Record<string, unknown> | null;
-  if (typeof step?.["stderr"] !== "string") return null;
-  return { stdout: step["stdout"], stderr: withMessage(step["stderr"], step["message"]) };
+  const stderr = step?.["stderr"];
+  const message = step?.["message"];
+  if (typeof stderr !== "string" || typeof message !== "string") return step;
+  return { stdout: step?.["stdout"], stderr: `${stderr}${/^$|\n$/.test(stderr) ? "" : "\n"}${message}\n` };
 }
 
 /** Reads `stage=run; code=3` and its like. */

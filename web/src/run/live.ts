@@ -4,7 +4,7 @@
 import { Event } from "../event";
 import { isRecord } from "../store/snapshot";
 import {
-  lost, parsed, refusal, unreadable, withMessage,
+  lost, parsed, refusal, unreadable,
   type Answer, type Exit, type Refusal, type RunRequest, type RunResult,
 } from "./client";
 import { artifactOf, leftIn, type Artifact } from "./left";
@@ -126,7 +126,7 @@ export async function runLive(
         live = new LiveRun(data["run"], over.signal);
         begin(live);
       }
-      if (name === "error") return { kind: "refused", status: 500, message: "" };
+      if (name === "error") return { kind: "refused", status: 500, message: "the run failed" };
       const ended = result.take(name, data, (output) => live?.written.emit(output));
       if (ended !== null) return ended;
     }
@@ -145,6 +145,7 @@ class Result {
   private readonly asked: boolean;
   private readonly output = { stdout: "", stderr: "" };
   private readonly artifacts: Artifact[] = [];
+  private isAtLineStart = true;
 
   constructor(asked: boolean, sinceMs: number) {
     this.asked = asked;
@@ -155,22 +156,27 @@ class Result {
   take(name: string, data: Readonly<Record<string, unknown>>, write: (output: Output) => void): RunResult | null {
     const { stream, text } = data;
     if (name === "output" && (stream === "stdout" || stream === "stderr") && typeof text === "string") {
-      this.output[stream] += text;
-      write({ stream, text });
+      this.write({ stream, text }, write);
     }
     const artifact = name === "artifact" ? artifactOf(data) : null;
     if (artifact !== null) this.artifacts.push(artifact);
     if (name !== "end") return null;
-    const { stdout } = this.output;
-    const stderr = withMessage(this.output.stderr, data["message"]);
-    const rest = stderr.slice(this.output.stderr.length);
-    if (rest !== "") write({ stream: "stderr", text: rest });
-    const { stage, wall_ms: wallMs } = data;
+    const { stage, wall_ms: wallMs, message } = data;
     const exit: Exit = { stage: stage === "compile" ? "compile" : "run", ...exitOf(data["exit"]) };
+    // Whoever stopped it knows that.
+    if (typeof message === "string" && exit.isStopped !== true) {
+      this.write({ stream: "stderr", text: `${this.isAtLineStart ? "" : "\n"}${message}\n` }, write);
+    }
     const timings = typeof wallMs === "number" ? { [exit.stage]: wallMs } : {};
     const left = { ...leftIn(data), artifacts: this.artifacts };
     const elapsedMs = performance.now() - this.sinceMs;
-    return { kind: "ran", stdout, stderr, exit, timings, elapsedMs, ...(this.asked ? { left } : {}) };
+    return { kind: "ran", ...this.output, exit, timings, elapsedMs, ...(this.asked ? { left } : {}) };
+  }
+
+  private write(output: Output, write: (output: Output) => void): void {
+    this.output[output.stream] += output.text;
+    this.isAtLineStart = output.text.endsWith("\n");
+    write(output);
   }
 }
 

@@ -8,7 +8,7 @@ import type { Pause } from "./patience";
 export function summary(answer: Answer): string {
   switch (answer.kind) {
     case "ran":
-      return ending(answer.exit, seconds(answer.elapsedMs));
+      return ending(answer.exit, seconds(answer.elapsedMs)) + files(answer.left?.artifacts.length ?? 0);
     case "busy":
       if (answer.isLive === true) return "All live runs are taken.";
       return `Not run: ${sentence(answer.message || "the service is busy")} Try again in a moment.`;
@@ -119,6 +119,10 @@ function ending(exit: Exit, time: string): string {
   if (exit.stage === "compile") return `Compilation failed after ${time}`;
   if (exit.code === 0 || exit.code === undefined) return `Finished in ${time}`;
   return `Finished with exit code ${exit.code} in ${time}`;
+}
+
+function files(count: number): string {
+  return count === 0 ? "" : `; it left ${count} ${count === 1 ? "file" : "files"}`;
 }
 
 /** The sentence about an answer that the service did not write. */

@@ -65,7 +65,10 @@ fn config(page: &EditorPage<'_>) -> String {
     let language = page.language;
     let files = page.starter.files().iter();
     let files: Vec<_> = files
-        .map(|file| json!({"path": file.path, "content": file.content}))
+        .map(|file| {
+            let content = String::from_utf8_lossy(&file.content);
+            json!({"path": file.path, "content": content})
+        })
         .collect();
     let config = json!({
         "language": language.id(),
@@ -176,6 +179,7 @@ mod tests {
         assert!(page.contains("data-language=\"c\""), "{page}");
         assert!(page.contains("href=\"embed/assets/cpp-3.js\""), "{page}");
         assert!(page.contains(r#""output":"tables""#), "{page}");
+        assert!(page.contains(r#""content":"int b;""#), "{page}");
         assert!(page.contains(r#""grammars":{"c":"cpp"}"#), "{page}");
         assert!(page.contains(r#""artifacts":true"#), "{page}");
         assert!(page.contains(r#""live":false"#), "{page}");
