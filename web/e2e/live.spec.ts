@@ -1,6 +1,8 @@
 // Programs that talk: output as it comes, input typed meanwhile, and Stop, which
 // keeps the output.
 
+import { readFileSync } from "node:fs";
+
 import type { Frame, Page } from "@playwright/test";
 
 import { faults } from "./accessibility";
@@ -48,7 +50,7 @@ const listening = (frame: Frame) =>
     }).observe(document.body, { subtree: true, childList: true });
   });
 
-test.describe("", () => {
+test.describe("by keyboard and screen reader", () => {
   test.use({ bypassCSP: true });
 
   test("a run that lacked input is offered again; then a dialogue by keyboard alone", async ({ page, service }) => {
@@ -129,6 +131,21 @@ test("the embedding page reads and types, and Stop keeps what was printed", asyn
   expect(await ended(frame)).toContain("exit code 1");
   await frame.getByRole("button", { name: /main\.py.*line 1/ }).click();
   await expect(frame.locator(".cm-activeLine")).toContainText("Name? ");
+});
+
+test("much output as it comes is shown in part, and kept whole", async ({ page, service }) => {
+  const code = String.raw`for n in range(9_000): print(f"\x1b[3{n % 8}m{n}\x1b[1m!\x1b[0m?")
+print("\x1b[31ma\x1b[32mb" * 30_000)`;
+  const frame = await framed(page, service, "python", "&input=live", code);
+  await frame.locator("#run").click();
+  expect(await ended(frame)).toMatch(/^Finished in/);
+  expect(await frame.locator("#streams *").count()).toBeLessThan(50_000);
+  await expect(transcript(frame)).toContainText("the rest of this line is not shown");
+  await expect(frame.getByText("Earlier lines are not shown here.")).toBeVisible();
+  const download = page.waitForEvent("download");
+  await frame.getByRole("button", { name: "Save" }).click();
+  const lines = Array.from({ length: 9_000 }, (_, n) => `${n}!?\n`).join("");
+  expect(readFileSync(await (await download).path(), "utf8") === `${lines}${"ab".repeat(30_000)}\n`).toBe(true);
 });
 
 test("without a free live run, the input of the box is offered", async ({ page, service }) => {

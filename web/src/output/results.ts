@@ -129,7 +129,7 @@ export class Results {
       void session.start();
       this.wantsFocus = true;
     };
-    return { words: "", label: "Run again and type", act };
+    return { words: "You can also type while it runs.", label: "Run again and type", act };
   }
 
   private offerOfPictures(): Offer {
@@ -153,7 +153,10 @@ export class Results {
 
   private async showFiles(left: Left): Promise<void> {
     const { config, output } = this.options;
-    if (left.artifacts.length + left.skipped.length === 0) return output.addFiles(null);
+    if (left.artifacts.length + left.skipped.length === 0) {
+      if (!output.isDocument) output.addFiles(null);
+      return;
+    }
     const { submitted } = this;
     const view = await this.files.get().catch(() => null);
     if (view === null) return output.say("The files could not be shown: the connection was lost. Run again.");

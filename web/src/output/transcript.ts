@@ -4,8 +4,11 @@
 
 import { element } from "../dom";
 import { plainText, Terminal, type Look, type Piece } from "./ansi";
-import { LENGTH_SHOWN, LINES_SHOWN, shortened } from "./limits";
+import { LENGTH_SHOWN, LINES_SHOWN, LINE_LENGTH_SHOWN } from "./limits";
 import { styled, type Anchor } from "./styled";
+
+/** The characters that take as long to show as an element. */
+const ELEMENT_COST = 6;
 
 export type Speaker = "stdout" | "stderr" | "typed";
 
@@ -32,10 +35,10 @@ export class Transcript {
     const isSame = last?.speaker === speaker;
     if (isSame && last !== undefined) last.text += text;
     else this.parts.push({ speaker, text });
-    if (!isSame || this.block === null) this.begin(speaker, last?.text.endsWith("\n") ?? true);
-    if (this.block === null) return;
-    for (const chunk of this.block.write(text)) this.count(chunk);
-    this.looks[speaker] = this.block.look;
+    const block = isSame && this.block !== null ? this.block : this.begin(speaker, last?.text.endsWith("\n") ?? true);
+    const chunk = block.write(text);
+    if (chunk !== null) this.count(chunk);
+    this.looks[speaker] = block.look;
     this.trim();
   }
 
@@ -54,15 +57,17 @@ export class Transcript {
     return this.parts.map(({ speaker, text }) => (speaker === "typed" ? text : plainText(text))).join("");
   }
 
-  private begin(speaker: Speaker, isAtStart: boolean): void {
-    this.block = new Block(speaker, this.looks[speaker]);
-    this.block.element.classList.toggle("whole-lines", isAtStart);
-    this.lines.append(this.block.element);
+  private begin(speaker: Speaker, isAtStart: boolean): Block {
+    const block = new Block(speaker, this.looks[speaker]);
+    block.element.classList.toggle("whole-lines", isAtStart);
+    this.lines.append(block.element);
+    this.block = block;
+    return block;
   }
 
   private count(box: HTMLElement): void {
     const text = box.textContent ?? "";
-    const chunk = { box, lines: text.split("\n").length - 1, length: text.length };
+    const chunk = { box, lines: text.split("\n").length - 1, length: text.length + ELEMENT_COST * box.childElementCount };
     this.chunks.push(chunk);
     this.shown.lines += chunk.lines;
     this.shown.length += chunk.length;
@@ -77,7 +82,7 @@ export class Transcript {
       this.shown.length -= oldest.length;
       const { parentElement } = oldest.box;
       oldest.box.remove();
-      if (parentElement?.textContent === "") parentElement.remove();
+      if (parentElement !== this.block?.element && parentElement?.textContent === "") parentElement.remove();
       this.cut.hidden = false;
     }
   }
@@ -98,17 +103,29 @@ class Block {
     return this.terminal.look;
   }
 
-  /** Returns the elements of the lines that are finished now. */
-  write(text: string): HTMLElement[] {
+  /** Returns the element of the lines that are finished now, if there are any. */
+  write(text: string): HTMLElement | null {
     const { finished, line } = this.terminal.write(text);
-    this.line.replaceChildren(drawn(line));
-    if (finished.length === 0) return [];
-    const chunk = element("span", {}, drawn(finished));
+    this.line.replaceChildren(styled(shortened(line)));
+    if (finished.length === 0) return null;
+    const chunk = element("span", {}, styled(shortened(finished)));
     this.line.before(chunk);
-    return [chunk];
+    return chunk;
   }
 }
 
-function drawn(pieces: readonly Piece[]): DocumentFragment {
-  return styled(pieces.map(({ text, look }) => ({ text: shortened(text), look })));
+/** Cuts lines that are too long, whatever the number of their pieces. */
+function shortened(pieces: readonly Piece[]): Piece[] {
+  let left = LINE_LENGTH_SHOWN;
+  return pieces.flatMap(({ text, look }) => {
+    const lines = text.split("\n").map((line, index) => {
+      if (index > 0) left = LINE_LENGTH_SHOWN;
+      const isCut = left > 0 && line.length > left;
+      const kept = line.slice(0, left) + (isCut ? " … the rest of this line is not shown" : "");
+      left = Math.max(left - line.length, 0);
+      return kept;
+    });
+    const kept = lines.join("\n");
+    return kept === "" ? [] : [{ text: kept, look }];
+  });
 }

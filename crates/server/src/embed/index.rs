@@ -186,8 +186,7 @@ mod tests {
     #[test]
     fn examples_need_the_abilities_of_the_server() {
         let check = |artifacts, live, expected: &[&str]| {
-            let text =
-                text(&catalog(), Abilities { artifacts, live }, "abc");
+            let text = text(&catalog(), Abilities { artifacts, live }, "abc");
             let shown = EXAMPLES.iter().filter(|example| {
                 let id = format!("data-id=\"{}\"", example.id);
                 let line = format!("id=\"snippet-{}\"", example.id);
