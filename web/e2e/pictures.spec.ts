@@ -184,8 +184,12 @@ test.describe("a drawing", () => {
     expect(await isRed(page, 90)).toBe(false);
     await page.getByRole("combobox", { name: "Speed" }).selectOption("2");
     await page.getByRole("button", { name: "Play", exact: true }).press("Enter");
-    await page.clock.runFor(1500);
-    expect(await isRed(page, 90)).toBe(true);
+    await page.clock.runFor(500);
+    expect(await isRed(page, 60)).toBe(true);
+    await page.clock.runFor(1000);
+    // At its end there is the picture itself.
+    await expect(page.locator("img[alt='A line']")).toBeVisible();
+    await expect(page.locator("canvas")).toBeHidden();
     await expect(page.getByRole("button", { name: "Play again" })).toBeFocused();
   });
 
@@ -195,7 +199,8 @@ test.describe("a drawing", () => {
     await page.goto(address(service.url, "&artifacts=1", drawing));
     await page.locator("#run").click();
     await expect(page.getByRole("button", { name: "Play again" })).toBeVisible();
-    expect(await isRed(page, 90)).toBe(true);
+    await expect(page.locator("img[alt='A line']")).toBeVisible();
+    await expect(page.locator("canvas")).toBeHidden();
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320);
     expect(await faults(page.mainFrame())).toEqual([]);
   });

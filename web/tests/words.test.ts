@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 
 import { draws, needsInput } from "../src/errors";
 import { parseExit, type Answer, type RunResult } from "../src/run/client";
+import type { Artifact } from "../src/run/left";
 import { pauseAfter } from "../src/run/patience";
 import { running, stages, summary, waiting } from "../src/run/words";
 import { settingsOf } from "./definitions";
@@ -35,9 +36,11 @@ test.each([
 
 test("a program that left files", () => {
   const file = { path: "a", type: "text/plain", size: 0, encoding: "utf8", content: "" } as const;
-  const words = (artifacts: (typeof file)[]) => summary({ ...ran("stage=run; code=0"), left: { artifacts, skipped: [] } });
+  const recording = { ...file, type: "application/json", display: 1 };
+  const words = (artifacts: Artifact[]) => summary({ ...ran("stage=run; code=0"), left: { artifacts, skipped: [] } });
   expect(words([])).toBe("Finished in 0.42 s");
   expect(words([file])).toBe("Finished in 0.42 s; it left 1 file");
+  expect(words([file, recording])).toBe("Finished in 0.42 s; it left 1 file");
   expect(words([file, file])).toBe("Finished in 0.42 s; it left 2 files");
 });
 

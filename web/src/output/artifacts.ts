@@ -6,7 +6,7 @@ import "../styles/artifacts.css";
 
 import { element } from "../dom";
 import type { Preview } from "../preview/preview";
-import { bytesOf, type Artifact, type Left } from "../run/left";
+import { bytesOf, isRecording, type Artifact, type Left } from "../run/left";
 import { download } from "../share/download";
 import { Player } from "../turtle/player";
 import { readRecording } from "../turtle/recording";
@@ -61,16 +61,9 @@ function paired(artifacts: readonly Artifact[]): Entry[] {
   });
 }
 
-function isRecording({ type, display, encoding }: Artifact): boolean {
-  return type === "application/json" && display !== undefined && encoding === "utf8";
-}
-
-/** The picture with the number of the recording, or the next one: they are shown together. */
-function pictureOf(recording: Artifact, artifacts: readonly Artifact[]): Artifact | undefined {
-  const number = recording.display ?? 0;
-  const pictures = artifacts.filter(({ type, display = 0 }) => type === "image/svg+xml" && display >= number);
-  const [first] = pictures.sort((a, b) => (a.display ?? 0) - (b.display ?? 0));
-  return first !== undefined && (first.display ?? 0) <= number + 1 ? first : undefined;
+/** The picture that has the number of the recording: they are shown together. */
+function pictureOf({ display }: Artifact, artifacts: readonly Artifact[]): Artifact | undefined {
+  return artifacts.find((artifact) => artifact.type === "image/svg+xml" && artifact.display === display);
 }
 
 function viewOf({ artifact, recording }: Entry, room: Room, pages: Pages): HTMLElement {
@@ -97,7 +90,8 @@ function contentOf(artifact: Artifact, drawn: Artifact | undefined, { head, room
   if (PICTURES.has(type)) {
     const alt = titleOf(artifact) ?? path;
     const recording = drawn === undefined ? null : readRecording(drawn.content);
-    return [recording === null ? imageOf(artifact, alt) : new Player(recording, alt).element];
+    const image = imageOf(artifact, alt);
+    return [recording === null ? image : new Player(recording, alt, image).element];
   }
   if (encoding !== "utf8" || content === "") return [];
   const separator = SEPARATORS[type];

@@ -42,6 +42,11 @@ export function artifactOf(value: unknown): Artifact | null {
   return { path, type, size, encoding, content, ...(typeof display === "number" ? { display } : {}) };
 }
 
+/** Whether it is the recording of how a picture was drawn. */
+export function isRecording({ type, display }: Artifact): boolean {
+  return type === "application/json" && display !== undefined;
+}
+
 /** The bytes of the file. */
 export function bytesOf({ encoding, content }: Artifact): Uint8Array<ArrayBuffer> {
   if (encoding === "utf8") return new TextEncoder().encode(content);

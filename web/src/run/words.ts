@@ -2,13 +2,14 @@
 
 import type { InputNeed } from "../errors";
 import type { Answer, Exit, RunResult } from "./client";
+import { isRecording, type Artifact } from "./left";
 import type { Pause } from "./patience";
 
 /** The line after a run, which screen readers announce. */
 export function summary(answer: Answer): string {
   switch (answer.kind) {
     case "ran":
-      return ending(answer.exit, seconds(answer.elapsedMs)) + files(answer.left?.artifacts.length ?? 0);
+      return ending(answer.exit, seconds(answer.elapsedMs)) + files(answer.left?.artifacts ?? []);
     case "busy":
       if (answer.isLive === true) return "All live runs are taken.";
       return `Not run: ${sentence(answer.message || "the service is busy")} Try again in a moment.`;
@@ -121,7 +122,8 @@ function ending(exit: Exit, time: string): string {
   return `Finished with exit code ${exit.code} in ${time}`;
 }
 
-function files(count: number): string {
+function files(artifacts: readonly Artifact[]): string {
+  const count = artifacts.filter((artifact) => !isRecording(artifact)).length;
   return count === 0 ? "" : `; it left ${count} ${count === 1 ? "file" : "files"}`;
 }
 

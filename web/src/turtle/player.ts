@@ -1,5 +1,5 @@
-// Plays the recording of a drawing on a canvas; shows its end to whoever wants
-// less motion.
+// Plays the recording of a drawing on a canvas. At its end, and to whoever wants
+// less motion, it shows the picture itself, which has all of the drawing.
 
 import { element } from "../dom";
 import { Picture } from "./picture";
@@ -15,6 +15,7 @@ export class Player {
   readonly element: HTMLElement;
   private readonly recording: Recording;
   private readonly picture: Picture;
+  private readonly image: HTMLElement;
   private readonly canvas = element("canvas", { role: "img" });
   private readonly play = element("button", { type: "button", class: "tool play" });
   private readonly speed = element("select", { "aria-label": "Speed" });
@@ -23,10 +24,12 @@ export class Player {
   private lastMs: number | null = null;
   private isPlaying = false;
 
-  constructor(recording: Recording, alt: string) {
+  /** `image` shows the end. */
+  constructor(recording: Recording, alt: string, image: HTMLElement) {
     this.recording = recording;
+    this.image = image;
     this.picture = new Picture(recording);
-    const { width, height, durationMs, isTruncated } = recording;
+    const { width, height, durationMs } = recording;
     const wanted = Math.max(devicePixelRatio, 1);
     this.scale = Math.min(wanted, Math.sqrt(MAX_AREA / (width * height)));
     this.canvas.width = Math.round(width * this.scale);
@@ -36,10 +39,8 @@ export class Player {
     for (const speed of SPEEDS) this.speed.append(element("option", { value: speed, selected: speed === "1" }, `${speed} ×`));
     this.play.addEventListener("click", () => (this.isPlaying ? this.pause() : this.start()));
     const controls = element("div", { class: "player-bar" }, this.play, this.speed);
-    if (isTruncated) controls.append(element("span", {}, "Too long to be recorded as a whole: Save has the whole picture."));
-    this.element = element("div", { class: "player" }, this.canvas, controls);
-    controls.hidden = durationMs === 0;
-    if (durationMs === 0 || matchMedia("(prefers-reduced-motion: reduce)").matches) this.show(durationMs);
+    this.element = element("div", { class: "player" }, this.canvas, image, controls);
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) this.show(durationMs);
     else this.start();
     this.label();
   }
@@ -77,6 +78,8 @@ export class Player {
 
   private label(): void {
     const isOver = this.positionMs >= this.recording.durationMs;
+    this.canvas.hidden = isOver && !this.isPlaying;
+    this.image.hidden = !this.canvas.hidden;
     this.play.textContent = this.isPlaying ? "Pause" : isOver ? "Play again" : "Play";
   }
 }

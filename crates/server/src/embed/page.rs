@@ -179,7 +179,7 @@ mod tests {
         assert!(page.contains("data-language=\"c\""), "{page}");
         assert!(page.contains("href=\"embed/assets/cpp-3.js\""), "{page}");
         assert!(page.contains(r#""output":"tables""#), "{page}");
-        assert!(page.contains(r#""content":"int b;""#), "{page}");
+        assert!(page.contains(r#""content":"int b;\n""#), "{page}");
         assert!(page.contains(r#""grammars":{"c":"cpp"}"#), "{page}");
         assert!(page.contains(r#""artifacts":true"#), "{page}");
         assert!(page.contains(r#""live":false"#), "{page}");
