@@ -117,11 +117,13 @@ class Block {
 /** Cuts lines that are too long, whatever the number of their pieces. */
 function shortened(pieces: readonly Piece[]): Piece[] {
   let left = LINE_LENGTH_SHOWN;
+  let isCut = false;
   return pieces.flatMap(({ text, look }) => {
     const lines = text.split("\n").map((line, index) => {
-      if (index > 0) left = LINE_LENGTH_SHOWN;
-      const isCut = left > 0 && line.length > left;
-      const kept = line.slice(0, left) + (isCut ? " … the rest of this line is not shown" : "");
+      if (index > 0) [left, isCut] = [LINE_LENGTH_SHOWN, false];
+      const isTooLong = line.length > left;
+      const kept = line.slice(0, left) + (isTooLong && !isCut ? " … the rest of this line is not shown" : "");
+      isCut ||= isTooLong;
       left = Math.max(left - line.length, 0);
       return kept;
     });
