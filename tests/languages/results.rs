@@ -179,6 +179,7 @@ fn programs_get_arguments(server: &Server) {
 fn runs_have_results() {
     let server = service::start_python(&["--memory=256MiB", "--warm-memory=0"]);
     ends(&server);
+    limits_are_only_lowered(&server);
     arguments_have_limits(&server);
     files_are_bytes(&server);
     artifacts(&server);
@@ -236,14 +237,16 @@ fn ends(server: &Server) {
     );
     assert_eq!(run["truncated"], json!(["stdout"]));
     assert_eq!(run["stdout"], "é".repeat(512));
-    // Beyond the server's own.
+}
+
+fn limits_are_only_lowered(server: &Server) {
     for (name, max) in [
         ("wall_ms", 120_000_u64),
         ("cpu_ms", 10_000),
         ("output_kib", 1024),
         ("memory_mib", 256),
     ] {
-        let asked = |value| python("", &limit(json!({name: value})));
+        let asked = |value| python("", &json!({"limits": {name: value}}));
         run_is(
             server,
             &asked(max + 1),

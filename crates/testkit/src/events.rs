@@ -141,7 +141,7 @@ fn parse(event: &str) -> Option<Event> {
         return None;
     }
     let lines: Vec<&str> = event.split(['\r', '\n']).collect();
-    let [name, data] = lines[..] else { panic!("{event:?}") };
+    let [name, data] = lines.try_into().expect("two lines");
     let name = name.strip_prefix("event: ").expect("a type").to_owned();
     let data = data.strip_prefix("data: ").expect("data");
     Some(Event { name, data: serde_json::from_str(data).unwrap() })

@@ -317,6 +317,7 @@ impl<R: Runner> Execution<R> {
             Arc::clone(connection),
         );
         let (own, language) = (Arc::clone(self), context.language.to_owned());
+        let connection = Arc::clone(connection);
         let RunContext { id, client, .. } = context;
         tokio::spawn(async move {
             let (ended, mut rest) = relayed.await;
@@ -331,8 +332,9 @@ impl<R: Runner> Execution<R> {
                     events::failed(&failure)
                 }
             });
+            let rest = connection.complete_stream(rest, &own.memory);
             // The client may have gone meanwhile.
-            let _ = sender.send(own.memory.count(rest)).await;
+            let _ = sender.send(rest).await;
         });
         Ok(answer)
     }

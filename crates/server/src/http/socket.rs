@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::request::Parts;
 use http_body::Body as _;
 use socket2::SockRef;
@@ -87,6 +88,17 @@ impl Connection {
         }
         let bytes = answer.body().size_hint().lower();
         self.state.begin_answer(bytes, is_read, memory);
+    }
+
+    /// Notes that this is the rest of an answer that is a stream. Returns it,
+    /// counted in `memory`.
+    pub(crate) fn complete_stream(
+        &self,
+        rest: Vec<u8>,
+        memory: &AnswerMemory,
+    ) -> Bytes {
+        self.state.complete_stream(rest.len() as u64, memory);
+        memory.count(rest)
     }
 
     /// Notes that an answer that is a stream has ended.

@@ -79,9 +79,15 @@ enum State {
         /// Bytes that it took since then.
         taken: u64,
     },
-    /// An answer is being sent as it is made. `stalled` is when the client first
-    /// did not take all that there was, since it last took any.
-    Streaming { is_read: bool, stalled: Option<Instant> },
+    /// An answer is being sent as it is made. Until it `is_whole`, the client
+    /// stalls anew whenever it took something; then it is an answer like others.
+    Streaming {
+        memory: Option<AnswerMemory>,
+        is_read: bool,
+        stalled: Option<Instant>,
+        taken: u64,
+        is_whole: bool,
+    },
     /// The client may still be sending the body of the last request.
     Unread { since: Instant },
     /// hyper has refused what came. This answer with a body takes the place of
@@ -142,7 +148,7 @@ impl ConnectionState {
         is_read: bool,
         memory: Option<&AnswerMemory>,
     ) {
-        let memory = memory.filter(|_| bytes > SMALL_ANSWER_BYTES).cloned();
+        let memory = memory.and_then(|memory| large(bytes, memory));
         let (stalled, taken) = (None, 0);
         *self.state() = State::Sending { memory, is_read, stalled, taken };
     }
@@ -150,24 +156,47 @@ impl ConnectionState {
     /// Counts bytes of the answer that the client took.
     pub(super) fn count_taken(&self, bytes: usize) {
         match &mut *self.state() {
-            State::Sending { stalled: Some(_), taken, .. } => {
+            State::Streaming { stalled, is_whole: false, .. } => {
+                *stalled = None;
+            }
+            State::Sending { stalled: Some(_), taken, .. }
+            | State::Streaming { stalled: Some(_), taken, .. } => {
                 *taken += bytes as u64;
             }
-            State::Streaming { stalled, .. } => *stalled = None,
             _ => {}
         }
     }
 
     /// Serving to streaming.
     pub(super) fn begin_stream(&self, is_read: bool) {
-        *self.state() = State::Streaming { is_read, stalled: None };
+        *self.state() = State::Streaming {
+            memory: None,
+            is_read,
+            stalled: None,
+            taken: 0,
+            is_whole: false,
+        };
+    }
+
+    /// Notes that the rest of a stream is known: it has so many bytes, and counts
+    /// in `all` if these are many.
+    pub(super) fn complete_stream(&self, bytes: u64, all: &AnswerMemory) {
+        if let State::Streaming { memory, stalled, is_whole, .. } =
+            &mut *self.state()
+        {
+            *memory = large(bytes, all);
+            (*stalled, *is_whole) = (None, true);
+        }
     }
 
     /// Streaming to sending.
     pub(super) fn end_stream(&self) {
         let mut state = self.state();
-        if let State::Streaming { is_read, stalled } = *state {
-            let (memory, taken) = (None, 0);
+        if let State::Streaming { memory, is_read, stalled, taken, .. } =
+            &mut *state
+        {
+            let (memory, is_read) = (memory.take(), *is_read);
+            let (stalled, taken) = (*stalled, *taken);
             *state = State::Sending { memory, is_read, stalled, taken };
         }
     }
@@ -213,10 +242,10 @@ impl ConnectionState {
     pub(super) fn answer_deadline(&self) -> Option<Instant> {
         let mut state = self.state();
         let (memory, stalled, taken) = match &mut *state {
-            State::Sending { memory, stalled, taken, .. } => {
+            State::Sending { memory, stalled, taken, .. }
+            | State::Streaming { memory, stalled, taken, .. } => {
                 (memory.as_ref(), stalled, *taken)
             }
-            State::Streaming { stalled, .. } => (None, stalled, 0),
             _ => return None,
         };
         let is_over_limit = memory.is_some_and(AnswerMemory::is_over_limit);
@@ -255,8 +284,8 @@ impl ConnectionState {
             | State::Receiving { since }
             | State::Unread { since }
             | State::Malformed { since, .. } => since,
-            State::Streaming { stalled, .. } => stalled?,
-            State::Sending { stalled, taken, .. } => {
+            State::Sending { stalled, taken, .. }
+            | State::Streaming { stalled, taken, .. } => {
                 stalled? + Duration::from_secs(taken / OVER_LIMIT_RATE)
             }
         };
@@ -302,4 +331,9 @@ impl ConnectionState {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the memory that an answer of so many bytes counts in, if it is large.
+fn large(bytes: u64, memory: &AnswerMemory) -> Option<AnswerMemory> {
+    (bytes > SMALL_ANSWER_BYTES).then(|| memory.clone())
 }

@@ -78,6 +78,9 @@ impl Runner for TestRunner {
         client: IpAddr,
     ) -> Result<Finished, Refused> {
         let _ = self.events.send(Event::Started(client));
+        if let Some(stages) = &attached.stages {
+            let _ = stages.send(Stage::Run);
+        }
         match request.language.as_str() {
             "hang" => {
                 let killed = KilledOnDrop(Some(self.events.clone()));
@@ -85,7 +88,7 @@ impl Runner for TestRunner {
                 killed.disarm();
             }
             "echo" | "big" => {}
-            "stalls" => fill(attached).await,
+            "stalls" => fill(&attached).await,
             other => return Err(Refused::Engine(refusal(other))),
         }
         let outcome = outcome(&request);
@@ -141,16 +144,16 @@ impl Runner for TestRunner {
     }
 }
 
-/// Prints until nobody takes it.
-async fn fill(attached: Attached) {
-    let (stages, output) = (attached.stages, attached.output);
-    let (Some(stages), Some(output)) = (stages, output) else { return };
-    let _ = stages.send(Stage::Run);
+/// Prints a little more than a connection holds, or until nobody takes it.
+async fn fill(attached: &Attached) {
+    let Some(output) = &attached.output else { return };
     let chunk =
         || Chunk { stream: OutputStream::Stdout, bytes: vec![b'a'; 64 << 10] };
-    let taken = Duration::from_secs(1);
-    while timeout(taken, output.send(chunk())).await.is_ok_and(|it| it.is_ok())
-    {
+    for _ in 0..16 {
+        let sent = output.send_timeout(chunk(), Duration::from_secs(1));
+        if sent.await.is_err() {
+            return;
+        }
     }
 }
 

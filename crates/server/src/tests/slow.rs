@@ -90,11 +90,22 @@ async fn deadlines_are_of_the_whole_not_of_each_read() {
     body(&format!("{chunked}0\r\n"), "A: b\r\n").await;
 }
 
+/// A run whose answer begins before its end; that of `stalls` is large then.
+fn streamed(language: &str) -> String {
+    let headers = format!("Accept: text/event-stream\r\n{CLOSE}");
+    compile(language, &headers).replace("/compile", "/run")
+}
+
 /// Whether the whole of a large answer comes to a client that takes the first
 /// of it after a `pause`, and then so many bytes a second.
-async fn comes_whole(server: &TestServer, pause: Duration, rate: u64) -> bool {
+async fn comes_whole(
+    server: &TestServer,
+    request: &str,
+    pause: Duration,
+    rate: u64,
+) -> bool {
     let mut stream = server.connect().await;
-    stream.write_all(compile("big", CLOSE).as_bytes()).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
     sleep(pause).await;
     let mut taken = 0;
     loop {
@@ -111,7 +122,8 @@ async fn comes_whole(server: &TestServer, pause: Duration, rate: u64) -> bool {
 async fn an_answer_is_taken_in_time_or_not_at_all() {
     let server = TestServer::in_memory(Settings::default()).await;
     let check = async |pause: Duration, rate: u64, expected: bool| {
-        let whole = comes_whole(&server, pause, rate).await;
+        let request = compile("big", CLOSE);
+        let whole = comes_whole(&server, &request, pause, rate).await;
         assert_eq!(whole, expected, "{pause:?}, {rate} bytes a second");
     };
     let moment = Duration::from_secs(5);
@@ -127,10 +139,8 @@ async fn an_answer_is_taken_in_time_or_not_at_all() {
 #[tokio::test(start_paused = true)]
 async fn an_ended_run_counts_until_it_is_read() {
     let server = TestServer::in_memory(Settings::default()).await;
-    let events = "Accept: text/event-stream\r\n";
-    let request = compile("stalls", events).replace("/compile", "/run");
     let mut stream = server.connect().await;
-    stream.write_all(request.as_bytes()).await.unwrap();
+    stream.write_all(streamed("stalls").as_bytes()).await.unwrap();
     let held = || {
         let name = "sandpiper_answer_memory_bytes{answers=\"others\"} ";
         let text = server.app.metrics_text();
@@ -142,4 +152,33 @@ async fn an_ended_run_counts_until_it_is_read() {
     drop(stream);
     sleep(Duration::from_secs(1)).await;
     assert_eq!(held(), 0);
+}
+
+/// A client that goes on taking a little keeps neither the connection nor the
+/// memory.
+#[tokio::test(start_paused = true)]
+async fn the_rest_of_an_ended_run_is_taken_in_time() {
+    let server = TestServer::in_memory(Settings::default()).await;
+    let check = async |rate: u64, expected: bool| {
+        let request = streamed("stalls");
+        let whole = comes_whole(&server, &request, Duration::ZERO, rate).await;
+        assert_eq!(whole, expected, "{rate} bytes a second");
+    };
+    check(2 * SLOWEST_RATE, true).await;
+    check(SLOWEST_RATE / 4, false).await;
+}
+
+/// However long it takes, and however little it prints.
+#[tokio::test(start_paused = true)]
+async fn a_stream_lasts_as_long_as_its_run() {
+    let mut server = TestServer::in_memory(Settings::default()).await;
+    let mut stream = server.connect().await;
+    let request = streamed("hang");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    server.runs.started().await;
+    sleep(10 * ANSWER_TIME).await;
+    server.runs.release();
+    let reply = Reply::read(&mut stream).await;
+    assert!(reply.text().contains("\n:\n\n"), "{reply:?}");
+    assert!(reply.text().contains("event: end\n"), "{reply:?}");
 }
