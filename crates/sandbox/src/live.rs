@@ -19,7 +19,9 @@ use crate::process_handles::ProcessHandles;
 use crate::protocol::{Reply, Request, Setup, UserNamespace};
 use crate::spawner::PendingInit;
 use crate::uncharged::Uncharged;
-use crate::{Attachment, BoxSpec, Inputs, Outcome, StepSpec, step};
+use crate::{
+    Attachment, BoxSpec, Inputs, LeftFiles, Outcome, StepSpec, Stop, step,
+};
 
 /// One box. Dropping it kills everything in it and removes it.
 /// [`Sandbox::destroy`] does the same and waits until the box is gone.
@@ -156,7 +158,21 @@ impl Sandbox {
             return Ok(Outcome::without_memory());
         }
         let request = step::request_for(spec, inputs, processes, launchers)?;
-        step::run(control, handles, spec, request, launchers, attachment).await
+        let mut outcome =
+            step::run(control, handles, spec, request, launchers, attachment)
+                .await?;
+        let has_ended =
+            matches!(outcome.stop, Stop::Exited(_) | Stop::Signaled(_));
+        if let Some(files) = spec.keep_files.as_ref().filter(|_| has_ended) {
+            let read = step::read_files(control, handles, files).await;
+            // The program did its part, whatever it did to its files.
+            outcome.files = Some(read.unwrap_or_else(|error| {
+                tracing::debug!(%error, "files were not read");
+                handles.kill();
+                LeftFiles::default()
+            }));
+        }
+        Ok(outcome)
     }
 
     /// Kills everything in the box and waits until all its processes have

@@ -47,6 +47,8 @@ pub(crate) enum Request<'a> {
     Prepare(ExecSpec),
     /// Run a program to its end. Descriptors: those of [`Program::New`].
     Run(Run<'a>),
+    /// Answer with the files that the last program left.
+    ReadFiles(Cow<'a, FilesSpec>),
 }
 
 /// A program to run to its end, with its files. They come in one message
@@ -65,8 +67,6 @@ pub(crate) struct Run<'a> {
     pub(crate) artifacts_writable: bool,
     /// Answer with the content of /artifacts, up to this many bytes.
     pub(crate) keep_artifacts: Option<u64>,
-    /// Answer with the files that the program leaves.
-    pub(crate) keep_files: Option<Cow<'a, FilesSpec>>,
 }
 
 /// The program of a run.
@@ -123,6 +123,8 @@ pub(crate) enum Reply {
     Prepared,
     /// The command ended, and every process that it started is killed.
     Ended(Ended),
+    /// The files that the program left.
+    Files(LeftFiles),
     /// The box could not do it.
     Failed(FailureReport),
 }
@@ -163,7 +165,6 @@ pub(crate) struct Ended {
     /// The time from its start, or from the opening of its gate, to its end.
     pub(crate) wall_micros: u64,
     pub(crate) artifacts: Option<Vec<Artifact>>,
-    pub(crate) files: Option<LeftFiles>,
     /// Whether the launchers of later steps still wait.
     pub(crate) others_wait: bool,
 }

@@ -8,6 +8,7 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use crate::control::Control;
 use crate::error::{Result, SandboxError};
@@ -16,12 +17,19 @@ use crate::limits::{self, Watched};
 use crate::process_handles::ProcessHandles;
 use crate::protocol::{Ended, ExecSpec, Program, Reply, Request, Run};
 use crate::streams::{self, ChildPipes, Ends, ParentPipes};
-use crate::{Artifact, Attachment, Inputs, LeftFiles, Outcome, StepSpec, Stop};
+use crate::{
+    Artifact, Attachment, FilesSpec, Inputs, LeftFiles, Outcome, StepSpec, Stop,
+};
 
 /// CPU time that a launcher may use before its submission comes, in addition to
 /// the limit of the program. It concerns only the rlimit, which counts from the
 /// start of the process. The group's count starts with the submission.
 const PREPARE_CPU_TIME: Duration = Duration::from_secs(60);
+
+/// Maximum time to read the files that a step left.
+const READ_FILES_TIME: Duration = Duration::from_secs(5);
+/// Memory for that, besides the files: names, and the folders being read.
+const READ_FILES_MEMORY: u64 = 16 << 20;
 
 /// A request to init, and the streams that go with it.
 pub(crate) struct StepRequest<'a> {
@@ -33,7 +41,7 @@ pub(crate) struct StepRequest<'a> {
 /// Returns the request to run the command of `spec`, or to go on with its
 /// launcher if that waits already.
 pub(crate) fn request_for<'a>(
-    spec: &'a StepSpec,
+    spec: &StepSpec,
     inputs: Inputs<'a>,
     processes: u32,
     launchers: &mut Launchers,
@@ -55,7 +63,6 @@ pub(crate) fn request_for<'a>(
         gate: spec.gate.clone(),
         artifacts_writable: spec.artifacts_writable,
         keep_artifacts: spec.keep_artifacts,
-        keep_files: spec.keep_files.as_ref().map(Cow::Borrowed),
     });
     Ok(StepRequest { request, pipes, child_pipes })
 }
@@ -119,9 +126,8 @@ pub(crate) async fn run(
     if !finished.others_wait {
         launchers.forget();
     }
-    let Finished {
-        stop, fill_time, wall_time, cpu_time, artifacts, files, ..
-    } = finished;
+    let Finished { stop, fill_time, wall_time, cpu_time, artifacts, .. } =
+        finished;
     let is_over = *overflow.borrow();
     let has_ended = matches!(stop, Stop::Exited(_) | Stop::Signaled(_));
     let stop = if has_ended && is_over { Stop::Output } else { stop };
@@ -133,9 +139,33 @@ pub(crate) async fn run(
         wall_time,
         cpu_time,
         memory_peak: memory_peak.and_then(|peak| peak?.bytes()),
-        files,
+        files: None,
         artifacts,
     })
+}
+
+/// Returns the files that the last step left. The step's limits do not count
+/// any more: the box gets memory for the files, and a time of its own.
+pub(crate) async fn read_files(
+    control: &mut Control,
+    handles: &mut ProcessHandles,
+    spec: &FilesSpec,
+) -> Result<LeftFiles> {
+    // Init holds them, and encodes them.
+    handles.group.add_memory(2 * spec.max_bytes + READ_FILES_MEMORY)?;
+    let request = Request::ReadFiles(Cow::Borrowed(spec));
+    let read = async {
+        control.send(&request, &[]).await?;
+        control.receive_with(spec.max_bytes).await
+    };
+    let step = "read files";
+    match timeout(READ_FILES_TIME, read).await {
+        Ok(reply) => match reply? {
+            (Reply::Files(files), _) => Ok(files),
+            _ => Err(SandboxError::other(step, "expected files")),
+        },
+        Err(_) => Err(SandboxError::other(step, "it took too long")),
+    }
 }
 
 /// The event that happened first.
@@ -151,7 +181,6 @@ struct Finished {
     wall_time: Duration,
     cpu_time: Option<Duration>,
     artifacts: Option<Vec<Artifact>>,
-    files: Option<LeftFiles>,
     /// Whether the launchers of later steps still wait.
     others_wait: bool,
 }
@@ -178,7 +207,6 @@ async fn judge(
                 wall_time: Duration::from_micros(ended.wall_micros),
                 cpu_time,
                 artifacts: ended.artifacts,
-                files: ended.files,
                 others_wait: ended.others_wait,
             });
         }
@@ -195,7 +223,6 @@ async fn judge(
         wall_time,
         cpu_time: cpu_time(),
         artifacts: None,
-        files: None,
         others_wait: false,
     })
 }
@@ -256,8 +283,7 @@ fn command(spec: &StepSpec, processes: u32) -> ExecSpec {
 }
 
 async fn receive_end(control: &mut Control, spec: &StepSpec) -> Result<Ended> {
-    let files = spec.keep_files.as_ref().map_or(0, |files| files.max_bytes);
-    let content = spec.keep_artifacts.unwrap_or(0).saturating_add(files);
+    let content = spec.keep_artifacts.unwrap_or(0);
     match control.receive_with(content).await? {
         (Reply::Ended(ended), _) => Ok(ended),
         _ => Err(SandboxError::other("receive from init", "expected an end")),

@@ -2,12 +2,15 @@
 //! process writes them: the one that runs programs is not root any more, and may
 //! not be allowed to write to the folder.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::{Component, Path};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
 use std::process::{ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 
 use anyhow::{Context, bail};
+use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
 use sandpiper_engine::RunFiles;
 
 /// The hidden command of the process that writes.
@@ -82,17 +85,73 @@ fn write_files(
     folder: &Path,
     files: &[(String, Vec<u8>)],
 ) -> anyhow::Result<()> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = rustix::fs::open(folder, flags, Mode::empty())
+        .with_context(|| format!("cannot open {}", folder.display()))?;
     for (path, content) in files {
-        // They come from a process that may not write here itself.
-        let mut parts = Path::new(path).components();
-        if !parts.all(|part| matches!(part, Component::Normal(_))) {
-            bail!("{path} does not lie below the folder");
-        }
-        let path = folder.join(path);
-        let parent = path.parent().unwrap_or(folder);
-        fs::create_dir_all(parent)
-            .and_then(|()| fs::write(&path, content))
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        write_file(root.as_fd(), path, content)
+            .with_context(|| format!("cannot write {path}"))?;
     }
     Ok(())
+}
+
+/// Writes a file below `root`, through no link. The paths come from a process that
+/// may not write here itself, and a link in the folder may lead anywhere.
+fn write_file(
+    root: BorrowedFd<'_>,
+    path: &str,
+    content: &[u8],
+) -> io::Result<()> {
+    let below = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    let mut folder = root.try_clone_to_owned()?;
+    let (parents, name) = path.rsplit_once('/').unwrap_or(("", path));
+    for segment in parents.split('/').filter(|segment| !segment.is_empty()) {
+        let mode = Mode::from_raw_mode(0o777);
+        match rustix::fs::mkdirat(&folder, segment, mode) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let mode = Mode::empty();
+        folder = rustix::fs::openat2(&folder, segment, flags, mode, below)?;
+    }
+    let flags =
+        OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
+    let mode = Mode::from_raw_mode(0o666);
+    let file = rustix::fs::openat2(&folder, name, flags, mode, below)?;
+    File::from(file).write_all(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn files_are_written_below_their_folder_alone() {
+        let outside = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        symlink(outside.path(), folder.path().join("link")).unwrap();
+        let victim = outside.path().join("victim");
+        symlink(&victim, folder.path().join("file")).unwrap();
+        let absolute = victim.to_str().unwrap();
+        let check = |path: &str, expected| {
+            let files = [(path.to_owned(), b"new".to_vec())];
+            let written = write_files(folder.path(), &files).is_ok();
+            assert_eq!(written, expected, "{path}");
+        };
+        check("a", true);
+        check("a", true);
+        check("b/c/d", true);
+        check("link/victim", false);
+        check("file", false);
+        check("../x", false);
+        check("b/../../x", false);
+        check("", false);
+        check(absolute, false);
+        let written = fs::read(folder.path().join("b/c/d")).unwrap();
+        assert_eq!(written, b"new");
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+    }
 }

@@ -12,7 +12,8 @@ use anyhow::{Context, bail};
 use sandpiper_engine::languages::{Catalog, Language, SourceFile, Submission};
 use sandpiper_engine::{
     Attached, End, FilesWanted, ImageState, Images, LanguageState,
-    LimitReached, Readiness, RunFiles, RunOptions, SkippedFile, limits,
+    LimitReached, Readiness, Refusal, RunFiles, RunOptions, SkippedFile,
+    limits,
 };
 use tracing::Level;
 
@@ -88,19 +89,24 @@ fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
         let _ = tokio::time::timeout(CHECK_TIMEOUT, checked).await;
         if args.interactive {
             let (attached, terminal) = Terminal::attach();
-            let run = engine.execute(submission, options, attached, CLIENT);
-            tokio::join!(run, terminal.show()).0
+            let engine = engine.clone();
+            // In a task of its own: its limits hold even if writing blocks.
+            let run = tokio::spawn(async move {
+                engine.execute(submission, options, attached, CLIENT).await
+            });
+            terminal.show().await;
+            run.await.unwrap_or(Err(Refusal::Failed))
         } else {
             let attached = Attached::default();
             engine.execute(submission, options, attached, CLIENT).await
         }
     })?;
-    if let Some((writer, left)) = writer.zip(outcome.files.as_ref()) {
-        keep_files(writer, left)?;
-    }
     // In `run | head` the reader goes first. That is no failure.
     let _ = io::stdout().write_all(&outcome.stdout.bytes);
     let _ = io::stderr().write_all(outcome.stderr_with_message().as_bytes());
+    if let Some((writer, left)) = writer.zip(outcome.files.as_ref()) {
+        keep_files(writer, left)?;
+    }
     Ok(exit_code(outcome.end))
 }
 

@@ -71,7 +71,9 @@ impl Output {
 
     /// Returns the events for the last bytes.
     pub fn finish(&mut self, stream: OutputStream, bytes: &[u8]) -> Vec<u8> {
-        self.0.finish(stream, bytes)
+        let bytes = bytes.to_vec();
+        let last = sandpiper_engine::Output { bytes, is_truncated: false };
+        self.0.finish(stream, &last)
     }
 }
 

@@ -1,6 +1,8 @@
 # Matplotlib's backend in a box. plt.show() makes displays of all open figures
 # and closes them, as notebooks do. The end of the program does the same.
 import atexit
+import contextlib
+import os
 from io import BytesIO
 
 import matplotlib
@@ -76,5 +78,13 @@ def show_all():
             manager.show()
 
 
+def show_at_end(process):
+    # A forked process has the figures of its parent, and not to show.
+    if os.getpid() == process:
+        # The program did not ask for it, so its failure is not the program's.
+        with contextlib.suppress(Exception):
+            show_all()
+
+
 # Figures are still open: this runs before what was registered earlier.
-atexit.register(show_all)
+atexit.register(show_at_end, os.getpid())

@@ -31,6 +31,7 @@ import base64
 import functools
 import itertools
 import json
+import os
 import re
 import time
 from itertools import pairwise
@@ -225,7 +226,7 @@ class Recording:
         self.segments = []
         self.segment_bytes = 0
         self.shown = None
-        atexit.register(self.show)
+        atexit.register(self.show_at_end, os.getpid())
         Recording.latest = self
 
     # Items.
@@ -347,6 +348,11 @@ class Recording:
         self.end = self.time
 
     # Displays.
+
+    def show_at_end(self, process):
+        # A forked process has the drawing of its parent, and not to show.
+        if os.getpid() == process:
+            self.show()
 
     def show(self):
         """Makes displays of the drawing, unless it was shown as it is."""

@@ -242,6 +242,12 @@ impl Group {
         limit.map_or(Ok(true), |limit| limit.set(bytes))
     }
 
+    /// Raises the memory limit by this many bytes.
+    pub(crate) fn add_memory(&mut self, bytes: u64) -> Result<()> {
+        let limit = self.memory_limit.as_mut();
+        limit.map_or(Ok(()), |limit| limit.add(bytes))
+    }
+
     /// Returns the files to which a process writes `0` to move itself in.
     pub(crate) fn joins(
         &self,

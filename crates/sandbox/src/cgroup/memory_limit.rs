@@ -20,6 +20,11 @@ impl MemoryLimit {
         Self { files, bytes }
     }
 
+    /// Raises the limit by this many bytes.
+    pub(super) fn add(&mut self, bytes: u64) -> Result<()> {
+        self.set(self.bytes.saturating_add(bytes)).map(|_| ())
+    }
+
     /// Changes the limit. Returns `false` if more memory is in use and cannot be
     /// freed. Version 2 kills then, as at any other time.
     pub(super) fn set(&mut self, bytes: u64) -> Result<bool> {

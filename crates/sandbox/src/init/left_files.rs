@@ -56,9 +56,12 @@ struct Entry {
 impl Reader<'_> {
     fn read_displays(&mut self, folder: BorrowedFd<'_>) {
         for name in names(folder).unwrap_or_default() {
-            let Some(path) = shown_name(&name).ok().map(ToOwned::to_owned)
-            else {
-                continue;
+            let path = match shown_name(&name) {
+                Ok(name) => name.to_owned(),
+                Err(shown) => {
+                    self.skip(shown, SkipReason::Name);
+                    continue;
+                }
             };
             match open_entry(folder, name) {
                 Ok(entry) if entry.kind == FileType::RegularFile => {

@@ -111,13 +111,18 @@ impl Served<'_> {
                 Ok(Reply::Prepared)
             }
             Request::Run(run) => self.run(run, descriptors).map(Reply::Ended),
+            // No process may change files while they are read: those that the
+            // program left have been killed and reaped.
+            Request::ReadFiles(spec) => {
+                Ok(Reply::Files(left_files::read(&spec)))
+            }
         }
     }
 
     fn run(&mut self, run: Run<'_>, streams: Vec<OwnedFd>) -> Result<Ended> {
         let asked = Instant::now();
         let Run { files, artifacts, kill_launchers, program, gate, .. } = run;
-        let Run { artifacts_writable, keep_artifacts, keep_files, .. } = run;
+        let Run { artifacts_writable, keep_artifacts, .. } = run;
         if kill_launchers > 0 {
             self.waiting.drain(..kill_launchers.min(self.waiting.len()));
             self.leave_nothing()?;
@@ -134,9 +139,7 @@ impl Served<'_> {
         let running = self.start(program, gate, streams)?;
         let status = self.programs.wait_for(&running, &mut self.waiting)?;
         let wall_time = started.elapsed();
-        let is_read = artifacts_writable || keep_files.is_some();
-        // No process may change files while they are read.
-        if is_read || !self.waiting.is_empty() {
+        if artifacts_writable || !self.waiting.is_empty() {
             self.leave_nothing()?;
         } else if are_left()? {
             // From here on these processes do nothing. The answer need not
@@ -152,10 +155,8 @@ impl Served<'_> {
             Some(max_bytes) if status.success() => artifacts::read(max_bytes),
             _ => None,
         };
-        let files = keep_files.map(|spec| left_files::read(&spec));
         Ok(Ended {
             artifacts,
-            files,
             status: status.into_raw(),
             fill_micros: micros(fill_time),
             wall_micros: micros(wall_time),

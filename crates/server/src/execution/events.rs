@@ -3,7 +3,7 @@
 use std::mem;
 use std::str;
 
-use sandpiper_engine::{Limits, Outcome, OutputStream, Refusal, Stage};
+use sandpiper_engine::{Limits, Outcome, Output, OutputStream, Refusal, Stage};
 use serde::Serialize;
 
 use super::answer::Failure;
@@ -169,14 +169,18 @@ impl OutputText {
         encode_output(stream, &String::from_utf8_lossy(&bytes))
     }
 
-    /// Returns the events for the last bytes of a stream.
+    /// Returns the events for the last bytes of a stream. If it was truncated,
+    /// half a character at its end is dropped.
     pub(crate) fn finish(
         &mut self,
         stream: OutputStream,
-        bytes: &[u8],
+        Output { bytes, is_truncated, .. }: &Output,
     ) -> Vec<u8> {
         let mut held = mem::take(self.held(stream));
         held.extend_from_slice(bytes);
+        if *is_truncated {
+            held.truncate(held.len() - unfinished(&held));
+        }
         encode_output(stream, &String::from_utf8_lossy(&held))
     }
 
@@ -240,7 +244,8 @@ mod tests {
             for piece in pieces {
                 found.extend(texts(&output.push(OUT, piece)));
             }
-            found.extend(texts(&output.finish(OUT, last)));
+            let last = Output { bytes: last.to_vec(), is_truncated: false };
+            found.extend(texts(&output.finish(OUT, &last)));
             assert_eq!(found, expected, "{pieces:x?} {last:x?}");
         };
         check(&[b"ab", b"c"], b"", &["ab", "c"]);
@@ -260,7 +265,12 @@ mod tests {
         assert!(output.push(OUT, b"\xc3").is_empty());
         let err = OutputStream::Stderr;
         assert_eq!(texts(&output.push(err, b"a")), ["a"]);
-        assert_eq!(texts(&output.finish(OUT, b"\xb1")), ["ñ"]);
+        let mut last = Output { bytes: b"\xb1".to_vec(), is_truncated: false };
+        assert_eq!(texts(&output.finish(OUT, &last)), ["ñ"]);
+        // A character that the limit cut is no character.
+        assert!(output.push(OUT, b"\xc3").is_empty());
+        last = Output { bytes: Vec::new(), is_truncated: true };
+        assert!(output.finish(OUT, &last).is_empty());
     }
 
     #[test]

@@ -119,8 +119,8 @@ pub(super) async fn relay(
         }
         if let Ok(Finished { outcome, .. }) = &ended {
             let Outcome { stdout, stderr, .. } = outcome;
-            next.extend(text.finish(OutputStream::Stdout, &stdout.bytes));
-            next.extend(text.finish(OutputStream::Stderr, &stderr.bytes));
+            next.extend(text.finish(OutputStream::Stdout, stdout));
+            next.extend(text.finish(OutputStream::Stderr, stderr));
         }
         (ended, next)
     };

@@ -316,24 +316,22 @@ impl<R: Runner> Execution<R> {
             sender.clone(),
             Arc::clone(connection),
         );
-        let (own, language) = (Arc::clone(self), context.language.to_owned());
-        let connection = Arc::clone(connection);
-        let RunContext { id, client, .. } = context;
+        let (own, connection) = (Arc::clone(self), Arc::clone(connection));
+        let (language, id) = (context.language.to_owned(), context.id);
         tokio::spawn(async move {
             let (ended, mut rest) = relayed.await;
             drop(registration);
-            let context = RunContext { id, client, language: &language };
+            let context = RunContext { language: &language, id, client };
             rest.extend(match own.end_run(context, ended) {
                 Ok(Finished { outcome, .. }) => events::end(&outcome),
                 Err(Failure::ClientGone) => return,
                 Err(failure) => {
-                    let status = StatusCode::OK;
-                    own.note_refusal(failure.reason(), client, id, status);
+                    let reason = failure.reason();
+                    own.note_refusal(reason, client, id, StatusCode::OK);
                     events::failed(&failure)
                 }
             });
             let rest = connection.complete_stream(rest, &own.memory);
-            // The client may have gone meanwhile.
             let _ = sender.send(rest).await;
         });
         Ok(answer)
