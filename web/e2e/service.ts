@@ -196,7 +196,9 @@ export async function start(flags: readonly string[]): Promise<Started> {
   if (binary === undefined) throw new Error("SANDPIPER_BINARY must name the program under test");
   const usual = {
     "--listen": "127.0.0.1:0", "--admin-listen": "127.0.0.1:0", "--compile-rate-limit": "0", "--queue": "500",
-    "--queue-wait": "100s", "--drain-time": "0s", "--live-boxes": "4",
+    "--queue-wait": "100s", "--drain-time": "0s",
+    // One client gets half of them, and all tests are one.
+    "--live-boxes": "16",
     // A busy machine is no fault of the page.
     "--run-wall-time": "100s", "--compile-wall-time": "100s",
   };

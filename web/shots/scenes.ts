@@ -122,6 +122,39 @@ def total(basket):
     sizes: both,
   },
   {
+    name: "dialogue",
+    page: editorWith("python", { "main.py": 'name = input("Who is there? ")\nprint("Hello", name)\ninput("And you? ")\n' }, "&input=live"),
+    act: async (page) => {
+      await page.locator("#run").click();
+      await page.locator(".transcript", { hasText: "there? " }).waitFor();
+      await page.locator("#live-input").fill("Ada");
+      await page.locator("#live-input").press("Enter");
+      await page.locator(".transcript", { hasText: "you? " }).waitFor();
+    },
+    sizes: both,
+  },
+  {
+    name: "files",
+    page: editorWith(
+      "python",
+      {
+        "main.py": `import matplotlib.pyplot as plt
+
+plt.plot([12, 30, 85, 64, 140, 22], marker="o")
+plt.title("Sandpipers at the shore")
+plt.show()
+open("birds.csv", "w").write("bird,count\\nsandpiper,353\\nheron,66\\n")
+`,
+      },
+      "&artifacts=1",
+    ),
+    act: async (page) => {
+      await run(page);
+      await page.locator(".left-file").nth(1).waitFor();
+    },
+    sizes: both,
+  },
+  {
     name: "running",
     page: editorWith("python", { "main.py": "import time\n\ntime.sleep(8)\n" }),
     act: async (page) => {
@@ -206,10 +239,10 @@ for square in squares(5):
 ];
 
 /** The address of an editor that starts with these files. */
-function editorWith(language: string, files: Readonly<Record<string, string>>): string {
+function editorWith(language: string, files: Readonly<Record<string, string>>, parameter = ""): string {
   const list = Object.entries(files).map(([path, content]) => ({ path, content }));
   const json = JSON.stringify({ entryFile: list[0]?.path, files: list });
-  return `embed?lang=${language}#json=${encodeURIComponent(json)}`;
+  return `embed?lang=${language}${parameter}#json=${encodeURIComponent(json)}`;
 }
 
 async function run(page: Page): Promise<void> {

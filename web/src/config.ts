@@ -15,6 +15,10 @@ export interface PageConfig {
   files: SourceFile[];
   /** Whether programs get standard input. */
   takesStdin: boolean;
+  /** Whether the server returns the files that programs leave. */
+  artifacts: boolean;
+  /** Whether the server has live runs. */
+  live: boolean;
   /** The kind of stdout. */
   output: "text" | "tables" | "document";
   editor: LanguageSettings;
@@ -34,6 +38,8 @@ export interface LanguageSettings {
   completion: { module?: string; keywords?: string; functions?: string; types?: string };
   messages: MessageSettings;
   input?: InputSettings;
+  /** A pattern of source code that makes pictures. */
+  draws?: string;
 }
 
 export interface MessageSettings {
@@ -67,6 +73,10 @@ export interface Parameters {
   files: "edit" | "fixed";
   lineNumbers: boolean;
   wrap: boolean;
+  /** Whether the files that a program leaves are shown. */
+  artifacts: boolean;
+  /** When input is typed: while the program runs, before, or as the person chooses. */
+  input: "auto" | "before" | "live";
   fontSize: number;
   tabSize: number;
   /** Distinguishes the saved edits of pages of one language; if it is empty, nothing is saved. */
@@ -93,6 +103,8 @@ export function readParameters(search: string): Parameters {
     files: oneOf(query.get("files"), ["edit", "fixed"]),
     lineNumbers: flag(query.get("lines"), true),
     wrap: flag(query.get("wrap"), false),
+    artifacts: flag(query.get("artifacts"), false),
+    input: oneOf(query.get("input"), ["auto", "before", "live"]),
     fontSize: between(query.get("fontSize"), 14, 10, 32),
     tabSize: between(query.get("tabSize"), 4, 1, 8),
     autosave: query.get("autosave") ?? "page",

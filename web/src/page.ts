@@ -5,27 +5,26 @@
 import { openSearchPanel } from "@codemirror/search";
 
 import type { PageConfig, Parameters } from "./config";
-import { byId, keepingFocus } from "./dom";
+import { byId } from "./dom";
 import type { Editor } from "./editor/editor";
 import { Marks } from "./editor/marks";
 import { support, supportOf } from "./editor/support";
 import { SymbolBar } from "./editor/symbols";
-import { Sources, marksOf, needsInput } from "./errors";
 import type { FileTabs } from "./files/tabs";
 import { OutputPanel } from "./output/panel";
-import { linked, tables } from "./output/render";
+import { tables } from "./output/render";
+import { Results } from "./output/results";
 import { Embedding } from "./parent/embedding";
 import type { EarlyMessages } from "./parent/early-messages";
 import type { Preview } from "./preview/preview";
 import { RunButton } from "./run/button";
-import type { RunResult } from "./run/client";
 import type { InputBox } from "./run/input";
+import { Modes } from "./run/modes";
 import { Session } from "./run/session";
-import { askForInput } from "./run/words";
 import { Menu } from "./share/menu";
 import type { Edits } from "./store/edits";
 import type { Notice } from "./store/notice";
-import type { Snapshot, Workspace } from "./workspace";
+import type { Workspace } from "./workspace";
 
 /** The parts that are loaded before. */
 export interface Parts {
@@ -56,11 +55,12 @@ export async function complete(parts: Parts): Promise<Page> {
   const { config, parameters, workspace, editor } = parts;
   const preview = config.output === "document" ? await previewOf(parts) : null;
   editor.extend(support, (path) => supportOf(path, config.editor));
-  const session = new Session(config.language, workspace);
+  const modes = new Modes(config, parameters);
+  const session = new Session(config.language, workspace, (snapshot) => modes.next(snapshot));
   const output = outputOf(config);
   new RunButton(session, output);
   const marks = new Marks(editor, workspace);
-  new Results({ ...parts, session, output, preview, marks });
+  new Results({ ...parts, session, modes, output, preview, marks });
   new Embedding({ ...parts, session, marks, preview });
   const menu = new Menu(parts);
   new SymbolBar(editor, workspace, config.editor);
@@ -90,60 +90,4 @@ function outputOf(config: PageConfig): OutputPanel {
   if (config.output === "tables") output.renderStdout = tables;
   output.isDocument = config.output === "document";
   return output;
-}
-
-interface ResultsOptions extends Parts {
-  session: Session;
-  output: OutputPanel;
-  preview: Preview | null;
-  marks: Marks;
-}
-
-/** Shows the results of runs. */
-class Results {
-  private readonly options: ResultsOptions;
-  /** The program of the run: the person may have typed since. */
-  private submitted: Snapshot;
-  private sources: Sources;
-
-  constructor(options: ResultsOptions) {
-    this.options = options;
-    const { config, workspace, session, output, preview, marks, editor } = options;
-    this.submitted = workspace.snapshot();
-    this.sources = new Sources(this.submitted.entryFile, this.submitted.files);
-    const onJump = (path: string, line: number, column: number) => editor.jump(path, line, column);
-    output.renderStderr = linked({ messages: config.editor.messages, sources: () => this.sources, onJump });
-    session.started.listen(() => {
-      this.submitted = workspace.snapshot();
-      this.sources = new Sources(this.submitted.entryFile, this.submitted.files);
-      marks.show([]);
-      keepingFocus(byId("results"), () => {
-        output.begin();
-        preview?.clear();
-      });
-    });
-    session.ended.listen((answer) => {
-      output.show(answer);
-      if (answer.kind === "ran") this.show(answer);
-    });
-    preview?.received.listen(({ isUncaught, text, place }) => {
-      const { files } = this.submitted;
-      const content = place === null ? undefined : files.find((file) => file.path === place.file)?.content;
-      // A file that was edited since has other lines.
-      if (!isUncaught || place === null || workspace.content(place.file) !== content) return;
-      const { file: path, line, column } = place;
-      marks.add({ path, line, column, severity: "error", message: text });
-    });
-  }
-
-  private show(result: RunResult): void {
-    const { config, marks, preview, input } = this.options;
-    const { entryFile, files, stdin } = this.submitted;
-    marks.show(marksOf(config.editor.messages, result, this.sources));
-    // Without a document, the errors take its place.
-    if (preview !== null) byId("page").hidden = result.stdout === "";
-    if (result.stdout !== "") preview?.show(result.stdout, { entryFile, paths: files.map((file) => file.path) });
-    const need = needsInput({ input: config.editor.input, result, stdin, files });
-    input.ask(need === null ? null : askForInput(need));
-  }
 }

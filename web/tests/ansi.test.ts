@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "vitest";
 
-import { pieces, plainText } from "../src/output/ansi";
+import { Terminal, pieces, plainText } from "../src/output/ansi";
 import { PAGES, contrast, indexed, readable } from "../src/output/colours";
 import { LINE_LENGTH_SHOWN, amount, nextOf, shortened, shownOf } from "../src/output/limits";
 import { checkLinear, repeated } from "./linear";
@@ -36,6 +36,44 @@ describe("text", () => {
   ])("%s", (_, text, expected) => {
     expect(plainText(text)).toBe(expected);
   });
+});
+
+describe("output in pieces is read as in one, however it is cut", () => {
+  const whole = (text: string) => pieces(text).map(({ text, look }) => [text, JSON.stringify(look)]);
+  const cut = (text: string, at: readonly number[]) => {
+    const terminal = new Terminal();
+    const finished: ReturnType<typeof pieces> = [];
+    let line: ReturnType<typeof pieces> = [];
+    [0, ...at].forEach((from, index) => {
+      const written = terminal.write(text.slice(from, at[index] ?? text.length));
+      finished.push(...written.finished);
+      line = written.line;
+    });
+    const joined: [string, string][] = [];
+    for (const { text, look } of [...finished, ...line]) {
+      const key = JSON.stringify(look);
+      const last = joined.at(-1);
+      if (last?.[1] === key) last[0] += text;
+      else joined.push([text, key]);
+    }
+    return joined;
+  };
+  test.each([
+    ["colours", `a${ESC}[31mred\n${ESC}[1;32mgreen${ESC}[0m end`],
+    ["line ends", "a\r\nb\rc\r\n\r\nd"],
+    ["written over", `10%\r50%\r${ESC}[Kdone\nab\b\bX`],
+    ["a link", `${ESC}]8;;http://x.example${ESC}\\word${ESC}]8;;${ESC}\\ end`],
+    ["one-byte introducer", "a\u009b31mb\n"],
+  ])("%s", (_, text) => {
+    for (let at = 0; at <= text.length; at += 1) expect(cut(text, [at]), `cut at ${at}`).toEqual(whole(text));
+    expect(cut(text, Array.from({ length: text.length - 1 }, (_, index) => index + 1))).toEqual(whole(text));
+  });
+  test("a sequence without end is not kept for ever", () => {
+    expect(cut(`${ESC}]0;${"x".repeat(5000)}`, [2, 4500])).toEqual([["x".repeat(504), "{}"]]);
+  });
+  const inOne = (text: string) => new Terminal().write(text);
+  checkLinear("escapes without end", inOne, repeated(`${ESC}[0`));
+  checkLinear("a title without end", inOne, repeated("x", `${ESC}]`));
 });
 
 describe("looks", () => {

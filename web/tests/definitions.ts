@@ -17,6 +17,7 @@ interface Definition {
     symbols?: string;
     completion?: LanguageSettings["completion"];
     messages?: { format?: string; places?: string[] };
+    draws?: string;
     input?: { reads: string; reads_silently?: string; error?: string; likely_error?: string; crashes?: boolean; comment?: string };
   };
 }
@@ -35,13 +36,14 @@ export function settingsOf(language: string): LanguageSettings {
   const found = definitions.find(({ id }) => id === language);
   if (found === undefined) throw new Error(`no language ${language}`);
   const { extensions = [], editor = {} } = found.definition;
-  const { grammar = {}, symbols, completion = {}, messages = {}, input } = editor;
+  const { grammar = {}, symbols, completion = {}, messages = {}, input, draws } = editor;
   return {
     grammars: typeof grammar === "string" ? Object.fromEntries(extensions.map((ending) => [ending, grammar])) : grammar,
     extensions,
     ...(symbols === undefined ? {} : { symbols }),
     completion,
     messages: { places: [], ...messages },
+    ...(draws === undefined ? {} : { draws }),
     ...(input === undefined ? {} : { input: camelCase(input) as unknown as NonNullable<LanguageSettings["input"]> }),
   };
 }

@@ -7,6 +7,7 @@ import { Bridge, isFromParent, originOf } from "../src/parent/bridge";
 import { readHostRequest, report, tellsChanges } from "../src/parent/onecompiler";
 import { PreviewNews, answerTo, readCommand, runEnd, type Controls } from "../src/parent/protocol";
 import type { Answer } from "../src/run/client";
+import type { Artifact } from "../src/run/left";
 import type { Snapshot } from "../src/workspace";
 import { names } from "./definitions";
 
@@ -18,6 +19,8 @@ const snapshot: Snapshot = {
   ],
   stdin: "7",
 };
+
+const file: Artifact = { path: "a.txt", type: "text/plain", size: 1, encoding: "utf8", content: "a" };
 
 function controls() {
   return {
@@ -33,6 +36,9 @@ function controls() {
     markLines: vi.fn(),
     setDiagnostics: vi.fn(),
     share: vi.fn(() => Promise.resolve("https://x/embed?lang=python#code=a")),
+    input: vi.fn(() => true),
+    endInput: vi.fn(() => false),
+    artifact: vi.fn((path: string) => (path === "a.txt" ? file : null)),
   } satisfies Controls;
 }
 
@@ -58,6 +64,16 @@ test("each command has its effect and is answered", async () => {
   expect((await ask("setTheme", { theme: "dark" })).page.setTheme).toHaveBeenCalledWith("dark");
   expect((await ask("setReadOnly", { readonly: true })).page.setReadOnly).toHaveBeenCalledWith(true);
   expect((await ask("markLines", { lines: [2, 3] })).page.markLines).toHaveBeenCalledWith("main.py", [2, 3]);
+});
+
+test("a live run gets input, and files of the last run are given", async () => {
+  const { answer, page } = await ask("input", { text: "Ann\n" });
+  expect(answer).toMatchObject({ ok: true, payload: null });
+  expect(page.input).toHaveBeenCalledWith("Ann\n");
+  expect((await ask("input", { text: 1 })).answer).toMatchObject({ ok: false, error: "text must be a string." });
+  expect((await ask("endInput")).answer).toMatchObject({ ok: false, error: "No live run takes input now." });
+  expect((await ask("getArtifact", { path: "a.txt" })).answer["payload"]).toEqual({ content: "a", encoding: "utf8" });
+  expect((await ask("getArtifact", { path: "b" })).answer).toMatchObject({ ok: false });
 });
 
 test("setFiles keeps the input by default, and knows the usual entry", async () => {
@@ -216,6 +232,10 @@ test("the end of a run is reported completely", () => {
     truncated: false,
   });
   expect(runEnd(2, { ...ran, exit: { stage: "run", limit: "output" } })).toMatchObject({ truncated: true });
+  const left = { artifacts: [file], skipped: [] };
+  expect(runEnd(2, { ...ran, exit: { stage: "run", isStopped: true }, left })).toMatchObject({
+    ran: true, exit: null, stopped: true, artifacts: [{ path: "a.txt", type: "text/plain", size: 1 }],
+  });
   expect(runEnd(3, { kind: "lost", isOffline: false })).toEqual({ run: 3, ran: false, reason: "lost", message: "" });
 });
 

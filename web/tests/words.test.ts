@@ -2,8 +2,9 @@
 
 import { describe, expect, test } from "vitest";
 
-import { needsInput } from "../src/errors";
+import { draws, needsInput } from "../src/errors";
 import { parseExit, type Answer, type RunResult } from "../src/run/client";
+import type { Artifact } from "../src/run/left";
 import { pauseAfter } from "../src/run/patience";
 import { running, stages, summary, waiting } from "../src/run/words";
 import { settingsOf } from "./definitions";
@@ -20,6 +21,8 @@ test.each([
   ["stage=run; limit=time", "The program took too long and was stopped after 0.42 s"],
   ["stage=run; limit=cpu", "The program used too much processor time and was stopped after 0.42 s"],
   ["stage=compile; limit=time", "Compiling took too long and was stopped after 0.42 s"],
+  ["stage=run; limit=idle", "The program waited too long for input and was stopped after 0.42 s"],
+  ["stage=run; stopped=true", "Stopped."],
   ["stage=run; limit=memory", "The program used too much memory and was stopped after 0.42 s"],
   ["stage=run; limit=output", "The program printed too much and was stopped after 0.42 s; the rest of the output is missing"],
   [
@@ -29,6 +32,32 @@ test.each([
   ["stage=run; signal=SIGUSR1", "The program crashed after 0.42 s: SIGUSR1"],
 ])("%s", (exit, words) => {
   expect(summary(ran(exit))).toBe(words);
+});
+
+test("a program that left files", () => {
+  const file = { path: "a", type: "text/plain", size: 0, encoding: "utf8", content: "" } as const;
+  const recording = { ...file, type: "application/json", display: 1 };
+  const words = (artifacts: Artifact[]) => summary({ ...ran("stage=run; code=0"), left: { artifacts, skipped: [] } });
+  expect(words([])).toBe("Finished in 0.42 s");
+  expect(words([file])).toBe("Finished in 0.42 s; it left 1 file");
+  expect(words([file, recording])).toBe("Finished in 0.42 s; it left 1 file");
+  expect(words([file, file])).toBe("Finished in 0.42 s; it left 2 files");
+});
+
+test.each<[string, boolean]>([
+  ["import turtle", true],
+  ["x = 1\n  from matplotlib import pyplot as p", true],
+  ["import matplotlib.pyplot as plt", true],
+  ["import os, sys,turtle", true],
+  ["from PIL import Image", true],
+  ["# import turtle", false],
+  ["print('import turtle')", false],
+  ["import turtles", false],
+  ["import my.turtle", false],
+  ["from shapes import turtle", false],
+])("%j draws: %s", (content, expected) => {
+  expect(draws(settingsOf("python"), [{ path: "main.py", content }])).toBe(expected);
+  expect(draws(settingsOf("c"), [{ path: "main.c", content }])).toBe(false);
 });
 
 test("the program was not run", () => {

@@ -21,6 +21,9 @@ pub(crate) struct EditorDefinition {
     #[serde(default)]
     messages: Messages,
     input: Option<Input>,
+    /// Source code that makes pictures, as a regular expression of JavaScript
+    /// (flag `m`). The page offers to show them.
+    draws: Option<String>,
 }
 
 /// One grammar for all extensions, or one for each.
@@ -44,6 +47,8 @@ pub struct Editor {
     messages: Messages,
     #[serde(skip_serializing_if = "Option::is_none")]
     input: Option<Input>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    draws: Option<String>,
 }
 
 /// `[editor.completion]`: words that are offered while a person types. Each
@@ -146,6 +151,7 @@ impl Editor {
             completion: definition.completion.clone(),
             messages: definition.messages.clone(),
             input: definition.input.clone(),
+            draws: definition.draws.clone(),
         })
     }
 

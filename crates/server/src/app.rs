@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::StatusCode;
 use sandpiper_engine::languages::Language;
 
-use crate::embed::{self, Embed};
+use crate::embed::{self, Abilities, Embed};
 use crate::execution::{self, Execution, Form, Runner};
 use crate::health;
 use crate::http::{
@@ -72,6 +72,10 @@ impl<R: Runner> App<R> {
                 settings.frame_ancestors,
                 settings.preview_origin,
                 runner.catalog().clone(),
+                Abilities {
+                    artifacts: settings.artifact_bytes > 0,
+                    live: runner.live_load().boxes > 0,
+                },
             ),
             description: openapi::document(runner.catalog()),
             runner,

@@ -1,7 +1,9 @@
 // Makes the URL and the height of an editor from the attributes of an element.
 
 /** Attributes that are parameters of the page under the same name. */
-const PARAMETERS = ["theme", "readonly", "hide", "run", "layout", "files", "lines", "wrap", "fontSize", "tabSize"];
+const PARAMETERS = [
+  "theme", "readonly", "hide", "run", "layout", "files", "lines", "wrap", "fontSize", "tabSize", "artifacts", "input",
+];
 
 export interface CodeFile {
   /** Missing if the editor page may name the only file. */

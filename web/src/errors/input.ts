@@ -1,6 +1,6 @@
 // Whether a program wanted input that it was not given.
 
-import type { InputSettings } from "../config";
+import type { InputSettings, LanguageSettings } from "../config";
 import type { RunResult } from "../run/client";
 import type { SourceFile } from "../workspace";
 import { escaped, expression } from "./pattern";
@@ -32,6 +32,11 @@ export function needsInput({ input, result, stdin, files }: InputQuestion): Inpu
   const mayBeSilent = result.exit.code === 0 || input.crashes === true;
   const readsSilently = input.readsSilently === undefined ? reads : hasAny(input.readsSilently, sources);
   return need === "missing" && mayBeSilent && readsSilently ? need : null;
+}
+
+/** Whether a program makes pictures, by its source. */
+export function draws({ draws, input }: LanguageSettings, files: readonly Readonly<SourceFile>[]): boolean {
+  return hasAny(draws, files.map((file) => withoutComments(input?.comment, file.content)));
 }
 
 function hasAny(pattern: string | undefined, texts: readonly string[]): boolean {

@@ -37,6 +37,32 @@ export function plainText(text: string): string {
     .join("");
 }
 
+/** Reads terminal output that comes piece by piece. */
+export class Terminal {
+  private readonly screen: Screen;
+  /** The beginning of a sequence or of a line end whose rest has not come. */
+  private held = "";
+
+  /** Begins with the look at which other output has ended. */
+  constructor(look: Readonly<Look> = PLAIN) {
+    this.screen = new Screen(look);
+  }
+
+  get look(): Readonly<Look> {
+    return this.screen.look;
+  }
+
+  /** Returns the lines that this text completes, and the line that is written now. */
+  write(text: string): { finished: Piece[]; line: Piece[] } {
+    const all = this.held + text;
+    const held = UNFINISHED.exec(all)?.[0] ?? "";
+    this.held = held.length > MAX_HELD ? "" : held;
+    const whole = all.slice(0, all.length - this.held.length).replaceAll("\r\n", "\n");
+    for (const match of whole.matchAll(TOKEN)) this.screen.take(match);
+    return { finished: this.screen.takeFinished(), line: this.screen.current() };
+  }
+}
+
 /** The look of text without sequences. */
 const PLAIN: Readonly<Look> = {};
 
@@ -54,6 +80,10 @@ const TOKEN = new RegExp(
   "g",
 );
 
+/** A part of a token at the end of a text. */
+const UNFINISHED = /(?:\r|\u001b\[[0-?]*[ -/]*|\u009b[0-?]*[ -/]*|\u001b[\]PX^_][^\u0007\u001b\n]*\u001b?|\u001b[ -/]*)$/;
+const MAX_HELD = 4096;
+
 interface Cell {
   character: string;
   look: Readonly<Look>;
@@ -61,12 +91,16 @@ interface Cell {
 
 /** The line that is being written, and the lines above it. */
 class Screen {
-  private readonly finished: Piece[] = [];
+  private finished: Piece[] = [];
   /** Used only for a line in which the cursor went back. */
   private cells: Cell[] | null = null;
   private line: Piece[] = [];
   private at = 0;
-  private look: Readonly<Look> = PLAIN;
+  look: Readonly<Look>;
+
+  constructor(look: Readonly<Look> = PLAIN) {
+    this.look = look;
+  }
 
   take([token, parameters = "", final = ""]: RegExpMatchArray): void {
     if (final === "m") this.look = restyled(this.look, parameters);
@@ -79,6 +113,21 @@ class Screen {
   done(): Piece[] {
     this.endLine("");
     return this.finished;
+  }
+
+  /** Returns the lines that were finished since the last call. */
+  takeFinished(): Piece[] {
+    const { finished } = this;
+    this.finished = [];
+    return finished;
+  }
+
+  /** The line that is being written. */
+  current(): Piece[] {
+    const pieces: Piece[] = [];
+    for (const { text, look } of this.line) append(pieces, text, look);
+    for (const { character, look } of this.cells ?? []) append(pieces, character, look);
+    return pieces;
   }
 
   private write(text: string): void {
@@ -117,19 +166,18 @@ class Screen {
   }
 
   private endLine(end: "\n" | ""): void {
-    for (const { text, look } of this.line) this.append(text, look);
-    for (const { character, look } of this.cells ?? []) this.append(character, look);
-    if (end !== "") this.append(end, PLAIN);
+    for (const { text, look } of this.current()) append(this.finished, text, look);
+    if (end !== "") append(this.finished, end, PLAIN);
     this.line = [];
     this.cells = null;
     this.at = 0;
   }
+}
 
-  private append(text: string, look: Readonly<Look>): void {
-    const last = this.finished.at(-1);
-    if (last !== undefined && last.look === look) last.text += text;
-    else this.finished.push({ text, look });
-  }
+function append(pieces: Piece[], text: string, look: Readonly<Look>): void {
+  const last = pieces.at(-1);
+  if (last !== undefined && last.look === look) last.text += text;
+  else pieces.push({ text, look });
 }
 
 /** The look after a "select graphic rendition" sequence. */

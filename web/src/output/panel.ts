@@ -6,6 +6,7 @@ import { stages, summary } from "../run/words";
 import { copied } from "../share/clipboard";
 import { download } from "../share/download";
 import { plainText } from "./ansi";
+import type { Dialogue } from "./dialogue";
 import { button, flash, text, type Renderer } from "./render";
 
 export type { Renderer } from "./render";
@@ -19,6 +20,7 @@ export class OutputPanel {
   private readonly times = element("details", { class: "times", hidden: true });
   private readonly tools = element("div", { class: "output-tools", role: "group", "aria-label": "Output tools" });
   private last: RunResult | null = null;
+  private dialogue: Dialogue | null = null;
   /** Shows stdout; as text unless the kind of output has a better view. */
   renderStdout: Renderer = text;
   /** Shows stderr, with links to the lines that it names. */
@@ -41,15 +43,32 @@ export class OutputPanel {
     this.alert.textContent = "";
   }
 
+  /** Shows a live run, until the next run. */
+  converse(dialogue: Dialogue): void {
+    this.dialogue = dialogue;
+    this.streams.replaceChildren(dialogue.element);
+  }
+
   show(answer: Answer): void {
     const words = summary(answer);
     const isFault = answer.kind !== "ran" && answer.kind !== "stopped";
     this.say(words);
     this.alert.textContent = isFault ? words : "";
-    if (answer.kind !== "ran") return;
-    this.last = answer;
-    this.showTimes(answer);
+    if (answer.kind === "ran") this.last = answer;
     this.tools.hidden = this.text() === "";
+    if (answer.kind !== "ran") return;
+    this.showTimes(answer);
+    if (this.dialogue === null) this.showStreams(answer);
+  }
+
+  /** Adds a view of the files that the program left; `null` if there are none. */
+  addFiles(files: HTMLElement | null): void {
+    if (files !== null) this.streams.querySelector(".quiet")?.remove();
+    else if (this.text() !== "") return;
+    this.streams.append(files ?? element("p", { class: "quiet" }, "It left no files."));
+  }
+
+  private showStreams(answer: RunResult): void {
     this.streams.replaceChildren(
       ...(this.isDocument ? [] : stream("Output", "stdout", answer.stdout, this.renderStdout)),
       ...stream("Errors", "stderr", answer.stderr, this.renderStderr),
@@ -74,6 +93,7 @@ export class OutputPanel {
 
   clear(): void {
     this.last = null;
+    this.dialogue = null;
     this.tools.hidden = true;
     this.times.hidden = true;
     this.times.open = false;
@@ -82,6 +102,7 @@ export class OutputPanel {
 
   /** The text to copy: all of the output, also the hidden part, without colours. */
   text(): string {
+    if (this.dialogue !== null) return this.dialogue.text();
     if (this.last === null) return "";
     const stdout = this.isDocument ? "" : plainText(this.last.stdout);
     const stderr = plainText(this.last.stderr);

@@ -25,21 +25,23 @@ export interface Linking {
 }
 
 /** Shows text in which the lines that it names are links to the code. */
-export function linked({ messages, sources, onJump }: Linking): Renderer {
-  return (content, target) => {
-    const known = sources();
-    let count = 0;
-    put(content, target, (plain) =>
-      placesIn(messages, plain, known).map((place) => ({
-        start: place.start,
-        end: place.end,
-        wrap: (inner) => link(inner, place, count++ < TAB_STOPS, () => {
-          const { path, line, column } = inText(place, known);
-          onJump(path, line, column);
-        }),
-      })),
-    );
-  };
+export function linked(linking: Linking): Renderer {
+  return (content, target) => put(content, target, links(linking));
+}
+
+/** Finds the lines that a text names, as links to the code. */
+export function links({ messages, sources, onJump }: Linking): (plain: string) => Anchor[] {
+  const known = sources();
+  let count = 0;
+  return (plain) =>
+    placesIn(messages, plain, known).map((place) => ({
+      start: place.start,
+      end: place.end,
+      wrap: (inner) => link(inner, place, count++ < TAB_STOPS, () => {
+        const { path, line, column } = inText(place, known);
+        onJump(path, line, column);
+      }),
+    }));
 }
 
 /** Shows tables of the mysql client as tables, with a switch to the original text. */
@@ -49,13 +51,11 @@ export const tables: Renderer = (content, target) => {
   const drawn = element("div", { class: "tables" });
   const plain = element("div", { class: "drawn-tables", hidden: true });
   let number = 0;
-  let cells = CELLS_SHOWN;
+  const room = new Room();
   for (const part of parts.slice(0, PARTS_SHOWN)) {
     if (part.kind === "table") {
-      const { columns, rows } = part.table;
-      const shown = rows.slice(0, Math.min(ROWS_SHOWN, Math.max(0, Math.floor(cells / columns.length))));
-      cells -= (1 + shown.length) * columns.length;
-      drawn.append(tableOf(part.table, shown, ++number));
+      const name = `Result ${++number}`;
+      drawn.append(tableOf(part.table, room.rowsOf(part.table), name, copyTool(part.table, number)));
     } else if (part.text.trim() !== "") text(part.text, drawn);
   }
   const rest = parts.slice(PARTS_SHOWN).map((part) => part.text);
@@ -143,18 +143,34 @@ function link(inner: DocumentFragment, place: Place, isTabStop: boolean, onJump:
   return made;
 }
 
-function tableOf(result: ResultTable, shown: ResultTable["rows"], number: number): HTMLElement {
-  const { columns, rows, isNumeric } = result;
-  const count = `${rows.length.toLocaleString("en")} ${rows.length === 1 ? "row" : "rows"}`;
-  const some = shown.length === 0 ? ", not shown" : `, the first ${shown.length.toLocaleString("en")} shown`;
-  const cut = rows.length > shown.length ? some : "";
-  const title = `Result ${number}: ${count}${cut}`;
-  const caption = element("caption", {}, element("span", {}, title));
+/** The cells that tables may still have. */
+export class Room {
+  private cells = CELLS_SHOWN;
+
+  /** The rows that are shown. */
+  rowsOf({ columns, rows }: ResultTable): ResultTable["rows"] {
+    const shown = rows.slice(0, Math.min(ROWS_SHOWN, Math.max(0, Math.floor(this.cells / columns.length))));
+    this.cells -= (1 + shown.length) * columns.length;
+    return shown;
+  }
+}
+
+function copyTool(result: ResultTable, number: number): HTMLButtonElement {
   // The accessible name begins with the visible label, for speech input (WCAG 2.5.3).
   const csv = button("Copy as CSV", `Copy as CSV: result ${number}`);
   csv.setAttribute("aria-label", `Copy as CSV: result ${number}`);
   csv.addEventListener("click", () => void copied(csvOf(result)).then((isDone) => flash(csv, isDone)));
-  caption.append(csv);
+  return csv;
+}
+
+/** A table of which these rows are shown. */
+export function tableOf(result: ResultTable, shown: ResultTable["rows"], name: string, ...tools: HTMLElement[]): HTMLElement {
+  const { columns, rows, isNumeric } = result;
+  const count = `${rows.length.toLocaleString("en")} ${rows.length === 1 ? "row" : "rows"}`;
+  const some = shown.length === 0 ? ", not shown" : `, the first ${shown.length.toLocaleString("en")} shown`;
+  const cut = rows.length > shown.length ? some : "";
+  const title = `${name}: ${count}${cut}`;
+  const caption = element("caption", {}, element("span", {}, title), ...tools);
   const head = element("tr", {});
   columns.forEach((name, column) => {
     head.append(element("th", { scope: "col", class: isNumeric[column] === true ? "number" : false }, name));
@@ -171,7 +187,6 @@ function tableOf(result: ResultTable, shown: ResultTable["rows"], number: number
   }
   // The button in the caption must not be a part of the name.
   const table = element("table", { "aria-label": title }, caption, element("thead", {}, head), body);
-  const name = `Result ${number}`;
   return element("div", { class: "table-box", tabindex: "0", role: "region", "aria-label": name }, table);
 }
 

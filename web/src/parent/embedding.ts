@@ -5,6 +5,8 @@ import type { Parameters, PageConfig, ThemeChoice } from "../config";
 import type { Editor } from "../editor/editor";
 import type { Marks } from "../editor/marks";
 import type { Preview } from "../preview/preview";
+import type { Artifact } from "../run/left";
+import type { LiveRun } from "../run/live";
 import type { Session } from "../run/session";
 import { shareUrl } from "../share/links";
 import type { Edits } from "../store/edits";
@@ -41,6 +43,10 @@ export class Embedding {
   private readonly dark = matchMedia("(prefers-color-scheme: dark)");
   /** The number of the latest run. */
   private run = 0;
+  /** The latest live run. */
+  private live: LiveRun | null = null;
+  /** The files that the last run left. */
+  private left: readonly Artifact[] = [];
   private timer: ReturnType<typeof setTimeout> | undefined;
   /** The theme that the embedding page knows. */
   private theme: "light" | "dark";
@@ -79,8 +85,18 @@ export class Embedding {
       focus: () => editor.focus(),
       markLines: (path, lines) => editor.point(path, lines),
       setDiagnostics: (own) => marks.show(own),
+      input: (text) => this.whileOpen((live) => live.send(text)),
+      endInput: () => this.whileOpen((live) => live.end()),
+      artifact: (path) => this.left.find((artifact) => artifact.path === path) ?? null,
       share: async () => shareUrl(location.href, config.language, await writeFragment(workspace.snapshot())),
     };
+  }
+
+  private whileOpen(act: (live: LiveRun) => void): boolean {
+    const { live } = this;
+    if (live?.isOpen !== true) return false;
+    act(live);
+    return true;
   }
 
   private reportEvents(): void {
@@ -93,10 +109,17 @@ export class Embedding {
     });
     session.started.listen(() => {
       this.run += 1;
+      this.live = null;
+      this.left = [];
       this.bridge.emit("run:start", { run: this.run });
+    });
+    session.wentLive.listen(({ live }) => {
+      this.live = live;
+      live.written.listen(({ stream, text }) => this.bridge.emit("run:output", { run: this.run, stream, text }));
     });
     const reportsChanges = tellsChanges(location.search);
     session.ended.listen((answer) => {
+      if (answer.kind === "ran") this.left = answer.left?.artifacts ?? [];
       this.bridge.emit("run:end", runEnd(this.run, answer));
       const { config } = this.options;
       const message = () => report(this.pageId, config.language, workspace.snapshot(), answer);

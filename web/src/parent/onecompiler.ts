@@ -56,6 +56,6 @@ function readFiles(data: Readonly<Record<string, unknown>>, { language, names }:
 function resultOf(answer: Answer): object {
   if (answer.kind !== "ran") return { success: false, output: "", stdout: "", stderr: "", exception: answer.kind };
   const { stdout, stderr, exit, elapsedMs } = answer;
-  const success = exit.stage === "run" && (exit.code ?? 0) === 0 && !exit.signal && !exit.limit;
+  const success = exit.stage === "run" && (exit.code ?? 0) === 0 && !exit.signal && !exit.limit && !exit.isStopped;
   return { success, output: stdout, stdout, stderr, exception: null, executionTime: Math.round(elapsedMs) };
 }

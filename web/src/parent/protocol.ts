@@ -5,6 +5,7 @@ import type { ThemeChoice } from "../config";
 import type { Mark } from "../editor/marks";
 import type { PageMessage } from "../preview/preview";
 import type { Answer } from "../run/client";
+import type { Artifact } from "../run/left";
 import { isRecord, readSnapshot } from "../store/snapshot";
 import { faultOfPath, type Snapshot } from "../workspace";
 
@@ -32,6 +33,11 @@ export interface Controls {
   markLines(path: string, lines: readonly number[]): void;
   setDiagnostics(marks: readonly Mark[]): void;
   share(): Promise<string>;
+  /** Sends text to a live run, or ends its input. Returns false if there is none. */
+  input(text: string): boolean;
+  endInput(): boolean;
+  /** A file that the last run left. */
+  artifact(path: string): Artifact | null;
 }
 
 /** A request of the embedding page. */
@@ -43,7 +49,7 @@ export interface Command {
 }
 
 export type EventName =
-  | "ready" | "change" | "run:start" | "run:end" | "preview:console" | "preview:error" | "resize" | "theme" | "error";
+  | "ready" | "change" | "run:start" | "run:output" | "run:end" | "preview:console" | "preview:error" | "resize" | "theme" | "error";
 
 /** The command in a message; `null` for messages of other protocols. */
 export function readCommand(data: unknown): Command | null {
@@ -82,7 +88,7 @@ export function runEnd(run: number, answer: Answer): object {
     const message = "message" in answer ? answer.message : "";
     return { run, ran: false, reason: answer.kind, message };
   }
-  const { stdout, stderr, exit, elapsedMs, timings } = answer;
+  const { stdout, stderr, exit, elapsedMs, timings, left } = answer;
   return {
     run,
     ran: true,
@@ -95,6 +101,8 @@ export function runEnd(run: number, answer: Answer): object {
     stdout,
     stderr,
     truncated: exit.limit === "output",
+    ...(exit.isStopped === true ? { stopped: true } : {}),
+    ...(left === undefined ? {} : { artifacts: left.artifacts.map(({ path, type, size }) => ({ path, type, size })) }),
   };
 }
 
@@ -148,6 +156,9 @@ const commands: ReadonlyMap<string, Act> = new Map<string, Act>([
   ["focus", (controls) => controls.focus()],
   ["markLines", markLines],
   ["setDiagnostics", setDiagnostics],
+  ["input", (controls, payload) => live(controls.input(text("text", payload["text"])))],
+  ["endInput", (controls) => live(controls.endInput())],
+  ["getArtifact", getArtifact],
   ["share", async (controls) => ({ url: await controls.share() })],
 ]);
 
@@ -156,6 +167,16 @@ function setFiles(controls: Controls, payload: Payload): void {
   const { value, fault } = readSnapshot({ stdin: now.stdin, ...payload }, now.entryFile);
   if (value === null) throw new Refused(fault);
   controls.replace(value);
+}
+
+function live(isDone: boolean): void {
+  if (!isDone) throw new Refused("No live run takes input now.");
+}
+
+function getArtifact(controls: Controls, { path }: Payload): object {
+  const found = controls.artifact(text("path", path));
+  if (found === null) throw new Refused("The last run left no file with this path.");
+  return { content: found.content, encoding: found.encoding };
 }
 
 function setReadOnly(controls: Controls, { readonly }: Payload): void {

@@ -28,7 +28,7 @@ export class RunButton {
     if (phase.name === "idle") return;
     const words = () =>
       phase.name === "running"
-        ? running(performance.now() - phase.sinceMs)
+        ? running(performance.now() - phase.sinceMs, phase.isLive)
         : waiting(phase.untilMs - performance.now(), phase.reason);
     this.output.say(words());
     this.ticker = setInterval(() => this.output.tick(words()), 500);

@@ -1,6 +1,7 @@
-// One request to the compile endpoint, and its answer.
+// One request that runs the program, and its answer.
 
 import type { Snapshot } from "../workspace";
+import { leftIn, type Left } from "./left";
 
 /** The program was run. */
 export interface RunResult {
@@ -13,6 +14,8 @@ export interface RunResult {
   timings: Readonly<Record<string, number>>;
   /** Milliseconds from the request to the answer, as the person waited. */
   elapsedMs: number;
+  /** The files that it left, if they were asked for. */
+  left?: Left;
 }
 
 export interface Exit {
@@ -20,12 +23,15 @@ export interface Exit {
   code?: number;
   signal?: string;
   limit?: string;
+  /** Whether a person stopped it. */
+  isStopped?: boolean;
 }
 
 /** The program was not run. */
 export type Refusal =
   | { kind: "limited"; retryAfterMs: number | null }
-  | { kind: "busy"; message: string; retryAfterMs: number | null }
+  /** `isLive`: all live runs are taken; other runs may be free. */
+  | { kind: "busy"; message: string; retryAfterMs: number | null; isLive?: boolean }
   | { kind: "too-large"; message: string }
   /** Without a message the answer is not the service's, but a proxy's, or that of a network that wants a login. */
   | { kind: "refused"; status: number; message: string }
@@ -34,34 +40,66 @@ export type Refusal =
 
 export type Answer = RunResult | Refusal;
 
+/** A program to run. */
+export interface RunRequest {
+  language: string;
+  snapshot: Snapshot;
+  /** Names the run, so that it can be stopped and still answered. */
+  id: string;
+  /** Whether the files that it leaves are asked for. */
+  artifacts: boolean;
+}
+
 /** Sends the files. Aborting closes the connection, and the server ends the run. */
-export async function run(language: string, snapshot: Snapshot, signal: AbortSignal): Promise<Answer> {
+export async function run({ language, snapshot, id, artifacts }: RunRequest, signal: AbortSignal): Promise<Answer> {
   const started = performance.now();
   try {
-    const response = await fetch("api/compile", {
+    const response = await fetch(artifacts ? "api/run" : "api/compile", {
       method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ language, ...snapshot }),
+      headers: { "Content-Type": "application/json", "Sandpiper-Run": id },
+      body: JSON.stringify({ language, ...snapshot, ...(artifacts ? { artifacts } : {}) }),
       signal,
     });
     const body = parsed(await response.text());
     if (!response.ok) return refusal(response, body);
-    if (typeof body?.["stdout"] !== "string" || typeof body["stderr"] !== "string") {
-      // The answer of the service, but cut off, or a page of a server in between.
-      const isJson = response.headers.get("Content-Type")?.startsWith("application/json") === true;
-      return isJson ? lost() : { kind: "refused", status: response.status, message: "" };
-    }
+    const output = artifacts ? outputOf(body) : body;
+    if (typeof output?.["stdout"] !== "string" || typeof output["stderr"] !== "string") return unreadable(response);
     return {
       kind: "ran",
-      stdout: body["stdout"],
-      stderr: body["stderr"],
+      stdout: output["stdout"],
+      stderr: output["stderr"],
       exit: parseExit(response.headers.get("Sandpiper-Exit") ?? ""),
       timings: parseTimings(response.headers.get("Server-Timing") ?? ""),
       elapsedMs: performance.now() - started,
+      ...(artifacts ? { left: leftIn(body) } : {}),
     };
   } catch {
     return signal.aborted ? { kind: "stopped" } : lost();
   }
+}
+
+/** Asks the server to stop a run and to answer it. Returns whether it does. */
+export async function stop(id: string): Promise<boolean> {
+  try {
+    return (await fetch(`api/run/${id}/stop`, { method: "POST" })).ok;
+  } catch {
+    return false;
+  }
+}
+
+/** A name for a run that nobody else can guess: 32 hexadecimal digits. */
+export function randomId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** The output of the last step of `/api/run`, with the reason why it did not end by itself, as `/api/compile` answers it. */
+function outputOf(body: Readonly<Record<string, unknown>> | null): Record<string, unknown> | null {
+  const step = (body?.["run"] ?? body?.["compile"] ?? null) as Record<string, unknown> | null;
+  const stderr = step?.["stderr"];
+  const message = step?.["message"];
+  if (typeof stderr !== "string" || typeof message !== "string") return step;
+  return { stdout: step?.["stdout"], stderr: `${stderr}${/^$|\n$/.test(stderr) ? "" : "\n"}${message}\n` };
 }
 
 /** Reads `stage=run; code=3` and its like. */
@@ -79,6 +117,7 @@ export function parseExit(header: string): Exit {
   if (signal !== undefined) exit.signal = signal;
   const limit = fields.get("limit");
   if (limit !== undefined) exit.limit = limit;
+  if (fields.get("stopped") === "true") exit.isStopped = true;
   return exit;
 }
 
@@ -91,7 +130,8 @@ function parseTimings(header: string): Record<string, number> {
   return timings;
 }
 
-function refusal(response: Response, body: Record<string, unknown> | null): Refusal {
+/** The refusal in an answer without 200. */
+export function refusal(response: Response, body: Record<string, unknown> | null): Refusal {
   const { status, headers } = response;
   const error = body?.["error"];
   const message = typeof error === "string" ? error : "";
@@ -108,7 +148,13 @@ function refusal(response: Response, body: Record<string, unknown> | null): Refu
   }
 }
 
-function lost(): Refusal {
+/** An answer that is the service's, but cut off, or a page of a server in between. */
+export function unreadable(response: Response): Refusal {
+  const isJson = response.headers.get("Content-Type")?.startsWith("application/json") === true;
+  return isJson ? lost() : { kind: "refused", status: response.status, message: "" };
+}
+
+export function lost(): Refusal {
   return { kind: "lost", isOffline: !navigator.onLine };
 }
 
@@ -118,7 +164,7 @@ function milliseconds(seconds: string | null): number | null {
 }
 
 /** The object in a JSON text; `null` for anything else. */
-function parsed(text: string): Record<string, unknown> | null {
+export function parsed(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" ? (value as Record<string, unknown> | null) : null;

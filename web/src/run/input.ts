@@ -24,6 +24,10 @@ export class InputBox {
     if (words !== null) this.box.open = true;
   }
 
+  open(): void {
+    this.box.open = true;
+  }
+
   private show(stdin: string): void {
     if (this.field.value === stdin) return;
     this.field.value = stdin;

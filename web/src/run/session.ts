@@ -2,30 +2,61 @@
 // service asks to wait.
 
 import { Event } from "../event";
-import type { Workspace } from "../workspace";
-import { run, type Answer } from "./client";
+import { Later } from "../later";
+import type { Dialogue } from "../output/dialogue";
+import type { Snapshot, Workspace } from "../workspace";
+import { lost, randomId, run, stop, type Answer, type RunRequest } from "./client";
+import type { LiveRun } from "./live";
 import { pauseAfter, type Pause } from "./patience";
 
 export type Phase =
   | { name: "idle" }
-  /** Sent at `sinceMs`, by performance.now(). */
-  | { name: "running"; sinceMs: number }
+  /** Sent at `sinceMs`, by performance.now(). A live run never waits in the queue. */
+  | { name: "running"; sinceMs: number; isLive: boolean }
   /** Sent again at `untilMs`. */
   | { name: "waiting"; untilMs: number; reason: Pause["reason"] };
+
+/** The kind of a run. */
+export interface Mode {
+  /** Returns the files that the program leaves. */
+  artifacts: boolean;
+  /** Shows output as it comes, and takes input meanwhile. */
+  live: boolean;
+}
+
+/** A live run, and the view of it, which was loaded with it. */
+export interface LiveStart {
+  live: LiveRun;
+  view: typeof Dialogue;
+}
+
+const liveParts = new Later(async () => {
+  const [{ runLive }, { Dialogue }] = await Promise.all([import("./live"), import("../output/dialogue")]);
+  return { runLive, Dialogue };
+});
+
+/** A run that was stopped is answered within this time, or given up. */
+const MAX_STOP_MS = 3000;
 
 export class Session {
   readonly phaseChanged = new Event<Phase>();
   readonly started = new Event<void>();
+  /** A live run has its box. */
+  readonly wentLive = new Event<LiveStart>();
   readonly ended = new Event<Answer>();
 
   private phase: Phase = { name: "idle" };
   private abort: AbortController | null = null;
+  /** The id that stops the run; `null` if it cannot be stopped yet, or is being stopped. */
+  private stopId: string | null = null;
   private readonly language: string;
   private readonly workspace: Workspace;
+  private readonly modeOf: (snapshot: Snapshot) => Mode;
 
-  constructor(language: string, workspace: Workspace) {
+  constructor(language: string, workspace: Workspace, modeOf: (snapshot: Snapshot) => Mode) {
     this.language = language;
     this.workspace = workspace;
+    this.modeOf = modeOf;
   }
 
   get isBusy(): boolean {
@@ -34,15 +65,20 @@ export class Session {
 
   /** Runs the files as they are now; a run that is going on is ended. */
   async start(): Promise<void> {
-    this.stop();
+    this.giveUp();
     const abort = new AbortController();
     this.abort = abort;
+    const { language } = this;
     const snapshot = this.workspace.snapshot();
+    const { artifacts, live } = this.modeOf(snapshot);
     this.started.emit();
     for (let refusals = 0; ; refusals++) {
-      this.enter({ name: "running", sinceMs: performance.now() });
-      const answer = await run(this.language, snapshot, abort.signal);
+      this.enter({ name: "running", sinceMs: performance.now(), isLive: live });
+      const request = { language, snapshot, id: randomId(), artifacts };
+      if (!live) this.stopId = request.id;
+      const answer = await (live ? this.talk(request, abort) : run(request, abort.signal));
       if (this.abort !== abort) return;
+      this.stopId = null;
       const pause = pauseAfter(answer, refusals, Math.random());
       if (pause === null) return this.end(answer);
       const { waitMs, reason } = pause;
@@ -52,18 +88,41 @@ export class Session {
     }
   }
 
-  /** Ends the run, also on the server, which sees the connection close. */
+  /** Stops the run; the answer has the output until then. At the second call, or without an answer, it is given up. */
   stop(): void {
-    if (this.abort === null) return;
-    const abort = this.abort;
-    this.end({ kind: "stopped" });
-    abort.abort();
+    const { abort, stopId } = this;
+    if (abort === null || stopId === null) return this.giveUp();
+    this.stopId = null;
+    const giveUp = () => {
+      if (this.abort === abort) this.giveUp();
+    };
+    const timer = setTimeout(giveUp, MAX_STOP_MS);
+    abort.signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
+    void stop(stopId).then((isDone) => isDone || giveUp());
+  }
+
+  /** Ends the run without its output, also on the server, which sees the connection close. */
+  private giveUp(): void {
+    if (this.abort !== null) this.end({ kind: "stopped" });
+  }
+
+  private async talk(request: RunRequest, abort: AbortController): Promise<Answer> {
+    const parts = await liveParts.get().catch(() => null);
+    if (parts === null) return lost();
+    return parts.runLive(request, abort.signal, (live) => {
+      if (this.abort !== abort) return;
+      this.stopId = live.id;
+      this.wentLive.emit({ live, view: parts.Dialogue });
+    });
   }
 
   private end(answer: Answer): void {
+    const { abort } = this;
     this.abort = null;
+    this.stopId = null;
     this.enter({ name: "idle" });
     this.ended.emit(answer);
+    abort?.abort();
   }
 
   private enter(phase: Phase): void {

@@ -2,14 +2,16 @@
 
 import type { InputNeed } from "../errors";
 import type { Answer, Exit, RunResult } from "./client";
+import { isRecording, type Artifact } from "./left";
 import type { Pause } from "./patience";
 
 /** The line after a run, which screen readers announce. */
 export function summary(answer: Answer): string {
   switch (answer.kind) {
     case "ran":
-      return ending(answer.exit, seconds(answer.elapsedMs));
+      return ending(answer.exit, seconds(answer.elapsedMs)) + files(answer.left?.artifacts ?? []);
     case "busy":
+      if (answer.isLive === true) return "All live runs are taken.";
       return `Not run: ${sentence(answer.message || "the service is busy")} Try again in a moment.`;
     case "too-large":
       return `Not run: ${sentence(answer.message || "the files are too large")}`;
@@ -52,9 +54,9 @@ function cause(reason: Pause["reason"]): string {
 }
 
 /** The status until the answer comes. */
-export function running(elapsedMs: number): string {
+export function running(elapsedMs: number, isLive = false): string {
   if (elapsedMs < 1000) return "Running…";
-  return `Queued or running… ${Math.floor(elapsedMs / 1000)} s`;
+  return `${isLive ? "Running" : "Queued or running"}… ${Math.floor(elapsedMs / 1000)} s`;
 }
 
 export function seconds(ms: number): string {
@@ -93,6 +95,7 @@ const SIGNALS: Readonly<Record<string, string>> = {
 };
 
 function ending(exit: Exit, time: string): string {
+  if (exit.isStopped === true) return "Stopped.";
   const subject = exit.stage === "compile" ? "Compiling" : "The program";
   switch (exit.limit) {
     case undefined:
@@ -105,6 +108,8 @@ function ending(exit: Exit, time: string): string {
       return `${subject} used too much memory and was stopped after ${time}`;
     case "output":
       return `${subject} printed too much and was stopped after ${time}; the rest of the output is missing`;
+    case "idle":
+      return `${subject} waited too long for input and was stopped after ${time}`;
     default:
       return `${subject} reached a limit (${exit.limit}) and was stopped after ${time}`;
   }
@@ -115,6 +120,11 @@ function ending(exit: Exit, time: string): string {
   if (exit.stage === "compile") return `Compilation failed after ${time}`;
   if (exit.code === 0 || exit.code === undefined) return `Finished in ${time}`;
   return `Finished with exit code ${exit.code} in ${time}`;
+}
+
+function files(artifacts: readonly Artifact[]): string {
+  const count = artifacts.filter((artifact) => !isRecording(artifact)).length;
+  return count === 0 ? "" : `; it left ${count} ${count === 1 ? "file" : "files"}`;
 }
 
 /** The sentence about an answer that the service did not write. */

@@ -2,10 +2,13 @@
 
 import { strToU8, Zip, ZipDeflate } from "fflate";
 
-import type { SourceFile } from "../workspace";
+interface ZipFile {
+  path: string;
+  content: string | Uint8Array;
+}
 
 /** Adds file by file: an object with all of them would lose one with the name `__proto__`. */
-export function zip(files: readonly Readonly<SourceFile>[]): Blob {
+export function zip(files: readonly Readonly<ZipFile>[]): Blob {
   const parts: Uint8Array<ArrayBuffer>[] = [];
   const archive = new Zip((error, part) => {
     if (error !== null) throw error;
@@ -15,7 +18,7 @@ export function zip(files: readonly Readonly<SourceFile>[]): Blob {
   for (const { path, content } of files) {
     const entry = new ZipDeflate(path);
     archive.add(entry);
-    entry.push(strToU8(content), true);
+    entry.push(typeof content === "string" ? strToU8(content) : content, true);
   }
   archive.end();
   return new Blob(parts);

@@ -1,21 +1,65 @@
-//! The index page: describes this server, and has an editor to try.
+//! The index page: describes this server, and has an editor and examples to try.
+
+use std::fmt::Write as _;
 
 use http::header::CONTENT_SECURITY_POLICY;
 use http::{HeaderName, HeaderValue, StatusCode};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sandpiper_engine::languages::{Catalog, Language};
+use serde_json::json;
 
 use super::page::{escaped, filled, icon};
-use super::{add_page_headers, html, nonce};
+use super::{Abilities, add_page_headers, html, nonce};
 use crate::http::Answer;
 
 const INDEX: &str = include_str!("index.html");
 const STYLE: &str = include_str!("index.css");
 const SCRIPT: &str = include_str!("index.js");
 
+/// A program that shows more than its output.
+struct Example {
+    id: &'static str,
+    title: &'static str,
+    language: &'static str,
+    /// A parameter of the editor page.
+    parameter: &'static str,
+    code: &'static str,
+    /// Whether a server with these abilities can show it.
+    is_shown: fn(Abilities) -> bool,
+}
+
+const EXAMPLES: [Example; 3] = [
+    Example {
+        id: "plot",
+        title: "A plot",
+        language: "python",
+        parameter: "artifacts=1",
+        code: include_str!("examples/plot.py"),
+        is_shown: |abilities| abilities.artifacts,
+    },
+    Example {
+        id: "turtle",
+        title: "A drawing",
+        language: "python",
+        parameter: "artifacts=1",
+        code: include_str!("examples/turtle.py"),
+        is_shown: |abilities| abilities.artifacts,
+    },
+    Example {
+        id: "dialogue",
+        title: "A dialogue",
+        language: "python",
+        parameter: "input=live",
+        code: include_str!("examples/dialogue.py"),
+        is_shown: |abilities| abilities.live,
+    },
+];
+
 /// `/`.
-pub(super) fn page(catalog: &Catalog) -> Answer {
+pub(super) fn page(catalog: &Catalog, abilities: Abilities) -> Answer {
     let nonce = nonce();
-    let mut answer = html(StatusCode::OK, text(catalog, &nonce));
+    let text = text(catalog, abilities, &nonce);
+    let mut answer = html(StatusCode::OK, text);
     let policy = format!(
         "default-src 'none'; script-src 'nonce-{nonce}'; img-src data:; \
          style-src 'nonce-{nonce}'; frame-src 'self'; base-uri 'none'; \
@@ -34,7 +78,7 @@ pub(super) fn page(catalog: &Catalog) -> Answer {
     answer
 }
 
-fn text(catalog: &Catalog, nonce: &str) -> String {
+fn text(catalog: &Catalog, abilities: Abilities, nonce: &str) -> String {
     let mut links = String::new();
     let mut snippets = String::new();
     let first = catalog.languages().next();
@@ -48,7 +92,23 @@ fn text(catalog: &Catalog, nonce: &str) -> String {
             "<a href=\"embed?lang={id}\" target=\"live\" \
              data-id=\"{id}\"{current}>{title}</a>\n"
         );
-        let line = snippet(language);
+        let line = line_of(language);
+        snippets +=
+            &format!("<dt>{title}</dt><dd id=\"snippet-{id}\">{line}</dd>\n");
+    }
+    let mut examples = String::new();
+    for example in EXAMPLES {
+        let Example { id, title, language, .. } = example;
+        if !(example.is_shown)(abilities) || catalog.find(language).is_none() {
+            continue;
+        }
+        let address = example.address();
+        let _ = writeln!(
+            examples,
+            "<a href=\"{}\" target=\"live\" data-id=\"{id}\">{title}</a>",
+            escaped(&address)
+        );
+        let line = snippet(&address, title);
         snippets +=
             &format!("<dt>{title}</dt><dd id=\"snippet-{id}\">{line}</dd>\n");
     }
@@ -64,18 +124,35 @@ fn text(catalog: &Catalog, nonce: &str) -> String {
             ("plural", if count == 1 { "" } else { "s" }),
             ("first", first.map(Language::id).unwrap_or_default()),
             ("languages", &links),
-            ("snippet", &first.map(snippet).unwrap_or_default()),
+            ("examples", &examples),
+            ("no-examples", if examples.is_empty() { " hidden" } else { "" }),
+            ("snippet", &first.map(line_of).unwrap_or_default()),
             ("snippets", &snippets),
         ],
     )
 }
 
-/// The element that embeds a language, as text. The script of the page inserts
+impl Example {
+    /// The address of the editor with this program, relative to the server's.
+    fn address(&self) -> String {
+        let Self { language, parameter, code, .. } = self;
+        let code = json!({"files": [{"content": code}]}).to_string();
+        let code = utf8_percent_encode(&code, NON_ALPHANUMERIC);
+        format!("embed?lang={language}&{parameter}#json={code}")
+    }
+}
+
+fn line_of(language: &Language) -> String {
+    let title = format!("{} editor", language.title());
+    snippet(&format!("embed?lang={}", language.id()), &title)
+}
+
+/// The element that embeds this address, as text. The script of the page inserts
 /// the address of this server.
-fn snippet(language: &Language) -> String {
-    let (id, title) = (language.id(), escaped(language.title()));
+fn snippet(address: &str, title: &str) -> String {
+    let (address, title) = (escaped(address), escaped(title));
     let source = format!(
-        "<iframe src=\"\u{0}embed?lang={id}\" title=\"{title} editor\" \
+        "<iframe src=\"\u{0}{address}\" title=\"{title}\" \
          width=\"100%\" height=\"480\" loading=\"lazy\" \
          allow=\"clipboard-write\" style=\"border:0\"></iframe>"
     );
@@ -92,7 +169,7 @@ mod tests {
     #[test]
     fn every_language_has_its_link_and_its_line() {
         let catalog = catalog();
-        let text = text(&catalog, "abc");
+        let text = text(&catalog, Abilities::default(), "abc");
         for id in languages_of(&catalog) {
             let link = format!("<a href=\"embed?lang={id}\" target=\"live\"");
             assert_eq!(text.matches(&link).count(), 1, "{id}");
@@ -104,6 +181,23 @@ mod tests {
         assert!(!text.contains("{{"), "{text}");
         assert_eq!(text.matches("nonce=\"abc\"").count(), 2, "{text}");
         assert_eq!(text.matches("</script>").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn examples_need_the_abilities_of_the_server() {
+        let check = |artifacts, live, expected: &[&str]| {
+            let text = text(&catalog(), Abilities { artifacts, live }, "abc");
+            let shown = EXAMPLES.iter().filter(|example| {
+                let id = format!("data-id=\"{}\"", example.id);
+                let line = format!("id=\"snippet-{}\"", example.id);
+                text.contains(&id) && text.contains(&line)
+            });
+            let shown: Vec<_> = shown.map(|example| example.id).collect();
+            assert_eq!(shown, expected);
+        };
+        check(false, false, &[]);
+        check(true, false, &["plot", "turtle"]);
+        check(false, true, &["dialogue"]);
     }
 
     #[test]
@@ -119,7 +213,7 @@ mod tests {
             .filter(|name| *name != "lang")
             .collect();
         assert!(names.len() > 10, "{names:?}");
-        let text = text(&catalog(), "abc");
+        let text = text(&catalog(), Abilities::default(), "abc");
         for name in names {
             let named = format!("<dt><code>{name}=");
             assert_eq!(text.matches(&named).count(), 1, "{name}");

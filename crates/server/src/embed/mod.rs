@@ -39,8 +39,18 @@ pub(crate) struct Embed {
     frame_ancestors: FrameAncestors,
     preview_origin: Option<PreviewOrigin>,
     catalog: Catalog,
+    abilities: Abilities,
     assets: Assets,
     script: EmbedScript,
+}
+
+/// What the server can do beside `/api/compile`, for the page to offer it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Abilities {
+    /// Returns the files that programs leave.
+    pub(crate) artifacts: bool,
+    /// Takes input while programs run.
+    pub(crate) live: bool,
 }
 
 /// The contents of an editor page.
@@ -50,6 +60,7 @@ struct EditorPage<'a> {
     starter: &'a Submission,
     /// Every language that is served, for its names.
     catalog: &'a Catalog,
+    abilities: Abilities,
     /// Scripts and styles.
     page_files: PageFiles,
     /// Allows the styles that the editor makes, and its first script.
@@ -63,15 +74,21 @@ impl Embed {
         frame_ancestors: FrameAncestors,
         preview_origin: Option<PreviewOrigin>,
         catalog: Catalog,
+        abilities: Abilities,
     ) -> Self {
-        let script = EmbedScript::new(&catalog);
-        let assets = Assets::load();
-        Self { frame_ancestors, preview_origin, catalog, assets, script }
+        Self {
+            frame_ancestors,
+            preview_origin,
+            script: EmbedScript::new(&catalog),
+            catalog,
+            abilities,
+            assets: Assets::load(),
+        }
     }
 
     /// `/`.
     pub(crate) fn index(&self) -> Answer {
-        index::page(&self.catalog)
+        index::page(&self.catalog, self.abilities)
     }
 
     /// `/embed.js`, which any page may load.
@@ -154,6 +171,7 @@ impl Embed {
             language,
             starter,
             catalog: &self.catalog,
+            abilities: self.abilities,
             page_files: self.assets.page_files(grammar),
             nonce,
             preview_url: &preview::url(self.preview_origin.as_ref()),
@@ -241,9 +259,13 @@ mod tests {
         .unwrap()
     }
 
+    fn page_of(catalog: Catalog) -> Embed {
+        let abilities = Abilities::default();
+        Embed::new(FrameAncestors::default(), None, catalog, abilities)
+    }
+
     fn check(catalog: &Catalog, query: &str, expected: Result<&str, &str>) {
-        let embed =
-            Embed::new(FrameAncestors::default(), None, catalog.clone());
+        let embed = page_of(catalog.clone());
         let (status, text) = embed.page(query, "0");
         match expected {
             Ok(title) => {
@@ -263,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_program_without_the_page_says_how_to_build_it() {
-        let mut embed = Embed::new(FrameAncestors::default(), None, catalog());
+        let mut embed = page_of(catalog());
         embed.assets = Assets::default();
         let (status, text) = embed.page("lang=c", "0");
         assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);

@@ -65,7 +65,10 @@ fn config(page: &EditorPage<'_>) -> String {
     let language = page.language;
     let files = page.starter.files().iter();
     let files: Vec<_> = files
-        .map(|file| json!({"path": file.path, "content": file.content}))
+        .map(|file| {
+            let content = String::from_utf8_lossy(&file.content);
+            json!({"path": file.path, "content": content})
+        })
         .collect();
     let config = json!({
         "language": language.id(),
@@ -74,6 +77,8 @@ fn config(page: &EditorPage<'_>) -> String {
         "entryFile": page.starter.entry_file(),
         "files": files,
         "takesStdin": language.takes_stdin(),
+        "artifacts": page.abilities.artifacts,
+        "live": page.abilities.live,
         "output": language.output(),
         "editor": language.editor(),
         "nonce": page.nonce,
@@ -138,6 +143,7 @@ pub(super) fn escaped(text: &str) -> String {
 mod tests {
     use std::collections::BTreeSet;
 
+    use super::super::Abilities;
     use super::super::tests::source;
     use super::*;
 
@@ -156,6 +162,7 @@ mod tests {
             language: catalog.find("c").unwrap(),
             starter: &catalog.starter("c").unwrap().submission,
             catalog: &catalog,
+            abilities: Abilities { artifacts: true, live: false },
             page_files: PageFiles {
                 script: "assets/main-1.js".to_owned(),
                 styles: vec!["assets/main-2.css".to_owned()],
@@ -172,7 +179,10 @@ mod tests {
         assert!(page.contains("data-language=\"c\""), "{page}");
         assert!(page.contains("href=\"embed/assets/cpp-3.js\""), "{page}");
         assert!(page.contains(r#""output":"tables""#), "{page}");
+        assert!(page.contains(r#""content":"int b;\n""#), "{page}");
         assert!(page.contains(r#""grammars":{"c":"cpp"}"#), "{page}");
+        assert!(page.contains(r#""artifacts":true"#), "{page}");
+        assert!(page.contains(r#""live":false"#), "{page}");
         assert!(page.contains(r#""names":{"c":["c++"]}"#), "{page}");
         assert_eq!(page.matches("</script>").count(), 3, "{page}");
     }

@@ -1,0 +1,184 @@
+// Programs that talk: output as it comes, input typed meanwhile, and Stop, which
+// keeps the output.
+
+import { readFileSync } from "node:fs";
+
+import type { Frame, Page } from "@playwright/test";
+
+import { faults } from "./accessibility";
+import { withFiles } from "./documents";
+import { editorIn, ended, expect, test, type Service } from "./service";
+
+const GREETER = `import java.util.Scanner;
+class Main {
+    public static void main(String[] args) {
+        Scanner in = new Scanner(System.in);
+        System.out.print("Name? ");
+        System.out.println("Hi " + in.nextLine());
+        System.out.print("Again? ");
+        System.out.println("Hi " + in.nextLine());
+        while (in.hasNextLine()) in.nextLine();
+        System.out.println("Bye");
+    }
+}
+`;
+const DIALOGUE = `name = input("Name? ")
+print("\\033[32mHi\\033[0m", name)
+while True: input("More? ")
+`;
+
+async function framed(page: Page, service: Service, language: string, query: string, code: string): Promise<Frame> {
+  const path = { java: "Main.java", python: "main.py" }[language] ?? "";
+  const url = `${service.url}/embed?${withFiles(`lang=${language}${query}`, { [path]: code })}`;
+  await page.goto(service.hostPage(`<iframe title="Editor" src="${url}" width="1000" height="600"></iframe>`));
+  return editorIn(page);
+}
+
+const transcript = (frame: Frame) => frame.locator(".transcript pre");
+
+/** Notes what the log announces, and when. */
+const listening = (frame: Frame) =>
+  frame.evaluate(() => {
+    const told: { text: string; ms: number }[] = [];
+    Object.assign(window, { told });
+    new MutationObserver((records) => {
+      for (const { target, addedNodes } of records) {
+        if (target instanceof Element && target.closest('[role="log"][aria-live="polite"]') === target) {
+          for (const node of addedNodes) told.push({ text: node.textContent ?? "", ms: performance.now() });
+        }
+      }
+    }).observe(document.body, { subtree: true, childList: true });
+  });
+
+test.describe("by keyboard and screen reader", () => {
+  test.use({ bypassCSP: true });
+
+  test("a run that lacked input is offered again; then a dialogue by keyboard alone", async ({ page, service }) => {
+    const frame = await framed(page, service, "java", "", GREETER);
+    await listening(frame);
+    await frame.locator(".cm-content").focus();
+    await page.keyboard.press("Control+Enter");
+    const offer = frame.getByRole("button", { name: "Run again and type" });
+    await expect(offer).toBeVisible();
+    await expect(frame.locator("#input-hint")).toContainText("asked for input, but there was none");
+    // Run has not moved the focus.
+    await expect(frame.locator(".cm-content")).toBeFocused();
+    await offer.focus();
+    await page.keyboard.press("Enter");
+    const line = frame.getByRole("textbox", { name: "Input", exact: true });
+    await expect(line).toBeFocused();
+    await expect(transcript(frame)).toHaveText("Name? ");
+    await page.keyboard.type("Ann");
+    await page.keyboard.press("Enter");
+    await expect(transcript(frame)).toHaveText("Name? Ann\nHi Ann\nAgain? ");
+    await expect(frame.locator(".typed")).toHaveText("Ann\n");
+    await page.keyboard.press("ArrowUp");
+    await expect(line).toHaveValue("Ann");
+    await page.keyboard.press("ArrowDown");
+    await expect(line).toHaveValue("");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Enter");
+    await expect(transcript(frame)).toHaveText("Name? Ann\nHi Ann\nAgain? Ann\nHi Ann\n");
+    expect(await faults(frame)).toEqual([]);
+    await page.keyboard.press("Control+d");
+    expect(await ended(frame)).toMatch(/^Finished in/);
+    await expect(transcript(frame)).toHaveText(/Bye\n$/);
+    await expect(line).toHaveCount(0);
+    await expect(frame.locator("#results")).toBeFocused();
+    await expect.poll(() => frame.evaluate("told.map(({ text }) => text).join(' ')")).toMatch(/Bye$/);
+    const told = await frame.evaluate(() => (window as unknown as { told: { text: string; ms: number }[] }).told);
+    const words = told.map(({ text }) => text).join("\n");
+    expect(words.match(/You typed: Ann/g)).toHaveLength(2);
+    told.slice(1).forEach(({ ms }, index) => expect(ms - (told[index]?.ms ?? 0)).toBeGreaterThanOrEqual(999));
+    // From now on Run starts live runs, and leaves the focus where it is.
+    await page.keyboard.press("Control+Enter");
+    await expect(transcript(frame)).toHaveText("Name? ");
+    await expect(frame.locator("#results")).toBeFocused();
+  });
+});
+
+test("the embedding page reads and types, and Stop keeps what was printed", async ({ page, service }) => {
+  const frame = await framed(page, service, "python", "&input=live", DIALOGUE);
+  await page.evaluate(() => {
+    const told: Record<string, unknown>[] = [];
+    Object.assign(window, { told });
+    addEventListener("message", ({ data }) => told.push(data));
+  });
+  const send = (type: string, payload: object = {}) =>
+    page.evaluate(
+      (message) => document.querySelector("iframe")?.contentWindow?.postMessage({ app: "sandpiper", v: 1, id: message.type, ...message }, "*"),
+      { type, payload },
+    );
+  const told = () => page.evaluate(() => (window as unknown as { told: { type?: string; payload: Record<string, unknown> }[] }).told);
+  const output = async () => (await told()).filter(({ type }) => type === "run:output").map(({ payload }) => payload["text"]).join("");
+  await send("input", { text: "too early\n" });
+  await expect.poll(told).toContainEqual(expect.objectContaining({ id: "input", ok: false }));
+  await send("run");
+  await expect.poll(output).toBe("Name? ");
+  await send("input", { text: "Ann\n" });
+  await expect.poll(output).toBe("Name? \u001b[32mHi\u001b[0m Ann\nMore? ");
+  await expect(transcript(frame)).toHaveText("Name? Ann\nHi Ann\nMore? ");
+  await expect(frame.locator("#run-label")).toHaveText("Stop");
+  await frame.locator("#run").click();
+  await expect(frame.locator("#status")).toHaveText("Stopped.");
+  await expect(transcript(frame)).toHaveText("Name? Ann\nHi Ann\nMore? ");
+  const payload = expect.objectContaining({ ran: true, stopped: true, exit: null, stdout: expect.stringContaining("More? ") });
+  await expect.poll(told).toContainEqual(expect.objectContaining({ type: "run:end", payload }));
+  // The end of the input is an error of this program; it names its line.
+  await send("run");
+  await expect.poll(async () => (await output()).endsWith("Name? ")).toBe(true);
+  await send("endInput");
+  expect(await ended(frame)).toContain("exit code 1");
+  await frame.getByRole("button", { name: /main\.py.*line 1/ }).click();
+  await expect(frame.locator(".cm-activeLine")).toContainText("Name? ");
+});
+
+test("much output as it comes is shown in part, and kept whole", async ({ page, service }) => {
+  const code = String.raw`for n in range(9_000): print(f"\x1b[3{n % 8}m{n}\x1b[1m!\x1b[0m?")
+print("\x1b[31ma\x1b[32mb" * 30_000)`;
+  const frame = await framed(page, service, "python", "&input=live", code);
+  await frame.locator("#run").click();
+  expect(await ended(frame)).toMatch(/^Finished in/);
+  expect(await frame.locator("#streams *").count()).toBeLessThan(50_000);
+  await expect(transcript(frame)).toContainText("the rest of this line is not shown");
+  await expect(frame.getByText("Earlier lines are not shown here.")).toBeVisible();
+  const download = page.waitForEvent("download");
+  await frame.getByRole("button", { name: "Save" }).click();
+  const lines = Array.from({ length: 9_000 }, (_, n) => `${n}!?\n`).join("");
+  expect(readFileSync(await (await download).path(), "utf8") === `${lines}${"ab".repeat(30_000)}\n`).toBe(true);
+});
+
+test("without a free live run, the input of the box is offered", async ({ page, service }) => {
+  const code = "print('got', input())";
+  const frame = await framed(page, service, "python", "&input=live", code);
+  const json = { error: "all 2 live runs are taken" };
+  await page.route("**/api/run", (route) => route.fulfill({ status: 503, headers: { "Retry-After": "9" }, json }));
+  await frame.locator("#input summary").click();
+  await frame.locator("#stdin").fill("the box\n");
+  await frame.locator("#run").click();
+  await expect(frame.locator("#status")).toHaveText("All live runs are taken.");
+  await frame.getByRole("button", { name: "Run with the input above instead" }).click();
+  await expect(frame.locator(".stdout pre")).toHaveText("got the box\n");
+});
+
+test("Stop keeps what was printed in an ordinary run, too", async ({ page, service }) => {
+  const frame = await framed(page, service, "python", "", "import time\nprint('before', flush=True)\ntime.sleep(90)");
+  // The page cannot know when the program has printed: whoever stops too early tries again.
+  await expect(async () => {
+    await frame.locator("#run").click();
+    await expect(frame.locator("#run-label")).toHaveText("Stop");
+    await expect(frame.locator("#status")).toHaveText(/running… \d+ s$/);
+    await frame.locator("#run").click();
+    await expect(frame.locator("#status")).toHaveText("Stopped.");
+    expect(await frame.locator("#streams").textContent()).toContain("before");
+  }).toPass();
+});
+
+test("on a server that stops no runs, Stop ends them as it can", async ({ page, service }) => {
+  const frame = await framed(page, service, "python", "", "import time\ntime.sleep(90)");
+  await page.route("**/api/run/*/stop", (route) => route.fulfill({ status: 404, json: { error: "not found" } }));
+  await frame.locator("#run").click();
+  await expect(frame.locator("#run-label")).toHaveText("Stop");
+  await frame.locator("#run").click();
+  await expect(frame.locator("#status")).toHaveText("Stopped.");
+});

@@ -1,0 +1,172 @@
+// Shows the results of runs: output, marks, the page that a program made, files,
+// and offers to run it in another way.
+
+import type { PageConfig } from "../config";
+import { byId, keepingFocus } from "../dom";
+import type { Editor } from "../editor/editor";
+import type { Marks } from "../editor/marks";
+import { Sources, draws, marksOf, needsInput } from "../errors";
+import { Later } from "../later";
+import type { Preview } from "../preview/preview";
+import type { Answer, RunResult } from "../run/client";
+import type { InputBox } from "../run/input";
+import type { Left } from "../run/left";
+import type { Modes } from "../run/modes";
+import type { LiveStart, Session } from "../run/session";
+import { askForInput } from "../run/words";
+import type { Snapshot, Workspace } from "../workspace";
+import type { Dialogue } from "./dialogue";
+import { Offers, type Offer } from "./offers";
+import type { OutputPanel } from "./panel";
+import { links, linked } from "./render";
+
+export interface ResultsOptions {
+  config: PageConfig;
+  workspace: Workspace;
+  editor: Editor;
+  input: InputBox;
+  session: Session;
+  modes: Modes;
+  output: OutputPanel;
+  preview: Preview | null;
+  marks: Marks;
+}
+
+export class Results {
+  private readonly options: ResultsOptions;
+  private readonly box = byId("results");
+  private readonly offers = new Offers();
+  /** The lines that were typed into live runs. */
+  private readonly history: string[] = [];
+  /** Views of files; loaded when it is first used. */
+  private readonly files = new Later(() => import("./artifacts"));
+  /** The program of the run: the person may have typed since. */
+  private submitted: Snapshot;
+  private sources: Sources;
+  private dialogue: Dialogue | null = null;
+  /** Whether the person has asked for the line to type in. */
+  private wantsFocus = false;
+
+  constructor(options: ResultsOptions) {
+    this.options = options;
+    const { workspace, session, output, preview, marks } = options;
+    this.submitted = workspace.snapshot();
+    this.sources = new Sources(this.submitted.entryFile, this.submitted.files);
+    output.renderStderr = linked(this.linking());
+    session.started.listen(() => this.begin());
+    session.wentLive.listen((start) => this.converse(start));
+    session.ended.listen((answer) => this.end(answer));
+    preview?.received.listen(({ isUncaught, text, place }) => {
+      const { files } = this.submitted;
+      const content = place === null ? undefined : files.find((file) => file.path === place.file)?.content;
+      // A file that was edited since has other lines.
+      if (!isUncaught || place === null || workspace.content(place.file) !== content) return;
+      const { file: path, line, column } = place;
+      marks.add({ path, line, column, severity: "error", message: text });
+    });
+  }
+
+  private begin(): void {
+    const { workspace, marks, output, preview } = this.options;
+    this.submitted = workspace.snapshot();
+    this.sources = new Sources(this.submitted.entryFile, this.submitted.files);
+    this.dialogue = null;
+    this.wantsFocus = false;
+    marks.show([]);
+    keepingFocus(this.box, () => {
+      this.offers.show([]);
+      output.begin();
+      preview?.clear();
+    });
+  }
+
+  private converse({ live, view }: LiveStart): void {
+    const { output } = this.options;
+    const { history, box } = this;
+    this.dialogue = new view({ live, results: box, history, anchorsOf: links(this.linking()) });
+    output.converse(this.dialogue);
+    this.dialogue.show(this.wantsFocus);
+    this.wantsFocus = false;
+  }
+
+  private end(answer: Answer): void {
+    const { output } = this.options;
+    this.wantsFocus = false;
+    this.dialogue?.end();
+    output.show(answer);
+    if (answer.kind === "ran") this.show(answer);
+    else if (answer.kind === "busy" && answer.isLive === true) this.offers.show([this.offerOfInput()]);
+  }
+
+  private show(result: RunResult): void {
+    const { config, marks, preview, input } = this.options;
+    const { entryFile, files, stdin } = this.submitted;
+    marks.show(marksOf(config.editor.messages, result, this.sources));
+    // Without a document, the errors take its place.
+    if (preview !== null) byId("page").hidden = result.stdout === "";
+    if (result.stdout !== "") preview?.show(result.stdout, { entryFile, paths: files.map((file) => file.path) });
+    // Whoever typed has seen what it asked for.
+    const isLive = this.dialogue !== null;
+    const need = isLive ? null : needsInput({ input: config.editor.input, result, stdin, files });
+    input.ask(need === null ? null : askForInput(need));
+    this.offers.show(this.offersAfter(result, need !== null && stdin === ""));
+    if (result.left !== undefined) void this.showFiles(result.left);
+  }
+
+  private offersAfter(result: RunResult, lacksInput: boolean): Offer[] {
+    const { config, modes } = this.options;
+    const isDrawing = result.exit.stage === "run" && draws(config.editor, this.submitted.files);
+    return [
+      ...(lacksInput && modes.offersToType ? [this.offerOfTyping()] : []),
+      ...(isDrawing && modes.offersPictures ? [this.offerOfPictures()] : []),
+    ];
+  }
+
+  private offerOfTyping(): Offer {
+    const { modes, session } = this.options;
+    const act = () => {
+      modes.typeLive();
+      void session.start();
+      this.wantsFocus = true;
+    };
+    return { words: "You can also type while it runs.", label: "Run again and type", act };
+  }
+
+  private offerOfPictures(): Offer {
+    const { modes, session } = this.options;
+    const act = () => {
+      modes.showPictures();
+      void session.start();
+    };
+    return { words: "This program draws.", label: "Run and show pictures", act };
+  }
+
+  private offerOfInput(): Offer {
+    const { modes, session, input } = this.options;
+    const act = () => {
+      modes.typeBefore();
+      input.open();
+      void session.start();
+    };
+    return { words: "", label: "Run with the input above instead", act };
+  }
+
+  private async showFiles(left: Left): Promise<void> {
+    const { config, output } = this.options;
+    if (left.artifacts.length + left.skipped.length === 0) {
+      if (!output.isDocument) output.addFiles(null);
+      return;
+    }
+    const { submitted } = this;
+    const view = await this.files.get().catch(() => null);
+    if (view === null) return output.say("The files could not be shown: the connection was lost. Run again.");
+    // Another run has begun since.
+    if (this.submitted === submitted) output.addFiles(view.filesOf(left, config.previewUrl));
+  }
+
+  private linking() {
+    const { config, editor } = this.options;
+    const onJump = (path: string, line: number, column: number) => editor.jump(path, line, column);
+    return { messages: config.editor.messages, sources: () => this.sources, onJump };
+  }
+}

@@ -1,0 +1,133 @@
+// The transcript of a live run: output as it comes, and between it the text that
+// was typed. Lines that are finished never change; only the last one is drawn
+// again.
+
+import { element } from "../dom";
+import { plainText, Terminal, type Look, type Piece } from "./ansi";
+import { LENGTH_SHOWN, LINES_SHOWN, LINE_LENGTH_SHOWN } from "./limits";
+import { styled, type Anchor } from "./styled";
+
+/** The characters that take as long to show as an element. */
+const ELEMENT_COST = 6;
+
+export type Speaker = "stdout" | "stderr" | "typed";
+
+export class Transcript {
+  readonly element = element("section", { class: "stream transcript", "aria-label": "Output" });
+  private readonly lines = element("pre", { tabindex: "0", role: "group", "aria-label": "Text" });
+  private readonly cut = element("p", { class: "hidden-lines", hidden: true });
+  private readonly anchorsOf: (plain: string) => Anchor[];
+  private readonly looks: Partial<Record<Speaker, Readonly<Look>>> = {};
+  private readonly parts: { speaker: Speaker; text: string }[] = [];
+  private readonly chunks: { box: HTMLElement; lines: number; length: number }[] = [];
+  private block: Block | null = null;
+  private shown = { lines: 0, length: 0 };
+
+  /** `anchorsOf` finds the links in an error. */
+  constructor(anchorsOf: (plain: string) => Anchor[]) {
+    this.anchorsOf = anchorsOf;
+    this.cut.textContent = "Earlier lines are not shown here. Copy and Save take all of them.";
+    this.element.append(this.cut, this.lines);
+  }
+
+  write(speaker: Speaker, text: string): void {
+    const last = this.parts.at(-1);
+    const isSame = last?.speaker === speaker;
+    if (isSame && last !== undefined) last.text += text;
+    else this.parts.push({ speaker, text });
+    const block = isSame && this.block !== null ? this.block : this.begin(speaker, last?.text.endsWith("\n") ?? true);
+    const chunk = block.write(text);
+    if (chunk !== null) this.count(chunk);
+    this.looks[speaker] = block.look;
+    this.trim();
+  }
+
+  /** Makes links of the lines that errors name. */
+  end(): void {
+    for (const box of this.lines.querySelectorAll<HTMLElement>(":scope > .stderr")) {
+      const plain = box.textContent ?? "";
+      const anchors = this.anchorsOf(plain);
+      // Colours go where there are links: a message with both is rare.
+      if (anchors.length > 0) box.replaceChildren(styled([{ text: plain, look: {} }], anchors));
+    }
+  }
+
+  /** All of it, without colours. */
+  text(): string {
+    return this.parts.map(({ speaker, text }) => (speaker === "typed" ? text : plainText(text))).join("");
+  }
+
+  private begin(speaker: Speaker, isAtStart: boolean): Block {
+    const block = new Block(speaker, this.looks[speaker]);
+    block.element.classList.toggle("whole-lines", isAtStart);
+    this.lines.append(block.element);
+    this.block = block;
+    return block;
+  }
+
+  private count(box: HTMLElement): void {
+    const text = box.textContent ?? "";
+    const chunk = { box, lines: text.split("\n").length - 1, length: text.length + ELEMENT_COST * box.childElementCount };
+    this.chunks.push(chunk);
+    this.shown.lines += chunk.lines;
+    this.shown.length += chunk.length;
+  }
+
+  /** Removes the oldest lines if there are too many. */
+  private trim(): void {
+    while (this.shown.lines > LINES_SHOWN || this.shown.length > LENGTH_SHOWN) {
+      const oldest = this.chunks.shift();
+      if (oldest === undefined) return;
+      this.shown.lines -= oldest.lines;
+      this.shown.length -= oldest.length;
+      const { parentElement } = oldest.box;
+      oldest.box.remove();
+      if (parentElement !== this.block?.element && parentElement?.textContent === "") parentElement.remove();
+      this.cut.hidden = false;
+    }
+  }
+}
+
+/** What one speaker writes before another does. */
+class Block {
+  readonly element: HTMLElement;
+  private readonly terminal: Terminal;
+  private readonly line = element("span");
+
+  constructor(speaker: Speaker, look: Readonly<Look> | undefined) {
+    this.element = element(speaker === "typed" ? "kbd" : "span", { class: speaker }, this.line);
+    this.terminal = new Terminal(look);
+  }
+
+  get look(): Readonly<Look> {
+    return this.terminal.look;
+  }
+
+  /** Returns the element of the lines that are finished now, if there are any. */
+  write(text: string): HTMLElement | null {
+    const { finished, line } = this.terminal.write(text);
+    this.line.replaceChildren(styled(shortened(line)));
+    if (finished.length === 0) return null;
+    const chunk = element("span", {}, styled(shortened(finished)));
+    this.line.before(chunk);
+    return chunk;
+  }
+}
+
+/** Cuts lines that are too long, whatever the number of their pieces. */
+function shortened(pieces: readonly Piece[]): Piece[] {
+  let left = LINE_LENGTH_SHOWN;
+  let isCut = false;
+  return pieces.flatMap(({ text, look }) => {
+    const lines = text.split("\n").map((line, index) => {
+      if (index > 0) [left, isCut] = [LINE_LENGTH_SHOWN, false];
+      const isTooLong = line.length > left;
+      const kept = line.slice(0, left) + (isTooLong && !isCut ? " … the rest of this line is not shown" : "");
+      isCut ||= isTooLong;
+      left = Math.max(left - line.length, 0);
+      return kept;
+    });
+    const kept = lines.join("\n");
+    return kept === "" ? [] : [{ text: kept, look }];
+  });
+}

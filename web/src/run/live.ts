@@ -1,0 +1,216 @@
+// A run whose output comes as it is written, and that takes input meanwhile;
+// loaded when it is first used. The answer is a stream of server-sent events.
+
+import { Event } from "../event";
+import { isRecord } from "../store/snapshot";
+import {
+  lost, parsed, refusal, unreadable,
+  type Answer, type Exit, type Refusal, type RunRequest, type RunResult,
+} from "./client";
+import { artifactOf, leftIn, type Artifact } from "./left";
+import { ServerEvents } from "./server-events";
+
+export interface Output {
+  stream: "stdout" | "stderr";
+  text: string;
+}
+
+/** The server says that it has no live run left. */
+const TAKEN = /live runs? (?:is|are) taken/;
+/** The wait until input is sent again that a program was not ready to read. */
+const RETRY_MS = 1000;
+
+export class LiveRun {
+  readonly id: string;
+  readonly written = new Event<Output>();
+  readonly typed = new Event<string>();
+  readonly inputEnded = new Event<void>();
+  /** Input was not sent, for this reason. */
+  readonly failed = new Event<string>();
+  private readonly signal: AbortSignal;
+  private takesInput = true;
+  private waiting: { text: string; end: boolean }[] = [];
+  private isSending = false;
+
+  constructor(id: string, signal: AbortSignal) {
+    this.id = id;
+    this.signal = signal;
+  }
+
+  get isOpen(): boolean {
+    return this.takesInput;
+  }
+
+  /** Sends this text to the program, after all that was sent before. */
+  send(text: string): void {
+    if (!this.takesInput) return;
+    this.typed.emit(text);
+    this.queue({ text, end: false });
+  }
+
+  /** Ends the input. */
+  end(): void {
+    if (!this.takesInput) return;
+    this.close();
+    this.queue({ text: "", end: true });
+  }
+
+  /** Takes no more input: it has ended, or the run has. */
+  close(): void {
+    if (!this.takesInput) return;
+    this.takesInput = false;
+    this.inputEnded.emit();
+  }
+
+  private queue(input: { text: string; end: boolean }): void {
+    this.waiting.push(input);
+    if (!this.isSending) void this.sendAll();
+  }
+
+  /** One request at a time: the order of two is not certain. */
+  private async sendAll(): Promise<void> {
+    this.isSending = true;
+    for (let next = this.waiting[0]; next !== undefined && !this.signal.aborted; next = this.waiting[0]) {
+      const fault = await this.post(next);
+      if (fault === "again") await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      else this.waiting.shift();
+      if (fault !== null && fault !== "again") this.failed.emit(fault);
+    }
+    this.isSending = false;
+  }
+
+  /** Returns the reason if it was not sent; "again" if it can be sent later. */
+  private async post(input: { text: string; end: boolean }): Promise<string | null> {
+    try {
+      const response = await fetch(`api/run/${this.id}/input`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify(input),
+        signal: this.signal,
+      });
+      // The program has ended: the stream says so.
+      if (response.ok || response.status === 404) return null;
+      if (response.status === 503) return "again";
+      if (response.status === 413) return "Not sent: the line is too long.";
+      if (response.status === 429) return "Not sent: this program got too much input.";
+      return `Not sent: the service answered ${response.status}.`;
+    } catch {
+      return this.signal.aborted ? null : "Not sent: the connection was lost.";
+    }
+  }
+}
+
+/** Runs the program; calls `begin` when it has its box. Aborting closes the connection, and the server ends the run. */
+export async function runLive(
+  request: RunRequest,
+  signal: AbortSignal,
+  begin: (live: LiveRun) => void,
+): Promise<Answer> {
+  const { language, snapshot, artifacts } = request;
+  const sinceMs = performance.now();
+  const over = new AbortController();
+  let live: LiveRun | null = null;
+  try {
+    const response = await fetch("api/run", {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Accept: "text/event-stream" },
+      body: JSON.stringify({ language, ...snapshot, interactive: true, ...(artifacts ? { artifacts } : {}) }),
+      signal,
+    });
+    if (!response.ok) return withoutLive(refusal(response, parsed(await response.text())));
+    const isStream = response.headers.get("Content-Type")?.startsWith("text/event-stream") === true;
+    if (!isStream || response.body === null) return unreadable(response);
+    const result = new Result(artifacts, sinceMs);
+    for await (const { name, data } of eventsOf(response.body)) {
+      if (name === "begin" && live === null && typeof data["run"] === "string") {
+        live = new LiveRun(data["run"], over.signal);
+        begin(live);
+      }
+      if (name === "error") return { kind: "refused", status: 500, message: "the run failed" };
+      const ended = result.take(name, data, (output) => live?.written.emit(output));
+      if (ended !== null) return ended;
+    }
+    return lost();
+  } catch {
+    return signal.aborted ? { kind: "stopped" } : lost();
+  } finally {
+    over.abort();
+    live?.close();
+  }
+}
+
+/** The result of a run, of which one event comes after the other. */
+class Result {
+  private readonly sinceMs: number;
+  private readonly asked: boolean;
+  private readonly output = { stdout: "", stderr: "" };
+  private readonly artifacts: Artifact[] = [];
+  private isAtLineStart = true;
+
+  constructor(asked: boolean, sinceMs: number) {
+    this.asked = asked;
+    this.sinceMs = sinceMs;
+  }
+
+  /** Takes an event. Returns the result with the last one. */
+  take(name: string, data: Readonly<Record<string, unknown>>, write: (output: Output) => void): RunResult | null {
+    const { stream, text } = data;
+    if (name === "output" && (stream === "stdout" || stream === "stderr") && typeof text === "string") {
+      this.write({ stream, text }, write);
+    }
+    const artifact = name === "artifact" ? artifactOf(data) : null;
+    if (artifact !== null) this.artifacts.push(artifact);
+    if (name !== "end") return null;
+    const { stage, wall_ms: wallMs, message } = data;
+    const exit: Exit = { stage: stage === "compile" ? "compile" : "run", ...exitOf(data["exit"]) };
+    // Whoever stopped it knows that.
+    if (typeof message === "string" && exit.isStopped !== true) {
+      this.write({ stream: "stderr", text: `${this.isAtLineStart ? "" : "\n"}${message}\n` }, write);
+    }
+    const timings = typeof wallMs === "number" ? { [exit.stage]: wallMs } : {};
+    const left = { ...leftIn(data), artifacts: this.artifacts };
+    const elapsedMs = performance.now() - this.sinceMs;
+    return { kind: "ran", ...this.output, exit, timings, elapsedMs, ...(this.asked ? { left } : {}) };
+  }
+
+  private write(output: Output, write: (output: Output) => void): void {
+    this.output[output.stream] += output.text;
+    this.isAtLineStart = output.text.endsWith("\n");
+    write(output);
+  }
+}
+
+function exitOf(value: unknown): Omit<Exit, "stage"> {
+  if (!isRecord(value)) return {};
+  const { code, signal, limit, stopped } = value;
+  return {
+    ...(typeof code === "number" ? { code } : {}),
+    ...(typeof signal === "string" ? { signal } : {}),
+    ...(typeof limit === "string" ? { limit } : {}),
+    ...(stopped === true ? { isStopped: true } : {}),
+  };
+}
+
+/** Live runs have no queue: without a free one the person decides. */
+function withoutLive(refused: Refusal): Refusal {
+  const isTaken = refused.kind === "busy" && TAKEN.test(refused.message);
+  return isTaken ? { ...refused, retryAfterMs: null, isLive: true } : refused;
+}
+
+async function* eventsOf(body: ReadableStream<Uint8Array>) {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  const events = new ServerEvents();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      for (const { name, data } of events.take(decoder.decode(value, { stream: true }))) {
+        const object = parsed(data);
+        if (object !== null) yield { name, data: object };
+      }
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
