@@ -191,7 +191,8 @@ fn any_origin_may_ask() {
     };
     check("access-control-allow-origin", Some("*"));
     check("access-control-allow-methods", Some("POST"));
-    check("access-control-allow-headers", Some("Content-Type"));
+    let headers = Some("Content-Type, Sandpiper-Run");
+    check("access-control-allow-headers", headers);
     check("access-control-allow-credentials", None);
     check("ratelimit", None);
     for reply in [

@@ -277,8 +277,9 @@ fn input_flood() {
     let large = [br#"{"text":""#, &vec![b'a'; 60_000][..], br#""}"#].concat();
     let (kinds, found) = count(&vec![input(&id, &large); 100]);
     assert_eq!(kinds, ["204", "503"]);
-    // A pipe holds one, and one waits.
-    assert!(found[2..].iter().all(|status| status == "503"), "{found:?}");
+    // One is in the pipe, one waits, and one more came before the pipe was.
+    let taken = found.iter().filter(|status| *status == "204").count();
+    assert!(taken <= 3, "{found:?}");
     let huge = [br#"{"text":""#, &vec![b'a'; 1 << 20][..], br#""}"#].concat();
     let huge =
         server.send("POST", &format!("/api/run/{id}/input"), &[JSON], huge);

@@ -149,7 +149,8 @@ mod tests {
         check("../x", false);
         check("b/../../x", false);
         check("", false);
-        check(absolute, false);
+        // Below the folder, too.
+        check(absolute, true);
         let written = fs::read(folder.path().join("b/c/d")).unwrap();
         assert_eq!(written, b"new");
         assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);

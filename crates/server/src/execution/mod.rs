@@ -331,15 +331,14 @@ impl<R: Runner> Execution<R> {
                     events::failed(&failure)
                 }
             });
-            let rest = connection.complete_stream(rest, &own.memory);
+            let rest = connection.last_piece(rest, &own.memory);
             let _ = sender.send(rest).await;
         });
         Ok(answer)
     }
 
-    /// Ends a run that was started or was to be started: counts it, writes its
-    /// line in the log, in this order. A refusal of the engine is counted and
-    /// logged with all other refusals.
+    /// Counts a run that was started or was to be started, and logs it. A refusal
+    /// of the engine is counted and logged with all other refusals.
     fn end_run(
         &self,
         RunContext { id, client, language }: RunContext<'_>,

@@ -90,9 +90,9 @@ impl Connection {
         self.state.begin_answer(bytes, is_read, memory);
     }
 
-    /// Notes that this is the rest of an answer that is a stream. Returns it,
-    /// counted in `memory`.
-    pub(crate) fn complete_stream(
+    /// Returns the last piece of an answer that is a stream, counted in `memory`,
+    /// and notes that there is no other.
+    pub(crate) fn last_piece(
         &self,
         rest: Vec<u8>,
         memory: &AnswerMemory,
