@@ -350,8 +350,7 @@ class Recording:
     # Displays.
 
     def show_at_end(self, process):
-        # A forked process has the drawing of its parent, and not to show.
-        if os.getpid() == process:
+        if os.getpid() == process:  # not in a process that it has forked
             self.show()
 
     def show(self):
