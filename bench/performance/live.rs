@@ -1,8 +1,9 @@
 //! The way of a program's output to a reader while the program goes on.
 
 use std::thread::sleep;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
+use rustix::time::{ClockId, clock_gettime};
 use sandpiper_testkit::{Events, begin};
 use serde_json::json;
 
@@ -12,8 +13,7 @@ use crate::row::{Asked, Row, Series};
 const ROUNDS: usize = 100;
 /// Later writes are gathered for 20 ms. Each of these is the first.
 const PAUSE: Duration = Duration::from_millis(30);
-/// Answers each line with the time of its write, in nanoseconds. A box has the
-/// host's wall clock, but monotonic clocks of its own.
+/// Answers each line with the time of its write. Boxes have the host's wall clock.
 const PROGRAM: &str = "import sys, time\nfor _ in sys.stdin:\n \
                        print(time.time_ns(), flush=True)";
 
@@ -27,8 +27,7 @@ pub(crate) fn measure(context: &Context) -> Vec<Row> {
         let json = "Content-Type: application/json";
         begin(address, "POST", path, &[json, "Accept: text/event-stream"], body)
     };
-    let stream = post("/api/run", &live.to_string());
-    let mut events = Events::read(stream).unwrap();
+    let mut events = Events::read(post("/api/run", &live.to_string())).unwrap();
     events.next().unwrap();
     let input = format!("/api/run/{}/input", events.run.clone().unwrap());
     let mut times = Vec::new();
@@ -39,9 +38,10 @@ pub(crate) fn measure(context: &Context) -> Vec<Row> {
         while events.stdout.len() == before {
             events.next().expect("an answer");
         }
-        let now = UNIX_EPOCH.elapsed().unwrap();
-        let then = events.stdout[before..].trim().parse().unwrap();
-        let past = now.saturating_sub(Duration::from_nanos(then));
+        let now = clock_gettime(ClockId::Realtime);
+        let then: i64 = events.stdout[before..].trim().parse().unwrap();
+        let past = now.tv_sec * 1_000_000_000 + now.tv_nsec - then;
+        let past = Duration::from_nanos(past.unsigned_abs());
         times.push(past.as_secs_f64() * 1e3);
     }
     vec![Row {

@@ -35,7 +35,6 @@ import os
 import re
 import time
 from itertools import pairwise
-
 import sandpiper_display
 from sandpiper_colors import COLORS
 
