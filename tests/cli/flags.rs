@@ -67,7 +67,7 @@ fn help_lists_every_flag_and_its_variable() {
         "artifact-size",
     ];
     check_flags(&["serve"], &[&serve[..], &SANDBOX, &COMMON].concat());
-    let run = ["language", "entry", "interactive", "artifacts"];
+    let run = ["language", "entry", "interactive", "artifacts", "arg"];
     check_flags(&["run"], &[&run[..], &SANDBOX, &COMMON].concat());
     let images = |command, flags: &[&str]| {
         check_flags(&["images", command], &[flags, &COMMON].concat());

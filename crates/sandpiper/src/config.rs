@@ -161,8 +161,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) artifacts: Option<PathBuf>,
 
-    /// Arguments of the program
-    #[arg(value_name = "ARG", last = true)]
+    /// An argument of the program; may be given again
+    #[arg(long = "arg", value_name = "ARG", allow_hyphen_values = true)]
     pub(crate) args: Vec<String>,
 
     #[command(flatten)]
