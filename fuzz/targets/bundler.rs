@@ -50,7 +50,8 @@ fn planned(language: &str, entry: &str, paths: &[&str]) -> Option<Plan> {
     let files = paths.iter().map(file).collect();
     let entry =
         if PLANTED { entry.replace("..", "dd") } else { entry.to_owned() };
-    let submission = CATALOG.submission(language, entry, files, String::new(), Vec::new());
+    let submission =
+        CATALOG.submission(language, entry, files, String::new(), Vec::new());
     Some(submission.ok()?.plan())
 }
 

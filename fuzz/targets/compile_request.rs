@@ -43,8 +43,9 @@ fn compile_request(body: &[u8]) -> Option<Parts> {
 /// Checks the plan, its entry file and its optional standard input.
 fn planned(parts: Parts) -> Option<(Plan, String, String)> {
     let Parts { language, entry_file, files, stdin } = parts;
-    let submission =
-        CATALOG.submission(&language, entry_file, files, stdin, Vec::new()).ok()?;
+    let submission = CATALOG
+        .submission(&language, entry_file, files, stdin, Vec::new())
+        .ok()?;
     let entry = submission.entry_file().to_owned();
     assert!(submission.files().iter().any(|file| file.path == entry));
     let stdin = submission.stdin().to_owned();
@@ -52,8 +53,7 @@ fn planned(parts: Parts) -> Option<(Plan, String, String)> {
 }
 
 fn written(parts: &Parts) -> Vec<u8> {
-    let file =
-        |file: &SourceFile| json!({"path": file.path, "content": String::from_utf8_lossy(&file.content)});
+    let file = |file: &SourceFile| json!({"path": file.path, "content": String::from_utf8_lossy(&file.content)});
     let files: Vec<Value> = parts.files.iter().map(file).collect();
     json!({
         "language": parts.language, "entryFile": parts.entry_file,

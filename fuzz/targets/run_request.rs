@@ -27,7 +27,9 @@ fuzz_target!(|body: &[u8]| {
     assert_eq!(run_request(&written(&run)).as_ref(), Some(&run));
     // Without an encoding, the fields that both have are read in one way.
     if let Some(parts) = compile_request(body)
-        && !body.windows(8).any(|part| part == b"encoding" || part.contains(&b'\\'))
+        && !body
+            .windows(8)
+            .any(|part| part == b"encoding" || part.contains(&b'\\'))
     {
         assert_eq!(parts, run.parts);
     }
@@ -45,8 +47,14 @@ fn written(run: &RunParts) -> Vec<u8> {
     let all = [
         ("wall_ms", limits.wall_time.map(milliseconds)),
         ("cpu_ms", limits.cpu_time.map(milliseconds)),
-        ("output_kib", limits.output_bytes.map(|bytes| u128::from(bytes >> 10))),
-        ("memory_mib", limits.memory_bytes.map(|bytes| u128::from(bytes >> 20))),
+        (
+            "output_kib",
+            limits.output_bytes.map(|bytes| u128::from(bytes >> 10)),
+        ),
+        (
+            "memory_mib",
+            limits.memory_bytes.map(|bytes| u128::from(bytes >> 20)),
+        ),
     ];
     let given = all.into_iter().filter_map(|(name, value)| {
         Some((name.to_owned(), json!(u64::try_from(value?).ok()?)))
