@@ -133,9 +133,9 @@ impl Sandbox {
     }
 
     /// Writes `inputs` and then runs a command to its end, with the caller
-    /// attached to its streams. If the box has less
-    /// memory than they need, it ends with
-    /// [`Stop::Memory`](crate::Stop::Memory).
+    /// attached to its streams. If the box has less memory than they need, it
+    /// ends with [`Stop::Memory`](crate::Stop::Memory). Files that the step left
+    /// are read when its limits have ended.
     ///
     /// # Errors
     ///

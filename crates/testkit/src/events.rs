@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::reply::Reply;
 
-/// The events of one answer. What the program wrote so far is kept.
+/// The events of one answer. The output so far is kept.
 #[derive(Debug)]
 pub struct Events {
     stream: BufReader<TcpStream>,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use sandpiper_engine::{
-    Attached, Chunk, InputSender, Outcome, OutputStream, Stage, input_queue,
+    Attached, Chunk, Outcome, OutputStream, Stage, input_queue,
 };
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -41,13 +41,8 @@ pub(super) fn attach(is_interactive: bool) -> (Attached, Reader, Session) {
     // One chunk waits, and one is on its way.
     let (output, output_seen) = mpsc::channel(1);
     let (stop, stopped) = watch::channel(false);
-    let mut sender: Option<InputSender> = None;
-    let mut input = None;
-    if is_interactive {
-        let (ours, theirs) = input_queue(LIVE_INPUT_WAITING);
-        sender = Some(ours);
-        input = Some(theirs);
-    }
+    let queue = is_interactive.then(|| input_queue(LIVE_INPUT_WAITING));
+    let (sender, input) = queue.unzip();
     let attached = Attached {
         stages: Some(stages),
         output: Some(output),
