@@ -105,21 +105,20 @@ fn large_answers() {
     let before = memory_kib(&server);
     let limit = 256 << 20;
     let mut clients = Vec::new();
-    let mut refused = 0;
     for number in 1..=64 {
         let mut stream = send(number);
         let status = status(&mut stream);
         assert!(["200", "503"].contains(&&*status), "{status}");
         if status == "200" {
             clients.push(stream);
-        } else {
-            refused += 1;
         }
         // One answer may pass the limit.
         let held = answer_memory(&server);
         assert!(held <= limit + (8 << 20), "{held} by client {number}");
     }
-    assert!(refused > 0 && clients.len() > 32, "{refused} {}", clients.len());
+    // Together they are more than the limit: the last are refused, or the first
+    // have been disconnected, if all of this took longer than a slow client may.
+    assert!(clients.len() > 32, "{}", clients.len());
     let grown = (memory_kib(&server) - before) >> 10;
     assert!(grown < 256 + 64, "{grown} MiB more");
     drop(clients);
