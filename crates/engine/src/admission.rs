@@ -3,7 +3,8 @@
 //!
 //! As many runs as there are slots have a box at once. Further runs wait in a
 //! bounded queue. Clients take turns in it (round robin), and the runs of one
-//! client keep their order. One client holds at most half of the slots and half
+//! client keep their order. A client that comes without a slot has its turn
+//! before those with one. One client holds at most half of the slots and half
 //! of the queue, both rounded up, so it cannot starve the others. In a full
 //! queue the newest run of the client with the most gives way to a client that
 //! has none there, so a few clients together cannot starve the others either.

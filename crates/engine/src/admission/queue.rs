@@ -80,7 +80,7 @@ impl<T> Queue<T> {
             return Err(Full::Share);
         }
         if own == 0 {
-            self.round_robin.push_back(client);
+            self.take_turn(client);
         }
         let number = self.next_number;
         self.next_number += 1;
@@ -154,6 +154,18 @@ impl<T> Queue<T> {
         self.clients.is_empty() && self.round_robin.is_empty()
     }
 
+    /// Adds a client to those that wait. If it has no run in a slot, its turn is
+    /// before all clients that have one: a few clients with long runs would
+    /// otherwise hand every slot to each other.
+    fn take_turn(&mut self, client: IpAddr) {
+        let mut clients = self.round_robin.iter();
+        let first = clients.position(|other| self.is_running(*other));
+        match first.filter(|_| !self.is_running(client)) {
+            Some(index) => self.round_robin.insert(index, client),
+            None => self.round_robin.push_back(client),
+        }
+    }
+
     /// Removes the newest run of the client that has the most in the queue.
     /// Returns `false` if no client has more than one.
     fn give_way(&mut self) -> bool {
@@ -183,6 +195,10 @@ impl<T> Queue<T> {
         self.waiting -= 1;
         self.running += 1;
         Some((client, waker))
+    }
+
+    fn is_running(&self, client: IpAddr) -> bool {
+        self.clients.get(&client).is_some_and(|own| own.running > 0)
     }
 
     fn is_below_share(&self, client: IpAddr) -> bool {

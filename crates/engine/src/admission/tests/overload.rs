@@ -62,8 +62,8 @@ async fn a_hostile_client_keeps_nobody_out() {
     honest.join_all().await;
 }
 
-/// Each of two clients has all that one can have. Both have a turn before the
-/// others, and two of their runs fit into the longest wait.
+/// Each of two clients has all that one can have. Two of their runs, one after
+/// the other, would be longer than the longest wait.
 #[tokio::test(start_paused = true)]
 async fn two_hostile_clients_keep_nobody_out() {
     let admission = Admission::new(2, 64, WAIT);
@@ -73,7 +73,7 @@ async fn two_hostile_clients_keep_nobody_out() {
         hostile.spawn(async move {
             loop {
                 let number = 1 + run_number % 2;
-                let lasting = Duration::from_secs(5);
+                let lasting = Duration::from_secs(10);
                 let _ = run(&admission, number, lasting).await;
                 sleep(Duration::from_millis(100)).await;
             }
