@@ -51,7 +51,7 @@ describe("a recording", () => {
 
   test("is read as it is written", () => {
     expect(recording(segments)?.segments).toHaveLength(segments.length);
-    expect(recording([], { truncated: true })).toEqual({ width: 100, height: 50, durationMs: 90, isTruncated: true, segments: [] });
+    expect(recording([])).toEqual({ width: 100, height: 50, durationMs: 90, segments: [] });
   });
 
   test.each<[string, unknown]>([

@@ -19,7 +19,7 @@ export class Player {
   private readonly canvas = element("canvas", { role: "img" });
   private readonly play = element("button", { type: "button", class: "tool play" });
   private readonly speed = element("select", { "aria-label": "Speed" });
-  private readonly scale: number;
+  private scale = 0;
   private positionMs = 0;
   private lastMs: number | null = null;
   private isPlaying = false;
@@ -30,11 +30,8 @@ export class Player {
     this.image = image;
     this.picture = new Picture(recording);
     const { width, height, durationMs } = recording;
-    const wanted = Math.max(devicePixelRatio, 1);
-    this.scale = Math.min(wanted, Math.sqrt(MAX_AREA / (width * height)));
-    this.canvas.width = Math.round(width * this.scale);
-    this.canvas.height = Math.round(height * this.scale);
     this.canvas.style.setProperty("width", `${width}px`);
+    this.canvas.style.setProperty("aspect-ratio", `${width} / ${height}`);
     this.canvas.setAttribute("aria-label", alt);
     for (const speed of SPEEDS) this.speed.append(element("option", { value: speed, selected: speed === "1" }, `${speed} ×`));
     this.play.addEventListener("click", () => (this.isPlaying ? this.pause() : this.start()));
@@ -73,7 +70,21 @@ export class Player {
     this.positionMs = ms;
     const context = this.canvas.getContext("2d");
     const isChanged = this.picture.go(ms);
-    if (context !== null && (isChanged || ms === 0)) this.picture.draw(context, this.scale);
+    const isEmpty = this.fit();
+    if (context !== null && (isChanged || isEmpty || ms === 0)) this.picture.draw(context, this.scale);
+  }
+
+  /** Gives the canvas a pixel for each of the screen, since thin lines break where it is scaled down. Returns whether that has emptied it. */
+  private fit(): boolean {
+    const { width, height } = this.recording;
+    // Before it is in the page it has no width.
+    const shown = this.canvas.clientWidth || width;
+    const scale = Math.min((shown / width) * Math.max(devicePixelRatio, 1), Math.sqrt(MAX_AREA / (width * height)));
+    if (scale === this.scale) return false;
+    this.scale = scale;
+    this.canvas.width = Math.round(width * scale);
+    this.canvas.height = Math.round(height * scale);
+    return true;
   }
 
   private label(): void {

@@ -22,8 +22,6 @@ export interface Recording {
   width: number;
   height: number;
   durationMs: number;
-  /** Whether it ends before the drawing does. */
-  isTruncated: boolean;
   segments: readonly Segment[];
 }
 
@@ -43,7 +41,7 @@ export function readRecording(text: string): Recording | null {
     return null;
   }
   if (!isRecord(value)) return null;
-  const { width, height, duration, truncated, segments } = value;
+  const { width, height, duration, segments } = value;
   if (!isSize(width) || !isSize(height) || !isBetween(duration, 0, MAX_DURATION_MS)) return null;
   if (!Array.isArray(segments) || segments.length > MAX_SEGMENTS) return null;
   let latestMs = 0;
@@ -53,7 +51,7 @@ export function readRecording(text: string): Recording | null {
     latestMs = segment.ms;
     return [segment];
   });
-  return { width, height, durationMs: duration, isTruncated: truncated === true, segments: read };
+  return { width, height, durationMs: duration, segments: read };
 }
 
 function segmentOf([ms, kind, ...fields]: readonly unknown[]): Segment | null {
