@@ -1,4 +1,4 @@
-# Draws how two birds count through the year.
+# Draws how many birds of two kinds were counted in a year.
 import matplotlib.pyplot as plt
 
 months = ["Jan", "Mar", "May", "Jul", "Sep", "Nov"]
