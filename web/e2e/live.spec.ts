@@ -67,6 +67,9 @@ test.describe("by keyboard and screen reader", () => {
     await page.keyboard.press("Enter");
     const line = frame.getByRole("textbox", { name: "Input", exact: true });
     await expect(line).toBeFocused();
+    // The box, and the hint to type there, would be taken for the line.
+    await expect(frame.locator("#input-hint")).toBeEmpty();
+    await expect(frame.locator("#stdin")).toBeHidden();
     await expect(transcript(frame)).toHaveText("Name? ");
     await page.keyboard.type("Ann");
     await page.keyboard.press("Enter");
@@ -89,6 +92,10 @@ test.describe("by keyboard and screen reader", () => {
     const told = await frame.evaluate(() => (window as unknown as { told: { text: string; ms: number }[] }).told);
     const words = told.map(({ text }) => text).join("\n");
     expect(words.match(/You typed: Ann/g)).toHaveLength(2);
+    // Where copying is blocked the output is selected, without what the log announces.
+    await frame.evaluate(() => getSelection()?.selectAllChildren(document.getElementById("streams") as HTMLElement));
+    expect(await frame.evaluate("getSelection().toString()")).toMatch(/Bye\s*$/);
+    expect(await frame.evaluate("getSelection().toString()")).not.toContain("You typed");
     told.slice(1).forEach(({ ms }, index) => expect(ms - (told[index]?.ms ?? 0)).toBeGreaterThanOrEqual(999));
     // From now on Run starts live runs, and leaves the focus where it is.
     await page.keyboard.press("Control+Enter");
@@ -133,6 +140,23 @@ test("the embedding page reads and types, and Stop keeps what was printed", asyn
   await expect(frame.locator(".cm-activeLine")).toContainText("Name? ");
 });
 
+test("lines that are pasted are sent as lines", async ({ page, service }) => {
+  const frame = await framed(page, service, "python", "&input=live", "for n in range(3): print(repr(input()))");
+  await frame.locator("#run").click();
+  const line = frame.getByRole("textbox", { name: "Input", exact: true });
+  await line.fill("a");
+  await line.evaluate((field) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", "b\r\n\nc");
+    field.dispatchEvent(new ClipboardEvent("paste", { clipboardData, cancelable: true }));
+  });
+  await expect(transcript(frame)).toHaveText("ab\n\n'ab'\n''\n");
+  await expect(line).toHaveValue("c");
+  await line.press("Enter");
+  expect(await ended(frame)).toMatch(/^Finished in/);
+  await expect(transcript(frame)).toHaveText("ab\n\n'ab'\n''\nc\n'c'\n");
+});
+
 test("much output as it comes is shown in part, and kept whole", async ({ page, service }) => {
   const code = String.raw`for n in range(9_000): print(f"\x1b[3{n % 8}m{n}\x1b[1m!\x1b[0m?")
 print("\x1b[31ma\x1b[32mb" * 30_000)`;
@@ -153,6 +177,8 @@ test("without a free live run, the input of the box is offered", async ({ page, 
   const frame = await framed(page, service, "python", "&input=live", code);
   const json = { error: "all 2 live runs are taken" };
   await page.route("**/api/run", (route) => route.fulfill({ status: 503, headers: { "Retry-After": "9" }, json }));
+  await frame.locator("#run").click();
+  await expect(frame.getByRole("button", { name: "Run without typing instead" })).toBeVisible();
   await frame.locator("#input summary").click();
   await frame.locator("#stdin").fill("the box\n");
   await frame.locator("#run").click();
@@ -172,6 +198,17 @@ test("Stop keeps what was printed in an ordinary run, too", async ({ page, servi
     await expect(frame.locator("#status")).toHaveText("Stopped.");
     expect(await frame.locator("#streams").textContent()).toContain("before");
   }).toPass();
+});
+
+test("Stop says that it waits for the output; a second press does not wait", async ({ page, service }) => {
+  const frame = await framed(page, service, "python", "", "import time\ntime.sleep(90)");
+  await page.route("**/api/run/*/stop", () => {});
+  await frame.locator("#run").click();
+  await expect(frame.locator("#run-label")).toHaveText("Stop");
+  await frame.locator("#run").click();
+  await expect(frame.locator("#status")).toHaveText("Stopping…");
+  await frame.locator("#run").click();
+  await expect(frame.locator("#status")).toHaveText("Stopped.");
 });
 
 test("on a server that stops no runs, Stop ends them as it can", async ({ page, service }) => {

@@ -33,9 +33,10 @@ export class InputLine {
     );
     this.element.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.send();
+      this.send([this.field.value], "");
     });
     this.field.addEventListener("keydown", (event) => this.onKey(event));
+    this.field.addEventListener("paste", (event) => this.paste(event));
     live.failed.listen((words) => (this.fault.textContent = words));
   }
 
@@ -43,14 +44,28 @@ export class InputLine {
     this.field.focus({ preventScroll: true });
   }
 
-  private send(): void {
-    const line = this.field.value;
-    if (line !== "" && line !== this.history.at(-1)) this.history.push(line);
-    if (this.history.length > MAX_HISTORY) this.history.shift();
+  /** Sends these lines; `rest` stays in the field. */
+  private send(lines: readonly string[], rest: string): void {
+    for (const line of lines) {
+      if (line !== "" && line !== this.history.at(-1)) this.history.push(line);
+      if (this.history.length > MAX_HISTORY) this.history.shift();
+    }
     this.at = this.history.length;
-    this.field.value = "";
+    this.field.value = rest;
     this.fault.textContent = "";
-    this.live.send(`${line}\n`);
+    this.live.send(lines.map((line) => `${line}\n`).join(""));
+  }
+
+  /** Sends the whole lines of a text, as a terminal does; the field would join them to one. */
+  private paste(event: ClipboardEvent): void {
+    const text = event.clipboardData?.getData("text/plain") ?? "";
+    const { value, selectionStart, selectionEnd } = this.field;
+    const before = value.slice(0, selectionStart ?? value.length);
+    const lines = `${before}${text}${value.slice(selectionEnd ?? value.length)}`.split(/\r\n?|\n/);
+    const rest = lines.pop() ?? "";
+    if (lines.length === 0) return;
+    event.preventDefault();
+    this.send(lines, rest);
   }
 
   /** What stands in the line is sent before, as a terminal does. */

@@ -123,9 +123,10 @@ export class Results {
   }
 
   private offerOfTyping(): Offer {
-    const { modes, session } = this.options;
+    const { modes, session, input } = this.options;
     const act = () => {
       modes.typeLive();
+      input.leave();
       void session.start();
       this.wantsFocus = true;
     };
@@ -148,7 +149,8 @@ export class Results {
       input.open();
       void session.start();
     };
-    return { words: "", label: "Run with the input above instead", act };
+    const label = this.submitted.stdin === "" ? "Run without typing instead" : "Run with the input above instead";
+    return { words: "", label, act };
   }
 
   private async showFiles(left: Left): Promise<void> {

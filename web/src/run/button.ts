@@ -24,8 +24,9 @@ export class RunButton {
   private follow(phase: Phase): void {
     clearInterval(this.ticker);
     this.button.classList.toggle("busy", phase.name !== "idle");
-    this.label.textContent = { idle: "Run", running: "Stop", waiting: "Cancel" }[phase.name];
+    this.label.textContent = { idle: "Run", running: "Stop", stopping: "Stop", waiting: "Cancel" }[phase.name];
     if (phase.name === "idle") return;
+    if (phase.name === "stopping") return this.output.say("Stopping…");
     const words = () =>
       phase.name === "running"
         ? running(performance.now() - phase.sinceMs, phase.isLive)

@@ -28,6 +28,12 @@ export class InputBox {
     this.box.open = true;
   }
 
+  /** Removes the hint, and closes the box if it is empty: the person types elsewhere. */
+  leave(): void {
+    this.hint.textContent = "";
+    if (this.field.value === "") this.box.open = false;
+  }
+
   private show(stdin: string): void {
     if (this.field.value === stdin) return;
     this.field.value = stdin;

@@ -13,6 +13,8 @@ export type Phase =
   | { name: "idle" }
   /** Sent at `sinceMs`, by performance.now(). A live run never waits in the queue. */
   | { name: "running"; sinceMs: number; isLive: boolean }
+  /** A person has stopped it; the answer is to come. */
+  | { name: "stopping" }
   /** Sent again at `untilMs`. */
   | { name: "waiting"; untilMs: number; reason: Pause["reason"] };
 
@@ -35,8 +37,8 @@ const liveParts = new Later(async () => {
   return { runLive, Dialogue };
 });
 
-/** A run that was stopped is answered within this time, or given up. */
-const MAX_STOP_MS = 3000;
+/** A run that was stopped is answered within this time, or given up. Its answer may be large, and the network slow. */
+const MAX_STOP_MS = 10_000;
 
 export class Session {
   readonly phaseChanged = new Event<Phase>();
@@ -93,6 +95,7 @@ export class Session {
     const { abort, stopId } = this;
     if (abort === null || stopId === null) return this.giveUp();
     this.stopId = null;
+    this.enter({ name: "stopping" });
     const giveUp = () => {
       if (this.abort === abort) this.giveUp();
     };
