@@ -1,5 +1,7 @@
 //! The files that a run returns.
 
+use std::collections::HashSet;
+
 use sandpiper_languages::SourceFile;
 use sandpiper_sandbox::{
     FilesSpec, Fingerprint, LeftFile, LeftFiles, SkippedFile,
@@ -35,7 +37,7 @@ impl FilesWanted {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunFile {
     /// The path below the working directory. A display that its runtime has only
-    /// numbered is `figure-1.svg` and so on.
+    /// numbered is `figure-1.svg` and so on. No two files have the same path.
     pub path: String,
     /// The number of the display, from 1. The files of one display have the same
     /// number: a picture, and the recording of how it was drawn.
@@ -57,7 +59,20 @@ impl From<LeftFiles> for RunFiles {
     fn from(left: LeftFiles) -> Self {
         let mut last = (String::new(), 0);
         let files = left.files.into_iter().map(|file| number(file, &mut last));
-        Self { files: files.collect(), skipped: left.skipped }
+        let mut files: Vec<_> = files.collect();
+        rename_displays(&mut files);
+        Self { files, skipped: left.skipped }
+    }
+}
+
+/// Gives each display a path that no other file has.
+fn rename_displays(files: &mut [RunFile]) {
+    let others = files.iter().filter(|file| file.display.is_none());
+    let mut taken: HashSet<_> = others.map(|file| file.path.clone()).collect();
+    for display in files.iter_mut().filter(|file| file.display.is_some()) {
+        while !taken.insert(display.path.clone()) {
+            display.path.insert_str(0, "display-");
+        }
     }
 }
 
@@ -118,14 +133,33 @@ mod tests {
 
     #[test]
     fn other_files_keep_their_names() {
-        let file = LeftFile {
-            path: "001.svg".to_owned(),
-            is_display: false,
-            content: vec![1],
+        let check = |displays: &[&str], others: &[&str], expected: &[&str]| {
+            let file = |path: &str, is_display| {
+                let path = path.to_owned();
+                LeftFile { path, is_display, content: vec![1] }
+            };
+            let displays = displays.iter().map(|path| file(path, true));
+            let others = others.iter().map(|path| file(path, false));
+            let files = displays.chain(others).collect();
+            let left = LeftFiles { files, skipped: Vec::new() };
+            let files = RunFiles::from(left).files;
+            let found: Vec<_> = files.iter().map(|file| &file.path).collect();
+            assert_eq!(found, expected, "{expected:?}");
         };
-        let left = LeftFiles { files: vec![file], skipped: Vec::new() };
-        let path = "001.svg".to_owned();
-        let expected = RunFile { path, display: None, content: vec![1] };
-        assert_eq!(RunFiles::from(left).files, [expected]);
+        check(&[], &["001.svg"], &["001.svg"]);
+        check(
+            &["001.svg"],
+            &["display-figure-1.svg", "figure-1.svg"],
+            &[
+                "display-display-figure-1.svg",
+                "display-figure-1.svg",
+                "figure-1.svg",
+            ],
+        );
+        check(
+            &["001.svg", "figure-1.svg"],
+            &[],
+            &["figure-1.svg", "display-figure-1.svg"],
+        );
     }
 }
