@@ -140,7 +140,8 @@ fn many_runs() {
                 .filter_map(|_| match open(1) {
                     Ok(events) => Some(events),
                     Err(refused) => {
-                        let text = "all 8 live runs are taken";
+                        let text =
+                            "this client's half of the live runs is taken";
                         refused.assert_failure(503, text);
                         assert!(refused.header("retry-after").is_some());
                         None

@@ -71,10 +71,12 @@ pub enum BusyCause {
     /// The client's share of the queue was full.
     #[error("too many runs of this client are waiting already")]
     Share,
-    /// This many interactive runs are in their boxes, or half as many of this
-    /// client.
+    /// This many interactive runs are in their boxes: all that there may be.
     #[error("all {0} live runs are taken")]
     Live(usize),
+    /// The client's share of the interactive runs was taken.
+    #[error("this client's half of the live runs is taken")]
+    LiveShare,
     /// No slot became free within this time.
     #[error("no box became free within {} s", .0.as_secs_f64())]
     Wait(Duration),
@@ -258,9 +260,10 @@ impl Inner {
         let State { queue, mean_run } = state;
         let (ahead, slots) = match cause {
             BusyCause::Share => (queue.waiting_of(client), queue.share()),
-            BusyCause::Queue | BusyCause::Live(_) | BusyCause::Wait(_) => {
-                (queue.waiting(), queue.slots())
-            }
+            BusyCause::Queue
+            | BusyCause::Live(_)
+            | BusyCause::LiveShare
+            | BusyCause::Wait(_) => (queue.waiting(), queue.slots()),
         };
         let [ahead, slots] =
             [ahead, slots].map(|n| u32::try_from(n).unwrap_or(u32::MAX));

@@ -99,9 +99,14 @@ impl Executor {
         client: IpAddr,
     ) -> Result<RunPermit, Refusal> {
         let entered = self.live_admission.enter(client).await;
-        entered.map_err(|busy| Refusal::Busy {
-            cause: BusyCause::Live(self.live_boxes),
-            retry_after: busy.retry_after,
+        entered.map_err(|busy| {
+            let is_share = self.live_load().running < self.live_boxes;
+            let cause = if is_share {
+                BusyCause::LiveShare
+            } else {
+                BusyCause::Live(self.live_boxes)
+            };
+            Refusal::Busy { cause, retry_after: busy.retry_after }
         })
     }
 

@@ -30,7 +30,7 @@ export interface Exit {
 /** The program was not run. */
 export type Refusal =
   | { kind: "limited"; retryAfterMs: number | null }
-  /** `isLive`: all live runs are taken; other runs may be free. */
+  /** `isLive`: all live runs, or the client's half, are taken; other runs may be free. */
   | { kind: "busy"; message: string; retryAfterMs: number | null; isLive?: boolean }
   | { kind: "too-large"; message: string }
   /** Without a message the answer is not the service's, but a proxy's, or that of a network that wants a login. */

@@ -11,7 +11,9 @@ export function summary(answer: Answer): string {
     case "ran":
       return ending(answer.exit, seconds(answer.elapsedMs)) + files(answer.left?.artifacts ?? []);
     case "busy":
-      if (answer.isLive === true) return "All live runs are taken.";
+      if (answer.isLive === true) {
+        return /half/.test(answer.message) ? "Your network's live runs are taken." : "All live runs are taken.";
+      }
       return `Not run: ${sentence(answer.message || "the service is busy")} Try again in a moment.`;
     case "too-large":
       return `Not run: ${sentence(answer.message || "the files are too large")}`;

@@ -101,7 +101,10 @@ impl Failure {
                 Refusal::Busy { cause: BusyCause::Queue, .. } => "queue_full",
                 Refusal::Busy { cause: BusyCause::Share, .. } => "client_share",
                 Refusal::Busy { cause: BusyCause::Wait(_), .. } => "queue_wait",
-                Refusal::Busy { cause: BusyCause::Live(_), .. } => "live_full",
+                Refusal::Busy {
+                    cause: BusyCause::Live(_) | BusyCause::LiveShare,
+                    ..
+                } => "live_full",
                 Refusal::Short { .. } => "shortage",
                 Refusal::Unavailable { .. } => "unavailable",
                 Refusal::Failed => return None,
