@@ -138,7 +138,7 @@ impl HealthMonitor {
             // A run with kept artifacts says nothing of the compiler.
             Ok(outcome)
                 if outcome.end == End::Exited(0)
-                    && !outcome.start.is_compiled =>
+                    && outcome.start.is_some_and(|it| !it.is_compiled) =>
             {
                 self.checks().client_succeeded(language, rootfs, now);
                 self.record_success(language, now);

@@ -81,8 +81,8 @@ pub struct Outcome {
     pub end: End,
     /// The time of each part.
     pub timing: Timing,
-    /// How it was started.
-    pub start: Start,
+    /// How it was started; `None` if it was stopped before it had a box.
+    pub start: Option<Start>,
     /// CPU time of the last step; `None` if the host does not measure it.
     pub cpu_time: Option<Duration>,
     /// The highest memory of the box in the last step, in bytes; `None` if it was
@@ -138,7 +138,7 @@ impl Outcome {
             stage: Stage::Run,
             end: End::Stopped,
             timing: Timing { queue, ..Timing::default() },
-            start: Start { kind: StartKind::Cold, is_compiled: false },
+            start: None,
             cpu_time: None,
             memory_peak: None,
             files: None,

@@ -155,7 +155,7 @@ fn outcome_of(
         stage,
         end,
         timing,
-        start,
+        start: Some(start),
         cpu_time: step.cpu_time,
         memory_peak: step.memory_peak,
         files: step.files.map(RunFiles::from),

@@ -12,7 +12,7 @@ fn outcome(stage: Stage, end: End, stderr: &str) -> Outcome {
         stage,
         end,
         timing: Timing::default(),
-        start: START,
+        start: Some(START),
         cpu_time: None,
         memory_peak: None,
         files: None,

@@ -33,8 +33,9 @@ pub(super) fn run_ended(
         outcome = RunEnd::of(outcome).word(),
         code,
         signal,
-        r#box = outcome.start.kind.word(),
-        compiled_before = outcome.start.is_compiled.then_some(true),
+        r#box = outcome.start.map(|start| start.kind.word()),
+        compiled_before =
+            outcome.start.is_some_and(|it| it.is_compiled).then_some(true),
         queue_ms = milliseconds(timing.queue),
         prepare_ms = milliseconds(timing.prepare),
         compile_ms = timing.compile.map(milliseconds),

@@ -203,12 +203,14 @@ impl Metrics {
     pub(crate) fn outcome(&self, language: &str, outcome: &Outcome) {
         let end = RunEnd::of(outcome);
         self.run(language, end);
-        self.boxes.taken(language, outcome.start);
         if RunEnd::LIMITS.contains(&end.word()) {
             let stage = stage_word(outcome.stage);
             let labels = LimitLabels { stage, limit: end.word() };
             self.limits.get_or_create(&labels).inc();
         }
+        // A run that was stopped in the queue had no box.
+        let Some(start) = outcome.start else { return };
+        self.boxes.taken(language, start);
         let timing = &outcome.timing;
         self.queue_wait.observe(timing.queue.as_secs_f64());
         self.stage(language, "prepare", Some(timing.prepare));

@@ -188,7 +188,7 @@ fn outcome(request: &RunRequest) -> Outcome {
         files: None,
         stage: Stage::Run,
         end: End::Exited(3),
-        start: Start { kind: StartKind::Cold, is_compiled: true },
+        start: Some(Start { kind: StartKind::Cold, is_compiled: true }),
         timing: Timing {
             queue: Duration::from_micros(1_250),
             prepare: Duration::from_millis(2),
