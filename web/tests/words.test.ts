@@ -69,6 +69,9 @@ test("the program was not run", () => {
   expect(refused(407)).toContain("your network blocks the service (407)");
   expect(refused(504)).toContain("the service did not answer (504)");
   expect(refused(418)).toContain("answered 418");
+  const taken = (message: string) => summary({ kind: "busy", message, retryAfterMs: null, isLive: true });
+  expect(taken("all 4 live runs are taken")).toBe("All live runs are taken.");
+  expect(taken("this client's half of the live runs is taken")).toBe("Your network's live runs are taken.");
   expect(summary({ kind: "busy", message: "", retryAfterMs: null })).toBe(
     "Not run: the service is busy. Try again in a moment.",
   );

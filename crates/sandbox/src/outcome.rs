@@ -106,7 +106,7 @@ pub enum SkipReason {
     TooDeep,
     /// It is a symbolic link.
     Link,
-    /// Its name is not UTF-8, has control characters or is too long.
+    /// Its name is not UTF-8 or has control characters.
     Name,
     /// It is neither a file nor a folder.
     NotAFile,
