@@ -61,16 +61,21 @@ fn processes() -> Completion {
     let before = at_rest(&server);
     let used = fs::read_to_string(group.file(&["pids.current"])).unwrap();
     let used: u64 = used.trim().parse().unwrap();
-    let (mut refused, mut served) = (0, 0);
-    for more in 0..6 {
+    let mut refused = 0;
+    let mut has_run = false;
+    while !has_run {
+        let more = refused;
         group.set(&["pids.max"], used + more);
-        *if ran(&server) { &mut served } else { &mut refused } += 1;
+        has_run = ran(&server);
+        refused += u64::from(!has_run);
         assert_eq!(server.ask("GET", "/products").status, 200);
         group.set(&["pids.max"], 10_000);
         assert_serves(&server);
         assert_eq!(at_rest(&server), before, "{more} processes");
+        // A thread of the server may be missing as well.
+        assert!(more < 6, "it never runs");
     }
-    assert!(refused == 3 && served == 3, "{refused} refused, {served} served");
+    assert!(refused >= 3, "{refused} refused");
     drop(server);
     Completion::Completed
 }

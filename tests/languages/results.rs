@@ -55,6 +55,7 @@ fn every_language_gives_results_and_talks() {
         assert_eq!(beside.stderr, "");
     }
     programs_get_arguments(&server);
+    warnings_are_returned(&server);
     live::prompts_are_answered(&server);
     live::refuses_input(&server);
 }
@@ -123,6 +124,37 @@ fn check_events(server: &Server, asked: &Value) -> String {
     assert_eq!(end["stage"], "run");
     assert_eq!(events.stderr, "");
     events.stdout
+}
+
+fn warnings_are_returned(server: &Server) {
+    let check = |language, file: &str, source: &str, warning: &str| {
+        let shown = |warnings: bool| {
+            let more = json!({"warnings": warnings});
+            let answer =
+                result(server, &request(language, file, source, &more));
+            assert_eq!(answer["run"]["stdout"], "44", "{answer}");
+            assert_eq!(answer["run"]["stderr"], "", "{answer}");
+            answer["compile"].clone()
+        };
+        // Nobody sees those of others, who asked for the same program.
+        for _ in 0..2 {
+            assert_eq!(shown(false), Value::Null);
+            let compile = shown(true);
+            assert_eq!(compile["exit"], json!({"code": 0}));
+            let stderr = compile["stderr"].as_str().unwrap();
+            assert!(stderr.contains(warning), "{stderr}");
+        }
+    };
+    let c = "#include <stdio.h>\nint main(void) { int no; printf(\"44\"); }";
+    check("c", "main.c", c, "main.c:2:22: warning: unused variable");
+    let cpp = c.replace("stdio.h", "cstdio");
+    check("cpp", "main.cpp", &cpp, "main.cpp:2:22: warning: unused variable");
+    let java = "import java.util.*;\nclass Main { static List of(List raw) {\n\
+                raw.add(44); return raw; } public static void main(String[] no)\n\
+                { System.out.print(of(new ArrayList()).get(0)); } }";
+    check("java", "Main.java", java, "Main.java:3: warning: [unchecked]");
+    let csharp = "int no = 1;\nSystem.Console.Write(44);";
+    check("csharp", "main.cs", csharp, "main.cs(1,5): warning CS0219");
 }
 
 fn programs_get_arguments(server: &Server) {

@@ -73,8 +73,8 @@ async fn run_steps(
     let context = lease.context;
     let is_interactive = attached.is_interactive();
     let limits = overridden(context.limits, &plan);
-    let compiled =
-        Compiled::find(&context, &lease.key.spec, &limits, &plan, options);
+    plan.shows_warnings = options.warnings;
+    let compiled = Compiled::find(&context, &lease.key.spec, &limits, &plan);
     // From here on: artifacts do not depend on the limits of the run step.
     let limits = if is_interactive { limits.of_live_runs() } else { limits };
     let limits = options.limits.lower(limits);
@@ -181,21 +181,19 @@ impl Compiled {
         spec: &BoxSpec,
         limits: &Limits,
         plan: &Plan,
-        options: &RunOptions,
     ) -> Self {
         let mut steps = plan.steps.iter();
         let compile = steps.find(|step| step.stage == Stage::Compile);
         // A self-test has to compile.
         let is_kept = plan.is_repeatable
             && *is_demand
+            && !plan.shows_warnings
             && artifacts.max_entry_bytes().is_some();
         let key = compile.filter(|_| is_kept).map(|step| {
             let step = step_spec(limits, step.clone(), plan);
             ArtifactKey::of(spec, &step, &plan.files)
         });
-        let found = key
-            .filter(|_| !options.warnings)
-            .and_then(|key| artifacts.get(key));
+        let found = key.and_then(|key| artifacts.get(key));
         Self { key, found }
     }
 

@@ -52,12 +52,22 @@ pub(crate) fn step_spec(limits: &Limits, step: Step, plan: &Plan) -> StepSpec {
     };
     let is_run = step.stage == Stage::Run;
     let stdin = if is_run { plan.stdin.as_bytes() } else { &[] };
-    let args = if is_run { &plan.args[..] } else { &[] };
+    let args = match step.stage {
+        Stage::Run => plan.args.clone(),
+        Stage::Compile if plan.shows_warnings && step.takes_warnings => {
+            vec!["--warnings".to_owned()]
+        }
+        Stage::Compile => Vec::new(),
+    };
     let memory_bytes = memory_bytes(limits, step.stage);
     StepSpec {
         environment: step.environment_in(memory_bytes),
-        command: step.command,
-        gate: step.prepares.then(|| gate_text(&plan.entry_file, args)),
+        gate: step.prepares.then(|| gate_text(&plan.entry_file, &args)),
+        command: if step.prepares {
+            step.command
+        } else {
+            [step.command, args].concat()
+        },
         stdin: stdin.to_vec(),
         artifacts_writable: !is_run,
         keep_artifacts: None,

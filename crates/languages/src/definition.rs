@@ -99,6 +99,10 @@ pub(crate) struct Compile {
     /// them, such as the words that a compiler replaces by the time.
     #[serde(default)]
     pub(crate) unless: Vec<String>,
+    /// Whether the command takes `--warnings` behind its other arguments, or
+    /// at its gate. It then also prints the warnings of files that compile.
+    #[serde(default)]
+    pub(crate) warnings: bool,
 }
 
 /// `[run]`.

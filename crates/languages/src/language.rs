@@ -127,10 +127,11 @@ impl Language {
         let environment = environment(definition)?;
         let mut steps = Vec::new();
         let compile = definition.compile.as_ref();
-        if let Some(Compile { command, prepare, .. }) = compile {
+        if let Some(Compile { command, prepare, warnings, .. }) = compile {
             let (command, prepare) = (command.clone(), *prepare);
             let command = Command { command, prepare };
-            steps.push(step(Stage::Compile, &command, &environment)?);
+            let compile = step(Stage::Compile, &command, &environment)?;
+            steps.push(Step { takes_warnings: *warnings, ..compile });
         }
         let unless = compile.map_or(&[][..], |compile| &compile.unless);
         if unless.iter().any(String::is_empty) {
@@ -202,6 +203,7 @@ impl Language {
             files: Vec::new(),
             stdin: String::new(),
             args: Vec::new(),
+            shows_warnings: false,
             is_repeatable: false,
             steps: self.steps.clone(),
             memory_bytes: self.memory_bytes,
@@ -300,5 +302,6 @@ fn step(
         command: command.clone(),
         environment: environment.to_vec(),
         prepares: *prepare,
+        takes_warnings: false,
     })
 }

@@ -25,6 +25,8 @@ pub struct Step {
     /// Whether the program can be started before there is a submission. It then
     /// reads the entry file's path at its gate, not from an argument.
     pub prepares: bool,
+    /// Whether the program takes `--warnings`.
+    pub takes_warnings: bool,
 }
 
 /// The text that is replaced by the memory of the box in MiB, so that a launcher
@@ -58,6 +60,9 @@ pub struct Plan {
     /// Arguments of the program, if a launcher that prepares has to get them at
     /// its gate. Otherwise they stand in the command of the run step.
     pub args: Vec<String>,
+    /// Whether the compile step also prints the warnings of files that compile,
+    /// if its program can.
+    pub shows_warnings: bool,
     /// Whether the compile step always leaves the same artifacts.
     pub is_repeatable: bool,
     /// The steps, in order; a step that fails ends the run.
@@ -80,6 +85,7 @@ mod tests {
         let step = Step {
             stage: Stage::Run,
             prepares: false,
+            takes_warnings: false,
             command: vec!["/bin/true".to_owned()],
             environment: vec![
                 ("HOME".to_owned(), "/box".to_owned()),

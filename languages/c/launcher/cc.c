@@ -1,7 +1,7 @@
 // Compiles and links a C or C++ submission: the entry file, and every other
 // source file that no submitted file includes, become /artifacts/main.
 //
-// usage: cc c|cpp ENTRY
+// usage: cc c|cpp ENTRY [--warnings]
 //
 // Runs in the folder of the submission. Diagnostics go to stderr and name the
 // files as they were submitted; the exit status is the compiler's.
@@ -103,13 +103,17 @@ static void print_all(const struct compiled *compiled,
 }
 
 static int build(const struct language *language,
-                 const struct sources *sources) {
-    struct compiled compiled = compile_all(language, sources, QUICK);
+                 const struct sources *sources, bool warnings) {
+    struct compiled compiled =
+        compile_all(language, sources, warnings ? WARNING : QUICK);
     if (compiled.status != 0 && compiled.is_in_doubt)
         compiled = compile_all(language, sources, STOCK);
     if (compiled.status == 0) {
-        if (link_quickly(language, sources) == 0)
+        if (link_quickly(language, sources) == 0) {
+            if (warnings)
+                print_all(&compiled, sources);
             return EXIT_SUCCESS;
+        }
         compiled = compile_all(language, sources, DEBUGGING);
     }
     print_all(&compiled, sources);
@@ -122,18 +126,19 @@ static int build(const struct language *language,
 
 int main(int argc, char **argv) {
     const struct language *language = NULL;
-    for (size_t i = 0; argc == 3 && i < sizeof languages / sizeof *languages;
+    bool warnings = argc == 4 && strcmp(argv[3], "--warnings") == 0;
+    for (size_t i = 0; argc == 3 + warnings && i < sizeof languages / sizeof *languages;
          i++)
         if (strcmp(argv[1], languages[i].name) == 0)
             language = &languages[i];
     if (language == NULL) {
-        fputs("usage: cc c|cpp ENTRY\n", stderr);
+        fputs("usage: cc c|cpp ENTRY [--warnings]\n", stderr);
         return 2;
     }
     // Messages are rewritten by the character.
     setvbuf(stderr, NULL, _IOFBF, 1 << 16);
     struct sources sources = find_sources(argv[2], language->extensions);
-    int status = build(language, &sources);
+    int status = build(language, &sources, warnings);
     for (size_t i = 0; i < sources.count; i++)
         unlink(sources.list[i].object);
     unlink(OBJECTS);

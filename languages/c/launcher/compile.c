@@ -45,12 +45,16 @@ static const char *flags(const struct language *language) {
 }
 
 static struct job start_driver(const struct language *language,
-                               const struct source *source, bool debugging) {
+                               const struct source *source, enum way way) {
     struct command command = {.count = 0};
     add(&command, language->driver);
     add(&command, flags(language));
-    if (debugging)
+    if (way == DEBUGGING)
         add(&command, "-g1");
+    if (way == WARNING) {
+        add(&command, "-Wall");
+        add(&command, "-Wextra");
+    }
     add(&command, "-c");
     add(&command, language->kind);
     add(&command, source->argument);
@@ -143,7 +147,7 @@ struct compiled compile_all(const struct language *language,
         const struct source *source = &sources->list[i];
         jobs[i] = way == QUICK
                       ? start_quick(language, source, &sources->files)
-                      : start_driver(language, source, way == DEBUGGING);
+                      : start_driver(language, source, way);
     }
     for (size_t i = 0; i < JOBS && i < count; i++)
         reap(jobs, count);

@@ -13,6 +13,8 @@ enum way {
     STOCK,
     // By the driver, with line numbers for the linker's messages.
     DEBUGGING,
+    // By the driver, with warnings.
+    WARNING,
 };
 
 struct language {

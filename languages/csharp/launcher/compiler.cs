@@ -20,6 +20,8 @@ public static class Compiler
     // Roslyn's time grows with the square of the depth: with more, a source
     // that is too deep reaches the time limit before the end of the stack.
     const int Stack = 4 << 20;
+    // That of the SDK for this version of .NET.
+    const int WarningLevel = 9;
 
     static readonly Version Framework = Environment.Version;
     static CSharpParseOptions parsing;
@@ -40,7 +42,7 @@ public static class Compiler
             deterministic: true,
             // Threads of the pool have other stacks.
             concurrentBuild: false,
-            // Warnings are not shown; without them the analysis is not made.
+            // Without warnings, which few ask for, the analysis is not made.
             nullableContextOptions: NullableContextOptions.Annotations,
             warningLevel: 0);
         common = CSharpCompilation.Create(
@@ -56,27 +58,25 @@ public static class Compiler
     public static void WarmUp(IntPtr folder)
     {
         foreach (string sample in Directory.GetFiles(Marshal.PtrToStringUTF8(folder)))
-            OnItsStack(() => Compile(sample, out _, out _));
+            OnItsStack(() => Compile(sample, false, out _, out _));
         // Half of the memory is only the samples'.
         GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
     }
 
-    // Writes the program, or else the errors to stderr. Gives the exit code.
+    // Writes the program, or else the errors to stderr; warnings too, if they are
+    // asked for. Gives the exit code.
     [UnmanagedCallersOnly]
-    public static int Submit(IntPtr entry)
+    public static int Submit(IntPtr entry, int warnings)
     {
         string path = Marshal.PtrToStringUTF8(entry);
         byte[] program = null;
-        string errors = null;
-        OnItsStack(() => Compile(path, out program, out errors));
+        string messages = null;
+        OnItsStack(() => Compile(path, warnings != 0, out program, out messages));
         if (program != null)
-        {
             File.WriteAllBytes(Program, program);
-            return 0;
-        }
         using Stream stderr = Console.OpenStandardError();
-        stderr.Write(Encoding.UTF8.GetBytes(errors));
-        return 1;
+        stderr.Write(Encoding.UTF8.GetBytes(messages));
+        return program != null ? 0 : 1;
     }
 
     static void OnItsStack(ThreadStart work)
@@ -86,29 +86,30 @@ public static class Compiler
         thread.Join();
     }
 
-    // Gives the program, or else the errors.
-    static void Compile(string entry, out byte[] program, out string errors)
+    // Gives the program, or null, and the errors, or also the warnings.
+    static void Compile(string entry, bool warnings, out byte[] program, out string messages)
     {
         program = null;
         List<SyntaxTree> trees = Sources.Read(entry, parsing);
         try
         {
             using var image = new MemoryStream();
-            IEnumerable<Diagnostic> complaints = Emit(trees, image, out bool good);
+            IEnumerable<Diagnostic> complaints = Emit(trees, warnings, image, out bool good);
             program = good ? image.ToArray() : null;
-            errors = good ? null : Text(complaints, trees);
+            messages = Text(warnings ? complaints : complaints.Where(IsError), trees);
         }
         // The compiler's own guards do not turn every overflow into this error.
         catch (InsufficientExecutionStackException)
         {
-            errors = Text([Depth.Error(trees)], trees);
+            messages = Text([Depth.Error(trees)], trees);
         }
     }
 
-    static IEnumerable<Diagnostic> Emit(List<SyntaxTree> trees, Stream image, out bool good)
+    static IEnumerable<Diagnostic> Emit(List<SyntaxTree> trees, bool warnings, Stream image, out bool good)
     {
         CSharpCompilationOptions options = common.Options
             .WithMainTypeName(EntryPoint.Find(trees))
+            .WithWarningLevel(warnings ? WarningLevel : 0)
             // Optimised code tells other lines than those that failed.
             .WithOptimizationLevel(Sources.WantSpeed(trees[0])
                 ? OptimizationLevel.Release : OptimizationLevel.Debug);
@@ -127,13 +128,13 @@ public static class Compiler
     static string Text(IEnumerable<Diagnostic> diagnostics, List<SyntaxTree> trees)
     {
         var text = new StringBuilder();
-        var errors = diagnostics
-            .Where(IsError)
+        var shown = diagnostics
+            .Where(diagnostic => diagnostic.Severity >= DiagnosticSeverity.Warning)
             .OrderBy(error => trees.IndexOf(error.Location.SourceTree))
             .ThenBy(error => error.Location.SourceSpan.Start)
             // At one place Roslyn gives them in any order.
             .ThenBy(error => error.GetMessage(), StringComparer.Ordinal);
-        foreach (Diagnostic error in errors)
+        foreach (Diagnostic error in shown)
             text.Append(CSharpDiagnosticFormatter.Instance.Format(error)).Append('\n');
         return text.ToString();
     }

@@ -203,11 +203,12 @@ static int compile(void) {
     struct runtime runtime;
     prepare(&runtime, true);
     ((void (*)(const char *))compilers(&runtime, "Prepare"))(REFERENCES);
-    int (*submit)(const char *entry) =
-        (int (*)(const char *))(uintptr_t)compilers(&runtime, "Submit");
+    int (*submit)(const char *entry, int warnings) =
+        (int (*)(const char *, int))(uintptr_t)compilers(&runtime, "Submit");
     if (!gate_is_open())
         ((void (*)(const char *))compilers(&runtime, "WarmUp"))(SAMPLES);
-    return submit(pass_gate()[0]);
+    char **arguments = pass_gate();
+    return submit(arguments[0], arguments[1] != NULL);
 }
 
 // Writes what was held back. The runtime's account of an overflow, all frames

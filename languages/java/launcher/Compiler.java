@@ -36,6 +36,10 @@ final class Compiler {
         // The default of javac itself.
         "-classpath", ".");
 
+    /** The same, and all warnings of javac. */
+    private static final List<String> WITH_WARNINGS =
+        Stream.concat(OPTIONS.stream(), Stream.of("-Xlint:all")).toList();
+
     /** javac shows where it was when it fails itself, as when its stack ends. */
     private static final Pattern OWN_FRAME =
         Pattern.compile("(?m)^\\tat [\\w.$/<>]+\\([^()]*\\)\\R");
@@ -62,10 +66,10 @@ final class Compiler {
 
     /**
      * Compiles the submission; {@code entry} is the path of its entry file, in
-     * UTF-8. Prints what javac says if the program cannot be run, and returns
-     * the exit status.
+     * UTF-8. Prints what javac says if the program cannot be run, or if its
+     * warnings are asked for. Returns the exit status.
      */
-    static int submit(byte[] entry) throws IOException {
+    static int submit(byte[] entry, boolean warnings) throws IOException {
         String path = new String(entry, StandardCharsets.UTF_8);
         if (!path.endsWith(".java")) {
             System.err.println("error: the entry file " + path
@@ -74,10 +78,13 @@ final class Compiler {
         }
         StringWriter messages = new StringWriter();
         String mainClass =
-            compile(sources(path), FILES, new PrintWriter(messages));
-        if (mainClass == null) {
+            compile(sources(path), FILES, new PrintWriter(messages),
+                warnings ? WITH_WARNINGS : OPTIONS);
+        if (mainClass == null || warnings) {
             System.err.print(
                 OWN_FRAME.matcher(messages.toString()).replaceAll(""));
+        }
+        if (mainClass == null) {
             return 1;
         }
         try (var file = new DataOutputStream(
@@ -94,7 +101,7 @@ final class Compiler {
      */
     static boolean practise(int step) {
         compile(PRACTICE.get(step % PRACTICE.size()), DISCARD,
-            new PrintWriter(Writer.nullWriter()));
+            new PrintWriter(Writer.nullWriter()), OPTIONS);
         if ((step + 1) % PRACTICE.size() == 0) {
             // Keeps the heap small, and a collection out of the submission.
             System.gc();
@@ -104,10 +111,10 @@ final class Compiler {
 
     /** Returns the binary name of the class to start, or null. */
     private static String compile(List<String> paths, JavaFileManager files,
-            PrintWriter messages) {
+            PrintWriter messages, List<String> options) {
         var sources = FILES.getJavaFileObjectsFromStrings(paths);
         var task = (JavacTask) JAVAC.getTask(
-            messages, files, null, OPTIONS, null, sources);
+            messages, files, null, options, null, sources);
         var search = new MainSearch(task, sources.iterator().next(), messages);
         task.addTaskListener(search);
         return task.call() ? search.mainClass() : null;

@@ -60,7 +60,7 @@ static bool prepare_compiler(JNIEnv *env) {
     compiler.practise =
         (*env)->GetStaticMethodID(env, compiler.class, "practise", "(I)Z");
     compiler.submit =
-        (*env)->GetStaticMethodID(env, compiler.class, "submit", "([B)I");
+        (*env)->GetStaticMethodID(env, compiler.class, "submit", "([BZ)I");
     bool is_more = !(*env)->ExceptionCheck(env);
     for (int step = 0; is_more && !gate_is_open(); step++)
         is_more = (*env)->CallStaticBooleanMethod(env, compiler.class,
@@ -76,7 +76,7 @@ static int submit_compiler(JNIEnv *env, char **arguments) {
         return EXIT_FAILURE;
     (*env)->SetByteArrayRegion(env, bytes, 0, length, (const jbyte *)entry);
     return (*env)->CallStaticIntMethod(env, compiler.class, compiler.submit,
-                                       bytes);
+                                       bytes, arguments[1] != NULL);
 }
 
 static bool prepare_program(JNIEnv *env) {

@@ -70,6 +70,7 @@ mod tests {
             command: Vec::new(),
             environment: vec![("MIB".to_owned(), "{memory_mib}".to_owned())],
             prepares: true,
+            takes_warnings: false,
         });
         Plan {
             language: "c".to_owned(),
@@ -78,6 +79,7 @@ mod tests {
             files: Vec::new(),
             stdin: String::new(),
             args: Vec::new(),
+            shows_warnings: false,
             is_repeatable: false,
             steps: steps.collect(),
             memory_bytes: None,

@@ -38,6 +38,7 @@ fn the_whole_plan() {
         command: vec![program.to_owned(), "main.py".to_owned()],
         environment: environment.clone(),
         prepares: false,
+        takes_warnings: false,
     };
     let expected = Plan {
         language: "python".to_owned(),
@@ -47,6 +48,7 @@ fn the_whole_plan() {
         files: submission.files().to_vec(),
         stdin: String::new(),
         args: Vec::new(),
+        shows_warnings: false,
         steps: vec![
             step(Stage::Compile, "/cc"),
             step(Stage::Run, "/opt/python"),
