@@ -51,6 +51,9 @@ fn help_lists_every_flag_and_its_variable() {
         "rate-limit-for",
         "trusted-proxy",
         "client-header",
+        "request-id-from-proxy",
+        "elsewhere-status",
+        "node-tag",
         "allowed-host",
         "frame-ancestors",
         "preview-origin",
@@ -112,6 +115,8 @@ fn an_error_names_a_right_value() {
     check("--rate-limit-for", "10.0.0.0/40=5", "192.0.2.0/24=600");
     check("--trusted-proxy", "proxy", "10.0.0.0/8");
     check("--client-header", "X-Real-IP:", "such as X-Forwarded-For");
+    check("--elsewhere-status", "429", "425, 502, 503");
+    check("--node-tag", "n-1", "such as n1");
     check("--allowed-host", "http://a.example", "such as code.example");
     check("--allowed-host", "a.example:8080", "such as code.example");
     check("--compile-rate-limit", "-1", "a whole number from 0");

@@ -13,6 +13,7 @@ mod examples;
 mod files;
 mod life;
 mod live;
+mod node;
 mod observed;
 mod readiness;
 mod results;

@@ -45,15 +45,13 @@ impl<R: Runner> App<R> {
             &execution::REFUSALS,
         ));
         let hosts = settings.hosts();
+        let proxies = Arc::new(settings.proxies());
         let limiter = RateLimiter::new(
             settings.compile_rate_limit,
             settings.rate_limit_for,
             limits::RATE_LIMIT_WINDOW,
         );
-        let addresses = ClientAddresses::new(
-            settings.trusted_proxies,
-            settings.client_header,
-        );
+        let addresses = ClientAddresses::new(proxies, settings.client_header);
         let memory = AnswerMemory::new(settings.answers_bytes);
         Self {
             products: Products::new(
@@ -67,6 +65,7 @@ impl<R: Runner> App<R> {
                 Arc::clone(&metrics),
                 memory.clone(),
                 settings.artifact_bytes,
+                settings.node_tag,
             )),
             embed: Embed::new(
                 settings.frame_ancestors,
@@ -153,9 +152,11 @@ impl<R: Runner> App<R> {
                 json(StatusCode::OK, self.description.clone())
             }
             Endpoint::Health => health::alive(),
-            Endpoint::Readiness => {
-                health::readiness(&self.runner.languages(), Instant::now())
-            }
+            Endpoint::Readiness => health::readiness(
+                &self.runner.languages(),
+                self.execution.is_stopping(),
+                Instant::now(),
+            ),
         })
     }
 }
@@ -174,6 +175,10 @@ impl<R: Runner> Service for App<R> {
 
     fn metrics(&self) -> Option<&Metrics> {
         Some(&self.metrics)
+    }
+
+    fn begin_stop(&self) {
+        self.execution.begin_stop();
     }
 
     async fn answer(

@@ -17,16 +17,25 @@ pub(crate) fn alive() -> Answer {
     }
 }
 
-/// Answers `/readyz` with the state of each language: 503 if none can run.
-pub(crate) fn readiness(languages: &[LanguageState], now: Instant) -> Answer {
+/// Answers `/readyz` with the state of each language: 503 if none can run, or
+/// if the server stops.
+pub(crate) fn readiness(
+    languages: &[LanguageState],
+    is_stopping: bool,
+    now: Instant,
+) -> Answer {
     let any = languages.iter().any(|state| state.readiness == Readiness::Ready);
-    let reports = languages.iter().map(|state| LanguageReport::of(state, now));
-    let report = Report {
-        error: (!any).then_some("no language is ready"),
-        languages: reports.collect(),
+    let error = if is_stopping {
+        Some("stopping")
+    } else {
+        (!any).then_some("no language is ready")
     };
-    let status =
-        if any { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let reports = languages.iter().map(|state| LanguageReport::of(state, now));
+    let report = Report { error, languages: reports.collect() };
+    let status = match error {
+        None => StatusCode::OK,
+        Some(_) => StatusCode::SERVICE_UNAVAILABLE,
+    };
     match serde_json::to_string(&report) {
         Ok(body) => json(status, body),
         Err(_) => failure(StatusCode::INTERNAL_SERVER_ERROR, "internal error"),
@@ -44,7 +53,7 @@ pub(crate) struct Alive {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Readiness")]
 pub(crate) struct Report<'a> {
-    /// Present if no language is ready.
+    /// Present if no language is ready, or if the server stops.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
     languages: Vec<LanguageReport<'a>>,

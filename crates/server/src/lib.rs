@@ -39,9 +39,9 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-pub use ::http::HeaderName;
+pub use ::http::{HeaderName, StatusCode};
 pub use server::Server;
 pub use settings::{
-    FrameAncestors, InvalidFrameAncestors, InvalidPreviewOrigin, PreviewOrigin,
-    Settings,
+    FrameAncestors, InvalidFrameAncestors, InvalidNodeTag,
+    InvalidPreviewOrigin, NodeTag, PreviewOrigin, Settings,
 };

@@ -119,6 +119,7 @@ pub(crate) async fn accept<S: Service>(
         accepting.spawn(accept_from(listener, connections, drain));
     }
     shutdown.await;
+    connections.service.begin_stop();
     // An error means that there is no connection to end.
     let _ = end.send(true);
     while accepting.join_next().await.is_some() {}

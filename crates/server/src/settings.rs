@@ -2,10 +2,10 @@
 
 use std::str::FromStr;
 
-use http::{HeaderName, HeaderValue, Uri};
+use http::{HeaderName, HeaderValue, StatusCode, Uri};
 use ipnet::IpNet;
 
-use crate::http::{AllowedHosts, ConnectionLimiter};
+use crate::http::{AllowedHosts, ConnectionLimiter, Proxies};
 use crate::limits;
 
 /// Settings of the server. The default is what the service promises.
@@ -22,6 +22,15 @@ pub struct Settings {
     /// The one header in which they name a client: `Forwarded`, or a list of
     /// addresses. Default `X-Forwarded-For`.
     pub client_header: HeaderName,
+    /// Whether they name each request of a client in `Sandpiper-Request`, with
+    /// the same id at each server that they try. Default: no.
+    pub proxy_request_ids: bool,
+    /// The status that they get if this server cannot run what another one may.
+    /// Default 503, which everybody else gets.
+    pub elsewhere_status: StatusCode,
+    /// The name of this server in the ids of its runs, so that a balancer knows
+    /// where their input and their stop belong. Default: none.
+    pub node_tag: Option<NodeTag>,
     /// Hosts that requests are for, without port, and addresses without
     /// brackets. Default: none, which is all. Another: 421. On the admin
     /// listener addresses and `localhost` besides, and nothing else.
@@ -58,6 +67,15 @@ impl Settings {
         )
     }
 
+    /// Returns the named proxies.
+    pub(crate) fn proxies(&self) -> Proxies {
+        Proxies::new(
+            self.trusted_proxies.clone(),
+            self.proxy_request_ids,
+            self.elsewhere_status,
+        )
+    }
+
     /// The hosts that requests may be for: that of previews with the others.
     pub(crate) fn hosts(&self) -> AllowedHosts {
         let mut names = self.allowed_hosts.clone();
@@ -76,6 +94,9 @@ impl Default for Settings {
             rate_limit_for: Vec::new(),
             trusted_proxies: Vec::new(),
             client_header: HeaderName::from_static("x-forwarded-for"),
+            proxy_request_ids: false,
+            elsewhere_status: StatusCode::SERVICE_UNAVAILABLE,
+            node_tag: None,
             allowed_hosts: Vec::new(),
             products_bytes: limits::PRODUCTS_BYTES,
             frame_ancestors: FrameAncestors::default(),
@@ -84,6 +105,35 @@ impl Default for Settings {
             client_connections: limits::CLIENT_CONNECTIONS,
             answers_bytes: limits::ANSWERS_BYTES,
             artifact_bytes: sandpiper_engine::limits::FILES_BYTES,
+        }
+    }
+}
+
+/// The name of a server among others: 1 to 16 lower case letters and digits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeTag(String);
+
+/// The text is no tag.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a node tag has 1 to 16 lower case letters and digits, such as n1")]
+pub struct InvalidNodeTag;
+
+impl NodeTag {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for NodeTag {
+    type Err = InvalidNodeTag;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let fits =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        if (1..=16).contains(&text.len()) && text.bytes().all(fits) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(InvalidNodeTag)
         }
     }
 }
@@ -197,6 +247,20 @@ mod tests {
         assert!(!parsed("a, b"));
         assert!(!parsed("a\r\nb"));
         assert!(!parsed("ä.example"));
+    }
+
+    #[test]
+    fn node_tags_are_short_words() {
+        let check = |text: &str, expected: bool| {
+            assert_eq!(text.parse::<NodeTag>().is_ok(), expected, "{text}");
+        };
+        check("a", true);
+        check("0123456789abcdef", true);
+        check("", false);
+        check("0123456789abcdefg", false);
+        for text in ["A", "a-b", "a_b", "a b", "é"] {
+            check(text, false);
+        }
     }
 
     #[test]

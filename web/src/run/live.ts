@@ -17,6 +17,8 @@ export interface Output {
 
 /** The server says that it has no live run left. */
 const TAKEN = /live runs? (?:is|are) taken/;
+/** The message of a run that its person stopped, who knows that. */
+const STOPPED = "Stopped";
 /** The wait until input is sent again that a program was not ready to read. */
 const RETRY_MS = 1000;
 
@@ -163,8 +165,7 @@ class Result {
     if (name !== "end") return null;
     const { stage, wall_ms: wallMs, message } = data;
     const exit: Exit = { stage: stage === "compile" ? "compile" : "run", ...exitOf(data["exit"]) };
-    // Whoever stopped it knows that.
-    if (typeof message === "string" && exit.isStopped !== true) {
+    if (typeof message === "string" && message !== STOPPED) {
       this.write({ stream: "stderr", text: `${this.isAtLineStart ? "" : "\n"}${message}\n` }, write);
     }
     const timings = typeof wallMs === "number" ? { [exit.stage]: wallMs } : {};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
+use clap::builder::BoolishValueParser;
 use ipnet::IpNet;
 use sandpiper_engine::{self as engine, limits as default};
 use sandpiper_server as server;
@@ -53,6 +54,24 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "NAME", value_parser = values::header_name,
         default_value = "X-Forwarded-For")]
     client_header: server::HeaderName,
+
+    /// Take the id of a request from the header Sandpiper-Request of trusted
+    /// proxies, so that all tries of a balancer count as one. They must remove
+    /// the header that their clients send
+    #[arg(long, value_parser = BoolishValueParser::new())]
+    request_id_from_proxy: bool,
+
+    /// Status for trusted proxies if only another node may run a request. A
+    /// busy node, and every other client, gets 503
+    #[arg(long, value_name = "STATUS",
+        value_parser = values::elsewhere_status(), default_value = "503")]
+    elsewhere_status: server::StatusCode,
+
+    /// Name of this server in the ids of live runs, such as n1, so that a
+    /// balancer can send their input and their stop here: 1 to 16 lower case
+    /// letters and digits [default: none]
+    #[arg(long, value_name = "TAG")]
+    node_tag: Option<server::NodeTag>,
 
     /// Host that requests may name, without port (repeatable); other requests
     /// get 421. --admin-listen then also accepts IP addresses and localhost
@@ -127,7 +146,8 @@ pub(crate) struct ServeArgs {
         default_value = mebibytes(default::FILES_BYTES))]
     artifact_size: u64,
 
-    /// Time for running requests to finish after SIGTERM or SIGINT
+    /// Time for running requests to finish after SIGTERM or SIGINT; interactive
+    /// runs end at once
     #[arg(long, value_name = "TIME", value_parser = values::duration,
         default_value = "30s")]
     pub(crate) drain_time: Duration,
@@ -175,6 +195,9 @@ impl ServeArgs {
             rate_limit_for: self.rate_limit_for.clone(),
             trusted_proxies: self.trusted_proxy.clone(),
             client_header: self.client_header.clone(),
+            proxy_request_ids: self.request_id_from_proxy,
+            elsewhere_status: self.elsewhere_status,
+            node_tag: self.node_tag.clone(),
             allowed_hosts: self.allowed_host.clone(),
             products_bytes: self.products_memory,
             frame_ancestors: self.frame_ancestors.clone(),

@@ -6,8 +6,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use bytesize::ByteSize;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ipnet::IpNet;
-use sandpiper_server::HeaderName;
+use sandpiper_server::{HeaderName, StatusCode};
 
 /// The longest time that a flag takes.
 const MAX_DURATION: Duration = Duration::from_secs(24 * 60 * 60);
@@ -142,6 +143,12 @@ pub(super) fn header_name(text: &str) -> Result<HeaderName, String> {
     text.parse().map_err(|_| {
         "write the name of a header, such as X-Forwarded-For".to_owned()
     })
+}
+
+/// Returns a parser of the statuses that make balancers try another node.
+pub(super) fn elsewhere_status() -> impl TypedValueParser<Value = StatusCode> {
+    PossibleValuesParser::new(["425", "502", "503"])
+        .try_map(|text| text.parse::<StatusCode>())
 }
 
 /// Parses a network and its rate limit.

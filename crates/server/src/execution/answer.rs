@@ -8,22 +8,22 @@ use http::header::{
     ACCESS_CONTROL_MAX_AGE, ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use sandpiper_engine::{BusyCause, Outcome, Refusal};
+use sandpiper_engine::{Outcome, Refusal};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::{
-    Answer, AnswerBody, AnswerMemory, BodyError, answers_over_limit, failure,
-    json, no_content,
+    Answer, AnswerBody, AnswerMemory, answers_over_limit, failure, json,
+    no_content,
 };
 use crate::rate_limit::Quota;
 
 use super::Form;
+use super::failure::Failure;
 use super::request::RequestError;
 use super::request_id::RequestId;
 use super::run_answer::RunResponse;
 use super::runner::{Finished, Refused};
-use super::sessions::InputRefused;
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const EXIT: HeaderName = HeaderName::from_static("sandpiper-exit");
@@ -37,82 +37,6 @@ const EXPOSED: HeaderValue = HeaderValue::from_static(
      X-Request-Id",
 );
 const ANY_ORIGIN: HeaderValue = HeaderValue::from_static("*");
-
-/// Why a request was not run, in the order in which failures are reported.
-#[derive(Debug)]
-pub(super) enum Failure {
-    RateLimited(Quota),
-    NotJsonType,
-    Body(BodyError),
-    NotJson,
-    Request(RequestError),
-    /// The memory of answers is over its limit.
-    OverLimit,
-    Refused(Refused),
-    /// Input for a run was not taken.
-    Input(InputRefused),
-    /// There is no client to answer.
-    ClientGone,
-}
-
-/// Why requests are not run, in one word each, for the metrics and the log.
-pub(crate) const REFUSALS: [&str; 17] = [
-    "rate_limited",
-    "content_type",
-    "body_too_large",
-    "body_too_slow",
-    "body_broken",
-    "body_memory",
-    "json",
-    "files",
-    "fields",
-    "submission",
-    "answer_memory",
-    "queue_full",
-    "client_share",
-    "queue_wait",
-    "live_full",
-    "shortage",
-    "unavailable",
-];
-
-impl Failure {
-    /// A run that failed for a reason that clients do not read.
-    pub(super) fn run_failed() -> Self {
-        Self::Refused(Refused::Engine(Refusal::Failed))
-    }
-
-    /// One of [`REFUSALS`]; `None` for a run that failed.
-    pub(super) fn reason(&self) -> Option<&'static str> {
-        Some(match self {
-            Self::RateLimited(_) => "rate_limited",
-            Self::NotJsonType => "content_type",
-            Self::Body(BodyError::TooLarge { .. }) => "body_too_large",
-            Self::Body(BodyError::TooSlow) => "body_too_slow",
-            Self::Body(BodyError::Broken) => "body_broken",
-            Self::Body(BodyError::Busy) => "body_memory",
-            Self::NotJson | Self::Request(RequestError::NotAnObject) => "json",
-            Self::Request(RequestError::TooManyFiles) => "files",
-            Self::Request(_) => "fields",
-            Self::Refused(Refused::Submission(_)) => "submission",
-            Self::Refused(Refused::Request(_)) | Self::Input(_) => "fields",
-            Self::OverLimit => "answer_memory",
-            Self::Refused(Refused::Engine(refusal)) => match refusal {
-                Refusal::Busy { cause: BusyCause::Queue, .. } => "queue_full",
-                Refusal::Busy { cause: BusyCause::Share, .. } => "client_share",
-                Refusal::Busy { cause: BusyCause::Wait(_), .. } => "queue_wait",
-                Refusal::Busy {
-                    cause: BusyCause::Live(_) | BusyCause::LiveShare,
-                    ..
-                } => "live_full",
-                Refusal::Short { .. } => "shortage",
-                Refusal::Unavailable { .. } => "unavailable",
-                Refusal::Failed => return None,
-            },
-            Self::ClientGone => return None,
-        })
-    }
-}
 
 /// The output of a run.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -203,30 +127,6 @@ pub(super) fn for_any_origin(mut answer: Answer) -> Answer {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, ANY_ORIGIN);
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
     answer
-}
-
-impl From<InputRefused> for Failure {
-    fn from(refused: InputRefused) -> Self {
-        Self::Input(refused)
-    }
-}
-
-impl From<BodyError> for Failure {
-    fn from(error: BodyError) -> Self {
-        Self::Body(error)
-    }
-}
-
-impl From<RequestError> for Failure {
-    fn from(error: RequestError) -> Self {
-        Self::Request(error)
-    }
-}
-
-impl From<Refused> for Failure {
-    fn from(refused: Refused) -> Self {
-        Self::Refused(refused)
-    }
 }
 
 impl From<Failure> for Answer {
@@ -338,49 +238,7 @@ fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
 
 #[cfg(test)]
 mod tests {
-    use sandpiper_engine::languages::SubmissionError;
-
     use super::*;
-
-    #[test]
-    fn every_failure_has_a_reason_but_those_of_runs() {
-        let zero = Duration::ZERO;
-        let quota = Quota { limit: 1, window: zero, remaining: 0, reset: zero };
-        let engine = |refusal| Failure::Refused(Refused::Engine(refusal));
-        let busy = |cause| {
-            let retry_after = zero;
-            engine(Refusal::Busy { cause, retry_after })
-        };
-        let (field, expected) = (String::new(), "");
-        let message = String::new();
-        let failures = [
-            Failure::RateLimited(quota),
-            Failure::NotJsonType,
-            BodyError::TooLarge { limit: 0 }.into(),
-            BodyError::TooSlow.into(),
-            BodyError::Broken.into(),
-            BodyError::Busy.into(),
-            Failure::NotJson,
-            RequestError::TooManyFiles.into(),
-            RequestError::Missing { field, expected }.into(),
-            Refused::Submission(SubmissionError::NoEntryFile {
-                entry_file: String::new(),
-            })
-            .into(),
-            Failure::OverLimit,
-            busy(BusyCause::Queue),
-            busy(BusyCause::Share),
-            busy(BusyCause::Wait(zero)),
-            busy(BusyCause::Live(1)),
-            engine(Refusal::Short { retry_after: zero }),
-            engine(Refusal::Unavailable { message, retry_after: None }),
-        ];
-        let reasons: Vec<_> =
-            failures.iter().filter_map(Failure::reason).collect();
-        assert_eq!(reasons, REFUSALS);
-        assert_eq!(engine(Refusal::Failed).reason(), None);
-        assert_eq!(Failure::ClientGone.reason(), None);
-    }
 
     #[test]
     fn waits_are_rounded_up() {

@@ -3,10 +3,12 @@
 use std::mem;
 use std::str;
 
-use sandpiper_engine::{Limits, Outcome, Output, OutputStream, Refusal, Stage};
+use sandpiper_engine::{
+    End, Limits, Outcome, Output, OutputStream, Refusal, Stage,
+};
 use serde::Serialize;
 
-use super::answer::Failure;
+use super::failure::Failure;
 use super::run_answer::{
     Artifact, Skipped, StepEnd, Stream, artifacts, skipped,
 };
@@ -120,8 +122,13 @@ pub(super) fn stage(stage: Stage) -> Vec<u8> {
     Event::Stage { stage: stage_word(stage) }.encode()
 }
 
-/// Returns the events at the end of a run: its artifacts, and its end.
-pub(super) fn end(outcome: &Outcome) -> Vec<u8> {
+/// Returns the events at the end of a run: its artifacts, and its end. If the
+/// server `is_stopping`, that stopped the run.
+pub(super) fn end(outcome: &Outcome, is_stopping: bool) -> Vec<u8> {
+    let mut step = StepEnd::of_last(outcome);
+    if is_stopping && outcome.end == End::Stopped {
+        step.message = Some("The server stopped".to_owned());
+    }
     let mut bytes = Vec::new();
     if let Some(left) = &outcome.files {
         for artifact in artifacts(left) {
@@ -131,7 +138,7 @@ pub(super) fn end(outcome: &Outcome) -> Vec<u8> {
     let left = outcome.files.as_ref();
     let end = Event::End {
         stage: stage_word(outcome.stage),
-        step: StepEnd::of_last(outcome),
+        step,
         warnings: outcome.warnings.as_deref(),
         skipped: left.map(skipped).unwrap_or_default(),
     };

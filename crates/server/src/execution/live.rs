@@ -5,38 +5,132 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::StatusCode;
 use sandpiper_engine::{
-    Attached, Chunk, Outcome, OutputStream, Stage, input_queue,
+    Attached, Chunk, Outcome, OutputStream, RunOptions, Stage, input_queue,
 };
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
+use tracing::Instrument;
 
-use super::answer::Failure;
+use super::answer;
 use super::events::{self, OutputText, PING};
-use super::runner::{Finished, Refused};
-use super::sessions::Session;
-use crate::http::Connection;
+use super::failure::Failure;
+use super::runner::{Finished, Refused, Runner};
+use super::sessions::{RunId, Session};
+use super::{Execution, RunContext, RunRequest};
+use crate::http::{Answer, AnswerBody, Connection};
 use crate::limits::LIVE_INPUT_WAITING;
 
 /// Time without an event after which a comment is sent.
 const PING_TIME: Duration = Duration::from_secs(10);
 
+impl<R: Runner> Execution<R> {
+    /// Runs a request that is answered while the run goes on. The answer begins
+    /// when the run has its box.
+    pub(super) async fn stream(
+        self: &Arc<Self>,
+        request: RunRequest,
+        options: RunOptions,
+        named: Option<RunId>,
+        context: RunContext<'_>,
+        connection: &Arc<Connection>,
+    ) -> Result<Answer, Failure> {
+        let is_interactive = request.interactive;
+        let (attached, mut reader, session) = attach(is_interactive);
+        let own = is_interactive.then(RunId::random);
+        let id = own.or(named);
+        let registration =
+            id.and_then(|id| self.sessions.register(id, session));
+        let limits = self.runner.limits(&request.language, is_interactive);
+        let limits = options.limits.lower(limits);
+        let runner = Arc::clone(&self.runner);
+        let client = context.request.client;
+        let run =
+            async move { runner.run(request, options, attached, client).await };
+        let mut running = Running::start(run.instrument(context.span()));
+        let stage = tokio::select! {
+            biased;
+            Some(stage) = reader.stages.recv() => stage,
+            ended = running.ended() => {
+                // It never began.
+                self.end_run(context, ended)?;
+                return Err(Failure::run_failed());
+            }
+            () = connection.closed_by_client() => {
+                self.end_run(context, Err(Failure::ClientGone))?;
+                return Err(Failure::ClientGone);
+            }
+        };
+        let run = registration.as_ref().and(id);
+        let run = run.map(|id| self.sessions.name(id));
+        let begin =
+            events::begin(context.language, run, &limits, is_interactive);
+        let (sender, pieces) = mpsc::channel(1);
+        let answer = answer::stream(AnswerBody::Stream {
+            pieces,
+            connection: Arc::clone(connection),
+        });
+        let relayed = relay(
+            reader,
+            running,
+            [begin, events::stage(stage)].concat(),
+            sender.clone(),
+            Arc::clone(connection),
+        );
+        let (own, connection) = (Arc::clone(self), Arc::clone(connection));
+        let (language, info) =
+            (context.language.to_owned(), context.request.clone());
+        tokio::spawn(async move {
+            let (ended, mut rest) = relayed.await;
+            drop(registration);
+            let context = RunContext { request: &info, language: &language };
+            let Some(last) = own.last_events(context, ended) else { return };
+            rest.extend(last);
+            let rest = connection.last_piece(rest, &own.memory);
+            let _ = sender.send(rest).await;
+        });
+        Ok(answer)
+    }
+
+    /// Counts and logs a run whose answer has begun. Returns its last events, or
+    /// `None` if nobody reads them.
+    fn last_events(
+        &self,
+        context: RunContext<'_>,
+        ended: Result<Finished, Failure>,
+    ) -> Option<Vec<u8>> {
+        match self.end_run(context, ended) {
+            Ok(Finished { outcome, .. }) => {
+                let is_stopping = self.sessions.is_stopping();
+                Some(events::end(&outcome, is_stopping))
+            }
+            Err(Failure::ClientGone) => None,
+            Err(failure) => {
+                let reason = failure.reason();
+                self.note_refusal(reason, context.request, StatusCode::OK);
+                Some(events::failed(&failure))
+            }
+        }
+    }
+}
+
 /// The reading side of a run.
 #[derive(Debug)]
-pub(super) struct Reader {
-    pub(super) stages: mpsc::UnboundedReceiver<Stage>,
+struct Reader {
+    stages: mpsc::UnboundedReceiver<Stage>,
     output: mpsc::Receiver<Chunk>,
 }
 
 /// A run in a task of its own, so that its limits hold even if its reader
 /// stalls. Dropping it kills the run.
 #[derive(Debug)]
-pub(super) struct Running(JoinHandle<Result<Finished, Refused>>);
+struct Running(JoinHandle<Result<Finished, Refused>>);
 
 /// Returns the two sides of a run that is read while it goes on, and the ways
 /// into it.
-pub(super) fn attach(is_interactive: bool) -> (Attached, Reader, Session) {
+fn attach(is_interactive: bool) -> (Attached, Reader, Session) {
     let (stages, stages_seen) = mpsc::unbounded_channel();
     // One chunk waits, and one is on its way.
     let (output, output_seen) = mpsc::channel(1);
@@ -54,14 +148,14 @@ pub(super) fn attach(is_interactive: bool) -> (Attached, Reader, Session) {
 }
 
 impl Running {
-    pub(super) fn start(
+    fn start(
         run: impl Future<Output = Result<Finished, Refused>> + Send + 'static,
     ) -> Self {
         Self(tokio::spawn(run))
     }
 
     /// Waits for the end of the run.
-    pub(super) async fn ended(&mut self) -> Result<Finished, Failure> {
+    async fn ended(&mut self) -> Result<Finished, Failure> {
         match (&mut self.0).await {
             Ok(result) => result.map_err(Failure::from),
             // It panicked: nothing else aborts it while this is here.
@@ -79,7 +173,7 @@ impl Drop for Running {
 /// Sends the events of a run that goes on; `begin` has the first ones. Returns
 /// its end, and the events of output that were not sent before it. So an ended
 /// run waits for no reader, and the caller can count all that is left of it.
-pub(super) async fn relay(
+async fn relay(
     mut reader: Reader,
     mut running: Running,
     begin: Vec<u8>,

@@ -1,7 +1,6 @@
 //! One line in the log for each run. It holds numbers and words of our own, and
 //! nothing that a client wrote but the language, by our name for it.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
 use http::StatusCode;
@@ -10,12 +9,11 @@ use tracing::{debug, info};
 
 use crate::metrics::{RunEnd, stage_word};
 
-use super::request_id::RequestId;
+use super::RequestInfo;
 
 /// Logs a run that ended, in whatever way.
 pub(super) fn run_ended(
-    request: RequestId,
-    client: IpAddr,
+    request: &RequestInfo,
     language: &str,
     outcome: &Outcome,
 ) {
@@ -26,8 +24,9 @@ pub(super) fn run_ended(
     };
     let timing = &outcome.timing;
     info!(
-        %request,
-        %client,
+        request = %request.id,
+        try_of = request.client_request.named_by_proxy(),
+        client = %request.client,
         language,
         stage = stage_word(outcome.stage),
         outcome = RunEnd::of(outcome).word(),
@@ -47,28 +46,32 @@ pub(super) fn run_ended(
 }
 
 /// Logs a run without an outcome: the client went away, or the sandbox failed.
-pub(super) fn given_up(
-    request: RequestId,
-    client: IpAddr,
-    language: &str,
-    end: RunEnd,
-) {
-    info!(%request, %client, language, outcome = end.word(), "run");
+pub(super) fn given_up(request: &RequestInfo, language: &str, end: RunEnd) {
+    info!(
+        request = %request.id,
+        try_of = request.client_request.named_by_proxy(),
+        client = %request.client,
+        language,
+        outcome = end.word(),
+        "run"
+    );
 }
 
 /// Logs a request that was not run. Mistakes of clients are logged at DEBUG
 /// only, since nothing bounds how many they make.
 pub(super) fn refused(
-    request: RequestId,
-    client: IpAddr,
+    request: &RequestInfo,
     reason: &'static str,
     status: StatusCode,
 ) {
+    let is_own = status.is_server_error() || status == StatusCode::TOO_EARLY;
     let status = status.as_u16();
-    if status >= 500 {
-        info!(%request, %client, reason, status, "refused");
+    let RequestInfo { id, client, client_request, .. } = request;
+    let try_of = client_request.named_by_proxy();
+    if is_own {
+        info!(request = %id, try_of, %client, reason, status, "refused");
     } else {
-        debug!(%request, %client, reason, status, "refused");
+        debug!(request = %id, try_of, %client, reason, status, "refused");
     }
 }
 

@@ -2,7 +2,9 @@
 //! with two forms of request and answer.
 
 mod answer;
+mod control;
 mod events;
+mod failure;
 mod input_request;
 mod live;
 mod log;
@@ -21,24 +23,24 @@ use std::sync::Arc;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use sandpiper_engine::languages::Language;
 use sandpiper_engine::{Attached, Refusal, RunOptions};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{Instrument, Span};
 
 use crate::http::{
-    Answer, AnswerBody, AnswerMemory, ClientAddresses, ClientGone, Connection,
-    RequestContext, json_text, method_not_allowed, no_content,
+    Answer, AnswerMemory, ClientAddresses, ClientGone, ClientRequestId,
+    Connection, RequestContext, json_text, method_not_allowed,
 };
 use crate::metrics::{Metrics, RunEnd};
 use crate::rate_limit::{RateLimiter, Verdict};
+use crate::settings::NodeTag;
 
 pub(crate) use answer::CompileResponse;
-use answer::Failure;
-pub(crate) use answer::REFUSALS;
 #[cfg(feature = "fuzzing")]
 pub(crate) use events::OutputText;
+use failure::Failure;
+pub(crate) use failure::REFUSALS;
 pub(crate) use input_request::InputRequest;
-use live::Running;
 use negotiation::{accepts_events, is_json};
 pub(crate) use request::CompileRequest;
 use request::RequestError;
@@ -47,7 +49,7 @@ pub(crate) use run_answer::RunResponse;
 pub(crate) use run_request::RunRequest;
 pub(crate) use runner::Runner;
 use runner::{Finished, Refused};
-use sessions::{InputRefused, RunId, Session, Sessions};
+use sessions::{RunId, Session, Sessions};
 
 /// The header in which a client names its run, so that it can stop it.
 const RUN_ID: HeaderName = HeaderName::from_static("sandpiper-run");
@@ -74,11 +76,21 @@ pub(crate) struct Execution<R> {
     sessions: Sessions,
 }
 
+/// A request, as the limiter and the log know it.
+#[derive(Clone, Debug)]
+struct RequestInfo {
+    id: RequestId,
+    client: IpAddr,
+    /// The id that it has at every node that is tried.
+    client_request: ClientRequestId,
+    /// Its answer's status if only another node may run it.
+    elsewhere_status: StatusCode,
+}
+
 /// One admitted run, as metrics and the log know it.
 #[derive(Clone, Copy)]
 struct RunContext<'a> {
-    id: RequestId,
-    client: IpAddr,
+    request: &'a RequestInfo,
     /// The language's id, or `none`: a name that no language has is refused, and
     /// shown nowhere.
     language: &'a str,
@@ -88,7 +100,7 @@ impl RunContext<'_> {
     /// Returns the span that gives all log lines of the engine about this run its
     /// id.
     fn span(&self) -> Span {
-        tracing::error_span!("run", request = %self.id)
+        tracing::error_span!("run", request = %self.request.id)
     }
 }
 
@@ -100,8 +112,9 @@ impl<R: Runner> Execution<R> {
         metrics: Arc<Metrics>,
         memory: AnswerMemory,
         artifact_bytes: u64,
+        node_tag: Option<NodeTag>,
     ) -> Self {
-        let sessions = Sessions::default();
+        let sessions = Sessions::new(node_tag);
         Self {
             runner,
             limiter,
@@ -120,78 +133,50 @@ impl<R: Runner> Execution<R> {
         request: RequestContext<'_>,
     ) -> Result<Answer, ClientGone> {
         let head = request.head;
-        let client = self.addresses.client(request.peer, &head.headers);
         let now = Instant::now();
-        let id = RequestId::new();
+        let info = self.info(&request);
         let (mut answer, quota) = match head.method {
             Method::OPTIONS => return Ok(answer::preflight()),
             Method::POST => {
-                let verdict = self.limiter.admit(client, now);
+                let verdict = self.limiter.admit(info.client, now);
                 let quota = verdict.map(Verdict::quota);
                 let answered = match verdict {
                     Some(Verdict::Refused(quota)) => {
                         Err(Failure::RateLimited(quota))
                     }
-                    _ => self.run(form, request, client, id).await,
+                    _ => self.run(form, request, &info).await,
                 };
-                (self.answer_of(answered, client, id)?, quota)
+                (self.answer_of(answered, &info)?, quota)
             }
             _ => (
                 method_not_allowed(request.route.path, "POST, OPTIONS"),
-                self.limiter.quota(client, now),
+                self.limiter.quota(info.client, now),
             ),
         };
-        answer::add_headers(answer.headers_mut(), quota, id);
+        answer::add_headers(answer.headers_mut(), quota, info.id);
         Ok(answer)
     }
 
-    /// The answer to any request that sends input to a run. `run` is the id in
-    /// its path.
-    pub(crate) async fn input(
-        &self,
-        run: &[u8],
-        request: RequestContext<'_>,
-    ) -> Answer {
-        let RequestContext { head, route, body, .. } = request;
-        let sent = async {
-            if !is_json(&head.headers) {
-                return Err(Failure::NotJsonType);
-            }
-            let body = body.read().await?;
-            let text = json_text(&body).ok_or(Failure::NotJson)?;
-            let InputRequest { text, end } = InputRequest::parse(&text)?;
-            let id = RunId::parse(run).ok_or(InputRefused::NoSuchRun)?;
-            Ok(self.sessions.input(id, text, end)?)
-        };
-        let answer = match head.method {
-            Method::OPTIONS => return answer::preflight(),
-            Method::POST => {
-                sent.await.map_or_else(Answer::from, |()| no_content())
-            }
-            _ => method_not_allowed(route.path, "POST, OPTIONS"),
-        };
-        answer::for_any_origin(answer)
+    /// Ends the interactive runs at once, since they may last for minutes; also
+    /// those that are still to begin.
+    pub(crate) fn begin_stop(&self) {
+        self.sessions.begin_stop();
     }
 
-    /// The answer to any request that stops a run. `run` is the id in its path.
-    pub(crate) fn stop(
-        &self,
-        run: &[u8],
-        request: &RequestContext<'_>,
-    ) -> Answer {
-        let answer = match request.head.method {
-            Method::OPTIONS => return answer::preflight(),
-            Method::POST => {
-                let id = RunId::parse(run);
-                if id.is_some_and(|id| self.sessions.stop(id)) {
-                    no_content()
-                } else {
-                    Failure::from(InputRefused::NoSuchRun).into()
-                }
-            }
-            _ => method_not_allowed(request.route.path, "POST, OPTIONS"),
-        };
-        answer::for_any_origin(answer)
+    /// Returns whether the server stops.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.sessions.is_stopping()
+    }
+
+    fn info(&self, request: &RequestContext<'_>) -> RequestInfo {
+        let RequestContext { head, peer, .. } = *request;
+        let proxies = self.addresses.proxies();
+        RequestInfo {
+            id: RequestId::new(),
+            client: self.addresses.client(peer, &head.headers),
+            client_request: proxies.request_id(peer, &head.headers),
+            elsewhere_status: proxies.elsewhere_status(peer),
+        }
     }
 
     /// Checks an admitted request, in the order in which failures are reported,
@@ -200,8 +185,7 @@ impl<R: Runner> Execution<R> {
         self: &Arc<Self>,
         form: Form,
         request: RequestContext<'_>,
-        client: IpAddr,
-        id: RequestId,
+        info: &RequestInfo,
     ) -> Result<Answer, Failure> {
         let RequestContext { head, body, connection, .. } = request;
         if !is_json(&head.headers) {
@@ -229,7 +213,7 @@ impl<R: Runner> Execution<R> {
         }
         let language = self.runner.catalog().find(&request.language);
         let language = language.map_or("none", Language::id);
-        let context = RunContext { id, client, language };
+        let context = RunContext { request: info, language };
         let named = head.headers.get(&RUN_ID).map(HeaderValue::as_bytes);
         let named = named.and_then(RunId::parse);
         if is_stream {
@@ -255,7 +239,7 @@ impl<R: Runner> Execution<R> {
             self.sessions.register(id, Session::new(stop, None))
         });
         let running =
-            self.runner.run(request, options, attached, context.client);
+            self.runner.run(request, options, attached, context.request.client);
         let running = running.instrument(context.span());
         let ended = tokio::select! {
             // A run that has ended is answered, even if nobody reads that.
@@ -266,88 +250,17 @@ impl<R: Runner> Execution<R> {
         self.end_run(context, ended)
     }
 
-    /// Runs a request that is answered while the run goes on. The answer begins
-    /// when the run has its box.
-    async fn stream(
-        self: &Arc<Self>,
-        request: RunRequest,
-        options: RunOptions,
-        named: Option<RunId>,
-        context: RunContext<'_>,
-        connection: &Arc<Connection>,
-    ) -> Result<Answer, Failure> {
-        let is_interactive = request.interactive;
-        let (attached, mut reader, session) = live::attach(is_interactive);
-        let own = is_interactive.then(RunId::random);
-        let id = own.or(named);
-        let registration =
-            id.and_then(|id| self.sessions.register(id, session));
-        let limits = self.runner.limits(&request.language, is_interactive);
-        let limits = options.limits.lower(limits);
-        let (runner, client) = (Arc::clone(&self.runner), context.client);
-        let run =
-            async move { runner.run(request, options, attached, client).await };
-        let mut running = Running::start(run.instrument(context.span()));
-        let stage = tokio::select! {
-            biased;
-            Some(stage) = reader.stages.recv() => stage,
-            ended = running.ended() => {
-                // It never began.
-                self.end_run(context, ended)?;
-                return Err(Failure::run_failed());
-            }
-            () = connection.closed_by_client() => {
-                self.end_run(context, Err(Failure::ClientGone))?;
-                return Err(Failure::ClientGone);
-            }
-        };
-        let run = registration.as_ref().and(id).map(|id| id.to_string());
-        let begin =
-            events::begin(context.language, run, &limits, is_interactive);
-        let (sender, pieces) = mpsc::channel(1);
-        let answer = answer::stream(AnswerBody::Stream {
-            pieces,
-            connection: Arc::clone(connection),
-        });
-        let relayed = live::relay(
-            reader,
-            running,
-            [begin, events::stage(stage)].concat(),
-            sender.clone(),
-            Arc::clone(connection),
-        );
-        let (own, connection) = (Arc::clone(self), Arc::clone(connection));
-        let (language, id) = (context.language.to_owned(), context.id);
-        tokio::spawn(async move {
-            let (ended, mut rest) = relayed.await;
-            drop(registration);
-            let context = RunContext { language: &language, id, client };
-            rest.extend(match own.end_run(context, ended) {
-                Ok(Finished { outcome, .. }) => events::end(&outcome),
-                Err(Failure::ClientGone) => return,
-                Err(failure) => {
-                    let reason = failure.reason();
-                    own.note_refusal(reason, client, id, StatusCode::OK);
-                    events::failed(&failure)
-                }
-            });
-            let rest = connection.last_piece(rest, &own.memory);
-            let _ = sender.send(rest).await;
-        });
-        Ok(answer)
-    }
-
     /// Counts a run that was started or was to be started, and logs it. A refusal
     /// of the engine is counted and logged with all other refusals.
     fn end_run(
         &self,
-        RunContext { id, client, language }: RunContext<'_>,
+        RunContext { request, language }: RunContext<'_>,
         ended: Result<Finished, Failure>,
     ) -> Result<Finished, Failure> {
         let without_outcome = match &ended {
             Ok(Finished { language, outcome }) => {
                 self.metrics.outcome(language, outcome);
-                log::run_ended(id, client, language, outcome);
+                log::run_ended(request, language, outcome);
                 None
             }
             Err(Failure::ClientGone) => Some(RunEnd::CLIENT_GONE),
@@ -358,7 +271,7 @@ impl<R: Runner> Execution<R> {
         };
         if let Some(end) = without_outcome {
             self.metrics.run(language, end);
-            log::given_up(id, client, language, end);
+            log::given_up(request, language, end);
         }
         ended
     }
@@ -367,8 +280,7 @@ impl<R: Runner> Execution<R> {
     fn answer_of(
         &self,
         answered: Result<Answer, Failure>,
-        client: IpAddr,
-        id: RequestId,
+        info: &RequestInfo,
     ) -> Result<Answer, ClientGone> {
         let failure = match answered {
             Ok(answer) => return Ok(answer),
@@ -376,8 +288,12 @@ impl<R: Runner> Execution<R> {
             Err(failure) => failure,
         };
         let reason = failure.reason();
-        let answer = Answer::from(failure);
-        self.note_refusal(reason, client, id, answer.status());
+        let may_run_elsewhere = failure.may_run_elsewhere();
+        let mut answer = Answer::from(failure);
+        if may_run_elsewhere {
+            *answer.status_mut() = info.elsewhere_status;
+        }
+        self.note_refusal(reason, info, answer.status());
         Ok(answer)
     }
 
@@ -386,13 +302,12 @@ impl<R: Runner> Execution<R> {
     fn note_refusal(
         &self,
         reason: Option<&'static str>,
-        client: IpAddr,
-        id: RequestId,
+        info: &RequestInfo,
         status: StatusCode,
     ) {
         if let Some(reason) = reason {
             self.metrics.refused(reason);
-            log::refused(id, client, reason, status);
+            log::refused(info, reason, status);
         }
     }
 }

@@ -44,7 +44,7 @@ struct StepResult<'a> {
 pub(super) struct StepEnd {
     exit: Exit,
     /// Why the step did not end by itself, in words.
-    message: Option<String>,
+    pub(super) message: Option<String>,
     /// The streams that were cut at their limit.
     truncated: Vec<Stream>,
     wall_ms: Option<f64>,
@@ -65,7 +65,7 @@ enum Exit {
     Signal(String),
     /// The limit that was reached: `time`, `cpu`, `memory`, `output` or `idle`.
     Limit(&'static str),
-    /// The client stopped the run.
+    /// The client stopped the run, or the server stops.
     Stopped(bool),
 }
 

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use super::answer::come_back;
 use crate::http::{Answer, failure};
 use crate::limits::{LIVE_INPUT_BYTES, LIVE_INPUTS};
+use crate::settings::NodeTag;
 
 /// The name of a run in later requests: 128 bits that nobody can guess. Who
 /// knows it may stop the run and type into it, so no log has it.
@@ -20,17 +21,26 @@ use crate::limits::{LIVE_INPUT_BYTES, LIVE_INPUTS};
 pub(super) struct RunId([u8; 16]);
 
 /// The runs that can be named. Cheap to clone.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Sessions {
+    node_tag: Option<NodeTag>,
+    sessions: Arc<Mutex<OpenSessions>>,
+}
+
+#[derive(Debug, Default)]
+struct OpenSessions {
     // The map hashes ids with a secret key, so the time of a look-up says
     // nothing about the ids in it.
-    by_id: Arc<Mutex<HashMap<RunId, Session>>>,
+    by_id: HashMap<RunId, Session>,
+    /// The server stops: an interactive run ends at once.
+    is_stopping: bool,
 }
 
 /// The ways into a run.
 #[derive(Debug)]
 pub(super) struct Session {
     stop: watch::Sender<bool>,
+    is_interactive: bool,
     /// `None` if the run takes no more input.
     input: Option<InputSender>,
     inputs: u32,
@@ -111,7 +121,12 @@ impl Session {
         stop: watch::Sender<bool>,
         input: Option<InputSender>,
     ) -> Self {
-        Self { stop, input, inputs: 0, input_bytes: 0 }
+        let is_interactive = input.is_some();
+        Self { stop, is_interactive, input, inputs: 0, input_bytes: 0 }
+    }
+
+    fn stop(&self) {
+        self.stop.send_replace(true);
     }
 
     fn take_input(
@@ -140,13 +155,52 @@ impl Session {
 }
 
 impl Sessions {
+    /// Returns the runs of a server with this tag: none yet.
+    pub(super) fn new(node_tag: Option<NodeTag>) -> Self {
+        Self { node_tag, sessions: Arc::default() }
+    }
+
+    /// Reads the id in a path, which may have the tag of this server before it.
+    pub(super) fn id(&self, text: &[u8]) -> Option<RunId> {
+        let tag = self.node_tag.as_ref().map(|tag| tag.as_str().as_bytes());
+        let id = tag
+            .and_then(|tag| text.strip_prefix(tag)?.strip_prefix(b"-"))
+            .unwrap_or(text);
+        RunId::parse(id)
+    }
+
+    /// Returns the id as clients get it, with the tag of this server.
+    pub(super) fn name(&self, id: RunId) -> String {
+        match &self.node_tag {
+            Some(tag) => format!("{}-{id}", tag.as_str()),
+            None => id.to_string(),
+        }
+    }
+
+    /// Ends all interactive runs, and from now on those that are added.
+    pub(super) fn begin_stop(&self) {
+        let mut sessions = self.lock();
+        sessions.is_stopping = true;
+        let live = sessions.by_id.values().filter(|run| run.is_interactive);
+        live.for_each(Session::stop);
+    }
+
+    /// Returns whether the server stops.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.lock().is_stopping
+    }
+
     /// Adds a run. Returns `None` if the id is in use.
     pub(super) fn register(
         &self,
         id: RunId,
         session: Session,
     ) -> Option<Registration> {
-        match self.lock().entry(id) {
+        let mut sessions = self.lock();
+        if sessions.is_stopping && session.is_interactive {
+            session.stop();
+        }
+        match sessions.by_id.entry(id) {
             Entry::Vacant(entry) => entry.insert(session),
             Entry::Occupied(_) => return None,
         };
@@ -155,9 +209,7 @@ impl Sessions {
 
     /// Ends a run. Returns whether there is one.
     pub(super) fn stop(&self, id: RunId) -> bool {
-        let sessions = self.lock();
-        let found = sessions.get(&id);
-        found.map(|session| session.stop.send_replace(true)).is_some()
+        self.lock().by_id.get(&id).map(Session::stop).is_some()
     }
 
     /// Sends input to a run, and ends its input if `is_end`.
@@ -168,18 +220,19 @@ impl Sessions {
         is_end: bool,
     ) -> Result<(), InputRefused> {
         let mut sessions = self.lock();
-        let session = sessions.get_mut(&id).ok_or(InputRefused::NoSuchRun)?;
+        let session = sessions.by_id.get_mut(&id);
+        let session = session.ok_or(InputRefused::NoSuchRun)?;
         session.take_input(text, is_end)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, Session>> {
-        self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, OpenSessions> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        self.sessions.lock().remove(&self.id);
+        self.sessions.lock().by_id.remove(&self.id);
     }
 }
 
@@ -205,8 +258,47 @@ mod tests {
     }
 
     #[test]
+    fn a_tag_stands_before_the_ids_of_a_node() {
+        let check = |tag: Option<&str>, prefix: &str, expected: bool| {
+            let sessions = Sessions::new(tag.map(|tag| tag.parse().unwrap()));
+            let id = RunId([0xa5; 16]);
+            let found = sessions.id(format!("{prefix}{id}").as_bytes());
+            assert_eq!(found, expected.then_some(id), "{tag:?} {prefix}");
+            let name = sessions.name(id);
+            assert_eq!(sessions.id(name.as_bytes()), Some(id), "{name}");
+        };
+        check(None, "", true);
+        check(None, "n1-", false);
+        check(Some("n1"), "n1-", true);
+        // A client has chosen it.
+        check(Some("n1"), "", true);
+        for other in ["n2-", "n1", "-", "n1--", "n1-n1-"] {
+            check(Some("n1"), other, false);
+        }
+    }
+
+    #[test]
+    fn a_stop_ends_interactive_runs_alone() {
+        let sessions = Sessions::new(None);
+        let begin = |input| {
+            let (stop, stopped) = watch::channel(false);
+            let run = Session::new(stop, input);
+            (sessions.register(RunId::random(), run), stopped)
+        };
+        let early = [begin(Some(input_queue(1).0)), begin(None)];
+        assert!(!sessions.is_stopping());
+        sessions.begin_stop();
+        assert!(sessions.is_stopping());
+        let late = [begin(Some(input_queue(1).0)), begin(None)];
+        for [live, other] in [early, late] {
+            assert!(*live.1.borrow());
+            assert!(!*other.1.borrow());
+        }
+    }
+
+    #[test]
     fn a_run_is_known_until_its_end() {
-        let sessions = Sessions::default();
+        let sessions = Sessions::new(None);
         let id = RunId::random();
         let stop = || watch::Sender::new(false);
         let (sender, receiver) = input_queue(4);

@@ -1,31 +1,37 @@
 //! The address of a client: the peer's, or the one that a named proxy reports.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Once;
+use std::sync::{Arc, Once};
 
 use http::header::FORWARDED;
 use http::{HeaderMap, HeaderName};
-use ipnet::IpNet;
+
+use super::Proxies;
 
 /// Finds the addresses of clients behind proxies.
 #[derive(Debug)]
 pub(crate) struct ClientAddresses {
-    proxies: Vec<IpNet>,
+    proxies: Arc<Proxies>,
     /// The one header in which proxies name clients.
     header: HeaderName,
     warned: Once,
 }
 
 impl ClientAddresses {
-    pub(crate) fn new(proxies: Vec<IpNet>, header: HeaderName) -> Self {
+    pub(crate) fn new(proxies: Arc<Proxies>, header: HeaderName) -> Self {
         Self { proxies, header, warned: Once::new() }
+    }
+
+    /// Returns the proxies that are believed.
+    pub(crate) fn proxies(&self) -> &Proxies {
+        &self.proxies
     }
 
     /// The address of the client behind `peer`; an IPv4-mapped address as the
     /// IPv4 one. The header counts only when the peer is a named proxy.
     pub(crate) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut client = peer.to_canonical();
-        if !self.is_proxy(client) {
+        if !self.proxies.contains(client) {
             self.warn_of_unnamed_proxy(client, headers);
             return client;
         }
@@ -34,15 +40,11 @@ impl ClientAddresses {
         // what is known.
         for hop in self.hops(headers).into_iter().map_while(|hop| hop) {
             client = hop;
-            if !self.is_proxy(hop) {
+            if !self.proxies.contains(hop) {
                 break;
             }
         }
         client
-    }
-
-    fn is_proxy(&self, address: IpAddr) -> bool {
-        self.proxies.iter().any(|network| network.contains(&address))
     }
 
     /// The hops of every line of the header, the nearest first.
@@ -128,7 +130,7 @@ fn address(text: &str) -> Option<IpAddr> {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
+    use http::{HeaderValue, StatusCode};
 
     use super::*;
 
@@ -145,7 +147,9 @@ mod tests {
             let value = HeaderValue::from_bytes(value.as_bytes());
             headers.append(name, value.unwrap());
         }
-        let addresses = ClientAddresses::new(proxies, header.parse().unwrap());
+        let proxies = Proxies::new(proxies, false, StatusCode::OK);
+        let name = header.parse().unwrap();
+        let addresses = ClientAddresses::new(Arc::new(proxies), name);
         let client = addresses.client(peer.parse().unwrap(), &headers);
         assert_eq!(client.to_string(), expected, "{header} {peer} {lines:?}");
     }

@@ -38,6 +38,9 @@ pub(crate) trait Service: Send + Sync + 'static {
     /// Returns the metrics that count connections, if any do.
     fn metrics(&self) -> Option<&Metrics>;
 
+    /// Called once, when the server begins to stop.
+    fn begin_stop(&self) {}
+
     /// Answers one request, with a failure if need be.
     fn answer(
         &self,

@@ -4,6 +4,7 @@ mod address;
 mod answer;
 mod answer_body;
 mod body;
+mod client_request_id;
 mod compression;
 mod connection;
 mod head;
@@ -12,6 +13,7 @@ mod json;
 mod limiter;
 mod memory;
 mod path;
+mod proxies;
 mod socket;
 mod state;
 
@@ -22,6 +24,7 @@ pub(crate) use answer::{
 };
 pub(crate) use answer_body::AnswerBody;
 pub(crate) use body::{BodyError, RequestBody};
+pub(crate) use client_request_id::ClientRequestId;
 pub(crate) use compression::compressed;
 pub(crate) use connection::{
     ClientGone, RequestContext, Service, serve, stopped,
@@ -33,4 +36,5 @@ pub(crate) use json::{fields as json_fields, text as json_text};
 pub(crate) use limiter::{ConnectionLimiter, ConnectionPermit};
 pub(crate) use memory::AnswerMemory;
 pub(crate) use path::decoded as decoded_path;
+pub(crate) use proxies::Proxies;
 pub(crate) use socket::Connection;

@@ -15,9 +15,10 @@ use prometheus_client::metrics::counter::ConstCounter;
 const METHODS: [&str; 8] =
     ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "other"];
 /// Statuses with a label of their own; the last is for all others.
-const STATUSES: [&str; 19] = [
+const STATUSES: [&str; 21] = [
     "200", "201", "204", "304", "400", "403", "404", "405", "408", "413",
-    "414", "415", "421", "429", "431", "500", "503", "507", "other",
+    "414", "415", "421", "425", "429", "431", "500", "502", "503", "507",
+    "other",
 ];
 /// The route of what is no request at all.
 const MALFORMED: &str = "malformed";
@@ -114,12 +115,14 @@ fn status_index(status: u16) -> usize {
         414 => 10,
         415 => 11,
         421 => 12,
-        429 => 13,
-        431 => 14,
-        500 => 15,
-        503 => 16,
-        507 => 17,
-        _ => 18,
+        425 => 13,
+        429 => 14,
+        431 => 15,
+        500 => 16,
+        502 => 17,
+        503 => 18,
+        507 => 19,
+        _ => 20,
     }
 }
 

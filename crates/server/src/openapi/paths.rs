@@ -48,7 +48,10 @@ pub(super) fn parameters(endpoint: Endpoint, catalog: &Catalog) -> Value {
             "required": true,
             "description": "The id that the run's first event has, or that its \
                 request gave it.",
-            "schema": { "type": "string", "pattern": "^[0-9a-f]{32}$" },
+            "schema": {
+                "type": "string",
+                "pattern": "^([a-z0-9]{1,16}-)?[0-9a-f]{32}$",
+            },
         }]),
         Endpoint::EmbedAsset => json!([{
             "name": "asset",
@@ -136,7 +139,11 @@ fn readiness(schemas: &mut SchemaGenerator) -> Vec<Operation> {
         "The languages that can run",
         vec![
             Response::new(200, "At least one.").json(report.clone()),
-            Response::new(503, "None; there is an error as well.").json(report),
+            Response::new(
+                503,
+                "None, or the server stops; there is an error too.",
+            )
+            .json(report),
         ],
     )
 }
@@ -279,6 +286,13 @@ fn no_such_run(schemas: &mut SchemaGenerator) -> Response {
     failure(404, "No run that goes on has this id.", schemas)
 }
 
+/// In place of 503, if the operator chose so for proxies.
+fn elsewhere(status: u16, schemas: &mut SchemaGenerator) -> Response {
+    const DESCRIPTION: &str =
+        "Only for a balancer that the operator named: another node may run it.";
+    failure(status, DESCRIPTION, schemas)
+}
+
 fn preflight() -> Operation {
     Operation {
         method: "options",
@@ -307,6 +321,8 @@ fn execution(
         come_back(429, schemas),
         failure(500, "The service failed.", schemas),
         come_back(503, schemas),
+        elsewhere(425, schemas),
+        elsewhere(502, schemas),
     ];
     for response in &mut responses {
         let own = std::mem::replace(response, Response::new(0, ""));

@@ -18,7 +18,7 @@ use tokio::time::advance;
 
 use super::runs::TestRunner;
 use crate::app::App;
-use crate::http::ConnectionLimiter;
+use crate::http::{ConnectionLimiter, Service};
 use crate::server::Connections;
 
 /// How far the clock goes at once, and how many turns everybody has before.
@@ -28,7 +28,7 @@ const TURNS: usize = 10;
 /// A server's end of all connections.
 pub(super) struct Memory {
     connections: Arc<Connections<App<TestRunner>>>,
-    _end: watch::Sender<bool>,
+    end: watch::Sender<bool>,
     _clock: JoinSet<()>,
 }
 
@@ -52,7 +52,13 @@ impl Memory {
         let (end, stop) = watch::channel(false);
         let connections = Connections { service, limiter, stop };
         let connections = Arc::new(connections);
-        Self { connections, _end: end, _clock: clock }
+        Self { connections, end, _clock: clock }
+    }
+
+    /// Begins to stop, as when the listeners do.
+    pub(super) fn stop(&self) {
+        self.connections.service.begin_stop();
+        self.end.send_replace(true);
     }
 
     /// A connection of `client`: its end of it.

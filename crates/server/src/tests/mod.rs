@@ -8,6 +8,7 @@ mod ends;
 mod limits;
 mod memory;
 mod metrics;
+mod proxies;
 mod runs;
 mod slow;
 mod wire;

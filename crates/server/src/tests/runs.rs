@@ -18,8 +18,8 @@ use crate::execution::RunRequest;
 use crate::execution::runner::{Finished, Refused, Runner};
 
 /// Runs a request as its language says: `echo` ends at once, `hang` when the
-/// test releases it, `stalls` when nobody takes more of its output, the others
-/// are refused.
+/// test releases it, `stalls` when nobody takes more of its output, `stops` when
+/// it is stopped. The others are refused.
 pub(super) struct TestRunner {
     catalog: Catalog,
     events: mpsc::UnboundedSender<Event>,
@@ -89,6 +89,7 @@ impl Runner for TestRunner {
             }
             "echo" | "big" => {}
             "stalls" => fill(&attached).await,
+            "stops" => stopped(&attached).await,
             other => return Err(Refused::Engine(refusal(other))),
         }
         let outcome = outcome(&request);
@@ -157,13 +158,24 @@ async fn fill(attached: &Attached) {
     }
 }
 
+async fn stopped(attached: &Attached) {
+    let mut stop = attached.stop.clone().unwrap();
+    stop.wait_for(|stop| *stop).await.unwrap();
+}
+
 fn refusal(word: &str) -> Refusal {
     let message = word.to_owned();
+    let busy = |cause| {
+        let retry_after = Duration::from_millis(1_500);
+        Refusal::Busy { cause, retry_after }
+    };
     match word {
-        "busy" => {
-            let retry_after = Duration::from_millis(1_500);
-            Refusal::Busy { cause: BusyCause::Queue, retry_after }
-        }
+        "busy" => busy(BusyCause::Queue),
+        "share" => busy(BusyCause::Share),
+        "wait" => busy(BusyCause::Wait(Duration::ZERO)),
+        "live" => busy(BusyCause::Live(1)),
+        "live share" => busy(BusyCause::LiveShare),
+        "short" => Refusal::Short { retry_after: Duration::ZERO },
         "unavailable" => Refusal::Unavailable { message, retry_after: None },
         "building" => {
             let retry_after = Some(Duration::from_secs(60));
@@ -187,7 +199,10 @@ fn outcome(request: &RunRequest) -> Outcome {
         memory_peak: None,
         files: None,
         stage: Stage::Run,
-        end: End::Exited(3),
+        end: match request.language.as_str() {
+            "stops" => End::Stopped,
+            _ => End::Exited(3),
+        },
         start: Some(Start { kind: StartKind::Cold, is_compiled: true }),
         timing: Timing {
             queue: Duration::from_micros(1_250),
