@@ -181,7 +181,9 @@ fn variables_in_pages_are_flags() {
     known.insert("SANDPIPER_SOME_FLAG".to_owned());
     let mut faults = Vec::new();
     let mut count = 0;
-    for page in pages().into_iter().chain(["packaging/default".to_owned()]) {
+    let settings = ["packaging/default", "packaging/fleet/*.yaml"];
+    let settings = settings.iter().flat_map(|pattern| tracked(pattern));
+    for page in pages().into_iter().chain(settings) {
         for name in variables(&read(&page)) {
             count += 1;
             if !known.contains(&name) {

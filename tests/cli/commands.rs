@@ -99,6 +99,47 @@ fn doctor_reports_each_finding_and_its_fix() {
 }
 
 #[test]
+fn doctor_checks_a_node_and_what_it_shares() {
+    let alone = Sandpiper::new(&["doctor", "--fleet"]).output();
+    let report = text(&alone.stdout);
+    for line in [
+        "weak     named proxies: none: ",
+        "weak     request ids: ",
+        "weak     requests for another node: 503: ",
+        "weak     node tag: none: ",
+        "weak     shared limits: none: ",
+        "weak     shared products: none: ",
+    ] {
+        assert!(report.contains(line), "{line:?}: {report}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("url");
+    // Nobody listens at port 1.
+    fs::write(&file, "valkey://user:secret@127.0.0.1:1\n").unwrap();
+    let in_file = format!("@{}", file.display());
+    let node = Sandpiper::new(&["doctor", "--fleet"])
+        .env("SANDPIPER_TRUSTED_PROXY", "10.0.0.10")
+        .env("SANDPIPER_REQUEST_ID_FROM_PROXY", "true")
+        .env("SANDPIPER_ELSEWHERE_STATUS", "425")
+        .env("SANDPIPER_NODE_TAG", "a")
+        .env("SANDPIPER_SHARED_LIMITS", "valkey://127.0.0.1:1")
+        .env("SANDPIPER_SHARED_PRODUCTS", &in_file)
+        .output();
+    let report = text(&node.stdout);
+    for line in [
+        "ok       named proxies: 10.0.0.10/32\n",
+        "ok       request ids: ",
+        "ok       requests for another node: 425: ",
+        "ok       node tag: ",
+        "weak     shared limits: valkey://127.0.0.1:1 cannot be reached: ",
+        "MISSING  shared products: valkey://127.0.0.1:1 cannot be reached: ",
+    ] {
+        assert!(report.contains(line), "{line:?}: {report}");
+    }
+    assert!(!report.contains("secret"), "{report}");
+}
+
+#[test]
 fn every_command_knows_the_languages_of_a_folder() {
     let folder = tempfile::tempdir().unwrap();
     let put = |path: &str, text: &str| {

@@ -49,6 +49,8 @@ fn help_lists_every_flag_and_its_variable() {
         "admin-listen",
         "compile-rate-limit",
         "rate-limit-for",
+        "shared-limits",
+        "shared-products",
         "trusted-proxy",
         "client-header",
         "request-id-from-proxy",
@@ -88,8 +90,36 @@ fn help_lists_every_flag_and_its_variable() {
         "compile-memory",
         "languages",
         "programs",
+        "fleet",
+        "shared-limits",
+        "shared-products",
+        "operator-url",
+        "trusted-proxy",
+        "request-id-from-proxy",
+        "elsewhere-status",
+        "node-tag",
     ];
     check_flags(&["doctor"], &[&doctor[..], &COMMON].concat());
+}
+
+#[test]
+fn the_url_of_a_valkey_is_never_repeated() {
+    let serve = ["serve", "--listen=127.0.0.1:0", "--admin-listen=off"];
+    let check = |value: &str, expected: &str| {
+        let flag = [&serve[..], &["--shared-limits", value]].concat();
+        let by_flag = Sandpiper::new(&flag).output();
+        let by_variable =
+            Sandpiper::new(&serve).env("SANDPIPER_SHARED_LIMITS", value);
+        for output in [by_flag, by_variable.output()] {
+            let shown = [text(&output.stdout), text(&output.stderr)].concat();
+            assert!(!output.status.success(), "{value}: {shown}");
+            assert!(shown.contains(expected), "{value}: {shown}");
+            assert!(!shown.contains("secret"), "{value}: {shown}");
+        }
+    };
+    check("redis://a:secret@b", "--shared-limits has no URL: it must be like");
+    check("valkey://a,valkey://b:secret", "--shared-limits has no URL");
+    check("@/nowhere/url", "--shared-limits: cannot read /nowhere/url: ");
 }
 
 #[test]

@@ -5,9 +5,11 @@
 //! `SANDPIPER_SOME_FLAG`, in which commas separate the items of a list. A flag
 //! overrides its variable; an empty variable counts as not set.
 
+mod fleet;
 mod images;
 mod limits;
 mod serve;
+mod shared;
 mod values;
 
 use std::ffi::OsString;
@@ -23,6 +25,7 @@ use clap_complete::Shell;
 use sandpiper_engine::{self as engine, Limits, limits as default};
 use sandpiper_images::Downloads;
 
+pub(crate) use fleet::FleetArgs;
 pub(crate) use images::{BuildArgs, CheckArgs, ImagesCommand, check_settings};
 use limits::LimitArgs;
 pub(crate) use serve::ServeArgs;
@@ -198,6 +201,9 @@ pub(crate) struct DoctorArgs {
     /// Also run the sample program of every language; takes some seconds
     #[arg(long, value_parser = BoolishValueParser::new())]
     pub(crate) programs: bool,
+
+    #[command(flatten)]
+    pub(crate) fleet: FleetArgs,
 }
 
 /// Reads the command line and the environment. Exits the process with a

@@ -2,6 +2,7 @@
 //! missing.
 
 mod checks;
+mod fleet;
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Write};
@@ -48,6 +49,9 @@ pub(crate) fn doctor(
         machine.memory_bytes,
     ));
     findings.push(checks::queues_fit(boxes, &machine));
+    if args.fleet.fleet {
+        findings.extend(fleet::fleet(&args.fleet)?);
+    }
     print(&findings)?;
     if args.programs {
         let cgroup = args.cgroup.as_deref();

@@ -45,6 +45,8 @@ pub(crate) fn serve(
     // Before root is dropped: only root may bind ports below 1,024.
     let listener = listen(args.listen()?, "--listen or PORT")?;
     let admin = admin_listener(args)?;
+    // The files of URLs may be readable for root alone.
+    let server = args.server_settings()?;
     let images = Arc::new(ImageStore::open(&common.data_dir()?)?);
     let service = Service::start(
         common.data_dir()?,
@@ -67,7 +69,6 @@ pub(crate) fn serve(
             warn!("{}: {}", fit.found, fit.fix);
         }
     };
-    let server = args.server_settings();
     let drain = args.drain_time;
     service.block_on(async |engine| {
         serve_with(engine, server, listener, admin, drain, announce).await

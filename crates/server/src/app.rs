@@ -6,6 +6,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::StatusCode;
 use sandpiper_engine::languages::Language;
+use sandpiper_shared::Catalogue;
 
 use crate::embed::{self, Abilities, Embed};
 use crate::execution::{self, Execution, Form, Runner};
@@ -18,7 +19,7 @@ use crate::limits;
 use crate::metrics::{Metrics, Snapshot};
 use crate::openapi;
 use crate::products::Products;
-use crate::rate_limit::RateLimiter;
+use crate::rate_limit::{Limiter, RateLimiter};
 use crate::routes::{self, Endpoint, Route};
 use crate::settings::Settings;
 
@@ -43,6 +44,7 @@ impl<R: Runner> App<R> {
             routes::all().map(|route| route.path),
             runner.catalog().languages().map(Language::id),
             &execution::REFUSALS,
+            &settings.shared_parts(),
         ));
         let hosts = settings.hosts();
         let proxies = Arc::new(settings.proxies());
@@ -51,12 +53,22 @@ impl<R: Runner> App<R> {
             settings.rate_limit_for,
             limits::RATE_LIMIT_WINDOW,
         );
-        let addresses = ClientAddresses::new(proxies, settings.client_header);
+        let limiter =
+            Limiter::new(limiter, settings.shared_limits, metrics.shared());
+        let addresses =
+            ClientAddresses::new(Arc::clone(&proxies), settings.client_header);
         let memory = AnswerMemory::new(settings.answers_bytes);
         Self {
             products: Products::new(
                 settings.products_bytes,
                 settings.answers_bytes,
+                settings.shared_products.map(|url| {
+                    Catalogue::start(
+                        url,
+                        metrics.shared().observe(&Catalogue::CALLS),
+                    )
+                }),
+                Arc::clone(&proxies),
             ),
             execution: Arc::new(Execution::new(
                 Arc::clone(&runner),
@@ -104,6 +116,13 @@ impl<R: Runner> App<R> {
             .map(|(answers, memory)| (answers, memory.held(), memory.limit())),
             products,
             products_memory: (bytes, self.products.capacity()),
+            shared: [
+                self.execution.shared_limits(),
+                self.products.shared_state(),
+            ]
+            .into_iter()
+            .flatten()
+            .collect(),
         };
         self.metrics.text(snapshot, Instant::now())
     }
@@ -116,12 +135,8 @@ impl<R: Runner> App<R> {
         let RequestContext { head, route, path, .. } = request;
         let parameter = route.parameter(path).unwrap_or_default();
         Ok(match route.endpoint {
-            Endpoint::Products => {
-                self.products.collection(head, request.body).await
-            }
-            Endpoint::Product => {
-                self.products.single(head, parameter, request.body).await
-            }
+            Endpoint::Products => self.products.collection(request).await,
+            Endpoint::Product => self.products.single(parameter, request).await,
             // Its state is large, and other requests need not carry it along.
             Endpoint::Compile => {
                 Box::pin(self.execution.answer(Form::Compile, request)).await?

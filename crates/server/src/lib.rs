@@ -4,7 +4,7 @@
 //! http/        connections, bodies, answers, addresses of clients
 //! products/    the catalogue in memory
 //! compile/     POST /api/compile, from wire shape to answer
-//! rate_limit   how often one client may compile
+//! rate_limit   how often one client may compile, at this server or at several
 //! embed/       the editor page
 //! health       /healthz and /readyz
 //! metrics      the metrics of the admin listener

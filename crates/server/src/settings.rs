@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use http::{HeaderName, HeaderValue, StatusCode, Uri};
 use ipnet::IpNet;
+use sandpiper_shared::ServerUrl;
 
 use crate::http::{AllowedHosts, ConnectionLimiter, Proxies};
 use crate::limits;
@@ -17,6 +18,9 @@ pub struct Settings {
     /// Networks with another limit, such as a class behind one address; 0
     /// lifts it. The longest prefix that holds a client counts.
     pub rate_limit_for: Vec<(IpNet, u32)>,
+    /// Each Valkey that counts the compile requests of several servers. Default:
+    /// none; this server counts its own.
+    pub shared_limits: Vec<ServerUrl>,
     /// Proxies that are believed about who their clients are.
     pub trusted_proxies: Vec<IpNet>,
     /// The one header in which they name a client: `Forwarded`, or a list of
@@ -37,6 +41,9 @@ pub struct Settings {
     pub allowed_hosts: Vec<String>,
     /// Memory of all products in bytes. Default 256 MiB. Reached: 507.
     pub products_bytes: u64,
+    /// The Valkey that holds the products of several servers. Default: none;
+    /// this process holds its own. Not reached: 503.
+    pub shared_products: Option<ServerUrl>,
     /// Sites that may frame the editor page. Default: any.
     pub frame_ancestors: FrameAncestors,
     /// Another address of this server, for the documents that programs make.
@@ -58,6 +65,14 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Returns the parts of the service that several servers share, as metrics
+    /// name them.
+    pub(crate) fn shared_parts(&self) -> Vec<&'static str> {
+        let limits = (!self.shared_limits.is_empty()).then_some("limits");
+        let products = self.shared_products.as_ref().map(|_| "products");
+        limits.into_iter().chain(products).collect()
+    }
+
     /// Returns the limiter of connections.
     pub(crate) fn connection_limiter(&self) -> ConnectionLimiter {
         ConnectionLimiter::new(
@@ -92,6 +107,7 @@ impl Default for Settings {
         Self {
             compile_rate_limit: limits::COMPILE_REQUESTS_PER_MINUTE,
             rate_limit_for: Vec::new(),
+            shared_limits: Vec::new(),
             trusted_proxies: Vec::new(),
             client_header: HeaderName::from_static("x-forwarded-for"),
             proxy_request_ids: false,
@@ -99,6 +115,7 @@ impl Default for Settings {
             node_tag: None,
             allowed_hosts: Vec::new(),
             products_bytes: limits::PRODUCTS_BYTES,
+            shared_products: None,
             frame_ancestors: FrameAncestors::default(),
             preview_origin: None,
             connections: limits::CONNECTIONS,

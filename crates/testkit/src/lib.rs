@@ -12,6 +12,7 @@ mod reply;
 mod server;
 pub mod traces;
 mod usage;
+mod valkey;
 mod wait;
 
 pub use choice::{is_chosen, is_full, is_with_images, needs_images};
@@ -21,4 +22,5 @@ pub use image_folder::{image, image_folder};
 pub use reply::Reply;
 pub use server::{Server, begin, connect, metrics, program};
 pub use usage::Usage;
+pub use valkey::Valkey;
 pub use wait::eventually;

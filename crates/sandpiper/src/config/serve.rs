@@ -10,6 +10,7 @@ use ipnet::IpNet;
 use sandpiper_engine::{self as engine, limits as default};
 use sandpiper_server as server;
 
+use super::shared::SharedUrl;
 use super::values::{self, AddressOrOff};
 use super::{SandboxArgs, default_boxes, mebibytes, seconds, variable};
 
@@ -43,6 +44,13 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "CIDR=N", value_delimiter = ',',
         value_parser = values::rate_limit_for)]
     rate_limit_for: Vec<(IpNet, u32)>,
+
+    /// Valkey that counts the compile requests of several servers: its URL, which
+    /// begins with valkey or, for TLS, valkeys; or @PATH for the URL in a file
+    /// (repeatable: the clients are spread over them) [default: none; this server
+    /// counts its own]
+    #[arg(long, value_name = "URL", value_delimiter = ',')]
+    shared_limits: Vec<SharedUrl>,
 
     /// Proxy whose --client-header is trusted (repeatable)
     #[arg(long, value_name = "CIDR", value_delimiter = ',',
@@ -95,6 +103,12 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "SIZE", value_parser = values::size,
         default_value = mebibytes(server::limits::PRODUCTS_BYTES))]
     products_memory: u64,
+
+    /// Valkey that holds the products of several servers: its URL, which begins
+    /// with valkey or, for TLS, valkeys; or @PATH for the URL in a file [default:
+    /// none; this server has its own products]
+    #[arg(long, value_name = "URL")]
+    shared_products: Option<SharedUrl>,
 
     /// Languages to serve, separated by commas [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
@@ -189,10 +203,24 @@ impl ServeArgs {
     }
 
     /// Returns the settings of the HTTP server.
-    pub(crate) fn server_settings(&self) -> server::Settings {
-        server::Settings {
+    ///
+    /// # Errors
+    /// The URL of a Valkey cannot be read.
+    pub(crate) fn server_settings(&self) -> anyhow::Result<server::Settings> {
+        let shared_limits = self
+            .shared_limits
+            .iter()
+            .map(|url| url.read("--shared-limits"))
+            .collect::<anyhow::Result<_>>()?;
+        let shared_products = self
+            .shared_products
+            .as_ref()
+            .map(|url| url.read("--shared-products"))
+            .transpose()?;
+        Ok(server::Settings {
             compile_rate_limit: self.compile_rate_limit,
             rate_limit_for: self.rate_limit_for.clone(),
+            shared_limits,
             trusted_proxies: self.trusted_proxy.clone(),
             client_header: self.client_header.clone(),
             proxy_request_ids: self.request_id_from_proxy,
@@ -200,11 +228,12 @@ impl ServeArgs {
             node_tag: self.node_tag.clone(),
             allowed_hosts: self.allowed_host.clone(),
             products_bytes: self.products_memory,
+            shared_products,
             frame_ancestors: self.frame_ancestors.clone(),
             preview_origin: self.preview_origin.clone(),
             artifact_bytes: self.artifact_size,
             ..server::Settings::default()
-        }
+        })
     }
 
     /// Returns the settings of the engine.

@@ -24,15 +24,14 @@ use http::{HeaderName, HeaderValue, Method, StatusCode};
 use sandpiper_engine::languages::Language;
 use sandpiper_engine::{Attached, Refusal, RunOptions};
 use tokio::sync::watch;
-use tokio::time::Instant;
 use tracing::{Instrument, Span};
 
 use crate::http::{
     Answer, AnswerMemory, ClientAddresses, ClientGone, ClientRequestId,
     Connection, RequestContext, json_text, method_not_allowed,
 };
-use crate::metrics::{Metrics, RunEnd};
-use crate::rate_limit::{RateLimiter, Verdict};
+use crate::metrics::{Metrics, RunEnd, SharedState};
+use crate::rate_limit::{Limiter, Verdict};
 use crate::settings::NodeTag;
 
 pub(crate) use answer::CompileResponse;
@@ -67,7 +66,7 @@ pub(crate) enum Form {
 #[derive(Debug)]
 pub(crate) struct Execution<R> {
     runner: Arc<R>,
-    limiter: RateLimiter,
+    limiter: Limiter,
     addresses: ClientAddresses,
     metrics: Arc<Metrics>,
     memory: AnswerMemory,
@@ -107,7 +106,7 @@ impl RunContext<'_> {
 impl<R: Runner> Execution<R> {
     pub(crate) fn new(
         runner: Arc<R>,
-        limiter: RateLimiter,
+        limiter: Limiter,
         addresses: ClientAddresses,
         metrics: Arc<Metrics>,
         memory: AnswerMemory,
@@ -133,12 +132,12 @@ impl<R: Runner> Execution<R> {
         request: RequestContext<'_>,
     ) -> Result<Answer, ClientGone> {
         let head = request.head;
-        let now = Instant::now();
         let info = self.info(&request);
         let (mut answer, quota) = match head.method {
             Method::OPTIONS => return Ok(answer::preflight()),
             Method::POST => {
-                let verdict = self.limiter.admit(info.client, now);
+                let (client, id) = (info.client, &info.client_request);
+                let verdict = self.limiter.admit(client, id).await;
                 let quota = verdict.map(Verdict::quota);
                 let answered = match verdict {
                     Some(Verdict::Refused(quota)) => {
@@ -150,7 +149,7 @@ impl<R: Runner> Execution<R> {
             }
             _ => (
                 method_not_allowed(request.route.path, "POST, OPTIONS"),
-                self.limiter.quota(info.client, now),
+                self.limiter.quota(info.client).await,
             ),
         };
         answer::add_headers(answer.headers_mut(), quota, info.id);
@@ -166,6 +165,11 @@ impl<R: Runner> Execution<R> {
     /// Returns whether the server stops.
     pub(crate) fn is_stopping(&self) -> bool {
         self.sessions.is_stopping()
+    }
+
+    /// Returns the state of a shared limit.
+    pub(crate) fn shared_limits(&self) -> Option<SharedState> {
+        self.limiter.shared_state()
     }
 
     fn info(&self, request: &RequestContext<'_>) -> RequestInfo {

@@ -2,9 +2,11 @@
 //! docs/monitoring.md describes each metric, and is tested against this.
 
 mod boxes;
+mod measured;
 mod process;
 mod requests;
 mod run_end;
+mod shared;
 
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
@@ -18,14 +20,14 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
-use sandpiper_engine::{
-    LanguageState, Load, Outcome, Readiness, Stage, Supply,
-};
+use sandpiper_engine::{LanguageState, Load, Outcome, Stage, Supply};
 
 use boxes::Boxes;
+use measured::Measured;
 use process::Process;
 use requests::Requests;
 pub(crate) use run_end::RunEnd;
+pub(crate) use shared::{Shared, SharedState};
 
 /// Bounds of the histograms, in seconds: from a box that is made at once to
 /// the longest limit.
@@ -50,25 +52,8 @@ pub(crate) struct Metrics {
     queue_wait: Histogram,
     refused: Family<ReasonLabels, Counter>,
     boxes: Boxes,
+    shared: Shared,
     now: Measured,
-}
-
-/// Gauges that are measured when the metrics are read.
-#[derive(Debug, Default)]
-struct Measured {
-    boxes: Number,
-    boxes_in_use: Number,
-    live_boxes: Number,
-    live_boxes_in_use: Number,
-    queue_places: Number,
-    runs_waiting: Number,
-    answer_memory: Family<AnswerLabels, Number>,
-    answer_memory_limit: Family<AnswerLabels, Number>,
-    products: Number,
-    products_bytes: Number,
-    products_limit: Number,
-    language_ready: Family<LanguageLabels, Number>,
-    language_proof_age: Family<LanguageLabels, Gauge<f64, AtomicU64>>,
 }
 
 /// The state of the server at one moment.
@@ -87,6 +72,8 @@ pub(crate) struct Snapshot {
     pub(crate) products: u64,
     /// Their bytes, and the most there may be.
     pub(crate) products_memory: (u64, u64),
+    /// Of each part that several servers share.
+    pub(crate) shared: Vec<SharedState>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -129,6 +116,7 @@ impl Metrics {
         routes: impl Iterator<Item = &'static str>,
         languages: impl Iterator<Item = &'a str>,
         reasons: &[&'static str],
+        shared: &[&'static str],
     ) -> Self {
         let histogram: fn() -> Histogram = || Histogram::new(SECONDS);
         let languages: Vec<String> = languages.map(str::to_owned).collect();
@@ -143,6 +131,7 @@ impl Metrics {
             queue_wait: histogram(),
             refused: Family::default(),
             boxes: Boxes::new(languages.clone()),
+            shared: Shared::default(),
             now: Measured::default(),
         };
         for language in &languages {
@@ -167,7 +156,16 @@ impl Metrics {
             }
         }
         metrics.register();
+        if !shared.is_empty() {
+            let own = metrics.registry.sub_registry_with_prefix("sandpiper");
+            metrics.shared.register(own);
+        }
         metrics
+    }
+
+    /// Returns the metrics of the state that several servers share.
+    pub(crate) fn shared(&self) -> Shared {
+        self.shared.clone()
     }
 
     /// A request to the route with this number was answered.
@@ -226,6 +224,7 @@ impl Metrics {
     /// Everything as text.
     pub(crate) fn text(&self, snapshot: Snapshot, now: Instant) -> String {
         self.boxes.set(&snapshot.supply, snapshot.artifacts);
+        self.shared.set(&snapshot.shared);
         self.now.set(snapshot, now);
         let mut text = String::new();
         // Writing to a String cannot fail.
@@ -288,96 +287,6 @@ impl Metrics {
         );
         self.boxes.register(own);
         self.now.register(own);
-    }
-}
-
-impl Measured {
-    fn register(&self, own: &mut Registry) {
-        let numbers = [
-            ("boxes", "Boxes that can be in use at once", &self.boxes),
-            ("boxes_in_use", "Boxes in use", &self.boxes_in_use),
-            ("live_boxes", "Boxes of interactive runs", &self.live_boxes),
-            ("live_boxes_in_use", "Those in use", &self.live_boxes_in_use),
-            ("queue_places", "Runs that may wait", &self.queue_places),
-            ("runs_waiting", "Runs that wait for a box", &self.runs_waiting),
-            ("products", "Products stored", &self.products),
-        ];
-        for (name, help, gauge) in numbers {
-            own.register(name, help, gauge.clone());
-        }
-        let bytes = [
-            (
-                "products",
-                "Memory of the products as its limit counts it",
-                &self.products_bytes,
-            ),
-            (
-                "products_limit",
-                "Most of it before creating one fails",
-                &self.products_limit,
-            ),
-        ];
-        for (name, help, gauge) in bytes {
-            own.register_with_unit(name, help, Unit::Bytes, gauge.clone());
-        }
-        let answers = [
-            (
-                "answer_memory",
-                "Large answers that clients have not taken, large products, \
-                 and the list of products if it is kept",
-                &self.answer_memory,
-            ),
-            (
-                "answer_memory_limit",
-                "Most of it before answers are refused",
-                &self.answer_memory_limit,
-            ),
-        ];
-        for (name, help, family) in answers {
-            own.register_with_unit(name, help, Unit::Bytes, family.clone());
-        }
-        own.register(
-            "language_ready",
-            "1 where the language can run",
-            self.language_ready.clone(),
-        );
-        own.register_with_unit(
-            "language_proof_age",
-            "Since a program of the language last ran right",
-            Unit::Seconds,
-            self.language_proof_age.clone(),
-        );
-    }
-
-    fn set(&self, snapshot: Snapshot, now: Instant) {
-        self.live_boxes.set(snapshot.live_load.boxes as u64);
-        self.live_boxes_in_use.set(snapshot.live_load.running as u64);
-        let Load { running, boxes, waiting, queue_capacity } = snapshot.load;
-        self.boxes_in_use.set(running as u64);
-        self.boxes.set(boxes as u64);
-        self.runs_waiting.set(waiting as u64);
-        self.queue_places.set(queue_capacity as u64);
-        for (answers, held, limit) in snapshot.answer_memory {
-            let labels = AnswerLabels { answers };
-            self.answer_memory.get_or_create_owned(&labels).set(held);
-            self.answer_memory_limit.get_or_create_owned(&labels).set(limit);
-        }
-        self.products.set(snapshot.products);
-        let (held, limit) = snapshot.products_memory;
-        self.products_bytes.set(held);
-        self.products_limit.set(limit);
-        for state in snapshot.languages {
-            let labels = LanguageLabels { language: state.id };
-            let is_ready = state.readiness == Readiness::Ready;
-            let ready = self.language_ready.get_or_create_owned(&labels);
-            ready.set(is_ready.into());
-            if let Some(proved) = state.last_success {
-                let age = now.saturating_duration_since(proved);
-                let gauge =
-                    self.language_proof_age.get_or_create_owned(&labels);
-                gauge.set(age.as_secs_f64());
-            }
-        }
     }
 }
 

@@ -164,6 +164,7 @@ fn collection(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             responses: vec![
                 Response::new(200, "All products, in no particular order.")
                     .json(list),
+                failed(schemas),
                 come_back(503, schemas),
             ],
         },
@@ -184,6 +185,8 @@ fn single(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             Response::new(status, description),
             failure(400, "The id is no integer.", schemas),
             failure(404, "No product has it.", schemas),
+            failed(schemas),
+            come_back(503, schemas),
         ]
     };
     let mut get = found(200, "The product.");
@@ -218,9 +221,14 @@ fn product_body_failures(schemas: &mut SchemaGenerator) -> Vec<Response> {
         failure(400, "The id, the body or a field is wrong.", schemas),
         failure(408, "The body took too long.", schemas),
         failure(413, "The body is too large.", schemas),
+        failed(schemas),
         come_back(503, schemas),
         failure(507, "The store is full; nothing was changed.", schemas),
     ]
+}
+
+fn failed(schemas: &mut SchemaGenerator) -> Response {
+    failure(500, "The service failed.", schemas)
 }
 
 fn cross_site(schemas: &mut SchemaGenerator) -> Response {
@@ -319,7 +327,7 @@ fn execution(
         failure(413, "The body is too large, or has too many files.", schemas),
         failure(415, "The Content-Type is not one of JSON.", schemas),
         come_back(429, schemas),
-        failure(500, "The service failed.", schemas),
+        failed(schemas),
         come_back(503, schemas),
         elsewhere(425, schemas),
         elsewhere(502, schemas),

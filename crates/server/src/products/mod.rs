@@ -1,67 +1,101 @@
 //! The product catalogue.
 
+mod catalogue;
 mod product;
+mod shared;
 mod store;
 
 use std::borrow::Cow;
+use std::net::IpAddr;
+use std::sync::Arc;
 
 use bytes::Bytes;
+use http::header::RETRY_AFTER;
 use http::request::Parts;
 use http::{Method, StatusCode};
 
 use crate::http::{
-    Answer, AnswerMemory, BodyError, RequestBody, answers_over_limit, failure,
-    is_cross_site, json, json_text, method_not_allowed, no_content,
+    Answer, AnswerMemory, BodyError, Proxies, RequestBody, RequestContext,
+    answers_over_limit, failure, is_cross_site, json, json_text,
+    method_not_allowed, no_content,
 };
 
+use crate::metrics::SharedState;
+
+use catalogue::{Catalogue, CatalogueError};
 pub(crate) use product::{NewProduct, Product, ProductFields};
-use store::{Store, StoreError};
+use shared::SharedStore;
+use store::Store;
 
 /// The routes `/products` and `/products/{id}`.
 #[derive(Debug)]
 pub(crate) struct Products {
-    store: Store,
+    catalogue: Catalogue,
+    proxies: Arc<Proxies>,
+    /// Most bytes that the products may use.
+    capacity: u64,
 }
 
 impl Products {
-    /// An empty catalogue that holds this many bytes, and as many of answers
-    /// that clients have not taken.
-    pub(crate) fn new(capacity: u64, answers: u64) -> Self {
+    /// A catalogue that holds this many bytes, and as many of answers that
+    /// clients have not taken. It begins empty, if it is not a shared one.
+    pub(crate) fn new(
+        capacity: u64,
+        answers: u64,
+        shared: Option<sandpiper_shared::Catalogue>,
+        proxies: Arc<Proxies>,
+    ) -> Self {
         // Answers share the bytes of the store, which therefore count once.
         let memory = AnswerMemory::new(capacity.saturating_add(answers));
-        Self { store: Store::new(capacity, memory) }
+        let catalogue = match shared {
+            None => Catalogue::Own(Store::new(capacity, memory)),
+            Some(shared) => {
+                Catalogue::Shared(SharedStore::new(shared, capacity, memory))
+            }
+        };
+        Self { catalogue, proxies, capacity }
     }
 
     /// Returns the memory of large products and lists.
     pub(crate) fn memory(&self) -> &AnswerMemory {
-        &self.store.memory
+        self.catalogue.memory()
     }
 
     /// Returns the number of products and the bytes that they use.
     pub(crate) fn size(&self) -> (u64, u64) {
-        self.store.size()
+        self.catalogue.size()
     }
 
     /// Returns the most bytes that the products may use.
     pub(crate) fn capacity(&self) -> u64 {
-        self.store.capacity
+        self.capacity
+    }
+
+    /// Returns the state of a shared catalogue.
+    pub(crate) fn shared_state(&self) -> Option<SharedState> {
+        match &self.catalogue {
+            Catalogue::Own(_) => None,
+            Catalogue::Shared(shared) => Some(shared.state()),
+        }
     }
 
     /// `/products`.
     pub(crate) async fn collection(
         &self,
-        head: &Parts,
-        body: &mut RequestBody,
+        request: RequestContext<'_>,
     ) -> Answer {
+        let RequestContext { head, body, peer, .. } = request;
+        let client_request = || self.client_request(head, peer);
         match head.method {
-            Method::GET => {
-                let list = self.store.list().await;
-                list.map_or_else(answers_over_limit, |text| {
-                    json(StatusCode::OK, text)
-                })
-            }
+            Method::GET => match self.catalogue.list().await {
+                Ok(text) => json(StatusCode::OK, text),
+                Err(reason) => reason.into(),
+            },
             Method::POST if is_cross_site(head) => cross_site(),
-            Method::POST => self.create(body).await.unwrap_or_else(Into::into),
+            Method::POST => {
+                let created = self.create(client_request, body).await;
+                created.unwrap_or_else(Into::into)
+            }
             _ => method_not_allowed("/products", "GET, POST"),
         }
     }
@@ -69,44 +103,61 @@ impl Products {
     /// `/products/` followed by `segment`.
     pub(crate) async fn single(
         &self,
-        head: &Parts,
         segment: &[u8],
-        body: &mut RequestBody,
+        request: RequestContext<'_>,
     ) -> Answer {
+        let RequestContext { head, body, peer, .. } = request;
+        let client_request = || self.client_request(head, peer);
         let Some(id) = id(segment) else {
             return failure(StatusCode::BAD_REQUEST, "invalid product id");
         };
         match head.method {
-            Method::GET => {
-                let product = self.store.get(id);
-                product
-                    .map_or_else(not_found, |text| json(StatusCode::OK, text))
-            }
+            Method::GET => match self.catalogue.get(id).await {
+                Ok(text) => json(StatusCode::OK, text),
+                Err(reason) => reason.into(),
+            },
             Method::PUT | Method::DELETE if is_cross_site(head) => cross_site(),
             Method::PUT => {
-                self.replace(id, body).await.unwrap_or_else(Into::into)
+                let replaced = self.replace(client_request, id, body).await;
+                replaced.unwrap_or_else(Into::into)
             }
-            Method::DELETE if self.store.remove(id) => no_content(),
-            Method::DELETE => not_found(),
+            Method::DELETE => {
+                match self.catalogue.remove(client_request, id).await {
+                    Ok(()) => no_content(),
+                    Err(reason) => reason.into(),
+                }
+            }
             _ => method_not_allowed("/products/{id}", "GET, PUT, DELETE"),
         }
     }
 
-    async fn create(&self, body: &mut RequestBody) -> Result<Answer, Failure> {
+    /// Returns the id of a client's request, the same for each try of a balancer.
+    fn client_request(&self, head: &Parts, peer: IpAddr) -> String {
+        self.proxies.request_id(peer, &head.headers).to_string()
+    }
+
+    async fn create(
+        &self,
+        client_request: impl FnOnce() -> String,
+        body: &mut RequestBody,
+    ) -> Result<Answer, Failure> {
         let product = fields(&body.read().await?)?;
         if product.name.is_empty() || product.price < 0.0 {
             return Err(Failure::NotAcceptable);
         }
-        Ok(json(StatusCode::CREATED, self.store.create(&product)?))
+        let text = self.catalogue.create(client_request, &product).await?;
+        Ok(json(StatusCode::CREATED, text))
     }
 
     async fn replace(
         &self,
+        client_request: impl FnOnce() -> String,
         id: i64,
         body: &mut RequestBody,
     ) -> Result<Answer, Failure> {
         let product = fields(&body.read().await?)?;
-        Ok(json(StatusCode::OK, self.store.replace(id, &product)?))
+        let text = self.catalogue.replace(client_request, id, &product).await?;
+        Ok(json(StatusCode::OK, text))
     }
 }
 
@@ -116,7 +167,7 @@ enum Failure {
     Body(BodyError),
     NotJson,
     NotAcceptable,
-    Store(StoreError),
+    Catalogue(CatalogueError),
 }
 
 impl From<BodyError> for Failure {
@@ -125,9 +176,9 @@ impl From<BodyError> for Failure {
     }
 }
 
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
+impl From<CatalogueError> for Failure {
+    fn from(error: CatalogueError) -> Self {
+        Self::Catalogue(error)
     }
 }
 
@@ -140,9 +191,25 @@ impl From<Failure> for Answer {
                 StatusCode::BAD_REQUEST,
                 "name is required and price must be non-negative",
             ),
-            Failure::Store(StoreError::NotFound) => return not_found(),
-            Failure::Store(StoreError::Full) => {
+            Failure::Catalogue(error) => return error.into(),
+        };
+        failure(status, message)
+    }
+}
+
+impl From<CatalogueError> for Answer {
+    fn from(reason: CatalogueError) -> Self {
+        let (status, message) = match reason {
+            CatalogueError::NotFound => {
+                (StatusCode::NOT_FOUND, "product not found")
+            }
+            CatalogueError::Full => {
                 (StatusCode::INSUFFICIENT_STORAGE, "product store is full")
+            }
+            CatalogueError::AnswersOverLimit => return answers_over_limit(),
+            CatalogueError::Unreachable => return unreachable(),
+            CatalogueError::Foreign => {
+                (StatusCode::INTERNAL_SERVER_ERROR, "internal error")
             }
         };
         failure(status, message)
@@ -155,8 +222,13 @@ fn cross_site() -> Answer {
     failure(StatusCode::FORBIDDEN, "cross-site requests are not accepted")
 }
 
-fn not_found() -> Answer {
-    failure(StatusCode::NOT_FOUND, "product not found")
+/// Returns 503: a shared catalogue gives no answer.
+fn unreachable() -> Answer {
+    const AGAIN: u64 = 1;
+    let message = "the catalogue cannot be reached; try again";
+    let mut answer = failure(StatusCode::SERVICE_UNAVAILABLE, message);
+    answer.headers_mut().insert(RETRY_AFTER, AGAIN.into());
+    answer
 }
 
 fn fields(body: &Bytes) -> Result<ProductFields, Failure> {

@@ -58,6 +58,17 @@ pub(super) fn text(id: i64, fields: &ProductFields) -> Vec<u8> {
     serde_json::to_vec(&product).unwrap_or_default()
 }
 
+/// Returns the JSON text of a product behind its id.
+pub(super) fn text_behind_id(fields: &ProductFields) -> Vec<u8> {
+    text(0, fields).split_off(r#"{"id":0"#.len())
+}
+
+/// Returns whether this is the JSON text that [`text`] makes of a product.
+pub(super) fn is_text_of(id: i64, found: &[u8]) -> bool {
+    let fields = std::str::from_utf8(found).ok().and_then(parse);
+    fields.is_some_and(|fields| text(id, &fields) == found)
+}
+
 /// Returns the last of the values that a key has, or the default if there is
 /// none or it is `null`. Each value must have the right type.
 fn last<T: Default + DeserializeOwned>(values: &[&RawValue]) -> Option<T> {
@@ -121,6 +132,25 @@ mod tests {
             let text = price_text(price);
             prop_assert_eq!(serde_json::from_str::<f64>(&text).unwrap(), price);
         }
+    }
+
+    #[test]
+    fn a_text_is_of_one_product() {
+        let check = |id: i64, text: &str, expected: bool| {
+            assert_eq!(is_text_of(id, text.as_bytes()), expected, "{text}");
+        };
+        check(1, r#"{"id":1,"name":"a\"\u0000é","price":0.1}"#, true);
+        check(1, r#"{"id":2,"name":"a","price":0.1}"#, false);
+        check(1, r#"{"id":1,"price":0.1,"name":"a"}"#, false);
+        check(1, r#"{"id":1,"name":"a","price":1.0}"#, false);
+        check(1, r#"{"id":1,"name":"a","price":1,"x":1}"#, false);
+        check(1, r#"{"id":1,"name":"a","price":1} "#, false);
+        check(1, "null", false);
+        check(1, "", false);
+        assert!(!is_text_of(1, b"\xff"));
+        let fields = ProductFields { name: "a".to_owned(), price: 1.5 };
+        let text = [&br#"{"id":-7"#[..], &text_behind_id(&fields)].concat();
+        assert!(is_text_of(-7, &text));
     }
 
     fn check(text: &str, name: &str, price: f64) {

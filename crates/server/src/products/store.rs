@@ -9,6 +9,7 @@ use tokio::task::yield_now;
 
 use crate::http::AnswerMemory;
 
+use super::catalogue::CatalogueError;
 use super::product::{self, ProductFields};
 
 /// Memory of a product besides its text, in bytes: its place in the map, its
@@ -37,7 +38,7 @@ pub(super) struct Store {
     /// one copy. It is locked while another is made, and before `state`.
     list: tokio::sync::Mutex<Option<(u64, Bytes)>>,
     /// Most bytes that the products may use.
-    pub(super) capacity: u64,
+    capacity: u64,
     /// Counts large texts.
     pub(super) memory: AnswerMemory,
 }
@@ -51,13 +52,6 @@ struct State {
     used: u64,
     /// How often a product was stored or removed.
     changes: u64,
-}
-
-/// Why a product was not stored. The store is as it was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StoreError {
-    NotFound,
-    Full,
 }
 
 impl Store {
@@ -75,7 +69,7 @@ impl Store {
     pub(super) fn create(
         &self,
         fields: &ProductFields,
-    ) -> Result<Bytes, StoreError> {
+    ) -> Result<Bytes, CatalogueError> {
         let mut state = self.state();
         let id = state.last_id + 1;
         let text = self.counted(product::text(id, fields));
@@ -99,10 +93,10 @@ impl Store {
         &self,
         id: i64,
         fields: &ProductFields,
-    ) -> Result<Bytes, StoreError> {
+    ) -> Result<Bytes, CatalogueError> {
         let text = self.counted(product::text(id, fields));
         let mut state = self.state();
-        state.get(id).ok_or(StoreError::NotFound)?;
+        state.get(id).ok_or(CatalogueError::NotFound)?;
         state.put(id, text.clone(), self.capacity)?;
         self.drop_list(state);
         Ok(text)
@@ -118,25 +112,59 @@ impl Store {
         is_removed
     }
 
-    /// Returns all products as one JSON list, sorted by id. Returns `None` if
-    /// another list would have to be made, and the memory is over its limit.
-    pub(super) async fn list(&self) -> Option<Bytes> {
+    /// Stores a text under an id, in place of the one before.
+    ///
+    /// # Errors
+    ///
+    /// `Full` if the store has no room for it.
+    pub(super) fn put(
+        &self,
+        id: i64,
+        text: Vec<u8>,
+    ) -> Result<(), CatalogueError> {
+        let text = self.counted(text);
+        let mut state = self.state();
+        state.put(id, text, self.capacity)?;
+        self.drop_list(state);
+        Ok(())
+    }
+
+    /// Removes all products.
+    pub(super) fn clear(&self) {
+        let mut state = self.state();
+        let changes = state.changes + 1;
+        let before = std::mem::replace(
+            &mut *state,
+            State { changes, ..State::default() },
+        );
+        self.drop_list(state);
+        // Freeing many products takes time, in which the store is not locked.
+        drop(before);
+    }
+
+    /// Returns all products as one JSON list, sorted by id.
+    ///
+    /// # Errors
+    ///
+    /// `AnswersOverLimit` if another list would have to be made, and the memory
+    /// is over its limit.
+    pub(super) async fn list(&self) -> Result<Bytes, CatalogueError> {
         let asked = self.state().changes;
         let mut list = self.list.lock().await;
         // A list that was begun since then is new enough. So nobody waits for
         // more than two, however many clients ask and change products.
         if let Some((_, text)) = list.as_ref().filter(|list| list.0 >= asked) {
-            return Some(text.clone());
+            return Ok(text.clone());
         }
         if self.memory.is_over_limit() {
-            return None;
+            return Err(CatalogueError::AnswersOverLimit);
         }
         // Its memory is free before the next one takes as much.
         *list = None;
         let (changes, pages, bytes) = self.state().pages();
         let text = self.counted(joined(pages, bytes).await);
         *list = Some((changes, text.clone()));
-        Some(text)
+        Ok(text)
     }
 
     /// Returns the number of products and the bytes that they use.
@@ -146,7 +174,8 @@ impl Store {
         (products as u64, state.used())
     }
 
-    fn counted(&self, text: Vec<u8>) -> Bytes {
+    /// Returns a text that counts as memory of answers if it is large.
+    pub(super) fn counted(&self, text: Vec<u8>) -> Bytes {
         if text.len() < LARGE_BYTES {
             // The store counts the length, so nothing may be allocated beyond.
             text.into_boxed_slice().into()
@@ -182,12 +211,12 @@ impl State {
         id: i64,
         text: Bytes,
         capacity: u64,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), CatalogueError> {
         let before = self.get(id).map_or(0, cost);
         let more = cost(&text).saturating_sub(before);
         // Even a full store takes a smaller text in place of a larger one.
         if more > 0 && self.used() + more > capacity {
-            return Err(StoreError::Full);
+            return Err(CatalogueError::Full);
         }
         self.used = self.used - before + cost(&text);
         self.changes += 1;

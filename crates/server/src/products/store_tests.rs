@@ -41,12 +41,26 @@ fn a_product_is_created_read_replaced_and_removed() {
     assert!(!store.remove(1));
     assert_eq!(store.get(1), None);
     let missing = store.replace(1, &product("a", 1.0));
-    assert_eq!(missing, Err(StoreError::NotFound));
+    assert_eq!(missing, Err(CatalogueError::NotFound));
     assert_eq!(list(&store), "[]");
     assert_eq!(store.state().used, 0);
     assert!(
         store.create(&product("b", 1.0)).unwrap().starts_with(b"{\"id\":2,")
     );
+}
+
+#[test]
+fn texts_are_put_and_all_are_cleared() {
+    let store = store(1_000);
+    let large = vec![b'x'; 500];
+    assert_eq!(store.put(7, large), Err(CatalogueError::Full));
+    store.put(7, b"seven".to_vec()).unwrap();
+    store.put(3, b"three".to_vec()).unwrap();
+    store.put(7, b"7".to_vec()).unwrap();
+    assert_eq!(list(&store), "[three,7]");
+    store.clear();
+    assert_eq!(list(&store), "[]");
+    assert_eq!((store.get(7), store.size()), (None, (0, 0)));
 }
 
 #[test]
@@ -59,7 +73,7 @@ fn a_full_store_changes_nothing_and_uses_no_id() {
     assert!(stored > 0);
     let before = list(&store);
     let long = product(&"x".repeat(5_000), 1.0);
-    assert_eq!(store.replace(1, &long), Err(StoreError::Full));
+    assert_eq!(store.replace(1, &long), Err(CatalogueError::Full));
     assert_eq!(list(&store), before);
     assert!(store.replace(1, &product("n", 2.0)).is_ok());
     assert!(store.remove(1));
@@ -130,11 +144,11 @@ async fn no_list_is_made_beyond_the_limit_of_memory() {
     }
     let slow = store.list().await.unwrap();
     // No other has to be made.
-    assert_eq!(store.list().await, Some(slow.clone()));
+    assert_eq!(store.list().await, Ok(slow.clone()));
     store.create(&part).unwrap();
-    assert_eq!(store.list().await, None);
+    assert_eq!(store.list().await, Err(CatalogueError::AnswersOverLimit));
     drop(slow);
-    assert!(store.list().await.is_some());
+    assert!(store.list().await.is_ok());
 }
 
 #[test]

@@ -1,5 +1,7 @@
-//! How often one client may compile: an exact log of the last minute.
+//! How often one client may compile: an exact log of the last minute, of this
+//! server alone or of several that share it.
 
+mod shared;
 mod table;
 
 use std::cmp::Reverse;
@@ -9,13 +11,69 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 use sandpiper_engine::client_prefix;
+use sandpiper_shared::ServerUrl;
 use tokio::time::Instant;
 
+use crate::http::ClientRequestId;
+use crate::metrics::{Shared, SharedState};
+use shared::SharedLimiter;
 use table::{Key, Table};
 
 /// The limit of all clients of one IPv6 /64 together, in limits of one client:
 /// a single person can have the whole /64.
 const CLIENTS_PER_PREFIX: u32 = 10;
+
+/// Counts the requests of this server, or of several.
+#[derive(Debug)]
+pub(crate) enum Limiter {
+    Own(RateLimiter),
+    Shared(SharedLimiter),
+}
+
+impl Limiter {
+    /// Shares the counts if any Valkey is named. Tasks of the present runtime
+    /// then connect to them.
+    pub(crate) fn new(
+        own: RateLimiter,
+        valkeys: Vec<ServerUrl>,
+        metrics: Shared,
+    ) -> Self {
+        if valkeys.is_empty() {
+            Self::Own(own)
+        } else {
+            Self::Shared(SharedLimiter::start(own, valkeys, metrics))
+        }
+    }
+
+    /// Counts a request of `client` if it may pass. Returns `None` if the client
+    /// has no limit.
+    pub(crate) async fn admit(
+        &self,
+        client: IpAddr,
+        id: &ClientRequestId,
+    ) -> Option<Verdict> {
+        match self {
+            Self::Own(own) => own.admit(client, Instant::now()),
+            Self::Shared(shared) => shared.admit(client, id).await,
+        }
+    }
+
+    /// Returns the quota of `client`, and counts nothing.
+    pub(crate) async fn quota(&self, client: IpAddr) -> Option<Quota> {
+        match self {
+            Self::Own(own) => own.quota(client, Instant::now()),
+            Self::Shared(shared) => shared.quota(client).await,
+        }
+    }
+
+    /// Returns the state of the Valkeys, if there are any.
+    pub(crate) fn shared_state(&self) -> Option<SharedState> {
+        match self {
+            Self::Own(_) => None,
+            Self::Shared(shared) => Some(shared.state()),
+        }
+    }
+}
 
 /// Counts admitted requests by client.
 #[derive(Debug)]
@@ -83,6 +141,31 @@ impl RateLimiter {
     /// Returns the quota of `client`, and counts nothing.
     pub(crate) fn quota(&self, client: IpAddr, now: Instant) -> Option<Quota> {
         self.check(client, now, false).map(Verdict::quota)
+    }
+
+    /// Counts a request of `client` that was admitted elsewhere.
+    fn record(&self, client: IpAddr, now: Instant) {
+        self.change(client, now, Table::record);
+    }
+
+    /// Undoes the admission of a request of `client` at that time.
+    fn take_back(&self, client: IpAddr, time: Instant) {
+        self.change(client, time, Table::take_back);
+    }
+
+    fn change(
+        &self,
+        client: IpAddr,
+        time: Instant,
+        change: fn(&mut Table, Key, Duration),
+    ) {
+        let Some(limit) = self.limit_of(client) else { return };
+        let time = time.saturating_duration_since(self.start);
+        let mut table =
+            self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        for (key, _) in keys(client, limit).into_iter().flatten() {
+            change(&mut table, key, time);
+        }
     }
 
     fn check(

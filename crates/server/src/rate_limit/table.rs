@@ -71,6 +71,15 @@ impl Table {
         }
     }
 
+    /// Removes a request that was added at this time, or as if it had been later.
+    pub(super) fn take_back(&mut self, key: Key, time: Duration) {
+        let Some(times) = self.logs.get_mut(&key) else { return };
+        let place = times.partition_point(|other| *other < time);
+        if times.remove(place).is_some() {
+            self.requests -= 1;
+        }
+    }
+
     /// Clients and requests held.
     #[cfg(test)]
     pub(super) fn size(&self) -> (usize, usize) {

@@ -1,5 +1,8 @@
 //! The limiter on a clock of the test's own.
 
+mod shared;
+mod with_valkey;
+
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
@@ -96,6 +99,26 @@ fn whoever_waits_for_the_reset_is_admitted() {
     assert!(admitted(&limiter, one, SECOND * 60));
     assert_eq!(wait(61), SECOND * 9);
     assert!(admitted(&limiter, one, SECOND * 70));
+}
+
+#[test]
+fn an_admission_that_is_taken_back_was_none() {
+    let limiter = limiter(2);
+    let one = client("2001:db8::1");
+    let at = |seconds: u32| limiter.start + SECOND * seconds;
+    let left = |seconds| limiter.quota(one, at(seconds)).unwrap().remaining;
+    limiter.admit(one, at(1));
+    limiter.record(one, at(2));
+    assert_eq!(left(3), 0);
+    limiter.take_back(one, at(1));
+    // The other one leaves the window in its own time.
+    assert_eq!([left(3), left(61), left(62)], [1, 1, 2]);
+    limiter.take_back(one, at(1));
+    assert_eq!(left(63), 2);
+    // The prefix, too, has none left.
+    let whole = burst(&limiter, client("2001:db8::2"), SECOND * 64, 2)
+        + burst(&limiter, client("2001:db8::3"), SECOND * 64, 2);
+    assert_eq!(whole, 4);
 }
 
 #[test]

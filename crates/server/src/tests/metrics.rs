@@ -14,9 +14,14 @@ pub(super) fn value(server: &TestServer, series: &str) -> f64 {
     Exposition::parse(&server.app.metrics_text()).values[series]
 }
 
-/// Everything that there can be, after one request and one run.
+/// Everything that there can be, after one request and one run. Metrics of shared
+/// state are there if a Valkey is named, whether it can be reached or not.
 async fn shown() -> Exposition {
-    let server = TestServer::start().await;
+    let settings = Settings {
+        shared_limits: vec!["valkey://127.0.0.1:1".parse().unwrap()],
+        ..Settings::default()
+    };
+    let server = TestServer::with(settings).await;
     server.compile("echo").await;
     Exposition::parse(&server.app.metrics_text())
 }
@@ -59,6 +64,16 @@ async fn the_manual_has_every_metric_and_no_other() {
 }
 
 #[tokio::test]
+async fn without_shared_valkeys_there_are_no_metrics_of_them() {
+    let server = TestServer::start().await;
+    let shown = Exposition::parse(&server.app.metrics_text());
+    for name in ["shared_up", "limited_locally", "repeated"] {
+        let name = format!("sandpiper_{name}");
+        assert!(!shown.families.contains_key(&name), "{name}");
+    }
+}
+
+#[tokio::test]
 async fn alerts_ask_for_metrics_that_there_are() {
     let table = table();
     let is_part = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
@@ -96,6 +111,9 @@ async fn what_is_measured_now_is_shown() {
     check("sandpiper_artifacts_bytes", 8.0);
     check("sandpiper_artifacts_limit_bytes", 9.0);
     check("sandpiper_runs_compiled_before_total{language=\"echo\"}", 1.0);
+    check("sandpiper_shared_up{part=\"limits\"}", 0.0);
+    check("sandpiper_limited_locally_total", 1.0);
+    check("sandpiper_repeated_total", 0.0);
     check("sandpiper_products", 0.0);
     check("sandpiper_products_limit_bytes", f64::from(256 << 20));
     let most = "sandpiper_answer_memory_limit_bytes";

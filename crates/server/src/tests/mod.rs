@@ -46,7 +46,12 @@ enum Listener {
 
 impl TestServer {
     async fn start() -> Self {
-        Self::until(std::future::pending(), Duration::ZERO).await.0
+        Self::with(Settings::default()).await
+    }
+
+    async fn with(settings: Settings) -> Self {
+        let never = std::future::pending();
+        Self::with_end(settings, never, Duration::ZERO).await.0
     }
 
     /// One that ends in order, and its end.
@@ -54,9 +59,16 @@ impl TestServer {
         shutdown: impl Future<Output = ()> + Send + 'static,
         drain: Duration,
     ) -> (Self, JoinHandle<()>) {
+        Self::with_end(Settings::default(), shutdown, drain).await
+    }
+
+    async fn with_end(
+        settings: Settings,
+        shutdown: impl Future<Output = ()> + Send + 'static,
+        drain: Duration,
+    ) -> (Self, JoinHandle<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let settings = Settings::default();
         let limiter = settings.connection_limiter();
         let (runner, runs) = TestRunner::new();
         let app = Arc::new(App::new(runner, settings));

@@ -1,0 +1,193 @@
+//! The products that several Sandpipers share, as one of them sees them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use sandpiper_shared as shared;
+use shared::{Changes, Cursor};
+use tokio::sync::Mutex;
+use tracing::error;
+
+use crate::http::AnswerMemory;
+use crate::metrics::SharedState;
+
+use super::catalogue::CatalogueError;
+use super::product::{self, ProductFields};
+use super::store::Store;
+
+/// A catalogue that several Sandpipers share. Every call but `list` is one round
+/// trip, so each Sandpiper sees what all have written. Lists come from a mirror,
+/// which is first brought up to date: to send all products for each list would
+/// block the catalogue for everybody.
+#[derive(Debug)]
+pub(super) struct SharedStore {
+    catalogue: shared::Catalogue,
+    /// Most bytes that the products may use.
+    capacity: u64,
+    /// The products of the catalogue, as they were at `progress`.
+    mirror: Store,
+    /// Locked while the mirror is brought up to date, and while a list is made
+    /// of it: only between two updates it is the catalogue of one moment.
+    progress: Mutex<Progress>,
+    /// Counts lists that were asked for and updates that began.
+    arrivals: AtomicU64,
+}
+
+/// How far the mirror is.
+#[derive(Debug, Default)]
+struct Progress {
+    cursor: Cursor,
+    /// The number at which the last update began, and its end. `None` if there
+    /// was none, or its client left amid it.
+    last: Option<(u64, Result<(), CatalogueError>)>,
+}
+
+impl SharedStore {
+    /// Returns a catalogue of `capacity` bytes, whose large texts `memory`
+    /// counts.
+    pub(super) fn new(
+        catalogue: shared::Catalogue,
+        capacity: u64,
+        memory: AnswerMemory,
+    ) -> Self {
+        // The catalogue has checked its own bound.
+        let mirror = Store::new(u64::MAX, memory);
+        let (progress, arrivals) = Default::default();
+        Self { catalogue, capacity, mirror, progress, arrivals }
+    }
+
+    /// Returns the products that were there at the last update.
+    pub(super) fn mirror(&self) -> &Store {
+        &self.mirror
+    }
+
+    /// Returns the state of the connection.
+    pub(super) fn state(&self) -> SharedState {
+        let link = self.catalogue.link();
+        let (is_up, failures) = (link.is_up(), link.failures());
+        SharedState { part: shared::Catalogue::PART, is_up, failures }
+    }
+
+    pub(super) async fn create(
+        &self,
+        request: &str,
+        fields: &ProductFields,
+    ) -> Result<Bytes, CatalogueError> {
+        let rest = product::text_behind_id(fields);
+        let id = self.catalogue.create(request, self.capacity, &rest).await?;
+        let id = id.ok_or(CatalogueError::Full)?;
+        Ok(self.mirror.counted(product::text(id, fields)))
+    }
+
+    pub(super) async fn get(&self, id: i64) -> Result<Bytes, CatalogueError> {
+        // Each of these answers has a copy of its own.
+        if self.mirror.memory.is_over_limit() {
+            return Err(CatalogueError::AnswersOverLimit);
+        }
+        let text = self.catalogue.get(id).await?;
+        let text = text.ok_or(CatalogueError::NotFound)?;
+        check(id, &text)?;
+        Ok(self.mirror.counted(text))
+    }
+
+    pub(super) async fn replace(
+        &self,
+        request: &str,
+        id: i64,
+        fields: &ProductFields,
+    ) -> Result<Bytes, CatalogueError> {
+        let text = product::text(id, fields);
+        let capacity = self.capacity;
+        match self.catalogue.replace(request, capacity, id, &text).await? {
+            shared::Replaced::Done => Ok(self.mirror.counted(text)),
+            shared::Replaced::NotFound => Err(CatalogueError::NotFound),
+            shared::Replaced::Full => Err(CatalogueError::Full),
+        }
+    }
+
+    pub(super) async fn remove(
+        &self,
+        request: &str,
+        id: i64,
+    ) -> Result<(), CatalogueError> {
+        let is_removed = self.catalogue.remove(request, id).await?;
+        is_removed.then_some(()).ok_or(CatalogueError::NotFound)
+    }
+
+    pub(super) async fn list(&self) -> Result<Bytes, CatalogueError> {
+        let arrival = self.arrive();
+        let mut progress = self.progress.lock().await;
+        match progress.last {
+            // It began when this list had been asked for, so it is new enough.
+            Some((began, end)) if began > arrival => end?,
+            _ => self.update(&mut progress).await?,
+        }
+        self.mirror.list().await
+    }
+
+    fn arrive(&self) -> u64 {
+        self.arrivals.fetch_add(1, Ordering::SeqCst)
+    }
+
+    /// Brings the mirror up to date.
+    async fn update(
+        &self,
+        progress: &mut Progress,
+    ) -> Result<(), CatalogueError> {
+        let began = self.arrive();
+        // This holds if the client leaves, too.
+        progress.last = None;
+        let end = self.follow(&mut progress.cursor).await;
+        progress.last = Some((began, end));
+        end
+    }
+
+    /// Takes over pages of changes until there are no more. If one fails, the
+    /// next call goes on from there.
+    async fn follow(&self, cursor: &mut Cursor) -> Result<(), CatalogueError> {
+        loop {
+            let page: Changes = self.catalogue.changes(cursor).await?;
+            for (id, text) in &page.products {
+                text.as_ref().map_or(Ok(()), |text| check(*id, text))?;
+            }
+            if page.is_anew {
+                self.mirror.clear();
+            }
+            for (id, text) in page.products {
+                match text {
+                    Some(text) => self.mirror.put(id, text)?,
+                    None => _ = self.mirror.remove(id),
+                }
+            }
+            *cursor = page.cursor;
+            if !page.has_more {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Checks that a text is the one that this version writes of a product. Nothing
+/// else is passed on to clients.
+fn check(id: i64, text: &[u8]) -> Result<(), CatalogueError> {
+    if product::is_text_of(id, text) {
+        return Ok(());
+    }
+    error!(
+        "the shared catalogue holds a text for product {id} that no Sandpiper \
+         of this version wrote; remove it there"
+    );
+    Err(CatalogueError::Foreign)
+}
+
+impl From<shared::CatalogueError> for CatalogueError {
+    fn from(reason: shared::CatalogueError) -> Self {
+        match reason {
+            shared::CatalogueError::Unreachable(_) => Self::Unreachable,
+            shared::CatalogueError::Unexpected(_) => {
+                error!("{reason}");
+                Self::Foreign
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! A limit that several servers share, with the server's own beside it for when
+//! its Valkey cannot be reached.
+
+use std::cmp::Reverse;
+use std::net::IpAddr;
+
+use sandpiper_shared::{self as shared, Limits, ServerUrl, VerdictKind};
+use tokio::time::Instant;
+
+use super::{Key, Quota, RateLimiter, Verdict, keys};
+use crate::http::ClientRequestId;
+use crate::metrics::{Shared, SharedState};
+
+/// Counts the requests of several servers.
+#[derive(Debug)]
+pub(crate) struct SharedLimiter {
+    pub(super) limits: Limits,
+    /// Every admission of this server.
+    pub(super) own: RateLimiter,
+    metrics: Shared,
+}
+
+impl SharedLimiter {
+    /// Starts to connect to the Valkeys, in tasks of the present runtime.
+    pub(super) fn start(
+        own: RateLimiter,
+        valkeys: Vec<ServerUrl>,
+        metrics: Shared,
+    ) -> Self {
+        let limits = Limits::start(valkeys, &metrics.observe(&Limits::CALLS));
+        Self { limits, own, metrics }
+    }
+
+    /// Counts a request of `client` if it may pass. Returns `None` if the client
+    /// has no limit.
+    ///
+    /// If its Valkey cannot be reached, the server's own limit decides. As long as
+    /// Valkey may lack requests of the last window, both have to agree.
+    pub(super) async fn admit(
+        &self,
+        client: IpAddr,
+        id: &ClientRequestId,
+    ) -> Option<Verdict> {
+        let asker = self.asker(client)?;
+        let now = Instant::now();
+        let own = if self.limits.is_complete(asker) {
+            None
+        } else {
+            let own = self.own.admit(client, now)?;
+            if let Verdict::Refused(_) = own {
+                self.metrics.limited_locally();
+                return Some(own);
+            }
+            Some(own)
+        };
+        let Ok(answer) = self.limits.admit(asker, &id.to_string()).await else {
+            self.metrics.limited_locally();
+            return own.or_else(|| self.own.admit(client, now));
+        };
+        let quota = quota_of(asker, answer);
+        let is_counted = answer.kind == VerdictKind::Admitted;
+        match own {
+            None if is_counted => self.own.record(client, now),
+            Some(_) if !is_counted => self.own.take_back(client, now),
+            _ => {}
+        }
+        Some(match answer.kind {
+            VerdictKind::Refused => Verdict::Refused(quota),
+            VerdictKind::Repeated => {
+                self.metrics.repeated();
+                Verdict::Admitted(quota)
+            }
+            VerdictKind::Admitted => {
+                Verdict::Admitted(tighter(quota, own.map(Verdict::quota)))
+            }
+        })
+    }
+
+    /// Returns the quota of `client`, and counts nothing.
+    pub(super) async fn quota(&self, client: IpAddr) -> Option<Quota> {
+        let asker = self.asker(client)?;
+        let is_complete = self.limits.is_complete(asker);
+        let own = || self.own.quota(client, Instant::now());
+        match self.limits.quota(asker).await {
+            Err(shared::Unreachable) => own(),
+            Ok(answer) => {
+                let own = if is_complete { None } else { own() };
+                Some(tighter(quota_of(asker, answer), own))
+            }
+        }
+    }
+
+    /// Returns the state of the Valkeys.
+    pub(super) fn state(&self) -> SharedState {
+        SharedState {
+            part: Limits::PART,
+            is_up: self.limits.is_up(),
+            failures: self.limits.failures(),
+        }
+    }
+
+    /// Returns the client as a Valkey knows it, if it has a limit.
+    pub(super) fn asker(&self, client: IpAddr) -> Option<shared::Client> {
+        let limit = self.own.limit_of(client)?;
+        let [_, prefix] = keys(client, limit);
+        let prefix = prefix.and_then(|(key, limit)| match key {
+            Key::Prefix(prefix) => Some((prefix, limit)),
+            Key::Address(_) => None,
+        });
+        let window = self.own.window;
+        Some(shared::Client { address: client, limit, prefix, window })
+    }
+}
+
+fn quota_of(client: shared::Client, answer: shared::Verdict) -> Quota {
+    let shared::Client { limit, window, .. } = client;
+    let shared::Verdict { remaining, reset, .. } = answer;
+    Quota { limit, window, remaining, reset }
+}
+
+/// Returns the quota with less left, or the one that takes longer to have more.
+fn tighter(quota: Quota, other: Option<Quota>) -> Quota {
+    let tightness = |quota: &Quota| (quota.remaining, Reverse(quota.reset));
+    other.into_iter().chain([quota]).min_by_key(tightness).unwrap_or(quota)
+}

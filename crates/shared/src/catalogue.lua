@@ -1,0 +1,172 @@
+#!lua name=sandpiper_catalogue1
+-- The catalogue of products that several Sandpipers share, as functions of Valkey.
+-- A change of this text gets the next number in the library's name, and in those
+-- of its functions and keys if they change, so that old and new Sandpipers can
+-- work beside each other.
+--
+-- The keys of every function but `open`, in this order:
+local PRODUCTS = 1 -- hash: id -> text, which is the JSON of an answer
+local CHANGES = 2  -- sorted set: id -> number of its last change, removal included
+local STATE = 3    -- hash: epoch, last_id, used bytes, changes, forgotten
+local PAGES = 4    -- hash: id / 256 -> its products
+local REMOVED = 5  -- sorted set: the part of CHANGES that is removals
+local DONE = 6     -- hash of one request: its answer, and how often it was asked
+
+-- The same as in the store of a single Sandpiper, so that both are full at once.
+local PRODUCT_BYTES, PAGE_BYTES, PAGE_IDS = 128, 512, 256
+-- Removals that a mirror can catch up with. It begins anew beyond them.
+local MAX_REMOVED = 10000
+-- A balancer tries a request at most 4 times, and each Sandpiper asks at most
+-- twice. Beyond that, one id is given to several requests.
+local MAX_ASKED = 8
+local DONE_MS = 120000
+-- A page of changes ends with the first product beyond one of these.
+local MAX_CHANGES, MAX_BYTES = 512, 262144
+
+-- The functions of the server are not there yet while it loads this text.
+local function call(...) return server.call(...) end
+-- Lua writes large numbers with an exponent.
+local function digits(number) return string.format('%.0f', number) end
+
+local function state(keys, field)
+  return tonumber(call('HGET', keys[STATE], field) or '0')
+end
+
+-- Memory of a product and its part of a list.
+local function cost(text) return text and 2 * #text + PRODUCT_BYTES or 0 end
+
+-- Whether there is room for `text` in place of `before`. A full store takes a
+-- smaller text in place of a larger one.
+local function fits(keys, text, before, capacity)
+  local more = cost(text) - cost(before)
+  return more <= 0 or state(keys, 'used') + more <= tonumber(capacity)
+end
+
+-- Changes the products of the page of `id` and the bytes in use by these numbers.
+-- Returns the number of this change.
+local function account(keys, id, products, bytes)
+  if products ~= 0 then
+    local page = digits(math.floor(tonumber(id) / PAGE_IDS))
+    local count = call('HINCRBY', keys[PAGES], page, products)
+    if count == 0 then call('HDEL', keys[PAGES], page) end
+    if count == 0 or count == products then bytes = bytes + products * PAGE_BYTES end
+  end
+  call('HINCRBY', keys[STATE], 'used', digits(bytes))
+  local change = call('HINCRBY', keys[STATE], 'changes', 1)
+  call('ZADD', keys[CHANGES], change, id)
+  return change
+end
+
+-- Does `work`, but for a request that is asked again: it gets its answer again.
+-- An answer up to 0 says that nothing was done, so it is not kept.
+local function once(keys, work)
+  local answer = call('HGET', keys[DONE], 'answer')
+  if answer and call('HINCRBY', keys[DONE], 'asked', 1) <= MAX_ASKED then
+    return tonumber(answer)
+  end
+  answer = work()
+  if answer > 0 then
+    call('HSET', keys[DONE], 'answer', answer, 'asked', 1)
+    call('PEXPIRE', keys[DONE], DONE_MS)
+  end
+  return answer
+end
+
+-- Adds a product. Arguments: capacity in bytes, the text behind the id. Returns its
+-- id, or 0 if there is no room, which uses up no id.
+local function create(keys, arguments)
+  return once(keys, function()
+    local id = digits(state(keys, 'last_id') + 1)
+    local text = '{"id":' .. id .. arguments[2]
+    if not fits(keys, text, false, arguments[1]) then return 0 end
+    call('HSET', keys[STATE], 'last_id', id)
+    call('HSET', keys[PRODUCTS], id, text)
+    account(keys, id, 1, cost(text))
+    return tonumber(id)
+  end)
+end
+
+-- Arguments: capacity in bytes, id, text. Returns 1, 0 if no product has the id,
+-- or -1 if there is no room.
+local function replace(keys, arguments)
+  return once(keys, function()
+    local capacity, id, text = arguments[1], arguments[2], arguments[3]
+    local before = call('HGET', keys[PRODUCTS], id)
+    if not before then return 0 end
+    if not fits(keys, text, before, capacity) then return -1 end
+    call('HSET', keys[PRODUCTS], id, text)
+    account(keys, id, 0, cost(text) - cost(before))
+    return 1
+  end)
+end
+
+-- Arguments: id. Returns 1, or 0 if no product has it.
+local function remove(keys, arguments)
+  return once(keys, function()
+    local id = arguments[1]
+    local before = call('HGET', keys[PRODUCTS], id)
+    if not before then return 0 end
+    call('HDEL', keys[PRODUCTS], id)
+    call('ZADD', keys[REMOVED], account(keys, id, -1, -cost(before)), id)
+    if call('ZCARD', keys[REMOVED]) > MAX_REMOVED then
+      local oldest = call('ZRANGE', keys[REMOVED], 0, 0, 'WITHSCORES')
+      call('ZREM', keys[REMOVED], oldest[1])
+      call('ZREM', keys[CHANGES], oldest[1])
+      call('HSET', keys[STATE], 'forgotten', oldest[2])
+    end
+    return 1
+  end)
+end
+
+-- Arguments: id. Returns the text, or nil if no product has the id.
+local function get(keys, arguments)
+  return call('HGET', keys[PRODUCTS], arguments[1])
+end
+
+-- Arguments: the first three values of the answer before, or '', 0 and 0.
+-- Returns the epoch, the number of the last change here, the number of the last
+-- change when the mirror began, 1 if there are more, and 1 if the mirror must
+-- first forget all that it has. Then come ids and texts, nil for a removed one.
+local function changes(keys, arguments)
+  local epoch = call('HGET', keys[STATE], 'epoch') or ''
+  local last = state(keys, 'changes')
+  local from, began = tonumber(arguments[2]), tonumber(arguments[3])
+  -- A mirror has no product whose removal was forgotten when it began.
+  local lacks = math.max(from, began) < state(keys, 'forgotten')
+  local anew = epoch ~= arguments[1] or from > last or lacks
+  if anew then from, began = 0, last end
+  local found = call('ZRANGE', keys[CHANGES], '(' .. digits(from), '+inf',
+    'BYSCORE', 'LIMIT', 0, MAX_CHANGES, 'WITHSCORES')
+  local answer = { epoch, digits(last), digits(began), 0, anew and 1 or 0 }
+  local bytes = 0
+  for i = 1, #found, 2 do
+    local text = call('HGET', keys[PRODUCTS], found[i])
+    answer[#answer + 1] = found[i]
+    answer[#answer + 1] = text
+    bytes = bytes + (text and #text or 0)
+    if bytes > MAX_BYTES or i == 2 * MAX_CHANGES - 1 then
+      local reached = tonumber(found[i + 1])
+      answer[2] = digits(reached)
+      answer[4] = reached < last and 1 or 0
+      break
+    end
+  end
+  return answer
+end
+
+-- The key is that of the state. Argument: an epoch to use if there is none. Returns
+-- the epoch of this catalogue. An empty one has had another.
+local function open(keys, arguments)
+  local epoch = call('HGET', keys[1], 'epoch')
+  if epoch then return epoch end
+  call('HSET', keys[1], 'epoch', arguments[1])
+  return arguments[1]
+end
+
+server.register_function('sp1_create', create)
+server.register_function('sp1_replace', replace)
+-- If memory is used up, these still work: removing a product frees some.
+server.register_function{function_name = 'sp1_catalogue_open', callback = open, flags = {'allow-oom'}}
+server.register_function{function_name = 'sp1_remove', callback = remove, flags = {'allow-oom'}}
+server.register_function{function_name = 'sp1_get', callback = get, flags = {'no-writes'}}
+server.register_function{function_name = 'sp1_changes', callback = changes, flags = {'no-writes'}}

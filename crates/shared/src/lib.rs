@@ -1,0 +1,27 @@
+//! State that several servers share, in Valkey servers that all of them call. Such a
+//! server is a *Valkey* in the comments here.
+//!
+//! ```text
+//! url        where a Valkey is, and the words to log in there
+//! link       one connection to it, up or down
+//! limits     how often a client may ask, counted for all servers at once
+//! catalogue  the products
+//! inspect    facts about a Valkey, for operators
+//! ```
+//!
+//! There is no HTTP here. If no flag names a Valkey, nothing here runs.
+
+#![forbid(unsafe_code)]
+
+mod catalogue;
+mod inspect;
+mod limits;
+mod link;
+mod url;
+
+pub use catalogue::{Catalogue, CatalogueError, Changes, Cursor, Replaced};
+pub use inspect::{Facts, NoAnswer, ValkeySettings, inspect};
+pub use limits::{Client, Limits, Verdict, VerdictKind};
+pub use link::{Link, Observe, Part, Unreachable};
+pub use redis::Value;
+pub use url::{InvalidServerUrl, ServerUrl};

@@ -1,0 +1,246 @@
+//! How often a client may ask, counted for all servers at once.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use redis::{Value, from_redis_value};
+use sha2::{Digest, Sha256};
+
+use crate::link::{Link, Observe, Part, Unreachable};
+use crate::url::ServerUrl;
+
+/// The longest time that a call may take. A run that takes milliseconds shall
+/// not wait long for its permission.
+const CALL_TIMEOUT: Duration = Duration::from_millis(50);
+
+const PART: Part = Part {
+    name: "limits",
+    library: include_str!("limits.lua"),
+    open: "sp1_limits_open",
+    epoch_key: "sp1:l:epoch",
+    within: CALL_TIMEOUT,
+    without: "until it answers, this server's own limit decides",
+};
+
+/// The function that counts.
+const ADMIT: &str = "sp1_admit";
+
+/// Limits that several servers share. Each client is counted by one of the
+/// Valkeys: the same one at all servers that name the same ones.
+#[derive(Debug)]
+pub struct Limits {
+    /// Each with the name that all servers know it by.
+    links: Vec<(String, Link)>,
+}
+
+/// A client, and how often it may ask.
+#[derive(Clone, Copy, Debug)]
+pub struct Client {
+    /// Its address.
+    pub address: IpAddr,
+    /// The requests that are admitted in a window.
+    pub limit: u32,
+    /// The /64 of an IPv6 address, and the limit of all its clients together.
+    pub prefix: Option<(IpAddr, u32)>,
+    /// The span in which requests are counted.
+    pub window: Duration,
+}
+
+/// The answer of a Valkey.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Whether the request may pass.
+    pub kind: VerdictKind,
+    /// Requests that would be admitted now.
+    pub remaining: u32,
+    /// Time until one more is admitted than now; zero if nothing is counted.
+    pub reset: Duration,
+}
+
+/// Whether a request may pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VerdictKind {
+    /// It may not.
+    Refused,
+    /// It may, and was counted, if that was asked for.
+    Admitted,
+    /// It may, since it was admitted before. It was not counted again.
+    Repeated,
+}
+
+impl Limits {
+    /// The name of this part of the service in the log and in metrics.
+    pub const PART: &'static str = PART.name;
+    /// The functions that it calls.
+    pub const CALLS: [&'static str; 1] = [ADMIT];
+
+    /// Starts to connect to each Valkey, in tasks of the present runtime.
+    ///
+    /// # Panics
+    /// There is no runtime.
+    #[must_use]
+    pub fn start(urls: Vec<ServerUrl>, observe: &Observe) -> Self {
+        let start = |url: ServerUrl| {
+            let observe = Observe::clone(observe);
+            (url.to_string(), Link::start(url, PART, observe))
+        };
+        Self { links: urls.into_iter().map(start).collect() }
+    }
+
+    /// Counts the request with this id, if it may pass. One id counts once for
+    /// four tries.
+    ///
+    /// # Errors
+    /// The client's Valkey cannot be reached. The request may have been counted.
+    pub async fn admit(
+        &self,
+        client: Client,
+        id: &str,
+    ) -> Result<Verdict, Unreachable> {
+        self.ask(client, id, true).await
+    }
+
+    /// Returns the verdict on a request that came now, and counts nothing.
+    ///
+    /// # Errors
+    /// The client's Valkey cannot be reached.
+    pub async fn quota(&self, client: Client) -> Result<Verdict, Unreachable> {
+        self.ask(client, "", false).await
+    }
+
+    /// Returns whether the client's Valkey has counted for a whole window, so
+    /// that nothing in it was admitted without Valkey.
+    #[must_use]
+    pub fn is_complete(&self, client: Client) -> bool {
+        let link = self.link(&tag(client));
+        link.is_some_and(|link| {
+            link.age().is_some_and(|age| age >= client.window)
+        })
+    }
+
+    /// Returns whether all Valkeys can be reached.
+    #[must_use]
+    pub fn is_up(&self) -> bool {
+        self.links.iter().all(|(_, link)| link.is_up())
+    }
+
+    /// Returns when all Valkeys can be reached.
+    pub async fn until_up(&self) {
+        for (_, link) in &self.links {
+            link.until_up().await;
+        }
+    }
+
+    /// Returns the number of calls and of attempts to connect that failed.
+    #[must_use]
+    pub fn failures(&self) -> u64 {
+        self.links.iter().map(|(_, link)| link.failures()).sum()
+    }
+
+    async fn ask(
+        &self,
+        client: Client,
+        id: &str,
+        counts: bool,
+    ) -> Result<Verdict, Unreachable> {
+        let tag = tag(client);
+        let link = self.link(&tag).ok_or(Unreachable)?;
+        let base = format!("sp1:l:{{{tag}}}");
+        let mut keys = vec![format!("{base}:tries")];
+        let mut limits = vec![client.limit];
+        let mut id = id.to_owned();
+        if let Some((_, limit)) = client.prefix {
+            // One id of two addresses is two requests of the prefix.
+            id = format!("{} {id}", client.address);
+            keys.push(format!("{base}:{}", client.address));
+            limits.push(limit);
+        }
+        keys.push(base);
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        let window = client.window.as_micros().to_string();
+        let limits: Vec<String> =
+            limits.iter().map(ToString::to_string).collect();
+        let mut args =
+            vec![id.as_str(), &window, if counts { "1" } else { "0" }];
+        args.extend(limits.iter().map(String::as_str));
+        let args: Vec<&[u8]> = args.into_iter().map(str::as_bytes).collect();
+        let answer = link.call(ADMIT, &keys, &args, CALL_TIMEOUT).await?;
+        verdict(answer).ok_or(Unreachable)
+    }
+
+    fn link(&self, tag: &str) -> Option<&Link> {
+        let names = self.links.iter().map(|(name, _)| name.as_str());
+        let (_, link) = self.links.get(heaviest(names, tag)?)?;
+        Some(link)
+    }
+}
+
+/// Returns the place of the Valkey that counts the clients with this tag. If a
+/// Valkey comes or goes, only its own clients move (rendezvous hashing).
+fn heaviest<'a>(
+    names: impl Iterator<Item = &'a str>,
+    tag: &str,
+) -> Option<usize> {
+    let weight = |name: &str| Sha256::digest([name, " ", tag].concat());
+    let heaviest = names.enumerate().max_by_key(|(_, name)| weight(name));
+    heaviest.map(|(place, _)| place)
+}
+
+/// Returns the part of a client's keys that decides where they are: they are
+/// all at one Valkey, and in one slot of it.
+fn tag(client: Client) -> String {
+    let address = client.prefix.map_or(client.address, |(prefix, _)| prefix);
+    address.to_string()
+}
+
+fn verdict(answer: Value) -> Option<Verdict> {
+    let (kind, remaining, reset): (i64, i64, i64) =
+        from_redis_value(answer).ok()?;
+    let kind = match kind {
+        0 => VerdictKind::Refused,
+        1 => VerdictKind::Admitted,
+        2 => VerdictKind::Repeated,
+        _ => return None,
+    };
+    Some(Verdict {
+        kind,
+        remaining: remaining.try_into().ok()?,
+        reset: Duration::from_micros(reset.try_into().ok()?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_valkey_that_goes_moves_its_own_clients_alone() {
+        let names = ["valkey://a:1", "valkey://b:1", "valkey://c:1"];
+        let mut counts = [0; 3];
+        for number in 0..3_000_u32 {
+            let tag = std::net::Ipv4Addr::from(number).to_string();
+            let with_all = heaviest(names.into_iter(), &tag).unwrap();
+            let without_last =
+                heaviest(names.into_iter().take(2), &tag).unwrap();
+            counts[with_all] += 1;
+            assert!(with_all == 2 || with_all == without_last, "{tag}");
+            let backwards = heaviest(names.into_iter().rev(), &tag).unwrap();
+            assert_eq!(names[with_all], names[2 - backwards], "{tag}");
+        }
+        assert!(counts.iter().all(|count| *count > 800), "{counts:?}");
+    }
+
+    #[test]
+    fn answers_of_another_form_are_none() {
+        let check = |answer: Vec<i64>, expected: bool| {
+            let answer = answer.into_iter().map(Value::Int).collect();
+            let found = verdict(Value::Array(answer));
+            assert_eq!(found.is_some(), expected, "{found:?}");
+        };
+        check(vec![0, 0, 60_000_000], true);
+        check(vec![2, 19, 0], true);
+        check(vec![3, 19, 0], false);
+        check(vec![1, -1, 0], false);
+        check(vec![1, 19], false);
+    }
+}

@@ -1,0 +1,127 @@
+//! A Valkey server in a folder of its own, which ends with the test.
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// Longer than a start takes; reached only by a failure.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server that keeps nothing on disk, if its options do not say otherwise.
+#[derive(Debug)]
+pub struct Valkey {
+    folder: TempDir,
+    options: Vec<String>,
+    port: u16,
+    child: Child,
+}
+
+impl Valkey {
+    /// Starts one with these options at a free port, and returns when it serves.
+    #[must_use]
+    pub fn start(options: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let options: Vec<String> =
+            options.iter().map(|&option| option.to_owned()).collect();
+        loop {
+            let free = TcpListener::bind("127.0.0.1:0").unwrap();
+            let port = free.local_addr().unwrap().port();
+            drop(free);
+            // Another process may have taken the port.
+            if let Some(child) = start(folder.path(), port, &options) {
+                return Self { folder, options, port, child };
+            }
+        }
+    }
+
+    /// Returns its URL, with the words to log in, which end with `@`.
+    #[must_use]
+    pub fn url(&self, login: &str) -> String {
+        format!("valkey://{login}127.0.0.1:{}", self.port)
+    }
+
+    /// Returns the answer to a command as the program that operators have
+    /// prints it.
+    pub fn cli(&self, command: &[&str]) -> String {
+        let answer = Command::new(engines().join("bin/valkey-cli"))
+            .args(["-p", &self.port.to_string()])
+            .args(command)
+            .output()
+            .unwrap();
+        assert!(answer.status.success(), "{answer:?}");
+        String::from_utf8(answer.stdout).unwrap()
+    }
+
+    /// Kills it.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Starts it again at the same address, after it was killed.
+    pub fn restart(&mut self) {
+        let begun = Instant::now();
+        loop {
+            assert!(begun.elapsed() < PATIENCE, "the port is not free again");
+            let path = self.folder.path();
+            if let Some(child) = start(path, self.port, &self.options) {
+                self.child = child;
+                return;
+            }
+        }
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, signal).unwrap();
+    }
+}
+
+impl Drop for Valkey {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Returns the server when it is ready, or `None` if it ended.
+fn start(folder: &Path, port: u16, options: &[String]) -> Option<Child> {
+    let mut child = Command::new(engines().join("bin/valkey-server"))
+        .args(["--bind", "127.0.0.1", "--port", &port.to_string()])
+        .args(["--save", "", "--dir"])
+        .arg(folder)
+        .args(options)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut lines = lines.map_while(Result::ok);
+    if lines.any(|line| line.contains("Ready to accept connections")) {
+        // It must not wait for somebody who reads the rest.
+        std::thread::spawn(move || lines.count());
+        return Some(child);
+    }
+    child.wait().unwrap();
+    None
+}
+
+/// The folder with the engines.
+fn engines() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let made = Command::new(root.join("scripts/engines"))
+            .stderr(Stdio::inherit())
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "scripts/engines failed");
+        String::from_utf8(made.stdout).unwrap().trim().into()
+    })
+}
