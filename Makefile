@@ -10,7 +10,7 @@ binary = $(built)/release/sandpiper
 quick = $(built)/quick/sandpiper
 
 .PHONY: help run test test-all check build images lint bench soak fuzz screenshots clean setup web \
-	deb container test-vm
+	deb container test-vm test-fleet
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -49,6 +49,9 @@ test-vm: web ## test the package and a container in an emulated Debian 13
 	cargo build --profile quick --package sandpiper
 	$(quick) images build
 	@scripts/test-vm $(quick)
+
+test-fleet: web ## test several nodes behind balancers, with every part killed
+	@scripts/test-fleet
 
 bench: images ## measure against other ways to do the same, and under overload
 	@scripts/setup-bench

@@ -169,11 +169,13 @@ fn memory_only() {
     }
 }
 
+/// How often a writer of [`lists`] changes its products.
+const ROUNDS: usize = 30;
+
 /// A list is the catalogue at one moment while it is asked for. Each writer has
 /// two products, and gives both the next price, one after the other.
 fn lists() {
     const WRITERS: usize = 3;
-    const ROUNDS: usize = 30;
     let pair = Pair::start(false, &[]);
     let [mut first, mut second] = [Vec::new(), Vec::new()];
     for writer in 0..WRITERS {
@@ -193,23 +195,7 @@ fn lists() {
         for writer in 0..WRITERS {
             let (pair, done) = (&pair, &done[writer]);
             let ids = [first[writer], second[writer]];
-            scope.spawn(move || {
-                for round in 1..=ROUNDS {
-                    for id in ids {
-                        let target = format!("/products/{id}");
-                        let body = json!({ "price": round }).to_string();
-                        let reply = pair.send(round % 2, "PUT", &target, &body);
-                        assert_eq!(reply.status, 200);
-                    }
-                    // It comes and goes.
-                    let brief = id(&pair.create(round % 2, "brief").json());
-                    let target = format!("/products/{brief}");
-                    let reply = pair.send(writer % 2, "DELETE", &target, "");
-                    assert_eq!(reply.status, 204);
-                    assert!(!pair.list(round % 2).contains_key(&brief));
-                    done.store(round, Ordering::SeqCst);
-                }
-            });
+            scope.spawn(move || write_prices(pair, writer, ids, done));
         }
         for lister in 0..2 {
             let (pair, done, first, second) = (&pair, &done, &first, &second);
@@ -239,6 +225,24 @@ fn lists() {
     for (id, product) in listed {
         let one = pair.send(0, "GET", &format!("/products/{id}"), "");
         assert_eq!(one.json(), product);
+    }
+}
+
+/// Gives two products each price in turn. Another comes and goes.
+fn write_prices(pair: &Pair, writer: usize, ids: [i64; 2], done: &AtomicUsize) {
+    for round in 1..=ROUNDS {
+        for id in ids {
+            let body = json!({ "price": round }).to_string();
+            let target = format!("/products/{id}");
+            let reply = pair.send(round % 2, "PUT", &target, &body);
+            assert_eq!(reply.status, 200);
+        }
+        let brief = id(&pair.create(round % 2, "brief").json());
+        let target = format!("/products/{brief}");
+        let reply = pair.send(writer % 2, "DELETE", &target, "");
+        assert_eq!(reply.status, 204);
+        assert!(!pair.list(round % 2).contains_key(&brief));
+        done.store(round, Ordering::SeqCst);
     }
 }
 

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod choice;
+mod engines;
 mod events;
 mod exposition;
 mod image_folder;
@@ -16,6 +17,7 @@ mod valkey;
 mod wait;
 
 pub use choice::{is_chosen, is_full, is_with_images, needs_images};
+pub use engines::engine;
 pub use events::{Event, Events};
 pub use exposition::{Exposition, Family};
 pub use image_folder::{image, image_folder};

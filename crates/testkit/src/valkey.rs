@@ -1,14 +1,15 @@
 //! A Valkey server in a folder of its own, which ends with the test.
 
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
+
+use crate::engines::engine;
 
 /// Longer than a start takes; reached only by a failure.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -18,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Valkey {
     folder: TempDir,
     options: Vec<String>,
-    port: u16,
+    address: SocketAddr,
     child: Child,
 }
 
@@ -26,16 +27,22 @@ impl Valkey {
     /// Starts one with these options at a free port, and returns when it serves.
     #[must_use]
     pub fn start(options: &[&str]) -> Self {
+        Self::start_at(Ipv4Addr::LOCALHOST.into(), options)
+    }
+
+    /// Starts one like [`Self::start`], with this address.
+    #[must_use]
+    pub fn start_at(address: IpAddr, options: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let options: Vec<String> =
             options.iter().map(|&option| option.to_owned()).collect();
         loop {
-            let free = TcpListener::bind("127.0.0.1:0").unwrap();
-            let port = free.local_addr().unwrap().port();
+            let free = TcpListener::bind((address, 0)).unwrap();
+            let address = free.local_addr().unwrap();
             drop(free);
             // Another process may have taken the port.
-            if let Some(child) = start(folder.path(), port, &options) {
-                return Self { folder, options, port, child };
+            if let Some(child) = start(folder.path(), address, &options) {
+                return Self { folder, options, address, child };
             }
         }
     }
@@ -43,14 +50,15 @@ impl Valkey {
     /// Returns its URL, with the words to log in, which end with `@`.
     #[must_use]
     pub fn url(&self, login: &str) -> String {
-        format!("valkey://{login}127.0.0.1:{}", self.port)
+        format!("valkey://{login}{}", self.address)
     }
 
     /// Returns the answer to a command as the program that operators have
     /// prints it.
     pub fn cli(&self, command: &[&str]) -> String {
-        let answer = Command::new(engines().join("bin/valkey-cli"))
-            .args(["-p", &self.port.to_string()])
+        let answer = engine("valkey-cli")
+            .args(["-h", &self.address.ip().to_string()])
+            .args(["-p", &self.address.port().to_string()])
             .args(command)
             .output()
             .unwrap();
@@ -70,7 +78,7 @@ impl Valkey {
         loop {
             assert!(begun.elapsed() < PATIENCE, "the port is not free again");
             let path = self.folder.path();
-            if let Some(child) = start(path, self.port, &self.options) {
+            if let Some(child) = start(path, self.address, &self.options) {
                 self.child = child;
                 return;
             }
@@ -92,9 +100,14 @@ impl Drop for Valkey {
 }
 
 /// Returns the server when it is ready, or `None` if it ended.
-fn start(folder: &Path, port: u16, options: &[String]) -> Option<Child> {
-    let mut child = Command::new(engines().join("bin/valkey-server"))
-        .args(["--bind", "127.0.0.1", "--port", &port.to_string()])
+fn start(
+    folder: &Path,
+    address: SocketAddr,
+    options: &[String],
+) -> Option<Child> {
+    let mut child = engine("valkey-server")
+        .args(["--bind", &address.ip().to_string()])
+        .args(["--port", &address.port().to_string()])
         .args(["--save", "", "--dir"])
         .arg(folder)
         .args(options)
@@ -110,18 +123,4 @@ fn start(folder: &Path, port: u16, options: &[String]) -> Option<Child> {
     }
     child.wait().unwrap();
     None
-}
-
-/// The folder with the engines.
-fn engines() -> &'static Path {
-    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    FOLDER.get_or_init(|| {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let made = Command::new(root.join("scripts/engines"))
-            .stderr(Stdio::inherit())
-            .output()
-            .unwrap();
-        assert!(made.status.success(), "scripts/engines failed");
-        String::from_utf8(made.stdout).unwrap().trim().into()
-    })
 }

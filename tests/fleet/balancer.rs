@@ -1,0 +1,169 @@
+//! The balancers in front of nodes, with the packaged configuration.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use sandpiper_testkit::{begin, engine, eventually};
+
+use crate::node::Node;
+use crate::part::{Part, free};
+
+const HAPROXY: &str = include_str!("../../packaging/fleet/haproxy.cfg");
+const NODES: &str = include_str!("../../packaging/fleet/nodes.cfg");
+const NGINX: &str = include_str!("../../packaging/fleet/nginx.conf");
+
+/// The file that has the packaged one in it, as nginx.conf of Debian has.
+const NGINX_MAIN: &str = "
+daemon off;
+master_process off;
+pid nginx.pid;
+events { }
+http {
+    access_log off;
+    client_body_temp_path body;
+    proxy_temp_path proxy;
+    fastcgi_temp_path fastcgi;
+    uwsgi_temp_path uwsgi;
+    scgi_temp_path scgi;
+    include sandpiper.conf;
+}
+";
+
+/// An HAProxy.
+pub(crate) struct HaProxy {
+    /// The address of the service.
+    pub(crate) address: SocketAddr,
+    /// The address of its metrics.
+    metrics: SocketAddr,
+    folder: PathBuf,
+    part: Part,
+}
+
+impl HaProxy {
+    /// Starts an HAProxy in front of these nodes, each with its tag.
+    pub(crate) fn start(folder: PathBuf, nodes: &[Node]) -> Self {
+        Self::start_checked(folder, nodes, "/readyz")
+    }
+
+    /// Starts one that sends requests to nodes that cannot run programs, too.
+    pub(crate) fn start_alive(folder: PathBuf, nodes: &[Node]) -> Self {
+        Self::start_checked(folder, nodes, "/healthz")
+    }
+
+    fn start_checked(folder: PathBuf, nodes: &[Node], check: &str) -> Self {
+        fs::create_dir(&folder).unwrap();
+        let (address, metrics) = (free(), free());
+        let text = replaced(
+            HAPROXY,
+            &[
+                ("bind :8080", &format!("bind {address}")),
+                ("bind 127.0.0.1:8405", &format!("bind {metrics}")),
+                ("uri /readyz", &format!("uri {check}")),
+            ],
+        );
+        fs::write(folder.join("haproxy.cfg"), text).unwrap();
+        fs::write(folder.join("nodes.cfg"), servers(nodes)).unwrap();
+        let mut haproxy =
+            Self { address, metrics, part: spawn(&folder), folder };
+        haproxy.part.wait(address);
+        haproxy
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.part.kill();
+    }
+
+    /// Starts it again after it was killed.
+    pub(crate) fn restart(&mut self) {
+        self.part = spawn(&self.folder);
+        self.part.wait(self.address);
+    }
+
+    /// Waits until it has found out whether this node answers.
+    pub(crate) fn wait_until(&self, node: &str, is_up: bool) {
+        let state = if is_up { "UP" } else { "DOWN" };
+        let line = format!(
+            "haproxy_server_status{{proxy=\"nodes\",server=\"{node}\",\
+             state=\"{state}\"}} 1"
+        );
+        eventually(&line, || {
+            let mut stream = begin(self.metrics, "GET", "/metrics", &[], "");
+            let reply = sandpiper_testkit::Reply::read(&mut stream);
+            String::from_utf8_lossy(&reply.body).contains(&line)
+        });
+    }
+}
+
+fn spawn(folder: &Path) -> Part {
+    let mut command = engine("haproxy");
+    command.arg("-db").arg("-f").arg(folder.join("haproxy.cfg"));
+    command.arg("-f").arg(folder.join("nodes.cfg"));
+    Part::start(&mut command, folder.join("log"))
+}
+
+/// Returns the packaged list of nodes with these in it: each backend has one line
+/// for each node, in the form of its first.
+fn servers(nodes: &[Node]) -> String {
+    let mut text = String::new();
+    let mut is_first = true;
+    for line in NODES.lines() {
+        let Some(server) = line.strip_prefix("    server ") else {
+            is_first |= line.starts_with("backend ");
+            text += &format!("{line}\n");
+            continue;
+        };
+        if !std::mem::take(&mut is_first) {
+            continue;
+        }
+        let options: Vec<_> = server.split(' ').skip(2).collect();
+        for Node { tag, address, .. } in nodes {
+            text +=
+                &format!("    server {tag} {address} {}\n", options.join(" "));
+        }
+    }
+    text
+}
+
+/// An nginx.
+pub(crate) struct Nginx {
+    pub(crate) address: SocketAddr,
+    _part: Part,
+}
+
+impl Nginx {
+    /// Starts an nginx in front of the first two of these nodes, whose tags are `a`
+    /// and `b`.
+    pub(crate) fn start(folder: PathBuf, nodes: &[Node]) -> Self {
+        fs::create_dir(&folder).unwrap();
+        let address = free();
+        let tags = [&nodes[0], &nodes[1]].map(|node| node.tag.as_str());
+        assert_eq!(tags, ["a", "b"]);
+        let text = replaced(
+            NGINX,
+            &[
+                ("listen 8080", &format!("listen {address}")),
+                ("10.0.0.11:8080", &nodes[0].address.to_string()),
+                ("10.0.0.12:8080", &nodes[1].address.to_string()),
+            ],
+        );
+        fs::write(folder.join("sandpiper.conf"), text).unwrap();
+        fs::write(folder.join("nginx.conf"), NGINX_MAIN).unwrap();
+        let mut command = engine("nginx");
+        command.args(["-e", "stderr", "-p"]).arg(&folder);
+        command.args(["-c", "nginx.conf"]);
+        let mut part = Part::start(&mut command, folder.join("log"));
+        part.wait(address);
+        Self { address, _part: part }
+    }
+}
+
+/// Returns the text with each of these words replaced, which must be there.
+fn replaced(text: &str, words: &[(&str, &str)]) -> String {
+    let mut text = text.to_owned();
+    for (word, other) in words {
+        assert!(text.contains(word), "the configuration lacks {word:?}");
+        text = text.replace(word, other);
+    }
+    text
+}

@@ -1,0 +1,198 @@
+//! A client with an address of its own, and the programs that clients send.
+
+use std::io::{self, Error, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use sandpiper_testkit::{Events, Reply};
+use serde_json::{Value, json};
+use socket2::{Domain, Socket, Type};
+
+use crate::part::own_address;
+
+/// The longest time that an answer may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+const JSON: &str = "Content-Type: application/json";
+
+/// A client, which may ask several balancers and nodes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Client {
+    pub(crate) address: Ipv4Addr,
+}
+
+impl Client {
+    pub(crate) fn new() -> Self {
+        Self { address: own_address() }
+    }
+
+    /// Sends a request, and returns the connection, from which the answer can be
+    /// read.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the other side is not there, or ends the connection.
+    pub(crate) fn begin(
+        &self,
+        to: SocketAddr,
+        head: &str,
+        headers: &[&str],
+        body: &str,
+    ) -> io::Result<TcpStream> {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+        socket.bind(&SocketAddr::from((self.address, 0)).into())?;
+        socket.connect(&to.into())?;
+        let mut stream = TcpStream::from(socket);
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        let mut request = format!(
+            "{head} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+             Content-Length: {}\r\n",
+            body.len()
+        );
+        for header in headers {
+            request += &format!("{header}\r\n");
+        }
+        stream.write_all(format!("{request}\r\n{body}").as_bytes())?;
+        Ok(stream)
+    }
+
+    /// Sends a request and reads the whole answer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::begin`], and if the answer is cut.
+    pub(crate) fn try_send(
+        &self,
+        to: SocketAddr,
+        head: &str,
+        headers: &[&str],
+        body: &str,
+    ) -> io::Result<Reply> {
+        read(&mut self.begin(to, head, headers, body)?)
+    }
+
+    /// Sends a request whose answer must come.
+    pub(crate) fn send(&self, to: SocketAddr, head: &str, body: &str) -> Reply {
+        self.try_send(to, head, &[JSON], body).expect("an answer")
+    }
+
+    /// Runs a program, which must be answered.
+    pub(crate) fn run(&self, to: SocketAddr, program: &Value) -> Reply {
+        self.send(to, "POST /api/compile", &program.to_string())
+    }
+
+    /// Sends a program, and returns the connection.
+    pub(crate) fn begin_run(
+        &self,
+        to: SocketAddr,
+        program: &Value,
+    ) -> TcpStream {
+        let body = program.to_string();
+        let stream = self.begin(to, "POST /api/compile", &[JSON], &body);
+        stream.expect("the balancer is there")
+    }
+
+    /// Starts an interactive run.
+    pub(crate) fn talk(&self, to: SocketAddr, source: &str) -> Events {
+        let mut asked = python(source);
+        asked["interactive"] = true.into();
+        let headers = [JSON, "Accept: text/event-stream"];
+        let body = asked.to_string();
+        let stream = self.begin(to, "POST /api/run", &headers, &body);
+        let events = Events::read(stream.expect("the balancer is there"));
+        events.expect("a stream")
+    }
+
+    /// Sends input to a run, or stops it.
+    pub(crate) fn tell(
+        &self,
+        to: SocketAddr,
+        run: &str,
+        what: &str,
+        body: &Value,
+    ) -> Reply {
+        let head = format!("POST /api/run/{run}/{what}");
+        self.send(to, &head, &body.to_string())
+    }
+}
+
+/// Reads an answer.
+///
+/// # Errors
+///
+/// Returns an error if the connection ends before the answer does.
+pub(crate) fn read(stream: &mut TcpStream) -> io::Result<Reply> {
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes)?;
+    if !bytes.windows(4).any(|part| part == b"\r\n\r\n") {
+        return Err(Error::other("no whole head"));
+    }
+    let reply = Reply::read(&mut &bytes[..]);
+    let length = reply.header("content-length").map(str::parse);
+    match length {
+        Some(Ok(length)) if reply.body.len() < length => {
+            Err(Error::other("a cut body"))
+        }
+        _ => Ok(reply),
+    }
+}
+
+/// Returns a Python program of one file.
+pub(crate) fn python(source: &str) -> Value {
+    program("python", "main.py", source)
+}
+
+fn program(language: &str, file: &str, source: &str) -> Value {
+    json!({
+        "language": language,
+        "entryFile": file,
+        "files": [{"path": file, "content": source}],
+    })
+}
+
+/// Returns a word that nothing else has.
+pub(crate) fn word() -> String {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let next = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("w{next}-{:x}", std::process::id())
+}
+
+/// Returns a program that prints this word, in one of three languages.
+pub(crate) fn prints(word: &str, number: usize) -> Value {
+    match number % 3 {
+        0 => python(&format!("print('{word}')\n")),
+        1 => program(
+            "c",
+            "main.c",
+            &format!(
+                "#include <stdio.h>\nint main(void) {{ puts(\"{word}\"); }}\n"
+            ),
+        ),
+        _ => program(
+            "php",
+            "main.php",
+            &format!("<?php\necho '{word}', PHP_EOL;\n"),
+        ),
+    }
+}
+
+/// Returns a program that waits until it is released, and then prints its name.
+pub(crate) fn waits(name: &str) -> Value {
+    waits_with(name, "")
+}
+
+/// Returns the same program with further text in its source.
+pub(crate) fn waits_with(name: &str, text: &str) -> Value {
+    // A shell of this name, by which its process is found.
+    python(&format!(
+        "import os\nos.execlp('sh', '{name}', '-c', \
+         'sleep 1000 & wait; echo {name}')  # {text}"
+    ))
+}
+
+/// Returns whether a program that prints this word was answered right.
+pub(crate) fn printed(reply: &Reply, word: &str) -> bool {
+    reply.status == 200
+        && reply.json() == json!({"stdout": format!("{word}\n"), "stderr": ""})
+}

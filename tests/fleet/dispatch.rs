@@ -1,0 +1,108 @@
+//! A balancer chooses the node: another one if a program cannot run there, and
+//! none any longer if the client has gone.
+
+use std::net::{Shutdown, SocketAddr};
+
+use sandpiper_testkit::{Server, eventually};
+
+use crate::Test;
+use crate::balancer::{HaProxy, Nginx};
+use crate::client::{Client, printed, prints, waits, word};
+use crate::fleet::{Fleet, Setup, data_with, usual};
+use crate::node::{Command, Node};
+
+pub(crate) const TESTS: &[(&str, Test)] = &[
+    ("dispatch/another-node-has-the-image", another_has_the_image),
+    ("dispatch/no-node-has-the-image", none_has_the_image),
+    ("dispatch/client-is-gone", client_is_gone),
+];
+
+/// The number of [`prints`] that is a program of PHP.
+const PHP: usize = 2;
+
+/// Starts a node whose proxy is answered with `status` if it cannot run a program.
+/// It has no image of PHP if there is a data folder.
+fn node(tag: &str, status: u16, data: Option<&str>) -> Node {
+    let mut flags = usual(&["--compile-rate-limit=0"]);
+    flags.retain(|flag| !flag.starts_with("--elsewhere-status"));
+    flags.push(format!("--elsewhere-status={status}"));
+    flags.extend(data.map(|data| format!("--data-dir={data}")));
+    let language = if data.is_some() { "python" } else { "php" };
+    let usual = Command::with(flags);
+    Node::start(tag, Command { language: Some(language), ..usual })
+}
+
+fn another_has_the_image() {
+    let data = data_with(&["python"]);
+    let lacking = data.path().to_str();
+    let folder = tempfile::tempdir().unwrap();
+    let php = |to: SocketAddr| {
+        let word = word();
+        let reply = Client::new().run(to, &prints(&word, PHP));
+        assert!(printed(&reply, &word), "{reply:?}");
+    };
+    let nodes = [node("a", 425, None), node("b", 425, lacking)];
+    let haproxy = HaProxy::start(folder.path().join("h"), &nodes);
+    (0..8).for_each(|_| php(haproxy.address));
+    assert_refused(&nodes[1]);
+    let nodes = [node("a", 502, None), node("b", 502, lacking)];
+    let nginx = Nginx::start(folder.path().join("n"), &nodes);
+    (0..8).for_each(|_| php(nginx.address));
+    assert_refused(&nodes[1]);
+}
+
+/// The balancer has asked the node that lacks the image.
+fn assert_refused(node: &Node) {
+    let refused = r#"sandpiper_compile_refused_total{reason="unavailable"}"#;
+    assert!(node.count(refused) > 0, "{:?}", node.metrics());
+}
+
+fn none_has_the_image() {
+    let data = data_with(&["python"]);
+    let lacking = data.path().to_str();
+    let folder = tempfile::tempdir().unwrap();
+    let nodes = [node("a", 425, lacking), node("b", 425, lacking)];
+    let haproxy = HaProxy::start(folder.path().join("h"), &nodes);
+    let program = prints("x", PHP);
+    let check = |to, status| {
+        let reply = Client::new().run(to, &program);
+        reply.assert_failure_about(status, &["PHP", "sandpiper images build"]);
+    };
+    check(haproxy.address, 503);
+    // A client that is no proxy is answered as ever.
+    check(nodes[0].address, 503);
+    let json = ["Content-Type: application/json"];
+    let server: &Server = nodes[0].server();
+    let reply = server.send("POST", "/api/compile", &json, program.to_string());
+    assert_eq!(reply.status, 425, "{reply:?}");
+    let nodes = [node("a", 502, lacking), node("b", 502, lacking)];
+    let nginx = Nginx::start(folder.path().join("n"), &nodes);
+    check(nginx.address, 502);
+}
+
+/// A client that sends no more counts as one that has closed.
+fn client_is_gone() {
+    let fleet = Fleet::start(Setup::default());
+    let nginx = Nginx::start(fleet.folder.path().join("n"), &fleet.nodes);
+    let gone =
+        r#"sandpiper_runs_total{language="python",outcome="client_gone"}"#;
+    let mut count = 0;
+    for to in [fleet.address(), nginx.address, fleet.nodes[0].address] {
+        for closes in [true, false] {
+            let name = word();
+            let stream = Client::new().begin_run(to, &waits(&name));
+            fleet.runner(&name);
+            let kept = if closes {
+                drop(stream);
+                None
+            } else {
+                stream.shutdown(Shutdown::Write).unwrap();
+                Some(stream)
+            };
+            count += 1;
+            eventually("the client has gone", || fleet.count(gone) == count);
+            fleet.wait_for_boxes(0);
+            drop(kept);
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The limit of a client holds over all nodes, whichever of them it asks, and each
+//! node keeps to it alone if the Valkey is gone.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sandpiper_testkit::{Reply, eventually};
+
+use crate::Test;
+use crate::client::{Client, printed, read, waits, word};
+use crate::fleet::{Fleet, Setup, usual};
+use crate::node::{Command, Node};
+use crate::valkey::Valkey;
+
+pub(crate) const TESTS: &[(&str, Test)] = &[
+    ("limits/20-in-any-minute", in_any_minute),
+    ("limits/as-one-node", as_one_node),
+    ("limits/repeated-request-counts-once", repeated_counts_once),
+    ("limits/without-valkey", without_valkey),
+];
+
+/// 1 if a node counts in the Valkey.
+pub(crate) const UP: &str = r#"sandpiper_shared_up{part="limits"}"#;
+
+pub(crate) const LIMIT: usize = 20;
+/// Requests on which a node decided without the Valkey.
+const ALONE: &str = "sandpiper_limited_locally_total";
+const MAX_ATTEMPTS: usize = 5;
+const MINUTE: u64 = 60_000_000;
+
+fn fleet() -> Fleet {
+    Fleet::start(Setup { limits: true, ..Setup::default() })
+}
+
+/// Sends a request that counts and then fails: its `Content-Type` is missing.
+fn ask(client: Client, to: SocketAddr, headers: &[&str]) -> Reply {
+    let reply = client.try_send(to, "POST /api/compile", headers, "");
+    let reply = reply.expect("an answer");
+    assert!([415, 429].contains(&reply.status), "{reply:?}");
+    reply
+}
+
+fn is_admitted(reply: &Reply) -> bool {
+    reply.status == 415
+}
+
+fn in_any_minute() {
+    let fleet = fleet();
+    let is_judged =
+        (0..MAX_ATTEMPTS).any(|_| in_this_minute(&fleet, Client::new()));
+    assert!(is_judged, "nodes decided alone each time");
+}
+
+/// Returns whether it could be judged: on a busy machine a node may not wait long
+/// enough for the Valkey, and then decides alone.
+fn in_this_minute(fleet: &Fleet, client: Client) -> bool {
+    let to = fleet.address();
+    let valkey = fleet.limits.as_ref().unwrap();
+    let before = fleet.count(ALONE);
+    let is_disturbed = || fleet.count(ALONE) > before;
+    let admitted = AtomicUsize::new(0);
+    let ask = || {
+        if is_admitted(&ask(client, to, &[])) {
+            admitted.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    std::thread::scope(|scope| {
+        (0..64).for_each(|_| drop(scope.spawn(ask)));
+    });
+    if is_disturbed() {
+        return false;
+    }
+    assert_eq!(admitted.load(Ordering::Relaxed), LIMIT);
+    let mut seen = times(valkey, client);
+    assert_eq!(seen.len(), LIMIT);
+    let first = *seen.values().min().unwrap();
+    eventually("the first was nearly a minute ago", || {
+        now(valkey) > first + MINUTE - MINUTE / 60
+    });
+    // They ask on both sides of the moment at which there is room again.
+    let is_over = || admitted.load(Ordering::Relaxed) >= 2 * LIMIT;
+    std::thread::scope(|scope| {
+        (0..4).for_each(|_| {
+            scope.spawn(|| {
+                while !is_over() {
+                    ask();
+                }
+            });
+        });
+    });
+    seen.extend(times(valkey, client));
+    if is_disturbed() {
+        return false;
+    }
+    assert_eq!(seen.len(), admitted.load(Ordering::Relaxed));
+    let mut times: Vec<u64> = seen.into_values().collect();
+    times.sort_unstable();
+    let spans = times.windows(LIMIT + 1).map(|it| it[LIMIT] - it[0]);
+    let shortest = spans.min().unwrap();
+    println!("{} requests in {shortest} µs", LIMIT + 1);
+    assert!(shortest >= MINUTE, "{times:?}");
+    true
+}
+
+/// Returns the requests of a client that the Valkey has counted, with their times in
+/// µs.
+fn times(valkey: &Valkey, client: Client) -> BTreeMap<String, u64> {
+    let key = format!("sp1:l:{{{}}}", client.address);
+    let all = valkey.ask(&["ZRANGE", &key, "0", "-1", "WITHSCORES"]);
+    let all = all.chunks(2);
+    all.map(|pair| (pair[0].clone(), pair[1].parse().unwrap())).collect()
+}
+
+/// Returns the time of the Valkey's clock in µs.
+fn now(valkey: &Valkey) -> u64 {
+    let time = valkey.ask(&["TIME"]);
+    let [seconds, micros] = [0, 1].map(|it| time[it].parse::<u64>().unwrap());
+    seconds * 1_000_000 + micros
+}
+
+/// The same requests have the same answers from several nodes and from one.
+fn as_one_node() {
+    let flags = ["--rate-limit-for=198.51.100.0/24=30"];
+    let fleet =
+        Fleet::start(Setup { limits: true, flags: &flags, ..Setup::default() });
+    let alone = Node::start("a", Command::with(usual(&flags)));
+    let mut count = 0;
+    let mut check = |from: &str, times: usize, refused: usize| {
+        let header = format!("X-Forwarded-For: {from}");
+        let mut statuses = Vec::new();
+        for _ in 0..times {
+            count += 1;
+            let node = &fleet.nodes[count % fleet.nodes.len()];
+            let [own, other] = [node, &alone].map(|node| {
+                // From the address of the proxy.
+                let (head, to) = ("/api/compile", node.server());
+                to.send("POST", head, &[&header], "")
+            });
+            assert_eq!(told(&own), told(&other), "{from}: {count}");
+            statuses.push(own.status);
+        }
+        let is_refused = |status: &&u16| **status == 429;
+        assert_eq!(statuses.iter().filter(is_refused).count(), refused);
+    };
+    check("192.0.2.1", 22, 2);
+    check("192.0.2.2", 1, 0);
+    // A network with a limit of its own.
+    check("198.51.100.1", 31, 1);
+    // Each IPv6 address has the limit, and its network ten times that.
+    check("2001:db8::1", 21, 1);
+    for other in 2..=10 {
+        check(&format!("2001:db8::{other:x}"), 20, 0);
+    }
+    check("2001:db8::b", 2, 2);
+    check("2001:db8:0:1::1", 1, 0);
+}
+
+/// Returns all that an answer says about the limit, but for the moments.
+fn told(reply: &Reply) -> (u16, String, String, bool) {
+    let text = |name| reply.header(name).unwrap_or_default().to_owned();
+    let left = text("ratelimit");
+    let left = left.split(";t=").next().unwrap_or_default().to_owned();
+    let waits = reply.header("retry-after").is_some();
+    (reply.status, text("ratelimit-policy"), left, waits)
+}
+
+/// A node counts a run and dies. The balancer sends the run to another node.
+fn repeated_counts_once() {
+    let mut fleet = fleet();
+    let to = fleet.address();
+    let client = Client::new();
+    let name = word();
+    let mut stream = client.begin_run(to, &waits(&name));
+    let first = fleet.runner(&name);
+    fleet.nodes[first].kill();
+    fleet.release(&name);
+    let reply = read(&mut stream).unwrap();
+    assert!(printed(&reply, &name), "{reply:?}");
+    let left = [reply, ask(client, to, &[])].map(|reply| {
+        let left = reply.header("ratelimit").unwrap_or_default();
+        let (_, left) = left.split_once(";r=").expect("a count");
+        left.split(';').next().unwrap().parse::<usize>().unwrap()
+    });
+    assert_eq!(left, [LIMIT - 1, LIMIT - 2]);
+    fleet.nodes[first].restart();
+}
+
+fn without_valkey() {
+    let mut fleet = fleet();
+    let valkeys = |fleet: &Fleet, up: usize| {
+        eventually(&format!("{up} nodes count in the Valkey"), || {
+            fleet.count(UP) == up
+        });
+    };
+    valkeys(&fleet, 3);
+    check(&fleet);
+    fleet.limits.as_ref().unwrap().pause();
+    assert_eq!(admitted(&fleet), 3 * LIMIT);
+    fleet.limits.as_ref().unwrap().resume();
+    valkeys(&fleet, 3);
+    check(&fleet);
+    fleet.limits.as_mut().unwrap().kill();
+    assert_eq!(admitted(&fleet), 3 * LIMIT);
+    fleet.limits.as_mut().unwrap().restart();
+    valkeys(&fleet, 3);
+    check(&fleet);
+}
+
+/// Fails unless all nodes together admit as many requests of a client as one node
+/// does. On a busy machine a node may not wait long enough for the Valkey, and then
+/// decides alone: another client is asked for then.
+pub(crate) fn check(fleet: &Fleet) {
+    for _ in 0..MAX_ATTEMPTS {
+        let before = fleet.count(ALONE);
+        let count = admitted(fleet);
+        if fleet.count(ALONE) == before {
+            assert_eq!(count, LIMIT);
+            return;
+        }
+    }
+    assert_eq!(fleet.count(ALONE), 0, "nodes decided alone each time");
+}
+
+/// Returns the number of requests of a new client that all nodes admit.
+fn admitted(fleet: &Fleet) -> usize {
+    static CLIENT: AtomicUsize = AtomicUsize::new(1);
+    let client = CLIENT.fetch_add(1, Ordering::Relaxed);
+    let header = format!("X-Forwarded-For: 192.0.2.{client}");
+    let mut count = 0;
+    for _ in 0..=LIMIT {
+        for node in &fleet.nodes {
+            let server = node.server();
+            let reply = server.send("POST", "/api/compile", &[&header], "");
+            count += usize::from(is_admitted(&reply));
+        }
+    }
+    count
+}

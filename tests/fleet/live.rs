@@ -1,0 +1,80 @@
+//! Runs that are reached through a balancer while they go on: by the tag in the id
+//! that a node gave, or by an id that the client chose.
+
+use std::net::SocketAddr;
+
+use serde_json::json;
+
+use crate::Test;
+use crate::balancer::Nginx;
+use crate::client::{Client, read, waits, word};
+use crate::fleet::{Fleet, Setup};
+
+pub(crate) const TESTS: &[(&str, Test)] = &[
+    ("live/behind-haproxy", behind_haproxy),
+    ("live/behind-nginx", behind_nginx),
+];
+
+fn behind_haproxy() {
+    let fleet = Fleet::start(Setup::default());
+    by_their_tags(fleet.address(), &["a", "b", "c"]);
+    by_an_id_of_the_client(&fleet, fleet.address());
+}
+
+fn behind_nginx() {
+    let fleet = Fleet::start(Setup::default());
+    let folder = fleet.folder.path().join("nginx");
+    let nginx = Nginx::start(folder, &fleet.nodes);
+    by_their_tags(nginx.address, &["a", "b"]);
+    by_an_id_of_the_client(&fleet, nginx.address);
+}
+
+fn by_their_tags(to: SocketAddr, tags: &[&str]) {
+    let talk = |_| {
+        let source = "print(input('Name? '))\ninput('More? ')";
+        let mut events = Client::new().talk(to, source);
+        events.until("Name? ");
+        events
+    };
+    let mut runs: Vec<_> = tags.iter().map(talk).collect();
+    let ids: Vec<_> = runs.iter().map(|it| it.run.clone().unwrap()).collect();
+    // Each node has one of them, since it had the fewest requests.
+    let mut seen: Vec<&str> =
+        ids.iter().map(|id| id.split_once('-').unwrap().0).collect();
+    seen.sort_unstable();
+    assert_eq!(seen, tags);
+    let other = Client::new();
+    for (number, id) in (0..).zip(&ids) {
+        let text = json!({"text": format!("Ann {number}\n")});
+        assert_eq!(other.tell(to, id, "input", &text).status, 204);
+    }
+    for ((number, id), events) in (0..).zip(&ids).zip(&mut runs) {
+        events.until("More? ");
+        assert_eq!(events.stdout, format!("Name? Ann {number}\nMore? "));
+        assert_eq!(other.tell(to, id, "stop", &json!({})).status, 204);
+        assert_eq!(events.end()["exit"], json!({"stopped": true}));
+        let reply = other.tell(to, id, "stop", &json!({}));
+        reply.assert_failure(404, "no such run");
+    }
+    let unknown = "z-0123456789abcdef0123456789abcdef";
+    let reply = other.tell(to, unknown, "stop", &json!({}));
+    reply.assert_failure(404, "no such run");
+}
+
+fn by_an_id_of_the_client(fleet: &Fleet, to: SocketAddr) {
+    let id = "0123456789abcdef0123456789abcdef";
+    let header = format!("Sandpiper-Run: {id}");
+    let headers = ["Content-Type: application/json", &header];
+    let client = Client::new();
+    // The nodes have it in turns.
+    for _ in 0..fleet.nodes.len() {
+        let name = word();
+        let body = waits(&name).to_string();
+        let run = client.begin(to, "POST /api/compile", &headers, &body);
+        fleet.runner(&name);
+        assert_eq!(client.tell(to, id, "stop", &json!({})).status, 204);
+        let reply = read(&mut run.unwrap()).unwrap();
+        let exit = reply.header("sandpiper-exit");
+        assert_eq!(exit, Some("stage=run; stopped=true"), "{reply:?}");
+    }
+}

@@ -1,0 +1,67 @@
+//! Several nodes as one service: three servers behind a real balancer, with real
+//! Valkeys for all that they share. Every part is killed; no request is lost,
+//! doubled or answered wrong. Needs the images.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a failed step fails the test, which says what it saw"
+)]
+
+mod as_one;
+mod balancer;
+mod catalogue;
+mod client;
+mod clients;
+mod cut;
+mod dispatch;
+mod fleet;
+mod killed;
+mod limits;
+mod live;
+mod node;
+mod overload;
+mod pair;
+mod part;
+mod secrets;
+mod upgrade;
+mod valkey;
+mod writers;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+use sandpiper_testkit::needs_images;
+
+/// A test, which panics if a promise is broken.
+type Test = fn();
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let Some((first, flags)) = words.split_first()
+        && first == "serve"
+    {
+        as_one::serve(flags);
+        return ExitCode::SUCCESS;
+    }
+    let arguments = Arguments::from_args();
+    let tests = [catalogue::TESTS, dispatch::TESTS, killed::TESTS]
+        .into_iter()
+        .chain([limits::TESTS, live::TESTS, overload::TESTS])
+        .chain([secrets::TESTS, upgrade::TESTS, writers::TESTS])
+        .flatten()
+        .map(|&(name, test)| {
+            Trial::test(name, move || {
+                test();
+                Ok(())
+            })
+        });
+    let cuts = cut::TESTS
+        .iter()
+        .map(|&(name, cut)| Trial::ignorable_test(name, move || Ok(cut())));
+    let trials = tests
+        .chain(cuts)
+        .map(|trial| needs_images(&arguments, trial))
+        .collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}

@@ -1,0 +1,79 @@
+//! A process of a fleet that is no node.
+
+use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use sandpiper_testkit::eventually;
+
+/// A process, which is killed when this is dropped.
+pub(crate) struct Part {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Part {
+    /// Starts a command, whose output goes to the file `log`.
+    pub(crate) fn start(command: &mut Command, log: PathBuf) -> Self {
+        let file = File::options().create(true).append(true).open(&log);
+        let file = file.unwrap();
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(file.try_clone().unwrap())
+            .stderr(file)
+            .spawn()
+            .unwrap();
+        Self { child, log }
+    }
+
+    /// Waits until it listens.
+    pub(crate) fn wait(&mut self, address: SocketAddr) {
+        eventually("the part listens", || {
+            let ended = self.child.try_wait().unwrap();
+            assert!(ended.is_none(), "it ended: {}", self.log());
+            TcpStream::connect(address).is_ok()
+        });
+    }
+
+    /// Kills it at once, with SIGKILL.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Returns its log so far.
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap()
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // Both fail without effect if it has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if std::thread::panicking() {
+            println!("{}:\n{}", self.log.display(), self.log());
+        }
+    }
+}
+
+/// Returns an address of this host that nothing else uses. The kernel takes none
+/// of these for the near end of a connection, so a port that was free once stays
+/// free: a part that was killed gets it again.
+pub(crate) fn own_address() -> Ipv4Addr {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    let next = NEXT.fetch_add(1, Ordering::Relaxed);
+    assert!(next < 1 << 12, "too many addresses");
+    // Of two runs of this suite, each has its own.
+    let group = std::process::id() % (1 << 11);
+    Ipv4Addr::from_bits(0x7f80_0000 | group << 12 | next)
+}
+
+/// Returns an address of its own with a free port.
+pub(crate) fn free() -> SocketAddr {
+    let listener = TcpListener::bind((own_address(), 0)).unwrap();
+    listener.local_addr().unwrap()
+}

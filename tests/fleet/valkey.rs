@@ -1,0 +1,86 @@
+//! A Valkey under test, with the packaged users.
+
+use std::net::Ipv4Addr;
+
+use rustix::process::Signal;
+use sandpiper_testkit::Valkey as Server;
+use tempfile::NamedTempFile;
+
+use crate::part::own_address;
+
+const USERS: &str = include_str!("../../packaging/fleet/users.acl");
+
+/// The password of nodes.
+pub(crate) const PASSWORD: &str = "a-word-that-no-box-may-read";
+
+/// A Valkey that keeps its data in memory, or also on disk.
+pub(crate) struct Valkey {
+    server: Server,
+    _users: NamedTempFile,
+}
+
+impl Valkey {
+    /// Starts a Valkey. If it `keeps` its data, it answers when they are on the
+    /// disk.
+    pub(crate) fn start(keeps: bool) -> Self {
+        Self::start_at(own_address(), keeps)
+    }
+
+    /// Starts a Valkey with this address.
+    pub(crate) fn start_at(address: Ipv4Addr, keeps: bool) -> Self {
+        let mut users = USERS.to_owned();
+        for (hash, password) in [("#NODES", PASSWORD), ("#OPERATOR", "any")] {
+            assert!(users.contains(hash), "{users}");
+            users = users.replace(hash, &format!(">{password}"));
+        }
+        users += "user test on nopass allkeys allchannels allcommands\n";
+        let file = NamedTempFile::new().unwrap();
+        std::fs::write(&file, users).unwrap();
+        let options = [
+            "--aclfile",
+            file.path().to_str().unwrap(),
+            "--appendfsync",
+            "always",
+            "--appendonly",
+            if keeps { "yes" } else { "no" },
+        ];
+        let server = Server::start_at(address.into(), &options);
+        Self { server, _users: file }
+    }
+
+    /// Starts it again after it was killed.
+    pub(crate) fn restart(&mut self) {
+        self.server.restart();
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.server.kill();
+    }
+
+    /// Stops it: it takes connections and answers none.
+    pub(crate) fn pause(&self) {
+        self.server.signal(Signal::STOP);
+    }
+
+    pub(crate) fn resume(&self) {
+        self.server.signal(Signal::CONT);
+    }
+
+    /// Returns the URL that nodes are given.
+    pub(crate) fn url(&self) -> String {
+        self.server.url(&format!("sandpiper:{PASSWORD}@"))
+    }
+
+    /// Returns the lines that a command of the test's own user is answered.
+    pub(crate) fn ask(&self, words: &[&str]) -> Vec<String> {
+        let login = ["--user", "test", "--pass", "any", "--no-auth-warning"];
+        let text = self.server.cli(&[&login, words].concat());
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// Returns the same as JSON.
+    pub(crate) fn ask_json(&self, words: &[&str]) -> serde_json::Value {
+        let text = self.ask(&[&["--json"], words].concat()).concat();
+        serde_json::from_str(&text).unwrap()
+    }
+}
