@@ -57,7 +57,7 @@ impl HaProxy {
         let text = replaced(
             HAPROXY,
             &[
-                ("bind :8080", &format!("bind {address}")),
+                ("bind :::8080 v4v6", &format!("bind {address}")),
                 ("bind 127.0.0.1:8405", &format!("bind {metrics}")),
                 ("uri /readyz", &format!("uri {check}")),
             ],
@@ -142,7 +142,7 @@ impl Nginx {
         let text = replaced(
             NGINX,
             &[
-                ("listen 8080", &format!("listen {address}")),
+                ("listen [::]:8080 ipv6only=off", &format!("listen {address}")),
                 ("10.0.0.11:8080", &nodes[0].address.to_string()),
                 ("10.0.0.12:8080", &nodes[1].address.to_string()),
             ],
