@@ -137,7 +137,7 @@ fn as_one_node() {
                 let (head, to) = ("/api/compile", node.server());
                 to.send("POST", head, &[&header], "")
             });
-            assert_eq!(told(&own), told(&other), "{from}: {count}");
+            assert_eq!(seen_of(&own), seen_of(&other), "{from}: {count}");
             statuses.push(own.status);
         }
         let is_refused = |status: &&u16| **status == 429;
@@ -157,7 +157,7 @@ fn as_one_node() {
 }
 
 /// Returns all that an answer says about the limit, but for the moments.
-fn told(reply: &Reply) -> (u16, String, String, bool) {
+fn seen_of(reply: &Reply) -> (u16, String, String, bool) {
     let text = |name| reply.header(name).unwrap_or_default().to_owned();
     let left = text("ratelimit");
     let left = left.split(";t=").next().unwrap_or_default().to_owned();

@@ -13,8 +13,8 @@ const WITHIN: Duration = Duration::from_secs(1);
 /// The longest time for the first attempt.
 const FIRST_WITHIN: Duration = Duration::from_millis(600);
 
-/// The keys of all functions but `open`, which catalogue.lua explains. The last
-/// one is that of the request.
+/// The keys of all functions but `open`, which catalogue.lua explains. Behind
+/// them stands that of the request.
 const KEYS: [&str; 5] = [
     "sp1:{catalogue}:products",
     "sp1:{catalogue}:changes",
@@ -39,8 +39,9 @@ const PART: Part = Part {
     without: "requests for products are answered with 503",
 };
 
-/// A catalogue of products in Valkey. Each call takes effect at one moment
-/// between its begin and its end, for all servers. Texts are not interpreted.
+/// A catalogue of products in Valkey. Each call that succeeds takes effect at
+/// one moment between its begin and its end, for all servers. One that fails may
+/// take effect later. Texts are not interpreted.
 #[derive(Debug)]
 pub struct Catalogue {
     link: Link,
