@@ -47,6 +47,8 @@ pub(crate) struct Machine {
     pub(crate) memory_bytes: Option<u64>,
     /// Whether this process may raise its hard limits.
     pub(crate) may_raise_limits: bool,
+    /// `net.core.tstamp_allow_data`.
+    pub(crate) tstamp_allow_data: Option<u64>,
     /// `kernel.core_pattern`.
     pub(crate) core_pattern: String,
     /// Hard limits of this process.
@@ -100,6 +102,7 @@ impl Machine {
                 .exists(),
             memory_bytes: memory_bytes(),
             may_raise_limits: may_raise_limits(),
+            tstamp_allow_data: number("/proc/sys/net/core/tstamp_allow_data"),
             core_pattern: text("/proc/sys/kernel/core_pattern"),
             hard_limits: hard_limits(),
             user,

@@ -1,5 +1,6 @@
 //! The checks, which turn facts about the machine into findings.
 
+mod kernel;
 #[cfg(test)]
 mod tests;
 
@@ -9,6 +10,7 @@ use sandpiper_engine::{
     Controllers, Host, ImageState, NO_CORE, QUEUE_BYTES, QUEUED_SIGNALS,
 };
 
+use self::kernel::kernel;
 use super::Finding;
 use crate::machine::{HardLimits, Machine};
 
@@ -16,7 +18,7 @@ use crate::machine::{HardLimits, Machine};
 /// program.
 pub(crate) fn machine(machine: &Machine, binary: &str) -> Vec<Finding> {
     vec![
-        Finding::good("kernel", format!("Linux {}", machine.kernel)),
+        kernel(machine),
         user(machine),
         user_namespaces(machine),
         apparmor(machine, binary),

@@ -26,6 +26,7 @@ fn good() -> Machine {
         has_certificates: true,
         memory_bytes: Some(4 << 30),
         may_raise_limits: false,
+        tstamp_allow_data: Some(0),
         core_pattern: "core\n".to_owned(),
         hard_limits: HardLimits::default(),
     }
