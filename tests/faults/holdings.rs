@@ -4,12 +4,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use crate::servers::{Server, eventually, serving};
 use sandpiper_testkit::traces::{descendants, groups_of};
 
 /// The host ids that a server gets that root starts.
 const IDS: u32 = 1_024;
+
+/// The files that were there before the first test, of earlier runs that were killed.
+static EARLIER: LazyLock<BTreeSet<PathBuf>> =
+    LazyLock::new(|| temporary().collect());
+
+/// Notes which files are there before the first test.
+pub(crate) fn note_earlier_files() {
+    LazyLock::force(&EARLIER);
+}
 
 /// The processes, control groups and files of one server and its boxes.
 #[derive(Debug)]
@@ -83,15 +93,8 @@ impl Holdings {
             found.is_ok_and(|it| (self.ids.0..self.ids.1).contains(&it.uid()))
         };
         let run = format!("sandpiper-{}", self.ids.0);
-        // An attack suite that was killed left these; no server creates any.
-        let is_canary = |path: &PathBuf| {
-            let name = path.file_name().unwrap_or_default();
-            name.to_string_lossy().starts_with("sandpiper-attack-")
-        };
-        let files: Vec<PathBuf> = ["/tmp", "/var/tmp", "/dev/shm", "/run"]
-            .into_iter()
-            .flat_map(entries)
-            .filter(|path| !path.ends_with(&run) && !is_canary(path))
+        let files: Vec<PathBuf> = temporary()
+            .filter(|path| !path.ends_with(&run) && !EARLIER.contains(path))
             .filter(own)
             .collect();
         assert!(files.is_empty(), "{files:?}");
@@ -114,6 +117,11 @@ impl Holdings {
 fn is_box(folder: &Path) -> bool {
     let name = folder.file_name().unwrap_or_default();
     name.to_string_lossy().starts_with("box-")
+}
+
+/// The entries of all temporary folders.
+fn temporary() -> impl Iterator<Item = PathBuf> {
+    ["/tmp", "/var/tmp", "/dev/shm", "/run"].into_iter().flat_map(entries)
 }
 
 fn entries(folder: &str) -> impl Iterator<Item = PathBuf> {

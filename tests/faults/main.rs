@@ -28,6 +28,7 @@ use sandpiper_testkit::needs_images;
 type Fault = fn() -> Completion;
 
 fn main() -> ExitCode {
+    holdings::note_earlier_files();
     let arguments = Arguments::from_args();
     let trials = [killed::FAULTS, full::FAULTS, short::FAULTS]
         .into_iter()
