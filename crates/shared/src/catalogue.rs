@@ -5,7 +5,8 @@ use std::time::Duration;
 use redis::Value;
 use tokio::time::{Instant, timeout_at};
 
-use crate::link::{Link, Observe, Part, Unreachable};
+use crate::fault::CallError;
+use crate::link::{Link, Observe, Part};
 use crate::url::ServerUrl;
 
 /// The longest time for a call, its second attempt included.
@@ -85,9 +86,9 @@ pub struct Changes {
 /// Why the catalogue gave no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CatalogueError {
-    /// It cannot be reached. A change may have been made.
+    /// It has none, or an error. A change may have been made.
     #[error(transparent)]
-    Unreachable(#[from] Unreachable),
+    NoAnswer(#[from] CallError),
     /// Its answer has another form than this version expects.
     #[error(
         "{0} of the shared catalogue gave an answer of another form; check \
@@ -134,10 +135,11 @@ impl Catalogue {
         let capacity = capacity.to_string();
         let arguments = [capacity.as_bytes(), rest];
         let request = format!("create:{request}");
-        match self.change(CREATE, &request, &arguments).await? {
-            Value::Int(0) => Ok(None),
-            Value::Int(id) => Ok(Some(id)),
-            _ => Err(CatalogueError::Unexpected(CREATE)),
+        match self.change(CREATE, &request, &arguments).await {
+            Ok(Value::Int(0)) | Err(CallError::OutOfMemory) => Ok(None),
+            Ok(Value::Int(id)) => Ok(Some(id)),
+            Ok(_) => Err(CatalogueError::Unexpected(CREATE)),
+            Err(reason) => Err(reason.into()),
         }
     }
 
@@ -156,11 +158,14 @@ impl Catalogue {
         let (capacity, id) = (capacity.to_string(), id.to_string());
         let arguments = [capacity.as_bytes(), id.as_bytes(), text];
         let request = format!("replace:{id}:{request}");
-        match self.change(REPLACE, &request, &arguments).await? {
-            Value::Int(1) => Ok(Replaced::Done),
-            Value::Int(0) => Ok(Replaced::NotFound),
-            Value::Int(-1) => Ok(Replaced::Full),
-            _ => Err(CatalogueError::Unexpected(REPLACE)),
+        match self.change(REPLACE, &request, &arguments).await {
+            Ok(Value::Int(1)) => Ok(Replaced::Done),
+            Ok(Value::Int(0)) => Ok(Replaced::NotFound),
+            Ok(Value::Int(-1)) | Err(CallError::OutOfMemory) => {
+                Ok(Replaced::Full)
+            }
+            Ok(_) => Err(CatalogueError::Unexpected(REPLACE)),
+            Err(reason) => Err(reason.into()),
         }
     }
 
@@ -218,7 +223,7 @@ impl Catalogue {
         function: &'static str,
         request: &str,
         arguments: &[&[u8]],
-    ) -> Result<Value, Unreachable> {
+    ) -> Result<Value, CallError> {
         let done = format!("sp1:{{catalogue}}:done:{request}");
         let [products, changes, state, pages, removed] = KEYS;
         let keys = [products, changes, state, pages, removed, &done];
@@ -231,18 +236,22 @@ impl Catalogue {
         function: &'static str,
         keys: &[&str],
         arguments: &[&[u8]],
-    ) -> Result<Value, Unreachable> {
+    ) -> Result<Value, CallError> {
         let deadline = Instant::now() + WITHIN;
         let first = self.link.call(function, keys, arguments, FIRST_WITHIN);
-        if let Ok(answer) = first.await {
-            return Ok(answer);
+        match first.await {
+            Err(CallError::Unreachable) => {}
+            answer => return answer,
         }
-        timeout_at(deadline, async {
-            self.link.until_up().await;
-            self.link.call(function, keys, arguments, WITHIN).await
-        })
-        .await
-        .unwrap_or(Err(Unreachable))
+        if timeout_at(deadline, self.link.until_up()).await.is_err() {
+            return Err(CallError::Unreachable);
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        match self.link.call(function, keys, arguments, left).await {
+            // The first call may have been done.
+            Err(_) => Err(CallError::Unreachable),
+            answer => answer,
+        }
     }
 }
 

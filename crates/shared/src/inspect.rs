@@ -7,7 +7,7 @@ use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, FromRedisValue, RedisError};
 use tokio::time::timeout;
 
-use crate::link::{late, reason};
+use crate::fault::{late, reason};
 use crate::url::ServerUrl;
 
 /// The longest time that a Valkey may take for all questions.

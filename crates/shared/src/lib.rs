@@ -4,6 +4,7 @@
 //! ```text
 //! url        where a Valkey is, and the words to log in there
 //! link       one connection to it, up or down
+//! fault      the failure of one call
 //! limits     how often a client may ask, counted for all servers at once
 //! catalogue  the products
 //! inspect    facts about a Valkey, for operators
@@ -14,14 +15,16 @@
 #![forbid(unsafe_code)]
 
 mod catalogue;
+mod fault;
 mod inspect;
 mod limits;
 mod link;
 mod url;
 
 pub use catalogue::{Catalogue, CatalogueError, Changes, Cursor, Replaced};
+pub use fault::CallError;
 pub use inspect::{Facts, NoAnswer, ValkeySettings, inspect};
 pub use limits::{Client, Limits, Verdict, VerdictKind};
-pub use link::{Link, Observe, Part, Unreachable};
+pub use link::{Link, Observe, Part};
 pub use redis::Value;
 pub use url::{InvalidServerUrl, ServerUrl};

@@ -6,21 +6,12 @@ use std::time::Duration;
 use redis::{Value, from_redis_value};
 use sha2::{Digest, Sha256};
 
-use crate::link::{Link, Observe, Part, Unreachable};
+use crate::fault::CallError;
+use crate::link::{Link, Observe, Part};
 use crate::url::ServerUrl;
 
-/// The longest time that a call may take. A run that takes milliseconds shall
-/// not wait long for its permission.
-const CALL_TIMEOUT: Duration = Duration::from_millis(50);
-
-const PART: Part = Part {
-    name: "limits",
-    library: include_str!("limits.lua"),
-    open: "sp1_limits_open",
-    epoch_key: "sp1:l:epoch",
-    within: CALL_TIMEOUT,
-    without: "until it answers, this server's own limit decides",
-};
+/// The name of this part of the service.
+const NAME: &str = "limits";
 
 /// The function that counts.
 const ADMIT: &str = "sp1_admit";
@@ -31,6 +22,8 @@ const ADMIT: &str = "sp1_admit";
 pub struct Limits {
     /// Each with the name that all servers know it by.
     links: Vec<(String, Link)>,
+    /// The longest time that a call may take.
+    within: Duration,
 }
 
 /// A client, and how often it may ask.
@@ -70,48 +63,61 @@ pub enum VerdictKind {
 
 impl Limits {
     /// The name of this part of the service in the log and in metrics.
-    pub const PART: &'static str = PART.name;
+    pub const PART: &'static str = NAME;
     /// The functions that it calls.
     pub const CALLS: [&'static str; 1] = [ADMIT];
 
-    /// Starts to connect to each Valkey, in tasks of the present runtime.
+    /// Starts to connect to each Valkey, in tasks of the present runtime. A call
+    /// may take as long as `within`.
     ///
     /// # Panics
     /// There is no runtime.
     #[must_use]
-    pub fn start(urls: Vec<ServerUrl>, observe: &Observe) -> Self {
+    pub fn start(
+        urls: Vec<ServerUrl>,
+        within: Duration,
+        observe: &Observe,
+    ) -> Self {
+        let part = Part {
+            name: NAME,
+            library: include_str!("limits.lua"),
+            open: "sp1_limits_open",
+            epoch_key: "sp1:l:epoch",
+            within,
+            without: "until it answers, this server's own limit decides",
+        };
         let start = |url: ServerUrl| {
             let observe = Observe::clone(observe);
-            (url.to_string(), Link::start(url, PART, observe))
+            (url.to_string(), Link::start(url, part, observe))
         };
-        Self { links: urls.into_iter().map(start).collect() }
+        Self { links: urls.into_iter().map(start).collect(), within }
     }
 
     /// Counts the request with this id, if it may pass. One id counts once for
     /// four tries.
     ///
     /// # Errors
-    /// The client's Valkey cannot be reached. The request may have been counted.
+    /// The client's Valkey gave no verdict. The request may have been counted.
     pub async fn admit(
         &self,
         client: Client,
         id: &str,
-    ) -> Result<Verdict, Unreachable> {
+    ) -> Result<Verdict, CallError> {
         self.ask(client, id, true).await
     }
 
     /// Returns the verdict on a request that came now, and counts nothing.
     ///
     /// # Errors
-    /// The client's Valkey cannot be reached.
-    pub async fn quota(&self, client: Client) -> Result<Verdict, Unreachable> {
+    /// The client's Valkey gave no verdict.
+    pub async fn quota(&self, client: Client) -> Result<Verdict, CallError> {
         self.ask(client, "", false).await
     }
 
-    /// Returns whether the client's Valkey has counted for a whole window, so
-    /// that nothing in it was admitted without Valkey.
+    /// Returns whether the client's Valkey has answered each call for a whole
+    /// window, so that nothing in it was admitted without Valkey.
     #[must_use]
-    pub fn is_complete(&self, client: Client) -> bool {
+    pub fn has_whole_window(&self, client: Client) -> bool {
         let link = self.link(&tag(client));
         link.is_some_and(|link| {
             link.age().is_some_and(|age| age >= client.window)
@@ -142,9 +148,9 @@ impl Limits {
         client: Client,
         id: &str,
         counts: bool,
-    ) -> Result<Verdict, Unreachable> {
+    ) -> Result<Verdict, CallError> {
         let tag = tag(client);
-        let link = self.link(&tag).ok_or(Unreachable)?;
+        let link = self.link(&tag).ok_or(CallError::Unreachable)?;
         let base = format!("sp1:l:{{{tag}}}");
         let mut keys = vec![format!("{base}:tries")];
         let mut limits = vec![client.limit];
@@ -164,8 +170,8 @@ impl Limits {
             vec![id.as_str(), &window, if counts { "1" } else { "0" }];
         args.extend(limits.iter().map(String::as_str));
         let args: Vec<&[u8]> = args.into_iter().map(str::as_bytes).collect();
-        let answer = link.call(ADMIT, &keys, &args, CALL_TIMEOUT).await?;
-        verdict(answer).ok_or(Unreachable)
+        let answer = link.call(ADMIT, &keys, &args, self.within).await?;
+        verdict(answer).ok_or(CallError::Refused)
     }
 
     fn link(&self, tag: &str) -> Option<&Link> {

@@ -2,16 +2,17 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, ErrorKind, RedisError, Value};
+use redis::{AsyncConnectionConfig, Value};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tracing::{info, warn};
 
+use crate::fault::{CallError, Fault, is_out_of_memory};
 use crate::url::ServerUrl;
 
 /// The shortest time between two attempts to connect.
@@ -21,6 +22,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// The time after which a connection is checked, so that a Valkey that is gone
 /// is noticed without a request.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// Valkey is gone after so many time-outs in a row. A single one can be a pause
+/// of any program on the way.
+const MAX_TIMEOUTS: u32 = 3;
 
 /// The part of the service that a Valkey serves.
 #[derive(Clone, Copy, Debug)]
@@ -44,12 +48,6 @@ pub struct Part {
 /// Called with the function and the time of each call that was answered.
 pub type Observe = Arc<dyn Fn(&'static str, Duration) + Send + Sync>;
 
-/// Valkey did not answer in time, or not as it should. The log has the
-/// reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("Valkey cannot be reached")]
-pub struct Unreachable;
-
 /// One connection to a Valkey for all callers. It connects again by itself,
 /// until it is dropped.
 pub struct Link {
@@ -61,18 +59,21 @@ struct Inner {
     url: ServerUrl,
     part: Part,
     observe: Observe,
-    state: watch::Sender<Option<Up>>,
+    /// `None` while the link is down.
+    state: watch::Sender<Option<Connection>>,
     failures: AtomicU64,
+    /// Time-outs since the last answer.
+    timeouts: AtomicU32,
 }
 
 /// A connection that works, as far as anybody knows.
 #[derive(Clone)]
-struct Up {
-    connection: MultiplexedConnection,
+struct Connection {
+    commands: MultiplexedConnection,
     /// Tells it from the connections before and after it.
-    number: u64,
+    generation: u64,
     epoch: Value,
-    /// Since when Valkey has been seen to have this epoch.
+    /// Since when Valkey has answered each call, and has had this epoch.
     since: Instant,
 }
 
@@ -83,8 +84,9 @@ impl Link {
     /// There is no runtime.
     pub fn start(url: ServerUrl, part: Part, observe: Observe) -> Self {
         let (state, _) = watch::channel(None);
-        let failures = AtomicU64::new(0);
-        let inner = Arc::new(Inner { url, part, observe, state, failures });
+        let (failures, timeouts) = Default::default();
+        let inner = Inner { url, part, observe, state, failures, timeouts };
+        let inner = Arc::new(inner);
         let task = tokio::spawn(Arc::clone(&inner).keep()).abort_handle();
         Self { inner, task }
     }
@@ -92,37 +94,39 @@ impl Link {
     /// Calls a function of the library, and returns its value.
     ///
     /// # Errors
-    /// The link is down, or Valkey did not answer within this time, or its
-    /// answer was an error. The call may have been done all the same. The link
-    /// is then down for all callers, also for those that wait for an answer.
+    /// The link is or goes down, or Valkey did not answer within this time, or
+    /// its answer was an error. The last two fail this call alone, but the third
+    /// time-out in a row takes the link down for all callers.
     pub async fn call(
         &self,
         function: &'static str,
         keys: &[&str],
         args: &[&[u8]],
         within: Duration,
-    ) -> Result<Value, Unreachable> {
+    ) -> Result<Value, CallError> {
         let begun = Instant::now();
         let mut state = self.inner.state.subscribe();
-        let up = state.borrow_and_update().clone().ok_or(Unreachable)?;
+        let connection = state.borrow_and_update().clone();
+        let Connection { commands, generation, .. } =
+            connection.ok_or(CallError::Unreachable)?;
         let goes_down = async {
-            let is_gone = |now: &Option<Up>| !is_number(now, up.number);
+            let is_gone = |now: &Option<Connection>| !is_it(now, generation);
             let _ = state.wait_for(is_gone).await;
         };
-        let called = fcall(&up.connection, function, keys, args, within);
         let answer = tokio::select! {
             biased;
-            answer = called => answer,
-            () = goes_down => return Err(Unreachable),
+            answer = fcall(&commands, function, keys, args, within) => answer,
+            () = goes_down => return Err(CallError::Unreachable),
         };
         match answer {
             Ok(value) => {
+                self.inner.timeouts.store(0, Relaxed);
                 (self.inner.observe)(function, begun.elapsed());
                 Ok(value)
             }
-            Err(reason) => {
-                self.inner.fail(up.number, &reason);
-                Err(Unreachable)
+            Err(fault) => {
+                self.inner.fail(generation, &fault);
+                Err(fault.into())
             }
         }
     }
@@ -139,11 +143,11 @@ impl Link {
         let _ = state.wait_for(Option::is_some).await;
     }
 
-    /// Returns how long the link has been up without a Valkey that had lost
-    /// its state; `None` if it is down.
+    /// Returns how long Valkey has answered each call, and not lost its state;
+    /// `None` if the link is down.
     #[must_use]
     pub fn age(&self) -> Option<Duration> {
-        self.inner.state.borrow().as_ref().map(|up| up.since.elapsed())
+        self.inner.state.borrow().as_ref().map(|it| it.since.elapsed())
     }
 
     /// Returns the number of calls and of attempts to connect that failed.
@@ -176,21 +180,22 @@ impl Inner {
         let mut attempts = interval(RETRY_INTERVAL);
         attempts.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut is_reported = false;
-        for number in 0.. {
+        for generation in 0.. {
             attempts.tick().await;
-            let connected = timeout(CONNECT_TIMEOUT, self.connect(number));
+            let connected = timeout(CONNECT_TIMEOUT, self.connect(generation));
             let connected =
-                connected.await.unwrap_or_else(|_| Err(late(CONNECT_TIMEOUT)));
+                connected.await.unwrap_or(Err(Fault::Timeout(CONNECT_TIMEOUT)));
             match connected {
-                Ok(up) => {
+                Ok(connection) => {
                     info!("shared {}: {} answers", self.part.name, self.url);
-                    self.state.send_replace(Some(up));
-                    self.check(number).await;
+                    self.timeouts.store(0, Relaxed);
+                    self.state.send_replace(Some(connection));
+                    self.check(generation).await;
                 }
-                Err(reason) => {
+                Err(fault) => {
                     self.failures.fetch_add(1, Relaxed);
                     if !is_reported {
-                        self.warn(&reason);
+                        self.warn(&fault);
                     }
                 }
             }
@@ -199,123 +204,140 @@ impl Inner {
         }
     }
 
-    async fn connect(&self, number: u64) -> Result<Up, String> {
-        let client = self.url.client().map_err(|error| reason(&error))?;
+    async fn connect(&self, generation: u64) -> Result<Connection, Fault> {
+        let client = self.url.client()?;
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(None)
             .set_response_timeout(None);
-        let connection = client
+        let commands = client
             .get_multiplexed_async_connection_with_config(&config)
-            .await
-            .map_err(|error| reason(&error))?;
+            .await?;
         let mut load = redis::cmd("FUNCTION");
         load.arg("LOAD").arg("REPLACE").arg(self.part.library);
-        load.query_async::<()>(&mut connection.clone())
-            .await
-            .map_err(|error| reason(&error))?;
-        let epoch = self.open(&connection).await?;
-        Ok(Up { connection, number, epoch, since: Instant::now() })
+        match load.query_async::<()>(&mut commands.clone()).await {
+            // It may have the functions, some of which free memory.
+            Err(error) if is_out_of_memory(&error) => {}
+            loaded => loaded?,
+        }
+        let epoch = self.open(&commands).await?;
+        Ok(Connection { commands, generation, epoch, since: Instant::now() })
     }
 
     /// Returns Valkey's epoch. It is another after Valkey lost its
     /// state.
     async fn open(
         &self,
-        connection: &MultiplexedConnection,
-    ) -> Result<Value, String> {
+        commands: &MultiplexedConnection,
+    ) -> Result<Value, Fault> {
         let Part { open, epoch_key, within, .. } = self.part;
         let new = format!("{:016x}", rand::random::<u64>());
-        fcall(connection, open, &[epoch_key], &[new.as_bytes()], within).await
+        fcall(commands, open, &[epoch_key], &[new.as_bytes()], within).await
     }
 
     /// Checks this connection now and then, until it is down.
-    async fn check(&self, number: u64) {
+    async fn check(&self, generation: u64) {
         let mut state = self.state.subscribe();
         loop {
             let goes_down = async {
-                let is_gone = |now: &Option<Up>| !is_number(now, number);
+                let is_gone =
+                    |now: &Option<Connection>| !is_it(now, generation);
                 let _ = state.wait_for(is_gone).await;
             };
             if timeout(CHECK_INTERVAL, goes_down).await.is_ok() {
                 return;
             }
-            let Some(up) = self.state.borrow().clone() else { return };
-            match self.open(&up.connection).await {
-                Ok(epoch) if epoch == up.epoch => {}
+            let Some(before) = self.state.borrow().clone() else { return };
+            match self.open(&before.commands).await {
                 Ok(epoch) => {
-                    let (name, url) = (self.part.name, &self.url);
-                    warn!("shared {name}: {url} has lost its state");
-                    self.state.send_modify(|now| {
-                        if let Some(now) = now {
-                            now.epoch = epoch;
-                            now.since = Instant::now();
-                        }
-                    });
+                    self.timeouts.store(0, Relaxed);
+                    if epoch != before.epoch {
+                        self.state_is_lost(epoch);
+                    }
                 }
-                Err(reason) => return self.fail(number, &reason),
+                Err(fault) => {
+                    self.fail(generation, &fault);
+                    // The functions may be gone. Another connection has them.
+                    if matches!(fault, Fault::Reply(_)) {
+                        self.take_down(generation, &fault);
+                    }
+                }
             }
         }
     }
 
-    /// Takes the link down, if it still is this connection.
-    fn fail(&self, number: u64, reason: &str) {
+    fn state_is_lost(&self, epoch: Value) {
+        let (name, url) = (self.part.name, &self.url);
+        warn!("shared {name}: {url} has lost its state");
+        self.state.send_modify(|now| {
+            if let Some(now) = now {
+                now.epoch = epoch;
+                now.since = Instant::now();
+            }
+        });
+    }
+
+    /// Counts a call that failed on this connection, and takes the link down if
+    /// the next one would fail as well.
+    fn fail(&self, generation: u64, fault: &Fault) {
         self.failures.fetch_add(1, Relaxed);
+        let is_gone = match fault {
+            Fault::Timeout(_) => {
+                self.timeouts.fetch_add(1, Relaxed) + 1 >= MAX_TIMEOUTS
+            }
+            Fault::Reply(_) => {
+                self.timeouts.store(0, Relaxed);
+                false
+            }
+            Fault::Broken(_) => true,
+        };
+        if is_gone {
+            self.take_down(generation, fault);
+        } else {
+            self.state.send_modify(|now| {
+                if let Some(now) = now {
+                    now.since = Instant::now();
+                }
+            });
+        }
+    }
+
+    /// Takes the link down, if it still is this connection.
+    fn take_down(&self, generation: u64, fault: &Fault) {
         let was_up = self.state.send_if_modified(|now| {
-            let is_it = is_number(now, number);
+            let is_it = is_it(now, generation);
             if is_it {
                 *now = None;
             }
             is_it
         });
         if was_up {
-            self.warn(reason);
+            self.warn(fault);
         }
     }
 
-    fn warn(&self, reason: &str) {
+    fn warn(&self, fault: &Fault) {
         let Part { name, without, .. } = self.part;
         let url = &self.url;
-        warn!("shared {name}: {url} cannot be reached: {reason}; {without}");
+        warn!("shared {name}: {url} cannot be reached: {fault}; {without}");
     }
 }
 
-fn is_number(state: &Option<Up>, number: u64) -> bool {
-    state.as_ref().is_some_and(|up| up.number == number)
+fn is_it(state: &Option<Connection>, generation: u64) -> bool {
+    state.as_ref().is_some_and(|it| it.generation == generation)
 }
 
 /// Calls a function, and returns its value or the reason why there is none.
 async fn fcall(
-    connection: &MultiplexedConnection,
+    commands: &MultiplexedConnection,
     function: &str,
     keys: &[&str],
     args: &[&[u8]],
     within: Duration,
-) -> Result<Value, String> {
+) -> Result<Value, Fault> {
     let mut command = redis::cmd("FCALL");
     command.arg(function).arg(keys.len()).arg(keys).arg(args);
-    let mut connection = connection.clone();
-    let answer = command.query_async::<Value>(&mut connection);
-    match timeout(within, answer).await {
-        Ok(answer) => answer.map_err(|error| reason(&error)),
-        Err(_) => Err(late(within)),
-    }
-}
-
-pub(crate) fn late(within: Duration) -> String {
-    format!("no answer within {} ms", within.as_millis())
-}
-
-/// Returns the reason for the log. The words of a Valkey are left out, for they
-/// can repeat those that it was sent: passwords, addresses and products.
-pub(crate) fn reason(error: &RedisError) -> String {
-    match (error.kind(), error.code()) {
-        (ErrorKind::AuthenticationFailed, _) => {
-            "it refuses the user and password".to_owned()
-        }
-        (_, Some(code)) => format!("it answered {code}"),
-        (ErrorKind::Io | ErrorKind::InvalidClientConfig, None) => {
-            error.to_string()
-        }
-        (_, None) => error.category().to_owned(),
-    }
+    let mut commands = commands.clone();
+    let answer = command.query_async::<Value>(&mut commands);
+    let answer = timeout(within, answer).await;
+    Ok(answer.map_err(|_| Fault::Timeout(within))??)
 }

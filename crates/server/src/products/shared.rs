@@ -183,7 +183,7 @@ fn check(id: i64, text: &[u8]) -> Result<(), CatalogueError> {
 impl From<shared::CatalogueError> for CatalogueError {
     fn from(reason: shared::CatalogueError) -> Self {
         match reason {
-            shared::CatalogueError::Unreachable(_) => Self::Unreachable,
+            shared::CatalogueError::NoAnswer(_) => Self::Unreachable,
             shared::CatalogueError::Unexpected(_) => {
                 error!("{reason}");
                 Self::Foreign

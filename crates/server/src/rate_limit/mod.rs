@@ -23,6 +23,10 @@ use table::{Key, Table};
 /// a single person can have the whole /64.
 const CLIENTS_PER_PREFIX: u32 = 10;
 
+/// The longest time for the answer of a Valkey. A run that takes milliseconds
+/// shall not wait long for its permission.
+const VALKEY_TIMEOUT: Duration = Duration::from_millis(50);
+
 /// Counts the requests of this server, or of several.
 #[derive(Debug)]
 pub(crate) enum Limiter {
@@ -41,7 +45,8 @@ impl Limiter {
         if valkeys.is_empty() {
             Self::Own(own)
         } else {
-            Self::Shared(SharedLimiter::start(own, valkeys, metrics))
+            let within = VALKEY_TIMEOUT;
+            Self::Shared(SharedLimiter::start(own, valkeys, within, metrics))
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use sandpiper_shared::{self as shared, Limits, ServerUrl, VerdictKind};
 use tokio::time::Instant;
@@ -21,29 +22,32 @@ pub(crate) struct SharedLimiter {
 }
 
 impl SharedLimiter {
-    /// Starts to connect to the Valkeys, in tasks of the present runtime.
+    /// Starts to connect to the Valkeys, in tasks of the present runtime. They
+    /// are given so long for each answer.
     pub(super) fn start(
         own: RateLimiter,
         valkeys: Vec<ServerUrl>,
+        within: Duration,
         metrics: Shared,
     ) -> Self {
-        let limits = Limits::start(valkeys, &metrics.observe(&Limits::CALLS));
+        let observe = metrics.observe(&Limits::CALLS);
+        let limits = Limits::start(valkeys, within, &observe);
         Self { limits, own, metrics }
     }
 
     /// Counts a request of `client` if it may pass. Returns `None` if the client
     /// has no limit.
     ///
-    /// If its Valkey cannot be reached, the server's own limit decides. As long as
+    /// If its Valkey gives no answer, the server's own limit decides. As long as
     /// Valkey may lack requests of the last window, both have to agree.
     pub(super) async fn admit(
         &self,
         client: IpAddr,
         id: &ClientRequestId,
     ) -> Option<Verdict> {
-        let asker = self.asker(client)?;
+        let asked = self.shared_client(client)?;
         let now = Instant::now();
-        let own = if self.limits.is_complete(asker) {
+        let own = if self.limits.has_whole_window(asked) {
             None
         } else {
             let own = self.own.admit(client, now)?;
@@ -53,11 +57,11 @@ impl SharedLimiter {
             }
             Some(own)
         };
-        let Ok(answer) = self.limits.admit(asker, &id.to_string()).await else {
+        let Ok(answer) = self.limits.admit(asked, &id.to_string()).await else {
             self.metrics.limited_locally();
             return own.or_else(|| self.own.admit(client, now));
         };
-        let quota = quota_of(asker, answer);
+        let quota = quota_of(asked, answer);
         let is_counted = answer.kind == VerdictKind::Admitted;
         match own {
             None if is_counted => self.own.record(client, now),
@@ -78,14 +82,14 @@ impl SharedLimiter {
 
     /// Returns the quota of `client`, and counts nothing.
     pub(super) async fn quota(&self, client: IpAddr) -> Option<Quota> {
-        let asker = self.asker(client)?;
-        let is_complete = self.limits.is_complete(asker);
+        let asked = self.shared_client(client)?;
+        let is_whole = self.limits.has_whole_window(asked);
         let own = || self.own.quota(client, Instant::now());
-        match self.limits.quota(asker).await {
-            Err(shared::Unreachable) => own(),
+        match self.limits.quota(asked).await {
+            Err(_) => own(),
             Ok(answer) => {
-                let own = if is_complete { None } else { own() };
-                Some(tighter(quota_of(asker, answer), own))
+                let own = if is_whole { None } else { own() };
+                Some(tighter(quota_of(asked, answer), own))
             }
         }
     }
@@ -100,7 +104,10 @@ impl SharedLimiter {
     }
 
     /// Returns the client as a Valkey knows it, if it has a limit.
-    pub(super) fn asker(&self, client: IpAddr) -> Option<shared::Client> {
+    pub(super) fn shared_client(
+        &self,
+        client: IpAddr,
+    ) -> Option<shared::Client> {
         let limit = self.own.limit_of(client)?;
         let [_, prefix] = keys(client, limit);
         let prefix = prefix.and_then(|(key, limit)| match key {

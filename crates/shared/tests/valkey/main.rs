@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed test stops here")]
 
+mod catalogue;
 mod inspect;
 mod limits;
 mod link;

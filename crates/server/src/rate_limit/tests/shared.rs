@@ -6,8 +6,9 @@ use super::*;
 
 /// A server's limiter, of a limit in a minute, with these Valkeys.
 pub(super) fn shared(limit: u32, urls: &[&str]) -> SharedLimiter {
+    let within = Duration::from_secs(60);
     let urls = urls.iter().map(|url| url.parse().unwrap()).collect();
-    SharedLimiter::start(limiter(limit), urls, Shared::default())
+    SharedLimiter::start(limiter(limit), urls, within, Shared::default())
 }
 
 /// An id that no other request has.

@@ -71,7 +71,7 @@ async fn the_own_limit_knows_every_admission() {
     let valkey = Valkey::start(&[]);
     let own = RateLimiter::new(5, Vec::new(), window);
     let urls = vec![valkey.url("").parse().unwrap()];
-    let shared = SharedLimiter::start(own, urls, Shared::default());
+    let shared = SharedLimiter::start(own, urls, PATIENCE, Shared::default());
     let one = client("192.0.2.1");
     until(&shared, true).await;
     let begun = Instant::now();
@@ -79,7 +79,8 @@ async fn the_own_limit_knows_every_admission() {
         assert!(begun.elapsed() < PATIENCE);
         let at = Instant::now();
         // From a window after the connection on, Valkey decides alone.
-        let is_alone = shared.limits.is_complete(shared.asker(one).unwrap());
+        let is_alone =
+            shared.limits.has_whole_window(shared.shared_client(one).unwrap());
         let left = left(&shared, one).await;
         let own = shared.own.quota(one, Instant::now()).unwrap();
         if is_alone && left == Some(4) && at.elapsed() < window {

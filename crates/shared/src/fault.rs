@@ -1,0 +1,83 @@
+//! The faults of a call of a Valkey, for callers and for the log.
+
+use std::fmt;
+use std::time::Duration;
+
+use redis::{ErrorKind, RedisError};
+
+/// Why a call has no value. The log has the reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// There is no answer. The call may have been done all the same.
+    #[error("Valkey cannot be reached")]
+    Unreachable,
+    /// Valkey has no memory for the call, and did nothing.
+    #[error("the memory of Valkey is used up")]
+    OutOfMemory,
+    /// Valkey answered with another error.
+    #[error("Valkey answers with an error")]
+    Refused,
+}
+
+/// Why a call was not answered with a value.
+pub(crate) enum Fault {
+    /// There was no answer within this time.
+    Timeout(Duration),
+    /// The answer was an error.
+    Reply(RedisError),
+    /// The connection broke.
+    Broken(RedisError),
+}
+
+impl From<RedisError> for Fault {
+    fn from(error: RedisError) -> Self {
+        match error.code() {
+            Some(_) => Self::Reply(error),
+            None => Self::Broken(error),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&match self {
+            Self::Timeout(within) => late(*within),
+            Self::Reply(error) | Self::Broken(error) => reason(error),
+        })
+    }
+}
+
+impl From<Fault> for CallError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Timeout(_) | Fault::Broken(_) => Self::Unreachable,
+            Fault::Reply(error) if is_out_of_memory(&error) => {
+                Self::OutOfMemory
+            }
+            Fault::Reply(_) => Self::Refused,
+        }
+    }
+}
+
+pub(crate) fn is_out_of_memory(error: &RedisError) -> bool {
+    error.code() == Some("OOM")
+}
+
+pub(crate) fn late(within: Duration) -> String {
+    format!("no answer within {} ms", within.as_millis())
+}
+
+/// Returns the reason for the log. The words of a Valkey are left out, for they
+/// can repeat those that it was sent: passwords, addresses and products.
+pub(crate) fn reason(error: &RedisError) -> String {
+    match (error.kind(), error.code()) {
+        (ErrorKind::AuthenticationFailed, _) => {
+            "it refuses the user and password".to_owned()
+        }
+        (_, Some(code)) => format!("it answered {code}"),
+        (ErrorKind::Io | ErrorKind::InvalidClientConfig, None) => {
+            error.to_string()
+        }
+        (_, None) => error.category().to_owned(),
+    }
+}
