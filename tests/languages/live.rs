@@ -230,20 +230,26 @@ fn a_compile_error_is_an_end(server: &Server) {
 }
 
 fn output_has_a_limit(server: &Server) {
-    let source = "while 1: sys.stdout.write('é' * 5000)";
-    for is_live in [true, false] {
-        let mut asked = python(source);
+    for (stream, is_live) in [
+        ("stdout", true),
+        ("stdout", false),
+        ("stderr", true),
+        ("stderr", false),
+    ] {
+        let source = format!("while 1: sys.{stream}.write('é' * 5000)");
+        let mut asked = python(&source);
         asked["interactive"] = json!(is_live);
         let mut events = server.stream(&[], &asked).unwrap();
         let end = events.end();
         assert_eq!(end["exit"], json!({"limit": "output"}));
-        assert_eq!(end["truncated"], json!(["stdout"]));
+        assert_eq!(end["truncated"], json!([stream]));
         assert_eq!(end["message"], "Output limit exceeded: 1 MiB");
-        assert!(
-            events.stdout == "é".repeat(512 << 10),
-            "{}",
-            events.stdout.len()
-        );
+        // The other one has nothing.
+        let text = events.stdout + &events.stderr;
+        assert!(text == "é".repeat(512 << 10), "{}", text.len());
+        // The log counts all of it, too.
+        let line = server.line_of(&events.head);
+        assert!(line.contains(&format!("{stream}_bytes=1048576")), "{line}");
     }
 }
 

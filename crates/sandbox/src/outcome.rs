@@ -61,6 +61,8 @@ pub struct Outcome {
 pub struct Output {
     /// The bytes.
     pub bytes: Vec<u8>,
+    /// The number of bytes before them that were taken already.
+    pub bytes_taken: u64,
     /// Whether there was more than the limit.
     pub is_truncated: bool,
 }

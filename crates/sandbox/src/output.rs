@@ -79,7 +79,7 @@ pub(crate) async fn capture(
 ) -> io::Result<Output> {
     let mut dead = ends.dead.clone();
     let mut captured =
-        Captured { bytes: Vec::new(), left: cap, is_over: false, ends };
+        Captured { bytes: Vec::new(), taken: 0, cap, is_over: false, ends };
     let mut little = 0;
     loop {
         let read = tokio::select! {
@@ -143,8 +143,10 @@ async fn let_it_fill(
 /// The first bytes of a stream, without those that were passed on.
 struct Captured<'a> {
     bytes: Vec<u8>,
-    /// Bytes that may be captured besides those that were passed on.
-    left: u64,
+    /// The number of bytes that were passed on.
+    taken: u64,
+    /// The most bytes that may be captured, with those that were passed on.
+    cap: u64,
     is_over: bool,
     ends: &'a Ends,
 }
@@ -158,7 +160,8 @@ impl Captured<'_> {
 
     /// Drops bytes beyond the limit. Returns whether there were any.
     fn cut(&mut self) -> bool {
-        let cap = usize::try_from(self.left).unwrap_or(usize::MAX);
+        let left = self.cap - self.taken;
+        let cap = usize::try_from(left).unwrap_or(usize::MAX);
         let is_over = self.bytes.len() > cap;
         if is_over {
             self.bytes.truncate(cap);
@@ -169,7 +172,11 @@ impl Captured<'_> {
     }
 
     fn end(self) -> Output {
-        Output { bytes: self.bytes, is_truncated: self.is_over }
+        Output {
+            bytes: self.bytes,
+            bytes_taken: self.taken,
+            is_truncated: self.is_over,
+        }
     }
 
     /// Passes the bytes on. Returns `false` if the writers died meanwhile; the
@@ -188,7 +195,7 @@ impl Captured<'_> {
             _ = dead.wait_for(|&dead| dead) => return false,
         };
         let bytes = std::mem::take(&mut self.bytes);
-        self.left -= bytes.len() as u64;
+        self.taken += bytes.len() as u64;
         // Without a reader the output is of no use to anyone.
         if let Ok(room) = room {
             room.send(Chunk { stream: sink.stream, bytes });
@@ -308,7 +315,8 @@ mod tests {
         }
         rustix::io::write(&theirs, b"gh").unwrap();
         dead.send_replace(true);
-        let left = Output { bytes: b"g".to_vec(), is_truncated: true };
+        let left =
+            Output { bytes: b"g".to_vec(), bytes_taken: 6, is_truncated: true };
         assert_eq!(capture.await.unwrap().unwrap(), left);
         assert_eq!(chunks.recv().await.unwrap().bytes, b"ef");
         assert_eq!(chunks.recv().await, None);

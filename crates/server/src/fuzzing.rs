@@ -72,7 +72,7 @@ impl Output {
     /// Returns the events for the last bytes.
     pub fn finish(&mut self, stream: OutputStream, bytes: &[u8]) -> Vec<u8> {
         let bytes = bytes.to_vec();
-        let last = sandpiper_engine::Output { bytes, is_truncated: false };
+        let last = sandpiper_engine::Output { bytes, ..Default::default() };
         self.0.finish(stream, &last)
     }
 }

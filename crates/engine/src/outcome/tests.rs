@@ -7,7 +7,7 @@ const START: Start = Start { kind: StartKind::Cold, is_compiled: false };
 fn outcome(stage: Stage, end: End, stderr: &str) -> Outcome {
     Outcome {
         stdout: Output::default(),
-        stderr: Output { bytes: stderr.into(), is_truncated: false },
+        stderr: Output { bytes: stderr.into(), ..Output::default() },
         warnings: None,
         stage,
         end,
@@ -98,7 +98,9 @@ fn the_closing_line_stands_alone() {
 #[test]
 fn output_is_cut_at_characters_and_becomes_text() {
     let check = |bytes: &[u8], is_truncated, expected: &str| {
-        let output = Output { bytes: bytes.to_vec(), is_truncated };
+        let bytes = bytes.to_vec();
+        let output =
+            Output { bytes: bytes.clone(), is_truncated, ..Output::default() };
         let mut outcome = outcome(Stage::Run, End::Exited(0), "");
         outcome.stdout = cut_at_character(output);
         assert_eq!(outcome.stdout_text(), expected, "{bytes:x?}");

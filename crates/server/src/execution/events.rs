@@ -251,7 +251,7 @@ mod tests {
             for piece in pieces {
                 found.extend(texts(&output.push(OUT, piece)));
             }
-            let last = Output { bytes: last.to_vec(), is_truncated: false };
+            let last = Output { bytes: last.to_vec(), ..Output::default() };
             found.extend(texts(&output.finish(OUT, &last)));
             assert_eq!(found, expected, "{pieces:x?} {last:x?}");
         };
@@ -272,11 +272,11 @@ mod tests {
         assert!(output.push(OUT, b"\xc3").is_empty());
         let err = OutputStream::Stderr;
         assert_eq!(texts(&output.push(err, b"a")), ["a"]);
-        let mut last = Output { bytes: b"\xb1".to_vec(), is_truncated: false };
+        let mut last = Output { bytes: b"\xb1".to_vec(), ..Output::default() };
         assert_eq!(texts(&output.finish(OUT, &last)), ["ñ"]);
         // A character that the limit cut is no character.
         assert!(output.push(OUT, b"\xc3").is_empty());
-        last = Output { bytes: Vec::new(), is_truncated: true };
+        last = Output { is_truncated: true, ..Output::default() };
         assert!(output.finish(OUT, &last).is_empty());
     }
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use http::StatusCode;
-use sandpiper_engine::{End, Outcome};
+use sandpiper_engine::{End, Outcome, Output};
 use tracing::{debug, info};
 
 use crate::metrics::{RunEnd, stage_word};
@@ -39,8 +39,8 @@ pub(super) fn run_ended(
         prepare_ms = milliseconds(timing.prepare),
         compile_ms = timing.compile.map(milliseconds),
         run_ms = timing.run.map(milliseconds),
-        stdout_bytes = outcome.stdout.bytes.len(),
-        stderr_bytes = outcome.stderr.bytes.len(),
+        stdout_bytes = bytes(&outcome.stdout),
+        stderr_bytes = bytes(&outcome.stderr),
         "run"
     );
 }
@@ -73,6 +73,11 @@ pub(super) fn refused(
     } else {
         debug!(request = %id, try_of, %client, reason, status, "refused");
     }
+}
+
+/// Returns the bytes of a stream, with those that were sent before the end.
+fn bytes(output: &Output) -> u64 {
+    output.bytes_taken + output.bytes.len() as u64
 }
 
 /// Returns milliseconds, rounded to a tenth.
