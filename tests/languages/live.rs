@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::results::{request, send};
 use crate::service::{self, Reply, Server, start_python};
-use sandpiper_testkit::traces::shows;
-use sandpiper_testkit::{Events, eventually};
+use crate::stop;
+use sandpiper_testkit::Events;
 
 /// Programs that ask for a name without an end of line, and read it.
 const PROMPTS: [(&str, &str, &str); 14] = [
@@ -123,7 +123,7 @@ impl<'a> Dialogue<'a> {
     }
 }
 
-fn python(source: &str) -> Value {
+pub(crate) fn python(source: &str) -> Value {
     let source = format!("import os, sys, time\n{source}");
     request("python", "main.py", &source, &json!({}))
 }
@@ -164,7 +164,7 @@ fn a_run_is_talked_to() {
     begin_has_the_limits_of_the_run(&server);
     ids_are_those_of_live_runs(&server);
     old_clients_are_answered(&server);
-    a_stopped_run_keeps_its_output(&server);
+    stop::a_stopped_run_keeps_its_output(&server);
 }
 
 fn input_ends(server: &Server) {
@@ -317,74 +317,6 @@ fn old_clients_are_answered(server: &Server) {
     let mut one = Dialogue { server, events };
     one.answer("? ", "\n");
     assert_eq!(one.events.end()["exit"], json!({"code": 0}));
-}
-
-/// Sends a run that can be stopped under this id.
-fn named(
-    server: &Server,
-    path: &str,
-    id: &str,
-    asked: &Value,
-) -> std::net::TcpStream {
-    let name = format!("Sandpiper-Run: {id}");
-    let headers = ["Content-Type: application/json", &name];
-    server.begin("POST", path, &headers, asked.to_string())
-}
-
-fn a_stopped_run_keeps_its_output(server: &Server) {
-    // A shell of this name runs when the output has left the program.
-    let name = format!("stopped-{}", std::process::id());
-    let source = format!(
-        "print('begun', flush=True)\nprint('x' * (1 << 17), flush=True)\n\
-         os.execlp('sh', '{name}', '-c', 'sleep 999; exit 1')"
-    );
-    for path in ["/api/compile", "/api/run"] {
-        let id = "0123456789abcdef0123456789abcdef";
-        let mut reply = named(server, path, id, &python(&source));
-        eventually("it has printed", || shows(server.pid(), &name));
-        // Another run of this name has none.
-        let other = named(server, path, id, &python(""));
-        Reply::read(&mut { other }).json();
-        assert_eq!(server.tell(id, "stop", "").status, 204);
-        let reply = Reply::read(&mut reply);
-        assert_eq!(reply.status, 200, "{}", reply.text());
-        assert_eq!(
-            reply.header("sandpiper-exit"),
-            Some("stage=run; stopped=true")
-        );
-        assert!(reply.text().contains("begun\\n"), "{}", reply.text());
-        assert_eq!(server.tell(id, "stop", "").status, 404);
-    }
-}
-
-#[test]
-#[ignore = "needs the images: make test"]
-fn a_run_that_waits_is_stopped() {
-    let server =
-        start_python(&["--boxes=1", "--queue-wait=120s", "--live-boxes=0"]);
-    let ids = ["a", "b"].map(|digit| digit.repeat(32));
-    let sleeper = python("print('begun', flush=True)\ntime.sleep(999)");
-    let mut runs = Vec::new();
-    for (id, count) in
-        ids.iter().zip(["sandpiper_boxes_in_use", "sandpiper_runs_waiting"])
-    {
-        runs.push(named(&server, "/api/compile", id, &sleeper));
-        eventually("it has its place", || server.metrics().count(count) == 1);
-    }
-    // No stop before there is output.
-    for (id, mut reply) in ids.iter().zip(runs).rev() {
-        assert_eq!(server.tell(id, "stop", "").status, 204);
-        let reply = Reply::read(&mut reply);
-        assert_eq!(
-            reply.header("sandpiper-exit"),
-            Some("stage=run; stopped=true")
-        );
-        assert_eq!(reply.status, 200);
-    }
-    let mut asked = python("");
-    asked["interactive"] = json!(true);
-    let refused = server.stream(&[], &asked).unwrap_err();
-    refused.assert_failure(400, "live runs are off on this server");
 }
 
 /// Neither output nor input for that long. Input alone is activity, too.

@@ -18,5 +18,6 @@ mod observed;
 mod readiness;
 mod results;
 mod service;
+mod stop;
 
 use case::Case;

@@ -3,9 +3,9 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use sandpiper_languages::{Catalog, Language, Stage, Submission};
+use sandpiper_languages::{Catalog, Language, Submission};
 use sandpiper_sandbox::{Host, SandboxError};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -141,7 +141,7 @@ impl Engine {
         &self,
         submission: Submission,
         options: RunOptions,
-        mut attached: Attached,
+        attached: Attached,
         client: IpAddr,
     ) -> Result<Outcome, Refusal> {
         let Self { executor, monitor, .. } = self;
@@ -165,7 +165,6 @@ impl Engine {
             biased;
             permit = entered => permit?,
             () = attached.stopped() => {
-                attached.begin(Stage::Run, Duration::ZERO);
                 return Ok(Outcome::stopped_in_queue(arrived.elapsed()));
             }
         };

@@ -54,9 +54,12 @@ impl<R: Runner> Execution<R> {
             biased;
             Some(stage) = reader.stages.recv() => stage,
             ended = running.ended() => {
-                // It never began.
-                self.end_run(context, ended)?;
-                return Err(Failure::run_failed());
+                // It was refused, or stopped while it waited: it never began.
+                let Finished { outcome, .. } = self.end_run(context, ended)?;
+                let end = events::end(&outcome, self.sessions.is_stopping());
+                let (sender, answer) = begin_answer(connection);
+                let _ = sender.try_send(end.into());
+                return Ok(answer);
             }
             () = connection.closed_by_client() => {
                 self.end_run(context, Err(Failure::ClientGone))?;
@@ -67,11 +70,7 @@ impl<R: Runner> Execution<R> {
         let run = run.map(|id| self.sessions.name(id));
         let begin =
             events::begin(context.language, run, &limits, is_interactive);
-        let (sender, pieces) = mpsc::channel(1);
-        let answer = answer::stream(AnswerBody::Stream {
-            pieces,
-            connection: Arc::clone(connection),
-        });
+        let (sender, answer) = begin_answer(connection);
         let relayed = relay(
             reader,
             running,
@@ -145,6 +144,13 @@ fn attach(is_interactive: bool) -> (Attached, Reader, Session) {
     };
     let reader = Reader { stages: stages_seen, output: output_seen };
     (attached, reader, Session::new(stop, sender))
+}
+
+/// Returns an answer of events, and the way to send them: one piece waits.
+fn begin_answer(connection: &Arc<Connection>) -> (mpsc::Sender<Bytes>, Answer) {
+    let (sender, pieces) = mpsc::channel(1);
+    let connection = Arc::clone(connection);
+    (sender, answer::stream(AnswerBody::Stream { pieces, connection }))
 }
 
 impl Running {
