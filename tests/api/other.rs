@@ -207,3 +207,22 @@ fn the_description_has_every_method_and_no_other() {
     }
     assert!(paths.len() > 10);
 }
+
+#[test]
+fn the_description_has_the_headers_that_pages_may_send() {
+    let server = Server::start();
+    let document = server.ask("GET", "/openapi.json").json();
+    for path in ["/api/compile", "/api/run"] {
+        let preflight = server.ask("OPTIONS", path);
+        let allowed = preflight.header("access-control-allow-headers");
+        let allowed = allowed.expect("headers").split(", ");
+        // That of the body is no parameter.
+        let allowed: Vec<_> =
+            allowed.filter(|it| *it != "Content-Type").collect();
+        let parameters = document["paths"][path]["parameters"].as_array();
+        let headers = parameters.expect(path).iter();
+        let headers = headers.filter(|it| it["in"] == "header");
+        let described: Vec<_> = headers.map(|it| &it["name"]).collect();
+        assert_eq!(described, allowed, "{path}");
+    }
+}

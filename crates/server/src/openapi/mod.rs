@@ -5,6 +5,7 @@
 //! with what is described here.
 
 mod operation;
+mod parameters;
 mod paths;
 
 use bytes::Bytes;
@@ -16,6 +17,7 @@ use serde_json::{Map, Value, json};
 use crate::routes;
 
 use operation::Operation;
+use parameters::parameters;
 
 const DESCRIPTION: &str = "A product catalogue in memory, and a service that \
 runs submitted programs in sandboxes. Neither needs credentials. The compile \
@@ -35,8 +37,7 @@ pub(crate) fn document(catalog: &Catalog) -> Bytes {
     let paths: Map<String, Value> = routes::all()
         .filter_map(|route| {
             let operations = paths::operations(route.endpoint, &mut schemas);
-            let path =
-                path(operations, paths::parameters(route.endpoint, catalog))?;
+            let path = path(operations, parameters(route.endpoint, catalog))?;
             Some((route.path.to_owned(), path))
         })
         .collect();

@@ -1,11 +1,9 @@
 //! The operations of each route, with their answers.
 
-use sandpiper_engine::languages::Catalog;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::embed;
 use crate::execution::{
     CompileRequest, CompileResponse, InputRequest, RunRequest, RunResponse,
 };
@@ -30,47 +28,6 @@ const INPUT_BODY: &str = "Up to 64 KiB.";
 struct Failure {
     /// The cause, for people.
     error: String,
-}
-
-/// The parameters that all operations of a path have.
-pub(super) fn parameters(endpoint: Endpoint, catalog: &Catalog) -> Value {
-    match endpoint {
-        Endpoint::Product => json!([{
-            "name": "id",
-            "in": "path",
-            "required": true,
-            "description": "An optional sign and digits.",
-            "schema": { "type": "integer", "format": "int64" },
-        }]),
-        Endpoint::RunInput | Endpoint::RunStop => json!([{
-            "name": "run",
-            "in": "path",
-            "required": true,
-            "description": "The id that the run's first event has, or that its \
-                request gave it.",
-            "schema": {
-                "type": "string",
-                "pattern": "^([a-z0-9]{1,16}-)?[0-9a-f]{32}$",
-            },
-        }]),
-        Endpoint::EmbedAsset => json!([{
-            "name": "asset",
-            "in": "path",
-            "required": true,
-            "description": "A name that the editor page refers to.",
-            "schema": { "type": "string" },
-        }]),
-        Endpoint::Embed => json!([{
-            "name": "lang",
-            "in": "query",
-            "schema": {
-                "type": "string",
-                "default": embed::default_language(catalog),
-                "enum": embed::languages_of(catalog),
-            },
-        }]),
-        _ => json!([]),
-    }
 }
 
 /// Every method of a route but those that are 405.
