@@ -60,6 +60,11 @@ pub(super) fn operations(
                 Response::new(200, "The script, to be kept for an hour.")
                     .text("text/javascript; charset=utf-8"),
                 not_modified(),
+                failure(
+                    503,
+                    "The server was built without the editor.",
+                    schemas,
+                ),
             ],
         ),
         Endpoint::EmbedAsset => read(
