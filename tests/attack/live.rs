@@ -13,20 +13,22 @@ use sandpiper_testkit::{Events, Usage, eventually, is_chosen, needs_images};
 use serde_json::{Value, json};
 
 use crate::bystander::Bystander;
+use crate::crossed::crossed_runs;
 use crate::servers::{self, Server, Start, client};
 
 /// An attack, and whether times are measured beside it.
 type Attack = (&'static str, bool, fn());
 
-const ATTACKS: [Attack; 5] = [
+const ATTACKS: [Attack; 6] = [
     ("live/large-answers", false, large_answers),
     ("live/many-runs", true, many_runs),
     ("live/stalled-readers", false, stalled_readers),
     ("live/input-flood", false, input_flood),
     ("live/forged-events", false, forged_events),
+    ("live/crossed-runs", false, crossed_runs),
 ];
 
-const JSON: &str = "Content-Type: application/json";
+pub(crate) const JSON: &str = "Content-Type: application/json";
 
 /// Returns the attacks as tests. One that measures has `turn` alone.
 pub(crate) fn trials(
@@ -52,14 +54,14 @@ pub(crate) fn trials(
     trials.collect()
 }
 
-fn start(flags: &[&str]) -> Server {
+pub(crate) fn start(flags: &[&str]) -> Server {
     let flags = [&["--languages=python"], flags].concat();
     let server = servers::start(Start::Cold, &flags);
     server.wait_until_ready();
     server
 }
 
-fn python(source: &str, more: &Value) -> Value {
+pub(crate) fn python(source: &str, more: &Value) -> Value {
     let source = format!("import os, sys, time\n{source}");
     let mut request = json!({
         "language": "python",
@@ -71,7 +73,7 @@ fn python(source: &str, more: &Value) -> Value {
     request
 }
 
-fn interactive(source: &str) -> Value {
+pub(crate) fn interactive(source: &str) -> Value {
     python(source, &json!({"interactive": true}))
 }
 
@@ -222,7 +224,7 @@ fn input(run: &str, body: &[u8]) -> Vec<u8> {
 }
 
 /// Sends requests one behind the other, and returns the status of each.
-fn statuses(server: &Server, requests: &[Vec<u8>]) -> Vec<String> {
+pub(crate) fn statuses(server: &Server, requests: &[Vec<u8>]) -> Vec<String> {
     let mut stream = server.connect();
     let all = requests.concat();
     let mut writing = stream.try_clone().unwrap();
