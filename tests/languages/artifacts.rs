@@ -107,6 +107,30 @@ fn a_run_returns_its_files() {
 
 #[test]
 #[ignore = "needs the images: make test"]
+fn a_recording_keeps_no_picture_out() {
+    let server = &service::start_python(&["--warm-memory=0"]);
+    let [files, skipped] = left(
+        server,
+        "os.mkdir('/tmp/.display')\n\
+         for path, content in (\n\
+         \x20   ('001.json', b'1' * ((4 << 20) - 10)), ('001.svg', b'<svg/>'),\n\
+         \x20   ('002.json', b'{}'), ('002.svg', b'<svg/>'),\n\
+         ):\n\
+         \x20   open('/tmp/.display/' + path, 'wb').write(content)",
+        &json!(true),
+    );
+    // Neither its own picture nor a later one.
+    assert_eq!(
+        files,
+        "figure-1.svg 1 image/svg+xml 6 utf8 <svg/>\n\
+         figure-2.json 2 application/json 2 utf8 {}\n\
+         figure-2.svg 2 image/svg+xml 6 utf8 <svg/>"
+    );
+    assert_eq!(skipped, "001.json too-large");
+}
+
+#[test]
+#[ignore = "needs the images: make test"]
 fn a_server_may_return_no_artifacts() {
     let server = service::start_python(&["--artifact-size=0"]);
     let asked = |wanted| python("", &json!({"artifacts": wanted}));

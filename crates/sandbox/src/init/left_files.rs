@@ -16,6 +16,8 @@ use crate::{
 
 /// The folder in which runtimes put displays.
 const DISPLAYS: &str = "/tmp/.display";
+/// The ending of a recording of how a picture was drawn.
+const RECORDING: &[u8] = b".json";
 /// The working directory of programs.
 const FILES: &str = "/box";
 /// Maximum depth of folders below /box.
@@ -55,7 +57,11 @@ struct Entry {
 
 impl Reader<'_> {
     fn read_displays(&mut self, folder: BorrowedFd<'_>) {
-        for name in names(folder).unwrap_or_default() {
+        let mut names = names(folder).unwrap_or_default();
+        // The recording of a picture may have more bytes than are left, and is
+        // worth less than any picture.
+        names.sort_by_key(|name| name.to_bytes().ends_with(RECORDING));
+        for name in names {
             let path = match shown_name(&name) {
                 Ok(name) => name.to_owned(),
                 Err(shown) => {
@@ -70,6 +76,7 @@ impl Reader<'_> {
                 _ => self.skip(path, SkipReason::NotAFile),
             }
         }
+        self.found.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     }
 
     fn read_folder(
