@@ -157,6 +157,42 @@ test("lines that are pasted are sent as lines", async ({ page, service }) => {
   await expect(transcript(frame)).toHaveText("ab\n\n'ab'\n''\nc\n'c'\n");
 });
 
+test("a line that is not sent stays in the field, and is marked", async ({ page, service }) => {
+  const frame = await framed(page, service, "python", "&input=live", "print('Hi', input('Name? '))");
+  await frame.locator("#run").click();
+  const line = frame.getByRole("textbox", { name: "Input", exact: true });
+  await line.fill("Ann");
+  await page.route("**/api/run/*/input", (route) => route.abort());
+  await line.press("Enter");
+  await expect(frame.locator(".live-fault")).toHaveText("Not sent: the connection was lost.");
+  await expect(line).toHaveValue("Ann");
+  await expect(line).toBeFocused();
+  await expect(transcript(frame)).toHaveText("Name? Not sent: Ann\n");
+  expect(await faults(frame)).toEqual([]);
+  // Nor has the input ended.
+  await line.press("Control+d");
+  await expect(transcript(frame)).toHaveText("Name? Not sent: Ann\nNot sent: Ann\n");
+  await page.unroute("**/api/run/*/input");
+  await line.press("Enter");
+  expect(await ended(frame)).toMatch(/^Finished in/);
+  await expect(transcript(frame)).toHaveText("Name? Not sent: Ann\nNot sent: Ann\nAnn\nHi Ann\n");
+});
+
+test("what the program did not take before its end stands in the line of the next run", async ({ page, service }) => {
+  const frame = await framed(page, service, "python", "&input=live", "input(); print('over')");
+  await frame.locator("#run").click();
+  const line = frame.getByRole("textbox", { name: "Input", exact: true });
+  await line.evaluate((field) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", "a\nb");
+    field.dispatchEvent(new ClipboardEvent("paste", { clipboardData, cancelable: true }));
+  });
+  expect(await ended(frame)).toMatch(/^Finished in/);
+  await expect(line).toHaveCount(0);
+  await frame.locator("#run").click();
+  await expect(line).toHaveValue("b");
+});
+
 test("much output as it comes is shown in part, and kept whole", async ({ page, service }) => {
   const code = String.raw`for n in range(9_000): print(f"\x1b[3{n % 8}m{n}\x1b[1m!\x1b[0m?")
 print("\x1b[31ma\x1b[32mb" * 30_000)`;

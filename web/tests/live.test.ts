@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test, vi } from "vitest";
 
-import { runLive } from "../src/run/live";
+import { LiveRun, runLive } from "../src/run/live";
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -43,6 +43,34 @@ test("input goes to the id of the run, with the tag of its node", async () => {
     asked.push(url);
     return Promise.resolve(url === "api/run" ? answer(id, { code: 0 }, null) : new Response(null, { status: 204 }));
   });
-  await runLive(request, new AbortController().signal, (live) => live.send("b\n"));
+  await runLive(request, new AbortController().signal, (live) => void live.send("b\n"));
   expect(asked).toEqual(["api/run", `api/run/${id}/input`]);
+});
+
+test.each<[string, number | "lost" | "over", string | null]>([
+  ["is taken", 204, null],
+  ["is lost on the way", "lost", "Not sent: the connection was lost."],
+  ["is too long", 413, "Not sent: the line is too long."],
+  ["is too much", 429, "Not sent: this program got too much input."],
+  ["meets a fault", 500, "Not sent: the service answered 500."],
+  ["comes after the end", 404, "Not sent: the program has ended."],
+  ["waits at the end", "over", "Not sent: the program has ended."],
+])("text that %s", async (_, status, expected) => {
+  const over = new AbortController();
+  const asked: string[] = [];
+  vi.stubGlobal("fetch", async (_: string, { body }: { body: string }) => {
+    asked.push(JSON.parse(body).text);
+    if (status === "lost") throw new TypeError("failed");
+    if (status !== "over") return new Response(null, { status });
+    over.abort();
+    return new Response(null, { status: 204 });
+  });
+  const live = new LiveRun("0", over.signal);
+  const faults = Promise.all([live.send("a\n"), live.send("b\n"), live.end()]);
+  // Nothing follows the end, unless that fails.
+  expect(live.isOpen).toBe(false);
+  expect(await faults).toEqual([status === "over" ? null : expected, expected, expected]);
+  expect(live.isOpen).toBe(expected !== null);
+  // What was typed later would be the answer to another question.
+  expect(asked).toEqual(status === 204 ? ["a\n", "b\n", ""] : ["a\n"]);
 });

@@ -36,8 +36,8 @@ function controls() {
     markLines: vi.fn(),
     setDiagnostics: vi.fn(),
     share: vi.fn(() => Promise.resolve("https://x/embed?lang=python#code=a")),
-    input: vi.fn(() => true),
-    endInput: vi.fn(() => false),
+    input: vi.fn(() => Promise.resolve(null)),
+    endInput: vi.fn(() => Promise.resolve("Not sent.")),
     artifact: vi.fn((path: string) => (path === "a.txt" ? file : null)),
   } satisfies Controls;
 }
@@ -71,7 +71,7 @@ test("a live run gets input, and files of the last run are given", async () => {
   expect(answer).toMatchObject({ ok: true, payload: null });
   expect(page.input).toHaveBeenCalledWith("Ann\n");
   expect((await ask("input", { text: 1 })).answer).toMatchObject({ ok: false, error: "text must be a string." });
-  expect((await ask("endInput")).answer).toMatchObject({ ok: false, error: "No live run takes input now." });
+  expect((await ask("endInput")).answer).toMatchObject({ ok: false, error: "Not sent." });
   expect((await ask("getArtifact", { path: "a.txt" })).answer["payload"]).toEqual({ content: "a", encoding: "utf8" });
   expect((await ask("getArtifact", { path: "b" })).answer).toMatchObject({ ok: false });
 });

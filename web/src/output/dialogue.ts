@@ -4,19 +4,18 @@
 import "../styles/live.css";
 
 import { keepingFocus } from "../dom";
-import type { LiveRun } from "../run/live";
+import type { LiveRun, Typed } from "../run/live";
 import { plainText } from "./ansi";
 import { Announcer } from "./announcer";
-import { InputLine } from "./input-line";
+import { InputLine, type Typing } from "./input-line";
 import type { Anchor } from "./styled";
-import { Transcript, type Speaker } from "./transcript";
+import { Transcript } from "./transcript";
 
 export interface DialogueOptions {
   live: LiveRun;
   /** The results, which scroll and get the focus when the line goes. */
   results: HTMLElement;
-  /** The lines that were typed in this visit. */
-  history: string[];
+  typing: Typing;
   /** Finds the links in an error. */
   anchorsOf: (plain: string) => Anchor[];
 }
@@ -32,15 +31,15 @@ export class Dialogue {
   private readonly line: InputLine;
 
   constructor(options: DialogueOptions) {
-    const { live, results, history, anchorsOf } = options;
+    const { live, results, typing, anchorsOf } = options;
     this.options = options;
     this.transcript = new Transcript(anchorsOf);
     this.element = this.transcript.element;
     this.element.append(this.announcer.element);
-    this.line = new InputLine(live, history);
-    live.written.listen(({ stream, text }) => this.add(stream, text, plainText(text)));
-    live.typed.listen((text) => this.add("typed", text, `You typed: ${text}`));
-    live.inputEnded.listen(() => keepingFocus(results, () => this.line.element.remove()));
+    this.line = new InputLine(live, typing);
+    live.written.listen(({ stream, text }) => this.add(plainText(text), () => this.transcript.write(stream, text)));
+    live.typed.listen((typed) => void this.addTyped(typed));
+    live.inputEnded.listen(() => keepingFocus(results, () => this.line.leave()));
   }
 
   /** Shows the line to type in, if the program still takes input. */
@@ -60,11 +59,19 @@ export class Dialogue {
     return this.transcript.text();
   }
 
-  private add(speaker: Speaker, text: string, spoken: string): void {
+  private async addTyped({ text, fault }: Typed): Promise<void> {
+    const markNotSent = this.add(`You typed: ${text}`, () => this.transcript.type(text));
+    if ((await fault) === null) return;
+    this.add(`Not sent: ${text}`, markNotSent);
+  }
+
+  /** Adds to the transcript; whoever reads the end of it stays there. */
+  private add<T>(spoken: string, write: () => T): T {
     const { results } = this.options;
     const isAtEnd = results.scrollHeight - results.scrollTop - results.clientHeight < NEAR_END;
-    this.transcript.write(speaker, text);
+    const written = write();
     this.announcer.say(spoken);
     if (isAtEnd) results.scrollTop = results.scrollHeight;
+    return written;
   }
 }

@@ -6,6 +6,13 @@ import type { LiveRun } from "../run/live";
 
 const MAX_HISTORY = 100;
 
+/** The text that was typed in this visit. */
+export interface Typing {
+  history: string[];
+  /** What the last run did not get; the line of the next one begins with it. */
+  draft: string;
+}
+
 export class InputLine {
   readonly element = element("form", { class: "live-input", autocomplete: "off" });
   private readonly field = element("input", {
@@ -13,17 +20,19 @@ export class InputLine {
   });
   private readonly fault = element("p", { class: "live-fault", role: "status" });
   private readonly live: LiveRun;
-  private readonly history: string[];
+  private readonly typing: Typing;
   /** The place in the history; its length for a new line. */
   private at: number;
 
-  /** `history` has the lines of earlier runs, and gets those of this one. */
-  constructor(live: LiveRun, history: string[]) {
+  /** `typing` is that of earlier runs, and of this one from now on. */
+  constructor(live: LiveRun, typing: Typing) {
     this.live = live;
-    this.history = history;
-    this.at = history.length;
+    this.typing = typing;
+    this.at = typing.history.length;
+    this.field.value = typing.draft;
+    typing.draft = "";
     const end = element("button", { type: "button", title: "Ctrl+D" }, "End input");
-    end.addEventListener("click", () => this.end());
+    end.addEventListener("click", () => void this.end());
     this.element.append(
       element("label", { for: "live-input" }, "Input"),
       this.field,
@@ -33,27 +42,42 @@ export class InputLine {
     );
     this.element.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.send([this.field.value], "");
+      void this.send([this.field.value], "");
     });
     this.field.addEventListener("keydown", (event) => this.onKey(event));
     this.field.addEventListener("paste", (event) => this.paste(event));
-    live.failed.listen((words) => (this.fault.textContent = words));
   }
 
   focus(): void {
     this.field.focus({ preventScroll: true });
   }
 
+  /** Removes the line; the next run gets what stands in it. */
+  leave(): void {
+    this.typing.draft = this.field.value;
+    this.element.remove();
+  }
+
   /** Sends these lines; `rest` stays in the field. */
-  private send(lines: readonly string[], rest: string): void {
+  private async send(lines: readonly string[], rest: string): Promise<void> {
+    if (!this.live.isOpen) return;
+    const { history } = this.typing;
     for (const line of lines) {
-      if (line !== "" && line !== this.history.at(-1)) this.history.push(line);
-      if (this.history.length > MAX_HISTORY) this.history.shift();
+      if (line !== "" && line !== history.at(-1)) history.push(line);
+      if (history.length > MAX_HISTORY) history.shift();
     }
-    this.at = this.history.length;
+    this.at = history.length;
     this.field.value = rest;
     this.fault.textContent = "";
-    this.live.send(lines.map((line) => `${line}\n`).join(""));
+    this.keep(lines.join("\n"), await this.live.send(lines.map((line) => `${line}\n`).join("")));
+  }
+
+  /** Puts text that was not sent back into the field, if it fits there; the history has lines of it. */
+  private keep(text: string, fault: string | null): void {
+    if (fault === null) return;
+    this.fault.textContent = fault;
+    if (this.field.value === "" && !text.includes("\n")) this.field.value = text;
+    if (!this.element.isConnected) this.typing.draft = this.field.value;
   }
 
   /** Sends the whole lines of a text, as a terminal does; the field would join them to one. */
@@ -65,20 +89,23 @@ export class InputLine {
     const rest = lines.pop() ?? "";
     if (lines.length === 0) return;
     event.preventDefault();
-    this.send(lines, rest);
+    void this.send(lines, rest);
   }
 
   /** What stands in the line is sent before, as a terminal does. */
-  private end(): void {
-    if (this.field.value !== "") this.live.send(this.field.value);
+  private async end(): Promise<void> {
+    if (!this.live.isOpen) return;
+    const rest = this.field.value;
     this.field.value = "";
-    this.live.end();
+    const sent = rest === "" ? null : this.live.send(rest);
+    const fault = await this.live.end();
+    this.keep((await sent) === null ? "" : rest, fault);
   }
 
   private onKey(event: KeyboardEvent): void {
     const { key, ctrlKey, metaKey, altKey, shiftKey, isComposing } = event;
     if (isComposing || metaKey || altKey || shiftKey) return;
-    if (ctrlKey && key.toLowerCase() === "d") this.end();
+    if (ctrlKey && key.toLowerCase() === "d") void this.end();
     else if (!ctrlKey && key === "ArrowUp") this.recall(-1);
     else if (!ctrlKey && key === "ArrowDown") this.recall(1);
     else return;
@@ -86,8 +113,8 @@ export class InputLine {
   }
 
   private recall(by: 1 | -1): void {
-    this.at = Math.min(Math.max(this.at + by, 0), this.history.length);
-    const line = this.history[this.at] ?? "";
+    this.at = Math.min(Math.max(this.at + by, 0), this.typing.history.length);
+    const line = this.typing.history[this.at] ?? "";
     this.field.value = line;
     this.field.setSelectionRange(line.length, line.length);
   }

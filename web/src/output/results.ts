@@ -16,6 +16,7 @@ import type { LiveStart, Session } from "../run/session";
 import { askForInput } from "../run/words";
 import type { Snapshot, Workspace } from "../workspace";
 import type { Dialogue } from "./dialogue";
+import type { Typing } from "./input-line";
 import { Offers, type Offer } from "./offers";
 import type { OutputPanel } from "./panel";
 import { links, linked } from "./render";
@@ -36,8 +37,8 @@ export class Results {
   private readonly options: ResultsOptions;
   private readonly box = byId("results");
   private readonly offers = new Offers();
-  /** The lines that were typed into live runs. */
-  private readonly history: string[] = [];
+  /** The text that was typed into live runs. */
+  private readonly typing: Typing = { history: [], draft: "" };
   /** Views of files; loaded when it is first used. */
   private readonly files = new Later(() => import("./artifacts"));
   /** The program of the run: the person may have typed since. */
@@ -82,8 +83,8 @@ export class Results {
 
   private converse({ live, view }: LiveStart): void {
     const { output } = this.options;
-    const { history, box } = this;
-    this.dialogue = new view({ live, results: box, history, anchorsOf: links(this.linking()) });
+    const { typing, box } = this;
+    this.dialogue = new view({ live, results: box, typing, anchorsOf: links(this.linking()) });
     output.converse(this.dialogue);
     this.dialogue.show(this.wantsFocus);
     this.wantsFocus = false;

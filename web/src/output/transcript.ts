@@ -9,6 +9,7 @@ import { styled, type Anchor } from "./styled";
 
 /** The characters that take as long to show as an element. */
 const ELEMENT_COST = 6;
+const NOT_SENT = "Not sent: ";
 
 export type Speaker = "stdout" | "stderr" | "typed";
 
@@ -32,7 +33,8 @@ export class Transcript {
 
   write(speaker: Speaker, text: string): void {
     const last = this.parts.at(-1);
-    const isSame = last?.speaker === speaker;
+    // What is typed at once is sent, or not sent, at once.
+    const isSame = speaker !== "typed" && last?.speaker === speaker;
     if (isSame && last !== undefined) last.text += text;
     else this.parts.push({ speaker, text });
     const block = isSame && this.block !== null ? this.block : this.begin(speaker, last?.text.endsWith("\n") ?? true);
@@ -40,6 +42,19 @@ export class Transcript {
     if (chunk !== null) this.count(chunk);
     this.looks[speaker] = block.look;
     this.trim();
+  }
+
+  /** Shows text that was typed. The result marks it as not sent. */
+  type(text: string): () => void {
+    this.write("typed", text);
+    const [part, box] = [this.parts.at(-1), this.block?.element];
+    const lineEnd = text.endsWith("\n") ? "" : "\n";
+    return () => {
+      if (part !== undefined) part.text = NOT_SENT + text + lineEnd;
+      box?.classList.add("not-sent");
+      box?.prepend(element("span", {}, NOT_SENT));
+      box?.append(lineEnd);
+    };
   }
 
   /** Makes links of the lines that errors name. */

@@ -92,11 +92,9 @@ export class Embedding {
     };
   }
 
-  private whileOpen(act: (live: LiveRun) => void): boolean {
+  private async whileOpen(act: (live: LiveRun) => Promise<string | null>): Promise<string | null> {
     const { live } = this;
-    if (live?.isOpen !== true) return false;
-    act(live);
-    return true;
+    return live?.isOpen === true ? act(live) : "No live run takes input now.";
   }
 
   private reportEvents(): void {

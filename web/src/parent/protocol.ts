@@ -33,9 +33,9 @@ export interface Controls {
   markLines(path: string, lines: readonly number[]): void;
   setDiagnostics(marks: readonly Mark[]): void;
   share(): Promise<string>;
-  /** Sends text to a live run, or ends its input. Returns false if there is none. */
-  input(text: string): boolean;
-  endInput(): boolean;
+  /** Sends text to a live run, or ends its input. Returns the reason if that is not done. */
+  input(text: string): Promise<string | null>;
+  endInput(): Promise<string | null>;
   /** A file that the last run left. */
   artifact(path: string): Artifact | null;
 }
@@ -156,8 +156,8 @@ const commands: ReadonlyMap<string, Act> = new Map<string, Act>([
   ["focus", (controls) => controls.focus()],
   ["markLines", markLines],
   ["setDiagnostics", setDiagnostics],
-  ["input", (controls, payload) => live(controls.input(text("text", payload["text"])))],
-  ["endInput", (controls) => live(controls.endInput())],
+  ["input", (controls, payload) => sent(controls.input(text("text", payload["text"])))],
+  ["endInput", (controls) => sent(controls.endInput())],
   ["getArtifact", getArtifact],
   ["share", async (controls) => ({ url: await controls.share() })],
 ]);
@@ -169,8 +169,9 @@ function setFiles(controls: Controls, payload: Payload): void {
   controls.replace(value);
 }
 
-function live(isDone: boolean): void {
-  if (!isDone) throw new Refused("No live run takes input now.");
+async function sent(result: Promise<string | null>): Promise<void> {
+  const fault = await result;
+  if (fault !== null) throw new Refused(fault);
 }
 
 function getArtifact(controls: Controls, { path }: Payload): object {

@@ -21,40 +21,55 @@ const TAKEN = /live runs? (?:is|are) taken/;
 const STOPPED = "Stopped";
 /** The wait until input is sent again that a program was not ready to read. */
 const RETRY_MS = 1000;
+const ENDED = "Not sent: the program has ended.";
+
+/** Text on its way to the program. */
+export interface Typed {
+  text: string;
+  /** The reason if the program did not get it, else `null`. */
+  fault: Promise<string | null>;
+}
+
+interface Waiting {
+  text: string;
+  end: boolean;
+  settle: (fault: string | null) => void;
+}
 
 export class LiveRun {
   readonly id: string;
   readonly written = new Event<Output>();
-  readonly typed = new Event<string>();
+  readonly typed = new Event<Typed>();
   readonly inputEnded = new Event<void>();
-  /** Input was not sent, for this reason. */
-  readonly failed = new Event<string>();
-  private readonly signal: AbortSignal;
+  private readonly over: AbortSignal;
   private takesInput = true;
-  private waiting: { text: string; end: boolean }[] = [];
+  private isEnding = false;
+  private waiting: Waiting[] = [];
   private isSending = false;
 
-  constructor(id: string, signal: AbortSignal) {
+  constructor(id: string, over: AbortSignal) {
     this.id = id;
-    this.signal = signal;
+    this.over = over;
   }
 
   get isOpen(): boolean {
-    return this.takesInput;
+    return this.takesInput && !this.isEnding;
   }
 
-  /** Sends this text to the program, after all that was sent before. */
-  send(text: string): void {
-    if (!this.takesInput) return;
-    this.typed.emit(text);
-    this.queue({ text, end: false });
+  /** Sends this text to the program, after all that was sent before. Returns the reason if the program did not get it. */
+  send(text: string): Promise<string | null> {
+    const fault = this.queue(text, false);
+    this.typed.emit({ text, fault });
+    return fault;
   }
 
-  /** Ends the input. */
-  end(): void {
-    if (!this.takesInput) return;
-    this.close();
-    this.queue({ text: "", end: true });
+  /** Ends the input. Returns the reason if it goes on. */
+  async end(): Promise<string | null> {
+    this.isEnding = true;
+    const fault = await this.queue("", true);
+    this.isEnding = false;
+    if (fault === null) this.close();
+    return fault;
   }
 
   /** Takes no more input: it has ended, or the run has. */
@@ -64,40 +79,51 @@ export class LiveRun {
     this.inputEnded.emit();
   }
 
-  private queue(input: { text: string; end: boolean }): void {
-    this.waiting.push(input);
-    if (!this.isSending) void this.sendAll();
+  private queue(text: string, end: boolean): Promise<string | null> {
+    return new Promise((settle) => {
+      this.waiting.push({ text, end, settle });
+      if (!this.isSending) void this.sendAll();
+    });
   }
 
   /** One request at a time: the order of two is not certain. */
   private async sendAll(): Promise<void> {
     this.isSending = true;
-    for (let next = this.waiting[0]; next !== undefined && !this.signal.aborted; next = this.waiting[0]) {
-      const fault = await this.post(next);
-      if (fault === "again") await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-      else this.waiting.shift();
-      if (fault !== null && fault !== "again") this.failed.emit(fault);
+    for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) {
+      const fault = await this.deliver(next);
+      next.settle(fault);
+      // The program would take what was typed after it for an answer to the wrong question.
+      if (fault !== null) for (const { settle } of this.waiting.splice(0)) settle(fault);
     }
     this.isSending = false;
+  }
+
+  private async deliver({ text, end }: Waiting): Promise<string | null> {
+    while (!this.over.aborted) {
+      const fault = await this.post({ text, end });
+      if (fault !== "again") return fault;
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+    return ENDED;
   }
 
   /** Returns the reason if it was not sent; "again" if it can be sent later. */
   private async post(input: { text: string; end: boolean }): Promise<string | null> {
     try {
-      const response = await fetch(`api/run/${this.id}/input`, {
+      // It has its answer also if the program ends meanwhile, perhaps because of it.
+      const { ok, status } = await fetch(`api/run/${this.id}/input`, {
         method: "POST",
         headers: { "Content-Type": "application/json" },
         body: JSON.stringify(input),
-        signal: this.signal,
       });
-      // The program has ended: the stream says so.
-      if (response.ok || response.status === 404) return null;
-      if (response.status === 503) return "again";
-      if (response.status === 413) return "Not sent: the line is too long.";
-      if (response.status === 429) return "Not sent: this program got too much input.";
-      return `Not sent: the service answered ${response.status}.`;
+      if (ok) return null;
+      if (status === 503) return "again";
+      if (status === 404) return ENDED;
+      if (status === 413) return "Not sent: the line is too long.";
+      if (status === 429) return "Not sent: this program got too much input.";
+      return `Not sent: the service answered ${status}.`;
     } catch {
-      return this.signal.aborted ? null : "Not sent: the connection was lost.";
+      return "Not sent: the connection was lost.";
     }
   }
 }
