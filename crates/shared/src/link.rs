@@ -1,8 +1,8 @@
 //! One connection to a Valkey, which is up or down for all callers at once.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
@@ -25,6 +25,8 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Valkey is gone after so many time-outs in a row. A single one can be a pause
 /// of any program on the way.
 const MAX_TIMEOUTS: u32 = 3;
+/// Bounds the log: some words of a reason come from Valkey.
+const MAX_REPORTED: usize = 16;
 
 /// The part of the service that a Valkey serves.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +66,8 @@ struct Inner {
     failures: AtomicU64,
     /// Time-outs since the last answer.
     timeouts: AtomicU32,
+    /// The warnings since the link last went down. Each is logged once.
+    reported: Mutex<Vec<String>>,
 }
 
 /// A connection that works, as far as anybody knows.
@@ -84,9 +88,16 @@ impl Link {
     /// There is no runtime.
     pub fn start(url: ServerUrl, part: Part, observe: Observe) -> Self {
         let (state, _) = watch::channel(None);
-        let (failures, timeouts) = Default::default();
-        let inner = Inner { url, part, observe, state, failures, timeouts };
-        let inner = Arc::new(inner);
+        let (failures, timeouts, reported) = Default::default();
+        let inner = Arc::new(Inner {
+            url,
+            part,
+            observe,
+            state,
+            failures,
+            timeouts,
+            reported,
+        });
         let task = tokio::spawn(Arc::clone(&inner).keep()).abort_handle();
         Self { inner, task }
     }
@@ -179,7 +190,6 @@ impl Inner {
     async fn keep(self: Arc<Self>) {
         let mut attempts = interval(RETRY_INTERVAL);
         attempts.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut is_reported = false;
         for generation in 0.. {
             attempts.tick().await;
             let connected = timeout(CONNECT_TIMEOUT, self.connect(generation));
@@ -194,13 +204,9 @@ impl Inner {
                 }
                 Err(fault) => {
                     self.failures.fetch_add(1, Relaxed);
-                    if !is_reported {
-                        self.warn(&fault);
-                    }
+                    self.report_down(&fault);
                 }
             }
-            // An end of the connection was reported as well.
-            is_reported = true;
         }
     }
 
@@ -293,6 +299,7 @@ impl Inner {
         if is_gone {
             self.take_down(generation, fault);
         } else {
+            self.report(format!("failed a call: {fault}"));
             self.state.send_modify(|now| {
                 if let Some(now) = now {
                     now.since = Instant::now();
@@ -311,14 +318,26 @@ impl Inner {
             is_it
         });
         if was_up {
-            self.warn(fault);
+            self.reported().clear();
+            self.report_down(fault);
         }
     }
 
-    fn warn(&self, fault: &Fault) {
-        let Part { name, without, .. } = self.part;
-        let url = &self.url;
-        warn!("shared {name}: {url} cannot be reached: {fault}; {without}");
+    fn report_down(&self, fault: &Fault) {
+        let without = self.part.without;
+        self.report(format!("cannot be reached: {fault}; {without}"));
+    }
+
+    fn report(&self, warning: String) {
+        let mut reported = self.reported();
+        if reported.len() < MAX_REPORTED && !reported.contains(&warning) {
+            warn!("shared {}: {} {warning}", self.part.name, self.url);
+            reported.push(warning);
+        }
+    }
+
+    fn reported(&self) -> MutexGuard<'_, Vec<String>> {
+        self.reported.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

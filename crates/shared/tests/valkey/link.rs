@@ -1,6 +1,7 @@
 //! A link while its Valkey is killed, stopped, emptied and started again.
 
-use std::sync::Arc;
+use std::io;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -208,4 +209,73 @@ async fn a_wrong_password_is_no_connection() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     assert!(!wrong.is_up());
+}
+
+/// All that is logged in this process.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    /// Returns how often this was logged of the Valkey with this address.
+    fn count(&self, address: &str, words: &str) -> usize {
+        let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+        let words = format!("{address} {words}");
+        text.matches(&words).count()
+    }
+}
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs Valkey"]
+async fn each_reason_is_logged_once() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber =
+        tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
+    // One of this thread alone may miss events that others log first.
+    tracing::subscriber::set_global_default(subscriber).unwrap();
+    let mut valkey = Valkey::start(&[]);
+    let user = ["ACL", "SETUSER", "node", "on", ">word", "~*", "+@all"];
+    assert_eq!(valkey.cli(&user), "OK\n");
+    let link = link(valkey.url("node:word@"));
+    let address = valkey.url("");
+    let count = |words: &str| log.count(&address, words);
+    let fails = async |times: u64| {
+        let before = link.failures();
+        let begun = Instant::now();
+        while link.failures() < before + times {
+            assert!(begun.elapsed() < PATIENCE, "it does not fail");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    up(&link).await;
+    assert_eq!(valkey.cli(&["SET", "text", "x"]), "OK\n");
+    for _ in 0..2 {
+        let to_text = link.call("test_count", &["text"], &[b"1"], PATIENCE);
+        assert_eq!(to_text.await, Err(CallError::Refused));
+    }
+    assert_eq!(count("failed a call: it answered ERR"), 1);
+    // This ends its connection.
+    assert_eq!(valkey.cli(&["ACL", "DELUSER", "node"]), "1\n");
+    fails(3).await;
+    assert_eq!(count("cannot be reached: it refuses the user"), 1);
+    valkey.kill();
+    fails(3).await;
+    assert_eq!(count("cannot be reached: Connection refused"), 1);
+    assert!(count("cannot be reached") <= 4);
+    valkey.restart();
+    assert_eq!(valkey.cli(&user), "OK\n");
+    up(&link).await;
+    valkey.kill();
+    fails(3).await;
+    assert_eq!(count("cannot be reached: Connection refused"), 2);
 }
