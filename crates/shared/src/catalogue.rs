@@ -63,6 +63,10 @@ pub enum Replaced {
 /// nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
+    /// The connection that the changes came by; 0: none. Over another one an
+    /// older catalogue may answer: that of a backup, or of a disk that lacked
+    /// the last changes. Its numbers mean other changes.
+    generation: u64,
     epoch: Vec<u8>,
     /// The number of the last change that the mirror has.
     change: u64,
@@ -211,11 +215,25 @@ impl Catalogue {
         &self,
         cursor: &Cursor,
     ) -> Result<Changes, CatalogueError> {
-        let Cursor { epoch, change, began } = cursor;
+        let (answer, generation) = self.changes_behind(cursor).await?;
+        let is_anew = cursor.generation == 0;
+        let (answer, generation) = if is_anew || generation == cursor.generation
+        {
+            (answer, generation)
+        } else {
+            self.changes_behind(&Cursor::default()).await?
+        };
+        changes(answer, generation).ok_or(CatalogueError::Unexpected(CHANGES))
+    }
+
+    async fn changes_behind(
+        &self,
+        cursor: &Cursor,
+    ) -> Result<(Value, u64), CallError> {
+        let Cursor { epoch, change, began, .. } = cursor;
         let (change, began) = (change.to_string(), began.to_string());
         let arguments = [epoch, change.as_bytes(), began.as_bytes()];
-        let answer = self.call(CHANGES, &KEYS, &arguments).await?;
-        changes(answer).ok_or(CatalogueError::Unexpected(CHANGES))
+        self.call_numbered(CHANGES, &KEYS, &arguments).await
     }
 
     async fn change(
@@ -230,24 +248,36 @@ impl Catalogue {
         self.call(function, &keys, arguments).await
     }
 
-    /// Calls a function, and once more if there is no answer.
     async fn call(
         &self,
         function: &'static str,
         keys: &[&str],
         arguments: &[&[u8]],
     ) -> Result<Value, CallError> {
+        let answer = self.call_numbered(function, keys, arguments).await;
+        answer.map(|(value, _)| value)
+    }
+
+    /// Calls a function, and once more if there is no answer. Also returns the
+    /// generation of the connection.
+    async fn call_numbered(
+        &self,
+        function: &'static str,
+        keys: &[&str],
+        arguments: &[&[u8]],
+    ) -> Result<(Value, u64), CallError> {
         let deadline = Instant::now() + WITHIN;
-        let first = self.link.call(function, keys, arguments, FIRST_WITHIN);
+        let link = &self.link;
+        let first = link.call_numbered(function, keys, arguments, FIRST_WITHIN);
         match first.await {
             Err(CallError::Unreachable) => {}
             answer => return answer,
         }
-        if timeout_at(deadline, self.link.until_up()).await.is_err() {
+        if timeout_at(deadline, link.until_up()).await.is_err() {
             return Err(CallError::Unreachable);
         }
         let left = deadline.saturating_duration_since(Instant::now());
-        match self.link.call(function, keys, arguments, left).await {
+        match link.call_numbered(function, keys, arguments, left).await {
             // The first call may have been done.
             Err(_) => Err(CallError::Unreachable),
             answer => answer,
@@ -264,7 +294,7 @@ fn text(value: Value) -> Option<Option<Vec<u8>>> {
     }
 }
 
-fn changes(answer: Value) -> Option<Changes> {
+fn changes(answer: Value, generation: u64) -> Option<Changes> {
     let Value::Array(values) = answer else { return None };
     let mut values = values.into_iter();
     let epoch = text(values.next()?)??;
@@ -276,7 +306,7 @@ fn changes(answer: Value) -> Option<Changes> {
     while let Some(id) = values.next() {
         products.push((number(id)?, text(values.next()?)?));
     }
-    let cursor = Cursor { epoch, change, began };
+    let cursor = Cursor { generation, epoch, change, began };
     Some(Changes { cursor, has_more, is_anew, products })
 }
 
@@ -296,11 +326,16 @@ mod tests {
             [word("1.2"), word("7"), word("3"), Value::Int(1), Value::Int(0)]
         };
         let page = |rest: Vec<Value>| {
-            changes(Value::Array([&head()[..], &rest].concat()))
+            changes(Value::Array([&head()[..], &rest].concat()), 2)
         };
         let found = page(vec![word("5"), word("{}"), word("6"), Value::Nil]);
         let expected = Changes {
-            cursor: Cursor { epoch: b"1.2".to_vec(), change: 7, began: 3 },
+            cursor: Cursor {
+                generation: 2,
+                epoch: b"1.2".to_vec(),
+                change: 7,
+                began: 3,
+            },
             has_more: true,
             is_anew: false,
             products: vec![(5, Some(b"{}".to_vec())), (6, None)],
@@ -309,7 +344,7 @@ mod tests {
         assert_eq!(page(vec![word("5")]), None);
         assert_eq!(page(vec![word("x"), Value::Nil]), None);
         assert_eq!(page(vec![word("5"), Value::Int(1)]), None);
-        assert_eq!(changes(Value::Array(vec![word("1.2")])), None);
-        assert_eq!(changes(Value::Nil), None);
+        assert_eq!(changes(Value::Array(vec![word("1.2")]), 2), None);
+        assert_eq!(changes(Value::Nil, 2), None);
     }
 }

@@ -115,6 +115,19 @@ impl Link {
         args: &[&[u8]],
         within: Duration,
     ) -> Result<Value, CallError> {
+        let answer = self.call_numbered(function, keys, args, within).await;
+        answer.map(|(value, _)| value)
+    }
+
+    /// Like [`Self::call`]. Also returns the generation of the connection that
+    /// was used, which is never 0.
+    pub(crate) async fn call_numbered(
+        &self,
+        function: &'static str,
+        keys: &[&str],
+        args: &[&[u8]],
+        within: Duration,
+    ) -> Result<(Value, u64), CallError> {
         let begun = Instant::now();
         let mut state = self.inner.state.subscribe();
         let connection = state.borrow_and_update().clone();
@@ -133,7 +146,7 @@ impl Link {
             Ok(value) => {
                 self.inner.timeouts.store(0, Relaxed);
                 (self.inner.observe)(function, begun.elapsed());
-                Ok(value)
+                Ok((value, generation))
             }
             Err(fault) => {
                 self.inner.fail(generation, &fault);
@@ -190,7 +203,7 @@ impl Inner {
     async fn keep(self: Arc<Self>) {
         let mut attempts = interval(RETRY_INTERVAL);
         attempts.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        for generation in 0.. {
+        for generation in 1.. {
             attempts.tick().await;
             let connected = timeout(CONNECT_TIMEOUT, self.connect(generation));
             let connected =
