@@ -1,11 +1,13 @@
 //! The products that several Sandpipers share, as one of them sees them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use sandpiper_shared as shared;
 use shared::{Changes, Cursor};
 use tokio::sync::Mutex;
+use tokio::time::timeout;
 use tracing::error;
 
 use crate::http::AnswerMemory;
@@ -14,6 +16,9 @@ use crate::metrics::SharedState;
 use super::catalogue::CatalogueError;
 use super::product::{self, ProductFields};
 use super::store::Store;
+
+/// The longest time for a list, all its pages together.
+const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A catalogue that several Sandpipers share. Every call but `list` is one round
 /// trip, so each Sandpiper sees what all have written. Lists come from a mirror,
@@ -31,6 +36,8 @@ pub(super) struct SharedStore {
     progress: Mutex<Progress>,
     /// Counts lists that were asked for and updates that began.
     arrivals: AtomicU64,
+    /// The longest time for a list.
+    list_timeout: Duration,
 }
 
 /// How far the mirror is.
@@ -53,7 +60,8 @@ impl SharedStore {
         // The catalogue has checked its own bound.
         let mirror = Store::new(u64::MAX, memory);
         let (progress, arrivals) = Default::default();
-        Self { catalogue, capacity, mirror, progress, arrivals }
+        let list_timeout = LIST_TIMEOUT;
+        Self { catalogue, capacity, mirror, progress, arrivals, list_timeout }
     }
 
     /// Returns the products that were there at the last update.
@@ -115,6 +123,11 @@ impl SharedStore {
     }
 
     pub(super) async fn list(&self) -> Result<Bytes, CatalogueError> {
+        let list = timeout(self.list_timeout, self.list_at_last()).await;
+        list.unwrap_or(Err(CatalogueError::Unreachable))
+    }
+
+    async fn list_at_last(&self) -> Result<Bytes, CatalogueError> {
         let arrival = self.arrive();
         let mut progress = self.progress.lock().await;
         match progress.last {
@@ -142,8 +155,8 @@ impl SharedStore {
         end
     }
 
-    /// Takes over pages of changes until there are no more. If one fails, the
-    /// next call goes on from there.
+    /// Takes over pages of changes until there are no more. If one fails, or
+    /// the time is over, the next call goes on from there.
     async fn follow(&self, cursor: &mut Cursor) -> Result<(), CatalogueError> {
         loop {
             let page: Changes = self.catalogue.changes(cursor).await?;
@@ -191,3 +204,7 @@ impl From<shared::CatalogueError> for CatalogueError {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "shared_tests.rs"]
+mod with_valkey;
