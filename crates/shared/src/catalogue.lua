@@ -1,8 +1,7 @@
 #!lua name=sandpiper_catalogue1
 -- The catalogue of products that several Sandpipers share, as functions of Valkey.
--- A change of this text gets the next number in the library's name, and in those
--- of its functions and keys if they change, so that old and new Sandpipers can
--- work beside each other.
+-- If its code changes, the library and all its functions get the next number:
+-- limits.lua has the reason.
 --
 -- The keys of every function but `open`, in this order:
 local PRODUCTS = 1 -- hash: id -> text, which is the JSON of an answer

@@ -1,6 +1,13 @@
-#!lua name=sandpiper_limits1
+#!lua name=sandpiper_limits2
 -- How often a client may ask, counted for all servers at once by the clock of
 -- Valkey. Times are in microseconds. The rules are those of rate_limit/table.rs.
+--
+-- Sandpipers of two versions call one Valkey during an upgrade, and each loads its
+-- own library there. It replaces one of the same name, and cannot have a function
+-- that another library has. So if the code here changes, the library gets the next
+-- number, and so do all its functions, those that stay the same included. Keys keep
+-- theirs, unless the older code would take the newer one's values for its own. The
+-- same holds for catalogue.lua. tests/tidy.rs has the hashes of both.
 
 -- The tries of one request that count as one.
 local MAX_TRIES = 4
@@ -19,8 +26,8 @@ end
 -- Returns the number of tries before this one, if the request was admitted.
 local function tries_before(log, tries, id, lifetime)
   if not server.call('ZSCORE', log, id) then return 0 end
-  local before = server.call('HINCRBY', tries, id, 1)
-  server.call('PEXPIRE', tries, lifetime)
+  local before = tonumber(server.call('GET', tries) or '0') + 1
+  server.call('SET', tries, before, 'PX', lifetime)
   return before
 end
 
@@ -32,8 +39,8 @@ local function record(log, id, at, lifetime)
   server.call('PEXPIRE', log, lifetime)
 end
 
--- KEYS: the tries of the client's requests, the log of the client, and that of its
--- prefix if it has one.
+-- KEYS: the tries of this request, the log of the client, and that of its prefix if
+-- it has one.
 -- ARGV: the request's id, the window, 1 to count or 0 to ask, a limit for each log;
 -- then the time, if a test sets it.
 -- Returns 0 (refused), 1 (admitted) or 2 (admitted before, and not counted again);
@@ -57,7 +64,7 @@ local function admit(keys, args)
     for i = 2, #keys do record(keys[i], name, at, lifetime) end
   elseif before and before > 0 then
     -- This try was refused, so the next is to be counted, too.
-    server.call('HINCRBY', keys[1], id, -1)
+    server.call('SET', keys[1], before - 1, 'PX', lifetime)
   end
   -- The tighter of the limits counts. If both are equally tight, the one that takes
   -- longer to have room again does.
@@ -85,5 +92,6 @@ local function open(keys, args)
   return args[1]
 end
 
-server.register_function('sp1_limits_open', open)
-server.register_function('sp1_admit', admit)
+-- If memory is used up, a Valkey still answers, but does not count.
+server.register_function{function_name = 'sp2_limits_open', callback = open, flags = {'allow-oom'}}
+server.register_function('sp2_admit', admit)

@@ -14,7 +14,7 @@ use crate::url::ServerUrl;
 const NAME: &str = "limits";
 
 /// The function that counts.
-const ADMIT: &str = "sp1_admit";
+const ADMIT: &str = "sp2_admit";
 
 /// Limits that several servers share. Each client is counted by one of the
 /// Valkeys: the same one at all servers that name the same ones.
@@ -81,7 +81,7 @@ impl Limits {
         let part = Part {
             name: NAME,
             library: include_str!("limits.lua"),
-            open: "sp1_limits_open",
+            open: "sp2_limits_open",
             epoch_key: "sp1:l:epoch",
             within,
             without: "until it answers, this server's own limit decides",
@@ -152,12 +152,14 @@ impl Limits {
         let tag = tag(client);
         let link = self.link(&tag).ok_or(CallError::Unreachable)?;
         let base = format!("sp1:l:{{{tag}}}");
-        let mut keys = vec![format!("{base}:tries")];
-        let mut limits = vec![client.limit];
         let mut id = id.to_owned();
-        if let Some((_, limit)) = client.prefix {
+        if client.prefix.is_some() {
             // One id of two addresses is two requests of the prefix.
             id = format!("{} {id}", client.address);
+        }
+        let mut keys = vec![format!("{base}:tries:{id}")];
+        let mut limits = vec![client.limit];
+        if let Some((_, limit)) = client.prefix {
             keys.push(format!("{base}:{}", client.address));
             limits.push(limit);
         }

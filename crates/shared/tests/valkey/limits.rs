@@ -133,10 +133,10 @@ async fn every_key_expires() {
     let expected = [
         "sp1:l:epoch",
         "sp1:l:{192.0.2.1}",
-        "sp1:l:{192.0.2.1}:tries",
+        "sp1:l:{192.0.2.1}:tries:a",
         "sp1:l:{2001:db8::}",
         "sp1:l:{2001:db8::}:2001:db8::1",
-        "sp1:l:{2001:db8::}:tries",
+        "sp1:l:{2001:db8::}:tries:2001:db8::1 a",
     ];
     assert_eq!(keys, BTreeSet::from(expected));
     for key in keys {
@@ -144,6 +144,29 @@ async fn every_key_expires() {
         let most = if key.ends_with("epoch") { 3_600_000 } else { 61_000 };
         assert!(left <= most, "{key} {left}");
     }
+}
+
+/// Whoever repeats requests without end takes no more and more memory.
+#[tokio::test]
+#[ignore = "needs Valkey"]
+async fn the_tries_of_each_request_expire_by_themselves() {
+    let valkey = Valkey::start(&[]);
+    let limits = limits(&[valkey.url("")]).await;
+    let window = Duration::from_millis(100);
+    let own = Client { window, ..client("192.0.2.1", 9) };
+    let tries = |id: &str| {
+        valkey.cli(&["EXISTS", &format!("sp1:l:{{192.0.2.1}}:tries:{id}")])
+    };
+    let begun = Instant::now();
+    while tries("a") == "0\n" {
+        assert!(begun.elapsed() < PATIENCE, "it is not repeated");
+        admit(&limits, own, "a").await;
+    }
+    while tries("a") == "1\n" {
+        assert!(begun.elapsed() < PATIENCE, "it stays");
+        admit(&limits, own, "b").await;
+    }
+    assert_eq!(tries("b"), "1\n");
 }
 
 /// A call: when it was sent, when it was answered, and how.
@@ -310,7 +333,7 @@ async fn clients_are_spread_over_valkeys() {
 /// The rights that the calls of a server need.
 const NODE: &str = "node on >pass ~sp1:* resetchannels -@all +auth \
                     +client|setinfo +fcall +function|load +time +zadd +zcard \
-                    +zrange +zremrangebyscore +zscore +hincrby +pexpire +get \
+                    +zrange +zremrangebyscore +zscore +pexpire +get \
                     +set";
 
 #[tokio::test]
@@ -331,7 +354,7 @@ async fn a_node_may_do_nothing_else() {
         "FLUSHALL",
         "CONFIG GET dir",
         "EVAL 1 0",
-        "FUNCTION DELETE sandpiper_limits1",
+        "FUNCTION DELETE sandpiper_limits2",
         "FUNCTION FLUSH",
         "SHUTDOWN",
         "MONITOR",

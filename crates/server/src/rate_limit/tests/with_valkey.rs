@@ -126,7 +126,7 @@ const CLIENTS: [&str; 6] = [
 const PART: Part = Part {
     name: "test",
     library: include_str!("../../../../shared/src/limits.lua"),
-    open: "sp1_limits_open",
+    open: "sp2_limits_open",
     epoch_key: "epoch",
     within: PATIENCE,
     without: "the test fails",
@@ -153,7 +153,7 @@ async fn asked(
     args.extend(logs.iter().skip(1).map(|(_, limit)| limit.to_string()));
     args.push(time.to_string());
     let args: Vec<&[u8]> = args.iter().map(String::as_bytes).collect();
-    let answer = link.call("sp1_admit", &names, &args, PATIENCE).await;
+    let answer = link.call("sp2_admit", &names, &args, PATIENCE).await;
     let Ok(Value::Array(parts)) = answer else { panic!("{answer:?}") };
     let number = |part: Value| match part {
         Value::Int(number) => number,
