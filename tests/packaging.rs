@@ -4,7 +4,9 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -70,4 +72,44 @@ fn nodes_may_use_the_commands_of_their_functions_alone() {
     let allowed: BTreeSet<String> =
         words.filter_map(|word| Some(word.strip_prefix('+')?.into())).collect();
     assert_eq!(allowed, called);
+}
+
+/// The files of docs/scale.md hold passwords, so they do not outlive the package.
+#[test]
+fn a_purge_removes_the_urls_and_nothing_else_of_the_operator() {
+    let page = read("docs/scale.md");
+    let urls = ["limits-url", "products-url"];
+    for name in urls {
+        let path = format!("=@/etc/sandpiper/{name}\n");
+        assert!(page.contains(&path), "{path}");
+    }
+    let root = tempfile::tempdir().unwrap();
+    let path = |path: &str| root.path().join(path);
+    // It finds no other program, and no file of this machine.
+    fs::create_dir(path("bin")).unwrap();
+    for name in ["rm", "rmdir"] {
+        let program = path("bin").join(name);
+        symlink(Path::new("/bin").join(name), program).unwrap();
+    }
+    let script = read("packaging/debian/postrm");
+    let script = script.replace(" /", &format!(" {}/", root.path().display()));
+    let purge = |kept: &[&str]| {
+        fs::create_dir_all(path("etc/sandpiper")).unwrap();
+        for name in urls.iter().chain(kept) {
+            fs::write(path("etc/sandpiper").join(name), "").unwrap();
+        }
+        let purged = Command::new("/bin/sh")
+            .args(["-c", &script, "postrm", "purge"])
+            .env("PATH", path("bin"))
+            .output()
+            .unwrap();
+        assert!(purged.status.success(), "{purged:?}");
+        let left = fs::read_dir(path("etc/sandpiper"));
+        let left = left.into_iter().flatten();
+        left.map(|it| it.unwrap().file_name()).collect::<Vec<_>>()
+    };
+    assert_eq!(purge(&["other"]), ["other"]);
+    fs::remove_file(path("etc/sandpiper/other")).unwrap();
+    assert!(purge(&[]).is_empty());
+    assert!(!path("etc/sandpiper").exists());
 }
