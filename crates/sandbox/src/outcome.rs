@@ -108,7 +108,7 @@ pub enum SkipReason {
     TooDeep,
     /// It is a symbolic link.
     Link,
-    /// Its name is not UTF-8 or has control characters.
+    /// Its name is not UTF-8, or has a control character or a backslash.
     Name,
     /// It is neither a file nor a folder.
     NotAFile,

@@ -69,10 +69,13 @@ impl Reader<'_> {
                     continue;
                 }
             };
-            match open_entry(folder, name) {
-                Ok(entry) if entry.kind == FileType::RegularFile => {
-                    self.add(folder, &entry, path, true);
-                }
+            let Ok(entry) = open_entry(folder, name) else {
+                self.skip(path, SkipReason::Unreadable);
+                continue;
+            };
+            match entry.kind {
+                FileType::RegularFile => self.add(folder, &entry, path, true),
+                FileType::Symlink => self.skip(path, SkipReason::Link),
                 _ => self.skip(path, SkipReason::NotAFile),
             }
         }
@@ -86,8 +89,8 @@ impl Reader<'_> {
         depth: usize,
     ) {
         let Some(names) = names(folder) else {
-            self.skip(parent.to_owned(), SkipReason::Unreadable);
-            return;
+            let path = parent.trim_end_matches('/').to_owned();
+            return self.skip(path, SkipReason::Unreadable);
         };
         for name in names {
             let path = match shown_name(&name) {
@@ -197,8 +200,10 @@ fn names(folder: BorrowedFd<'_>) -> Option<Vec<CString>> {
 }
 
 /// Returns a name that can be shown as it is, or the error of its escaped form.
+/// A backslash separates folders where a client could write the file.
 fn shown_name(name: &CString) -> Result<&str, String> {
-    let is_plain = |name: &str| !name.contains(char::is_control);
+    let is_odd = |c: char| c.is_control() || c == '\\';
+    let is_plain = |name: &str| !name.contains(is_odd);
     match name.to_str() {
         Ok(name) if is_plain(name) => Ok(name),
         _ => Err(name.to_bytes().escape_ascii().to_string()),

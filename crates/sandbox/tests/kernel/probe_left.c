@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -17,13 +18,27 @@ static int put(const char *path, const char *text) {
            close(file);
 }
 
+// Whether a device gets into the working directory: made, or linked by its name
+// or by a descriptor.
+static int has_device(void) {
+    char path[32];
+    int zero = open("/dev/zero", O_RDONLY);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", zero);
+    return zero < 0 || !mknod("zero", S_IFCHR | 0644, makedev(1, 5)) ||
+           !link("/dev/zero", "zero") ||
+           !linkat(AT_FDCWD, path, AT_FDCWD, "zero", AT_SYMLINK_FOLLOW) ||
+           close(zero);
+}
+
 static int leave_odd(void) {
     struct sockaddr_un name = {AF_UNIX, "a-socket"};
     int own = socket(AF_UNIX, SOCK_STREAM, 0);
-    return symlink("/etc/passwd", "a-link") || symlink("/tmp", "a-link-folder") ||
+    return has_device() || symlink("/dev/zero", "a-device") ||
+           symlink("/etc/passwd", "a-link") || symlink("/tmp", "a-link-folder") ||
            symlink(".", "a-loop") || mkfifo("a-pipe", 0644) ||
            bind(own, (struct sockaddr *)&name, sizeof name) ||
            put("sparse", "") || truncate("sparse", 64 << 20) ||
+           put("back\\..\\slash", "x") || put("nul-\xc0\x80", "x") ||
            put("new\nline", "x") || put("not-\xff-text", "x") ||
            put("\x1b[31m", "x") || put(".hidden", "x") ||
            put("closed", "closed") || chmod("closed", 0) ||
@@ -34,7 +49,9 @@ static int leave_odd(void) {
 static int leave_displays(void) {
     return mkdir("/tmp/.display", 0755) || put("/tmp/.display/002.svg", "2") ||
            put("/tmp/.display/001.png", "1") ||
-           symlink("/etc/passwd", "/tmp/.display/003.txt") || put("a", "a");
+           symlink("/etc/passwd", "/tmp/.display/003.txt") ||
+           mkfifo("/tmp/.display/004.svg", 0644) ||
+           mkdir("/tmp/.display/005", 0755) || put("a", "a");
 }
 
 static int leave_deep(int depth) {
@@ -56,18 +73,13 @@ static int leave_many(int count) {
 
 // Its child counts in two files, in the first of them first, and goes on when
 // it has ended.
-static int leave_writer(void) {
+static int leave_writer(int between) {
     int ready[2];
-    char path[8];
-    for (int number = 1; number < 30; number++) {
-        snprintf(path, sizeof path, "m%02d", number);
-        if (put(path, "x"))
-            return 1;
-    }
-    if (pipe(ready))
+    char byte;
+    if (leave_many(between) || pipe(ready))
         return 1;
     if (fork())
-        return read(ready[0], path, 1) != 1;
+        return read(ready[0], &byte, 1) != 1;
     setsid();
     int first = open("a", O_RDWR | O_CREAT, 0644);
     int last = open("z", O_RDWR | O_CREAT, 0644);
@@ -90,5 +102,5 @@ int leave(const char *what, int number) {
         return leave_deep(number);
     if (!strcmp(what, "many"))
         return leave_many(number);
-    return leave_writer();
+    return leave_writer(number);
 }
