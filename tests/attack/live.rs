@@ -14,18 +14,20 @@ use serde_json::{Value, json};
 
 use crate::bystander::Bystander;
 use crate::crossed::crossed_runs;
+use crate::left::left_links;
 use crate::servers::{self, Server, Start, client};
 
 /// An attack, and whether times are measured beside it.
 type Attack = (&'static str, bool, fn());
 
-const ATTACKS: [Attack; 6] = [
+const ATTACKS: [Attack; 7] = [
     ("live/large-answers", false, large_answers),
     ("live/many-runs", true, many_runs),
     ("live/stalled-readers", false, stalled_readers),
     ("live/input-flood", false, input_flood),
     ("live/forged-events", false, forged_events),
     ("live/crossed-runs", false, crossed_runs),
+    ("live/left-links", false, left_links),
 ];
 
 pub(crate) const JSON: &str = "Content-Type: application/json";

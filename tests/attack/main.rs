@@ -12,6 +12,7 @@ mod control;
 mod crossed;
 mod exhaustion;
 mod image;
+mod left;
 mod live;
 mod program;
 mod request;
