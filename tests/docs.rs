@@ -3,25 +3,16 @@
 #![expect(clippy::unwrap_used, reason = "a failed test stops here")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 use std::process::Command;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn read(path: &str) -> String {
-    fs::read_to_string(root().join(path))
-        .map_err(|error| format!("{path}: {error}"))
-        .unwrap()
-}
+use sandpiper_testkit::{checkout, read};
 
 /// The tracked files that match, as paths from the root.
 fn tracked(pattern: &str) -> Vec<String> {
     let git = Command::new("git")
         .args(["ls-files", "-z", pattern])
-        .current_dir(root())
+        .current_dir(checkout())
         .output()
         .unwrap();
     let paths = String::from_utf8(git.stdout).unwrap();
@@ -89,7 +80,7 @@ fn every_link_leads_somewhere() {
     for page in pages() {
         for (path, heading) in links(&page, &read(&page)) {
             count += 1;
-            let is_there = root().join(&path).exists();
+            let is_there = checkout().join(&path).exists();
             if !is_there
                 || !heading.is_empty()
                     && !headings(&read(&path)).contains(&heading)

@@ -1,11 +1,10 @@
 //! The tables of docs/limits.md and the code have the same limits.
 
-use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
 use sandpiper_engine::{Limits, limits};
 use sandpiper_server::limits as http;
+use sandpiper_testkit::read;
 
 #[test]
 fn the_page_has_the_limits_as_they_are() {
@@ -34,8 +33,7 @@ fn the_readme_has_some_of_them() {
 
 /// The rows of all tables of a page whose first column is a limit.
 fn rows(page: &str) -> Vec<[String; 4]> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let text = fs::read_to_string(root.join(page)).expect("the page");
+    let text = read(page);
     let mut rows = Vec::new();
     for table in text.split("\n| limit |").skip(1) {
         // The lines of the heading are the first two.

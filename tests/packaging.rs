@@ -1,22 +1,12 @@
 //! Checks the files of packaging/ against the code and the pages.
 
-#![expect(clippy::unwrap_used, reason = "a failed test stops here")]
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn read(path: &str) -> String {
-    fs::read_to_string(root().join(path))
-        .map_err(|error| format!("{path}: {error}"))
-        .unwrap()
-}
+use sandpiper_testkit::read;
 
 /// The metrics that a text names, without the endings of histograms.
 fn metrics(text: &str) -> BTreeSet<String> {

@@ -3,8 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a failed test stops here")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use sandpiper_testkit::{checkout, read};
 
 #[path = "tidy/words.rs"]
 mod words;
@@ -12,22 +13,18 @@ mod words;
 /// The lines of the longest file.
 const MAX_LINES: usize = 399;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
 /// Every tracked text file that is there: its path and its text.
 fn files() -> Vec<(String, String)> {
     let git = Command::new("git")
         .args(["ls-files", "-z"])
-        .current_dir(root())
+        .current_dir(checkout())
         .output()
         .unwrap();
     assert!(git.status.success(), "{}", String::from_utf8_lossy(&git.stderr));
     let paths = String::from_utf8(git.stdout).unwrap();
     let paths = paths.split_terminator('\0').map(str::to_owned);
     let read = |path: String| {
-        let text = fs::read_to_string(root().join(&path)).ok()?;
+        let text = fs::read_to_string(checkout().join(&path)).ok()?;
         Some((path, text))
     };
     let files: Vec<(String, String)> = paths.filter_map(read).collect();
@@ -120,7 +117,7 @@ fn crates_depend_one_way() {
         dependency.strip_prefix("sandpiper-").map(str::to_owned)
     };
     let check = |name: &str, allowed: &[&str], in_tests: &[&str]| {
-        let path = root().join(format!("crates/{name}/Cargo.toml"));
+        let path = checkout().join(format!("crates/{name}/Cargo.toml"));
         let text = fs::read_to_string(path).unwrap();
         let parts = text.split_once("[dev-dependencies]");
         let (ships, tests) = parts.unwrap_or((&text, ""));
@@ -144,12 +141,45 @@ fn crates_depend_one_way() {
     check("testkit", &[], &[]);
 }
 
+/// The files of a run are a stranger's: the server parses none of them.
+#[test]
+fn no_library_reads_pictures() {
+    let lock = read("Cargo.lock");
+    let names = lock.lines().filter_map(|line| line.strip_prefix("name = "));
+    let names: Vec<&str> = names.map(|name| name.trim_matches('"')).collect();
+    assert!(names.contains(&"hyper"), "{names:?}");
+    let forbidden = [
+        "image",
+        "png",
+        "gif",
+        "tiff",
+        "webp",
+        "jpeg",
+        "svg",
+        "freetype",
+        "fontdue",
+        "ttf",
+        "skia",
+        "cairo",
+        "zune",
+        "xml",
+        "html5ever",
+        "pdf",
+    ];
+    let is_one = |name: &&&str| {
+        let mut words = name.split(['-', '_']);
+        words.any(|word| forbidden.contains(&word))
+    };
+    let found: Vec<_> = names.iter().filter(is_one).collect();
+    assert!(found.is_empty(), "{found:?}");
+}
+
 /// Servers of two versions may share a Valkey, which has one library of a name.
 /// limits.lua has the rule. A comment may change with the hash alone.
 #[test]
 fn a_library_that_changes_has_another_name() {
     let check = |file: &str, name: &str, hash: &str| {
-        let path = root().join("crates/shared/src").join(file);
+        let path = checkout().join("crates/shared/src").join(file);
         let text = fs::read_to_string(&path).unwrap();
         let first = format!("#!lua name={name}\n");
         assert!(text.starts_with(&first), "{file} does not begin {first:?}");
@@ -201,7 +231,7 @@ fn nothing_of_one_machine_is_tracked() {
 
 #[test]
 fn every_toolchain_is_in_third_party() {
-    let page = fs::read_to_string(root().join("THIRD_PARTY.md")).unwrap();
+    let page = read("THIRD_PARTY.md");
     let mut faults = Vec::new();
     for (path, text) in code(&["toml"]) {
         if !path.ends_with("/image.toml") {
@@ -225,7 +255,7 @@ fn every_toolchain_is_in_third_party() {
 /// `K isolation::files, devices` names two tests, `X escape/file-*` attacks.
 #[test]
 fn what_security_names_is_there() {
-    let text = fs::read_to_string(root().join("SECURITY.md")).unwrap();
+    let text = read("SECURITY.md");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let files = files();
     let mut faults = Vec::new();
@@ -285,7 +315,6 @@ fn is_named(
 
 #[test]
 fn a_container_allows_what_boxes_do() {
-    let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
     let policy: toml::Table =
         read("crates/sandbox/src/seccomp.toml").parse().unwrap();
     let profile: serde_json::Value =

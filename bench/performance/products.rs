@@ -9,11 +9,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use sandpiper_testkit::{Server, traces};
+use sandpiper_testkit::{Server, checkout, traces};
 
 use crate::Context;
 use crate::row::{Asked, Row, Series};
-use crate::sample::repository;
 
 /// The number of measurements of each server, and the time of one.
 const ROUNDS: usize = 21;
@@ -80,7 +79,7 @@ fn start_go(folder: &Path) -> Measured {
     let program = folder.join("products");
     let mut build = Command::new("go");
     build.args(["build", "-o"]).arg(&program);
-    build.arg(repository().join("bench/performance/products.go"));
+    build.arg(checkout().join("bench/performance/products.go"));
     let built = build.status();
     let built = built.expect("go is missing: run scripts/setup-bench");
     assert!(built.success(), "go build: {built}");

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use sandpiper_testkit::checkout;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -48,7 +49,7 @@ pub(crate) struct Sample {
 impl Sample {
     /// Returns all samples, sorted by file name.
     pub(crate) fn all() -> Vec<Self> {
-        let folder = repository().join("bench/languages");
+        let folder = checkout().join("bench/languages");
         let entries = fs::read_dir(folder).unwrap();
         let mut paths: Vec<PathBuf> =
             entries.map(|entry| entry.unwrap().path()).collect();
@@ -98,9 +99,4 @@ impl Sample {
             assert!(stdout.contains(&part), "no {part:?} in {stdout}");
         }
     }
-}
-
-/// Returns the folder of the repository.
-pub(crate) fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use sandpiper_testkit::{image_folder, program};
+use sandpiper_testkit::{checkout, image_folder, program};
 
-use crate::sample::{Sample, repository};
+use crate::sample::Sample;
 
 /// An image with writable folders, /proc and /dev.
 pub(crate) struct Stock {
@@ -101,7 +101,7 @@ fn packages(folder: &Path) -> PathBuf {
     let status = Command::new("sh")
         .args(["-euc", script, "sh"])
         .args([folder, &place])
-        .current_dir(repository())
+        .current_dir(checkout())
         .status();
     assert!(status.unwrap().success(), "npm cannot install");
     place.join("node_modules")

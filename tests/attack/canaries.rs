@@ -12,9 +12,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::spawn;
 
+use sandpiper_testkit::checkout;
 use tempfile::TempDir;
 
-use crate::checkout;
 use crate::text::Values;
 
 /// The variable that holds the secret.

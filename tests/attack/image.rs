@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::checkout;
+use sandpiper_testkit::checkout;
 
 /// The script for `sh -c` in namespaces of its own.
 pub(crate) const ENTER: &str = include_str!("image.sh");

@@ -22,12 +22,11 @@ mod text;
 
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::{Arc, RwLock};
 
 use libtest_mimic::{Arguments, Completion, Trial};
-use sandpiper_testkit::{is_chosen, is_with_images, needs_images};
+use sandpiper_testkit::{checkout, is_chosen, is_with_images, needs_images};
 
 use canaries::SECRET;
 use case::Case;
@@ -121,13 +120,4 @@ fn cases() -> Vec<(String, Arc<Result<Case, String>>)> {
     }
     cases.sort_by(|(one, _), (other, _)| one.cmp(other));
     cases
-}
-
-/// The checkout, or a copy for a user who cannot reach that.
-#[expect(clippy::disallowed_methods, reason = "chosen by whoever runs tests")]
-fn checkout() -> PathBuf {
-    env::var_os("SANDPIPER_TEST_CHECKOUT").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."),
-        PathBuf::from,
-    )
 }

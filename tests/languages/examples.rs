@@ -5,10 +5,9 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use sandpiper_testkit::Server;
+use sandpiper_testkit::{Server, checkout};
 
 /// The address that examples ask; the server under test has another port.
 const ADDRESS: &str = "http://localhost:8080";
@@ -46,7 +45,7 @@ fn the_examples_of_the_readme_print_what_the_page_says() {
 
 /// Runs all examples of a page, in order, against one new server.
 fn check_page(page: &str) -> Vec<Example> {
-    let text = fs::read_to_string(root().join(page)).unwrap();
+    let text = fs::read_to_string(checkout().join(page)).unwrap();
     let examples = examples(&text);
     // A small machine has no live boxes by default.
     let flags = ["--languages=python", "--live-boxes=1"];
@@ -82,15 +81,11 @@ fn run(kind: &str, code: &str) -> String {
     let output = Command::new("sh")
         .args(["-c", starter])
         .arg(&file)
-        .current_dir(root())
+        .current_dir(checkout())
         .output()
         .unwrap();
     let written = [output.stdout, output.stderr].concat();
     String::from_utf8(written).unwrap()
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// The examples of a page; one without output fails the test.

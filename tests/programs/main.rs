@@ -14,7 +14,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Trial};
-use sandpiper_testkit::{is_chosen, is_full, is_with_images, needs_images};
+use sandpiper_testkit::{
+    checkout, is_chosen, is_full, is_with_images, needs_images,
+};
 
 use program::Program;
 use servers::{Servers, Start};
@@ -76,7 +78,7 @@ impl Case {
 /// Every program. Languages take turns: while a box is made ahead for one,
 /// programs of others run.
 fn cases() -> Vec<Case> {
-    let root = root().join("tests/programs");
+    let root = checkout().join("tests/programs");
     let mut cases = Vec::new();
     for folder in entries(&root).iter().filter(|path| path.is_dir()) {
         let paths = entries(folder);
@@ -102,17 +104,14 @@ fn cases() -> Vec<Case> {
 
 /// All ways that runs of a language can start.
 fn every_way(language: &str) -> Vec<Start> {
-    let path = root().join("languages").join(language).join("language.toml");
+    let path =
+        checkout().join("languages").join(language).join("language.toml");
     let definition = fs::read_to_string(path).unwrap();
     let mut starts = vec![Start::Cold, Start::Warm];
     if definition.contains("\n[compile]\n") {
         starts.push(Start::Kept);
     }
     starts
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {

@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
+mod checkout;
 mod choice;
 mod engines;
 mod events;
@@ -16,6 +17,7 @@ mod usage;
 mod valkey;
 mod wait;
 
+pub use checkout::{checkout, read};
 pub use choice::{is_chosen, is_full, is_with_images, needs_images};
 pub use engines::engine;
 pub use events::{Event, Events};
