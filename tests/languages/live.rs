@@ -11,7 +11,7 @@ use crate::stop;
 use sandpiper_testkit::Events;
 
 /// Programs that ask for a name without an end of line, and read it.
-const PROMPTS: [(&str, &str, &str); 14] = [
+const PROMPTS: [(&str, &str, &str); 15] = [
     (
         "c",
         "scanf.c",
@@ -44,6 +44,7 @@ const PROMPTS: [(&str, &str, &str); 14] = [
          std::scanf(\"%8s\", n); std::printf(\"Hi %s\\n\", n); }",
     ),
     ("python", "input.py", "print('Hi', input('Name? '))"),
+    ("python", "end.py", "print('Name? ', end='')\nprint('Hi', input())"),
     (
         "python",
         "print.py",
