@@ -7,7 +7,7 @@ import type { Frame, Page } from "@playwright/test";
 
 import { faults } from "./accessibility";
 import { withFiles } from "./documents";
-import { editorIn, ended, expect, test, type Service } from "./service";
+import { editorIn, ended, expect, stopClock, test, type Service } from "./service";
 
 const GREETER = `import java.util.Scanner;
 class Main {
@@ -28,7 +28,7 @@ while True: input("More? ")
 `;
 
 async function framed(page: Page, service: Service, language: string, query: string, code: string): Promise<Frame> {
-  const path = { java: "Main.java", python: "main.py" }[language] ?? "";
+  const path = { java: "Main.java", python: "main.py", cpp: "main.cpp" }[language] ?? "";
   const url = `${service.url}/embed?${withFiles(`lang=${language}${query}`, { [path]: code })}`;
   await page.goto(service.hostPage(`<iframe title="Editor" src="${url}" width="1000" height="600"></iframe>`));
   return editorIn(page);
@@ -206,6 +206,39 @@ print("\x1b[31ma\x1b[32mb" * 30_000)`;
   await frame.getByRole("button", { name: "Save" }).click();
   const lines = Array.from({ length: 9_000 }, (_, n) => `${n}!?\n`).join("");
   expect(readFileSync(await (await download).path(), "utf8") === `${lines}${"ab".repeat(30_000)}\n`).toBe(true);
+});
+
+test("the status warns before the run ends because nobody types", async ({ page, service }) => {
+  const frame = await framed(page, service, "python", "&input=live", "input('A? '); input('B? ')");
+  await page.clock.install();
+  await stopClock(page);
+  await frame.locator("#run").click();
+  await expect(transcript(frame)).toHaveText("A? ");
+  const status = frame.locator("#status");
+  await page.clock.runFor(29_000);
+  await expect(status).toHaveText(/^Running… \d+ s$/);
+  await page.clock.runFor(1500);
+  await expect(status).toHaveText(/^Ends in (29|30) s without input$/);
+  await expect(status).toHaveAttribute("aria-live", "polite");
+  // The seconds alone are not announced.
+  await page.clock.runFor(5000);
+  await expect(status).toHaveText(/^Ends in 2[45] s without input$/);
+  await expect(status).toHaveAttribute("aria-live", "off");
+  await frame.getByRole("textbox", { name: "Input", exact: true }).fill("x");
+  await page.keyboard.press("Enter");
+  await expect(transcript(frame)).toHaveText("A? x\nB? ");
+  await page.clock.runFor(500);
+  await expect(status).toHaveText(/^Running… \d+ s$/);
+});
+
+test("the status says when the program is compiled", async ({ page, service }) => {
+  // The compiler executes all of it, and gives up in the end.
+  const code = "constexpr int f() { int n = 0; for (int i = 0; i < 2000000000; ++i) n ^= i; return n; }\nconstexpr int n = f();\nint main() {}";
+  const frame = await framed(page, service, "cpp", "&input=live", code);
+  await frame.locator("#run").click();
+  await expect(frame.locator("#status")).toHaveText(/^Compiling…/);
+  await frame.locator("#run").click();
+  await expect(frame.locator("#status")).toHaveText("Stopped.");
 });
 
 test("without a free live run, the input of the box is offered", async ({ page, service }) => {

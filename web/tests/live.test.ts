@@ -65,7 +65,7 @@ test.each<[string, number | "lost" | "over", string | null]>([
     over.abort();
     return new Response(null, { status: 204 });
   });
-  const live = new LiveRun("0", over.signal);
+  const live = new LiveRun("0", 60_000, over.signal);
   const faults = Promise.all([live.send("a\n"), live.send("b\n"), live.end()]);
   // Nothing follows the end, unless that fails.
   expect(live.isOpen).toBe(false);
@@ -73,4 +73,22 @@ test.each<[string, number | "lost" | "over", string | null]>([
   expect(live.isOpen).toBe(expected !== null);
   // What was typed later would be the answer to another question.
   expect(asked).toEqual(status === 204 ? ["a\n", "b\n", ""] : ["a\n"]);
+});
+
+test("the end for want of input is near half a minute before, or half of a shorter time", () => {
+  vi.useFakeTimers();
+  const check = (idleMs: number, leftMs: readonly (number | null)[]) => {
+    const live = new LiveRun("0", idleMs, new AbortController().signal);
+    const after = (ms: number) => (vi.advanceTimersByTime(ms), live.endsInMs);
+    live.enter("compile");
+    const found = [after(idleMs)];
+    live.enter("run");
+    found.push(after(idleMs / 4), after(idleMs / 2));
+    live.write({ stream: "stdout", text: "a" });
+    expect([...found, live.endsInMs]).toEqual([null, null, ...leftMs, null]);
+  };
+  check(60_000, [15_000]);
+  check(10_000, [2500]);
+  check(200_000, [null]);
+  vi.useRealTimers();
 });

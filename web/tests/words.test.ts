@@ -6,7 +6,7 @@ import { draws, needsInput } from "../src/errors";
 import { parseExit, type Answer, type RunResult } from "../src/run/client";
 import type { Artifact } from "../src/run/left";
 import { pauseAfter } from "../src/run/patience";
-import { running, stages, summary, waiting } from "../src/run/words";
+import { endsIn, running, stages, summary, waiting } from "../src/run/words";
 import { settingsOf } from "./definitions";
 import { program } from "./programs";
 
@@ -82,6 +82,11 @@ test("the program was not run", () => {
 test("while a run lasts", () => {
   expect(running(300)).toBe("Running…");
   expect(running(2300)).toBe("Queued or running… 2 s");
+  expect(running(2300, null)).toBe("Running… 2 s");
+  expect(running(2300, { isCompiling: false })).toBe("Running… 2 s");
+  expect([300, 2300].map((ms) => running(ms, { isCompiling: true }))).toEqual(["Compiling…", "Compiling… 2 s"]);
+  expect(endsIn(29_100, true)).toBe("Ends in 30 s without input");
+  expect(endsIn(-5, false)).toBe("Ends in 1 s without output");
   const limited = { kind: "limited" } as const;
   expect(waiting(11_200, limited)).toBe("Too many runs from your network. Retrying in 12 s");
   expect(waiting(-5, limited)).toContain("in 1 s");

@@ -3,14 +3,18 @@
 
 import { byId } from "../dom";
 import type { OutputPanel } from "../output/panel";
+import type { LiveRun } from "./live";
 import type { Phase, Session } from "./session";
-import { running, waiting } from "./words";
+import { endsIn, running, waiting } from "./words";
 
 export class RunButton {
   private readonly button = byId("run");
   private readonly label = byId("run-label");
   private readonly output: OutputPanel;
   private ticker: ReturnType<typeof setInterval> | undefined;
+  private live: LiveRun | null = null;
+  /** Shows the status as it is now. */
+  private refresh = () => {};
 
   constructor(session: Session, output: OutputPanel) {
     this.output = output;
@@ -19,19 +23,32 @@ export class RunButton {
       else void session.start();
     });
     session.phaseChanged.listen((phase) => this.follow(phase));
+    session.wentLive.listen(({ live }) => {
+      this.live = live;
+      live.stageChanged.listen(() => this.refresh());
+    });
   }
 
   private follow(phase: Phase): void {
     clearInterval(this.ticker);
+    this.refresh = () => {};
+    this.live = null;
     this.button.classList.toggle("busy", phase.name !== "idle");
     this.label.textContent = { idle: "Run", running: "Stop", stopping: "Stop", waiting: "Cancel" }[phase.name];
     if (phase.name === "idle") return;
     if (phase.name === "stopping") return this.output.say("Stopping…");
     const words = () =>
       phase.name === "running"
-        ? running(performance.now() - phase.sinceMs, phase.isLive)
+        ? running(performance.now() - phase.sinceMs, phase.isLive ? this.live : undefined)
         : waiting(phase.untilMs - performance.now(), phase.reason);
     this.output.say(words());
-    this.ticker = setInterval(() => this.output.tick(words()), 500);
+    let isWarned = false;
+    this.refresh = () => {
+      const leftMs = this.live?.endsInMs ?? null;
+      if (leftMs === null) this.output.tick(words());
+      else this.output[isWarned ? "tick" : "say"](endsIn(leftMs, this.live?.isOpen === true));
+      isWarned = leftMs !== null;
+    };
+    this.ticker = setInterval(() => this.refresh(), 500);
   }
 }

@@ -22,6 +22,8 @@ const STOPPED = "Stopped";
 /** The wait until input is sent again that a program was not ready to read. */
 const RETRY_MS = 1000;
 const ENDED = "Not sent: the program has ended.";
+/** The end for want of input is announced this long before, or half its time if that is shorter. */
+const WARNING_MS = 30_000;
 
 /** Text on its way to the program. */
 export interface Typed {
@@ -38,22 +40,51 @@ interface Waiting {
 
 export class LiveRun {
   readonly id: string;
+  readonly stageChanged = new Event<void>();
   readonly written = new Event<Output>();
   readonly typed = new Event<Typed>();
   readonly inputEnded = new Event<void>();
+  private readonly idleMs: number;
   private readonly over: AbortSignal;
+  private stage = "";
+  /** The time of the last output or input. */
+  private activeMs = performance.now();
   private takesInput = true;
   private isEnding = false;
   private waiting: Waiting[] = [];
   private isSending = false;
 
-  constructor(id: string, over: AbortSignal) {
+  /** The server ends it after `idleMs` without output and input. */
+  constructor(id: string, idleMs: number, over: AbortSignal) {
     this.id = id;
+    this.idleMs = idleMs;
     this.over = over;
+  }
+
+  get isCompiling(): boolean {
+    return this.stage === "compile";
+  }
+
+  /** The milliseconds until it is ended for want of input, if they are few, else `null`. */
+  get endsInMs(): number | null {
+    const leftMs = this.activeMs + this.idleMs - performance.now();
+    return !this.isCompiling && leftMs <= Math.min(WARNING_MS, this.idleMs / 2) ? leftMs : null;
   }
 
   get isOpen(): boolean {
     return this.takesInput && !this.isEnding;
+  }
+
+  /** A step begins. */
+  enter(stage: string): void {
+    this.stage = stage;
+    this.activeMs = performance.now();
+    this.stageChanged.emit();
+  }
+
+  write(output: Output): void {
+    this.activeMs = performance.now();
+    this.written.emit(output);
   }
 
   /** Sends this text to the program, after all that was sent before. Returns the reason if the program did not get it. */
@@ -116,6 +147,7 @@ export class LiveRun {
         headers: { "Content-Type": "application/json" },
         body: JSON.stringify(input),
       });
+      if (ok) this.activeMs = performance.now();
       if (ok) return null;
       if (status === 503) return "again";
       if (status === 404) return ENDED;
@@ -151,11 +183,12 @@ export async function runLive(
     const result = new Result(artifacts, sinceMs);
     for await (const { name, data } of eventsOf(response.body)) {
       if (name === "begin" && live === null && typeof data["run"] === "string") {
-        live = new LiveRun(data["run"], over.signal);
+        live = new LiveRun(data["run"], idleMsOf(data["limits"]), over.signal);
         begin(live);
       }
+      if (name === "stage") live?.enter(String(data["stage"]));
       if (name === "error") return { kind: "refused", status: 500, message: "the run failed" };
-      const ended = result.take(name, data, (output) => live?.written.emit(output));
+      const ended = result.take(name, data, (output) => live?.write(output));
       if (ended !== null) return ended;
     }
     return lost();
@@ -205,6 +238,11 @@ class Result {
     this.isAtLineStart = output.text.endsWith("\n");
     write(output);
   }
+}
+
+function idleMsOf(limits: unknown): number {
+  const idleMs = isRecord(limits) ? limits["idle_ms"] : null;
+  return typeof idleMs === "number" ? idleMs : Infinity;
 }
 
 function exitOf(value: unknown): Omit<Exit, "stage"> {

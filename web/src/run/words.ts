@@ -55,10 +55,16 @@ function cause(reason: Pause["reason"]): string {
   return /is being (prepared|replaced)/.test(reason.message) ? sentence(reason.message) : "The service is busy.";
 }
 
-/** The status until the answer comes. */
-export function running(elapsedMs: number, isLive = false): string {
-  if (elapsedMs < 1000) return "Running…";
-  return `${isLive ? "Running" : "Queued or running"}… ${Math.floor(elapsedMs / 1000)} s`;
+/** The status until the answer comes; `live` is the live run. */
+export function running(elapsedMs: number, live?: { isCompiling: boolean } | null): string {
+  const verb = live?.isCompiling === true ? "Compiling" : "Running";
+  if (elapsedMs < 1000) return `${verb}…`;
+  return `${live === undefined ? "Queued or running" : verb}… ${Math.floor(elapsedMs / 1000)} s`;
+}
+
+/** The status of a live run that the server will soon end. */
+export function endsIn(leftMs: number, takesInput: boolean): string {
+  return `Ends in ${Math.max(1, Math.ceil(leftMs / 1000))} s without ${takesInput ? "input" : "output"}`;
 }
 
 export function seconds(ms: number): string {
