@@ -94,6 +94,7 @@ fn help_lists_every_flag_and_its_variable() {
         "shared-limits",
         "shared-products",
         "operator-url",
+        "products-memory",
         "trusted-proxy",
         "request-id-from-proxy",
         "elsewhere-status",

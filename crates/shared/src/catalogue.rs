@@ -16,7 +16,7 @@ const FIRST_WITHIN: Duration = Duration::from_millis(600);
 
 /// The keys of all functions but `open`, which catalogue.lua explains. Behind
 /// them stands that of the request.
-const KEYS: [&str; 5] = [
+pub(crate) const KEYS: [&str; 5] = [
     "sp1:{catalogue}:products",
     "sp1:{catalogue}:changes",
     "sp1:{catalogue}:state",

@@ -4,14 +4,34 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, FromRedisValue, RedisError};
-use tokio::time::timeout;
+use redis::{AsyncConnectionConfig, FromRedisValue, RedisError, Value};
+use tokio::time::{Instant, timeout};
 
+use crate::catalogue::KEYS;
 use crate::fault::{late, reason};
-use crate::url::ServerUrl;
+use crate::url::{DEFAULT_USER, ServerUrl};
 
 /// The longest time that a Valkey may take for all questions.
 const WITHIN: Duration = Duration::from_secs(3);
+
+/// Commands that no node needs. They read or remove the state of others, end the
+/// Valkey, or make it run or fetch something.
+const NEEDLESS: [&str; 13] = [
+    "FLUSHALL",
+    "SHUTDOWN",
+    "CONFIG SET dir /",
+    "ACL SETUSER x",
+    "MODULE LOAD x",
+    "REPLICAOF x 1",
+    "DEBUG SLEEP 0",
+    "EVAL x 0",
+    "FUNCTION FLUSH",
+    "CLIENT KILL TYPE normal",
+    "MONITOR",
+    "KEYS x",
+    // A key that is not Sandpiper's.
+    "GET x",
+];
 
 /// Facts about a Valkey that answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +40,8 @@ pub struct Facts {
     pub version: String,
     /// The time of its clock, since 1970.
     pub clock: Duration,
+    /// The moment at which it said so.
+    pub clock_read: Instant,
     /// `None` if the user of the URL may not read them.
     pub settings: Option<ValkeySettings>,
 }
@@ -40,6 +62,16 @@ pub struct ValkeySettings {
     pub max_memory_policy: String,
 }
 
+/// The rights of the users of a Valkey.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rights {
+    /// The commands that nodes may run and do not need.
+    pub needless: Vec<&'static str>,
+    /// Whether Valkey can read its file of changes, which it does as the user
+    /// `default`. It leaves out what this user may not do.
+    pub can_replay: bool,
+}
+
 /// The Valkey does not answer. This is the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -55,27 +87,88 @@ pub async fn inspect(url: &ServerUrl) -> Result<Facts, NoAnswer> {
     facts.map_err(|error| NoAnswer(reason(&error)))
 }
 
-async fn ask(url: &ServerUrl) -> Result<Facts, RedisError> {
+/// Asks a Valkey as its operator for the rights of its users, that of `node`
+/// among them. Returns `None` if the operator may not ask. Nothing is changed.
+///
+/// # Errors
+/// The Valkey cannot be reached, refuses the operator, or takes too long.
+pub async fn rights(
+    operator: &ServerUrl,
+    node: &ServerUrl,
+) -> Result<Option<Rights>, NoAnswer> {
+    let rights = timeout(WITHIN, ask_rights(operator, node.user())).await;
+    match rights.map_err(|_| NoAnswer(late(WITHIN)))? {
+        Ok(rights) => Ok(Some(rights)),
+        Err(error) if error.code() == Some("NOPERM") => Ok(None),
+        Err(error) => Err(NoAnswer(reason(&error))),
+    }
+}
+
+/// Returns whether a Valkey serves whoever does not log in.
+///
+/// # Errors
+/// The Valkey cannot be reached, or takes too long.
+pub async fn is_open(url: &ServerUrl) -> Result<bool, NoAnswer> {
+    let stranger = url.without_login();
+    let answer = async {
+        let mut connection = connect(&stranger).await?;
+        redis::cmd("TIME").query_async::<()>(&mut connection).await
+    };
+    let answer = timeout(WITHIN, answer).await;
+    match answer.map_err(|_| NoAnswer(late(WITHIN)))? {
+        Ok(()) => Ok(true),
+        Err(error) if error.code().is_some() => Ok(false),
+        Err(error) => Err(NoAnswer(reason(&error))),
+    }
+}
+
+async fn connect(url: &ServerUrl) -> Result<MultiplexedConnection, RedisError> {
     let config = AsyncConnectionConfig::new()
         .set_connection_timeout(None)
         .set_response_timeout(None);
-    let mut connection = url
-        .client()?
-        .get_multiplexed_async_connection_with_config(&config)
-        .await?;
-    let hello: HashMap<String, redis::Value> =
+    url.client()?.get_multiplexed_async_connection_with_config(&config).await
+}
+
+async fn ask_rights(
+    operator: &ServerUrl,
+    node: &str,
+) -> Result<Rights, RedisError> {
+    let mut connection = connect(operator).await?;
+    let mut may = async |user: &str, command: &str| {
+        let words: Vec<&str> = command.split(' ').collect();
+        let mut asked = redis::cmd("ACL");
+        asked.arg("DRYRUN").arg(user).arg(words);
+        let answer = asked.query_async::<Value>(&mut connection).await?;
+        Ok::<bool, RedisError>(answer == Value::Okay)
+    };
+    let mut needless = Vec::new();
+    for command in NEEDLESS {
+        if may(node, command).await? {
+            needless.push(command);
+        }
+    }
+    let change = format!("HSET {} x x", KEYS[0]);
+    let can_replay = may(DEFAULT_USER, &change).await?
+        && may(DEFAULT_USER, "FUNCTION LOAD x").await?;
+    Ok(Rights { needless, can_replay })
+}
+
+async fn ask(url: &ServerUrl) -> Result<Facts, RedisError> {
+    let mut connection = connect(url).await?;
+    let hello: HashMap<String, Value> =
         redis::cmd("HELLO").query_async(&mut connection).await?;
     let word = |name: &str| {
-        let value = hello.get(name).cloned().unwrap_or(redis::Value::Nil);
+        let value = hello.get(name).cloned().unwrap_or(Value::Nil);
         String::from_redis_value(value).unwrap_or_default()
     };
     let version = format!("{} {}", word("server"), word("version"));
     let (seconds, micros): (u64, u32) =
         redis::cmd("TIME").query_async(&mut connection).await?;
+    let clock_read = Instant::now();
     let clock =
         Duration::from_secs(seconds) + Duration::from_micros(u64::from(micros));
     let settings = settings(&mut connection).await?;
-    Ok(Facts { version, clock, settings })
+    Ok(Facts { version, clock, clock_read, settings })
 }
 
 async fn settings(

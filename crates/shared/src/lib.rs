@@ -23,7 +23,9 @@ mod url;
 
 pub use catalogue::{Catalogue, CatalogueError, Changes, Cursor, Replaced};
 pub use fault::CallError;
-pub use inspect::{Facts, NoAnswer, ValkeySettings, inspect};
+pub use inspect::{
+    Facts, NoAnswer, Rights, ValkeySettings, inspect, is_open, rights,
+};
 pub use limits::{Client, Limits, Verdict, VerdictKind};
 pub use link::{Link, Observe, Part};
 pub use redis::Value;

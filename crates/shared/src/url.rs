@@ -10,6 +10,9 @@ use redis::{
     ProtocolVersion, RedisConnectionInfo, RedisError,
 };
 
+/// The user if the URL names none.
+pub(crate) const DEFAULT_USER: &str = "default";
+
 /// The port if the URL names none.
 const PORT: u16 = 6379;
 
@@ -35,6 +38,16 @@ pub struct ServerUrl {
 pub struct InvalidServerUrl;
 
 impl ServerUrl {
+    /// Returns the user that Valkey takes whoever has this URL for.
+    pub(crate) fn user(&self) -> &str {
+        self.user.as_deref().unwrap_or(DEFAULT_USER)
+    }
+
+    /// Returns the URL of the same server, without the words to log in.
+    pub(crate) fn without_login(&self) -> Self {
+        Self { user: None, password: None, ..self.clone() }
+    }
+
     /// Returns a client that connects to the server. It opens no connection yet.
     pub(crate) fn client(&self) -> Result<Client, RedisError> {
         let (host, port) = (self.host.clone(), self.port);

@@ -8,7 +8,7 @@ use sandpiper_server::{NodeTag, StatusCode};
 use sandpiper_shared::ServerUrl;
 
 use super::shared::SharedUrl;
-use super::values;
+use super::{mebibytes, values};
 
 /// The settings of one node of several.
 #[derive(Args, Debug)]
@@ -26,10 +26,15 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "URL")]
     shared_products: Option<SharedUrl>,
 
-    /// URL of one of these Valkeys with a user who may read its settings; or
-    /// @PATH for the URL in a file (repeatable)
+    /// URL of one of these Valkeys with a user who may read its settings and
+    /// rights; or @PATH for the URL in a file (repeatable)
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     operator_url: Vec<SharedUrl>,
+
+    /// As for serve
+    #[arg(long, value_name = "SIZE", value_parser = values::size,
+        default_value = mebibytes(sandpiper_server::limits::PRODUCTS_BYTES))]
+    pub(crate) products_memory: u64,
 
     /// As for serve
     #[arg(long, value_name = "CIDR", value_delimiter = ',',

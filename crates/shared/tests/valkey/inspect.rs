@@ -1,6 +1,6 @@
 //! Facts about Valkeys with the users of packaging/fleet/users.acl.
 
-use sandpiper_shared::{ValkeySettings, inspect};
+use sandpiper_shared::{Rights, ValkeySettings, inspect, is_open, rights};
 use sandpiper_testkit::Valkey;
 
 /// Gives a Valkey the users of a fleet, with their names as passwords.
@@ -47,4 +47,37 @@ async fn an_operator_sees_the_settings_and_a_node_does_not() {
         let refused = ask(login).await.unwrap_err().to_string();
         assert!(!refused.contains("other"), "{refused}");
     }
+}
+
+#[tokio::test]
+#[ignore = "needs Valkey"]
+async fn an_operator_sees_the_rights_of_others() {
+    let valkey = Valkey::start(&[]);
+    let url = |login: &str| valkey.url(login).parse().unwrap();
+    // As Valkey is installed: whoever reaches it may do all.
+    assert_eq!(is_open(&url("")).await, Ok(true));
+    let seen = rights(&url(""), &url("")).await.unwrap().unwrap();
+    assert_eq!((seen.needless.len(), seen.can_replay), (13, true));
+    let all = ["test", "on", ">x", "allkeys", "allcommands"];
+    valkey.cli(&[&["ACL", "SETUSER"], &all[..]].concat());
+    set_users(&valkey);
+    let [node, operator] =
+        ["sandpiper", "operator"].map(|user| url(&format!("{user}:{user}@")));
+    assert_eq!(is_open(&node).await, Ok(false));
+    let packaged = Rights { needless: Vec::new(), can_replay: true };
+    assert_eq!(rights(&operator, &node).await, Ok(Some(packaged.clone())));
+    assert_eq!(rights(&node, &node).await, Ok(None));
+    assert!(rights(&url("operator:other@"), &node).await.is_err());
+    let set = |words: &[&str]| {
+        let login = ["--user", "test", "--pass", "x", "--no-auth-warning"];
+        let set = [&login[..], &["ACL", "SETUSER"], words].concat();
+        assert_eq!(valkey.cli(&set), "OK\n");
+    };
+    set(&["sandpiper", "+flushall"]);
+    let wide = Rights { needless: vec!["FLUSHALL"], ..packaged.clone() };
+    assert_eq!(rights(&operator, &node).await, Ok(Some(wide)));
+    set(&["sandpiper", "-flushall"]);
+    set(&["default", "reset", "off"]);
+    let lossy = Rights { can_replay: false, ..packaged };
+    assert_eq!(rights(&operator, &node).await, Ok(Some(lossy)));
 }
