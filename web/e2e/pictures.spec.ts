@@ -177,6 +177,8 @@ test.describe("a drawing", () => {
     await page.clock.pauseAt(Date.now() + 3_600_000);
     await page.locator("#run").click();
     await expect(page.getByRole("img", { name: "A line" })).toBeVisible();
+    // The recording is no file to save.
+    await expect(page.getByRole("button", { name: /^Save (all|figure)/ })).toHaveText("Save");
     await page.clock.runFor(2000);
     expect([await isRed(page, 25), await isRed(page, 90)]).toEqual([true, false]);
     await page.getByRole("button", { name: "Pause" }).press("Enter");

@@ -33,7 +33,7 @@ export function filesOf({ artifacts, skipped }: Left, previewUrl: string): HTMLE
   const pages = new Pages(previewUrl);
   const shown = paired(artifacts).map((entry) => viewOf(entry, room, pages));
   const head = element("div", { class: "files-head" }, element("h2", {}, "Files"));
-  if (artifacts.length > 1) head.append(saveAllTool(artifacts));
+  if (shown.length > 1) head.append(saveAllTool(artifacts));
   const section = element("section", { class: "stream left-files", "aria-label": "Files" }, head, ...shown);
   if (skipped.length > 0) section.append(notesOf(skipped));
   return section;
