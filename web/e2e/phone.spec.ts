@@ -3,6 +3,7 @@
 
 import type { Frame, Page } from "@playwright/test";
 
+import { withFiles } from "./documents";
 import { editorIn, ended, expect, test } from "./service";
 
 const PHONE = { viewport: { width: 320, height: 568 }, hasTouch: true, isMobile: true };
@@ -156,6 +157,19 @@ test.describe("a phone", () => {
       expect(await ended(page.mainFrame())).toContain("Finished");
       expect(await faults(page.mainFrame()), language).toEqual([]);
     }
+  });
+
+  test("the line to type in is one row", async ({ page, service }) => {
+    await page.goto(`${service.url}/embed?${withFiles("lang=python&input=live&run=load", { "main.py": "input('Name? ')" })}`);
+    const row = page.locator(".live-input");
+    await expect(row.getByRole("button", { name: "End input" })).toBeVisible();
+    const parts = await row.locator("label, input, button").evaluateAll((all) =>
+      all.map((part) => part.getBoundingClientRect()).map(({ top, height, width }) => ({ middle: Math.round(top + height / 2), height, width })),
+    );
+    expect(new Set(parts.map(({ middle }) => middle)).size).toBe(1);
+    for (const { height } of parts.slice(1)) expect(height).toBeGreaterThanOrEqual(44);
+    expect(parts[1]?.width).toBeGreaterThan(100);
+    expect(await faults(page.mainFrame())).toEqual([]);
   });
 
   test("a locked editor has no symbols and opens no keyboard", async ({ page, service }) => {
