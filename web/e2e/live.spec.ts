@@ -247,13 +247,42 @@ test("without a free live run, the input of the box is offered", async ({ page, 
   const json = { error: "all 2 live runs are taken" };
   await page.route("**/api/run", (route) => route.fulfill({ status: 503, headers: { "Retry-After": "9" }, json }));
   await frame.locator("#run").click();
+  await expect(frame.locator("#status")).toHaveText("All live runs are taken.");
   await expect(frame.getByRole("button", { name: "Run without typing instead" })).toBeVisible();
   await frame.locator("#input summary").click();
   await frame.locator("#stdin").fill("the box\n");
-  await frame.locator("#run").click();
-  await expect(frame.locator("#status")).toHaveText("All live runs are taken.");
-  await frame.getByRole("button", { name: "Run with the input above instead" }).click();
+  // It says what it does now.
+  await frame.getByRole("button", { name: "Run with the input above instead" }).press("Enter");
   await expect(frame.locator(".stdout pre")).toHaveText("got the box\n");
+  await expect(frame.locator("#results")).toBeFocused();
+  await expect(frame.locator(".offers")).toBeEmpty();
+});
+
+test("an offer is there as long as it is right for the program", async ({ page, service }) => {
+  const frame = await framed(page, service, "python", "", "try:\n    import turtle\nexcept ImportError:\n    pass\ninput()");
+  const [type, draw] = ["Run again and type", "Run and show pictures"];
+  const offers = frame.locator(".offers").getByRole("button");
+  await frame.locator("#run").click();
+  await expect(offers).toHaveText([type, draw]);
+  // Whoever fills in the box wants that input.
+  await frame.locator("#stdin").fill("a");
+  await expect(offers).toHaveText([draw]);
+  await frame.locator("#stdin").fill("");
+  await expect(offers).toHaveText([type, draw]);
+  await frame.locator(".cm-content").fill("input()");
+  await expect(offers).toHaveText([type]);
+  await frame.getByRole("button", { name: "Clear", exact: true }).press("Enter");
+  await expect(offers).toHaveCount(0);
+  await expect(frame.locator("#run")).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(offers).toHaveText([type]);
+  // Another program.
+  const payload = { files: [{ content: "print(1)" }] };
+  await page.evaluate(
+    (message) => document.querySelector("iframe")?.contentWindow?.postMessage(message, "*"),
+    { app: "sandpiper", v: 1, type: "setFiles", payload },
+  );
+  await expect(offers).toHaveCount(0);
 });
 
 test("Stop keeps what was printed in an ordinary run, too", async ({ page, service }) => {
@@ -272,12 +301,18 @@ test("Stop keeps what was printed in an ordinary run, too", async ({ page, servi
 test("Stop says that it waits for the output; a second press does not wait", async ({ page, service }) => {
   const frame = await framed(page, service, "python", "", "import time\ntime.sleep(90)");
   await page.route("**/api/run/*/stop", () => {});
-  await frame.locator("#run").click();
-  await expect(frame.locator("#run-label")).toHaveText("Stop");
-  await frame.locator("#run").click();
-  await expect(frame.locator("#status")).toHaveText("Stopping…");
-  await frame.locator("#run").click();
-  await expect(frame.locator("#status")).toHaveText("Stopped.");
+  const [run, status] = [frame.locator("#run"), frame.locator("#status")];
+  await run.press("Enter");
+  await expect(run).toHaveText("Stop");
+  await run.press("Enter");
+  await expect(status).toHaveText("Stopping…");
+  await expect(status).toHaveAttribute("aria-live", "polite");
+  await expect(run).toHaveText("Stop");
+  await run.press("Enter");
+  await expect(status).toHaveText("Stopped.");
+  await expect(status).toHaveAttribute("aria-live", "polite");
+  await expect(run).toHaveText("Run");
+  await expect(run).toBeFocused();
 });
 
 test("on a server that stops no runs, Stop ends them as it can", async ({ page, service }) => {

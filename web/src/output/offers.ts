@@ -9,14 +9,18 @@ export interface Offer {
 }
 
 export class Offers {
+  private labels = "";
   private readonly line = element("p", { class: "offers", role: "status" });
 
   constructor() {
     byId("status").parentElement?.append(this.line);
   }
 
-  /** Shows these offers in place of others. */
+  /** Shows these offers in place of others. Those that stay keep the focus, and are not announced again. */
   show(offers: readonly Offer[]): void {
+    const labels = offers.map(({ label }) => label).join("\n");
+    if (labels === this.labels) return;
+    this.labels = labels;
     const parts = offers.flatMap(({ words, label, act }) => {
       const made = element("button", { type: "button", class: "offer" }, label);
       made.addEventListener("click", act);

@@ -1,6 +1,7 @@
 // The output of a run, and how it ended.
 
 import { byId, element } from "../dom";
+import { Event } from "../event";
 import type { Answer, RunResult } from "../run/client";
 import { stages, summary } from "../run/words";
 import { copied } from "../share/clipboard";
@@ -21,6 +22,8 @@ export class OutputPanel {
   private readonly tools = element("div", { class: "output-tools", role: "group", "aria-label": "Output tools" });
   private last: RunResult | null = null;
   private dialogue: Dialogue | null = null;
+  /** The person has cleared the output. */
+  readonly cleared = new Event<void>();
   /** Shows stdout; as text unless the kind of output has a better view. */
   renderStdout: Renderer = text;
   /** Shows stderr, with links to the lines that it names. */
@@ -150,6 +153,7 @@ export class OutputPanel {
     made.addEventListener("click", () => {
       this.clear();
       this.say("");
+      this.cleared.emit();
       if (this.invitation !== null) this.streams.append(this.invitation);
       // The button that had the focus is hidden now.
       byId("run").focus({ preventScroll: true });

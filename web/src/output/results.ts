@@ -44,6 +44,8 @@ export class Results {
   /** The program of the run: the person may have typed since. */
   private submitted: Snapshot;
   private sources: Sources;
+  /** What is offered after the last run, for the program as it is now. */
+  private offered: () => Offer[] = () => [];
   private dialogue: Dialogue | null = null;
   /** Whether the person has asked for the line to type in. */
   private wantsFocus = false;
@@ -57,6 +59,9 @@ export class Results {
     session.started.listen(() => this.begin());
     session.wentLive.listen((start) => this.converse(start));
     session.ended.listen((answer) => this.end(answer));
+    workspace.edited.listen(() => this.offers.show(this.offered()));
+    // The offers were for another program, or for output that is gone.
+    for (const event of [workspace.replaced, output.cleared]) event.listen(() => this.offer(() => []));
     preview?.received.listen(({ isUncaught, text, place }) => {
       const { files } = this.submitted;
       const content = place === null ? undefined : files.find((file) => file.path === place.file)?.content;
@@ -75,7 +80,7 @@ export class Results {
     this.wantsFocus = false;
     marks.show([]);
     keepingFocus(this.box, () => {
-      this.offers.show([]);
+      this.offer(() => []);
       output.begin();
       preview?.clear();
     });
@@ -96,7 +101,12 @@ export class Results {
     this.dialogue?.end();
     output.show(answer);
     if (answer.kind === "ran") this.show(answer);
-    else if (answer.kind === "busy" && answer.isLive === true) this.offers.show([this.offerOfInput()]);
+    else if (answer.kind === "busy" && answer.isLive === true) this.offer(() => [this.offerOfInput()]);
+  }
+
+  private offer(offered: () => Offer[]): void {
+    this.offered = offered;
+    this.offers.show(offered());
   }
 
   private show(result: RunResult): void {
@@ -110,16 +120,18 @@ export class Results {
     const isLive = this.dialogue !== null;
     const need = isLive ? null : needsInput({ input: config.editor.input, result, stdin, files });
     input.ask(need === null ? null : askForInput(need));
-    this.offers.show(this.offersAfter(result, need !== null && stdin === ""));
+    this.offer(this.offersAfter(result, need !== null && stdin === ""));
     if (result.left !== undefined) void this.showFiles(result.left);
   }
 
-  private offersAfter(result: RunResult, lacksInput: boolean): Offer[] {
-    const { config, modes } = this.options;
-    const isDrawing = result.exit.stage === "run" && draws(config.editor, this.submitted.files);
-    return [
-      ...(lacksInput && modes.offersToType ? [this.offerOfTyping()] : []),
-      ...(isDrawing && modes.offersPictures ? [this.offerOfPictures()] : []),
+  private offersAfter(result: RunResult, lacksInput: boolean): () => Offer[] {
+    const { config, modes, workspace } = this.options;
+    const isTyping = lacksInput && modes.offersToType;
+    const isDrawing = modes.offersPictures && result.exit.stage === "run" && draws(config.editor, this.submitted.files);
+    return () => [
+      // Whoever fills in the input box wants that.
+      ...(isTyping && workspace.stdin === "" ? [this.offerOfTyping()] : []),
+      ...(isDrawing && draws(config.editor, workspace.files) ? [this.offerOfPictures()] : []),
     ];
   }
 
@@ -144,13 +156,13 @@ export class Results {
   }
 
   private offerOfInput(): Offer {
-    const { modes, session, input } = this.options;
+    const { modes, session, input, workspace } = this.options;
     const act = () => {
       modes.typeBefore();
       input.open();
       void session.start();
     };
-    const label = this.submitted.stdin === "" ? "Run without typing instead" : "Run with the input above instead";
+    const label = workspace.stdin === "" ? "Run without typing instead" : "Run with the input above instead";
     return { words: "", label, act };
   }
 
