@@ -13,7 +13,7 @@ use crate::part::own_address;
 
 /// The longest time that an answer may take.
 const PATIENCE: Duration = Duration::from_secs(120);
-const JSON: &str = "Content-Type: application/json";
+pub(crate) const JSON: &str = "Content-Type: application/json";
 
 /// A client, which may ask several balancers and nodes.
 #[derive(Clone, Copy, Debug)]
@@ -39,17 +39,30 @@ impl Client {
         headers: &[&str],
         body: &str,
     ) -> io::Result<TcpStream> {
+        let length = format!("Content-Length: {}", body.len());
+        self.begin_with(to, head, &[headers, &[&length]].concat(), body)
+    }
+
+    /// Sends a request like [`Self::begin`]; its length is among the headers.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::begin`].
+    pub(crate) fn begin_with(
+        &self,
+        to: SocketAddr,
+        head: &str,
+        headers: &[&str],
+        body: &str,
+    ) -> io::Result<TcpStream> {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
         socket.bind(&SocketAddr::from((self.address, 0)).into())?;
         socket.connect(&to.into())?;
         let mut stream = TcpStream::from(socket);
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
-        let mut request = format!(
-            "{head} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
-             Content-Length: {}\r\n",
-            body.len()
-        );
+        let mut request =
+            format!("{head} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n");
         for header in headers {
             request += &format!("{header}\r\n");
         }

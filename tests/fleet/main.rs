@@ -24,6 +24,7 @@ mod overload;
 mod pair;
 mod part;
 mod secrets;
+mod share;
 mod upgrade;
 mod valkey;
 mod writers;
@@ -48,7 +49,8 @@ fn main() -> ExitCode {
     let tests = [catalogue::TESTS, dispatch::TESTS, killed::TESTS]
         .into_iter()
         .chain([limits::TESTS, live::TESTS, overload::TESTS])
-        .chain([secrets::TESTS, upgrade::TESTS, writers::TESTS])
+        .chain([secrets::TESTS, share::TESTS])
+        .chain([upgrade::TESTS, writers::TESTS])
         .flatten()
         .map(|&(name, test)| {
             Trial::test(name, move || {
