@@ -135,6 +135,15 @@ impl Nginx {
     /// Starts an nginx in front of the first two of these nodes, whose tags are `a`
     /// and `b`.
     pub(crate) fn start(folder: PathBuf, nodes: &[Node]) -> Self {
+        Self::start_with(folder, nodes, &[])
+    }
+
+    /// Starts one with these words of its configuration replaced.
+    pub(crate) fn start_with(
+        folder: PathBuf,
+        nodes: &[Node],
+        words: &[(&str, &str)],
+    ) -> Self {
         fs::create_dir(&folder).unwrap();
         let address = free();
         let tags = [&nodes[0], &nodes[1]].map(|node| node.tag.as_str());
@@ -147,6 +156,7 @@ impl Nginx {
                 ("10.0.0.12:8080", &nodes[1].address.to_string()),
             ],
         );
+        let text = replaced(&text, words);
         fs::write(folder.join("sandpiper.conf"), text).unwrap();
         fs::write(folder.join("nginx.conf"), NGINX_MAIN).unwrap();
         let mut command = engine("nginx");

@@ -3,18 +3,21 @@
 
 use std::net::{Shutdown, SocketAddr};
 
-use sandpiper_testkit::{Server, eventually};
+use sandpiper_testkit::{Reply, Server, eventually};
 
 use crate::Test;
 use crate::balancer::{HaProxy, Nginx};
 use crate::client::{Client, printed, prints, waits, word};
 use crate::fleet::{Fleet, Setup, data_with, usual};
 use crate::node::{Command, Node};
+use crate::part::Silence;
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
     ("dispatch/another-node-has-the-image", another_has_the_image),
     ("dispatch/no-node-has-the-image", none_has_the_image),
     ("dispatch/client-is-gone", client_is_gone),
+    ("dispatch/machine-is-off", machine_is_off),
+    ("dispatch/node-hangs", node_hangs),
 ];
 
 /// The number of [`prints`] that is a program of PHP.
@@ -105,4 +108,56 @@ fn client_is_gone() {
             drop(kept);
         }
     }
+}
+
+/// Runs of Python that ended well.
+const RUNS: &str = r#"sandpiper_runs_total{language="python",outcome="ok"}"#;
+
+/// Runs a program four times. Returns the answers, each with the word of a right one.
+fn four_runs(to: SocketAddr) -> Vec<(String, Reply)> {
+    let run = |_| {
+        let word = word();
+        let reply = Client::new().run(to, &prints(&word, 0));
+        (word, reply)
+    };
+    (0..4).map(run).collect()
+}
+
+/// Each request is answered, and run once.
+fn machine_is_off() {
+    let mut nodes = [node("a", 425, None), node("b", 425, None)];
+    let folder = tempfile::tempdir().unwrap();
+    let haproxy = HaProxy::start(folder.path().join("h"), &nodes);
+    let nginx = Nginx::start(folder.path().join("n"), &nodes);
+    nodes[1].stop();
+    let _off = Silence::at(nodes[1].address);
+    for (to, count) in [(haproxy.address, 4), (nginx.address, 8)] {
+        for (word, reply) in four_runs(to) {
+            assert!(printed(&reply, &word), "{reply:?}");
+        }
+        assert_eq!(nodes[0].count(RUNS), count);
+    }
+}
+
+/// A node that has taken a request and is silent may run it still, so no other does.
+fn node_hangs() {
+    let nodes = [node("a", 502, None), node("b", 502, None)];
+    let folder = tempfile::tempdir().unwrap();
+    // As long as the test, in proportion.
+    let words = [
+        ("proxy_read_timeout 60s", "proxy_read_timeout 1500ms"),
+        ("proxy_next_upstream_timeout 50s", "proxy_next_upstream_timeout 1s"),
+    ];
+    let to = folder.path().join("n");
+    let nginx = Nginx::start_with(to, &nodes, &words);
+    nodes[1].pause();
+    let answers = four_runs(nginx.address);
+    nodes[1].resume();
+    let (right, refused): (Vec<_>, Vec<_>) =
+        answers.iter().partition(|(word, reply)| printed(reply, word));
+    for (_, reply) in &refused {
+        reply.assert_failure(503, "no node can answer now; try again");
+    }
+    assert!(!refused.is_empty(), "it was not asked");
+    assert_eq!(nodes[0].count(RUNS), right.len());
 }

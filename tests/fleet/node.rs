@@ -89,6 +89,23 @@ impl Node {
         }
     }
 
+    /// Stops all of its processes that are not in boxes: the kernel takes its
+    /// connections, and nothing answers.
+    pub(crate) fn pause(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    /// Ends the pause.
+    pub(crate) fn resume(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    fn signal(&self, signal: Signal) {
+        for pid in self.processes() {
+            kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+        }
+    }
+
     /// Asks it to end, and waits until it has.
     pub(crate) fn stop(&mut self) {
         drop(self.server.take().unwrap());

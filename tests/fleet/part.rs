@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use sandpiper_testkit::eventually;
+use socket2::{Domain, Socket, Type};
 
 /// A process, which is killed when this is dropped.
 pub(crate) struct Part {
@@ -57,6 +58,32 @@ impl Drop for Part {
         if std::thread::panicking() {
             println!("{}:\n{}", self.log.display(), self.log());
         }
+    }
+}
+
+/// An address that answers nothing, as that of a machine whose power is off: the
+/// kernel drops what asks for a connection while a queue is full.
+pub(crate) struct Silence {
+    _queue: Socket,
+    _kept: Vec<Socket>,
+}
+
+impl Silence {
+    /// Takes an address that nothing uses any longer.
+    pub(crate) fn at(address: SocketAddr) -> Self {
+        let socket = || Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        let queue = socket();
+        queue.set_reuse_address(true).unwrap();
+        queue.bind(&address.into()).unwrap();
+        queue.listen(0).unwrap();
+        let kept = (0..4).map(|_| {
+            let one = socket();
+            one.set_nonblocking(true).unwrap();
+            // It is under way, or waits for ever.
+            let _ = one.connect(&address.into());
+            one
+        });
+        Self { _kept: kept.collect(), _queue: queue }
     }
 }
 
