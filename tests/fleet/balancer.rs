@@ -107,7 +107,9 @@ fn spawn(folder: &Path) -> Part {
 fn servers(nodes: &[Node]) -> String {
     let mut text = String::new();
     let mut is_first = true;
-    for line in NODES.lines() {
+    let retries = format!("retries {}", nodes.len() - 1);
+    let packaged = replaced(NODES, &[("retries 1", &retries)]);
+    for line in packaged.lines() {
         let Some(server) = line.strip_prefix("    server ") else {
             is_first |= line.starts_with("backend ");
             text += &format!("{line}\n");

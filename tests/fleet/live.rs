@@ -9,10 +9,12 @@ use crate::Test;
 use crate::balancer::Nginx;
 use crate::client::{Client, read, waits, word};
 use crate::fleet::{Fleet, Setup};
+use crate::node::Node;
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
     ("live/behind-haproxy", behind_haproxy),
     ("live/behind-nginx", behind_nginx),
+    ("live/each-node-is-asked-once", each_node_is_asked_once),
 ];
 
 fn behind_haproxy() {
@@ -77,4 +79,46 @@ fn by_an_id_of_the_client(fleet: &Fleet, to: SocketAddr) {
         let exit = reply.header("sandpiper-exit");
         assert_eq!(exit, Some("stage=run; stopped=true"), "{reply:?}");
     }
+}
+
+/// Each node is asked at most once about a run that no node has.
+fn each_node_is_asked_once() {
+    let fleet = Fleet::start(Setup::default());
+    let nginx = Nginx::start(fleet.folder.path().join("n"), &fleet.nodes);
+    let nodes = &fleet.nodes;
+    let mut before = vec![0; nodes.len()];
+    let mut check = |to, path: &str, all: usize| {
+        let client = Client::new();
+        let head = format!("POST /api/run/{path}");
+        let reply = client.send(to, &head, "{\"text\":\"\"}");
+        assert_eq!(reply.status, 404, "{path}: {reply:?}");
+        let asked: Vec<usize> = nodes.iter().map(asked).collect();
+        let new = asked.iter().zip(&before).map(|(new, old)| new - old);
+        let new: Vec<usize> = new.collect();
+        assert!(new.iter().all(|it| *it <= 1), "{path}: {new:?}");
+        assert_eq!(new.iter().sum::<usize>(), all, "{path}: {new:?}");
+        before = asked;
+    };
+    let id = "0123456789abcdef0123456789abcdef";
+    // nginx has two of the nodes.
+    for (to, all) in [(fleet.address(), nodes.len()), (nginx.address, 2)] {
+        for what in ["input", "stop"] {
+            check(to, &format!("{id}/{what}"), all);
+            check(to, &format!("a-{id}/{what}"), 1);
+        }
+    }
+    let to = fleet.address();
+    for path in [&format!("z-{id}/stop"), "x/stop", "stop", &format!("{id}/x")]
+    {
+        check(to, path, 1);
+    }
+}
+
+/// Returns the number of requests that the node has answered with 404.
+fn asked(node: &Node) -> usize {
+    let all = node.metrics();
+    let requests = "sandpiper_http_requests_total{";
+    let series = all.values.keys().filter(|it| it.starts_with(requests));
+    let refused = series.filter(|it| it.contains("status=\"404\""));
+    refused.map(|it| all.count(it)).sum()
 }
