@@ -80,7 +80,13 @@ fn none_has_the_image() {
     assert_eq!(reply.status, 425, "{reply:?}");
     let nodes = [node("a", 502, lacking), node("b", 502, lacking)];
     let nginx = Nginx::start(folder.path().join("n"), &nodes);
-    check(nginx.address, 502);
+    // Each node has refused, and is asked again.
+    for _ in 0..2 {
+        check(nginx.address, 502);
+        for (word, reply) in four_runs(nginx.address) {
+            assert!(printed(&reply, &word), "{reply:?}");
+        }
+    }
 }
 
 /// A client that sends no more counts as one that has closed.
