@@ -245,7 +245,10 @@ test("without a free live run, the input of the box is offered", async ({ page, 
   const code = "print('got', input())";
   const frame = await framed(page, service, "python", "&input=live", code);
   const json = { error: "all 2 live runs are taken" };
-  await page.route("**/api/run", (route) => route.fulfill({ status: 503, headers: { "Retry-After": "9" }, json }));
+  await page.route("**/api/run", (route) => {
+    const isLive = route.request().postData()?.includes('"interactive":true') === true;
+    return isLive ? route.fulfill({ status: 503, headers: { "Retry-After": "9" }, json }) : route.continue();
+  });
   await frame.locator("#run").click();
   await expect(frame.locator("#status")).toHaveText("All live runs are taken.");
   await expect(frame.getByRole("button", { name: "Run without typing instead" })).toBeVisible();

@@ -73,6 +73,8 @@ export interface Parameters {
   files: "edit" | "fixed";
   lineNumbers: boolean;
   wrap: boolean;
+  /** The address that Run calls, unless something needs more than `compile` answers. */
+  api: "compile" | "run";
   /** Whether the files that a program leaves are shown. */
   artifacts: boolean;
   /** When input is typed: while the program runs, before, or as the person chooses. */
@@ -103,6 +105,7 @@ export function readParameters(search: string): Parameters {
     files: oneOf(query.get("files"), ["edit", "fixed"]),
     lineNumbers: flag(query.get("lines"), true),
     wrap: flag(query.get("wrap"), false),
+    api: oneOf(query.get("api"), ["compile", "run"]),
     artifacts: flag(query.get("artifacts"), false),
     input: oneOf(query.get("input"), ["auto", "before", "live"]),
     fontSize: between(query.get("fontSize"), 14, 10, 32),

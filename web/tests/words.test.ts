@@ -80,11 +80,11 @@ test("the program was not run", () => {
 });
 
 test("while a run lasts", () => {
-  expect(running(300)).toBe("Running…");
-  expect(running(2300)).toBe("Queued or running… 2 s");
-  expect(running(2300, null)).toBe("Running… 2 s");
-  expect(running(2300, { isCompiling: false })).toBe("Running… 2 s");
-  expect([300, 2300].map((ms) => running(ms, { isCompiling: true }))).toEqual(["Compiling…", "Compiling… 2 s"]);
+  expect(running(300, "queued")).toBe("Running…");
+  expect(running(2300, "unknown")).toBe("Queued or running… 2 s");
+  expect(running(2300, "queued")).toBe("In the queue… 2 s");
+  expect(running(2300, "running")).toBe("Running… 2 s");
+  expect([300, 2300].map((ms) => running(ms, "compiling"))).toEqual(["Compiling…", "Compiling… 2 s"]);
   expect(endsIn(29_100, true)).toBe("Ends in 30 s without input");
   expect(endsIn(-5, false)).toBe("Ends in 1 s without output");
   const limited = { kind: "limited" } as const;

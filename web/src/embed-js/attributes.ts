@@ -2,7 +2,7 @@
 
 /** Attributes that are parameters of the page under the same name. */
 const PARAMETERS = [
-  "theme", "readonly", "hide", "run", "layout", "files", "lines", "wrap", "fontSize", "tabSize", "artifacts", "input",
+  "theme", "readonly", "hide", "run", "layout", "files", "lines", "wrap", "fontSize", "tabSize", "api", "artifacts", "input",
 ];
 
 export interface CodeFile {

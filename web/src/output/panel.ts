@@ -84,6 +84,7 @@ export class OutputPanel {
   /** Shows a status, which screen readers announce when the person is idle. */
   say(words: string): void {
     this.status.setAttribute("aria-live", "polite");
+    if (words === this.status.textContent) return;
     this.status.textContent = words;
   }
 

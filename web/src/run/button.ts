@@ -39,7 +39,7 @@ export class RunButton {
     if (phase.name === "stopping") return this.output.say("Stopping…");
     const words = () =>
       phase.name === "running"
-        ? running(performance.now() - phase.sinceMs, phase.isLive ? this.live : undefined)
+        ? running(performance.now() - phase.sinceMs, this.live?.isCompiling === true ? "compiling" : phase.state)
         : waiting(phase.untilMs - performance.now(), phase.reason);
     this.output.say(words());
     let isWarned = false;

@@ -1,7 +1,7 @@
 // One request that runs the program, and its answer.
 
 import type { Snapshot } from "../workspace";
-import { leftIn, type Left } from "./left";
+import type { Left } from "./left";
 
 /** The program was run. */
 export interface RunResult {
@@ -50,28 +50,26 @@ export interface RunRequest {
   artifacts: boolean;
 }
 
-/** Sends the files. Aborting closes the connection, and the server ends the run. */
-export async function run({ language, snapshot, id, artifacts }: RunRequest, signal: AbortSignal): Promise<Answer> {
+/** Sends the files to `/api/compile`. Aborting closes the connection, and the server ends the run. */
+export async function run({ language, snapshot, id }: RunRequest, signal: AbortSignal): Promise<Answer> {
   const started = performance.now();
   try {
-    const response = await fetch(artifacts ? "api/run" : "api/compile", {
+    const response = await fetch("api/compile", {
       method: "POST",
       headers: { "Content-Type": "application/json", "Sandpiper-Run": id },
-      body: JSON.stringify({ language, ...snapshot, ...(artifacts ? { artifacts } : {}) }),
+      body: JSON.stringify({ language, ...snapshot }),
       signal,
     });
     const body = parsed(await response.text());
     if (!response.ok) return refusal(response, body);
-    const output = artifacts ? outputOf(body) : body;
-    if (typeof output?.["stdout"] !== "string" || typeof output["stderr"] !== "string") return unreadable(response);
+    if (typeof body?.["stdout"] !== "string" || typeof body["stderr"] !== "string") return unreadable(response);
     return {
       kind: "ran",
-      stdout: output["stdout"],
-      stderr: output["stderr"],
+      stdout: body["stdout"],
+      stderr: body["stderr"],
       exit: parseExit(response.headers.get("Sandpiper-Exit") ?? ""),
       timings: parseTimings(response.headers.get("Server-Timing") ?? ""),
       elapsedMs: performance.now() - started,
-      ...(artifacts ? { left: leftIn(body) } : {}),
     };
   } catch {
     return signal.aborted ? { kind: "stopped" } : lost();
@@ -91,15 +89,6 @@ export async function stop(id: string): Promise<boolean> {
 export function randomId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-/** The output of the last step of `/api/run`, with the reason why it did not end by itself, as `/api/compile` answers it. */
-function outputOf(body: Readonly<Record<string, unknown>> | null): Record<string, unknown> | null {
-  const step = (body?.["run"] ?? body?.["compile"] ?? null) as Record<string, unknown> | null;
-  const stderr = step?.["stderr"];
-  const message = step?.["message"];
-  if (typeof stderr !== "string" || typeof message !== "string") return step;
-  return { stdout: step?.["stdout"], stderr: `${stderr}${/^$|\n$/.test(stderr) ? "" : "\n"}${message}\n` };
 }
 
 /** Reads `stage=run; code=3` and its like. */

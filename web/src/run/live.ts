@@ -1,11 +1,12 @@
-// A run whose output comes as it is written, and that takes input meanwhile;
-// loaded when it is first used. The answer is a stream of server-sent events.
+// Runs that are answered while they go on, by server-sent events: the server says
+// when a run leaves the queue, and a live run takes input meanwhile. Loaded when it
+// is first used.
 
 import { Event } from "../event";
 import { isRecord } from "../store/snapshot";
 import {
   lost, parsed, refusal, unreadable,
-  type Answer, type Exit, type Refusal, type RunRequest, type RunResult,
+  type Answer, type Exit, type RunRequest, type RunResult,
 } from "./client";
 import { artifactOf, leftIn, type Artifact } from "./left";
 import { ServerEvents } from "./server-events";
@@ -166,56 +167,100 @@ export async function runLive(
   signal: AbortSignal,
   begin: (live: LiveRun) => void,
 ): Promise<Answer> {
-  const { language, snapshot, artifacts } = request;
-  const sinceMs = performance.now();
   const over = new AbortController();
   let live: LiveRun | null = null;
   try {
+    const answer = await answerOf(request, signal, {
+      isLive: true,
+      begin: ({ run: id, limits }) => {
+        if (typeof id !== "string" || live !== null) return;
+        live = new LiveRun(id, idleMsOf(limits), over.signal);
+        begin(live);
+      },
+      enter: (stage) => live?.enter(stage),
+      write: (output) => live?.write(output),
+    });
+    return withoutLive(answer);
+  } finally {
+    over.abort();
+    // The compiler does not see that `begin` may have set it.
+    (live as LiveRun | null)?.close();
+  }
+}
+
+/** Runs the program with the input that it has; calls `enter` when a step begins. */
+export function runWithEvents(request: RunRequest, signal: AbortSignal, enter: (stage: string) => void): Promise<Answer> {
+  return answerOf(request, signal, { isLive: false, begin: () => {}, enter, write: () => {} });
+}
+
+interface Wishes {
+  isLive: boolean;
+  /** The run has left the queue; gets the event. */
+  begin: (event: Readonly<Record<string, unknown>>) => void;
+  /** A step begins. */
+  enter: (stage: string) => void;
+  write: (output: Output) => void;
+}
+
+async function answerOf(request: RunRequest, signal: AbortSignal, wishes: Wishes): Promise<Answer> {
+  const { language, snapshot, artifacts, id } = request;
+  const { isLive, begin, enter, write } = wishes;
+  const result = new Result(artifacts);
+  try {
     const response = await fetch("api/run", {
       method: "POST",
-      headers: { "Content-Type": "application/json", Accept: "text/event-stream" },
-      body: JSON.stringify({ language, ...snapshot, interactive: true, ...(artifacts ? { artifacts } : {}) }),
+      headers: {
+        "Content-Type": "application/json",
+        Accept: "text/event-stream",
+        ...(isLive ? {} : { "Sandpiper-Run": id }),
+      },
+      body: JSON.stringify({
+        language,
+        ...snapshot,
+        ...(isLive ? { interactive: true } : {}),
+        ...(artifacts ? { artifacts } : {}),
+      }),
       signal,
     });
-    if (!response.ok) return withoutLive(refusal(response, parsed(await response.text())));
+    if (!response.ok) return refusal(response, parsed(await response.text()));
     const isStream = response.headers.get("Content-Type")?.startsWith("text/event-stream") === true;
     if (!isStream || response.body === null) return unreadable(response);
-    const result = new Result(artifacts, sinceMs);
     for await (const { name, data } of eventsOf(response.body)) {
-      if (name === "begin" && live === null && typeof data["run"] === "string") {
-        live = new LiveRun(data["run"], idleMsOf(data["limits"]), over.signal);
-        begin(live);
-      }
-      if (name === "stage") live?.enter(String(data["stage"]));
+      if (name === "begin") begin(data);
+      if (name === "stage") enter(String(data["stage"]));
       if (name === "error") return { kind: "refused", status: 500, message: "the run failed" };
-      const ended = result.take(name, data, (output) => live?.write(output));
+      const ended = result.take(name, data, write);
       if (ended !== null) return ended;
     }
     return lost();
   } catch {
     return signal.aborted ? { kind: "stopped" } : lost();
-  } finally {
-    over.abort();
-    live?.close();
   }
 }
 
 /** The result of a run, of which one event comes after the other. */
 class Result {
-  private readonly sinceMs: number;
+  private readonly sinceMs = performance.now();
+  /** When the step began, or before it the wait for a box. */
+  private stepMs = this.sinceMs;
+  private readonly timings: Record<string, number> = {};
   private readonly asked: boolean;
   private readonly output = { stdout: "", stderr: "" };
   private readonly artifacts: Artifact[] = [];
   private isAtLineStart = true;
+  private step: unknown = null;
 
-  constructor(asked: boolean, sinceMs: number) {
+  constructor(asked: boolean) {
     this.asked = asked;
-    this.sinceMs = sinceMs;
   }
 
   /** Takes an event. Returns the result with the last one. */
   take(name: string, data: Readonly<Record<string, unknown>>, write: (output: Output) => void): RunResult | null {
     const { stream, text } = data;
+    if (name === "begin") this.endStep("queue");
+    // The compile step has ended.
+    if (name === "stage" && data["stage"] === "run" && this.step === "compile") this.endStep("compile");
+    if (name === "stage") this.step = data["stage"];
     if (name === "output" && (stream === "stdout" || stream === "stderr") && typeof text === "string") {
       this.write({ stream, text }, write);
     }
@@ -227,10 +272,16 @@ class Result {
     if (typeof message === "string" && message !== STOPPED) {
       this.write({ stream: "stderr", text: `${this.isAtLineStart ? "" : "\n"}${message}\n` }, write);
     }
-    const timings = typeof wallMs === "number" ? { [exit.stage]: wallMs } : {};
+    const timings = { ...this.timings, ...(typeof wallMs === "number" ? { [exit.stage]: wallMs } : {}) };
     const left = { ...leftIn(data), artifacts: this.artifacts };
     const elapsedMs = performance.now() - this.sinceMs;
     return { kind: "ran", ...this.output, exit, timings, elapsedMs, ...(this.asked ? { left } : {}) };
+  }
+
+  private endStep(name: string): void {
+    const now = performance.now();
+    this.timings[name] = now - this.stepMs;
+    this.stepMs = now;
   }
 
   private write(output: Output, write: (output: Output) => void): void {
@@ -257,9 +308,9 @@ function exitOf(value: unknown): Omit<Exit, "stage"> {
 }
 
 /** Live runs have no queue: without a free one the person decides. */
-function withoutLive(refused: Refusal): Refusal {
-  const isTaken = refused.kind === "busy" && TAKEN.test(refused.message);
-  return isTaken ? { ...refused, retryAfterMs: null, isLive: true } : refused;
+function withoutLive(answer: Answer): Answer {
+  const isTaken = answer.kind === "busy" && TAKEN.test(answer.message);
+  return isTaken ? { ...answer, retryAfterMs: null, isLive: true } : answer;
 }
 
 async function* eventsOf(body: ReadableStream<Uint8Array>) {

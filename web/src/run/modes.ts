@@ -19,11 +19,13 @@ export class Modes {
 
   /** The kind of a run that starts now. */
   next({ stdin }: Snapshot): Mode {
-    const { artifacts, input } = this.parameters;
+    const { api, artifacts, input } = this.parameters;
     // Whoever fills in the input box wants that.
     const live = input === "live" || (this.wantsToType && stdin === "");
+    const wantsFiles = artifacts || this.wantsPictures;
     const mode = {
-      artifacts: this.config.artifacts && (artifacts || this.wantsPictures),
+      tellsStages: api === "run" || wantsFiles || input === "live",
+      artifacts: this.config.artifacts && wantsFiles,
       live: this.takesLive && live && !this.isBefore,
     };
     this.isBefore = false;

@@ -11,15 +11,20 @@ import { pauseAfter, type Pause } from "./patience";
 
 export type Phase =
   | { name: "idle" }
-  /** Sent at `sinceMs`, by performance.now(). A live run never waits in the queue. */
-  | { name: "running"; sinceMs: number; isLive: boolean }
+  /** In the queue, or running, since `sinceMs`, by performance.now(). */
+  | { name: "running"; sinceMs: number; state: RunState }
   /** A person has stopped it; the answer is to come. */
   | { name: "stopping" }
   /** Sent again at `untilMs`. */
   | { name: "waiting"; untilMs: number; reason: Pause["reason"] };
 
+/** Where a run is. `unknown`: the server says it only with the result. */
+export type RunState = "unknown" | "queued" | "compiling" | "running";
+
 /** The kind of a run. */
 export interface Mode {
+  /** Learns from the server when it leaves the queue. */
+  tellsStages: boolean;
   /** Returns the files that the program leaves. */
   artifacts: boolean;
   /** Shows output as it comes, and takes input meanwhile. */
@@ -32,10 +37,8 @@ export interface LiveStart {
   view: typeof Dialogue;
 }
 
-const liveParts = new Later(async () => {
-  const [{ runLive }, { Dialogue }] = await Promise.all([import("./live"), import("../output/dialogue")]);
-  return { runLive, Dialogue };
-});
+const events = new Later(() => import("./live"));
+const dialogues = new Later(() => import("../output/dialogue"));
 
 /** A run that was stopped is answered within this time, or given up. Its answer may be large, and the network slow. */
 const MAX_STOP_MS = 10_000;
@@ -72,13 +75,15 @@ export class Session {
     this.abort = abort;
     const { language } = this;
     const snapshot = this.workspace.snapshot();
-    const { artifacts, live } = this.modeOf(snapshot);
+    const mode = this.modeOf(snapshot);
+    const { artifacts, live } = mode;
     this.started.emit();
     for (let refusals = 0; ; refusals++) {
-      this.enter({ name: "running", sinceMs: performance.now(), isLive: live });
+      // A live run never waits in the queue.
+      this.goOn(live ? "running" : mode.tellsStages ? "queued" : "unknown");
       const request = { language, snapshot, id: randomId(), artifacts };
       if (!live) this.stopId = request.id;
-      const answer = await (live ? this.talk(request, abort) : run(request, abort.signal));
+      const answer = await this.send(request, mode, abort);
       if (this.abort !== abort) return;
       this.stopId = null;
       const pause = pauseAfter(answer, refusals, Math.random());
@@ -109,14 +114,28 @@ export class Session {
     if (this.abort !== null) this.end({ kind: "stopped" });
   }
 
-  private async talk(request: RunRequest, abort: AbortController): Promise<Answer> {
-    const parts = await liveParts.get().catch(() => null);
+  private async send(request: RunRequest, { live, tellsStages }: Mode, abort: AbortController): Promise<Answer> {
+    if (!live && !tellsStages) return run(request, abort.signal);
+    const view = live ? dialogues.get() : null;
+    const parts = await Promise.all([events.get(), view]).catch(() => null);
     if (parts === null) return lost();
-    return parts.runLive(request, abort.signal, (live) => {
-      if (this.abort !== abort) return;
-      this.stopId = live.id;
-      this.wentLive.emit({ live, view: parts.Dialogue });
-    });
+    const [{ runLive, runWithEvents }, dialogue] = parts;
+    const begun = (act: () => void) => {
+      // A run that is being stopped stays so.
+      if (this.abort === abort && this.phase.name === "running") act();
+    };
+    const enter = (stage: string) => begun(() => this.goOn(stage === "compile" ? "compiling" : "running"));
+    if (dialogue === null) return runWithEvents(request, abort.signal, enter);
+    return runLive(request, abort.signal, (run) =>
+      begun(() => {
+        this.stopId = run.id;
+        this.wentLive.emit({ live: run, view: dialogue.Dialogue });
+      }),
+    );
+  }
+
+  private goOn(state: RunState): void {
+    this.enter({ name: "running", sinceMs: performance.now(), state });
   }
 
   private end(answer: Answer): void {

@@ -4,6 +4,7 @@ import type { InputNeed } from "../errors";
 import type { Answer, Exit, RunResult } from "./client";
 import { isRecording, type Artifact } from "./left";
 import type { Pause } from "./patience";
+import type { RunState } from "./session";
 
 /** The line after a run, which screen readers announce. */
 export function summary(answer: Answer): string {
@@ -55,11 +56,11 @@ function cause(reason: Pause["reason"]): string {
   return /is being (prepared|replaced)/.test(reason.message) ? sentence(reason.message) : "The service is busy.";
 }
 
-/** The status until the answer comes; `live` is the live run. */
-export function running(elapsedMs: number, live?: { isCompiling: boolean } | null): string {
-  const verb = live?.isCompiling === true ? "Compiling" : "Running";
-  if (elapsedMs < 1000) return `${verb}…`;
-  return `${live === undefined ? "Queued or running" : verb}… ${Math.floor(elapsedMs / 1000)} s`;
+/** The status until the answer comes. */
+export function running(elapsedMs: number, state: RunState): string {
+  if (elapsedMs < 1000) return state === "compiling" ? "Compiling…" : "Running…";
+  const words = { unknown: "Queued or running", queued: "In the queue", compiling: "Compiling", running: "Running" }[state];
+  return `${words}… ${Math.floor(elapsedMs / 1000)} s`;
 }
 
 /** The status of a live run that the server will soon end. */
