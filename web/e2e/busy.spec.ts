@@ -46,7 +46,7 @@ test("a page over the rate limit waits as long as it is asked to, and is sent ag
   await page.locator("#run").click();
   const retryAfter = Number((await (await answer).allHeaders())["retry-after"]);
   expect(retryAfter).toBeGreaterThan(0);
-  await expect(page.locator("#status")).toHaveText(/^Too many runs from your network\. Retrying in \d+ s$/);
+  await expect(page.locator("#status")).toHaveText(/^Too many runs from your network\. Yours starts in \d+ s$/);
   await expect(page.locator("#run-label")).toHaveText("Cancel");
   // Pages that are given the same time spread.
   const first = await left(page);
@@ -71,7 +71,7 @@ const WAITS: readonly (readonly [name: string, status: number, error: string, se
     "a language that is being prepared", 503, "Python is being prepared: 2 of 3", 10,
     /^Python is being prepared: 2 of 3\. Retrying in \d+ s$/,
   ],
-  ["a proxy's limit", 429, "slow down", 30, /^Too many runs from your network\. Retrying in \d+ s$/],
+  ["a proxy's limit", 429, "slow down", 30, /^Too many runs from your network\. Yours starts in \d+ s$/],
 ];
 
 test("a person who must wait reads why and for how long, can cancel, and the run is sent again", async ({ page, service }) => {
@@ -125,7 +125,7 @@ const SHAPES: readonly (readonly [string, (response: ServerResponse) => void, Re
   ["a failure with no body", (response) => response.writeHead(500).end(), /answered 500\. Your code is still here/],
   ["a proxy's 404", html(404), /there is no service at this address \(404\)/],
   ["a proxy's 403", html(403), /your network blocks the service \(403\)/],
-  ["a proxy's 413", html(413), /^Not run: the files are too large\.$/],
+  ["a proxy's 413", html(413), /^Not run: your files are too large\.$/],
   ["a proxy's 502", html(502), /the service did not answer \(502\)\. Your code is still here/],
   ["a proxy's 503", html(503), /^Not run: the service is busy\. Try again in a moment\.$/],
   ["a proxy's 504", html(504), /the service did not answer \(504\)/],

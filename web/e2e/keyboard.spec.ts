@@ -50,7 +50,7 @@ test("from the host page into the frame, through all of it, and out again", asyn
   expect(await ended(frame)).toContain("exit code 1");
   expect(await focused(frame)).toBe(CODE);
   await page.keyboard.press("Escape");
-  await press(page, frame, "Tab", "Input");
+  await press(page, frame, "Tab", "Input (stdin)");
   await press(page, frame, "Tab", "stdin");
   await page.keyboard.type("by key");
   // It runs from everywhere.
@@ -81,7 +81,7 @@ for (const [what, typed] of [
     await frame.locator(".cm-content").focus();
     await page.keyboard.type(typed);
     await page.keyboard.press("Escape");
-    await press(page, frame, "Tab", "Input");
+    await press(page, frame, "Tab", "Input (stdin)");
   });
 }
 
@@ -97,7 +97,7 @@ test("Escape, then Tab, while a list for earlier letters is shown", async ({ pag
   await expect(frame.getByRole("listbox")).toHaveCount(1);
   await page.keyboard.press("Escape");
   await expect(frame.getByRole("listbox")).toHaveCount(0);
-  await press(page, frame, "Tab", "Input");
+  await press(page, frame, "Tab", "Input (stdin)");
 });
 
 test("Escape closes a list first; then, however long after it, Tab leaves the code", async ({ page, service }) => {
@@ -110,7 +110,7 @@ test("Escape closes a list first; then, however long after it, Tab leaves the co
   await expect(frame.getByRole("listbox")).toHaveCount(0);
   await page.keyboard.press("Escape");
   await page.clock.fastForward(60_000);
-  await press(page, frame, "Tab", "Input");
+  await press(page, frame, "Tab", "Input (stdin)");
   // Not after coming back, and not after another key or a click.
   await press(page, frame, "Shift+Tab", CODE);
   await press(page, frame, "Tab", CODE);
@@ -146,6 +146,7 @@ test("files by keyboard, the focus never lost", async ({ page, service }) => {
   // The entry stays; another goes and comes again.
   await press(page, frame, "Home", "main.py");
   await press(page, frame, "Delete", "main.py");
+  await expect(frame.locator(".notice [role=status]")).toHaveText(/^main\.py is the main file\./);
   await expect(frame.getByRole("tab")).toHaveCount(2);
   await press(page, frame, "End", "other.py");
   await press(page, frame, "Delete", "main.py");

@@ -62,6 +62,26 @@ test("read-only code says so, without hints about keys", async ({ page, service 
   await expect(sign).toBeVisible();
 });
 
+test("a notice goes away by itself, but not while the person is at it, nor with an action", async ({ page, service }) => {
+  await page.clock.install();
+  await page.goto(`${service.url}/embed?lang=python`);
+  await page.locator("#menu-button[aria-controls]").waitFor();
+  await stopClock(page);
+  const notice = page.locator(".notice");
+  await page.keyboard.press("Control+S");
+  await expect(notice).toContainText("Saved in this browser");
+  await notice.hover();
+  await page.clock.runFor(60_000);
+  await expect(notice).toContainText("Saved in this browser");
+  await page.locator("#run").hover();
+  await page.clock.runFor(60_000);
+  await expect(notice).not.toContainText("Saved");
+  await page.getByRole("tab", { name: "words.py" }).focus();
+  await page.keyboard.press("Delete");
+  await page.clock.runFor(60_000);
+  await expect(notice).toContainText("words.py was deleted.");
+});
+
 for (const [autosave, words] of [
   ["page", "Saved in this browser, as every edit is."],
   ["off", "This browser saves nothing: copy the code that you need."],

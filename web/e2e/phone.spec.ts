@@ -93,7 +93,7 @@ async function filesByTouch(page: Page, frame: Frame): Promise<void> {
   await page.keyboard.press("Enter");
   await expect(tabs.last()).toHaveText("c.py");
   await menuItem(frame, "Set as main file");
-  await expect(tabs.last()).toHaveText("c.py ▸ runs");
+  await expect(tabs.last()).toHaveText("c.py ▸ main");
   await tabs.first().tap();
   await menuItem(frame, "Set as main file");
   await tabs.last().tap();

@@ -27,7 +27,7 @@ export function faultOfPath(path: string, others: readonly string[]): string | n
   if (path.includes("\\")) return "Use / between folders, not \\.";
   if (/[\u0000-\u001f\u007f-\u009f]/.test(path)) return "A name cannot contain control characters.";
   const segments = path.split("/");
-  if (segments.includes("")) return "A folder name is empty.";
+  if (segments.includes("")) return "A folder name is missing (check the slashes).";
   if (segments.some((segment) => segment === "." || segment === "..")) return "A name cannot be . or ..";
   const bytes = (text: string) => new TextEncoder().encode(text).length;
   if (segments.some((segment) => bytes(segment) > 255) || bytes(path) > 1024) return "The name is too long.";

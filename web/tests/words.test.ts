@@ -16,20 +16,19 @@ function ran(exit: string, stderr = ""): RunResult {
 
 test.each([
   ["stage=run; code=0", "Finished in 0.42 s"],
-  ["stage=run; code=3", "Finished with exit code 3 in 0.42 s"],
-  ["stage=compile; code=1", "Compilation failed after 0.42 s"],
-  ["stage=run; limit=time", "The program took too long and was stopped after 0.42 s"],
-  ["stage=run; limit=cpu", "The program used too much processor time and was stopped after 0.42 s"],
-  ["stage=compile; limit=time", "Compiling took too long and was stopped after 0.42 s"],
-  ["stage=run; limit=idle", "The program waited too long for input and was stopped after 0.42 s"],
+  ["stage=run; code=3", "Failed with exit code 3 (0.42 s)"],
+  ["stage=compile; code=1", "Compile error (0.42 s)"],
+  ["stage=run; limit=time", "Took too long: stopped after 0.42 s"],
+  ["stage=run; limit=cpu", "Too much processor time: stopped after 0.42 s"],
+  ["stage=compile; limit=time", "Took too long: compiling stopped after 0.42 s"],
+  ["stage=run; limit=idle", "Waited too long for input: stopped after 0.42 s"],
   ["stage=run; stopped=true", "Stopped."],
-  ["stage=run; limit=memory", "The program used too much memory and was stopped after 0.42 s"],
-  ["stage=run; limit=output", "The program printed too much and was stopped after 0.42 s; the rest of the output is missing"],
-  [
-    "stage=run; signal=SIGSEGV",
-    "The program crashed after 0.42 s: it accessed memory that does not belong to it (segmentation fault), SIGSEGV",
-  ],
-  ["stage=run; signal=SIGUSR1", "The program crashed after 0.42 s: SIGUSR1"],
+  ["stage=run; limit=memory", "Too much memory: stopped after 0.42 s"],
+  ["stage=run; limit=output", "Too much output: stopped after 0.42 s, output truncated"],
+  ["stage=run; limit=new", "Limit reached (new): stopped after 0.42 s"],
+  ["stage=run; signal=SIGSEGV", "Crashed after 0.42 s: it accessed memory it does not own (SIGSEGV)"],
+  ["stage=run; signal=SIGUSR1", "Crashed after 0.42 s: SIGUSR1"],
+  ["stage=compile; signal=SIGUSR1", "The compiler crashed after 0.42 s: SIGUSR1"],
 ])("%s", (exit, words) => {
   expect(summary(ran(exit))).toBe(words);
 });
@@ -69,6 +68,9 @@ test("the program was not run", () => {
   expect(refused(407)).toContain("your network blocks the service (407)");
   expect(refused(504)).toContain("the service did not answer (504)");
   expect(refused(418)).toContain("answered 418");
+  const large = (message: string) => summary({ kind: "too-large", message });
+  expect(large("the request body must not be larger than 2 MiB")).toBe("Not run: your files are too large: the limit is 2 MiB.");
+  expect(large("")).toBe("Not run: your files are too large.");
   const taken = (message: string) => summary({ kind: "busy", message, retryAfterMs: null, isLive: true });
   expect(taken("all 4 live runs are taken")).toBe("All live runs are taken.");
   expect(taken("this client's half of the live runs is taken")).toBe("Your network's live runs are taken.");
@@ -88,7 +90,7 @@ test("while a run lasts", () => {
   expect(endsIn(29_100, true)).toBe("Ends in 30 s without input");
   expect(endsIn(-5, false)).toBe("Ends in 1 s without output");
   const limited = { kind: "limited" } as const;
-  expect(waiting(11_200, limited)).toBe("Too many runs from your network. Retrying in 12 s");
+  expect(waiting(11_200, limited)).toBe("Too many runs from your network. Yours starts in 12 s");
   expect(waiting(-5, limited)).toContain("in 1 s");
   const busy = (message: string) => waiting(2000, { kind: "busy", message });
   expect(busy("too many runs are waiting already")).toBe("The service is busy. Retrying in 2 s");

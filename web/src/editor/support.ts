@@ -17,6 +17,19 @@ import { grammarName, grammarOf } from "./languages";
 /** Modules with completions that depend on the context, named after a grammar or by the settings. */
 const MODULES = import.meta.glob<{ support: (path: string) => Extension }>("./support/*.ts");
 
+/** Names of the search panel, in the case of all other buttons. */
+const PHRASES = {
+  "next": "Next",
+  "previous": "Previous",
+  "all": "Select all",
+  "match case": "Match case",
+  "by word": "Whole word",
+  "regexp": "Regular expression",
+  "replace": "Replace",
+  "replace all": "Replace all",
+  "close": "Close",
+};
+
 provideCompletion({ completeFromList, ifNotIn, snippet });
 
 /** For every file. */
@@ -25,6 +38,7 @@ export const support: Extension = [
   completion,
   closeBrackets(),
   highlightSelectionMatches(),
+  EditorState.phrases.of(PHRASES),
   keymap.of([...closeBracketsKeymap, ...searchKeymap, ...lintKeymap]),
 ];
 

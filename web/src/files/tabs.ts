@@ -42,12 +42,13 @@ export class FileTabs {
     if (this.isEditable) this.ask(path, (to) => this.workspace.rename(path, to));
   }
 
-  /** Deletes a file that is not the entry, and offers to undo that. */
+  /** Deletes a file, and offers to undo that; says why the entry stays. */
   remove(path: string): void {
     const { workspace } = this;
     const index = workspace.files.findIndex((file) => file.path === path);
     const content = workspace.content(path);
-    if (!this.isEditable || path === workspace.entryFile || content === undefined) return;
+    if (!this.isEditable || content === undefined) return;
+    if (path === workspace.entryFile) return this.notice.show(`${path} is the main file. To delete it, set another main file first.`);
     workspace.remove(path);
     const undo = () => {
       if (workspace.content(path) === undefined) workspace.add(path, content, index);
@@ -99,7 +100,7 @@ export class FileTabs {
       },
       path,
     );
-    if (isEntry) tab.append(element("span", { class: "entry" }, " ▸ runs"));
+    if (isEntry) tab.append(element("span", { class: "entry" }, " ▸ main"));
     tab.addEventListener("click", () => workspace.show(path));
     tab.addEventListener("dblclick", () => this.rename(path));
     return tab;

@@ -17,7 +17,7 @@ export function summary(answer: Answer): string {
       }
       return `Not run: ${sentence(answer.message || "the service is busy")} Try again in a moment.`;
     case "too-large":
-      return `Not run: ${sentence(answer.message || "the files are too large")}`;
+      return `Not run: your files are too large${limitIn(answer.message)}.`;
     case "refused":
       if (answer.message === "") return `Not run: ${foreign(answer.status)}`;
       return answer.status < 500
@@ -47,7 +47,7 @@ export function askForInput(need: InputNeed): string {
 /** The status before a run is sent again. */
 export function waiting(leftMs: number, reason: Pause["reason"]): string {
   const left = Math.max(1, Math.ceil(leftMs / 1000));
-  return `${cause(reason)} Retrying in ${left} s`;
+  return `${cause(reason)} ${reason.kind === "limited" ? "Yours starts" : "Retrying"} in ${left} s`;
 }
 
 function cause(reason: Pause["reason"]): string {
@@ -91,44 +91,42 @@ export function stages({ timings, elapsedMs }: RunResult): { name: string; time:
 }
 
 const SIGNALS: Readonly<Record<string, string>> = {
-  SIGSEGV: "it accessed memory that does not belong to it (segmentation fault)",
-  SIGBUS: "it accessed memory that does not exist (bus error)",
+  SIGSEGV: "it accessed memory it does not own",
+  SIGBUS: "it accessed memory that does not exist",
   SIGFPE: "arithmetic error, such as an integer division by zero",
-  SIGABRT: "it aborted",
-  SIGILL: "illegal instruction",
+  SIGABRT: "uncaught exception or abort()",
+  SIGILL: "it hit an illegal instruction",
   SIGKILL: "it was killed",
   SIGTERM: "it was asked to stop",
-  SIGTRAP: "breakpoint or trap",
+  SIGTRAP: "it hit a breakpoint trap",
   SIGPIPE: "it wrote to a closed pipe",
   SIGSYS: "it made a system call that is not allowed here",
 };
 
+const LIMITS: Readonly<Record<string, string>> = {
+  time: "Took too long",
+  cpu: "Too much processor time",
+  memory: "Too much memory",
+  output: "Too much output",
+  idle: "Waited too long for input",
+};
+
 function ending(exit: Exit, time: string): string {
   if (exit.isStopped === true) return "Stopped.";
-  const subject = exit.stage === "compile" ? "Compiling" : "The program";
-  switch (exit.limit) {
-    case undefined:
-      break;
-    case "time":
-      return `${subject} took too long and was stopped after ${time}`;
-    case "cpu":
-      return `${subject} used too much processor time and was stopped after ${time}`;
-    case "memory":
-      return `${subject} used too much memory and was stopped after ${time}`;
-    case "output":
-      return `${subject} printed too much and was stopped after ${time}; the rest of the output is missing`;
-    case "idle":
-      return `${subject} waited too long for input and was stopped after ${time}`;
-    default:
-      return `${subject} reached a limit (${exit.limit}) and was stopped after ${time}`;
+  const isCompiling = exit.stage === "compile";
+  if (exit.limit !== undefined) {
+    const words = LIMITS[exit.limit] ?? `Limit reached (${exit.limit})`;
+    const isCut = exit.limit === "output";
+    return `${words}: ${isCompiling ? "compiling " : ""}stopped after ${time}${isCut ? ", output truncated" : ""}`;
   }
   if (exit.signal !== undefined) {
     const words = SIGNALS[exit.signal];
-    return `${subject} crashed after ${time}: ${words === undefined ? exit.signal : `${words}, ${exit.signal}`}`;
+    const cause = words === undefined ? exit.signal : `${words} (${exit.signal})`;
+    return `${isCompiling ? "The compiler crashed" : "Crashed"} after ${time}: ${cause}`;
   }
-  if (exit.stage === "compile") return `Compilation failed after ${time}`;
+  if (isCompiling) return `Compile error (${time})`;
   if (exit.code === 0 || exit.code === undefined) return `Finished in ${time}`;
-  return `Finished with exit code ${exit.code} in ${time}`;
+  return `Failed with exit code ${exit.code} (${time})`;
 }
 
 function files(artifacts: readonly Artifact[]): string {
@@ -145,6 +143,12 @@ function foreign(status: number): string {
     return `the service did not answer (${status}). Your code is still here: try again in a moment.`;
   }
   return `a server between you and the service answered ${status}. Your code is still here: try again.`;
+}
+
+/** The limit that a message of the service names, such as 2 MiB. */
+function limitIn(message: string): string {
+  const limit = /\d+ \w?i?B\b/.exec(message)?.[0];
+  return limit === undefined ? "" : `: the limit is ${limit}`;
 }
 
 /** The text with a full stop at its end. */

@@ -94,7 +94,7 @@ export class EmbedDialog {
 
   private controls(): Node {
     const themes = element("fieldset", {}, element("legend", {}, "Theme"));
-    for (const [theme, label] of [["auto", "System default"], ["light", "Light"], ["dark", "Dark"]] as const) {
+    for (const [theme, label] of [["auto", "Match the reader's system"], ["light", "Light"], ["dark", "Dark"]] as const) {
       const input = element("input", { type: "radio", name: "embed-theme", checked: theme === this.theme });
       input.addEventListener("change", () => {
         this.theme = theme;
@@ -102,7 +102,7 @@ export class EmbedDialog {
       });
       themes.append(element("label", {}, input, label));
     }
-    const code = this.check("Include the current code", this.hasCode, (isOn) => (this.hasCode = isOn));
+    const code = this.check("Include my current code", this.hasCode, (isOn) => (this.hasCode = isOn));
     const readonly = this.check("Read only", this.isReadOnly, (isOn) => (this.isReadOnly = isOn));
     return element("div", { class: "dialog-choices" }, themes, code, readonly);
   }

@@ -124,7 +124,7 @@ export class Menu {
     const { config, workspace, notice } = this.options;
     const fragment = await writeFragment(workspace.snapshot());
     const url = shareUrl(location.href, config.language, fragment);
-    if (await copied(url)) notice.show("Link copied. It contains the code itself.");
+    if (await copied(url)) notice.show("Link copied. The link contains your code.");
     else this.linkDialog.open(url);
   }
 

@@ -156,10 +156,8 @@ impl Embed {
         let found = languages.find(|language| language.id() == wanted);
         let starter = self.catalog.starter(wanted);
         let (Some(language), Some(starter)) = (found, starter) else {
-            let known = languages_of(&self.catalog).join(", ");
-            let message =
-                format!("unknown lang {wanted:?}: the languages are {known}");
-            return (StatusCode::BAD_REQUEST, page::failure(&message, nonce));
+            let page = page::unknown(wanted, &self.catalog, nonce);
+            return (StatusCode::BAD_REQUEST, page);
         };
         if !self.assets.are_built() {
             let page = page::failure(NOT_BUILT, nonce);
@@ -277,7 +275,8 @@ mod tests {
                 assert_eq!(status, StatusCode::BAD_REQUEST, "{query}");
                 assert!(text.contains(value), "{query}: {text}");
                 for id in languages_of(catalog) {
-                    assert!(text.contains(id), "{query}: {id}");
+                    let link = format!("<a href=\"embed?lang={id}\">");
+                    assert!(text.contains(&link), "{query}: {id}");
                 }
             }
         }
@@ -326,6 +325,6 @@ mod tests {
             source("python", "order = 1"),
         ]);
         check(&some.unwrap(), "", Ok("The python"));
-        check(&Catalog::load([]).unwrap(), "", Err("unknown lang"));
+        check(&Catalog::load([]).unwrap(), "", Err("Unknown language"));
     }
 }

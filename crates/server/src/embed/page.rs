@@ -95,9 +95,37 @@ pub(super) fn names(catalog: &Catalog) -> BTreeMap<&str, &[String]> {
 
 /// A page with the reason why a request was refused.
 pub(super) fn failure(message: &str, nonce: &str) -> String {
+    refusal("Editor not available", message, "", nonce)
+}
+
+/// The page of a language that is not served, with links to those that are.
+pub(super) fn unknown(wanted: &str, catalog: &Catalog, nonce: &str) -> String {
+    let links: String = catalog
+        .languages()
+        .map(|language| {
+            let (id, title) = (language.id(), escaped(language.title()));
+            format!("<li><a href=\"embed?lang={id}\">{title}</a></li>\n")
+        })
+        .collect();
+    let message = if links.is_empty() {
+        "This server has no languages."
+    } else {
+        "This server has editors for:"
+    };
+    let heading = format!("Unknown language \"{wanted}\"");
+    refusal(&heading, message, &format!("<ul>\n{links}</ul>\n"), nonce)
+}
+
+fn refusal(heading: &str, message: &str, links: &str, nonce: &str) -> String {
     filled(
         FAILURE,
-        &[("icon", &icon()), ("message", &escaped(message)), ("nonce", nonce)],
+        &[
+            ("icon", &icon()),
+            ("heading", &escaped(heading)),
+            ("message", &escaped(message)),
+            ("links", links),
+            ("nonce", nonce),
+        ],
     )
 }
 
