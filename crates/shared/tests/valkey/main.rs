@@ -6,6 +6,7 @@ mod catalogue;
 mod inspect;
 mod limits;
 mod link;
+mod tls;
 
 use std::time::Duration;
 
