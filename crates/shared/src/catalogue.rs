@@ -6,7 +6,7 @@ use redis::Value;
 use tokio::time::{Instant, timeout_at};
 
 use crate::fault::CallError;
-use crate::link::{Link, Observe, Part};
+use crate::link::{Library, Link, Observe};
 use crate::url::ServerUrl;
 
 /// The longest time for a call, its second attempt included.
@@ -31,9 +31,9 @@ const REMOVE: &str = "sp1_remove";
 const GET: &str = "sp1_get";
 const CHANGES: &str = "sp1_changes";
 
-const PART: Part = Part {
-    name: "products",
-    library: include_str!("catalogue.lua"),
+const LIBRARY: Library = Library {
+    part: "products",
+    text: include_str!("catalogue.lua"),
     open: "sp1_catalogue_open",
     epoch_key: KEYS[2],
     within: WITHIN,
@@ -102,8 +102,6 @@ pub enum CatalogueError {
 }
 
 impl Catalogue {
-    /// The name of this part of the service.
-    pub const PART: &'static str = PART.name;
     /// The functions that are called.
     pub const CALLS: [&'static str; 5] =
         [CREATE, REPLACE, REMOVE, GET, CHANGES];
@@ -114,7 +112,7 @@ impl Catalogue {
     /// There is no runtime.
     #[must_use]
     pub fn start(url: ServerUrl, observe: Observe) -> Self {
-        Self { link: Link::start(url, PART, observe) }
+        Self { link: Link::start(url, LIBRARY, observe) }
     }
 
     /// Returns the connection.

@@ -27,6 +27,6 @@ pub use inspect::{
     Facts, NoAnswer, Rights, ValkeySettings, inspect, is_open, rights,
 };
 pub use limits::{Client, Limits, Verdict, VerdictKind};
-pub use link::{Link, Observe, Part};
+pub use link::{Library, Link, LinkState, Observe};
 pub use redis::Value;
 pub use url::{InvalidServerUrl, ServerUrl};

@@ -7,11 +7,11 @@ use redis::{Value, from_redis_value};
 use sha2::{Digest, Sha256};
 
 use crate::fault::CallError;
-use crate::link::{Link, Observe, Part};
+use crate::link::{Library, Link, LinkState, Observe};
 use crate::url::ServerUrl;
 
-/// The name of this part of the service.
-const NAME: &str = "limits";
+/// The name of this part of the service in the log and in metrics.
+const PART: &str = "limits";
 
 /// The function that counts.
 const ADMIT: &str = "sp2_admit";
@@ -62,8 +62,6 @@ pub enum VerdictKind {
 }
 
 impl Limits {
-    /// The name of this part of the service in the log and in metrics.
-    pub const PART: &'static str = NAME;
     /// The functions that it calls.
     pub const CALLS: [&'static str; 1] = [ADMIT];
 
@@ -78,9 +76,9 @@ impl Limits {
         within: Duration,
         observe: &Observe,
     ) -> Self {
-        let part = Part {
-            name: NAME,
-            library: include_str!("limits.lua"),
+        let library = Library {
+            part: PART,
+            text: include_str!("limits.lua"),
             open: "sp2_limits_open",
             epoch_key: "sp1:l:epoch",
             within,
@@ -88,7 +86,7 @@ impl Limits {
         };
         let start = |url: ServerUrl| {
             let observe = Observe::clone(observe);
-            (url.to_string(), Link::start(url, part, observe))
+            (url.to_string(), Link::start(url, library, observe))
         };
         Self { links: urls.into_iter().map(start).collect(), within }
     }
@@ -124,12 +122,6 @@ impl Limits {
         })
     }
 
-    /// Returns whether all Valkeys can be reached.
-    #[must_use]
-    pub fn is_up(&self) -> bool {
-        self.links.iter().all(|(_, link)| link.is_up())
-    }
-
     /// Returns when all Valkeys can be reached.
     pub async fn until_up(&self) {
         for (_, link) in &self.links {
@@ -137,10 +129,15 @@ impl Limits {
         }
     }
 
-    /// Returns the number of calls and of attempts to connect that failed.
+    /// Returns the state of all Valkeys together.
     #[must_use]
-    pub fn failures(&self) -> u64 {
-        self.links.iter().map(|(_, link)| link.failures()).sum()
+    pub fn state(&self) -> LinkState {
+        let links = || self.links.iter().map(|(_, link)| link);
+        LinkState {
+            part: PART,
+            is_up: links().all(Link::is_up),
+            failures: links().map(Link::failures).sum(),
+        }
     }
 
     async fn ask(

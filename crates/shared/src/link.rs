@@ -28,13 +28,14 @@ const MAX_TIMEOUTS: u32 = 3;
 /// Bounds the log: some words of a reason come from Valkey.
 const MAX_REPORTED: usize = 16;
 
-/// The part of the service that a Valkey serves.
+/// The functions that are called in a Valkey.
 #[derive(Clone, Copy, Debug)]
-pub struct Part {
-    /// Its name in the log and in metrics, such as `limits`.
-    pub name: &'static str,
-    /// The text of its functions, in Lua.
-    pub library: &'static str,
+pub struct Library {
+    /// The name of their part of the service in the log and in metrics, such as
+    /// `limits`.
+    pub part: &'static str,
+    /// Their text, in Lua.
+    pub text: &'static str,
     /// The function that returns Valkey's epoch. It is given one key, and
     /// a word to use if Valkey has no epoch yet.
     pub open: &'static str,
@@ -50,6 +51,17 @@ pub struct Part {
 /// Called with the function and the time of each call that was answered.
 pub type Observe = Arc<dyn Fn(&'static str, Duration) + Send + Sync>;
 
+/// The state of the Valkeys of a part of the service, for metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkState {
+    /// The part, such as `limits`.
+    pub part: &'static str,
+    /// Whether all these Valkeys can be called.
+    pub is_up: bool,
+    /// Calls and attempts to connect that failed.
+    pub failures: u64,
+}
+
 /// One connection to a Valkey for all callers. It connects again by itself,
 /// until it is dropped.
 pub struct Link {
@@ -59,7 +71,7 @@ pub struct Link {
 
 struct Inner {
     url: ServerUrl,
-    part: Part,
+    library: Library,
     observe: Observe,
     /// `None` while the link is down.
     state: watch::Sender<Option<Connection>>,
@@ -86,12 +98,12 @@ impl Link {
     ///
     /// # Panics
     /// There is no runtime.
-    pub fn start(url: ServerUrl, part: Part, observe: Observe) -> Self {
+    pub fn start(url: ServerUrl, library: Library, observe: Observe) -> Self {
         let (state, _) = watch::channel(None);
         let (failures, timeouts, reported) = Default::default();
         let inner = Arc::new(Inner {
             url,
-            part,
+            library,
             observe,
             state,
             failures,
@@ -133,14 +145,10 @@ impl Link {
         let connection = state.borrow_and_update().clone();
         let Connection { commands, generation, .. } =
             connection.ok_or(CallError::Unreachable)?;
-        let goes_down = async {
-            let is_gone = |now: &Option<Connection>| !is_it(now, generation);
-            let _ = state.wait_for(is_gone).await;
-        };
         let answer = tokio::select! {
             biased;
             answer = fcall(&commands, function, keys, args, within) => answer,
-            () = goes_down => return Err(CallError::Unreachable),
+            () = gone(&mut state, generation) => return Err(CallError::Unreachable),
         };
         match answer {
             Ok(value) => {
@@ -179,6 +187,13 @@ impl Link {
     pub fn failures(&self) -> u64 {
         self.inner.failures.load(Relaxed)
     }
+
+    /// Returns whether Valkey can be called, with the number of failures.
+    #[must_use]
+    pub fn state(&self) -> LinkState {
+        let part = self.inner.library.part;
+        LinkState { part, is_up: self.is_up(), failures: self.failures() }
+    }
 }
 
 impl Drop for Link {
@@ -192,7 +207,7 @@ impl fmt::Debug for Link {
         formatter
             .debug_struct("Link")
             .field("url", &self.inner.url)
-            .field("part", &self.inner.part.name)
+            .field("part", &self.inner.library.part)
             .field("is_up", &self.is_up())
             .finish_non_exhaustive()
     }
@@ -210,7 +225,7 @@ impl Inner {
                 connected.await.unwrap_or(Err(Fault::Timeout(CONNECT_TIMEOUT)));
             match connected {
                 Ok(connection) => {
-                    info!("shared {}: {} answers", self.part.name, self.url);
+                    info!("shared {}: {} answers", self.library.part, self.url);
                     self.timeouts.store(0, Relaxed);
                     self.state.send_replace(Some(connection));
                     self.check(generation).await;
@@ -232,7 +247,7 @@ impl Inner {
             .get_multiplexed_async_connection_with_config(&config)
             .await?;
         let mut load = redis::cmd("FUNCTION");
-        load.arg("LOAD").arg("REPLACE").arg(self.part.library);
+        load.arg("LOAD").arg("REPLACE").arg(self.library.text);
         match load.query_async::<()>(&mut commands.clone()).await {
             // It may have the functions, some of which free memory.
             Err(error) if is_out_of_memory(&error) => {}
@@ -248,7 +263,7 @@ impl Inner {
         &self,
         commands: &MultiplexedConnection,
     ) -> Result<Value, Fault> {
-        let Part { open, epoch_key, within, .. } = self.part;
+        let Library { open, epoch_key, within, .. } = self.library;
         let new = format!("{:016x}", rand::random::<u64>());
         fcall(commands, open, &[epoch_key], &[new.as_bytes()], within).await
     }
@@ -257,12 +272,8 @@ impl Inner {
     async fn check(&self, generation: u64) {
         let mut state = self.state.subscribe();
         loop {
-            let goes_down = async {
-                let is_gone =
-                    |now: &Option<Connection>| !is_it(now, generation);
-                let _ = state.wait_for(is_gone).await;
-            };
-            if timeout(CHECK_INTERVAL, goes_down).await.is_ok() {
+            let gone = gone(&mut state, generation);
+            if timeout(CHECK_INTERVAL, gone).await.is_ok() {
                 return;
             }
             let Some(before) = self.state.borrow().clone() else { return };
@@ -285,7 +296,7 @@ impl Inner {
     }
 
     fn state_is_lost(&self, epoch: Value) {
-        let (name, url) = (self.part.name, &self.url);
+        let (name, url) = (self.library.part, &self.url);
         warn!("shared {name}: {url} has lost its state");
         self.state.send_modify(|now| {
             if let Some(now) = now {
@@ -324,11 +335,11 @@ impl Inner {
     /// Takes the link down, if it still is this connection.
     fn take_down(&self, generation: u64, fault: &Fault) {
         let was_up = self.state.send_if_modified(|now| {
-            let is_it = is_it(now, generation);
-            if is_it {
+            let is_same = has_generation(now, generation);
+            if is_same {
                 *now = None;
             }
-            is_it
+            is_same
         });
         if was_up {
             self.reported().clear();
@@ -337,14 +348,14 @@ impl Inner {
     }
 
     fn report_down(&self, fault: &Fault) {
-        let without = self.part.without;
+        let without = self.library.without;
         self.report(format!("cannot be reached: {fault}; {without}"));
     }
 
     fn report(&self, warning: String) {
         let mut reported = self.reported();
         if reported.len() < MAX_REPORTED && !reported.contains(&warning) {
-            warn!("shared {}: {} {warning}", self.part.name, self.url);
+            warn!("shared {}: {} {warning}", self.library.part, self.url);
             reported.push(warning);
         }
     }
@@ -354,7 +365,16 @@ impl Inner {
     }
 }
 
-fn is_it(state: &Option<Connection>, generation: u64) -> bool {
+/// Returns when the link has another connection, or none.
+async fn gone(
+    state: &mut watch::Receiver<Option<Connection>>,
+    generation: u64,
+) {
+    let is_gone = |now: &Option<Connection>| !has_generation(now, generation);
+    let _ = state.wait_for(is_gone).await;
+}
+
+fn has_generation(state: &Option<Connection>, generation: u64) -> bool {
     state.as_ref().is_some_and(|it| it.generation == generation)
 }
 

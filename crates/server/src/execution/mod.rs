@@ -23,6 +23,7 @@ use std::sync::Arc;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use sandpiper_engine::languages::Language;
 use sandpiper_engine::{Attached, Refusal, RunOptions};
+use sandpiper_shared::LinkState;
 use tokio::sync::watch;
 use tracing::{Instrument, Span};
 
@@ -30,7 +31,7 @@ use crate::http::{
     Answer, AnswerMemory, ClientAddresses, ClientGone, ClientRequestId,
     Connection, RequestContext, json_text, method_not_allowed,
 };
-use crate::metrics::{Metrics, RunEnd, SharedState};
+use crate::metrics::{Metrics, RunEnd};
 use crate::rate_limit::{Limiter, Verdict};
 use crate::settings::NodeTag;
 
@@ -168,7 +169,7 @@ impl<R: Runner> Execution<R> {
     }
 
     /// Returns the state of a shared limit.
-    pub(crate) fn shared_limits(&self) -> Option<SharedState> {
+    pub(crate) fn shared_limits(&self) -> Option<LinkState> {
         self.limiter.shared_state()
     }
 

@@ -27,7 +27,7 @@ use measured::Measured;
 use process::Process;
 use requests::Requests;
 pub(crate) use run_end::RunEnd;
-pub(crate) use shared::{Shared, SharedState};
+pub(crate) use shared::Shared;
 
 /// Bounds of the histograms, in seconds: from a box that is made at once to
 /// the longest limit.
@@ -73,7 +73,7 @@ pub(crate) struct Snapshot {
     /// Their bytes, and the most there may be.
     pub(crate) products_memory: (u64, u64),
     /// Of each part that several servers share.
-    pub(crate) shared: Vec<SharedState>,
+    pub(crate) shared: Vec<sandpiper_shared::LinkState>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]

@@ -9,7 +9,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
-use sandpiper_shared::Observe;
+use sandpiper_shared::{LinkState, Observe};
 
 use super::{Histograms, Number};
 
@@ -27,17 +27,6 @@ pub(crate) struct Shared {
     seconds: Histograms<CallLabels>,
     limited_locally: Counter,
     repeated: Counter,
-}
-
-/// The state of the Valkeys of one part of the service.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SharedState {
-    /// The part, such as `limits`.
-    pub(crate) part: &'static str,
-    /// Whether all its Valkeys can be reached.
-    pub(crate) is_up: bool,
-    /// Calls and attempts to connect that failed.
-    pub(crate) failures: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -74,8 +63,8 @@ impl Shared {
         self.repeated.inc();
     }
 
-    pub(super) fn set(&self, states: &[SharedState]) {
-        for SharedState { part, is_up, failures } in states {
+    pub(super) fn set(&self, states: &[LinkState]) {
+        for LinkState { part, is_up, failures } in states {
             let labels = PartLabels { part };
             self.up.get_or_create(&labels).set((*is_up).into());
             let counter = self.failures.get_or_create(&labels);

@@ -13,14 +13,13 @@ use bytes::Bytes;
 use http::header::RETRY_AFTER;
 use http::request::Parts;
 use http::{Method, StatusCode};
+use sandpiper_shared::LinkState;
 
 use crate::http::{
     Answer, AnswerMemory, BodyError, Proxies, RequestBody, RequestContext,
     answers_over_limit, failure, is_cross_site, json, json_text,
     method_not_allowed, no_content,
 };
-
-use crate::metrics::SharedState;
 
 use catalogue::{Catalogue, CatalogueError};
 pub(crate) use product::{NewProduct, Product, ProductFields};
@@ -72,7 +71,7 @@ impl Products {
     }
 
     /// Returns the state of a shared catalogue.
-    pub(crate) fn shared_state(&self) -> Option<SharedState> {
+    pub(crate) fn shared_state(&self) -> Option<LinkState> {
         match &self.catalogue {
             Catalogue::Own(_) => None,
             Catalogue::Shared(shared) => Some(shared.state()),

@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use sandpiper_shared as shared;
-use shared::{Changes, Cursor};
+use shared::{Changes, Cursor, LinkState};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 use tracing::error;
 
 use crate::http::AnswerMemory;
-use crate::metrics::SharedState;
 
 use super::catalogue::CatalogueError;
 use super::product::{self, ProductFields};
@@ -70,10 +69,8 @@ impl SharedStore {
     }
 
     /// Returns the state of the connection.
-    pub(super) fn state(&self) -> SharedState {
-        let link = self.catalogue.link();
-        let (is_up, failures) = (link.is_up(), link.failures());
-        SharedState { part: shared::Catalogue::PART, is_up, failures }
+    pub(super) fn state(&self) -> LinkState {
+        self.catalogue.link().state()
     }
 
     pub(super) async fn create(

@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 use sandpiper_engine::client_prefix;
-use sandpiper_shared::ServerUrl;
+use sandpiper_shared::{LinkState, ServerUrl};
 use tokio::time::Instant;
 
 use crate::http::ClientRequestId;
-use crate::metrics::{Shared, SharedState};
+use crate::metrics::Shared;
 use shared::SharedLimiter;
 use table::{Key, Table};
 
@@ -72,10 +72,10 @@ impl Limiter {
     }
 
     /// Returns the state of the Valkeys, if there are any.
-    pub(crate) fn shared_state(&self) -> Option<SharedState> {
+    pub(crate) fn shared_state(&self) -> Option<LinkState> {
         match self {
             Self::Own(_) => None,
-            Self::Shared(shared) => Some(shared.state()),
+            Self::Shared(shared) => Some(shared.limits.state()),
         }
     }
 }

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::{Key, Quota, RateLimiter, Verdict, keys};
 use crate::http::ClientRequestId;
-use crate::metrics::{Shared, SharedState};
+use crate::metrics::Shared;
 
 /// Counts the requests of several servers.
 #[derive(Debug)]
@@ -91,15 +91,6 @@ impl SharedLimiter {
                 let own = if is_whole { None } else { own() };
                 Some(tighter(quota_of(asked, answer), own))
             }
-        }
-    }
-
-    /// Returns the state of the Valkeys.
-    pub(super) fn state(&self) -> SharedState {
-        SharedState {
-            part: Limits::PART,
-            is_up: self.limits.is_up(),
-            failures: self.limits.failures(),
         }
     }
 

@@ -262,7 +262,7 @@ async fn a_valkey_that_was_gone_counts_alone_after_a_window() {
     valkey.kill();
     assert_eq!(limits.admit(own, "b").await, Err(CallError::Unreachable));
     assert_eq!(limits.quota(own).await, Err(CallError::Unreachable));
-    assert!(!limits.is_up() && !limits.has_whole_window(own));
+    assert!(!limits.state().is_up && !limits.has_whole_window(own));
     valkey.restart();
     timeout(PATIENCE, limits.until_up()).await.unwrap();
     assert!(!limits.has_whole_window(own));
@@ -276,7 +276,7 @@ async fn a_valkey_that_was_gone_counts_alone_after_a_window() {
         assert!(begun.elapsed() < PATIENCE);
         sleep(POLL).await;
     }
-    assert!(limits.is_up());
+    assert!(limits.state().is_up);
 }
 
 #[tokio::test]
@@ -292,13 +292,13 @@ async fn a_stopped_valkey_costs_three_pauses() {
         assert_eq!(answer, Err(CallError::Unreachable));
         assert!(!limits.has_whole_window(own));
     }
-    assert!(!limits.is_up());
-    let failures = limits.failures();
+    assert!(!limits.state().is_up);
+    let failures = limits.state().failures;
     for _ in 0..1_000 {
         assert_eq!(limits.admit(own, "b").await, Err(CallError::Unreachable));
     }
     // None of these asked Valkey.
-    assert!(limits.failures() < failures + 100);
+    assert!(limits.state().failures < failures + 100);
     valkey.signal(Signal::CONT);
     timeout(PATIENCE, limits.until_up()).await.unwrap();
 }

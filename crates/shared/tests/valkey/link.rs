@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use sandpiper_shared::{CallError, Link, Part, Value};
+use sandpiper_shared::{CallError, Library, Link, Value};
 use sandpiper_testkit::Valkey;
 use tokio::time::timeout;
 
@@ -15,7 +15,7 @@ use super::PATIENCE;
 const SHORT: Duration = Duration::from_millis(50);
 
 /// A library that counts.
-const LIBRARY: &str = "#!lua name=sandpiper_test
+const TEXT: &str = "#!lua name=sandpiper_test
 local function open(keys, args)
   local known = server.call('GET', keys[1])
   if known then return known end
@@ -29,9 +29,9 @@ server.register_function{function_name = 'test_open', callback = open, flags = {
 server.register_function('test_count', count)
 ";
 
-const PART: Part = Part {
-    name: "test",
-    library: LIBRARY,
+const LIBRARY: Library = Library {
+    part: "test",
+    text: TEXT,
     open: "test_open",
     epoch_key: "epoch",
     within: PATIENCE,
@@ -39,7 +39,7 @@ const PART: Part = Part {
 };
 
 fn link(url: String) -> Link {
-    Link::start(url.parse().unwrap(), PART, Arc::new(|_, _| {}))
+    Link::start(url.parse().unwrap(), LIBRARY, Arc::new(|_, _| {}))
 }
 
 async fn up(link: &Link) {

@@ -44,7 +44,7 @@ async fn check_own(shared: &SharedLimiter) {
     assert_eq!(left(shared, one).await, None);
     assert_eq!(left(shared, client("192.0.2.2")).await, Some(1));
     assert_eq!(shared.quota(one).await.unwrap().remaining, 0);
-    assert!(!shared.state().is_up);
+    assert!(!shared.limits.state().is_up);
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proptest::test_runner::{Config, TestRunner};
-use sandpiper_shared::{Link, Part, Value};
+use sandpiper_shared::{Library, Link, Value};
 use sandpiper_testkit::Valkey;
 use tokio::runtime::Runtime;
 use tokio::time::{sleep, timeout};
@@ -17,8 +17,8 @@ const POLL: Duration = Duration::from_millis(10);
 /// Waits until the limiter reaches its Valkey, or does not.
 async fn until(shared: &SharedLimiter, is_up: bool) {
     let begun = Instant::now();
-    while shared.state().is_up != is_up {
-        assert!(begun.elapsed() < PATIENCE, "{:?}", shared.state());
+    while shared.limits.state().is_up != is_up {
+        assert!(begun.elapsed() < PATIENCE, "{:?}", shared.limits.state());
         sleep(POLL).await;
     }
 }
@@ -123,9 +123,9 @@ const CLIENTS: [&str; 6] = [
     "2001:db8:0:1::1",
 ];
 
-const PART: Part = Part {
-    name: "test",
-    library: include_str!("../../../../shared/src/limits.lua"),
+const LIBRARY: Library = Library {
+    part: "test",
+    text: include_str!("../../../../shared/src/limits.lua"),
     open: "sp2_limits_open",
     epoch_key: "epoch",
     within: PATIENCE,
@@ -195,7 +195,7 @@ fn valkey_and_table_give_the_same_verdicts() {
     let link = {
         let _inside = runtime.enter();
         let url = valkey.url("").parse().unwrap();
-        Link::start(url, PART, Arc::new(|_, _| {}))
+        Link::start(url, LIBRARY, Arc::new(|_, _| {}))
     };
     let up = async { timeout(PATIENCE, link.until_up()).await.unwrap() };
     runtime.block_on(up);
