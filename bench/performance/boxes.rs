@@ -150,7 +150,7 @@ fn step_spec() -> StepSpec {
         gate: None,
         stdin: Vec::new(),
         artifacts_writable: false,
-        keep_artifacts: None,
+        keep_compile_artifacts: None,
         keep_files: None,
         measure_memory: false,
         memory_bytes: None,

@@ -1,4 +1,4 @@
-//! Compile steps, and the artifacts that are kept. The output of C and C++
+//! Compile steps, and the compile artifacts that are kept. The output of C and C++
 //! programs is in tests/programs.
 
 use crate::Case;
@@ -43,7 +43,7 @@ fn what_was_compiled_is_kept_unless_the_time_is_in_it() {
     for blanks in ["", "\r", " ", "\t", "\x0b", "\x0c", "\0", " \t \r"] {
         check("c", &format!("puts(__TI\\{blanks}\nME__);"), false);
     }
-    // A failure is no artifact.
+    // A failure is not kept.
     let broken = Case::new("c", &[("main.c", "int main(void) { return x; }")]);
     let [first, second] = [run(&broken), run(&broken)];
     assert_eq!(first.stderr, second.stderr);

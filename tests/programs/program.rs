@@ -50,7 +50,7 @@ pub(crate) struct Program {
     #[serde(default = "exited")]
     exit: String,
     /// Why its output is another each time, where it is: else it is the same
-    /// in a box made then, in one that was ready, and from kept artifacts.
+    /// in a box made then, in one that was ready, and from kept compile artifacts.
     differs: Option<String>,
     /// Ends by a limit of time: runs where times are short, in one way.
     #[serde(default)]

@@ -113,9 +113,10 @@ impl Engine {
         self.executor.supply()
     }
 
-    /// Returns the bytes of artifacts that are kept, and the most that may be.
-    pub fn artifacts(&self) -> (u64, u64) {
-        self.executor.artifacts()
+    /// Returns the bytes of compile artifacts that are kept, and the most that
+    /// may be.
+    pub fn compile_cache(&self) -> (u64, u64) {
+        self.executor.compile_cache()
     }
 
     /// Returns the limits of a run in this language. Those of interactive runs

@@ -11,7 +11,7 @@ use tokio::task::AbortHandle;
 
 use crate::Limits;
 use crate::admission::{Admission, BusyCause, Load, RunPermit};
-use crate::artifacts::ArtifactCache;
+use crate::compile_cache::CompileCache;
 use crate::lease::RunContext;
 use crate::outcome::{Outcome, Timing};
 use crate::pool::{BoxPool, PoolKey, Supply, fill};
@@ -34,7 +34,7 @@ pub(crate) struct Executor {
     live_admission: Admission,
     live_boxes: usize,
     pool: BoxPool,
-    artifacts: ArtifactCache,
+    compile_cache: CompileCache,
 }
 
 impl Executor {
@@ -57,7 +57,7 @@ impl Executor {
                 settings.pool_memory_bytes,
                 settings.pool_boxes(),
             ),
-            artifacts: ArtifactCache::new(settings.artifact_bytes),
+            compile_cache: CompileCache::new(settings.compile_cache_bytes),
         }
     }
 
@@ -137,8 +137,9 @@ impl Executor {
         let host = self.host.as_ref().ok_or(Refusal::Failed)?;
         let timing = Timing { queue, ..Timing::default() };
         let language = spec.plan.language.clone();
-        let Self { limits, pool, artifacts, .. } = self;
-        let context = RunContext { host, limits, pool, artifacts, is_demand };
+        let Self { limits, pool, compile_cache, .. } = self;
+        let context =
+            RunContext { host, limits, pool, compile_cache, is_demand };
         let run = run::run(context, spec, rootfs, permit, timing);
         run.await.map_err(|error| {
             tracing::error!(%language, %error, "the sandbox failed");
@@ -181,9 +182,10 @@ impl Executor {
         self.pool.supply()
     }
 
-    /// Returns the bytes of artifacts that are kept, and the most that may be.
-    pub(crate) fn artifacts(&self) -> (u64, u64) {
-        self.artifacts.size()
+    /// Returns the bytes of compile artifacts that are kept, and the most that
+    /// may be.
+    pub(crate) fn compile_cache(&self) -> (u64, u64) {
+        self.compile_cache.size()
     }
 
     /// Waits until every box is gone, and removes the control groups. The tasks

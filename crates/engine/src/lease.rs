@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use crate::Limits;
 use crate::admission::RunPermit;
-use crate::artifacts::ArtifactCache;
+use crate::compile_cache::CompileCache;
 use crate::limits::PREPARE_TIME;
 use crate::outcome::{StartKind, Timing};
 use crate::pool::{BoxPool, PoolKey};
@@ -25,7 +25,7 @@ pub(crate) struct RunContext<'a> {
     pub(crate) host: &'a Arc<Host>,
     pub(crate) limits: &'a Limits,
     pub(crate) pool: &'a BoxPool,
-    pub(crate) artifacts: &'a ArtifactCache,
+    pub(crate) compile_cache: &'a CompileCache,
     /// Whether a client asked for the run. Otherwise it is a self-test.
     pub(crate) is_demand: bool,
 }

@@ -12,10 +12,10 @@
 #![forbid(unsafe_code)]
 
 mod admission;
-mod artifacts;
 mod attached;
 mod checks;
 mod client;
+mod compile_cache;
 mod engine;
 mod executor;
 mod files;

@@ -120,9 +120,9 @@ pub const POOL_BOX_AGE: Duration = Duration::from_secs(3_600);
 /// Beyond it: the box is given up, and another is tried later.
 pub const PREPARE_AHEAD_TIME: Duration = Duration::from_secs(120);
 
-/// Artifacts of compile steps that are kept, in bytes. One submission has at
-/// most a quarter of it. Beyond it: the artifacts not used for longest go.
-pub const ARTIFACTS_BYTES: u64 = 64 * MIB;
+/// Compile artifacts that are kept, in bytes. One submission has at most a
+/// quarter of it. Beyond it: the compile artifacts not used for longest go.
+pub const COMPILE_CACHE_BYTES: u64 = 64 * MIB;
 
 /// Time from the last success of a language to its next self-test.
 pub const CHECK_INTERVAL: Duration = Duration::from_secs(300);

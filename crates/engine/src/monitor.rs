@@ -135,7 +135,7 @@ impl HealthMonitor {
     ) {
         let now = Instant::now();
         match result {
-            // A run with kept artifacts says nothing of the compiler.
+            // A run with kept compile artifacts says nothing of the compiler.
             Ok(outcome)
                 if outcome.end == End::Exited(0)
                     && outcome.start.is_some_and(|it| !it.is_compiled) =>

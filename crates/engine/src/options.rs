@@ -13,7 +13,7 @@ pub struct RunOptions {
     /// The files to return.
     pub files: Option<FilesWanted>,
     /// Return the messages of a compile step that succeeds. The program is then
-    /// compiled even if artifacts of the same submission are kept.
+    /// compiled even if compile artifacts of the same submission are kept.
     pub warnings: bool,
     /// Measure the memory of the run.
     pub measure_memory: bool,

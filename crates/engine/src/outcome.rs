@@ -57,8 +57,8 @@ pub struct Timing {
     pub queue: Duration,
     /// The making of the box and the writing of the files.
     pub prepare: Duration,
-    /// The compile step; `None` if the plan has none, or if its artifacts were
-    /// kept.
+    /// The compile step; `None` if the plan has none, or if its compile
+    /// artifacts were kept.
     pub compile: Option<Duration>,
     /// The run step; `None` if the compile step failed.
     pub run: Option<Duration>,

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use sandpiper_languages::{Plan, SourceFile, Stage};
 use sandpiper_sandbox::{
-    Artifact, BoxFile, BoxSpec, Inputs, Outcome as StepOutcome, SandboxError,
-    Stop,
+    BoxFile, BoxSpec, CompileArtifact, Inputs, Outcome as StepOutcome,
+    SandboxError, Stop,
 };
 
 use crate::Limits;
 use crate::admission::RunPermit;
-use crate::artifacts::ArtifactKey;
 use crate::attached::Attached;
+use crate::compile_cache::CompileKey;
 use crate::files::RunFiles;
 use crate::lease::{Lease, RunContext, failed};
 use crate::options::RunOptions;
@@ -70,12 +70,13 @@ async fn run_steps(
     options: &RunOptions,
     mut attached: Attached,
 ) -> Result<Outcome, SandboxError> {
-    let context = lease.context;
+    let context @ RunContext { compile_cache: cache, .. } = lease.context;
     let is_interactive = attached.is_interactive();
     let limits = overridden(context.limits, &plan);
     plan.shows_warnings = options.warnings;
     let compiled = Compiled::find(&context, &lease.key.spec, &limits, &plan);
-    // From here on: artifacts do not depend on the limits of the run step.
+    // From here on: compile artifacts do not depend on the limits of the run
+    // step.
     let limits = if is_interactive { limits.of_live_runs() } else { limits };
     let limits = options.limits.lower(limits);
     let wanted = options.files.as_ref();
@@ -93,7 +94,7 @@ async fn run_steps(
             continue;
         }
         if stage == Stage::Compile && compiled.key.is_some() {
-            spec.keep_artifacts = context.artifacts.max_entry_bytes();
+            spec.keep_compile_artifacts = cache.max_entry_bytes();
         }
         if stage == Stage::Run {
             spec.keep_files.clone_from(&keep_files);
@@ -102,12 +103,12 @@ async fn run_steps(
         let inputs = std::mem::take(&mut inputs);
         let mut attachment = attached.begin(stage, limits.live_idle_time);
         let mut outcome = lease.run(&spec, inputs, &mut attachment).await?;
-        let artifacts = outcome.artifacts.take();
+        let left = outcome.compile_artifacts.take();
         // A step that exited with 0 may still have reached a limit.
         if outcome.stop == Stop::Exited(0)
-            && let Some((key, artifacts)) = compiled.key.zip(artifacts)
+            && let Some((key, left)) = compiled.key.zip(left)
         {
-            context.artifacts.keep(key, artifacts);
+            cache.keep(key, left);
         }
         lease.timing.prepare += outcome.fill_time;
         match stage {
@@ -168,16 +169,16 @@ fn messages(step: &StepOutcome) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The kept artifacts of a submission.
+/// The kept compile artifacts of a submission.
 struct Compiled {
     /// `None` if they are not kept.
-    key: Option<ArtifactKey>,
-    found: Option<Arc<Vec<Artifact>>>,
+    key: Option<CompileKey>,
+    found: Option<Arc<Vec<CompileArtifact>>>,
 }
 
 impl Compiled {
     fn find(
-        RunContext { artifacts, is_demand, .. }: &RunContext<'_>,
+        RunContext { compile_cache, is_demand, .. }: &RunContext<'_>,
         spec: &BoxSpec,
         limits: &Limits,
         plan: &Plan,
@@ -188,19 +189,19 @@ impl Compiled {
         let is_kept = plan.is_repeatable
             && *is_demand
             && !plan.shows_warnings
-            && artifacts.max_entry_bytes().is_some();
+            && compile_cache.max_entry_bytes().is_some();
         let key = compile.filter(|_| is_kept).map(|step| {
             let step = step_spec(limits, step.clone(), plan);
-            ArtifactKey::of(spec, &step, &plan.files)
+            CompileKey::of(spec, &step, &plan.files)
         });
-        let found = key.and_then(|key| artifacts.get(key));
+        let found = key.and_then(|key| compile_cache.get(key));
         Self { key, found }
     }
 
     /// Returns the inputs of the first step.
     fn inputs<'a>(&'a self, files: &'a [BoxFile]) -> Inputs<'a> {
-        let artifacts = self.found.as_ref().map(|found| found.as_slice());
-        Inputs { files, artifacts: artifacts.unwrap_or_default() }
+        let found = self.found.as_ref().map(|found| found.as_slice());
+        Inputs { files, compile_artifacts: found.unwrap_or_default() }
     }
 }
 

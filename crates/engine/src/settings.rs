@@ -25,8 +25,9 @@ pub struct Settings {
     pub check_interval: Duration,
     /// The memory of the pool, in bytes. With 0, no box is made ahead.
     pub pool_memory_bytes: u64,
-    /// The size of the artifact cache, in bytes. With 0, no artifacts are kept.
-    pub artifact_bytes: u64,
+    /// The size of the compile cache, in bytes. With 0, no compile artifacts
+    /// are kept.
+    pub compile_cache_bytes: u64,
 }
 
 impl Settings {
@@ -65,7 +66,7 @@ mod tests {
                 allow_missing_limits: false,
                 check_interval: Duration::ZERO,
                 pool_memory_bytes,
-                artifact_bytes: 0,
+                compile_cache_bytes: 0,
             };
             let found = (settings.pool_boxes(), settings.boxes_besides());
             assert_eq!(found, (ahead, besides), "{boxes}");

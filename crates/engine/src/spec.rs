@@ -70,7 +70,7 @@ pub(crate) fn step_spec(limits: &Limits, step: Step, plan: &Plan) -> StepSpec {
         },
         stdin: stdin.to_vec(),
         artifacts_writable: !is_run,
-        keep_artifacts: None,
+        keep_compile_artifacts: None,
         keep_files: None,
         measure_memory: false,
         memory_bytes: Some(memory_bytes),

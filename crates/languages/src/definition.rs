@@ -89,7 +89,7 @@ pub(crate) struct Compile {
     /// As in `[run]`.
     #[serde(default)]
     pub(crate) prepare: bool,
-    /// Whether the same files always compile to the same artifacts. The
+    /// Whether the same files always compile to the same compile artifacts. The
     /// contents of /artifacts are then kept for the same submission. The result
     /// must depend on nothing but the files, and all of it must be in
     /// /artifacts.

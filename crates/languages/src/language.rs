@@ -34,9 +34,9 @@ pub struct Language {
     memory_bytes: Option<u64>,
     output_bytes: Option<u64>,
     processes: Option<u32>,
-    /// Whether artifacts may be kept.
+    /// Whether compile artifacts may be kept.
     repeatable: bool,
-    /// Words in files whose artifacts may not be kept.
+    /// Words in files whose compile artifacts may not be kept.
     unless: Vec<String>,
     /// The steps of every plan, with [`ENTRY`] in their commands.
     steps: Vec<Step>,

@@ -63,7 +63,7 @@ pub struct Plan {
     /// Whether the compile step also prints the warnings of files that compile,
     /// if its program can.
     pub shows_warnings: bool,
-    /// Whether the compile step always leaves the same artifacts.
+    /// Whether the compile step always leaves the same compile artifacts.
     pub is_repeatable: bool,
     /// The steps, in order; a step that fails ends the run.
     pub steps: Vec<Step>,

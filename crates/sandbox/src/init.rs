@@ -14,7 +14,7 @@
 //! 4. The fork of pid 1, and the mounts. They come last, because they hide the
 //!    files of the host.
 
-mod artifacts;
+mod compile_artifacts;
 mod context;
 mod exec;
 mod files;

@@ -83,6 +83,6 @@ pub use outcome::{
 pub use rlimits::{NO_CORE, QUEUE_BYTES, QUEUED_SIGNALS};
 pub use signals::{signal_name, signal_words};
 pub use spec::{
-    Artifact, BoxFile, BoxSpec, FilesSpec, Fingerprint, Inputs, StepSpec,
+    BoxFile, BoxSpec, CompileArtifact, FilesSpec, Fingerprint, Inputs, StepSpec,
 };
 pub use subordinate_ids::SubordinateIds;

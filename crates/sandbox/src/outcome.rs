@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Artifact;
+use crate::CompileArtifact;
 
 /// How a step ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub struct Outcome {
     /// The files that the step left, if they were asked for.
     pub files: Option<LeftFiles>,
     /// The content of /artifacts, if it was asked for and within its limits.
-    pub artifacts: Option<Vec<Artifact>>,
+    pub compile_artifacts: Option<Vec<CompileArtifact>>,
 }
 
 /// The output on one stream.
@@ -144,7 +144,7 @@ impl Outcome {
             cpu_time: None,
             memory_peak: None,
             files: None,
-            artifacts: None,
+            compile_artifacts: None,
         }
     }
 }

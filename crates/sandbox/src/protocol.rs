@@ -20,13 +20,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::SandboxError;
-use crate::{Artifact, BoxFile, FilesSpec, LeftFiles};
+use crate::{BoxFile, CompileArtifact, FilesSpec, LeftFiles};
 
-/// Maximum length of a request: all files or artifacts of a submission, and
-/// some room.
+/// Maximum length of a request: all files or compile artifacts of a submission,
+/// and some room.
 pub(crate) const MAX_REQUEST_BYTES: usize = 64 << 20;
-/// Maximum length of a reply, without the content of artifacts and files. The
-/// names of files that were left out take most of it.
+/// Maximum length of a reply, without the content of compile artifacts and
+/// files. The names of files that were left out take most of it.
 pub(crate) const MAX_REPLY_BYTES: usize = 256 << 10;
 /// Maximum length of a seccomp filter: the limit of the kernel.
 const MAX_FILTER_BYTES: usize = 4096 * 8;
@@ -58,7 +58,7 @@ pub(crate) struct Run<'a> {
     /// Files for the working directory, written before the program starts.
     pub(crate) files: Cow<'a, [BoxFile]>,
     /// The content for /artifacts, which is empty.
-    pub(crate) artifacts: Cow<'a, [Artifact]>,
+    pub(crate) compile_artifacts: Cow<'a, [CompileArtifact]>,
     /// Kill this many of the launchers that wait, from the first.
     pub(crate) kill_launchers: usize,
     pub(crate) program: Program,
@@ -66,7 +66,7 @@ pub(crate) struct Run<'a> {
     pub(crate) gate: Option<String>,
     pub(crate) artifacts_writable: bool,
     /// Answer with the content of /artifacts, up to this many bytes.
-    pub(crate) keep_artifacts: Option<u64>,
+    pub(crate) keep_compile_artifacts: Option<u64>,
 }
 
 /// The program of a run.
@@ -164,7 +164,7 @@ pub(crate) struct Ended {
     pub(crate) fill_micros: u64,
     /// The time from its start, or from the opening of its gate, to its end.
     pub(crate) wall_micros: u64,
-    pub(crate) artifacts: Option<Vec<Artifact>>,
+    pub(crate) compile_artifacts: Option<Vec<CompileArtifact>>,
     /// Whether the launchers of later steps still wait.
     pub(crate) others_wait: bool,
 }

@@ -36,7 +36,7 @@ pub struct Inputs<'a> {
     pub files: &'a [BoxFile],
     /// The content for /artifacts, which must be empty. An earlier step of the
     /// same kind left it.
-    pub artifacts: &'a [Artifact],
+    pub compile_artifacts: &'a [CompileArtifact],
 }
 
 /// A file for the working directory.
@@ -51,7 +51,7 @@ pub struct BoxFile {
 
 /// A file or folder that a step left in /artifacts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Artifact {
+pub struct CompileArtifact {
     /// Relative path below /artifacts. Its folder comes before it in a list.
     pub path: String,
     /// Its permissions, as chmod(2) takes them.
@@ -126,7 +126,7 @@ pub struct StepSpec {
     pub artifacts_writable: bool,
     /// Return the content of /artifacts after an exit with 0, up to this many
     /// bytes, names included. There must be only files and folders in it.
-    pub keep_artifacts: Option<u64>,
+    pub keep_compile_artifacts: Option<u64>,
     /// Return files that the step leaves, whatever its exit status is. After a
     /// limit there are none: the box is dead.
     pub keep_files: Option<FilesSpec>,

@@ -18,7 +18,8 @@ use crate::process_handles::ProcessHandles;
 use crate::protocol::{Ended, ExecSpec, Program, Reply, Request, Run};
 use crate::streams::{self, ChildPipes, Ends, ParentPipes};
 use crate::{
-    Artifact, Attachment, FilesSpec, Inputs, LeftFiles, Outcome, StepSpec, Stop,
+    Attachment, CompileArtifact, FilesSpec, Inputs, LeftFiles, Outcome,
+    StepSpec, Stop,
 };
 
 /// CPU time that a launcher may use before its submission comes, in addition to
@@ -57,12 +58,12 @@ pub(crate) fn request_for<'a>(
     };
     let request = Request::Run(Run {
         files: Cow::Borrowed(inputs.files),
-        artifacts: Cow::Borrowed(inputs.artifacts),
+        compile_artifacts: Cow::Borrowed(inputs.compile_artifacts),
         kill_launchers,
         program,
         gate: spec.gate.clone(),
         artifacts_writable: spec.artifacts_writable,
-        keep_artifacts: spec.keep_artifacts,
+        keep_compile_artifacts: spec.keep_compile_artifacts,
     });
     Ok(StepRequest { request, pipes, child_pipes })
 }
@@ -126,8 +127,7 @@ pub(crate) async fn run(
     if !finished.others_wait {
         launchers.forget();
     }
-    let Finished { stop, fill_time, wall_time, cpu_time, artifacts, .. } =
-        finished;
+    let Finished { stop, fill_time, wall_time, cpu_time, .. } = finished;
     let is_over = *overflow.borrow();
     let has_ended = matches!(stop, Stop::Exited(_) | Stop::Signaled(_));
     let stop = if has_ended && is_over { Stop::Output } else { stop };
@@ -140,7 +140,7 @@ pub(crate) async fn run(
         cpu_time,
         memory_peak: memory_peak.and_then(|peak| peak?.bytes()),
         files: None,
-        artifacts,
+        compile_artifacts: finished.compile_artifacts,
     })
 }
 
@@ -180,7 +180,7 @@ struct Finished {
     fill_time: Duration,
     wall_time: Duration,
     cpu_time: Option<Duration>,
-    artifacts: Option<Vec<Artifact>>,
+    compile_artifacts: Option<Vec<CompileArtifact>>,
     /// Whether the launchers of later steps still wait.
     others_wait: bool,
 }
@@ -206,7 +206,7 @@ async fn judge(
                 fill_time: Duration::from_micros(ended.fill_micros),
                 wall_time: Duration::from_micros(ended.wall_micros),
                 cpu_time,
-                artifacts: ended.artifacts,
+                compile_artifacts: ended.compile_artifacts,
                 others_wait: ended.others_wait,
             });
         }
@@ -222,7 +222,7 @@ async fn judge(
         fill_time: Duration::ZERO,
         wall_time,
         cpu_time: cpu_time(),
-        artifacts: None,
+        compile_artifacts: None,
         others_wait: false,
     })
 }
@@ -283,7 +283,7 @@ fn command(spec: &StepSpec, processes: u32) -> ExecSpec {
 }
 
 async fn receive_end(control: &mut Control, spec: &StepSpec) -> Result<Ended> {
-    let content = spec.keep_artifacts.unwrap_or(0);
+    let content = spec.keep_compile_artifacts.unwrap_or(0);
     match control.receive_with(content).await? {
         (Reply::Ended(ended), _) => Ok(ended),
         _ => Err(SandboxError::other("receive from init", "expected an end")),

@@ -315,7 +315,7 @@ impl SandboxArgs {
             allow_missing_limits: self.allow_missing_limits,
             check_interval: default::CHECK_INTERVAL,
             pool_memory_bytes: 0,
-            artifact_bytes: 0,
+            compile_cache_bytes: 0,
         }
     }
 }

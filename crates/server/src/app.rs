@@ -107,7 +107,7 @@ impl<R: Runner> App<R> {
             load: self.runner.load(),
             live_load: self.runner.live_load(),
             supply: self.runner.supply(),
-            artifacts: self.runner.artifacts(),
+            compile_cache: self.runner.compile_cache(),
             languages: self.runner.languages(),
             answer_memory: [
                 ("products", self.products.memory()),

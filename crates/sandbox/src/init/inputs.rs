@@ -4,25 +4,28 @@ use std::os::fd::AsFd;
 
 use super::context::{become_undumpable, follow_parent};
 use super::mounts::Tree;
-use super::{artifacts, files};
+use super::{compile_artifacts, files};
 use crate::error::{During, Result};
 use crate::ids::{self, INIT_ID, PROGRAM_ID};
 use crate::protocol::UserNamespace;
-use crate::{Artifact, BoxFile};
+use crate::{BoxFile, CompileArtifact};
 
 /// Returns the number of inodes that these need.
-pub(super) fn inodes(files: &[BoxFile], artifacts: &[Artifact]) -> u64 {
-    files::inodes(files) + artifacts.len() as u64
+pub(super) fn inodes(
+    files: &[BoxFile],
+    compile_artifacts: &[CompileArtifact],
+) -> u64 {
+    files::inodes(files) + compile_artifacts.len() as u64
 }
 
 /// Writes them all. Call it with the program's rights.
 pub(super) fn write(
     files: &[BoxFile],
-    artifacts: &[Artifact],
+    compile_artifacts: &[CompileArtifact],
     tree: &Tree,
 ) -> Result<()> {
     files::write(files, tree.files.as_fd())?;
-    artifacts::write(artifacts, tree.artifacts.as_fd())
+    compile_artifacts::write(compile_artifacts, tree.artifacts.as_fd())
 }
 
 /// Has init act with the program's ids.

@@ -9,10 +9,10 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use super::context::BoxContext;
 use super::programs::{Launcher, Programs, Running, are_left, leave_nothing};
-use super::{artifacts, inputs, left_files, mounts};
+use super::{compile_artifacts, inputs, left_files, mounts};
 use crate::error::{During, Result, SandboxError};
 use crate::protocol::{self, Ended, Program, Reply, Request, Run, Setup};
-use crate::{Artifact, BoxFile, sys};
+use crate::{BoxFile, CompileArtifact, sys};
 
 /// Answers requests until the server closes the socket, or is gone, or a
 /// launcher ends while it waits. The caller then ends, and with pid 1 the
@@ -121,15 +121,17 @@ impl Served<'_> {
 
     fn run(&mut self, run: Run<'_>, streams: Vec<OwnedFd>) -> Result<Ended> {
         let asked = Instant::now();
-        let Run { files, artifacts, kill_launchers, program, gate, .. } = run;
-        let Run { artifacts_writable, keep_artifacts, .. } = run;
+        let Run {
+            files, compile_artifacts, kill_launchers, program, gate, ..
+        } = run;
+        let Run { artifacts_writable, keep_compile_artifacts, .. } = run;
         if kill_launchers > 0 {
             self.waiting.drain(..kill_launchers.min(self.waiting.len()));
             self.leave_nothing()?;
         }
-        self.fill(&files, &artifacts)?;
+        self.fill(&files, &compile_artifacts)?;
         // The program may use all memory that the box has left.
-        drop((files, artifacts));
+        drop((files, compile_artifacts));
         let fill_time = asked.elapsed();
         if artifacts_writable {
             mounts::cover_artifacts()?;
@@ -151,12 +153,14 @@ impl Served<'_> {
         if artifacts_writable {
             mounts::uncover_artifacts()?;
         }
-        let artifacts = match keep_artifacts {
-            Some(max_bytes) if status.success() => artifacts::read(max_bytes),
+        let compile_artifacts = match keep_compile_artifacts {
+            Some(max_bytes) if status.success() => {
+                compile_artifacts::read(max_bytes)
+            }
             _ => None,
         };
         Ok(Ended {
-            artifacts,
+            compile_artifacts,
             status: status.into_raw(),
             fill_micros: micros(fill_time),
             wall_micros: micros(wall_time),
@@ -189,17 +193,17 @@ impl Served<'_> {
     fn fill(
         &mut self,
         files: &[BoxFile],
-        artifacts: &[Artifact],
+        compile_artifacts: &[CompileArtifact],
     ) -> Result<()> {
-        if files.is_empty() && artifacts.is_empty() {
+        if files.is_empty() && compile_artifacts.is_empty() {
             return Ok(());
         }
         let BoxContext { tree, user_namespace, .. } = self.context;
         // Beside the files that the program may make.
-        self.inodes += inputs::inodes(files, artifacts);
+        self.inodes += inputs::inodes(files, compile_artifacts);
         tree.limit_inodes(self.inodes)?;
         inputs::as_program(user_namespace, || {
-            inputs::write(files, artifacts, tree)
+            inputs::write(files, compile_artifacts, tree)
         })
     }
 

@@ -29,7 +29,7 @@ async fn run(
 ) -> Outcome {
     let spec = fixture.box_spec();
     let mut sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
-    let inputs = Inputs { files: &[], artifacts: &[] };
+    let inputs = Inputs { files: &[], compile_artifacts: &[] };
     let outcome = sandbox.run_with(step, inputs, &mut attachment).await;
     sandbox.destroy().await;
     outcome.unwrap()

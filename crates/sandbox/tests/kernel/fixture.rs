@@ -108,7 +108,7 @@ impl Fixture {
         self.runtime.block_on(async {
             let mut sandbox =
                 Sandbox::make(&self.host, &spec).await.expect("a box");
-            let inputs = Inputs { files: &files, artifacts: &[] };
+            let inputs = Inputs { files: &files, compile_artifacts: &[] };
             let mut attachment = Attachment::default();
             let running = sandbox.run_with(&step, inputs, &mut attachment);
             // Perhaps the limit under test does not work.
@@ -129,7 +129,7 @@ pub(crate) fn step(arguments: &[&str]) -> StepSpec {
         stdin: Vec::new(),
         gate: None,
         artifacts_writable: false,
-        keep_artifacts: None,
+        keep_compile_artifacts: None,
         keep_files: None,
         measure_memory: false,
         memory_bytes: None,

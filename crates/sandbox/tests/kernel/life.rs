@@ -6,7 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-use sandpiper_sandbox::{Artifact, Attachment, BoxFile, Inputs, Sandbox, Stop};
+use sandpiper_sandbox::{
+    Attachment, BoxFile, CompileArtifact, Inputs, Sandbox, Stop,
+};
 
 use crate::Test;
 use crate::fixture::{Fixture, step};
@@ -71,7 +73,7 @@ fn files_do_not_follow_links(fixture: &Fixture) {
                 b"ok\n"
             );
             let files = &[file(path, "x")];
-            let inputs = Inputs { files, artifacts: &[] };
+            let inputs = Inputs { files, compile_artifacts: &[] };
             let ran = sandbox
                 .run_with(&step(&["hello"]), inputs, &mut Attachment::default())
                 .await;
@@ -128,12 +130,12 @@ fn keep(
     fixture: &Fixture,
     make: &[&str],
     max_bytes: u64,
-) -> Option<Vec<Artifact>> {
+) -> Option<Vec<CompileArtifact>> {
     let mut make = step(make);
     make.artifacts_writable = true;
-    make.keep_artifacts = Some(max_bytes);
+    make.keep_compile_artifacts = Some(max_bytes);
     let outcome = fixture.run_step(fixture.box_spec(), make, Vec::new());
-    outcome.artifacts
+    outcome.compile_artifacts
 }
 
 fn artifacts_go_from_box_to_box(fixture: &Fixture) {
@@ -145,7 +147,7 @@ fn artifacts_go_from_box_to_box(fixture: &Fixture) {
     fixture.runtime.block_on(async {
         let mut sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
         let change = step(&["create", "/artifacts/other"]);
-        let inputs = Inputs { files: &[], artifacts: &made };
+        let inputs = Inputs { files: &[], compile_artifacts: &made };
         let outcome = sandbox
             .run_with(&change, inputs, &mut Attachment::default())
             .await
@@ -153,8 +155,9 @@ fn artifacts_go_from_box_to_box(fixture: &Fixture) {
         assert_eq!(outcome.stdout.bytes, b"EROFS\n");
         // They are the same again, their permissions included.
         let mut look = step(&["hello"]);
-        look.keep_artifacts = Some(1 << 20);
-        let mut again = sandbox.run(&look).await.unwrap().artifacts.unwrap();
+        look.keep_compile_artifacts = Some(1 << 20);
+        let mut again =
+            sandbox.run(&look).await.unwrap().compile_artifacts.unwrap();
         let mut made = made;
         for list in [&mut again, &mut made] {
             list.sort_by(|a, b| a.path.cmp(&b.path));

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use sandpiper_sandbox::{
-    Artifact, Attachment, Inputs, Outcome, Sandbox, StepSpec, Stop,
+    Attachment, CompileArtifact, Inputs, Outcome, Sandbox, StepSpec, Stop,
 };
 
 use crate::Test;
@@ -24,7 +24,7 @@ fn run_left(
     left: Option<(&[u8], u32)>,
     path: &str,
 ) -> Outcome {
-    let artifact = left.map(|(content, mode)| Artifact {
+    let file = left.map(|(content, mode)| CompileArtifact {
         path: "main".to_owned(),
         mode,
         content: Some(content.to_vec().into()),
@@ -34,7 +34,7 @@ fn run_left(
         let mut sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
         let mut own = step(&[]);
         own.command = vec![path.to_owned()];
-        let inputs = Inputs { files: &[], artifacts: artifact.as_slice() };
+        let inputs = Inputs { files: &[], compile_artifacts: file.as_slice() };
         let outcome = sandbox
             .run_with(&own, inputs, &mut Attachment::default())
             .await

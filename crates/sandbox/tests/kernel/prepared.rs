@@ -152,7 +152,7 @@ fn submitted_files_need_no_inodes(fixture: &Fixture) {
         let mut sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
         let file = |n| BoxFile { path: format!("d/{n}"), content: "x".into() };
         let files: Vec<_> = (0..500).map(file).collect();
-        let inputs = Inputs { files: &files, artifacts: &[] };
+        let inputs = Inputs { files: &files, compile_artifacts: &[] };
         let fill = step(&["fill", "101"]);
         let filled = sandbox
             .run_with(&fill, inputs, &mut Attachment::default())
@@ -177,7 +177,7 @@ fn each_run_finds_its_files(fixture: &Fixture) {
                     content: format!("{n} of {run}").into(),
                 };
                 let files: Vec<_> = (0..count).map(file).collect();
-                let inputs = Inputs { files: &files, artifacts: &[] };
+                let inputs = Inputs { files: &files, compile_artifacts: &[] };
                 let last = files.last().cloned().unwrap_or_else(|| file(0));
                 let show = step(&["show", &last.path]);
                 let shown = sandbox

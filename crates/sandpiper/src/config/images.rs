@@ -128,6 +128,6 @@ pub(crate) fn check_settings() -> engine::Settings {
         allow_missing_limits: true,
         check_interval: default::CHECK_INTERVAL,
         pool_memory_bytes: 0,
-        artifact_bytes: 0,
+        compile_cache_bytes: 0,
     }
 }

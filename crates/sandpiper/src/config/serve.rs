@@ -151,7 +151,7 @@ pub(crate) struct ServeArgs {
     /// Memory for compiled programs, which are reused if the same program is
     /// submitted again; 0: none
     #[arg(long, value_name = "SIZE", value_parser = values::size_or_none,
-        default_value = mebibytes(default::ARTIFACTS_BYTES))]
+        default_value = mebibytes(default::COMPILE_CACHE_BYTES))]
     artifact_cache: u64,
 
     /// Files that a run returns to a client that asks for them; the rest is
@@ -257,7 +257,7 @@ impl ServeArgs {
             allow_missing_limits: self.sandbox.allow_missing_limits,
             check_interval: self.check_interval,
             pool_memory_bytes,
-            artifact_bytes: self.artifact_cache,
+            compile_cache_bytes: self.artifact_cache,
         }
     }
 }

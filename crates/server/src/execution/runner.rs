@@ -41,8 +41,8 @@ pub(crate) trait Runner: Send + Sync + 'static {
     /// The boxes that are ready.
     fn supply(&self) -> Supply;
 
-    /// Artifacts that are kept, in bytes, and the most that may be.
-    fn artifacts(&self) -> (u64, u64);
+    /// Compile artifacts that are kept, in bytes, and the most that may be.
+    fn compile_cache(&self) -> (u64, u64);
 }
 
 /// A run that ended, in whatever way.
@@ -119,8 +119,8 @@ impl Runner for Engine {
         Self::supply(self)
     }
 
-    fn artifacts(&self) -> (u64, u64) {
-        Self::artifacts(self)
+    fn compile_cache(&self) -> (u64, u64) {
+        Self::compile_cache(self)
     }
 }
 

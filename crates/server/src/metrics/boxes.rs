@@ -1,4 +1,4 @@
-//! Metrics of what is there before a request: boxes, and artifacts.
+//! Metrics of what is there before a request: boxes, and compile artifacts.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -8,7 +8,7 @@ use sandpiper_engine::{Start, StartKind, Supply};
 
 use super::{LanguageLabels, Number};
 
-/// The metrics of boxes and artifacts.
+/// The metrics of boxes and compile artifacts.
 #[derive(Debug, Default)]
 pub(super) struct Boxes {
     /// Every language's id.
@@ -18,8 +18,8 @@ pub(super) struct Boxes {
     memory: Number,
     memory_limit: Number,
     compiled_before: Family<LanguageLabels, Counter>,
-    artifacts: Number,
-    artifacts_limit: Number,
+    compile_cache: Number,
+    compile_cache_limit: Number,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -68,20 +68,20 @@ impl Boxes {
         );
         own.register(
             "runs_compiled_before",
-            "Runs whose artifacts were kept from the same submission",
+            "Runs whose compile artifacts were kept from the same submission",
             self.compiled_before.clone(),
         );
         own.register_with_unit(
             "artifacts",
-            "Artifacts of compile steps that are kept",
+            "Compile artifacts that are kept",
             Unit::Bytes,
-            self.artifacts.clone(),
+            self.compile_cache.clone(),
         );
         own.register_with_unit(
             "artifacts_limit",
             "Most of them before the one not used for longest goes",
             Unit::Bytes,
-            self.artifacts_limit.clone(),
+            self.compile_cache_limit.clone(),
         );
     }
 
@@ -95,9 +95,9 @@ impl Boxes {
         }
     }
 
-    pub(super) fn set(&self, supply: &Supply, artifacts: (u64, u64)) {
-        self.artifacts.set(artifacts.0);
-        self.artifacts_limit.set(artifacts.1);
+    pub(super) fn set(&self, supply: &Supply, compile_cache: (u64, u64)) {
+        self.compile_cache.set(compile_cache.0);
+        self.compile_cache_limit.set(compile_cache.1);
         self.memory.set(supply.memory_bytes);
         self.memory_limit.set(supply.memory_limit_bytes);
         let set = |language: &String, boxes: usize| {

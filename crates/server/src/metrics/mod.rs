@@ -62,8 +62,8 @@ pub(crate) struct Snapshot {
     pub(crate) load: Load,
     pub(crate) live_load: Load,
     pub(crate) supply: Supply,
-    /// Bytes of artifacts kept, and the most there may be.
-    pub(crate) artifacts: (u64, u64),
+    /// Bytes of compile artifacts kept, and the most there may be.
+    pub(crate) compile_cache: (u64, u64),
     pub(crate) languages: Vec<LanguageState>,
     /// For each kind of answers: bytes of large ones, and the most there may
     /// be.
@@ -223,7 +223,7 @@ impl Metrics {
 
     /// Everything as text.
     pub(crate) fn text(&self, snapshot: Snapshot, now: Instant) -> String {
-        self.boxes.set(&snapshot.supply, snapshot.artifacts);
+        self.boxes.set(&snapshot.supply, snapshot.compile_cache);
         self.shared.set(&snapshot.shared);
         self.now.set(snapshot, now);
         let mut text = String::new();

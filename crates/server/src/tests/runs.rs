@@ -115,7 +115,7 @@ impl Runner for TestRunner {
         ]
     }
 
-    fn artifacts(&self) -> (u64, u64) {
+    fn compile_cache(&self) -> (u64, u64) {
         (8, 9)
     }
 

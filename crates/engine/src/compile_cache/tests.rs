@@ -5,46 +5,50 @@ use std::time::Duration;
 
 use super::*;
 
-fn artifacts(bytes: usize) -> Vec<Artifact> {
+fn compile_artifacts(bytes: usize) -> Vec<CompileArtifact> {
     let content = vec![7; bytes].into();
-    vec![Artifact { path: String::new(), mode: 0o755, content: Some(content) }]
+    vec![CompileArtifact {
+        path: String::new(),
+        mode: 0o755,
+        content: Some(content),
+    }]
 }
 
-fn key(n: u8) -> ArtifactKey {
-    ArtifactKey([n; 32])
+fn key(n: u8) -> CompileKey {
+    CompileKey([n; 32])
 }
 
 #[test]
 fn the_entry_not_used_for_longest_goes_first() {
-    let entry = cost(&artifacts(1_000));
-    let cache = ArtifactCache::new(3 * entry);
+    let entry = cost(&compile_artifacts(1_000));
+    let cache = CompileCache::new(3 * entry);
     for n in 0..3 {
-        cache.keep(key(n), artifacts(1_000));
+        cache.keep(key(n), compile_artifacts(1_000));
     }
     assert_eq!(cache.size(), (3 * entry, 3 * entry));
     assert!(cache.get(key(0)).is_some());
-    cache.keep(key(3), artifacts(1_000));
+    cache.keep(key(3), compile_artifacts(1_000));
     let found: Vec<bool> =
         (0..4).map(|n| cache.get(key(n)).is_some()).collect();
     assert_eq!(found, [true, false, true, true]);
     // The same key replaces its entry; a larger entry replaces several.
-    cache.keep(key(3), artifacts(1_000));
+    cache.keep(key(3), compile_artifacts(1_000));
     assert_eq!(cache.size().0, 3 * entry);
-    cache.keep(key(4), artifacts(2_000));
+    cache.keep(key(4), compile_artifacts(2_000));
     assert!(cache.size().0 <= cache.size().1);
     assert!(cache.get(key(4)).is_some());
     // An entry that is too large replaces none.
     let before = cache.size();
-    cache.keep(key(5), artifacts(10_000));
+    cache.keep(key(5), compile_artifacts(10_000));
     assert_eq!(cache.size(), before);
     assert!(cache.get(key(5)).is_none());
 }
 
 #[test]
 fn a_cache_without_capacity_keeps_nothing() {
-    let cache = ArtifactCache::new(0);
+    let cache = CompileCache::new(0);
     assert_eq!(cache.max_entry_bytes(), None);
-    cache.keep(key(0), artifacts(0));
+    cache.keep(key(0), compile_artifacts(0));
     assert!(cache.get(key(0)).is_none());
 }
 
@@ -66,7 +70,7 @@ fn a_key_differs_if_any_part_differs() {
             gate: Some("main.c".to_owned()),
             stdin: Vec::new(),
             artifacts_writable: true,
-            keep_artifacts: Some(5),
+            keep_compile_artifacts: Some(5),
             keep_files: None,
             measure_memory: false,
             memory_bytes: Some(11),
@@ -82,7 +86,7 @@ fn a_key_differs_if_any_part_differs() {
         };
         let mut files = vec![file("a", "bc"), file("d", "")];
         change(&mut spec, &mut step, &mut files);
-        ArtifactKey::of(&spec, &step, &files)
+        CompileKey::of(&spec, &step, &files)
     };
     let changes: [Change; 14] = [
         |_, _, _| {},

@@ -10,7 +10,7 @@ use serde_bytes::ByteBuf;
 
 use super::files::{below, open_folder};
 use super::mounts::ARTIFACTS;
-use crate::Artifact;
+use crate::CompileArtifact;
 use crate::error::{During, Result};
 
 /// Maximum number of files and folders.
@@ -22,7 +22,7 @@ const MAX_DEPTH: usize = 16;
 
 /// Returns everything in /artifacts. Returns `None` if it is more than
 /// `max_bytes`, or not only files and folders.
-pub(super) fn read(max_bytes: u64) -> Option<Vec<Artifact>> {
+pub(super) fn read(max_bytes: u64) -> Option<Vec<CompileArtifact>> {
     let root = open_folder(CWD, ARTIFACTS, ResolveFlags::NO_SYMLINKS).ok()?;
     let mut collected = Collected { list: Vec::new(), left: max_bytes };
     collected.add_folder(root.as_fd(), "", 0)?;
@@ -31,7 +31,7 @@ pub(super) fn read(max_bytes: u64) -> Option<Vec<Artifact>> {
 
 /// The entries that were read, and the number of bytes that may follow.
 struct Collected {
-    list: Vec<Artifact>,
+    list: Vec<CompileArtifact>,
     left: u64,
 }
 
@@ -72,7 +72,11 @@ impl Collected {
                 _ => return None,
             };
             let is_folder = content.is_none();
-            self.list.push(Artifact { path: path.clone(), mode, content });
+            self.list.push(CompileArtifact {
+                path: path.clone(),
+                mode,
+                content,
+            });
             if is_folder {
                 let below = format!("{path}/");
                 self.add_folder(found.as_fd(), &below, depth + 1)?;
@@ -102,22 +106,22 @@ fn open(folder: BorrowedFd<'_>, name: &str, flags: OFlags) -> Option<OwnedFd> {
 
 /// Writes them below `root`. Call it with the program's rights.
 pub(super) fn write(
-    artifacts: &[Artifact],
+    compile_artifacts: &[CompileArtifact],
     root: BorrowedFd<'_>,
 ) -> Result<()> {
-    artifacts.iter().try_for_each(|a| write_one(root, a))?;
+    compile_artifacts.iter().try_for_each(|a| write_one(root, a))?;
     // Last, and the deepest first: a folder must be writable while it is filled.
-    let folders = artifacts.iter().filter(|a| a.content.is_none());
+    let folders = compile_artifacts.iter().filter(|a| a.content.is_none());
     folders.rev().try_for_each(|folder| permit(root, folder))
 }
 
-fn write_one(root: BorrowedFd<'_>, artifact: &Artifact) -> Result<()> {
-    let step = "write an artifact";
+fn write_one(root: BorrowedFd<'_>, file: &CompileArtifact) -> Result<()> {
+    let step = "write a compile artifact";
     let (parent, name) =
-        artifact.path.rsplit_once('/').unwrap_or((".", &artifact.path));
+        file.path.rsplit_once('/').unwrap_or((".", &file.path));
     let folder = open_folder(root, parent, below())?;
-    let mode = Mode::from_raw_mode(artifact.mode);
-    let Some(content) = &artifact.content else {
+    let mode = Mode::from_raw_mode(file.mode);
+    let Some(content) = &file.content else {
         let usable = Mode::from_raw_mode(0o700);
         return rustix::fs::mkdirat(&folder, name, usable).during(step);
     };
@@ -130,8 +134,8 @@ fn write_one(root: BorrowedFd<'_>, artifact: &Artifact) -> Result<()> {
 }
 
 /// Gives a folder its own permissions.
-fn permit(root: BorrowedFd<'_>, folder: &Artifact) -> Result<()> {
-    let step = "write an artifact";
+fn permit(root: BorrowedFd<'_>, folder: &CompileArtifact) -> Result<()> {
+    let step = "write a compile artifact";
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
     let opened =
         rustix::fs::openat2(root, &folder.path, flags, Mode::empty(), below())

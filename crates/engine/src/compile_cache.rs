@@ -1,13 +1,13 @@
-//! The artifact cache: keeps the artifacts of successful compile steps, so that
-//! they need not be compiled again. Their key is a hash of everything that they
-//! depend on.
+//! The compile cache: keeps the compile artifacts of steps that succeeded, so
+//! that they need not be compiled again. Their key is a hash of everything that
+//! they depend on.
 
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 use sandpiper_languages::SourceFile;
-use sandpiper_sandbox::{Artifact, BoxSpec, StepSpec};
+use sandpiper_sandbox::{BoxSpec, CompileArtifact, StepSpec};
 use sha2::{Digest, Sha256};
 
 use crate::limits::MIB;
@@ -19,25 +19,25 @@ const MAX_PART: u64 = 4;
 /// The most bytes of one submission: every copy on its way is in memory.
 const MAX_ENTRY_BYTES: u64 = 16 * MIB;
 
-/// The hash of everything that artifacts depend on.
+/// The hash of everything that compile artifacts depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ArtifactKey([u8; 32]);
+pub(crate) struct CompileKey([u8; 32]);
 
-/// The kept artifacts, bounded in bytes. The entry that has not been used for
-/// longest goes first.
+/// The kept compile artifacts, bounded in bytes. The entry that has not been
+/// used for longest goes first.
 #[derive(Debug)]
-pub(crate) struct ArtifactCache {
+pub(crate) struct CompileCache {
     capacity: u64,
     entries: Mutex<Entries>,
 }
 
 #[derive(Debug)]
 struct Entries {
-    by_key: LruCache<ArtifactKey, Arc<Vec<Artifact>>>,
+    by_key: LruCache<CompileKey, Arc<Vec<CompileArtifact>>>,
     bytes: u64,
 }
 
-impl ArtifactKey {
+impl CompileKey {
     /// Returns the key of a compile step in a box with these files. `spec` has
     /// the image, whose path names its contents, and every limit. `step` has
     /// the command, the environment and the entry file.
@@ -70,7 +70,7 @@ impl Hasher for HashedBytes {
     }
 }
 
-impl ArtifactCache {
+impl CompileCache {
     /// Creates a cache of `capacity` bytes.
     pub(crate) fn new(capacity: u64) -> Self {
         // It is bounded in bytes, not in entries.
@@ -78,28 +78,36 @@ impl ArtifactCache {
         Self { capacity, entries: Mutex::new(entries) }
     }
 
-    /// Returns the most bytes of one submission's artifacts, or `None` if no
-    /// artifacts are kept.
+    /// Returns the most bytes of one submission's compile artifacts, or `None`
+    /// if no compile artifacts are kept.
     pub(crate) fn max_entry_bytes(&self) -> Option<u64> {
         let part = (self.capacity / MAX_PART).min(MAX_ENTRY_BYTES);
         Some(part).filter(|&bytes| bytes > 0)
     }
 
-    /// Returns the artifacts that are kept under this key.
-    pub(crate) fn get(&self, key: ArtifactKey) -> Option<Arc<Vec<Artifact>>> {
+    /// Returns the compile artifacts that are kept under this key.
+    pub(crate) fn get(
+        &self,
+        key: CompileKey,
+    ) -> Option<Arc<Vec<CompileArtifact>>> {
         self.entries().by_key.get(&key).cloned()
     }
 
-    /// Keeps the artifacts of a compile step that succeeded.
-    pub(crate) fn keep(&self, key: ArtifactKey, artifacts: Vec<Artifact>) {
-        let cost = cost(&artifacts);
+    /// Keeps the compile artifacts of a compile step that succeeded.
+    pub(crate) fn keep(
+        &self,
+        key: CompileKey,
+        compile_artifacts: Vec<CompileArtifact>,
+    ) {
+        let cost = cost(&compile_artifacts);
         if cost > self.capacity {
             return;
         }
         let mut entries = self.entries();
         // Another run of the same submission may have come first. Both kept
         // the same.
-        if let Some(old) = entries.by_key.put(key, Arc::new(artifacts)) {
+        if let Some(old) = entries.by_key.put(key, Arc::new(compile_artifacts))
+        {
             entries.bytes -= self::cost(&old);
         }
         entries.bytes += cost;
@@ -120,14 +128,14 @@ impl ArtifactCache {
     }
 }
 
-fn cost(artifacts: &[Artifact]) -> u64 {
-    let of_one = |artifact: &Artifact| {
-        let content = artifact.content.as_ref().map_or(0, |bytes| bytes.len());
-        (artifact.path.len() + content) as u64 + ENTRY_COST
+fn cost(compile_artifacts: &[CompileArtifact]) -> u64 {
+    let of_one = |file: &CompileArtifact| {
+        let content = file.content.as_ref().map_or(0, |bytes| bytes.len());
+        (file.path.len() + content) as u64 + ENTRY_COST
     };
-    artifacts.iter().map(of_one).sum::<u64>() + ENTRY_COST
+    compile_artifacts.iter().map(of_one).sum::<u64>() + ENTRY_COST
 }
 
 #[cfg(test)]
-#[path = "artifacts/tests.rs"]
+#[path = "compile_cache/tests.rs"]
 mod tests;
