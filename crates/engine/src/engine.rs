@@ -12,7 +12,7 @@ use tokio::task::AbortHandle;
 
 use crate::Limits;
 use crate::admission::Load;
-use crate::attached::Attached;
+use crate::attachment::RunAttachment;
 use crate::executor::Executor;
 use crate::monitor::HealthMonitor;
 use crate::options::RunOptions;
@@ -142,7 +142,7 @@ impl Engine {
         &self,
         submission: Submission,
         options: RunOptions,
-        attached: Attached,
+        attachment: RunAttachment,
         client: IpAddr,
     ) -> Result<Outcome, Refusal> {
         let Self { executor, monitor, .. } = self;
@@ -156,7 +156,7 @@ impl Engine {
         let (language, image) = (plan.language.clone(), plan.image.clone());
         let arrived = Instant::now();
         let entered = async {
-            if attached.is_interactive() {
+            if attachment.is_interactive() {
                 executor.enter_live(client).await
             } else {
                 executor.enter(client).await
@@ -165,12 +165,12 @@ impl Engine {
         let permit = tokio::select! {
             biased;
             permit = entered => permit?,
-            () = attached.stopped() => {
+            () = attachment.stopped() => {
                 return Ok(Outcome::stopped_in_queue(arrived.elapsed()));
             }
         };
         let queue = arrived.elapsed();
-        let spec = RunSpec { plan, options, attached };
+        let spec = RunSpec { plan, options, attachment };
         let run = executor.run(spec, rootfs.clone(), permit, queue, true);
         let result = run.await;
         monitor.learn(&language, &rootfs, &result);

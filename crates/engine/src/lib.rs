@@ -12,7 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod admission;
-mod attached;
+mod attachment;
 mod checks;
 mod client;
 mod compile_cache;
@@ -32,7 +32,7 @@ mod settings;
 mod spec;
 
 pub use admission::{BusyCause, Load};
-pub use attached::Attached;
+pub use attachment::RunAttachment;
 pub use client::client_prefix;
 pub use engine::{Engine, HostError};
 pub use files::{FilesWanted, RunFile, RunFiles};

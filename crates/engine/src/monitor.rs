@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::admission::RunPermit;
-use crate::attached::Attached;
+use crate::attachment::RunAttachment;
 use crate::checks::{Checks, Next};
 use crate::executor::Executor;
 use crate::options::RunOptions;
@@ -251,7 +251,7 @@ impl HealthMonitor {
         let spec = RunSpec {
             plan,
             options: RunOptions::default(),
-            attached: Attached::default(),
+            attachment: RunAttachment::default(),
         };
         let run = self.executor.run(spec, rootfs, permit, queue, false);
         let outcome = run.await?;

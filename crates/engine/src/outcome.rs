@@ -67,8 +67,8 @@ pub struct Timing {
 /// The outcome of a submission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// stdout of the last step, cut at a character boundary. If it was attached,
-    /// only the part that was not taken.
+    /// stdout of the last step, cut at a character boundary. If a caller took
+    /// output, only the part that was not taken.
     pub stdout: Output,
     /// stderr of the last step, likewise.
     pub stderr: Output,

@@ -12,7 +12,7 @@ use sandpiper_sandbox::{
 
 use crate::Limits;
 use crate::admission::RunPermit;
-use crate::attached::Attached;
+use crate::attachment::RunAttachment;
 use crate::compile_cache::CompileKey;
 use crate::files::RunFiles;
 use crate::lease::{Lease, RunContext, failed};
@@ -28,7 +28,7 @@ use crate::spec::{memory_bytes, overridden, step_spec};
 pub(crate) struct RunSpec {
     pub(crate) plan: Plan,
     pub(crate) options: RunOptions,
-    pub(crate) attached: Attached,
+    pub(crate) attachment: RunAttachment,
 }
 
 /// Makes a run in a box of its own on `rootfs`. `timing` holds the time in the
@@ -42,16 +42,16 @@ pub(crate) struct RunSpec {
 /// error.
 pub(crate) async fn run(
     context: RunContext<'_>,
-    RunSpec { plan, options, attached }: RunSpec,
+    RunSpec { plan, options, attachment }: RunSpec,
     rootfs: PathBuf,
     permit: RunPermit,
     timing: Timing,
 ) -> Result<Outcome, SandboxError> {
     let key = PoolKey::of(context.limits, rootfs, &plan);
-    let is_interactive = attached.is_interactive();
+    let is_interactive = attachment.is_interactive();
     let mut lease = Lease::new(context, &key, permit, timing);
     let result = {
-        let steps = pin!(run_steps(&mut lease, plan, &options, attached));
+        let steps = pin!(run_steps(&mut lease, plan, &options, attachment));
         context.pool.refill_if_long(steps).await
     };
     let ended = lease.end();
@@ -68,10 +68,10 @@ async fn run_steps(
     lease: &mut Lease<'_>,
     mut plan: Plan,
     options: &RunOptions,
-    mut attached: Attached,
+    mut attachment: RunAttachment,
 ) -> Result<Outcome, SandboxError> {
     let context @ RunContext { compile_cache: cache, .. } = lease.context;
-    let is_interactive = attached.is_interactive();
+    let is_interactive = attachment.is_interactive();
     let limits = overridden(context.limits, &plan);
     plan.shows_warnings = options.warnings;
     let compiled = Compiled::find(&context, &lease.key.spec, &limits, &plan);
@@ -101,8 +101,8 @@ async fn run_steps(
         }
         spec.measure_memory = options.measure_memory;
         let inputs = std::mem::take(&mut inputs);
-        let mut attachment = attached.begin(stage, limits.live_idle_time);
-        let mut outcome = lease.run(&spec, inputs, &mut attachment).await?;
+        let mut part = attachment.begin(stage, limits.live_idle_time);
+        let mut outcome = lease.run(&spec, inputs, &mut part).await?;
         let left = outcome.compile_artifacts.take();
         // A step that exited with 0 may still have reached a limit.
         if outcome.stop == Stop::Exited(0)

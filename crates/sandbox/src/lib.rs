@@ -49,13 +49,13 @@ mod init;
 mod instance_lock;
 mod launchers;
 mod limits;
-mod live;
 mod outcome;
 mod output;
 mod pattern;
 mod process_handles;
 mod protocol;
 mod rlimits;
+mod sandbox;
 mod seccomp;
 mod signals;
 mod spawner;
@@ -76,11 +76,11 @@ pub use error::{Result, SandboxError};
 pub use host::{Host, HostSettings};
 pub use identity::{Identity, MAX_BOXES};
 pub use init::{INIT_NAME, init_main};
-pub use live::Sandbox;
 pub use outcome::{
     LeftFile, LeftFiles, Outcome, Output, SkipReason, SkippedFile, Stop,
 };
 pub use rlimits::{NO_CORE, QUEUE_BYTES, QUEUED_SIGNALS};
+pub use sandbox::Sandbox;
 pub use signals::{signal_name, signal_words};
 pub use spec::{
     BoxFile, BoxSpec, CompileArtifact, FilesSpec, Fingerprint, Inputs, StepSpec,

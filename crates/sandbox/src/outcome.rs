@@ -32,8 +32,8 @@ pub enum Stop {
 pub struct Outcome {
     /// How it ended.
     pub stop: Stop,
-    /// The output on stdout, up to the limit. If it was attached, only the part
-    /// that was not taken.
+    /// The output on stdout, up to the limit. If a caller took output, only the
+    /// part that was not taken.
     pub stdout: Output,
     /// The output on stderr, likewise.
     pub stderr: Output,

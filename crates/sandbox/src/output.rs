@@ -127,7 +127,7 @@ pub(crate) async fn capture(
 /// Leaves a stream unwatched for a moment, or until its writers are `dead`.
 /// Each write to a watched pipe wakes its reader. A program that writes line by
 /// line would spend half its time on that, and the server as much on another
-/// core. A client sees output at its end or, if it is attached, at most this
+/// core. A client sees output at its end or, if it is passed on, at most this
 /// time later.
 async fn let_it_fill(
     stream: pipe::Receiver,

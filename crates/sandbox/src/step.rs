@@ -1,4 +1,4 @@
-//! Runs one command in a live box: connects its streams, watches its limits,
+//! Runs one command in a box: connects its streams, watches its limits,
 //! and finds which event ended it first.
 
 use std::borrow::Cow;

@@ -11,8 +11,8 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use sandpiper_engine::languages::{Catalog, Language, SourceFile, Submission};
 use sandpiper_engine::{
-    Attached, End, FilesWanted, ImageState, Images, LanguageState,
-    LimitReached, Readiness, Refusal, RunFiles, RunOptions, SkippedFile,
+    End, FilesWanted, ImageState, Images, LanguageState, LimitReached,
+    Readiness, Refusal, RunAttachment, RunFiles, RunOptions, SkippedFile,
     limits,
 };
 use tracing::Level;
@@ -88,17 +88,17 @@ fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
         // If the language is not ready by then, `execute` says why.
         let _ = tokio::time::timeout(CHECK_TIMEOUT, checked).await;
         if args.interactive {
-            let (attached, terminal) = Terminal::attach();
+            let (attachment, terminal) = Terminal::attach();
             let engine = engine.clone();
             // In a task of its own: its limits hold even if writing blocks.
             let run = tokio::spawn(async move {
-                engine.execute(submission, options, attached, CLIENT).await
+                engine.execute(submission, options, attachment, CLIENT).await
             });
             terminal.show().await;
             run.await.unwrap_or(Err(Refusal::Failed))
         } else {
-            let attached = Attached::default();
-            engine.execute(submission, options, attached, CLIENT).await
+            let attachment = RunAttachment::default();
+            engine.execute(submission, options, attachment, CLIENT).await
         }
     })?;
     // In `run | head` the reader goes first. That is no failure.

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use sandpiper_engine::{
-    Attached, Chunk, InputError, InputSender, OutputStream, input_queue,
+    Chunk, InputError, InputSender, OutputStream, RunAttachment, input_queue,
 };
 use tokio::sync::mpsc;
 
@@ -22,13 +22,16 @@ pub(crate) struct Terminal(mpsc::Receiver<Chunk>);
 impl Terminal {
     /// Returns the two sides of a run that is attached to this process's
     /// standard streams.
-    pub(crate) fn attach() -> (Attached, Self) {
+    pub(crate) fn attach() -> (RunAttachment, Self) {
         let (output, chunks) = mpsc::channel(1);
         let (sender, input) = input_queue(INPUT_BYTES);
         // It waits for standard input until the process ends.
         thread::spawn(|| feed(sender));
         let (output, input) = (Some(output), Some(input));
-        (Attached { output, input, ..Attached::default() }, Self(chunks))
+        (
+            RunAttachment { output, input, ..RunAttachment::default() },
+            Self(chunks),
+        )
     }
 
     /// Writes output until there is no more.

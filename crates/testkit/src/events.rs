@@ -1,4 +1,4 @@
-//! An answer of server-sent events, read and checked while it comes.
+//! An event stream, read and checked while it comes.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::reply::Reply;
 
-/// The events of one answer. The output so far is kept.
+/// The events of one stream. The output so far is kept.
 #[derive(Debug)]
 pub struct Events {
     stream: BufReader<TcpStream>,

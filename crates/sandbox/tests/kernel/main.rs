@@ -10,7 +10,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 #![expect(clippy::print_stdout, reason = "the run prints its user")]
 
-mod attached;
+mod attachment;
 mod fixture;
 mod isolation;
 mod left;
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
         ("prepared", prepared::TESTS),
         ("misbehaviour", misbehaviour::TESTS),
         ("left", left::TESTS),
-        ("attached", attached::TESTS),
+        ("attachment", attachment::TESTS),
         ("waiting", waiting::TESTS),
     ];
     let trials = groups

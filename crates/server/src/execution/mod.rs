@@ -6,7 +6,6 @@ mod control;
 mod events;
 mod failure;
 mod input_request;
-mod live;
 mod log;
 mod media_type;
 mod negotiation;
@@ -16,13 +15,14 @@ mod run_answer;
 mod run_request;
 pub(crate) mod runner;
 mod sessions;
+mod stream;
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use sandpiper_engine::languages::Language;
-use sandpiper_engine::{Attached, Refusal, RunOptions};
+use sandpiper_engine::{Refusal, RunAttachment, RunOptions};
 use sandpiper_shared::LinkState;
 use tokio::sync::watch;
 use tracing::{Instrument, Span};
@@ -239,12 +239,17 @@ impl<R: Runner> Execution<R> {
         connection: &Connection,
     ) -> Result<Finished, Failure> {
         let (stop, stopped) = watch::channel(false);
-        let attached = Attached { stop: Some(stopped), ..Attached::default() };
+        let attachment =
+            RunAttachment { stop: Some(stopped), ..RunAttachment::default() };
         let _registration = named.and_then(|id| {
             self.sessions.register(id, Session::new(stop, None))
         });
-        let running =
-            self.runner.run(request, options, attached, context.request.client);
+        let running = self.runner.run(
+            request,
+            options,
+            attachment,
+            context.request.client,
+        );
         let running = running.instrument(context.span());
         let ended = tokio::select! {
             // A run that has ended is answered, even if nobody reads that.

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use sandpiper_engine::languages::{Catalog, Language, SubmissionError};
 use sandpiper_engine::{
-    Attached, Engine, LanguageState, Limits, Load, Outcome, Refusal,
+    Engine, LanguageState, Limits, Load, Outcome, Refusal, RunAttachment,
     RunOptions, Supply,
 };
 
@@ -19,7 +19,7 @@ pub(crate) trait Runner: Send + Sync + 'static {
         &self,
         request: RunRequest,
         options: RunOptions,
-        attached: Attached,
+        attachment: RunAttachment,
         client: IpAddr,
     ) -> impl Future<Output = Result<Finished, Refused>> + Send;
 
@@ -69,7 +69,7 @@ impl Runner for Engine {
         &self,
         request: RunRequest,
         options: RunOptions,
-        attached: Attached,
+        attachment: RunAttachment,
         client: IpAddr,
     ) -> Result<Finished, Refused> {
         let RunRequest { limits, interactive: is_interactive, .. } = request;
@@ -87,7 +87,7 @@ impl Runner for Engine {
         check(self, limits, is_interactive, language)
             .map_err(Refused::Request)?;
         let language = language.id().to_owned();
-        let run = self.execute(submission, options, attached, client);
+        let run = self.execute(submission, options, attachment, client);
         let outcome = run.await.map_err(Refused::Engine)?;
         Ok(Finished { language, outcome })
     }

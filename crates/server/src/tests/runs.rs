@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use sandpiper_engine::languages::Catalog;
 use sandpiper_engine::{
-    Attached, BusyCause, Chunk, End, LanguageState, Limits, Load, Outcome,
-    Output, OutputStream, Readiness, Ready, Refusal, RunOptions, Stage, Start,
-    StartKind, Supply, Timing,
+    BusyCause, Chunk, End, LanguageState, Limits, Load, Outcome, Output,
+    OutputStream, Readiness, Ready, Refusal, RunAttachment, RunOptions, Stage,
+    Start, StartKind, Supply, Timing,
 };
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
@@ -74,11 +74,11 @@ impl Runner for TestRunner {
         &self,
         request: RunRequest,
         _options: RunOptions,
-        attached: Attached,
+        attachment: RunAttachment,
         client: IpAddr,
     ) -> Result<Finished, Refused> {
         let _ = self.events.send(Event::Started(client));
-        if let Some(stages) = &attached.stages {
+        if let Some(stages) = &attachment.stages {
             let _ = stages.send(Stage::Run);
         }
         match request.language.as_str() {
@@ -88,8 +88,8 @@ impl Runner for TestRunner {
                 killed.disarm();
             }
             "echo" | "big" => {}
-            "stalls" => fill(&attached).await,
-            "stops" => stopped(&attached).await,
+            "stalls" => fill(&attachment).await,
+            "stops" => stopped(&attachment).await,
             other => return Err(Refused::Engine(refusal(other))),
         }
         let outcome = outcome(&request);
@@ -146,8 +146,8 @@ impl Runner for TestRunner {
 }
 
 /// Prints a little more than a connection holds, or until nobody takes it.
-async fn fill(attached: &Attached) {
-    let Some(output) = &attached.output else { return };
+async fn fill(attachment: &RunAttachment) {
+    let Some(output) = &attachment.output else { return };
     let chunk =
         || Chunk { stream: OutputStream::Stdout, bytes: vec![b'a'; 64 << 10] };
     for _ in 0..16 {
@@ -158,8 +158,8 @@ async fn fill(attached: &Attached) {
     }
 }
 
-async fn stopped(attached: &Attached) {
-    let mut stop = attached.stop.clone().unwrap();
+async fn stopped(attachment: &RunAttachment) {
+    let mut stop = attachment.stop.clone().unwrap();
     stop.wait_for(|stop| *stop).await.unwrap();
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 
 /// A caller's part in a run that goes on. By default there is none.
 #[derive(Debug, Default)]
-pub struct Attached {
+pub struct RunAttachment {
     /// Gets each stage as it begins, before any of its output. The first one
     /// says that the run has its box.
     pub stages: Option<mpsc::UnboundedSender<Stage>>,
@@ -23,7 +23,7 @@ pub struct Attached {
     pub stop: Option<watch::Receiver<bool>>,
 }
 
-impl Attached {
+impl RunAttachment {
     /// Whether more input may come.
     pub(crate) fn is_interactive(&self) -> bool {
         self.input.is_some()

@@ -1,4 +1,4 @@
-//! A run that is answered while it goes on, as server-sent events.
+//! A run that is answered while it goes on, by an event stream.
 
 use std::mem;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::StatusCode;
 use sandpiper_engine::{
-    Attached, Chunk, Outcome, OutputStream, RunOptions, Stage, input_queue,
+    Chunk, Outcome, OutputStream, RunAttachment, RunOptions, Stage, input_queue,
 };
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -38,7 +38,7 @@ impl<R: Runner> Execution<R> {
         connection: &Arc<Connection>,
     ) -> Result<Answer, Failure> {
         let is_interactive = request.interactive;
-        let (attached, mut reader, session) = attach(is_interactive);
+        let (attachment, mut reader, session) = attach(is_interactive);
         let own = is_interactive.then(RunId::random);
         let id = own.or(named);
         let registration =
@@ -47,8 +47,9 @@ impl<R: Runner> Execution<R> {
         let limits = options.limits.lower(limits);
         let runner = Arc::clone(&self.runner);
         let client = context.request.client;
-        let run =
-            async move { runner.run(request, options, attached, client).await };
+        let run = async move {
+            runner.run(request, options, attachment, client).await
+        };
         let mut running = Running::start(run.instrument(context.span()));
         let stage = tokio::select! {
             biased;
@@ -129,24 +130,24 @@ struct Running(JoinHandle<Result<Finished, Refused>>);
 
 /// Returns the two sides of a run that is read while it goes on, and the ways
 /// into it.
-fn attach(is_interactive: bool) -> (Attached, Reader, Session) {
+fn attach(is_interactive: bool) -> (RunAttachment, Reader, Session) {
     let (stages, stages_seen) = mpsc::unbounded_channel();
     // One chunk waits, and one is on its way.
     let (output, output_seen) = mpsc::channel(1);
     let (stop, stopped) = watch::channel(false);
     let queue = is_interactive.then(|| input_queue(LIVE_INPUT_WAITING));
     let (sender, input) = queue.unzip();
-    let attached = Attached {
+    let attachment = RunAttachment {
         stages: Some(stages),
         output: Some(output),
         input,
         stop: Some(stopped),
     };
     let reader = Reader { stages: stages_seen, output: output_seen };
-    (attached, reader, Session::new(stop, sender))
+    (attachment, reader, Session::new(stop, sender))
 }
 
-/// Returns an answer of events, and the way to send them: one piece waits.
+/// Returns an event stream, and the way to send its events: one piece waits.
 fn begin_answer(connection: &Arc<Connection>) -> (mpsc::Sender<Bytes>, Answer) {
     let (sender, pieces) = mpsc::channel(1);
     let connection = Arc::clone(connection);

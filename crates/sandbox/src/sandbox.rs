@@ -28,13 +28,13 @@ use crate::{
 #[derive(Debug)]
 pub struct Sandbox {
     /// `None` once the box is being removed.
-    live: Option<Live>,
+    parts: Option<Parts>,
     launchers: Launchers,
     processes: u32,
 }
 
 #[derive(Debug)]
-struct Live {
+struct Parts {
     control: Control,
     handles: ProcessHandles,
 }
@@ -54,7 +54,7 @@ impl Sandbox {
         // result, a `Sandbox`, is removed when it is dropped.
         let start = tokio::spawn(async move { start(&own, &spec, ids).await });
         let mut made = start.await.during("start a box")??;
-        match made.live()?.build(host).await {
+        match made.parts()?.build(host).await {
             Ok(()) => Ok(made),
             Err(error) => {
                 made.destroy().await;
@@ -73,7 +73,7 @@ impl Sandbox {
         let mut made = Self::make(host, spec).await?;
         // Only now: with the minimum share the box would hold the kernel's
         // locks of namespaces and mounts for long, and others wait for them.
-        made.live()?.handles.group.lower_share()?;
+        made.parts()?.handles.group.lower_share()?;
         Ok(made)
     }
 
@@ -86,7 +86,7 @@ impl Sandbox {
     /// Returns an error if the launcher cannot be started, or ends.
     pub async fn prepare(&mut self, spec: StepSpec) -> Result<()> {
         let processes = self.processes;
-        let control = &mut self.live()?.control;
+        let control = &mut self.parts()?.control;
         let parent_pipes =
             step::prepare_launcher(control, &spec, processes).await?;
         self.launchers.add(spec, parent_pipes);
@@ -102,21 +102,21 @@ impl Sandbox {
     /// Whether the box could still run something, as far as is known. A box
     /// ends if one of its launchers ends before the first command.
     pub fn is_alive(&self) -> bool {
-        let Some(live) = &self.live else { return false };
-        let init = live.handles.init.as_ref();
+        let Some(parts) = &self.parts else { return false };
+        let init = parts.handles.init.as_ref();
         init.is_some_and(|init| {
             let mut ready = [PollFd::new(init, PollFlags::IN)];
             // A pidfd is readable when its process has ended.
             let now = Timespec { tv_sec: 0, tv_nsec: 0 };
             poll(&mut ready, Some(&now)) == Ok(0)
-                && !live.handles.group.killed_for_memory()
+                && !parts.handles.group.killed_for_memory()
         })
     }
 
     /// Returns the memory of the box's processes and files in bytes, without
     /// the page cache. Returns `None` if the host does not measure it.
     pub fn memory_bytes(&self) -> Option<u64> {
-        self.live.as_ref()?.handles.group.memory_bytes()
+        self.parts.as_ref()?.handles.group.memory_bytes()
     }
 
     /// Runs a command to its end. If a limit ended it, the whole box is dead
@@ -148,9 +148,9 @@ impl Sandbox {
         attachment: &mut Attachment,
     ) -> Result<Outcome> {
         let processes = self.processes;
-        let Self { live, launchers, .. } = self;
-        let Live { control, handles } =
-            live.as_mut().ok_or_else(|| unexpected("a live box"))?;
+        let Self { parts, launchers, .. } = self;
+        let Parts { control, handles } =
+            parts.as_mut().ok_or_else(|| unexpected("a box that stands"))?;
         if let Some(bytes) = spec.memory_bytes
             && !handles.group.limit_memory(bytes)?
         {
@@ -183,7 +183,7 @@ impl Sandbox {
     /// Returns an error if the end cannot be watched, for example if no
     /// descriptor is free.
     pub async fn kill(&mut self) -> Result<()> {
-        self.live()?.handles.kill_and_wait().await
+        self.parts()?.handles.kill_and_wait().await
     }
 
     /// Kills everything in the box and waits until nothing of it is left.
@@ -197,16 +197,16 @@ impl Sandbox {
     /// Kills everything in the box. A task of its own removes it, and goes on
     /// if the future that waits for it is dropped.
     fn end(&mut self) -> Option<JoinHandle<()>> {
-        let live = self.live.take()?;
+        let parts = self.parts.take()?;
         // Without a runtime the process is ending. Its boxes end with it, and
         // the next start removes their groups.
         let runtime = Handle::try_current().ok()?;
-        live.handles.kill();
-        Some(runtime.spawn(live.clear()))
+        parts.handles.kill();
+        Some(runtime.spawn(parts.clear()))
     }
 
-    fn live(&mut self) -> Result<&mut Live> {
-        self.live.as_mut().ok_or_else(|| unexpected("a live box"))
+    fn parts(&mut self) -> Result<&mut Parts> {
+        self.parts.as_mut().ok_or_else(|| unexpected("a box that stands"))
     }
 }
 
@@ -243,7 +243,7 @@ async fn start(host: &Host, spec: &BoxSpec, ids: IdRange) -> Result<Sandbox> {
                 ids,
             };
             Ok(Sandbox {
-                live: Some(Live { control, handles }),
+                parts: Some(Parts { control, handles }),
                 launchers: Launchers::default(),
                 processes: spec.processes,
             })
@@ -312,7 +312,7 @@ impl Drop for Sandbox {
     }
 }
 
-impl Live {
+impl Parts {
     /// Has init join its group and build the box.
     async fn build(&mut self, host: &Host) -> Result<()> {
         let Self { control, handles } = self;
