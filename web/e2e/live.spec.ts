@@ -161,6 +161,7 @@ test("a line that is not sent stays in the field, and is marked", async ({ page,
   const frame = await framed(page, service, "python", "&input=live", "print('Hi', input('Name? '))");
   await frame.locator("#run").click();
   const line = frame.getByRole("textbox", { name: "Input", exact: true });
+  await expect(transcript(frame)).toHaveText("Name? ");
   await line.fill("Ann");
   await page.route("**/api/run/*/input", (route) => route.abort());
   await line.press("Enter");
