@@ -160,11 +160,11 @@ function saveAllTool(artifacts: readonly Artifact[]): HTMLButtonElement {
   return made;
 }
 
-/** The files under paths that differ, and that lead out of no folder anywhere. */
+/** The files under paths that differ. */
 function archived(artifacts: readonly Artifact[]): { path: string; content: Uint8Array<ArrayBuffer> }[] {
   const taken = new Set<string>();
   return artifacts.map((artifact) => {
-    let path = artifact.path.replaceAll("\\", "_");
+    let path = artifact.path;
     while (taken.has(path)) path = `${taken.size}-${nameOf(path)}`;
     taken.add(path);
     return { path, content: bytesOf(artifact) };
