@@ -139,7 +139,7 @@ export async function ended(frame: Frame): Promise<string> {
   const status = frame.locator("#status");
   await frame.waitForFunction(() => {
     const words = document.getElementById("status")?.textContent ?? "";
-    return words !== "" && !/ing…|(?:Retrying|starts) in/.test(words);
+    return words !== "" && !/ing…|queue…|(?:Retrying|starts|Ends) in/.test(words);
   });
   return (await status.textContent()) ?? "";
 }
