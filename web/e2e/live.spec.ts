@@ -280,6 +280,7 @@ test("an offer is there as long as it is right for the program", async ({ page, 
   await expect(frame.locator("#run")).toBeFocused();
   await page.keyboard.press("Enter");
   await expect(offers).toHaveText([type]);
+  await expect(frame.locator("#input-hint")).toContainText("there was none");
   // Another program.
   const payload = { files: [{ content: "print(1)" }] };
   await page.evaluate(
@@ -287,6 +288,7 @@ test("an offer is there as long as it is right for the program", async ({ page, 
     { app: "sandpiper", v: 1, type: "setFiles", payload },
   );
   await expect(offers).toHaveCount(0);
+  await expect(frame.locator("#input-hint")).toBeEmpty();
 });
 
 test("Stop keeps what was printed in an ordinary run, too", async ({ page, service }) => {

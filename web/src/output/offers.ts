@@ -16,7 +16,7 @@ export class Offers {
     byId("status").parentElement?.append(this.line);
   }
 
-  /** Shows these offers in place of others. Those that stay keep the focus, and are not announced again. */
+  /** Shows these offers in place of others. The same ones are not announced again. */
   show(offers: readonly Offer[]): void {
     const labels = offers.map(({ label }) => label).join("\n");
     if (labels === this.labels) return;

@@ -60,8 +60,7 @@ export class Results {
     session.wentLive.listen((start) => this.converse(start));
     session.ended.listen((answer) => this.end(answer));
     workspace.edited.listen(() => this.offers.show(this.offered()));
-    // The offers were for another program, or for output that is gone.
-    for (const event of [workspace.replaced, output.cleared]) event.listen(() => this.offer(() => []));
+    for (const event of [workspace.replaced, output.cleared]) event.listen(() => this.withdraw());
     preview?.received.listen(({ isUncaught, text, place }) => {
       const { files } = this.submitted;
       const content = place === null ? undefined : files.find((file) => file.path === place.file)?.content;
@@ -102,6 +101,12 @@ export class Results {
     output.show(answer);
     if (answer.kind === "ran") this.show(answer);
     else if (answer.kind === "busy" && answer.isLive === true) this.offer(() => [this.offerOfInput()]);
+  }
+
+  /** Removes what was said about another program, or about output that is gone. */
+  private withdraw(): void {
+    this.offer(() => []);
+    this.options.input.ask(null);
   }
 
   private offer(offered: () => Offer[]): void {
