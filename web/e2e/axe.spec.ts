@@ -90,8 +90,8 @@ async function makeWrong(frame: Frame, content: string): Promise<void> {
 
 /** The input box, the times, the words of a mark. */
 async function openAll(page: Page, frame: Frame): Promise<void> {
-  const input = frame.locator("#input");
-  if ((await input.isVisible()) && (await input.getAttribute("open")) === null) await input.locator("summary").click();
+  const input = frame.locator('#input-toggle[aria-expanded="false"]');
+  if (await input.isVisible()) await input.click();
   await frame.locator(".times summary").click();
   await frame.locator(".cm-lint-marker").first().hover();
   await expect(frame.locator(".cm-tooltip-lint")).toBeVisible();

@@ -50,14 +50,12 @@ test("from the host page into the frame, through all of it, and out again", asyn
   expect(await ended(frame)).toContain("exit code 1");
   expect(await focused(frame)).toBe(CODE);
   await page.keyboard.press("Escape");
-  await press(page, frame, "Tab", "Input (stdin)");
-  await press(page, frame, "Tab", "stdin");
+  for (const stop of ["Times", "Wrap", "Copy", "Save", "Clear", "input-toggle", "stdin"]) await press(page, frame, "Tab", stop);
   await page.keyboard.type("by key");
   // It runs from everywhere.
   await page.keyboard.press("Control+Enter");
   await expect(frame.locator(".stdout pre")).toHaveText("by key\n");
-  await press(page, frame, "Tab", "Times");
-  for (const stop of ["Wrap", "Copy", "Save", "Clear", "Text"]) await press(page, frame, "Tab", stop);
+  await press(page, frame, "Tab", "Text");
   await page.keyboard.press("Tab");
   await expect(page.locator("#after")).toBeFocused();
   await page.keyboard.press("Shift+Tab");
@@ -81,7 +79,7 @@ for (const [what, typed] of [
     await frame.locator(".cm-content").focus();
     await page.keyboard.type(typed);
     await page.keyboard.press("Escape");
-    await press(page, frame, "Tab", "Input (stdin)");
+    await press(page, frame, "Tab", "input-toggle");
   });
 }
 
@@ -97,7 +95,7 @@ test("Escape, then Tab, while a list for earlier letters is shown", async ({ pag
   await expect(frame.getByRole("listbox")).toHaveCount(1);
   await page.keyboard.press("Escape");
   await expect(frame.getByRole("listbox")).toHaveCount(0);
-  await press(page, frame, "Tab", "Input (stdin)");
+  await press(page, frame, "Tab", "input-toggle");
 });
 
 test("Escape closes a list first; then, however long after it, Tab leaves the code", async ({ page, service }) => {
@@ -110,7 +108,7 @@ test("Escape closes a list first; then, however long after it, Tab leaves the co
   await expect(frame.getByRole("listbox")).toHaveCount(0);
   await page.keyboard.press("Escape");
   await page.clock.fastForward(60_000);
-  await press(page, frame, "Tab", "Input (stdin)");
+  await press(page, frame, "Tab", "input-toggle");
   // Not after coming back, and not after another key or a click.
   await press(page, frame, "Shift+Tab", CODE);
   await press(page, frame, "Tab", CODE);
@@ -336,7 +334,7 @@ test("locked means the files too, but not the input", async ({ page, service }) 
     expect((await frame.locator(".cm-content").textContent()) === before).toBe(isLocked);
     await expect(frame.locator("#stdin")).toBeEditable();
   };
-  await frame.locator("#input summary").click();
+  await frame.locator("#input-toggle").click();
   await check(false);
   await lock(true);
   await expect(frame.locator(".cm-content")).toHaveAttribute("aria-readonly", "true");

@@ -253,7 +253,7 @@ test("without a free live run, the input of the box is offered", async ({ page, 
   await frame.locator("#run").click();
   await expect(frame.locator("#status")).toHaveText("All live runs are taken.");
   await expect(frame.getByRole("button", { name: "Run without typing instead" })).toBeVisible();
-  await frame.locator("#input summary").click();
+  await frame.locator("#input-toggle").click();
   await frame.locator("#stdin").fill("the box\n");
   // It says what it does now.
   await frame.getByRole("button", { name: "Run with the input above instead" }).press("Enter");

@@ -98,7 +98,7 @@ for (const name of ["the button", "its key"]) {
 test("input that was typed before there is a run is given to it", async ({ page, service }) => {
   const { late, editor } = await early(page, service, "lang=python&autosave=off");
   await replaceCode(editor.locator(".cm-content"), "print(input())");
-  await editor.locator("#input summary").click();
+  await editor.locator("#input-toggle").click();
   await editor.locator("#stdin").fill("an answer");
   await editor.locator("#run").click();
   late.release();

@@ -65,18 +65,62 @@ test("the hidden part is shown step by step; copying takes all", async ({ page, 
   expect(copied === Array.from({ length: 12_000 }, (_, n) => `${n}\n`).join("")).toBe(true);
 });
 
-test("long lines are broken, or not, as asked", async ({ page, service }) => {
+test("long lines are broken only if that is asked for", async ({ page, service }) => {
   await page.goto(`${service.url}/embed?lang=python`);
   await replaceCode(page.locator(".cm-content"), "print('word ' * 500)");
   await page.locator("#run").click();
   const lines = page.locator(".stdout pre");
   const height = () => lines.evaluate((box) => box.getBoundingClientRect().height);
   await expect(lines).toBeVisible();
-  const broken = await height();
+  const whole = await height();
+  expect(await lines.evaluate((box) => box.scrollWidth > box.clientWidth)).toBe(true);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
   await page.getByRole("button", { name: "Wrap" }).click();
-  expect(await height()).toBeLessThan(broken / 2);
+  expect(await height()).toBeGreaterThan(2 * whole);
+  expect(await lines.evaluate((box) => box.scrollWidth > box.clientWidth)).toBe(false);
   await page.getByRole("button", { name: "Wrap" }).click();
-  expect(await height()).toBe(broken);
+  expect(await height()).toBe(whole);
+});
+
+const ENDS: readonly (readonly [state: string, code: string, spoken: RegExp])[] = [
+  ["ok", "print('a\\nb')", /^Finished in [\d.]+ s, 2 lines of output$/],
+  ["ok", "", /^Finished in [\d.]+ s, no output$/],
+  ["failed", "print(1)\nprint(missing)", /^Failed with exit code 1 \([\d.]+ s\): NameError: name 'missing' is not defined/],
+  ["crash", "import os\nos.abort()", /^Crashed after [\d.]+ s: uncaught exception or abort\(\) \(SIGABRT\)/],
+  ["limit", "while True: print('more')", /^Too much output: .*: Output limit exceeded: 1 MiB$/],
+];
+
+test("each end has its icon and its words, in one row, and says more to those who listen", async ({ page, service }) => {
+  for (const width of [320, 1000]) {
+    await page.setViewportSize({ width, height: 600 });
+    await page.goto(`${service.url}/embed?lang=python`);
+    const bar = page.locator("#outcome");
+    for (const [state, code, spoken] of ENDS) {
+      await replaceCode(page.locator(".cm-content"), code);
+      await page.locator("#run").click();
+      await expect(page.locator("#status")).toHaveText(spoken);
+      await expect(bar).toHaveAttribute("data-state", state);
+      await expect(bar.locator(":scope > .icon")).toBeVisible();
+      expect((await bar.boundingBox())?.height, `${state}, ${width}`).toBeLessThanOrEqual(40);
+      expect(await page.locator("#results").evaluate((box) => box.scrollWidth <= box.clientWidth)).toBe(true);
+    }
+  }
+});
+
+test("in a narrow bar one button opens the tools", async ({ page, service }) => {
+  await page.setViewportSize({ width: 320, height: 600 });
+  await page.goto(`${service.url}/embed?lang=python&run=load`);
+  const toggle = page.getByRole("button", { name: "Output tools" });
+  const wrap = page.getByRole("button", { name: "Wrap" });
+  await expect(toggle).toBeVisible();
+  await expect(wrap).toBeHidden();
+  await toggle.click();
+  await wrap.click();
+  await expect(wrap).toHaveAttribute("aria-pressed", "true");
+  await page.keyboard.press("Escape");
+  await expect(wrap).toBeHidden();
+  await expect(toggle).toBeFocused();
+  await expect(toggle).toHaveAttribute("aria-expanded", "false");
 });
 
 test("output that was cut off is marked", async ({ page, service }) => {

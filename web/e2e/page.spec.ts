@@ -53,7 +53,7 @@ test("read-only code says so, without hints about keys", async ({ page, service 
   await expect(code).not.toContainText("x#");
   // Nothing there takes Tab.
   await page.keyboard.press("Tab");
-  await expect(page.locator("#input summary")).toBeFocused();
+  await expect(page.locator("#input-toggle")).toBeFocused();
   await page.goto(`${service.url}/embed?lang=python`);
   await code.waitFor();
   await expect(sign).toBeHidden();

@@ -13,7 +13,7 @@ export class Offers {
   private readonly line = element("p", { class: "offers", role: "status" });
 
   constructor() {
-    byId("status").parentElement?.append(this.line);
+    byId("input").after(this.line);
   }
 
   /** Shows these offers in place of others. The same ones are not announced again. */

@@ -3,14 +3,20 @@
 import { byId, element } from "../dom";
 import { Event } from "../event";
 import type { Answer, RunResult } from "../run/client";
-import { stages, summary } from "../run/words";
-import { copied } from "../share/clipboard";
-import { download } from "../share/download";
+import { outcomeOf, spoken, stages, summary } from "../run/words";
 import { plainText } from "./ansi";
 import type { Dialogue } from "./dialogue";
-import { button, flash, text, type Renderer } from "./render";
+import { icon, type IconName } from "./icons";
+import { text, type Renderer } from "./render";
+import { OutputTools } from "./tools";
 
 export type { Renderer } from "./render";
+
+/** Characters of a status that needs more than two lines beside the tools of a narrow bar. */
+const LONG = 36;
+/** Pixels of a bar in which the tools stand beside such words, and beside others. */
+const ROOM_FOR_LONG = 640;
+const ROOM_FOR_SHORT = 360;
 
 export class OutputPanel {
   private readonly streams = byId("streams");
@@ -18,8 +24,11 @@ export class OutputPanel {
   private readonly alert = byId("alert");
   /** The text before the first run. */
   private readonly invitation = this.streams.querySelector(".invitation");
+  private readonly bar = byId("outcome");
   private readonly times = element("details", { class: "times", hidden: true });
-  private readonly tools = element("div", { class: "output-tools", role: "group", "aria-label": "Output tools" });
+  private readonly tools = new OutputTools({ text: () => this.text(), clear: () => this.reset() });
+  /** What the status shows, without the words that are only spoken. */
+  private words = "";
   private last: RunResult | null = null;
   private dialogue: Dialogue | null = null;
   /** The person has cleared the output. */
@@ -33,11 +42,18 @@ export class OutputPanel {
   isDocument = false;
 
   constructor() {
-    this.tools.hidden = true;
     const key = this.invitation?.querySelector("kbd");
     if (key && /Mac|iP/.test(navigator.platform)) key.textContent = "⌘";
-    this.tools.append(this.wrapTool(), this.copyTool(), this.saveTool(), this.clearTool());
-    this.status.after(element("div", { class: "output-bar" }, this.times, this.tools));
+    new ResizeObserver(() => this.fit()).observe(this.bar);
+    this.status.after(element("div", { class: "output-bar" }, this.times, ...this.tools.elements));
+    this.times.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      this.times.open = false;
+      this.times.querySelector("summary")?.focus();
+    });
+    this.times.addEventListener("focusout", ({ relatedTarget }) => {
+      if (relatedTarget instanceof Node && !this.times.contains(relatedTarget)) this.times.open = false;
+    });
   }
 
   /** Clears the old output when a run begins. */
@@ -52,13 +68,15 @@ export class OutputPanel {
     this.streams.replaceChildren(dialogue.element);
   }
 
-  show(answer: Answer): void {
+  /** `error` is the message of the first error, if it is known. */
+  show(answer: Answer, error: string | null): void {
     const words = summary(answer);
     const isFault = answer.kind !== "ran" && answer.kind !== "stopped";
-    this.say(words);
-    this.alert.textContent = isFault ? words : "";
     if (answer.kind === "ran") this.last = answer;
-    this.tools.hidden = this.text() === "";
+    const more = answer.kind === "ran" ? spoken(answer, error, this.isDocument ? null : this.text()) : "";
+    this.say(words, outcomeOf(answer), more);
+    this.alert.textContent = isFault ? words : "";
+    this.tools.show(this.text() !== "");
     if (answer.kind !== "ran") return;
     this.showTimes(answer);
     if (this.dialogue === null) this.showStreams(answer);
@@ -81,16 +99,21 @@ export class OutputPanel {
     }
   }
 
-  /** Shows a status, which screen readers announce when the person is idle. */
-  say(words: string): void {
+  /** Shows a status, which screen readers announce when the person is idle, with `more` words that are only spoken. */
+  say(words: string, state: IconName | null, more = ""): void {
     this.status.setAttribute("aria-live", "polite");
-    if (words === this.status.textContent) return;
-    this.status.textContent = words;
+    this.mark(state);
+    if (words === this.words && more === "") return;
+    this.words = words;
+    this.status.replaceChildren(words, ...(more === "" ? [] : [element("span", { class: "unseen" }, more)]));
+    this.status.title = words;
+    this.fit();
   }
 
   /** Shows a status whose seconds have changed, without an announcement. */
   tick(words: string): void {
-    if (words === this.status.textContent) return;
+    if (words === this.words) return;
+    this.words = words;
     this.status.setAttribute("aria-live", "off");
     this.status.textContent = words;
   }
@@ -98,7 +121,7 @@ export class OutputPanel {
   clear(): void {
     this.last = null;
     this.dialogue = null;
-    this.tools.hidden = true;
+    this.tools.show(false);
     this.times.hidden = true;
     this.times.open = false;
     this.streams.replaceChildren();
@@ -113,53 +136,33 @@ export class OutputPanel {
     return stdout + (stdout === "" || stdout.endsWith("\n") ? "" : "\n") + stderr;
   }
 
+  /** As before the first run. */
+  private reset(): void {
+    this.clear();
+    this.say("", null);
+    this.cleared.emit();
+    if (this.invitation !== null) this.streams.append(this.invitation);
+  }
+
+  /** The words have precedence over the tools. */
+  private fit(): void {
+    const wanted = this.words.length > LONG ? ROOM_FOR_LONG : ROOM_FOR_SHORT;
+    this.bar.classList.toggle("collapsed", this.bar.offsetWidth < wanted);
+  }
+
+  private mark(state: IconName | null): void {
+    if (this.bar.dataset["state"] === (state ?? "")) return;
+    this.bar.dataset["state"] = state ?? "";
+    this.bar.querySelector(":scope > .icon")?.remove();
+    if (state !== null) this.bar.prepend(icon(state));
+  }
+
   private showTimes(result: RunResult): void {
     const known = stages(result);
     this.times.hidden = known.length === 0;
     const list = element("dl");
     for (const { name, time } of known) list.append(element("dt", {}, name), element("dd", {}, time));
-    this.times.replaceChildren(element("summary", {}, "Times"), list);
-  }
-
-  private wrapTool(): HTMLButtonElement {
-    const made = button("Wrap", "Break long lines");
-    made.setAttribute("aria-pressed", "true");
-    made.addEventListener("click", () => {
-      const isCut = this.streams.classList.toggle("unwrapped");
-      made.setAttribute("aria-pressed", String(!isCut));
-    });
-    return made;
-  }
-
-  private copyTool(): HTMLButtonElement {
-    const made = button("Copy", "Copy all of the output");
-    made.addEventListener("click", () => void copied(this.text()).then((isDone) => this.copyEnded(made, isDone)));
-    return made;
-  }
-
-  /** If copying is blocked, the output is selected, so that Ctrl-C copies it. */
-  private copyEnded(tool: HTMLButtonElement, isDone: boolean): void {
-    flash(tool, isDone);
-    if (!isDone) getSelection()?.selectAllChildren(this.streams);
-  }
-
-  private saveTool(): HTMLButtonElement {
-    const made = button("Save", "Save all of the output as a file");
-    made.addEventListener("click", () => download("output.txt", this.text()));
-    return made;
-  }
-
-  private clearTool(): HTMLButtonElement {
-    const made = button("Clear", "Clear the output");
-    made.addEventListener("click", () => {
-      this.clear();
-      this.say("");
-      this.cleared.emit();
-      if (this.invitation !== null) this.streams.append(this.invitation);
-      // The button that had the focus is hidden now.
-      byId("run").focus({ preventScroll: true });
-    });
-    return made;
+    this.times.replaceChildren(element("summary", { "aria-label": "Times", title: "Times" }, icon("times")), list);
   }
 }
 

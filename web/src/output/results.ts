@@ -4,7 +4,7 @@
 import type { PageConfig } from "../config";
 import { byId, keepingFocus } from "../dom";
 import type { Editor } from "../editor/editor";
-import type { Marks } from "../editor/marks";
+import type { Mark, Marks } from "../editor/marks";
 import { Sources, draws, marksOf, needsInput } from "../errors";
 import { Later } from "../later";
 import type { Preview } from "../preview/preview";
@@ -95,11 +95,12 @@ export class Results {
   }
 
   private end(answer: Answer): void {
-    const { output } = this.options;
+    const { config, output } = this.options;
     this.wantsFocus = false;
     this.dialogue?.end();
-    output.show(answer);
-    if (answer.kind === "ran") this.show(answer);
+    const found = answer.kind === "ran" ? marksOf(config.editor.messages, answer, this.sources) : [];
+    output.show(answer, found.find(({ severity }) => severity === "error")?.message ?? null);
+    if (answer.kind === "ran") this.show(answer, found);
     else if (answer.kind === "busy" && answer.isLive === true) this.offer(() => [this.offerOfInput()]);
   }
 
@@ -114,10 +115,10 @@ export class Results {
     this.offers.show(offered());
   }
 
-  private show(result: RunResult): void {
+  private show(result: RunResult, found: readonly Mark[]): void {
     const { config, marks, preview, input } = this.options;
     const { entryFile, files, stdin } = this.submitted;
-    marks.show(marksOf(config.editor.messages, result, this.sources));
+    marks.show(found);
     // Without a document, the errors take its place.
     if (preview !== null) byId("page").hidden = result.stdout === "";
     if (result.stdout !== "") preview?.show(result.stdout, { entryFile, paths: files.map((file) => file.path) });
@@ -179,7 +180,7 @@ export class Results {
     }
     const { submitted } = this;
     const view = await this.files.get().catch(() => null);
-    if (view === null) return output.say("The files could not be shown: the connection was lost. Run again.");
+    if (view === null) return output.say("The files could not be shown: the connection was lost. Run again.", "lost");
     // Another run has begun since.
     if (this.submitted === submitted) output.addFiles(view.filesOf(left, config.previewUrl));
   }

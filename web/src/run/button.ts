@@ -36,17 +36,19 @@ export class RunButton {
     this.button.classList.toggle("busy", phase.name !== "idle");
     this.label.textContent = { idle: "Run", running: "Stop", stopping: "Stop", waiting: "Cancel" }[phase.name];
     if (phase.name === "idle") return;
-    if (phase.name === "stopping") return this.output.say("Stopping…");
+    if (phase.name === "stopping") return this.output.say("Stopping…", "running");
     const words = () =>
       phase.name === "running"
         ? running(performance.now() - phase.sinceMs, this.live?.isCompiling === true ? "compiling" : phase.state)
         : waiting(phase.untilMs - performance.now(), phase.reason);
-    this.output.say(words());
+    const isWaiting = phase.name === "waiting" || phase.state === "queued";
+    this.output.say(words(), isWaiting ? "queued" : "running");
     let isWarned = false;
     this.refresh = () => {
       const leftMs = this.live?.endsInMs ?? null;
       if (leftMs === null) this.output.tick(words());
-      else this.output[isWarned ? "tick" : "say"](endsIn(leftMs, this.live?.isOpen === true));
+      else if (isWarned) this.output.tick(endsIn(leftMs, this.live?.isOpen === true));
+      else this.output.say(endsIn(leftMs, this.live?.isOpen === true), "running");
       isWarned = leftMs !== null;
     };
     this.ticker = setInterval(() => this.refresh(), 500);

@@ -1,10 +1,14 @@
 // The sentences about a run, in plain words.
 
 import type { InputNeed } from "../errors";
+import { plainText } from "../output/ansi";
 import type { Answer, Exit, RunResult } from "./client";
 import { isRecording, type Artifact } from "./left";
 import type { Pause } from "./patience";
 import type { RunState } from "./session";
+
+/** Characters of a line that are read out. */
+const MAX_SPOKEN = 200;
 
 /** The line after a run, which screen readers announce. */
 export function summary(answer: Answer): string {
@@ -32,6 +36,37 @@ export function summary(answer: Answer): string {
     case "stopped":
       return "Stopped.";
   }
+}
+
+/** How a run ended, for the icon and the colour of its status. */
+export type Outcome = "ok" | "failed" | "compile" | "crash" | "limit" | "stopped" | "queued" | "refused" | "lost";
+
+export function outcomeOf(answer: Answer): Outcome {
+  switch (answer.kind) {
+    case "ran":
+      return outcome(answer.exit);
+    case "busy":
+    case "limited":
+      return "queued";
+    case "too-large":
+    case "refused":
+      return "refused";
+    default:
+      return answer.kind;
+  }
+}
+
+/** The words that are only spoken: of an error its first line, else how many lines came; `output` is `null` for a page. */
+export function spoken({ exit, stderr }: RunResult, error: string | null, output: string | null): string {
+  const state = outcome(exit);
+  if (state === "stopped") return "";
+  if (state !== "ok") {
+    const line = (error ?? plainText(stderr)).split("\n").find((one) => one.trim() !== "") ?? "";
+    return line === "" ? "" : `: ${line.trim().slice(0, MAX_SPOKEN)}`;
+  }
+  if (output === null) return "";
+  const count = output.trimEnd() === "" ? 0 : output.trimEnd().split("\n").length;
+  return count === 0 ? ", no output" : `, ${count} ${count === 1 ? "line" : "lines"} of output`;
 }
 
 /** The hint of the input box when it opens by itself. */
@@ -110,6 +145,14 @@ const LIMITS: Readonly<Record<string, string>> = {
   output: "Too much output",
   idle: "Waited too long for input",
 };
+
+function outcome({ isStopped, limit, signal, stage, code }: Exit): Outcome {
+  if (isStopped === true) return "stopped";
+  if (limit !== undefined) return "limit";
+  if (signal !== undefined) return "crash";
+  if (stage === "compile") return "compile";
+  return code === 0 || code === undefined ? "ok" : "failed";
+}
 
 function ending(exit: Exit, time: string): string {
   if (exit.isStopped === true) return "Stopped.";
