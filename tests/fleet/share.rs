@@ -1,9 +1,9 @@
 //! One client has its share of a balancer, and others have theirs.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use sandpiper_testkit::eventually;
+use sandpiper_testkit::{Reply, eventually};
 
 use crate::Test;
 use crate::balancer::Nginx;
@@ -15,9 +15,14 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("share/requests-behind-nginx", all_behind_nginx),
 ];
 
-const COMPILE: &str = "POST /api/compile";
-/// A request that a node refuses with [`BAD`], whatever spaces are around it.
-const BODY: &str = "{}";
+/// A request that a node refuses with [`BAD`], in two parts.
+struct Request {
+    /// The header with the length of its body.
+    length: String,
+    begun: String,
+    rest: String,
+}
+
 const BAD: u16 = 400;
 
 fn fleet() -> Fleet {
@@ -27,17 +32,29 @@ fn fleet() -> Fleet {
 
 fn large_behind_haproxy() {
     let fleet = fleet();
-    let large = format!("{}{BODY}", " ".repeat(300 << 10));
-    // HAProxy keeps less than this, so that it has chosen a node.
-    let begun = &large[..150 << 10];
+    let to = fleet.address();
     let message =
         "too many large requests of your address are in progress; try again";
-    check(&fleet, fleet.address(), 20, &large, begun.len(), message);
-    let client = Client::new();
-    let _held = hold(client, fleet.address(), 20, &large, begun.len());
+    // More than HAProxy keeps, so that it has chosen a node.
+    let begun = 150 << 10;
+    let spaces = " ".repeat(begun);
+    let large = Request {
+        length: format!("Content-Length: {}", begun + 2),
+        begun: spaces.clone(),
+        rest: "{}".to_owned(),
+    };
+    check(&fleet, to, 20, &large, message);
+    let chunked = Request {
+        length: "Transfer-Encoding: chunked".to_owned(),
+        begun: format!("{begun:x}\r\n{spaces}"),
+        rest: "\r\n2\r\n{}\r\n0\r\n\r\n".to_owned(),
+    };
+    check(&fleet, to, 20, &chunked, message);
     // Only large requests are counted so.
-    let reply = client.send(fleet.address(), COMPILE, BODY);
-    assert_eq!(reply.status, BAD, "{reply:?}");
+    let client = Client::new();
+    let held: Vec<_> = (0..20).map(|_| large.begin(client, to)).collect();
+    assert_eq!(small().ask(client, to).unwrap().status, BAD);
+    drop(held);
 }
 
 fn all_behind_nginx() {
@@ -45,22 +62,30 @@ fn all_behind_nginx() {
     let nginx = Nginx::start(fleet.folder.path().join("n"), &fleet.nodes);
     let message =
         "too many requests of your address are in progress; try again";
-    check(&fleet, nginx.address, 200, BODY, 0, message);
+    check(&fleet, nginx.address, 200, &small(), message);
 }
 
-/// Begins requests of a client, and sends so many bytes of the body of each.
-fn hold(
-    client: Client,
-    to: SocketAddr,
-    count: usize,
-    body: &str,
-    sent: usize,
-) -> Vec<TcpStream> {
-    let length = format!("Content-Length: {}", body.len());
-    let begin = |_| {
-        client.begin_with(to, COMPILE, &[JSON, &length], &body[..sent]).unwrap()
-    };
-    (0..count).map(begin).collect()
+fn small() -> Request {
+    let length = "Content-Length: 2".to_owned();
+    Request { length, begun: "{".to_owned(), rest: "}".to_owned() }
+}
+
+impl Request {
+    /// Sends the first part.
+    fn begin(&self, client: Client, to: SocketAddr) -> io::Result<TcpStream> {
+        let headers = [JSON, &self.length];
+        client.begin_with(to, "POST /api/compile", &headers, &self.begun)
+    }
+
+    /// Sends the second part. Returns the answer.
+    fn end(&self, mut stream: TcpStream) -> io::Result<Reply> {
+        stream.write_all(self.rest.as_bytes())?;
+        read(&mut stream)
+    }
+
+    fn ask(&self, client: Client, to: SocketAddr) -> io::Result<Reply> {
+        self.end(self.begin(client, to)?)
+    }
 }
 
 /// While a client has so many requests in progress, its next one is refused, and
@@ -69,25 +94,41 @@ fn check(
     fleet: &Fleet,
     to: SocketAddr,
     share: usize,
-    body: &str,
-    sent: usize,
+    request: &Request,
     message: &str,
 ) {
     let client = Client::new();
-    let mut held = hold(client, to, share, body, sent);
-    let ask = |client: Client| client.send(to, COMPILE, body);
-    eventually("the client has its share", || ask(client).status == 429);
+    let mut held: Vec<_> =
+        (0..share).map(|_| request.begin(client, to)).collect();
+    // A refusal may cut the request off, and so itself.
+    let refused = |client| {
+        let reply = request.ask(client, to).ok();
+        reply.filter(|reply| reply.status != BAD)
+    };
+    eventually("the client has its share", || {
+        let reply = refused(client);
+        if reply.is_none() {
+            // This one was earlier than one of those.
+            held.push(request.begin(client, to));
+        }
+        reply.is_some()
+    });
     let before = fleet.count(ANSWERED);
-    let reply = ask(client);
+    let mut reply = None;
+    eventually("it is refused", || {
+        reply = refused(client);
+        reply.is_some()
+    });
+    let reply = reply.unwrap();
     reply.assert_failure(429, message);
     assert_eq!(reply.header("retry-after"), Some("1"));
-    assert_eq!(ask(Client::new()).status, BAD);
+    assert_eq!(request.ask(Client::new(), to).unwrap().status, BAD);
     assert_eq!(fleet.count(ANSWERED), before + 1, "none came to a node");
-    let mut last = held.pop().unwrap();
-    last.write_all(&body.as_bytes()[sent..]).unwrap();
-    let reply = read(&mut last).unwrap();
-    assert_eq!(reply.status, BAD, "{reply:?}");
-    eventually("there is room", || ask(client).status == BAD);
+    let first = held.swap_remove(0).unwrap();
+    assert_eq!(request.end(first).unwrap().status, BAD);
+    eventually("there is room", || {
+        request.ask(client, to).is_ok_and(|reply| reply.status == BAD)
+    });
 }
 
 const ANSWERED: &str = r#"sandpiper_http_requests_total{route="/api/compile",method="POST",status="400"}"#;
