@@ -5,6 +5,7 @@
 //! url        where a Valkey is, and the words to log in there
 //! link       one connection to it, up or down
 //! fault      the failure of one call
+//! timeouts   the failures that show that it is gone
 //! limits     how often a client may ask, counted for all servers at once
 //! catalogue  the products
 //! inspect    facts about a Valkey, for operators
@@ -19,6 +20,7 @@ mod fault;
 mod inspect;
 mod limits;
 mod link;
+mod timeouts;
 mod url;
 
 pub use catalogue::{Catalogue, CatalogueError, Changes, Cursor, Replaced};

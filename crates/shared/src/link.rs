@@ -1,7 +1,7 @@
 //! One connection to a Valkey, which is up or down for all callers at once.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tracing::{info, warn};
 
 use crate::fault::{CallError, Fault, is_out_of_memory};
+use crate::timeouts::Timeouts;
 use crate::url::ServerUrl;
 
 /// The shortest time between two attempts to connect.
@@ -22,9 +23,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// The time after which a connection is checked, so that a Valkey that is gone
 /// is noticed without a request.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// Valkey is gone after so many time-outs in a row. A single one can be a pause
-/// of any program on the way.
-const MAX_TIMEOUTS: u32 = 3;
 /// Bounds the log: some words of a reason come from Valkey.
 const MAX_REPORTED: usize = 16;
 
@@ -76,8 +74,7 @@ struct Inner {
     /// `None` while the link is down.
     state: watch::Sender<Option<Connection>>,
     failures: AtomicU64,
-    /// Time-outs since the last answer.
-    timeouts: AtomicU32,
+    timeouts: Timeouts,
     /// The warnings since the link last went down. Each is logged once.
     reported: Mutex<Vec<String>>,
 }
@@ -152,12 +149,12 @@ impl Link {
         };
         match answer {
             Ok(value) => {
-                self.inner.timeouts.store(0, Relaxed);
+                self.inner.timeouts.end();
                 (self.inner.observe)(function, begun.elapsed());
                 Ok((value, generation))
             }
             Err(fault) => {
-                self.inner.fail(generation, &fault);
+                self.inner.fail(generation, begun, &fault);
                 Err(fault.into())
             }
         }
@@ -226,7 +223,7 @@ impl Inner {
             match connected {
                 Ok(connection) => {
                     info!("shared {}: {} answers", self.library.part, self.url);
-                    self.timeouts.store(0, Relaxed);
+                    self.timeouts.end();
                     self.state.send_replace(Some(connection));
                     self.check(generation).await;
                 }
@@ -277,15 +274,16 @@ impl Inner {
                 return;
             }
             let Some(before) = self.state.borrow().clone() else { return };
+            let begun = Instant::now();
             match self.open(&before.commands).await {
                 Ok(epoch) => {
-                    self.timeouts.store(0, Relaxed);
+                    self.timeouts.end();
                     if epoch != before.epoch {
                         self.state_is_lost(epoch);
                     }
                 }
                 Err(fault) => {
-                    self.fail(generation, &fault);
+                    self.fail(generation, begun, &fault);
                     // The functions may be gone. Another connection has them.
                     if matches!(fault, Fault::Reply(_)) {
                         self.take_down(generation, &fault);
@@ -306,16 +304,14 @@ impl Inner {
         });
     }
 
-    /// Counts a call that failed on this connection, and takes the link down if
-    /// the next one would fail as well.
-    fn fail(&self, generation: u64, fault: &Fault) {
+    /// Counts a call that began then and failed on this connection. Takes the
+    /// link down if the next one would fail as well.
+    fn fail(&self, generation: u64, begun: Instant, fault: &Fault) {
         self.failures.fetch_add(1, Relaxed);
         let is_gone = match fault {
-            Fault::Timeout(_) => {
-                self.timeouts.fetch_add(1, Relaxed) + 1 >= MAX_TIMEOUTS
-            }
+            Fault::Timeout(_) => self.timeouts.are_too_many(begun),
             Fault::Reply(_) => {
-                self.timeouts.store(0, Relaxed);
+                self.timeouts.end();
                 false
             }
             Fault::Broken(_) => true,
