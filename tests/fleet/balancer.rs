@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sandpiper_testkit::{begin, engine, eventually};
 
 use crate::node::Node;
-use crate::part::{Part, free};
+use crate::process::{Process, free};
 
 const HAPROXY: &str = include_str!("../../packaging/fleet/haproxy.cfg");
 const NODES: &str = include_str!("../../packaging/fleet/nodes.cfg");
@@ -37,7 +37,7 @@ pub(crate) struct HaProxy {
     /// The address of its metrics.
     metrics: SocketAddr,
     folder: PathBuf,
-    part: Part,
+    process: Process,
 }
 
 impl HaProxy {
@@ -65,19 +65,19 @@ impl HaProxy {
         fs::write(folder.join("haproxy.cfg"), text).unwrap();
         fs::write(folder.join("nodes.cfg"), servers(nodes)).unwrap();
         let mut haproxy =
-            Self { address, metrics, part: spawn(&folder), folder };
-        haproxy.part.wait(address);
+            Self { address, metrics, process: spawn(&folder), folder };
+        haproxy.process.wait(address);
         haproxy
     }
 
     pub(crate) fn kill(&mut self) {
-        self.part.kill();
+        self.process.kill();
     }
 
     /// Starts it again after it was killed.
     pub(crate) fn restart(&mut self) {
-        self.part = spawn(&self.folder);
-        self.part.wait(self.address);
+        self.process = spawn(&self.folder);
+        self.process.wait(self.address);
     }
 
     /// Waits until it has found out whether this node answers.
@@ -95,11 +95,11 @@ impl HaProxy {
     }
 }
 
-fn spawn(folder: &Path) -> Part {
+fn spawn(folder: &Path) -> Process {
     let mut command = engine("haproxy");
     command.arg("-db").arg("-f").arg(folder.join("haproxy.cfg"));
     command.arg("-f").arg(folder.join("nodes.cfg"));
-    Part::start(&mut command, folder.join("log"))
+    Process::start(&mut command, folder.join("log"))
 }
 
 /// Returns the packaged list of nodes with these in it: each backend has one line
@@ -130,7 +130,7 @@ fn servers(nodes: &[Node]) -> String {
 /// An nginx.
 pub(crate) struct Nginx {
     pub(crate) address: SocketAddr,
-    _part: Part,
+    _process: Process,
 }
 
 impl Nginx {
@@ -164,9 +164,9 @@ impl Nginx {
         let mut command = engine("nginx");
         command.args(["-e", "stderr", "-p"]).arg(&folder);
         command.args(["-c", "nginx.conf"]);
-        let mut part = Part::start(&mut command, folder.join("log"));
-        part.wait(address);
-        Self { address, _part: part }
+        let mut process = Process::start(&mut command, folder.join("log"));
+        process.wait(address);
+        Self { address, _process: process }
     }
 }
 

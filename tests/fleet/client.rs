@@ -9,7 +9,7 @@ use sandpiper_testkit::{Events, Reply};
 use serde_json::{Value, json};
 use socket2::{Domain, Socket, Type};
 
-use crate::part::own_address;
+use crate::process::own_address;
 
 /// The longest time that an answer may take.
 const PATIENCE: Duration = Duration::from_secs(120);

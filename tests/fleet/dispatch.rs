@@ -10,7 +10,7 @@ use crate::balancer::{HaProxy, Nginx};
 use crate::client::{Client, printed, prints, waits, word};
 use crate::fleet::{Fleet, Setup, data_with, usual};
 use crate::node::{Command, Node};
-use crate::part::Silence;
+use crate::process::Silence;
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
     ("dispatch/another-node-has-the-image", another_has_the_image),

@@ -22,7 +22,7 @@ mod live;
 mod node;
 mod overload;
 mod pair;
-mod part;
+mod process;
 mod secrets;
 mod share;
 mod upgrade;

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use sandpiper_testkit::traces::{descendants, outside};
 use sandpiper_testkit::{Exposition, Server, metrics, program};
 
-use crate::part::free;
+use crate::process::free;
 
 /// The program, the address and the flags of a node.
 #[derive(Clone)]

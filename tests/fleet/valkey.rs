@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use sandpiper_testkit::Valkey as Server;
 use tempfile::NamedTempFile;
 
-use crate::part::own_address;
+use crate::process::own_address;
 
 const USERS: &str = include_str!("../../packaging/fleet/users.acl");
 

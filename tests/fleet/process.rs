@@ -10,12 +10,12 @@ use sandpiper_testkit::eventually;
 use socket2::{Domain, Socket, Type};
 
 /// A process, which is killed when this is dropped.
-pub(crate) struct Part {
+pub(crate) struct Process {
     child: Child,
     log: PathBuf,
 }
 
-impl Part {
+impl Process {
     /// Starts a command, whose output goes to the file `log`.
     pub(crate) fn start(command: &mut Command, log: PathBuf) -> Self {
         let file = File::options().create(true).append(true).open(&log);
@@ -31,7 +31,7 @@ impl Part {
 
     /// Waits until it listens.
     pub(crate) fn wait(&mut self, address: SocketAddr) {
-        eventually("the part listens", || {
+        eventually("the process listens", || {
             let ended = self.child.try_wait().unwrap();
             assert!(ended.is_none(), "it ended: {}", self.log());
             TcpStream::connect(address).is_ok()
@@ -50,7 +50,7 @@ impl Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for Process {
     fn drop(&mut self) {
         // Both fail without effect if it has ended.
         let _ = self.child.kill();
@@ -89,7 +89,7 @@ impl Silence {
 
 /// Returns an address of this host that nothing else uses. The kernel takes none
 /// of these for the near end of a connection, so a port that was free once stays
-/// free: a part that was killed gets it again.
+/// free: a process that was killed gets it again.
 pub(crate) fn own_address() -> Ipv4Addr {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     let next = NEXT.fetch_add(1, Ordering::Relaxed);
