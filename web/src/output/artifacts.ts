@@ -136,7 +136,7 @@ class Pages {
       this.preview.then(
         (preview) => {
           source.before(this.box);
-          preview.show(content, { entryFile: path, paths: [path] });
+          preview.show(content, { entryFile: path, files: [{ path, content }] });
         },
         () => (this.preview = null),
       );

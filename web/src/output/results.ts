@@ -18,6 +18,7 @@ import type { Snapshot, Workspace } from "../workspace";
 import type { Dialogue } from "./dialogue";
 import type { Typing } from "./input-line";
 import { Offers, type Offer } from "./offers";
+import { Pages } from "./pages";
 import type { OutputPanel } from "./panel";
 import { links, linked } from "./render";
 
@@ -41,6 +42,8 @@ export class Results {
   private readonly typing: Typing = { history: [], draft: "" };
   /** Views of files; loaded when it is first used. */
   private readonly files = new Later(() => import("./artifacts"));
+  /** The pages of the program, if the language makes any. */
+  private readonly pages: Pages | null;
   /** The program of the run: the person may have typed since. */
   private submitted: Snapshot;
   private sources: Sources;
@@ -52,7 +55,8 @@ export class Results {
 
   constructor(options: ResultsOptions) {
     this.options = options;
-    const { workspace, session, output, preview, marks } = options;
+    const { config, workspace, session, output, preview, marks } = options;
+    this.pages = preview === null ? null : new Pages(preview, config.language);
     this.submitted = workspace.snapshot();
     this.sources = new Sources(this.submitted.entryFile, this.submitted.files);
     output.renderStderr = linked(this.linking());
@@ -78,6 +82,7 @@ export class Results {
     this.dialogue = null;
     this.wantsFocus = false;
     marks.show([]);
+    this.pages?.begin();
     keepingFocus(this.box, () => {
       this.offer(() => []);
       output.begin();
@@ -117,11 +122,11 @@ export class Results {
 
   private show(result: RunResult, found: readonly Mark[]): void {
     const { config, marks, preview, input } = this.options;
-    const { entryFile, files, stdin } = this.submitted;
+    const { files, stdin } = this.submitted;
     marks.show(found);
     // Without a document, the errors take its place.
     if (preview !== null) byId("page").hidden = result.stdout === "";
-    if (result.stdout !== "") preview?.show(result.stdout, { entryFile, paths: files.map((file) => file.path) });
+    if (result.stdout !== "") this.pages?.show(this.submitted, result.stdout);
     // Whoever typed has seen what it asked for.
     const isLive = this.dialogue !== null;
     const need = isLive ? null : needsInput({ input: config.editor.input, result, stdin, files });

@@ -3,6 +3,7 @@
 
 import { element } from "../dom";
 import { Event } from "../event";
+import { FocusGuard } from "./focus";
 import { HERE, LOADED, readMessage, type FromFrame, type Opening, type ToFrame } from "./protocol";
 import { PING_MS, Watchdog } from "./watchdog";
 
@@ -20,8 +21,11 @@ const MESSAGES_PER_SECOND = 4000;
 /** The price of a message that our code cannot have sent. */
 const FOREIGN_COST = 100;
 
-/** `unreachable`: the frame's own page was not loaded. `flooding`: the page sent too many messages, and was ended. */
-export type FrameState = "starting" | "running" | "silent" | "unreachable" | "flooding";
+/**
+ * `unreachable`: the frame's own page was not loaded. `flooding`: the page sent too many messages, and was ended.
+ * `stealing`: it took the keyboard again and again, and was ended.
+ */
+export type FrameState = "starting" | "running" | "silent" | "unreachable" | "flooding" | "stealing";
 
 export class PreviewFrame {
   readonly received = new Event<FromFrame>();
@@ -32,6 +36,7 @@ export class PreviewFrame {
 
   private readonly html: string;
   private readonly listener = (event: MessageEvent) => this.receive(event);
+  private readonly guard: FocusGuard;
   private port: MessagePort | null = null;
   private current: FrameState = "starting";
   private watchdog: Watchdog | null = null;
@@ -48,6 +53,7 @@ export class PreviewFrame {
   constructor(url: string, html: string) {
     this.html = html;
     this.element = element("iframe", { src: url, title: "Preview of the page. Esc, then Tab, leaves it.", sandbox: SANDBOX });
+    this.guard = new FocusGuard(this.element, () => this.enter("stealing"));
     // The document is for the first page that the frame loads.
     this.element.addEventListener("load", () => this.open(), { once: true });
     addEventListener("message", this.listener);
@@ -57,9 +63,15 @@ export class PreviewFrame {
     return this.current;
   }
 
+  /** Sends a message to our code in the document. */
+  send(message: ToFrame): void {
+    this.port?.postMessage(message);
+  }
+
   /** Ends the page, also one that hangs. */
   remove(): void {
     clearInterval(this.timer);
+    this.guard.end();
     removeEventListener("message", this.listener);
     this.port?.close();
     this.element.remove();
@@ -85,7 +97,7 @@ export class PreviewFrame {
   private check(): void {
     this.loads += 1;
     const { loads, messages } = this;
-    this.ping();
+    this.send({ type: "ping" });
     setTimeout(() => {
       const isOurs = this.ownLoads >= loads || this.messages > messages;
       if (!isOurs && this.element.isConnected) this.left.emit();
@@ -114,13 +126,8 @@ export class PreviewFrame {
     return this.allowance >= 0;
   }
 
-  private ping(): void {
-    const ping: ToFrame = { type: "ping" };
-    this.port?.postMessage(ping);
-  }
-
   private ask(): void {
-    this.ping();
+    this.send({ type: "ping" });
     // Browsers may suspend a page in the background.
     const isSilent = this.watchdog?.isSilent(performance.now(), !document.hidden) ?? false;
     if (isSilent) this.enter(this.isWritten ? "silent" : "unreachable");
@@ -141,7 +148,7 @@ export class PreviewFrame {
   private enter(state: FrameState): void {
     if (state === this.current) return;
     this.current = state;
-    if (state === "flooding") this.remove();
+    if (state === "flooding" || state === "stealing") this.remove();
     this.stateChanged.emit(state);
   }
 }

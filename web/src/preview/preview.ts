@@ -5,11 +5,13 @@ import "../styles/preview.css";
 
 import { element, keepingFocus } from "../dom";
 import { Event } from "../event";
+import type { SourceFile } from "../workspace";
+import { pageAt, type PageAddress } from "./address";
 import { ConsolePanel } from "./console";
 import { PreviewFrame, type FrameState } from "./frame";
 import { DocumentScripts, type Place } from "./maps";
 import { insertionPoint, type Entry, type FromFrame } from "./protocol";
-import { Places, type Sources } from "./stack";
+import { Places } from "./stack";
 import { inShort } from "./values";
 import { HangMemory } from "./watchdog";
 
@@ -34,8 +36,22 @@ export interface PageMessage {
   place: Place | null;
 }
 
-interface Shown extends Sources {
+/** The program whose document is shown. */
+export interface Program {
+  entryFile: string;
+  files: readonly Readonly<SourceFile>[];
+}
+
+/** A page of the program that the person goes to; `form` says what was sent to it, if it is not empty. */
+export interface Followed extends PageAddress {
+  form: string;
+}
+
+interface Shown {
   html: string;
+  program: Program;
+  /** The part of the page that it begins with. */
+  fragment: string;
 }
 
 const WIDTHS = [
@@ -48,6 +64,7 @@ const RESTORED = "The page opened another page, which the preview cannot show. Y
 
 export class Preview {
   readonly received = new Event<PageMessage>();
+  readonly followed = new Event<Followed>();
   /** Whether the page hung when it was shown last, perhaps before a reload. Then it must not start by itself. */
   readonly hungBefore: boolean;
 
@@ -61,8 +78,11 @@ export class Preview {
   private frame: PreviewFrame | null = null;
   private places: Places | null = null;
   private last: Shown | null = null;
+  private shows = 0;
   /** Whether the document was started again after the page opened another one. */
   private isRestored = false;
+  /** Whether the banner says that the page does not answer. */
+  private isSilent = false;
 
   constructor(options: Options) {
     this.options = options;
@@ -79,7 +99,7 @@ export class Preview {
     options.parent.append(section, ...(options.hasConsole ? [this.panel.element] : []));
     this.reload.disabled = true;
     this.reload.addEventListener("click", () => {
-      if (this.last !== null) this.show(this.last.html, this.last);
+      if (this.last !== null) this.start(this.last);
     });
     // An editor that gets this event has not hung.
     addEventListener("pagehide", () => {
@@ -88,14 +108,59 @@ export class Preview {
     if (this.hungBefore) this.notify("This page did not respond last time. Press Run to try again.");
   }
 
-  /** Shows a document that a run has made, in a frame of its own. */
-  show(html: string, { entryFile, paths }: Sources): void {
+  /** A number that changes when the page is ended or another is shown. */
+  get generation(): number {
+    return this.shows;
+  }
+
+  /** Shows the document that a run has made of a program, in a frame of its own. */
+  show(html: string, program: Program): void {
+    this.start({ html, program, fragment: "" });
+  }
+
+  /** Shows another page of the program. */
+  open(html: string, { path, fragment, form }: Followed): void {
+    const { last } = this;
+    if (last === null) return;
+    const program = { ...last.program, entryFile: path };
+    keepingFocus(this.section, () => this.start({ html, program, fragment }));
+    if (form !== "") this.say(`Sent: ${form}. The preview shows the page without the fields.`);
+  }
+
+  /** Adds a line to the console that is not the page's. */
+  say(text: string): void {
+    const values = [{ type: "text" as const, text }];
+    this.take({ type: "entry", entry: { level: "info", values, depth: 0, table: null, stack: "", isUncaught: false } });
+  }
+
+  /** Shows words above the page. */
+  notify(words: string, ...more: HTMLElement[]): void {
+    this.banner.replaceChildren(element("span", {}, words), ...more);
+  }
+
+  /** Ends the page and removes its messages. */
+  clear(): void {
+    this.shows += 1;
+    this.frame?.remove();
+    this.frame = null;
+    this.last = null;
+    this.isRestored = false;
+    this.isSilent = false;
+    this.reload.disabled = true;
+    this.stage.replaceChildren();
+    this.banner.replaceChildren();
+    this.panel.clear();
+  }
+
+  private start(shown: Shown): void {
+    const { html, program } = shown;
     this.clear();
-    this.last = { html, entryFile, paths };
+    this.last = shown;
     this.reload.disabled = false;
     // Before it starts: a page that hangs can freeze the editor if both have one origin.
     this.memory.set();
-    const places = new Places(new DocumentScripts(html, insertionPoint(html)), { entryFile, paths });
+    const sources = { entryFile: program.entryFile, paths: program.files.map(({ path }) => path) };
+    const places = new Places(new DocumentScripts(html, insertionPoint(html)), sources);
     const frame = new PreviewFrame(this.options.url, html);
     frame.received.listen((message) => this.take(message));
     frame.stateChanged.listen((state) => this.follow(state));
@@ -105,26 +170,36 @@ export class Preview {
     this.stage.replaceChildren(frame.element);
   }
 
-  /** Ends the page and removes its messages. */
-  clear(): void {
-    this.frame?.remove();
-    this.frame = null;
-    this.last = null;
-    this.isRestored = false;
-    this.reload.disabled = true;
-    this.stage.replaceChildren();
-    this.banner.replaceChildren();
-    this.panel.clear();
-  }
-
   private take(message: FromFrame): void {
     if (message.type === "leave") return this.leave(message.isBackwards);
+    if (message.type === "follow") return this.visit(message.address, message.form);
+    if (message.type === "loaded") this.go(this.last?.fragment ?? "");
     if (message.type === "written") this.places?.begin(message.url, message.insertedLength);
     this.panel.take(message);
     if (message.type !== "entry") return;
     const { level, values, stack, isUncaught } = message.entry;
     const text = values.map((value) => (value.type === "text" ? value.text : inShort(value))).join(" ");
     this.received.emit({ level, text, isUncaught, place: this.places?.own(stack)[0]?.place ?? null });
+  }
+
+  /** Goes to another page of the program. A page can ask for that at any time, so it must have the focus. */
+  private visit(address: string, form: string): void {
+    const { last } = this;
+    if (last === null) return;
+    const { entryFile, files } = last.program;
+    const page = pageAt(address, entryFile, files.map(({ path }) => path));
+    const isAsked = document.activeElement === this.frame?.element;
+    if (page === null || !isAsked) {
+      const words = form === "" ? `Not opened: ${address.slice(0, 200)}.` : `Not sent: ${form}.`;
+      const why = page !== null ? "Nobody clicked in the page." : form === "" ? "The program has no such page." : "The preview has no network access.";
+      return this.say(`${words} ${why}`);
+    }
+    if (page.path === entryFile && page.fragment !== "") this.go(page.fragment);
+    else this.followed.emit({ ...page, form });
+  }
+
+  private go(fragment: string): void {
+    if (fragment !== "") this.frame?.send({ type: "go", fragment });
   }
 
   /** The page has opened another one. The policy blocks that, so the frame shows an error of the browser. */
@@ -135,7 +210,7 @@ export class Preview {
     const isAtOnce = this.isRestored && this.frame?.state !== "running";
     keepingFocus(this.section, () => {
       if (isAtOnce) this.end("The page was stopped: it opens another page when it starts, and the preview cannot show that.");
-      else this.show(last.html, last);
+      else this.start(last);
     });
     if (isAtOnce) return;
     this.isRestored = true;
@@ -144,6 +219,7 @@ export class Preview {
 
   /** Ends the page, and shows the reason. */
   private end(words: string): void {
+    this.shows += 1;
     this.frame?.remove();
     this.frame = null;
     this.notify(words);
@@ -153,14 +229,20 @@ export class Preview {
     if (state === "running") {
       this.memory.clear();
       if (this.isRestored) this.notify(RESTORED);
-      else this.banner.replaceChildren();
+      else if (this.isSilent) this.banner.replaceChildren();
+      this.isSilent = false;
     } else if (state === "silent") {
+      this.isSilent = true;
       this.memory.set();
       this.notify("The page is not responding.", this.stopButton());
     } else if (state === "flooding") {
       this.memory.clear();
       this.end("The page was stopped: it sent too many messages.");
+    } else if (state === "stealing") {
+      this.memory.clear();
+      this.end("The page was stopped: it took the keyboard again and again.");
     } else if (state === "unreachable") {
+      this.isSilent = true;
       this.memory.clear();
       this.notify("The preview could not be loaded.", this.stopButton());
     }
@@ -181,10 +263,6 @@ export class Preview {
       this.reload.focus();
     });
     return stop;
-  }
-
-  private notify(words: string, ...more: HTMLElement[]): void {
-    this.banner.replaceChildren(element("span", {}, words), ...more);
   }
 
   private bar(): HTMLElement {

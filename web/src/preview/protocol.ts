@@ -15,7 +15,15 @@ export const HERE = "sandpiper-preview";
 /** The message of the frame's own page when its inner frame has loaded any document. */
 export const LOADED = "sandpiper-preview-loaded";
 
-export type ToFrame = { type: "ping" };
+/** Asks the frame's own page whether something was pressed in the frame in the last seconds, and its answers. */
+export const ASK_ACTIVE = "sandpiper-preview-active?";
+export const ACTIVE = "sandpiper-preview-active";
+export const IDLE = "sandpiper-preview-idle";
+
+export type ToFrame =
+  | { type: "ping" }
+  /** Scrolls to this part of the page. */
+  | { type: "go"; fragment: string };
 
 export type FromFrame =
   /** The document was written. Positions in its scripts have this URL, and come after this many inserted characters. */
@@ -30,6 +38,8 @@ export type FromFrame =
   | { type: "dropped"; count: number }
   /** The person leaves the page with the keyboard. */
   | { type: "leave"; isBackwards: boolean }
+  /** The person follows a link, or sends a form; then `form` says what was sent. */
+  | { type: "follow"; address: string; form: string }
   | { type: "clear" };
 
 const LEVELS = ["debug", "log", "info", "warn", "error"] as const;
@@ -84,6 +94,8 @@ export const MAX_CHARACTERS = 10_000;
 export const MAX_AT_ONCE = 2 * MAX_ENTRIES;
 /** Characters and values of a message: more than our code sends. */
 const MAX_MESSAGE_SIZE = 6 * MAX_CHARACTERS;
+/** Characters of an address. */
+export const MAX_ADDRESS = 1000;
 /** The keys of our messages are shorter. */
 const MAX_KEY = 20;
 /** The name of our code in stacks. */
@@ -103,6 +115,10 @@ export function readMessage(data: unknown): FromFrame | null {
         : null;
     case "leave":
       return { type: "leave", isBackwards: data["isBackwards"] === true };
+    case "follow":
+      return isShort(data["address"]) && isShort(data["form"])
+        ? { type: "follow", address: data["address"], form: data["form"] }
+        : null;
     case "repeat":
     case "dropped":
       return isCount(data["count"]) ? { type: data["type"], count: data["count"] } : null;
@@ -144,6 +160,10 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 function isCount(value: unknown): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}
+
+function isShort(value: unknown): value is string {
+  return typeof value === "string" && value.length <= MAX_ADDRESS;
 }
 
 function isTexts(value: unknown): value is string[] {

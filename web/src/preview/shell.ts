@@ -4,7 +4,8 @@
 // With document.write() the inner frame would not be needed, but browsers do not
 // know the lines of a document that was written so.
 
-import { HERE, LOADED, insertionPoint, type FromFrame, type Opening, type ToFrame } from "./protocol";
+import { watchForms, watchLinks } from "./links";
+import { ACTIVE, ASK_ACTIVE, HERE, IDLE, LOADED, insertionPoint, type FromFrame, type Opening, type ToFrame } from "./protocol";
 import { ConsolePatch } from "./patch";
 import { Recorder } from "./recorder";
 import { Serialiser } from "./serialise";
@@ -32,6 +33,14 @@ function open(event: MessageEvent): void {
   Object.assign(frame.style, { position: "fixed", inset: "0", width: "100%", height: "100%", border: "0" });
   frame.addEventListener("load", () => window.parent.postMessage(LOADED, "*"));
   document.body.append(frame);
+  addEventListener.call(window, "message", answer as EventListener);
+}
+
+/** Whether the person has pressed something in the frame lately; if the browser does not say so, then yes. */
+function answer({ source, data }: MessageEvent): void {
+  if (source !== window.parent || data !== ASK_ACTIVE) return;
+  const isActive = (navigator.userActivation as UserActivation | undefined)?.isActive !== false;
+  window.parent.postMessage(isActive ? ACTIVE : IDLE, "*");
 }
 
 /** The element that is inserted before all code of the page. */
@@ -58,6 +67,7 @@ function accompany(): void {
   const recorder = new Recorder(send);
   const patch = new ConsolePatch(recorder);
   port.onmessage = ({ data }: MessageEvent<ToFrame>) => {
+    if (data.type === "go") location.hash = data.fragment;
     if (data.type !== "ping") return;
     recorder.begin();
     // A page that opens its document again loses its listeners. Adding one twice has no effect.
@@ -68,9 +78,9 @@ function accompany(): void {
   giveShims(window, (text) => patch.say("info", [{ type: "text", text }]));
   listen(patch);
   watchKeys(send);
-  const sayHere = (text: string) => patch.say("info", [{ type: "text", text }], "");
-  watchLinks(sayHere);
-  watchForms(sayHere);
+  const reports = { send, say: (text: string) => patch.say("info", [{ type: "text", text }], "") };
+  watchLinks(reports);
+  watchForms(reports);
   addEventListener.call(window, "load", () => send({ type: "loaded" }));
   send({ type: "written", url: DOCUMENT, insertedLength });
   // Not through the frame's own page, which may be in the same blocked process.
@@ -90,55 +100,6 @@ function watchKeys(send: (message: FromFrame) => void): void {
     isLeaving = event.key === "Escape" || (isLeaving && event.key === "Shift");
   };
   addEventListener.call(window, "keydown", press as (event: Event) => void, true);
-}
-
-/**
- * A link to another page would leave an empty frame, since the policy allows no
- * loading. So would a link to a part of the page, which browsers resolve against
- * the outer frame.
- */
-function watchLinks(say: (text: string) => void): void {
-  // After all other listeners: the page may handle its links itself.
-  const follow = (event: Event) => {
-    const target = event.target instanceof Element ? event.target.closest("a[href], area[href]") : null;
-    const address = target?.getAttribute("href")?.trim() ?? "";
-    if (event.defaultPrevented || target === null || /^javascript:/i.test(address)) return;
-    event.preventDefault();
-    if (address === "") return;
-    if (address.startsWith("#")) location.hash = address;
-    else say(`Not opened: ${address.slice(0, 200)}. The preview shows only one page.`);
-  };
-  addEventListener.call(window, "click", follow);
-}
-
-/** A form that is sent would also leave an empty frame. */
-function watchForms(say: (text: string) => void): void {
-  const report = (form: HTMLFormElement, submitter: HTMLElement | null) => {
-    const asked = (name: string) => submitter?.getAttribute(`form${name}`) ?? form.getAttribute(name) ?? "";
-    const method = /^post$/i.test(asked("method")) ? "POST" : "GET";
-    const fields = new URLSearchParams();
-    for (const [name, value] of new FormData(form, submitter)) {
-      fields.append(name, typeof value === "string" ? value : value.name);
-    }
-    const [address = ""] = asked("action").trim().split("#", 1);
-    const query = fields.size > 0 ? `${method === "GET" ? "?" : " "}${fields}` : "";
-    const target = method === "GET" ? address.split("?", 1)[0] : address;
-    say(`Not sent: ${`${method} ${target}${query}`.slice(0, 1000)}. The preview has no network access.`);
-  };
-  const submit = (event: SubmitEvent) => {
-    const form = event.target;
-    if (event.defaultPrevented || !(form instanceof HTMLFormElement)) return;
-    const method = event.submitter?.getAttribute("formmethod") ?? form.getAttribute("method") ?? "";
-    if (/^dialog$/i.test(method)) return;
-    event.preventDefault();
-    report(form, event.submitter);
-  };
-  // After all other listeners: the page may handle its forms itself.
-  addEventListener.call(window, "submit", submit as (event: Event) => void);
-  // This method sends a form without an event.
-  HTMLFormElement.prototype.submit = function () {
-    report(this, null);
-  };
 }
 
 function listen(patch: ConsolePatch): void {

@@ -1,0 +1,73 @@
+// Pages in the preview that take the keyboard from the editor.
+
+import type { Page } from "@playwright/test";
+
+import { apart } from "./chromium";
+import { lines, shown, withFiles } from "./documents";
+import { expect, test, type Service } from "./service";
+
+test.use({ launchOptions: apart });
+
+const FIELD = `<!doctype html><p>page</p><input><script>
+  const field = document.querySelector("input");
+  addEventListener("keydown", ({ key }) => console.log("took", key));
+  console.log("mine");`;
+
+/** Runs the page. What Playwright does in a frame counts as the person's there, so nothing is done in it. */
+async function run(page: Page, service: Service, script: string): Promise<void> {
+  const html = `${FIELD}${script}</script>`;
+  await page.goto(`${service.url}/embed?${withFiles("lang=web", { "index.html": html })}`);
+  await page.locator(".cm-content").waitFor();
+  await page.click("#run");
+  await expect(lines(page.mainFrame()).first()).toContainText("mine");
+}
+
+const hasFocus = (page: Page, selector: string) =>
+  expect.poll(() => page.evaluate((own) => document.activeElement?.matches(own), selector));
+
+test("a page that takes the focus loses it again, and is ended at the third time", async ({ page, service }) => {
+  // Each time it takes what was given back.
+  const script = `let times = 0;
+    addEventListener("blur", () => times < 3 && setTimeout(take, 500));
+    function take() { field.focus(); console.log("time", ++times); }
+    setTimeout(take, 1000);`;
+  await run(page, service, script);
+  await page.locator(".cm-content").click();
+  for (const time of [1, 2]) {
+    await expect(lines(page.mainFrame()).last()).toContainText(`time ${time}`);
+    await hasFocus(page, ".cm-content").toBe(true);
+  }
+  await expect(page.locator(".preview-banner")).toHaveText("The page was stopped: it took the keyboard again and again.");
+  await expect(page.locator(".preview iframe")).toHaveCount(0);
+  await hasFocus(page, ".cm-content").toBe(true);
+  await page.keyboard.type("abc");
+  await expect(page.locator(".cm-content")).toContainText("abc");
+});
+
+test("a page that takes the focus of a person who types loses it at once, also soon after a click in it", async ({ page, service }) => {
+  await run(page, service, `addEventListener("click", () => setInterval(() => field.focus(), 50));`);
+  await shown(page.mainFrame()).locator("p").click();
+  await page.locator(".cm-content").click();
+  const banner = page.locator(".preview-banner");
+  while (!(await banner.textContent())?.includes("it took the keyboard again")) await page.keyboard.press("x");
+  await expect(page.locator(".preview iframe")).toHaveCount(0);
+});
+
+test("a person goes into the page by a click, by Tab, and stays there", async ({ page, service }) => {
+  await run(page, service, "");
+  const input = shown(page.mainFrame()).locator("input");
+  for (let time = 0; time < 4; time++) {
+    // Not by a click: nobody clicks at two places in the same moment.
+    await page.locator(".cm-content").focus();
+    await input.click();
+    await hasFocus(page, ".preview iframe").toBe(true);
+    await input.press("a");
+  }
+  await expect(input).toHaveValue("aaaa");
+  for (let time = 0; time < 4; time++) {
+    await page.getByRole("button", { name: "Dark background" }).focus();
+    await page.keyboard.press("Tab");
+    await hasFocus(page, ".preview iframe").toBe(true);
+  }
+  await expect(page.locator(".preview iframe")).toHaveCount(1);
+});

@@ -1,0 +1,65 @@
+// In the frame: the links and forms of a page. Those to other pages of the program
+// are followed by the editor, which builds them; nothing else is opened.
+
+import { MAX_ADDRESS, type FromFrame } from "./protocol";
+
+interface Reports {
+  send: (message: FromFrame) => void;
+  say: (text: string) => void;
+}
+
+/** Addresses that lead to no file of the program. */
+const ELSEWHERE = /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i;
+const NO_NETWORK = "The preview has no network access.";
+
+/**
+ * A link to another page would leave an empty frame, since the policy allows no
+ * loading. So would a link to a part of the page, which browsers resolve against
+ * the outer frame.
+ */
+export function watchLinks({ send, say }: Reports): void {
+  // After all other listeners: the page may handle its links itself.
+  const follow = (event: Event) => {
+    const target = event.target instanceof Element ? event.target.closest("a[href], area[href]") : null;
+    const address = target?.getAttribute("href")?.trim() ?? "";
+    if (event.defaultPrevented || target === null || /^javascript:/i.test(address)) return;
+    event.preventDefault();
+    if (address === "") return;
+    if (address.startsWith("#")) location.hash = address;
+    else if (ELSEWHERE.test(address)) say(`Not opened: ${address.slice(0, 200)}. ${NO_NETWORK}`);
+    else send({ type: "follow", address: address.slice(0, MAX_ADDRESS), form: "" });
+  };
+  addEventListener.call(window, "click", follow);
+}
+
+/** A form that is sent would also leave an empty frame. */
+export function watchForms({ send, say }: Reports): void {
+  const report = (form: HTMLFormElement, submitter: HTMLElement | null) => {
+    const asked = (name: string) => submitter?.getAttribute(`form${name}`) ?? form.getAttribute(name) ?? "";
+    const method = /^post$/i.test(asked("method")) ? "POST" : "GET";
+    const fields = new URLSearchParams();
+    for (const [name, value] of new FormData(form, submitter)) {
+      fields.append(name, typeof value === "string" ? value : value.name);
+    }
+    const [address = ""] = asked("action").trim().split("#", 1);
+    const query = fields.size > 0 ? `${method === "GET" ? "?" : " "}${fields}` : "";
+    const target = method === "GET" ? (address.split("?", 1)[0] ?? "") : address;
+    const words = `${method} ${target}${query}`.slice(0, MAX_ADDRESS);
+    if (method === "POST" || target === "" || ELSEWHERE.test(target)) say(`Not sent: ${words}. ${NO_NETWORK}`);
+    else send({ type: "follow", address: target.slice(0, MAX_ADDRESS), form: words });
+  };
+  const submit = (event: SubmitEvent) => {
+    const form = event.target;
+    if (event.defaultPrevented || !(form instanceof HTMLFormElement)) return;
+    const method = event.submitter?.getAttribute("formmethod") ?? form.getAttribute("method") ?? "";
+    if (/^dialog$/i.test(method)) return;
+    event.preventDefault();
+    report(form, event.submitter);
+  };
+  // After all other listeners: the page may handle its forms itself.
+  addEventListener.call(window, "submit", submit as (event: Event) => void);
+  // This method sends a form without an event.
+  HTMLFormElement.prototype.submit = function () {
+    report(this, null);
+  };
+}
