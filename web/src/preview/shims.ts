@@ -1,10 +1,13 @@
 // Replacements for features that a page with an opaque origin lacks: storage and
 // cookies, which last as long as the page, and dialogs, which do not block.
 
+import { Alerts } from "./alerts";
+
 type Say = (words: string) => void;
 
 /** Makes storage, cookies and dialogs of `window` work. */
 export function giveShims(window: Window, say: Say): void {
+  const alerts = new Alerts();
   const define = (target: object, name: string, descriptor: PropertyDescriptor) =>
     Object.defineProperty(target, name, { configurable: true, enumerable: true, ...descriptor });
   for (const name of ["localStorage", "sessionStorage"]) {
@@ -15,7 +18,7 @@ export function giveShims(window: Window, say: Say): void {
   const jar = new Jar();
   define(window.document, "cookie", { get: () => jar.text, set: (text: unknown) => jar.add(String(text)) });
   const answers: Readonly<Record<string, (message: string, value: string | null) => unknown>> = {
-    alert: (message) => say(`alert: ${message}`),
+    alert: (message) => (say(`alert: ${message}`), alerts.show(message)),
     confirm: (message) => (say(`confirm: ${message} (answered OK: the preview shows no dialogs)`), true),
     prompt: (message, value) => {
       say(`prompt: ${message} (answered ${JSON.stringify(value)}: the preview shows no dialogs)`);
