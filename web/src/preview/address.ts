@@ -8,6 +8,12 @@ export interface PageAddress {
   fragment: string;
 }
 
+/** The file among `paths` that `address` names in the page `from`; `null` if there is none. */
+export function fileAt(address: string, from: string, paths: readonly string[]): string | null {
+  const path = decoded(resolved(address, from)?.pathname.slice(1) ?? "");
+  return paths.includes(path) ? path : null;
+}
+
 /** The page among `paths` that `address` names in the page `from`; `null` if there is none. */
 export function pageAt(address: string, from: string, paths: readonly string[]): PageAddress | null {
   const url = resolved(address, from);

@@ -8,7 +8,7 @@ const CHECK_MS = 200;
 /** The time in which Tab moves the focus into a frame. */
 const TAB_MS = 1000;
 /** Nobody goes from a key or a button of the editor into the page in less, but by Tab. */
-const PRESSED_MS = 600;
+const HANDS_MS = { keydown: 600, pointerdown: 300 };
 /** A frame that does not answer in this time hangs. */
 const ANSWER_MS = 1000;
 const MAX_THEFTS = 3;
@@ -22,7 +22,8 @@ export class FocusGuard {
   /** The element of the editor that had the focus last; `null` if it was outside the editor. */
   private before: Element | null = null;
   private tabbedMs = -Infinity;
-  private pressedMs = -Infinity;
+  /** The person's hands are at the editor until then. */
+  private busyUntilMs = -Infinity;
   /** Whether the person has moved the focus into the frame, where it still is. */
   private isAccepted = false;
   /** Ends the wait for the answer of the frame, if one is asked for. */
@@ -38,8 +39,8 @@ export class FocusGuard {
     // Within the event the focus cannot be given back: it is still on its way.
     addEventListener("blur", () => setTimeout(() => document.activeElement === frame && this.check()), { signal });
     addEventListener("message", (event) => this.hear(event), { signal });
-    for (const name of ["keydown", "pointerdown"]) {
-      addEventListener(name, () => (this.pressedMs = performance.now()), { signal, capture: true });
+    for (const [name, ms] of Object.entries(HANDS_MS)) {
+      addEventListener(name, () => (this.busyUntilMs = Math.max(this.busyUntilMs, performance.now() + ms)), { signal, capture: true });
     }
     // Not a Tab that the code or a dialog has taken.
     addEventListener("keydown", (event) => this.tab(event), { signal });
@@ -67,7 +68,7 @@ export class FocusGuard {
     if (this.isAccepted || this.answer !== null) return;
     const nowMs = performance.now();
     if (nowMs - this.tabbedMs < TAB_MS) this.isAccepted = true;
-    else if (nowMs - this.pressedMs < PRESSED_MS) this.giveBack();
+    else if (nowMs < this.busyUntilMs) this.giveBack();
     else this.ask();
   }
 

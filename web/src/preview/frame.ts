@@ -18,7 +18,7 @@ const MAX_LEFT_MS = 1000;
 /** The messages that are accepted at once, and per second after that: several times as many as our code sends. */
 const MAX_MESSAGES = 10_000;
 const MESSAGES_PER_SECOND = 4000;
-/** The price of a message that our code cannot have sent. */
+/** The price of a message that our code cannot have sent, and of one with a file. */
 const FOREIGN_COST = 100;
 
 /**
@@ -112,7 +112,8 @@ export class PreviewFrame {
     this.port = port;
     port.onmessage = (event: MessageEvent<unknown>) => {
       const message = readMessage(event.data);
-      if (!this.mayTake(message === null ? FOREIGN_COST : 1)) return this.enter("flooding");
+      const isCostly = message === null || message.type === "save";
+      if (!this.mayTake(isCostly ? FOREIGN_COST : 1)) return this.enter("flooding");
       if (message !== null) this.take(message);
     };
   }

@@ -1,7 +1,10 @@
 // In the frame: the links and forms of a page. Those to other pages of the program
 // are followed by the editor, which builds them; nothing else is opened.
 
-import { MAX_ADDRESS, type FromFrame } from "./protocol";
+import { MAX_ADDRESS, MAX_SAVE, type FromFrame } from "./protocol";
+
+// A page may replace it, and our code in documents with files does.
+const { fetch } = window;
 
 interface Reports {
   send: (message: FromFrame) => void;
@@ -25,11 +28,42 @@ export function watchLinks({ send, say }: Reports): void {
     if (event.defaultPrevented || target === null || /^javascript:/i.test(address)) return;
     event.preventDefault();
     if (address === "") return;
-    if (address.startsWith("#")) location.hash = address;
+    const name = target.getAttribute("download");
+    if (name !== null) void save(name, address);
+    else if (address.startsWith("#")) location.hash = address;
     else if (ELSEWHERE.test(address)) say(`Not opened: ${address.slice(0, 200)}. ${NO_NETWORK}`);
     else send({ type: "follow", address: address.slice(0, MAX_ADDRESS), form: "" });
   };
   addEventListener.call(window, "click", follow);
+  const save = async (name: string, address: string) => {
+    const last = /^(?:blob|data):/i.test(address) ? "" : (/[^/]*$/.exec(address.split(/[?#]/, 1)[0] ?? "")?.[0] ?? "");
+    const short = { name: (name || last).slice(-MAX_ADDRESS), address: address.slice(0, MAX_ADDRESS) };
+    // A file of the program: the editor has it.
+    if (!ELSEWHERE.test(address)) return send({ type: "save", ...short, content: null });
+    // At once: the page may take the address back right after the click.
+    const content = await fetch(address).then((answer) => answer.blob()).catch(() => null);
+    if (content === null) say(`Not saved: ${short.address.slice(0, 200)}. It could not be read.`);
+    else if (content.size > MAX_SAVE) say(`Not saved: ${short.name.slice(0, 200)}. It is larger than ${MAX_SAVE >> 20} MiB.`);
+    else send({ type: "save", ...short, address: "", content });
+  };
+  watchDetached(follow);
+}
+
+/** Scripts click at links that are not in the document, to download: no listener of the window hears of that. */
+function watchDetached(follow: (event: Event) => void): void {
+  const { prototype } = HTMLAnchorElement;
+  const { click, dispatchEvent } = prototype;
+  const watch = (link: HTMLAnchorElement) => {
+    if (!link.isConnected) link.addEventListener("click", follow);
+  };
+  prototype.click = function () {
+    watch(this);
+    click.call(this);
+  };
+  prototype.dispatchEvent = function (event) {
+    watch(this);
+    return dispatchEvent.call(this, event);
+  };
 }
 
 /** A form that is sent would also leave an empty frame. */

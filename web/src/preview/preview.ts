@@ -6,11 +6,12 @@ import "../styles/preview.css";
 import { element, keepingFocus } from "../dom";
 import { Event } from "../event";
 import type { SourceFile } from "../workspace";
-import { pageAt, type PageAddress } from "./address";
+import { fileAt, pageAt, type PageAddress } from "./address";
 import { ConsolePanel } from "./console";
 import { PreviewFrame, type FrameState } from "./frame";
 import { DocumentScripts, type Place } from "./maps";
 import { insertionPoint, type Entry, type FromFrame } from "./protocol";
+import { SaveOffers } from "./saves";
 import { Places } from "./stack";
 import { inShort } from "./values";
 import { HangMemory } from "./watchdog";
@@ -71,6 +72,7 @@ export class Preview {
   private readonly options: Options;
   private readonly stage = element("div", { class: "preview-stage", "data-width": "full" });
   private readonly banner = element("div", { class: "preview-banner", role: "alert" });
+  private readonly saves = new SaveOffers();
   private readonly reload = element("button", { type: "button", class: "quiet-button" }, "Reload");
   private readonly section = element("section", { class: "preview", "aria-label": "Preview", tabindex: "-1" });
   private readonly panel: ConsolePanel;
@@ -92,13 +94,14 @@ export class Preview {
     this.panel = new ConsolePanel({ own, jump: options.onJump });
     const hint = element("p", { class: "preview-keys", "aria-hidden": "true" }, "Esc, then Tab, leaves the page.");
     const { section } = this;
-    section.append(this.bar(), this.banner, this.stage, hint);
+    section.append(this.bar(), this.banner, this.saves.element, this.stage, hint);
     // The frame element does not match :focus while the focus is in its page.
     const look = () => section.classList.toggle("entered", document.activeElement === this.frame?.element);
     for (const name of ["blur", "focus"]) addEventListener(name, look);
     options.parent.append(section, ...(options.hasConsole ? [this.panel.element] : []));
     this.reload.disabled = true;
     this.reload.addEventListener("click", () => {
+      this.saves.reset();
       if (this.last !== null) this.start(this.last);
     });
     // An editor that gets this event has not hung.
@@ -115,6 +118,7 @@ export class Preview {
 
   /** Shows the document that a run has made of a program, in a frame of its own. */
   show(html: string, program: Program): void {
+    this.saves.reset();
     this.start({ html, program, fragment: "" });
   }
 
@@ -149,6 +153,7 @@ export class Preview {
     this.reload.disabled = true;
     this.stage.replaceChildren();
     this.banner.replaceChildren();
+    this.saves.close();
     this.panel.clear();
   }
 
@@ -173,6 +178,7 @@ export class Preview {
   private take(message: FromFrame): void {
     if (message.type === "leave") return this.leave(message.isBackwards);
     if (message.type === "follow") return this.visit(message.address, message.form);
+    if (message.type === "save") return this.offer(message);
     if (message.type === "loaded") this.go(this.last?.fragment ?? "");
     if (message.type === "written") this.places?.begin(message.url, message.insertedLength);
     this.panel.take(message);
@@ -196,6 +202,16 @@ export class Preview {
     }
     if (page.path === entryFile && page.fragment !== "") this.go(page.fragment);
     else this.followed.emit({ ...page, form });
+  }
+
+  /** Offers to save a file that the page made, or one of the program. */
+  private offer({ name, address, content }: FromFrame & { type: "save" }): void {
+    const { entryFile, files } = this.last?.program ?? { entryFile: "", files: [] };
+    const path = fileAt(address, entryFile, files.map((file) => file.path));
+    const bytes = content ?? files.find((file) => file.path === path)?.content;
+    const words = name.slice(0, 200);
+    if (bytes === undefined) this.say(`Not saved: ${words}. The program has no such file.`);
+    else if (!this.saves.offer(name, bytes)) this.say(`Not saved: ${words}. You dismissed it; press Reload to get offers again.`);
   }
 
   private go(fragment: string): void {
@@ -222,6 +238,7 @@ export class Preview {
     this.shows += 1;
     this.frame?.remove();
     this.frame = null;
+    this.saves.close();
     this.notify(words);
   }
 

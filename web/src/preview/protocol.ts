@@ -40,6 +40,8 @@ export type FromFrame =
   | { type: "leave"; isBackwards: boolean }
   /** The person follows a link, or sends a form; then `form` says what was sent. */
   | { type: "follow"; address: string; form: string }
+  /** The page would download a file: this content, or without one a file of the program. */
+  | { type: "save"; name: string; address: string; content: Blob | null }
   | { type: "clear" };
 
 const LEVELS = ["debug", "log", "info", "warn", "error"] as const;
@@ -94,6 +96,8 @@ export const MAX_CHARACTERS = 10_000;
 export const MAX_AT_ONCE = 2 * MAX_ENTRIES;
 /** Characters and values of a message: more than our code sends. */
 const MAX_MESSAGE_SIZE = 6 * MAX_CHARACTERS;
+/** Bytes of a file that is saved. */
+export const MAX_SAVE = 32 << 20;
 /** Characters of an address. */
 export const MAX_ADDRESS = 1000;
 /** The keys of our messages are shorter. */
@@ -103,6 +107,7 @@ export const SHELL_NAME = "sandpiper-preview";
 
 /** The message; `null` if it is not valid, since a page can send anything. */
 export function readMessage(data: unknown): FromFrame | null {
+  if (isRecord(data) && data["type"] === "save") return readSave(data);
   if (!isRecord(data) || sizeOf(data, MAX_MESSAGE_SIZE) > MAX_MESSAGE_SIZE) return null;
   switch (data["type"]) {
     case "pong":
@@ -127,6 +132,11 @@ export function readMessage(data: unknown): FromFrame | null {
     default:
       return null;
   }
+}
+
+function readSave({ name, address, content }: Record<string, unknown>): FromFrame | null {
+  const isContent = content === null || (content instanceof Blob && content.size <= MAX_SAVE);
+  return isShort(name) && isShort(address) && isContent ? { type: "save", name, address, content } : null;
 }
 
 /** The position where our code runs before all code of the page: after the doctype, which must come first. */
