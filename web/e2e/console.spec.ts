@@ -86,6 +86,27 @@ test("console.clear clears, and a link out of the page is reported", async ({ pa
   await expect(shown(editor).locator("p")).toHaveText("page");
 });
 
+test("a line is executed in the page, and answered", async ({ page, service }) => {
+  const editor = await run(page, service.url, `var own = 6; console.log("ready"); console.log("%ca%cb", "color: rgb(1, 2, 3)", "");`);
+  await expect(lines(editor)).toHaveText([/ready/, /ab/]);
+  await expect(lines(editor).last().getByText("a", { exact: true })).toHaveCSS("color", "rgb(1, 2, 3)");
+  const prompt = page.getByRole("textbox", { name: "Code to execute in the page" });
+  for (const [code, answer] of [
+    ["own * 7", "42"], ["own * 7", "42"], ["'a'", '"a"'], ["({ a: 1 })", "{a: 1}"], ["{ a: 1 }", "{a: 1}"],
+    ["let kept = 5", "undefined"], ["kept", "5"], ["own.x.y", "Error: Uncaught TypeError: Cannot read properties of undefined (reading 'y')"],
+    ["1 +", "Error: Uncaught SyntaxError: Unexpected end of input"], ["document.querySelector('p')", "<p>…</p>"], ["typeof listeners", '"undefined"'],
+  ] as const) {
+    const count = await lines(editor).count();
+    await prompt.fill(code);
+    await prompt.press("Enter");
+    await expect(lines(editor).nth(count).locator(".words")).toHaveText(`You: ${code}`);
+    await expect(lines(editor).nth(count + 1).locator(".words")).toHaveText(answer);
+    await expect(prompt).toBeFocused();
+  }
+  await prompt.press("ArrowUp");
+  await expect(prompt).toHaveValue("typeof listeners");
+});
+
 test("objects open by keyboard", async ({ page, service }) => {
   const editor = await run(page, service.url, "console.log({ a: { b: 42 } })");
   await lines(editor).locator("summary").focus();

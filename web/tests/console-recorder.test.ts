@@ -18,7 +18,7 @@ function patched() {
     sent.map((message) => {
       if (message.type !== "entry") return "count" in message ? `${message.type} ${message.count}` : message.type;
       const { level, values, depth } = message.entry;
-      const said = values.map((one) => ("text" in one ? one.text : one.name));
+      const said = values.map((one) => ("text" in one ? one.text : "name" in one ? one.name : ""));
       return `${level}${depth > 0 ? depth : ""}: ${said.join(" ")}`;
     });
   return { fake, recorder, native, words, sent };

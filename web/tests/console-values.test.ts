@@ -2,13 +2,16 @@
 
 import { describe, expect, it } from "vitest";
 
+import { allowedStyles } from "../src/preview/css";
 import { formatted, tabled } from "../src/preview/format";
 import { MAX_CHARACTERS, MAX_DEPTH, MAX_KEYS, readMessage, type Value } from "../src/preview/protocol";
 import { Serialiser } from "../src/preview/serialise";
 
 const value = (given: unknown) => new Serialiser().value(given);
 const plain = (kind: string, text: string) => ({ type: "plain", kind, text });
-const words = (values: Value[]) => values.map((one) => (one.type === "object" ? one.name : one.text)).join(" ");
+const textOf = (one: Value) =>
+  one.type === "object" ? one.name : one.type === "styled" ? one.parts.map(({ text }) => text).join("") : one.text;
+const words = (values: Value[]) => values.map(textOf).join(" ");
 
 describe("values", () => {
   it("are told by kind", () => {
@@ -74,6 +77,9 @@ describe("formats", () => {
     expect(words(formatted(["a", 1]))).toBe("a 1");
     expect(words(formatted(["%s is %d", "x", "4.7", "more"]))).toBe("x is 4 more");
     expect(words(formatted(["%cred%c 100%% %f", "color: red", "", "1.5"]))).toBe("red 100% 1.5");
+    expect(formatted(["a%cb%cc", "color: red", ""])).toEqual([
+      { type: "styled", parts: [{ text: "a", style: "" }, { text: "b", style: "color: red" }, { text: "c", style: "" }] },
+    ]);
     expect(formatted(["got %o", { a: 1 }])[1]).toMatchObject({ type: "object" });
     expect(words(formatted(["%s %s", 1]))).toBe("1 %s");
     expect(words(formatted(["100%"]))).toBe("100%");
@@ -87,6 +93,24 @@ describe("formats", () => {
     expect(tabled(["p", "q"], undefined)).toEqual({ columns: ["(index)", "Value"], rows: [["0", "p"], ["1", "q"]] });
     expect(tabled([{ a: 1, b: 2 }], ["b"])).toEqual({ columns: ["(index)", "b"], rows: [["0", "2"]] });
     expect(tabled(5, undefined)).toBeNull();
+  });
+});
+
+describe("styles", () => {
+  it.each<[css: string, allowed: string]>([
+    ["color: red; background: #ff0; font-weight: bold", "color: red; background-color: #ff0; font-weight: bold"],
+    ["COLOR:rgb(1, 2, 3); font-style: italic; text-decoration: underline", "color: rgb(1, 2, 3); font-style: italic; text-decoration-line: underline"],
+    ["font-size: 20px", "font-size: clamp(8px, 20px, 32px)"],
+    ["background: url(//x.example/)", ""],
+    ["background: red url(x)", ""],
+    ["color: var(--page)", ""],
+    ["color: env(x); background-color: image-set('x' 1x)", ""],
+    ["color: red !important", ""],
+    ["position: fixed; inset: 0; display: none; content: 'x'; padding: 99px", ""],
+    ["font-size: calc(1px * 9999); font-weight: 9999", ""],
+    ["constructor: red; : red; color", ""],
+  ])("of %j are %j", (css, allowed) => {
+    expect(allowedStyles(css).map((one) => one.join(": ")).join("; ")).toBe(allowed);
   });
 });
 
@@ -110,6 +134,8 @@ describe("messages", () => {
       { type: "entry", entry: { ...entry, values: [{ type: "object", name: "a", items: [{}], more: 0 }] } },
       { type: "entry", entry: { ...entry, values: [{ type: "plain", kind: "x", text: "" }] } },
       { type: "entry", entry: { ...entry, table: { columns: ["a"], rows: [[{}]] } } },
+      { type: "entry", entry: { ...entry, values: [{ type: "styled", parts: [{ text: "", style: 1 }] }] } },
+      { type: "entry", entry: { ...entry, values: [{ type: "styled", parts: [{ text: "", style: "x".repeat(999) }] }] } },
       { type: "entry", entry: { ...entry, isUncaught: "yes" } },
       { type: "entry", entry: { ...entry, stack: "x".repeat(100_000) } },
       { type: "entry", entry: { ...entry, values: Array(9).fill({ type: "text", text: "x".repeat(9999) }) } },

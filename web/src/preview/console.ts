@@ -3,6 +3,7 @@
 
 import { element } from "../dom";
 import { MAX_ENTRIES, type Entry, type FromFrame, type Level } from "./protocol";
+import { Prompt } from "./prompt";
 import { placeButton, tableElement, valueElement, type Navigator } from "./values";
 
 const SPOKEN: Readonly<Record<Level, string>> = {
@@ -41,7 +42,8 @@ export class ConsolePanel {
   private errors = 0;
   private warnings = 0;
 
-  constructor(navigator: Navigator) {
+  /** `execute` gets the lines that the person writes. */
+  constructor(navigator: Navigator, execute: (code: string) => void) {
     this.navigator = navigator;
     const clear = element("button", { type: "button", class: "quiet-button" }, "Clear");
     clear.addEventListener("click", () => this.clear());
@@ -49,7 +51,7 @@ export class ConsolePanel {
     const bar = element("div", { class: "console-bar" }, title, this.summary, this.filter(), clear);
     const region = { class: "console-log", role: "log", tabindex: "0", "aria-label": "Messages of the page" };
     this.log = element("div", region, this.list);
-    this.element = element("section", { class: "console", "aria-label": "Console" }, bar, this.log);
+    this.element = element("section", { class: "console", "aria-label": "Console" }, bar, this.log, new Prompt(execute).element);
     this.count();
   }
 
@@ -66,6 +68,13 @@ export class ConsolePanel {
         return this.clear();
       default:
     }
+  }
+
+  /** Shows a line that the person wrote. */
+  echo(code: string): void {
+    this.last = null;
+    const words = element("div", { class: "words" }, element("span", { class: "unseen" }, "You: "), code);
+    if (this.waiting.push(element("li", { class: "asked" }, words)) === 1) setTimeout(() => this.append(), 16);
   }
 
   clear(): void {

@@ -1,7 +1,7 @@
 // The arguments of a console call as values. The first may be a format.
 
-import type { Table, Value } from "./protocol";
-import { MAX_CHARACTERS, MAX_KEYS } from "./protocol";
+import type { Styled, Table, Value } from "./protocol";
+import { MAX_CHARACTERS, MAX_KEYS, MAX_STYLE } from "./protocol";
 import { Serialiser, brief } from "./serialise";
 
 const MAX_COLUMNS = 20;
@@ -18,6 +18,19 @@ export function formatted(args: readonly unknown[]): Value[] {
   const values: Value[] = [];
   let words = "";
   let at = 0;
+  let parts: Styled[] = [];
+  let style = "";
+  const endPart = () => {
+    if (words !== "") parts.push({ text: words, style });
+    words = "";
+  };
+  const endWords = () => {
+    endPart();
+    const isPlain = parts.every((part) => part.style === "");
+    if (isPlain && parts.length > 0) values.push(serialiser.argument(parts.map(({ text }) => text).join("")));
+    else if (parts.length > 0) values.push(serialiser.styled(parts));
+    parts = [];
+  };
   for (const found of format.matchAll(/%([sdifoOc%])/g)) {
     const kind = found[1] ?? "";
     words += format.slice(at, found.index);
@@ -25,13 +38,15 @@ export function formatted(args: readonly unknown[]): Value[] {
     if (kind === "%") words += "%";
     else if (rest.length === 0) words += found[0];
     else if (kind === "o" || kind === "O") {
-      if (words !== "") values.push(serialiser.argument(words));
-      words = "";
+      endWords();
       values.push(serialiser.value(rest.shift()));
+    } else if (kind === "c") {
+      endPart();
+      style = brief(rest.shift()).slice(0, MAX_STYLE);
     } else words += put(kind, rest.shift());
   }
   words += format.slice(at);
-  if (words !== "") values.push(serialiser.argument(words));
+  endWords();
   return [...values, ...rest.map((argument) => serialiser.argument(argument))];
 }
 
@@ -59,8 +74,6 @@ export function tabled(data: unknown, wanted: unknown): Table | null {
 }
 
 function put(kind: string, value: unknown): string {
-  // A style, which this console ignores.
-  if (kind === "c") return "";
   if (kind === "s") return brief(value);
   if (typeof value === "symbol" || typeof value === "object" || typeof value === "function") return "NaN";
   const number = kind === "f" ? Number.parseFloat(String(value)) : Number.parseInt(String(value), 10);

@@ -91,7 +91,7 @@ export class Preview {
     this.memory = new HangMemory(options.memoryKey, () => localStorage);
     this.hungBefore = this.memory.isSet;
     const own = (stack: string) => this.places?.own(stack) ?? [];
-    this.panel = new ConsolePanel({ own, jump: options.onJump });
+    this.panel = new ConsolePanel({ own, jump: options.onJump }, (code) => this.execute(code));
     const hint = element("p", { class: "preview-keys", "aria-hidden": "true" }, "Esc, then Tab, leaves the page.");
     const { section } = this;
     section.append(this.bar(), this.banner, this.saves.element, this.stage, hint);
@@ -212,6 +212,12 @@ export class Preview {
     const words = name.slice(0, 200);
     if (bytes === undefined) this.say(`Not saved: ${words}. The program has no such file.`);
     else if (!this.saves.offer(name, bytes)) this.say(`Not saved: ${words}. You dismissed it; press Reload to get offers again.`);
+  }
+
+  private execute(code: string): void {
+    this.panel.echo(code);
+    if (this.frame === null) this.say("There is no page: press Run.");
+    else this.frame.send({ type: "execute", code });
   }
 
   private go(fragment: string): void {

@@ -22,6 +22,8 @@ export const IDLE = "sandpiper-preview-idle";
 
 export type ToFrame =
   | { type: "ping" }
+  /** Executes a line that the person wrote. */
+  | { type: "execute"; code: string }
   /** Scrolls to this part of the page. */
   | { type: "go"; fragment: string };
 
@@ -69,6 +71,8 @@ export interface Table {
 export type Value =
   /** Plain text. */
   | { type: "text"; text: string }
+  /** Plain text, in parts with styles as CSS, which are not checked. */
+  | { type: "styled"; parts: Styled[] }
   /** A string inside another value, shown in quotes. */
   | { type: "string"; text: string }
   /** Number, symbol, function, element, …: one line. */
@@ -78,6 +82,11 @@ export type Value =
 
 export const PLAIN = ["number", "boolean", "nothing", "symbol", "function", "node", "getter", "cut"] as const;
 export type Plain = (typeof PLAIN)[number];
+
+export interface Styled {
+  text: string;
+  style: string;
+}
 
 export interface Item {
   key: string;
@@ -98,6 +107,10 @@ export const MAX_AT_ONCE = 2 * MAX_ENTRIES;
 const MAX_MESSAGE_SIZE = 6 * MAX_CHARACTERS;
 /** Bytes of a file that is saved. */
 export const MAX_SAVE = 32 << 20;
+/** Characters of a line that the page executes. */
+export const MAX_CODE = 10_000;
+/** Characters of a style. */
+export const MAX_STYLE = 500;
 /** Characters of an address. */
 export const MAX_ADDRESS = 1000;
 /** The keys of our messages are shorter. */
@@ -221,6 +234,12 @@ function isValue(value: unknown, depth: number): value is Value {
       isRecord(item) && typeof item["key"] === "string" && isValue(item["value"], depth + 1);
     const hasItems = Array.isArray(items) && items.length <= MAX_KEYS && items.every(isItem);
     return typeof name === "string" && hasItems && isCount(more);
+  }
+  if (type === "styled") {
+    const { parts } = value;
+    const isPart = (part: unknown) =>
+      isRecord(part) && typeof part["text"] === "string" && typeof part["style"] === "string" && part["style"].length <= MAX_STYLE;
+    return Array.isArray(parts) && parts.length <= MAX_KEYS && parts.every(isPart);
   }
   if (typeof text !== "string") return false;
   if (type === "plain") return PLAIN.some((known) => known === value["kind"]);

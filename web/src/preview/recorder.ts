@@ -44,6 +44,12 @@ export class Recorder {
     this.flush();
   }
 
+  /** The next entry is no repetition of the last: something stands between them. */
+  separate(): void {
+    this.flush();
+    this.last = "";
+  }
+
   clear(): void {
     this.sent = 0;
     this.last = "";

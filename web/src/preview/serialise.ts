@@ -1,7 +1,7 @@
 // Describes values of a page so that they can be sent and shown: limited in
 // depth and length, and without calling code of the page.
 
-import { MAX_CHARACTERS, MAX_DEPTH, MAX_KEYS, type Item, type Plain, type Value } from "./protocol";
+import { MAX_CHARACTERS, MAX_DEPTH, MAX_KEYS, type Item, type Plain, type Styled, type Value } from "./protocol";
 
 // A page may replace any of these functions, so they are saved before it runs.
 const { getOwnPropertyDescriptor, getPrototypeOf, prototype } = Object;
@@ -21,6 +21,10 @@ export class Serialiser {
   /** Describes an argument of a console call; a string is shown without quotes. */
   argument(value: unknown): Value {
     return typeof value === "string" ? { type: "text", text: this.cut(value) } : this.value(value);
+  }
+
+  styled(parts: readonly Styled[]): Value {
+    return { type: "styled", parts: parts.slice(0, MAX_KEYS).map(({ text, style }) => ({ text: this.cut(text), style })) };
   }
 
   value(value: unknown): Value {
@@ -128,7 +132,7 @@ export function brief(value: unknown): string {
   if (typeof value === "string") return value.slice(0, 200);
   const found = new Serialiser().value(value);
   if (found.type === "object") return found.name;
-  return found.text.slice(0, 200);
+  return "text" in found ? found.text.slice(0, 200) : "";
 }
 
 /** The message and stack of an error. Only its own fields are read, never a getter of the page. */

@@ -4,6 +4,7 @@
 // With document.write() the inner frame would not be needed, but browsers do not
 // know the lines of a document that was written so.
 
+import { valueOf } from "./execute";
 import { watchForms, watchLinks } from "./links";
 import { ACTIVE, ASK_ACTIVE, HERE, IDLE, LOADED, insertionPoint, type FromFrame, type Opening, type ToFrame } from "./protocol";
 import { ConsolePatch } from "./patch";
@@ -67,6 +68,10 @@ function accompany(): void {
   const recorder = new Recorder(send);
   const patch = new ConsolePatch(recorder);
   port.onmessage = ({ data }: MessageEvent<ToFrame>) => {
+    if (data.type === "execute") {
+      recorder.separate();
+      answerLine(patch, data.code);
+    }
     if (data.type === "go") location.hash = data.fragment;
     if (data.type !== "ping") return;
     recorder.begin();
@@ -86,6 +91,16 @@ function accompany(): void {
   // Not through the frame's own page, which may be in the same blocked process.
   window.parent.parent.postMessage(HERE, "*", [port2]);
   pause();
+}
+
+function answerLine(patch: ConsolePatch, code: string): void {
+  let value: unknown;
+  try {
+    value = valueOf(code);
+  } catch (error) {
+    return uncaught(patch, "Uncaught", error, "");
+  }
+  patch.say("log", [new Serialiser().value(value)], "");
 }
 
 /** Esc, then Tab, leaves the page, as it leaves the code, even if the page handles Tab itself. */

@@ -1,7 +1,8 @@
 // Values of the console as elements: only text nodes, and trees that open.
 
 import { element } from "../dom";
-import type { Table, Value } from "./protocol";
+import { allowedStyles } from "./css";
+import type { Styled, Table, Value } from "./protocol";
 import type { Place } from "./maps";
 import type { OwnFrame } from "./stack";
 
@@ -18,6 +19,8 @@ export function valueElement(value: Value, navigator: Navigator): HTMLElement {
   switch (value.type) {
     case "text":
       return element("span", {}, value.text);
+    case "styled":
+      return element("span", {}, ...value.parts.map(styledElement));
     case "string":
       return element("span", { class: "value-string" }, JSON.stringify(value.text));
     case "plain":
@@ -32,6 +35,7 @@ export function valueElement(value: Value, navigator: Navigator): HTMLElement {
 /** A value in one line, as the closed tree shows it. */
 export function inShort(value: Value, depth = 0): string {
   if (value.type === "string") return JSON.stringify(cut(value.text, 40));
+  if (value.type === "styled") return value.parts.map(({ text }) => text).join("");
   if (value.type !== "object") return cut(value.text, 40);
   const isList = value.name.startsWith("Array(");
   if (depth > 0) return value.name === "Object" ? "{…}" : value.name;
@@ -57,6 +61,12 @@ export function tableElement({ columns, rows }: Table): HTMLElement {
     element("tr", {}, element("th", { scope: "row" }, index), ...cells.map((cell) => element("td", {}, cell))),
   );
   return element("table", {}, element("thead", {}, head), element("tbody", {}, ...body));
+}
+
+function styledElement({ text, style }: Styled): HTMLElement {
+  const made = element("span", {}, text);
+  for (const [name, value] of allowedStyles(style)) made.style.setProperty(name, value);
+  return made;
 }
 
 function errorElement(text: string, frames: OwnFrame[], navigator: Navigator): HTMLElement {
