@@ -75,6 +75,8 @@ export interface Parameters {
   wrap: boolean;
   /** The address that Run calls, unless something needs more than `compile` answers. */
   api: "compile" | "run";
+  /** Whether a change of a stylesheet is shown at once. */
+  refresh: boolean;
   /** Whether the files that a program leaves are shown. */
   artifacts: boolean;
   /** When input is typed: while the program runs, before, or as the person chooses. */
@@ -106,6 +108,7 @@ export function readParameters(search: string): Parameters {
     lineNumbers: flag(query.get("lines"), true),
     wrap: flag(query.get("wrap"), false),
     api: oneOf(query.get("api"), ["compile", "run"]),
+    refresh: flag(query.get("refresh"), false),
     artifacts: flag(query.get("artifacts"), false),
     input: oneOf(query.get("input"), ["auto", "before", "live"]),
     fontSize: between(query.get("fontSize"), 14, 10, 32),

@@ -58,6 +58,7 @@ export async function complete(parts: Parts): Promise<Page> {
   const modes = new Modes(config, parameters);
   const session = new Session(config.language, workspace, (snapshot) => modes.next(snapshot));
   const output = outputOf(config);
+  if (parameters.refresh) workspace.edited.listen(() => preview?.restyle(workspace.snapshot().files));
   new RunButton(session, output);
   const marks = new Marks(editor, workspace);
   new Results({ ...parts, session, modes, output, preview, marks });

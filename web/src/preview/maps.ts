@@ -35,7 +35,8 @@ export class DocumentScripts {
   constructor(html: string, insertedAt = 0) {
     this.html = html;
     this.insertedAt = insertedAt;
-    this.scripts = scriptsOf(html);
+    const scripts = rawElements(html).filter(({ name }) => name === "script");
+    this.scripts = scripts.map(({ start, end }) => ({ start, end, map: "unread" }));
     const lines = [0];
     for (let at = html.indexOf("\n"); at >= 0; at = html.indexOf("\n", at + 1)) lines.push(at + 1);
     this.lines = lines;
@@ -130,25 +131,32 @@ export function decodeVlq(segment: string): number[] {
   return numbers;
 }
 
-/** The code of every script element, but not in comments, styles and other raw text. */
-function scriptsOf(html: string): Script[] {
-  const scripts: Script[] = [];
+/** An element whose content is text, and where that is. */
+export interface RawElement {
+  name: string;
+  start: number;
+  end: number;
+}
+
+/** The elements whose content is text, such as scripts and styles; not those in comments and in each other. */
+export function rawElements(html: string): RawElement[] {
+  const found: RawElement[] = [];
   const tag = /<!--|<(script|style|textarea|title)(?=[\s/>])/gi;
-  for (let found = tag.exec(html); found !== null; found = tag.exec(html)) {
-    const name = found[1]?.toLowerCase();
+  for (let opened = tag.exec(html); opened !== null; opened = tag.exec(html)) {
+    const name = opened[1]?.toLowerCase();
     if (name === undefined) {
-      tag.lastIndex = afterComment(html, found.index);
+      tag.lastIndex = afterComment(html, opened.index);
       continue;
     }
     const start = afterTag(html, tag.lastIndex);
     const close = new RegExp(`</${name}(?=[\\s/>])`, "gi");
     close.lastIndex = start;
     const end = close.exec(html);
-    if (name === "script") scripts.push({ start, end: end?.index ?? html.length, map: "unread" });
+    found.push({ name, start, end: end?.index ?? html.length });
     if (end === null) break;
     tag.lastIndex = close.lastIndex;
   }
-  return scripts;
+  return found;
 }
 
 /** The end of the tag that contains `at`. A `>` in a quoted value does not end it. */

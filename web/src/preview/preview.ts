@@ -11,6 +11,7 @@ import { ConsolePanel } from "./console";
 import { PreviewFrame, type FrameState } from "./frame";
 import { DocumentScripts, type Place } from "./maps";
 import { insertionPoint, type Entry, type FromFrame } from "./protocol";
+import { Sheets } from "./sheets";
 import { SaveOffers } from "./saves";
 import { Places } from "./stack";
 import { inShort } from "./values";
@@ -80,6 +81,10 @@ export class Preview {
   private frame: PreviewFrame | null = null;
   private places: Places | null = null;
   private last: Shown | null = null;
+  /** Of the page that is shown, when they are first needed. */
+  private sheets: Sheets | null = null;
+  /** The files as they are now, if their stylesheets are to be shown at once. */
+  private edited: Program["files"] = [];
   private shows = 0;
   /** Whether the document was started again after the page opened another one. */
   private isRestored = false;
@@ -131,6 +136,16 @@ export class Preview {
     if (form !== "") this.say(`Sent: ${form}. The preview shows the page without the fields.`);
   }
 
+  /** Shows the stylesheets of these files at once, as far as they need no run. */
+  restyle(files: Program["files"]): void {
+    const { last, frame } = this;
+    this.edited = files;
+    // One that has begun shows them when it runs.
+    if (last === null || frame?.state !== "running") return;
+    this.sheets ??= new Sheets(last.html, last.program.files);
+    for (const change of this.sheets.changes(files)) frame.send({ type: "restyle", ...change });
+  }
+
   /** Adds a line to the console that is not the page's. */
   say(text: string): void {
     const values = [{ type: "text" as const, text }];
@@ -148,6 +163,7 @@ export class Preview {
     this.frame?.remove();
     this.frame = null;
     this.last = null;
+    this.sheets = null;
     this.isRestored = false;
     this.isSilent = false;
     this.reload.disabled = true;
@@ -251,6 +267,7 @@ export class Preview {
   private follow(state: FrameState): void {
     if (state === "running") {
       this.memory.clear();
+      if (this.edited.length > 0) this.restyle(this.edited);
       if (this.isRestored) this.notify(RESTORED);
       else if (this.isSilent) this.banner.replaceChildren();
       this.isSilent = false;

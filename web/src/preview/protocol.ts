@@ -24,6 +24,8 @@ export type ToFrame =
   | { type: "ping" }
   /** Executes a line that the person wrote. */
   | { type: "execute"; code: string }
+  /** Gives the style elements with this text another. */
+  | { type: "restyle"; from: string; to: string }
   /** Scrolls to this part of the page. */
   | { type: "go"; fragment: string };
 

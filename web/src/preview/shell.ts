@@ -72,6 +72,7 @@ function accompany(): void {
       recorder.separate();
       answerLine(patch, data.code);
     }
+    if (data.type === "restyle") restyle(data.from, data.to);
     if (data.type === "go") location.hash = data.fragment;
     if (data.type !== "ping") return;
     recorder.begin();
@@ -91,6 +92,12 @@ function accompany(): void {
   // Not through the frame's own page, which may be in the same blocked process.
   window.parent.parent.postMessage(HERE, "*", [port2]);
   pause();
+}
+
+function restyle(from: string, to: string): void {
+  for (const style of document.querySelectorAll("style")) {
+    if (style.textContent === from) style.textContent = to;
+  }
 }
 
 function answerLine(patch: ConsolePatch, code: string): void {
