@@ -97,6 +97,30 @@ describe("text", () => {
   checkLinear("many rows", partsOf, repeated("| 1 |\n", "+---+\n| a |\n+---+\n"));
 });
 
+test.each<[name: string, cells: string[], values: (string | null)[], isNumeric: boolean]>([
+  ["text with a blank before it", [" lead"], [" lead"], false],
+  ["text with blanks before it", ["  a", "bcd"], ["  a", "bcd"], false],
+  ["text with blanks before and after it", [" a  ", "bcde"], [" a", "bcde"], false],
+  ["numbers", ["  1", "-12"], ["1", "-12"], true],
+  ["numbers and NULL", ["   1", "NULL"], ["1", null], true],
+  ["numbers as text", ["7  ", "123"], ["7", "123"], false],
+  ["text and NULL", ["abcd", "NULL"], ["abcd", null], false],
+  ["dates", ["2026-01-01"], ["2026-01-01"], false],
+  ["numbers with an exponent", ["1e20", " 0.5"], ["1e20", "0.5"], true],
+])("%s", (_, cells, values, isNumeric) => {
+  const border = `+${"-".repeat((cells[0] ?? "").length + 2)}+\n`;
+  const text = `${border}| ${"x".padEnd((cells[0] ?? "").length)} |\n${border}${cells.map((cell) => `| ${cell} |\n`).join("")}${border}`;
+  const [table] = tablesOf(text);
+  expect(table?.rows.map(([value]) => value)).toEqual(values);
+  expect(table?.isNumeric).toEqual([isNumeric]);
+});
+
+test("CSV has no formulas", () => {
+  const cells = ["=1+1", "+1", "-1.5e3", "-a", "@x", "\tx", "a=1", "--1"];
+  const table = { columns: cells, rows: [], isNumeric: [] };
+  expect(csvOf(table)).toBe("'=1+1,+1,-1.5e3,'-a,'@x,'\tx,a=1,'--1\r\n");
+});
+
 test("CSV", () => {
   const table = { columns: ["a", 'b "c"'], rows: [["1,5", null], ["x\ny", ""]], isNumeric: [false, false] };
   expect(csvOf(table)).toBe('a,"b ""c"""\r\n"1,5",NULL\r\n"x\ny",\r\n');

@@ -26,10 +26,16 @@ export function partsOf(text: string): Part[] {
   return parts;
 }
 
-/** The table as CSV (RFC 4180). */
+const NUMBER = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?$/i;
+
+/**
+ * The table as CSV (RFC 4180). Spreadsheets would execute text that begins like a formula: it begins with an apostrophe
+ * instead. Numbers stay as they are.
+ */
 export function csvOf({ columns, rows }: ResultTable): string {
   const cell = (value: string | null) => {
-    const text = value ?? "NULL";
+    const given = value ?? "NULL";
+    const text = /^[=+\-@\t\r]/.test(given) && !NUMBER.test(given) ? `'${given}` : given;
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   return [columns, ...rows].map((row) => `${row.map(cell).join(",")}\r\n`).join("");
@@ -128,11 +134,10 @@ const WIDE: readonly (readonly [number, number])[] = [
   [0xffe0, 0xffe6],
 ];
 
+/** Whether the client aligned the column to the right, as it does with numbers. Other text may begin with blanks, too. */
 function isAlignedRight(cells: readonly string[]): boolean {
-  const filled = cells.filter((cell) => cell.trim() !== "");
-  if (filled.length === 0 || filled.some((cell) => cell.endsWith(" "))) return false;
-  if (filled.some((cell) => cell.startsWith(" "))) return true;
-  return filled.every((cell) => /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/.test(cell));
+  const isNumber = (cell: string) => !cell.endsWith(" ") && (cell.trim() === "NULL" || NUMBER.test(cell.trim()));
+  return cells.length > 0 && cells.every(isNumber) && cells.some((cell) => cell.trim() !== "NULL" || cell.startsWith(" "));
 }
 
 function valueOf(cell: string, isNumeric: boolean): string | null {
