@@ -22,6 +22,8 @@ export interface PageConfig {
   /** The kind of stdout. */
   output: "text" | "tables" | "document";
   editor: LanguageSettings;
+  /** The URL of the messages' explanations (web/src/errors/explain.ts). */
+  explanations: string | null;
   /** For the styles that the editor makes. */
   nonce: string;
   /** The URL of the preview frame; relative unless it has an origin of its own. */

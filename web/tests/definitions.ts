@@ -5,6 +5,7 @@ import { parse } from "smol-toml";
 
 import type { LanguageSettings } from "../src/config";
 import type { LanguageNames } from "../src/embed-js/names";
+import type { Explanation } from "../src/errors/explain";
 
 const texts = import.meta.glob<string>("../../languages/*/language.toml", { query: "?raw", import: "default", eager: true });
 
@@ -16,7 +17,7 @@ interface Definition {
     grammar?: string | Record<string, string>;
     symbols?: string;
     completion?: LanguageSettings["completion"];
-    messages?: { format?: string; places?: string[] };
+    messages?: { format?: string; places?: string[]; explanations?: Explanation[] };
     draws?: string;
     input?: { reads: string; reads_silently?: string; error?: string; likely_error?: string; crashes?: boolean; comment?: string };
   };
@@ -32,10 +33,11 @@ export const names: LanguageNames = Object.fromEntries(
   definitions.map(({ id, definition }) => [id, definition.aliases ?? []]),
 );
 
+export const explanationsOf = (language: string): readonly Explanation[] =>
+  definitionOf(language).editor?.messages?.explanations ?? [];
+
 export function settingsOf(language: string): LanguageSettings {
-  const found = definitions.find(({ id }) => id === language);
-  if (found === undefined) throw new Error(`no language ${language}`);
-  const { extensions = [], editor = {} } = found.definition;
+  const { extensions = [], editor = {} } = definitionOf(language);
   const { grammar = {}, symbols, completion = {}, messages = {}, input, draws } = editor;
   return {
     grammars: typeof grammar === "string" ? Object.fromEntries(extensions.map((ending) => [ending, grammar])) : grammar,
@@ -46,6 +48,12 @@ export function settingsOf(language: string): LanguageSettings {
     ...(draws === undefined ? {} : { draws }),
     ...(input === undefined ? {} : { input: camelCase(input) as unknown as NonNullable<LanguageSettings["input"]> }),
   };
+}
+
+function definitionOf(language: string): Definition {
+  const found = definitions.find(({ id }) => id === language);
+  if (found === undefined) throw new Error(`no language ${language}`);
+  return found.definition;
 }
 
 function camelCase(fields: object): object {

@@ -85,6 +85,13 @@ struct Messages {
     /// becomes a link), and `message`.
     #[serde(default)]
     places: Vec<String>,
+    /// Messages in plain words, for beginners: regular expressions of
+    /// JavaScript (flag `m`), each with its sentences. `$<name>` in these is
+    /// replaced by the group of that name. The page compares them with the
+    /// messages of marks or, if it made none, with the lines of standard error;
+    /// the first that matches counts. It loads them after a run that failed.
+    #[serde(default, skip_serializing)]
+    explanations: Vec<(String, String)>,
 }
 
 /// `[editor.input]`: how the page notices that a program wanted input and had
@@ -153,6 +160,11 @@ impl Editor {
             input: definition.input.clone(),
             draws: definition.draws.clone(),
         })
+    }
+
+    /// Patterns of messages, each with its meaning in plain words.
+    pub fn explanations(&self) -> &[(String, String)] {
+        &self.messages.explanations
     }
 
     /// The name of the grammar of the file at `path`; `None` for plain text.

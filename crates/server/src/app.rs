@@ -160,7 +160,7 @@ impl<R: Runner> App<R> {
             Endpoint::EmbedScript => self.embed.script(&head.headers),
             Endpoint::EmbedAsset => {
                 let name = std::str::from_utf8(parameter).unwrap_or_default();
-                embed::asset(name, &head.headers)
+                self.embed.asset(name, &head.headers)
             }
             Endpoint::Index => self.embed.index(),
             Endpoint::Description => {

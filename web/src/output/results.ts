@@ -5,7 +5,7 @@ import type { PageConfig } from "../config";
 import { byId, keepingFocus } from "../dom";
 import type { Editor } from "../editor/editor";
 import type { Mark, Marks } from "../editor/marks";
-import { Sources, draws, marksOf, needsInput } from "../errors";
+import { Explainer, Sources, draws, marksOf, needsInput } from "../errors";
 import { Later } from "../later";
 import type { Preview } from "../preview/preview";
 import type { Answer, RunResult } from "../run/client";
@@ -40,6 +40,7 @@ export class Results {
   private readonly offers = new Offers();
   /** The text that was typed into live runs. */
   private readonly typing: Typing = { history: [], draft: "" };
+  private readonly explainer: Explainer | null;
   /** Views of files; loaded when it is first used. */
   private readonly files = new Later(() => import("./artifacts"));
   /** The pages of the program, if the language makes any. */
@@ -57,6 +58,8 @@ export class Results {
     this.options = options;
     const { config, workspace, session, output, preview, marks } = options;
     this.pages = preview === null ? null : new Pages(preview, config.language);
+    const { explanations } = config;
+    this.explainer = explanations === null ? null : new Explainer(explanations, byId("streams"));
     this.submitted = workspace.snapshot();
     this.sources = new Sources(this.submitted.entryFile, this.submitted.files);
     output.renderStderr = linked(this.linking());
@@ -124,6 +127,7 @@ export class Results {
     const { config, marks, preview, input } = this.options;
     const { files, stdin } = this.submitted;
     marks.show(found);
+    void this.explainer?.show(found, result.stderr);
     // Without a document, the errors take its place.
     if (preview !== null) byId("page").hidden = result.stdout === "";
     if (result.stdout !== "") this.pages?.show(this.submitted, result.stdout);

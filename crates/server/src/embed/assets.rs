@@ -33,6 +33,9 @@ struct Chunk {
     imports: Vec<String>,
 }
 
+/// For a file whose name changes with its contents.
+pub(super) const IMMUTABLE: &str = "public, max-age=31536000, immutable";
+
 /// The files of a page, by their paths below `/embed/`.
 #[derive(Debug)]
 pub(super) struct PageFiles {
@@ -96,9 +99,9 @@ pub(super) fn text(path: &str) -> String {
 }
 
 /// A file of `/embed/assets/`, whose name changes with its contents.
-pub(crate) fn asset(name: &str, headers: &HeaderMap) -> Answer {
+pub(super) fn asset(name: &str, headers: &HeaderMap) -> Answer {
     let path = format!("assets/{name}");
-    file(&path, headers, "public, max-age=31536000, immutable")
+    file(&path, headers, IMMUTABLE)
 }
 
 fn file(path: &str, headers: &HeaderMap, cache: &'static str) -> Answer {

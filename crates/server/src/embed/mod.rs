@@ -1,6 +1,7 @@
 //! The editor page, for one language, and the files around it.
 
 mod assets;
+mod explanations;
 mod index;
 mod page;
 mod preview;
@@ -13,9 +14,8 @@ use sandpiper_engine::languages::{Catalog, Language, Submission};
 use crate::http::{Answer, Page, failure, page as answer};
 use crate::settings::{FrameAncestors, PreviewOrigin};
 use assets::{Assets, PageFiles};
+use explanations::Explanations;
 use script::EmbedScript;
-
-pub(crate) use assets::asset;
 
 /// The value of `lang` if the request has none, unless it is not served.
 const DEFAULT_LANGUAGE: &str = "java";
@@ -42,6 +42,7 @@ pub(crate) struct Embed {
     abilities: Abilities,
     assets: Assets,
     script: EmbedScript,
+    explanations: Explanations,
 }
 
 /// What the server can do beside `/api/compile`, for the page to offer it.
@@ -65,6 +66,8 @@ struct EditorPage<'a> {
     page_files: PageFiles,
     /// Allows the styles that the editor makes, and its first script.
     nonce: &'a str,
+    /// The address of its explanations, if it has any.
+    explanations: Option<&'a str>,
     /// The address of the frame that shows documents.
     preview_url: &'a str,
 }
@@ -80,6 +83,7 @@ impl Embed {
             frame_ancestors,
             preview_origin,
             script: EmbedScript::new(&catalog),
+            explanations: Explanations::new(&catalog),
             catalog,
             abilities,
             assets: Assets::load(),
@@ -97,6 +101,12 @@ impl Embed {
             return failure(StatusCode::SERVICE_UNAVAILABLE, NOT_BUILT);
         }
         self.script.answer(headers)
+    }
+
+    /// `/embed/assets/{name}`.
+    pub(crate) fn asset(&self, name: &str, headers: &HeaderMap) -> Answer {
+        let own = self.explanations.answer(name, headers);
+        own.unwrap_or_else(|| assets::asset(name, headers))
     }
 
     /// `/embed/preview`.
@@ -165,6 +175,7 @@ impl Embed {
         }
         let starter = &starter.submission;
         let grammar = language.editor().grammar(starter.entry_file());
+        let explanations = self.explanations.address(language.id());
         let page = EditorPage {
             language,
             starter,
@@ -172,6 +183,7 @@ impl Embed {
             abilities: self.abilities,
             page_files: self.assets.page_files(grammar),
             nonce,
+            explanations: explanations.as_deref(),
             preview_url: &preview::url(self.preview_origin.as_ref()),
         };
         (StatusCode::OK, page::editor(&page))

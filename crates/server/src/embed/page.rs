@@ -81,6 +81,7 @@ fn config(page: &EditorPage<'_>) -> String {
         "live": page.abilities.live,
         "output": language.output(),
         "editor": language.editor(),
+        "explanations": page.explanations,
         "nonce": page.nonce,
         "previewUrl": page.preview_url,
     });
@@ -197,6 +198,7 @@ mod tests {
                 preloads: BTreeSet::from(["assets/cpp-3.js".to_owned()]),
             },
             nonce: "abc",
+            explanations: Some("embed/assets/explanations-4.json"),
             preview_url: "embed/preview",
         });
         let shown = "<figcaption>a&amp;b.c</figcaption><pre>\n\nif (a &lt; \

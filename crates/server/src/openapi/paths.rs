@@ -73,7 +73,8 @@ pub(super) fn operations(
                 Response::new(200, "The file, to be kept for ever.")
                     .text("text/javascript; charset=utf-8")
                     .text("text/css; charset=utf-8")
-                    .text("image/svg+xml"),
+                    .text("image/svg+xml")
+                    .text("application/json"),
                 not_modified(),
                 failure(404, "No such file.", schemas),
             ],

@@ -1,0 +1,59 @@
+// The messages of beginners' programs in plain words: every explanation is that
+// of a message which the tools wrote for a real program of tests/programs (most are in
+// common-*.toml).
+
+import { describe, expect, test } from "vitest";
+
+import { Sources, marksOf } from "../src/errors";
+import { meaningsOf } from "../src/errors/explain";
+import { explanationsOf, settingsOf } from "./definitions";
+import { checkLinear, repeated } from "./linear";
+import { programsOf } from "./programs";
+
+/** The messages of a language's programs. */
+function messagesOf(language: string): string[] {
+  return programsOf(language).flatMap(({ entryFile, files, result }) => {
+    const marks = marksOf(settingsOf(language).messages, result, new Sources(entryFile, files));
+    return marks.length > 0 ? marks.map(({ message }) => message) : result.stderr.split("\n");
+  });
+}
+
+for (const language of ["python", "c", "java", "php", "csharp"]) {
+  describe(language, () => {
+    const explanations = explanationsOf(language);
+    const messages = messagesOf(language);
+    const used = new Set(messages.map((message) => explanations.findIndex(([pattern]) => new RegExp(pattern, "m").test(message))));
+
+    test.each(explanations.map(([pattern], index) => [pattern, index] as const))("%s", (_, index) => {
+      expect(used).toContain(index);
+    });
+
+    test("all groups are there", () => {
+      for (const message of messages) expect(meaningsOf(explanations, [message]).join()).not.toMatch(/\$<|“”|  /);
+    });
+
+    for (const part of ["a", " ", "'", "index out of range ", "No such file or directory: "]) {
+      checkLinear(`lines of ${part}`, (text) => meaningsOf(explanations, [text]), repeated(part));
+    }
+  });
+}
+
+const EXPECTED: readonly [language: string, message: string, meanings: string[]][] = [
+  ["python", "KeyError: 'b'", ["The dictionary has no key 'b'. Check its spelling, or ask first with “in”."]],
+  ["python", "TypeError: greet() missing 1 required positional argument: 'name'", [
+    "The call of greet gives too few values. Missing: 'name'.",
+  ]],
+  ["c", "‘stirng’ undeclared (first use in this function)", [
+    "C does not know the name “stirng”. Check its spelling, and whether it is declared above and in this function.",
+  ]],
+  ["java", "cannot find symbol: class Scanner", ["Add the line import java.util.Scanner; at the top."]],
+  ["python", "nothing to explain", []],
+];
+test.each(EXPECTED)("%s: %s", (language, message, meanings) => {
+  expect(meaningsOf(explanationsOf(language), [message])).toEqual(meanings);
+});
+
+test("the first three different meanings are shown", () => {
+  const explanations = [["^(?<n>\\d)$", "$<n>"]] as const;
+  expect(meaningsOf(explanations, ["1", "a", "1", "2", "3", "4"])).toEqual(["1", "2", "3"]);
+});
