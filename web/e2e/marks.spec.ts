@@ -2,6 +2,7 @@
 
 import type { Frame } from "@playwright/test";
 
+import { faults } from "./accessibility";
 import { embed, ended, expect, test } from "./service";
 import { replaceCode } from "./typing";
 
@@ -146,6 +147,31 @@ for (const { language, what, tag = [], path, content, line, message } of cases) 
     expect(complaints).toEqual([]);
   });
 }
+
+test("the tab of another file that has an error is marked", async ({ page, service, complaints }) => {
+  const frame = await embed(page, service, "lang=python");
+  await show(frame, "words.py");
+  await replaceCode(frame.locator(".cm-content"), "def most_common(text, limit):\n    return text[1000]\n");
+  const faulty = frame.getByRole("tab", { name: "words.py (has an error)" });
+  await frame.locator("#run").click();
+  await ended(frame);
+  // The file is shown: its marks are beside the code.
+  await expect(frame.getByRole("tab", { name: "words.py", exact: true })).toHaveAttribute("aria-selected", "true");
+  await show(frame, "main.py");
+  await expect(faulty).toBeVisible();
+  await frame.locator("#run").click();
+  await ended(frame);
+  await expect(faulty).toBeVisible();
+  await expect(frame.getByRole("tab", { name: /has an error/ })).toHaveCount(1);
+  expect(await faults(frame, ["#tabs"])).toEqual([]);
+  await show(frame, "words.py");
+  await replaceCode(frame.locator(".cm-content"), "def most_common(text, limit):\n    return []\n");
+  await show(frame, "main.py");
+  await frame.locator("#run").click();
+  await expect(frame.locator("#status")).toContainText("Finished in");
+  await expect(faulty).toHaveCount(0);
+  expect(complaints).toEqual([]);
+});
 
 test("typing over a selection replaces it, and nothing complains", async ({ page, service, complaints }) => {
   const frame = await embed(page, service, "lang=python");

@@ -60,7 +60,7 @@ export async function complete(parts: Parts): Promise<Page> {
   const output = outputOf(config);
   if (parameters.refresh) workspace.edited.listen(() => preview?.restyle(workspace.snapshot().files));
   new RunButton(session, output);
-  const marks = new Marks(editor, workspace);
+  const marks = new Marks(editor, workspace, (paths) => parts.files.markFaulty(paths));
   new Results({ ...parts, session, modes, output, preview, marks });
   new Embedding({ ...parts, session, marks, preview });
   const menu = new Menu(parts);

@@ -20,13 +20,19 @@ export interface Mark {
   message: string;
 }
 
+/** Gets the files that have errors, whenever marks change. */
+export type ErrorListener = (paths: ReadonlySet<string>) => void;
+
 export class Marks {
   private readonly editor: Editor;
   private readonly workspace: Workspace;
+  private readonly onErrors: ErrorListener;
+  private withErrors: ReadonlySet<string> = new Set();
 
-  constructor(editor: Editor, workspace: Workspace) {
+  constructor(editor: Editor, workspace: Workspace, onErrors: ErrorListener) {
     this.editor = editor;
     this.workspace = workspace;
+    this.onErrors = onErrors;
   }
 
   /** Shows marks in the gutters of their files, in place of earlier ones. */
@@ -36,6 +42,7 @@ export class Marks {
       if (own.length === 0 && !this.editor.hasOpened(path)) continue;
       this.editor.change(path, (state) => setDiagnostics(state, diagnostics(state, own)));
     }
+    this.report(marks);
   }
 
   /** Adds a mark, unless it exists or there are too many. */
@@ -50,6 +57,13 @@ export class Marks {
       });
       return count < MAX_MARKS ? setDiagnostics(state, all) : {};
     });
+    this.report([mark], this.withErrors);
+  }
+
+  private report(marks: readonly Mark[], earlier: Iterable<string> = []): void {
+    const errors = marks.filter(({ severity }) => severity === "error");
+    this.withErrors = new Set([...earlier, ...errors.map(({ path }) => path)]);
+    this.onErrors(this.withErrors);
   }
 }
 

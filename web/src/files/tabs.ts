@@ -13,6 +13,7 @@ export class FileTabs {
   private readonly notice: Notice;
   private isEditable: boolean;
   private input: PathInput | null = null;
+  private faulty: ReadonlySet<string> = new Set();
 
   constructor(workspace: Workspace, notice: Notice, isEditable: boolean) {
     this.workspace = workspace;
@@ -21,7 +22,16 @@ export class FileTabs {
     this.list.addEventListener("keydown", (event) => this.onKey(event));
     this.addButton.addEventListener("click", () => this.ask(null, (path) => workspace.add(path)));
     workspace.filesChanged.listen(() => this.render());
+    // Its marks are gone too.
+    workspace.replaced.listen(() => this.markFaulty(new Set()));
     this.render();
+  }
+
+  /** Marks the tabs of these files, which have errors, while another file is shown. */
+  markFaulty(paths: ReadonlySet<string>): void {
+    const isSame = paths.size === this.faulty.size && [...paths].every((path) => this.faulty.has(path));
+    this.faulty = paths;
+    if (!isSame) this.render();
   }
 
   /** Whether files can be added, renamed and removed. */
@@ -101,6 +111,9 @@ export class FileTabs {
       path,
     );
     if (isEntry) tab.append(element("span", { class: "entry" }, " ▸ main"));
+    if (!isActive && this.faulty.has(path)) {
+      tab.append(element("span", { class: "fault" }, element("span", { class: "unseen" }, " (has an error)")));
+    }
     tab.addEventListener("click", () => workspace.show(path));
     tab.addEventListener("dblclick", () => this.rename(path));
     return tab;
