@@ -211,6 +211,11 @@ fn node_from_valkey() -> Completion {
         eventually("the node reaches the Valkey", || far.count(up) == 1);
     }
     run(&far);
-    created(create(&far), 3);
+    // Each of the two that were answered with 503 may have been done since: their
+    // packets are sent until they arrive.
+    let reply = create(&far);
+    assert_eq!(reply.status, 201, "{reply:?}");
+    let id = reply.json()["id"].as_u64().unwrap();
+    assert!((3..=5).contains(&id), "{reply:?}");
     Completion::Completed
 }
