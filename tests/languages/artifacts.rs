@@ -129,6 +129,38 @@ fn a_recording_keeps_no_picture_out() {
     assert_eq!(skipped, "001.json too-large");
 }
 
+/// Those of `turtledemo` that draw without a window.
+#[test]
+#[ignore = "needs the images: make test"]
+fn demos_of_the_standard_library_give_pictures() {
+    let server = service::start_python(&[]);
+    for demo in [
+        "bytedesign",
+        "chaos",
+        "clock",
+        "forest",
+        "fractalcurves",
+        "peace",
+        "penrose",
+        "planet_and_moon",
+        // It ends when it asks for keys, after its first picture.
+        "sorting_animate",
+        "tree",
+        "yinyang",
+    ] {
+        // As `python3 -m` does.
+        let source = format!(
+            "import runpy\n\
+             runpy.run_module('turtledemo.{demo}', run_name='__main__')"
+        );
+        let displays = json!({"artifacts": {"paths": ["none"]}});
+        let answer = result(&server, &python(&source, &displays));
+        let mut files = answer["artifacts"].as_array().unwrap().iter();
+        let is_drawn = files.any(|file| file["type"] == "image/svg+xml");
+        assert!(is_drawn, "{demo}: {}", answer["run"]);
+    }
+}
+
 #[test]
 #[ignore = "needs the images: make test"]
 fn a_server_may_return_no_artifacts() {
