@@ -235,11 +235,13 @@ test("the status warns before the run ends because nobody types", async ({ page,
 test("the status says when the program is compiled", async ({ page, service }) => {
   // The compiler executes all of it, and gives up in the end.
   const code = "constexpr int f() { int n = 0; for (int i = 0; i < 2000000000; ++i) n ^= i; return n; }\nconstexpr int n = f();\nint main() {}";
-  const frame = await framed(page, service, "cpp", "&input=live", code);
-  await frame.locator("#run").click();
-  await expect(frame.locator("#status")).toHaveText(/^Compiling…/);
-  await frame.locator("#run").click();
-  await expect(frame.locator("#status")).toHaveText("Stopped.");
+  for (const query of ["&input=live", "&api=run"]) {
+    const frame = await framed(page, service, "cpp", query, code);
+    await frame.locator("#run").click();
+    await expect(frame.locator("#status")).toHaveText(/^Compiling…/);
+    await frame.locator("#run").click();
+    await expect(frame.locator("#status")).toHaveText(/^Stopped/);
+  }
 });
 
 test("without a free live run, the input of the box is offered", async ({ page, service }) => {

@@ -13,8 +13,6 @@ export class RunButton {
   private readonly output: OutputPanel;
   private ticker: ReturnType<typeof setInterval> | undefined;
   private live: LiveRun | null = null;
-  /** Shows the status as it is now. */
-  private refresh = () => {};
 
   constructor(session: Session, output: OutputPanel) {
     this.output = output;
@@ -23,34 +21,30 @@ export class RunButton {
       else void session.start();
     });
     session.phaseChanged.listen((phase) => this.follow(phase));
-    session.wentLive.listen(({ live }) => {
-      this.live = live;
-      live.stageChanged.listen(() => this.refresh());
-    });
+    session.wentLive.listen(({ live }) => (this.live = live));
   }
 
   private follow(phase: Phase): void {
     clearInterval(this.ticker);
-    this.refresh = () => {};
-    this.live = null;
+    if (phase.name !== "running") this.live = null;
     this.button.classList.toggle("busy", phase.name !== "idle");
     this.label.textContent = { idle: "Run", running: "Stop", stopping: "Stop", waiting: "Cancel" }[phase.name];
     if (phase.name === "idle") return;
     if (phase.name === "stopping") return this.output.say("Stopping…", "running");
     const words = () =>
       phase.name === "running"
-        ? running(performance.now() - phase.sinceMs, this.live?.isCompiling === true ? "compiling" : phase.state)
+        ? running(performance.now() - phase.sinceMs, phase.state)
         : waiting(phase.untilMs - performance.now(), phase.reason);
     const isWaiting = phase.name === "waiting" || phase.state === "queued";
     this.output.say(words(), isWaiting ? "queued" : "running");
     let isWarned = false;
-    this.refresh = () => {
+    const refresh = () => {
       const leftMs = this.live?.endsInMs ?? null;
       if (leftMs === null) this.output.tick(words());
       else if (isWarned) this.output.tick(endsIn(leftMs, this.live?.isOpen === true));
       else this.output.say(endsIn(leftMs, this.live?.isOpen === true), "running");
       isWarned = leftMs !== null;
     };
-    this.ticker = setInterval(() => this.refresh(), 500);
+    this.ticker = setInterval(refresh, 500);
   }
 }

@@ -41,7 +41,6 @@ interface Waiting {
 
 export class LiveRun {
   readonly id: string;
-  readonly stageChanged = new Event<void>();
   readonly written = new Event<Output>();
   readonly typed = new Event<Typed>();
   readonly inputEnded = new Event<void>();
@@ -62,14 +61,10 @@ export class LiveRun {
     this.over = over;
   }
 
-  get isCompiling(): boolean {
-    return this.stage === "compile";
-  }
-
   /** The milliseconds until it is ended for want of input, if they are few, else `null`. */
   get endsInMs(): number | null {
     const leftMs = this.activeMs + this.idleMs - performance.now();
-    return !this.isCompiling && leftMs <= Math.min(WARNING_MS, this.idleMs / 2) ? leftMs : null;
+    return this.stage === "run" && leftMs <= Math.min(WARNING_MS, this.idleMs / 2) ? leftMs : null;
   }
 
   get isOpen(): boolean {
@@ -80,7 +75,6 @@ export class LiveRun {
   enter(stage: string): void {
     this.stage = stage;
     this.activeMs = performance.now();
-    this.stageChanged.emit();
   }
 
   write(output: Output): void {
@@ -161,23 +155,30 @@ export class LiveRun {
   }
 }
 
-/** Runs the program; calls `begin` when it has its box. Aborting closes the connection, and the server ends the run. */
+/**
+ * Runs the program; calls `begin` when it has its box, and `enter` when a step begins. Aborting closes the connection,
+ * and the server ends the run.
+ */
 export async function runLive(
   request: RunRequest,
   signal: AbortSignal,
   begin: (live: LiveRun) => void,
+  enter: (stage: string) => void = () => {},
 ): Promise<Answer> {
   const over = new AbortController();
   let live: LiveRun | null = null;
   try {
     const answer = await answerOf(request, signal, {
       isLive: true,
-      begin: ({ run: id, limits }) => {
-        if (typeof id !== "string" || live !== null) return;
-        live = new LiveRun(id, idleMsOf(limits), over.signal);
+      begin: ({ run, limits }) => {
+        if (typeof run !== "string" || live !== null) return;
+        live = new LiveRun(run, idleMsOf(limits), over.signal);
         begin(live);
       },
-      enter: (stage) => live?.enter(stage),
+      enter: (stage) => {
+        live?.enter(stage);
+        enter(stage);
+      },
       write: (output) => live?.write(output),
     });
     return withoutLive(answer);

@@ -126,15 +126,16 @@ export class Session {
     };
     const enter = (stage: string) => begun(() => this.goOn(stage === "compile" ? "compiling" : "running"));
     if (dialogue === null) return runWithEvents(request, abort.signal, enter);
-    return runLive(request, abort.signal, (run) =>
+    const goLive = (run: LiveRun) =>
       begun(() => {
         this.stopId = run.id;
         this.wentLive.emit({ live: run, view: dialogue.Dialogue });
-      }),
-    );
+      });
+    return runLive(request, abort.signal, goLive, enter);
   }
 
   private goOn(state: RunState): void {
+    if (this.phase.name === "running" && this.phase.state === state) return;
     this.enter({ name: "running", sinceMs: performance.now(), state });
   }
 
