@@ -7,8 +7,8 @@ import { ACTIVE, ASK_ACTIVE, IDLE } from "./protocol";
 const CHECK_MS = 200;
 /** The time in which Tab moves the focus into a frame. */
 const TAB_MS = 1000;
-/** Nobody goes from a key or a button of the editor into the page in less, but by Tab. */
-const HANDS_MS = { keydown: 600, pointerdown: 300 };
+/** Nobody who types goes to the page by hand in less. */
+const TYPED_MS = 600;
 /** A frame that does not answer in this time hangs. */
 const ANSWER_MS = 1000;
 const MAX_THEFTS = 3;
@@ -22,8 +22,7 @@ export class FocusGuard {
   /** The element of the editor that had the focus last; `null` if it was outside the editor. */
   private before: Element | null = null;
   private tabbedMs = -Infinity;
-  /** The person's hands are at the editor until then. */
-  private busyUntilMs = -Infinity;
+  private typedMs = -Infinity;
   /** Whether the person has moved the focus into the frame, where it still is. */
   private isAccepted = false;
   /** Ends the wait for the answer of the frame, if one is asked for. */
@@ -39,9 +38,7 @@ export class FocusGuard {
     // Within the event the focus cannot be given back: it is still on its way.
     addEventListener("blur", () => setTimeout(() => document.activeElement === frame && this.check()), { signal });
     addEventListener("message", (event) => this.hear(event), { signal });
-    for (const [name, ms] of Object.entries(HANDS_MS)) {
-      addEventListener(name, () => (this.busyUntilMs = Math.max(this.busyUntilMs, performance.now() + ms)), { signal, capture: true });
-    }
+    addEventListener("keydown", () => (this.typedMs = performance.now()), { signal, capture: true });
     // Not a Tab that the code or a dialog has taken.
     addEventListener("keydown", (event) => this.tab(event), { signal });
     this.timer = setInterval(() => this.check(), CHECK_MS);
@@ -68,7 +65,7 @@ export class FocusGuard {
     if (this.isAccepted || this.answer !== null) return;
     const nowMs = performance.now();
     if (nowMs - this.tabbedMs < TAB_MS) this.isAccepted = true;
-    else if (nowMs < this.busyUntilMs) this.giveBack();
+    else if (nowMs - this.typedMs < TYPED_MS) this.giveBack();
     else this.ask();
   }
 

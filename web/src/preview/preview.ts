@@ -62,6 +62,9 @@ const WIDTHS = [
   ["full", "Full", "Full width"],
 ] as const;
 
+/** The click that follows a link ends in this time, and the news of the focus comes, which takes another way. */
+const FOLLOW_MS = 200;
+
 const RESTORED = "The page opened another page, which the preview cannot show. Your page was started again.";
 
 export class Preview {
@@ -195,7 +198,7 @@ export class Preview {
     if (message.type === "leave") return this.leave(message.isBackwards);
     if (message.type === "follow") return this.visit(message.address, message.form);
     if (message.type === "save") return this.offer(message);
-    if (message.type === "loaded") this.go(this.last?.fragment ?? "");
+    if (message.type === "loaded") this.scroll(this.last?.fragment ?? "");
     if (message.type === "written") this.places?.begin(message.url, message.insertedLength);
     this.panel.take(message);
     if (message.type !== "entry") return;
@@ -206,6 +209,11 @@ export class Preview {
 
   /** Goes to another page of the program. A page can ask for that at any time, so it must have the focus. */
   private visit(address: string, form: string): void {
+    const { generation } = this;
+    setTimeout(() => generation === this.generation && this.go(address, form), FOLLOW_MS);
+  }
+
+  private go(address: string, form: string): void {
     const { last } = this;
     if (last === null) return;
     const { entryFile, files } = last.program;
@@ -213,10 +221,10 @@ export class Preview {
     const isAsked = document.activeElement === this.frame?.element;
     if (page === null || !isAsked) {
       const words = form === "" ? `Not opened: ${address.slice(0, 200)}.` : `Not sent: ${form}.`;
-      const why = page !== null ? "Nobody clicked in the page." : form === "" ? "The program has no such page." : "The preview has no network access.";
-      return this.say(`${words} ${why}`);
+      const why = form === "" ? "The program has no such page." : "The preview has no network access.";
+      return this.say(`${words} ${page === null ? why : "Nobody clicked in the page."}`);
     }
-    if (page.path === entryFile && page.fragment !== "") this.go(page.fragment);
+    if (page.path === entryFile && page.fragment !== "") this.scroll(page.fragment);
     else this.followed.emit({ ...page, form });
   }
 
@@ -236,7 +244,7 @@ export class Preview {
     else this.frame.send({ type: "execute", code });
   }
 
-  private go(fragment: string): void {
+  private scroll(fragment: string): void {
     if (fragment !== "") this.frame?.send({ type: "go", fragment });
   }
 
