@@ -148,6 +148,28 @@ for (const { language, what, tag = [], path, content, line, message } of cases) 
   });
 }
 
+const warned: readonly [language: string, code: string, line: number, message: string][] = [
+  ["c", '#include <stdio.h>\nint main(void) {\n    printf("%d\\n", "five");\n}\n', 3, "format ‘%d’ expects argument of type ‘int’"],
+  ["cpp", "#include <iostream>\nint main() {\n    int sum;\n    std::cout << 1;\n}\n", 3, "unused variable ‘sum’"],
+  ["java", "class Main {\n    void main() {\n        java.util.List list = new java.util.ArrayList<String>();\n    }\n}\n", 3, "[rawtypes] found raw type: List"],
+];
+
+for (const [language, code, line, message] of warned) {
+  test(`${language}: with warnings=1, code that compiles is marked too`, async ({ page, service, complaints }) => {
+    const frame = await embed(page, service, `lang=${language}&warnings=1`);
+    await replaceCode(frame.locator(".cm-content"), code);
+    await frame.locator("#run").click();
+    await expect(frame.getByRole("region", { name: "Warnings" })).toContainText(message);
+    await frame.locator(".warnings .place").first().click();
+    await expect(frame.locator(".cm-lineNumbers .cm-activeLineGutter")).toHaveText(String(line));
+    await frame.locator(".cm-lint-marker-warning").first().hover();
+    await expect(frame.locator(".cm-tooltip-lint").first()).toContainText(message);
+    await expect(frame.locator(".cm-lint-marker-error")).toHaveCount(0);
+    expect(await faults(frame)).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+}
+
 test("the tab of another file that has an error is marked", async ({ page, service, complaints }) => {
   const frame = await embed(page, service, "lang=python");
   await show(frame, "words.py");

@@ -39,6 +39,7 @@ for (const [query, address] of [
   ["", "/api/compile"],
   ["&api=run", "/api/run"],
   ["&artifacts=1", "/api/run"],
+  ["&warnings=1", "/api/run"],
 ] as const) {
   test(`"${query}" calls ${address} alone`, async ({ page, service }) => {
     const asked: string[] = [];

@@ -81,6 +81,8 @@ export interface Parameters {
   refresh: boolean;
   /** Whether the files that a program leaves are shown. */
   artifacts: boolean;
+  /** Whether the warnings of a compiler that succeeded are shown. */
+  warnings: boolean;
   /** When input is typed: while the program runs, before, or as the person chooses. */
   input: "auto" | "before" | "live";
   fontSize: number;
@@ -112,6 +114,7 @@ export function readParameters(search: string): Parameters {
     api: oneOf(query.get("api"), ["compile", "run"]),
     refresh: flag(query.get("refresh"), false),
     artifacts: flag(query.get("artifacts"), false),
+    warnings: flag(query.get("warnings"), false),
     input: oneOf(query.get("input"), ["auto", "before", "live"]),
     fontSize: between(query.get("fontSize"), 14, 10, 32),
     tabSize: between(query.get("tabSize"), 4, 1, 8),

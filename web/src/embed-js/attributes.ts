@@ -3,7 +3,7 @@
 /** Attributes that are parameters of the page under the same name. */
 const PARAMETERS = [
   "theme", "readonly", "hide", "run", "layout", "files", "lines", "wrap", "fontSize", "tabSize", "api", "artifacts", "input",
-  "refresh",
+  "refresh", "warnings",
 ];
 
 export interface CodeFile {

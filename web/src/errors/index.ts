@@ -25,12 +25,15 @@ const LINE_LENGTH_READ = 2000;
 export function marksOf(messages: MessageSettings, result: RunResult, sources: Sources): Mark[] {
   const isFailure = result.exit.stage === "compile" || result.exit.code !== 0;
   const seen = new Set<string>();
-  const marks = read(messages, bounded(result.stderr), sources).filter((mark) => {
-    const key = JSON.stringify([mark.path, mark.line, mark.message]);
-    return !seen.has(key) && seen.add(key);
-  });
-  // A program that succeeded has caught and printed its error.
-  return marks.slice(0, MAX_MARKS).map((mark) => (isFailure ? mark : { ...mark, severity: "warning" }));
+  const marks = read(messages, bounded(result.stderr), sources)
+    // A program that succeeded has caught and printed its error.
+    .map((mark): Mark => (isFailure ? mark : { ...mark, severity: "warning" }))
+    .concat(read(messages, bounded(result.warnings ?? ""), sources))
+    .filter((mark) => {
+      const key = JSON.stringify([mark.path, mark.line, mark.message]);
+      return !seen.has(key) && seen.add(key);
+    });
+  return marks.slice(0, MAX_MARKS);
 }
 
 function read(messages: MessageSettings, text: string, sources: Sources): Mark[] {

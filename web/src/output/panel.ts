@@ -82,6 +82,11 @@ export class OutputPanel {
     if (this.dialogue === null) this.showStreams(answer);
   }
 
+  /** Adds the warnings of the compiler below the output. */
+  addWarnings(warnings: string): void {
+    this.streams.append(...stream("Warnings", "warnings", warnings, this.renderStderr));
+  }
+
   /** Adds a view of the files that the program left; `null` if there are none. */
   addFiles(files: HTMLElement | null): void {
     if (files !== null) this.streams.querySelector(".quiet")?.remove();

@@ -128,6 +128,7 @@ export class Results {
     const { files, stdin } = this.submitted;
     marks.show(found);
     void this.explainer?.show(found, result.stderr);
+    if (result.warnings !== undefined) this.options.output.addWarnings(result.warnings);
     // Without a document, the errors take its place.
     if (preview !== null) byId("page").hidden = result.stdout === "";
     if (result.stdout !== "") this.pages?.show(this.submitted, result.stdout);

@@ -16,6 +16,8 @@ export interface RunResult {
   elapsedMs: number;
   /** The files that it left, if they were asked for. */
   left?: Left;
+  /** The messages of a compiler that succeeded, if they were asked for. */
+  warnings?: string;
 }
 
 export interface Exit {
@@ -48,6 +50,8 @@ export interface RunRequest {
   id: string;
   /** Whether the files that it leaves are asked for. */
   artifacts: boolean;
+  /** Whether the warnings of a compiler that succeeded are asked for. */
+  warnings: boolean;
 }
 
 /** Sends the files to `/api/compile`. Aborting closes the connection, and the server ends the run. */

@@ -204,7 +204,7 @@ interface Wishes {
 }
 
 async function answerOf(request: RunRequest, signal: AbortSignal, wishes: Wishes): Promise<Answer> {
-  const { language, snapshot, artifacts, id } = request;
+  const { language, snapshot, artifacts, warnings, id } = request;
   const { isLive, begin, enter, write } = wishes;
   const result = new Result(artifacts);
   try {
@@ -220,6 +220,7 @@ async function answerOf(request: RunRequest, signal: AbortSignal, wishes: Wishes
         ...snapshot,
         ...(isLive ? { interactive: true } : {}),
         ...(artifacts ? { artifacts } : {}),
+        ...(warnings ? { warnings } : {}),
       }),
       signal,
     });
@@ -268,7 +269,7 @@ class Result {
     const artifact = name === "artifact" ? artifactOf(data) : null;
     if (artifact !== null) this.artifacts.push(artifact);
     if (name !== "end") return null;
-    const { stage, wall_ms: wallMs, message } = data;
+    const { stage, wall_ms: wallMs, message, warnings: said } = data;
     const exit: Exit = { stage: stage === "compile" ? "compile" : "run", ...exitOf(data["exit"]) };
     if (typeof message === "string" && message !== STOPPED) {
       this.write({ stream: "stderr", text: `${this.isAtLineStart ? "" : "\n"}${message}\n` }, write);
@@ -276,7 +277,8 @@ class Result {
     const timings = { ...this.timings, ...(typeof wallMs === "number" ? { [exit.stage]: wallMs } : {}) };
     const left = { ...leftIn(data), artifacts: this.artifacts };
     const elapsedMs = performance.now() - this.sinceMs;
-    return { kind: "ran", ...this.output, exit, timings, elapsedMs, ...(this.asked ? { left } : {}) };
+    const warnings = typeof said === "string" ? { warnings: said } : {};
+    return { kind: "ran", ...this.output, ...warnings, exit, timings, elapsedMs, ...(this.asked ? { left } : {}) };
   }
 
   private endStep(name: string): void {

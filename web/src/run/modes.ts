@@ -19,13 +19,14 @@ export class Modes {
 
   /** The kind of a run that starts now. */
   next({ stdin }: Snapshot): Mode {
-    const { api, artifacts, input } = this.parameters;
+    const { api, artifacts, warnings, input } = this.parameters;
     // Whoever fills in the input box wants that.
     const live = input === "live" || (this.wantsToType && stdin === "");
     const wantsFiles = artifacts || this.wantsPictures;
     const mode = {
-      tellsStages: api === "run" || wantsFiles || input === "live",
+      tellsStages: api === "run" || wantsFiles || warnings || input === "live",
       artifacts: this.config.artifacts && wantsFiles,
+      warnings,
       live: this.takesLive && live && !this.isBefore,
     };
     this.isBefore = false;

@@ -27,6 +27,8 @@ export interface Mode {
   tellsStages: boolean;
   /** Returns the files that the program leaves. */
   artifacts: boolean;
+  /** Returns the warnings of a compiler that succeeded. */
+  warnings: boolean;
   /** Shows output as it comes, and takes input meanwhile. */
   live: boolean;
 }
@@ -76,12 +78,12 @@ export class Session {
     const { language } = this;
     const snapshot = this.workspace.snapshot();
     const mode = this.modeOf(snapshot);
-    const { artifacts, live } = mode;
+    const { artifacts, warnings, live } = mode;
     this.started.emit();
     for (let refusals = 0; ; refusals++) {
       // A live run never waits in the queue.
       this.goOn(live ? "running" : mode.tellsStages ? "queued" : "unknown");
-      const request = { language, snapshot, id: randomId(), artifacts };
+      const request = { language, snapshot, id: randomId(), artifacts, warnings };
       if (!live) this.stopId = request.id;
       const answer = await this.send(request, mode, abort);
       if (this.abort !== abort) return;
