@@ -55,11 +55,11 @@ test("from the host page into the frame, through all of it, and out again", asyn
   // It runs from everywhere.
   await page.keyboard.press("Control+Enter");
   await expect(frame.locator(".stdout pre")).toHaveText("by key\n");
-  await press(page, frame, "Tab", "Text");
+  for (const stop of ["Text", "Size of the code"]) await press(page, frame, "Tab", stop);
   await page.keyboard.press("Tab");
   await expect(page.locator("#after")).toBeFocused();
   await page.keyboard.press("Shift+Tab");
-  await expect.poll(() => focused(frame)).toBe("Text");
+  await expect.poll(() => focused(frame)).toBe("Size of the code");
   // Backwards out of the code too.
   await frame.locator(".cm-content").focus();
   await page.keyboard.press("Escape");
@@ -326,7 +326,7 @@ test("locked means the files too, but not the input", async ({ page, service }) 
     await expect(frame.getByRole("tab")).toHaveCount(isLocked ? 2 : 1);
     if (!isLocked) await frame.getByRole("button", { name: "Undo" }).click();
     await frame.locator("#menu-button").click();
-    await expect(frame.getByRole("menuitem")).toHaveCount(isLocked ? 4 : 7);
+    await expect(frame.getByRole("menuitem")).toHaveCount(isLocked ? 6 : 9);
     await page.keyboard.press("Escape");
     await frame.locator(".cm-content").click();
     const before = await frame.locator(".cm-content").textContent();

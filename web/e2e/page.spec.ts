@@ -59,6 +59,8 @@ test("read-only code says so, without hints about keys", async ({ page, service 
   await expect(sign).toBeHidden();
   await code.click();
   await expect(sign).toHaveText(/^Tab indents/);
+  await expect(sign).toBeHidden();
+  await page.keyboard.press("Tab");
   await expect(sign).toBeVisible();
 });
 

@@ -11,6 +11,7 @@ const PARTS = [
 ] as const;
 
 export function listenToKeys({ run, save }: Readonly<Record<"run" | "save", () => void>>): void {
+  noteTheWay();
   document.addEventListener("keydown", (event) => {
     // The editor has handled the key, or a dialog is open.
     if (event.defaultPrevented || document.querySelector("dialog[open]") !== null) return;
@@ -20,6 +21,18 @@ export function listenToKeys({ run, save }: Readonly<Record<"run" | "save", () =
     else return;
     event.preventDefault();
   });
+}
+
+/** Notes whether the focus was moved by pointer, and whether Tab was pressed in the code, for the styles. */
+function noteTheWay(): void {
+  const root = document.documentElement;
+  document.addEventListener("pointerdown", () => root.toggleAttribute("data-pointer", true), true);
+  const onKey = ({ key, target }: KeyboardEvent) => {
+    const isInCode = target instanceof Element && target.closest(".cm-content") !== null;
+    if (key === "Tab" && isInCode) root.toggleAttribute("data-tabbed", true);
+    if (!isInCode || ["Tab", "F6", "Escape"].includes(key)) root.toggleAttribute("data-pointer", false);
+  };
+  document.addEventListener("keydown", onKey, true);
 }
 
 /** Moves the focus to the next part, or to the one before. */

@@ -24,17 +24,18 @@ import type { Page } from "./page";
 import { InputBox } from "./run/input";
 import { Edits } from "./store/edits";
 import { Notice } from "./store/notice";
+import { Reader } from "./store/reader";
 import { Workspace } from "./workspace";
 
 const messages = new EarlyMessages();
 const config = readConfig(document);
 const parameters = readParameters(location.search);
 const root = document.documentElement;
-root.dataset["theme"] = parameters.theme;
+const reader = new Reader(parameters, () => localStorage);
 root.dataset["layout"] = parameters.layout;
 root.dataset["hide"] = [...parameters.hide].join(" ");
 root.dataset["output"] = config.output;
-root.style.setProperty("--font-size", `${parameters.fontSize}px`);
+root.toggleAttribute("data-framed", parent !== window);
 
 /** The commands that came before page.ts was loaded. */
 const requested = new Set<keyof Page>();
@@ -64,6 +65,7 @@ const { language, nonce } = config;
 const editor = new Editor({
   workspace,
   parameters,
+  reader,
   settings: config.editor,
   nonce,
   parent: code,
@@ -98,7 +100,7 @@ const input = new InputBox(workspace);
 
 rest = new Later(async () => {
   const { complete } = await import("./page");
-  return complete({ config, parameters, workspace, editor, edits, notice, input, messages, files, setReadOnly });
+  return complete({ config, parameters, reader, workspace, editor, edits, notice, input, messages, files, setReadOnly });
 });
 addEventListener("online", () => isLost && load());
 if (isLost) lost();

@@ -5,6 +5,7 @@
 import { openSearchPanel } from "@codemirror/search";
 
 import type { PageConfig, Parameters } from "./config";
+import { makeDividers } from "./dividers";
 import { byId } from "./dom";
 import type { Editor } from "./editor/editor";
 import { Marks } from "./editor/marks";
@@ -24,12 +25,14 @@ import { Session } from "./run/session";
 import { Menu } from "./share/menu";
 import type { Edits } from "./store/edits";
 import type { Notice } from "./store/notice";
+import type { Reader } from "./store/reader";
 import type { Workspace } from "./workspace";
 
 /** The parts that are loaded before. */
 export interface Parts {
   config: PageConfig;
   parameters: Parameters;
+  reader: Reader;
   workspace: Workspace;
   editor: Editor;
   edits: Edits;
@@ -57,18 +60,20 @@ export async function complete(parts: Parts): Promise<Page> {
   editor.extend(support, (path) => supportOf(path, config.editor));
   const modes = new Modes(config, parameters);
   const session = new Session(config.language, workspace, (snapshot) => modes.next(snapshot));
-  const output = outputOf(config);
+  const output = outputOf(config, parts.reader);
+  makeDividers(parts.reader);
   if (parameters.refresh) workspace.edited.listen(() => preview?.restyle(workspace.snapshot().files));
   new RunButton(session, output);
   const marks = new Marks(editor, workspace, (paths) => parts.files.markFaulty(paths));
   new Results({ ...parts, session, modes, output, preview, marks });
   new Embedding({ ...parts, session, marks, preview });
-  const menu = new Menu(parts);
-  new SymbolBar(editor, workspace, config.editor);
+  const find = () => editor.command(openSearchPanel);
+  const menu = new Menu({ ...parts, find });
+  new SymbolBar(editor, workspace, { settings: config.editor, find });
   if (parameters.run === "load" && preview?.hungBefore !== true) void session.start();
   return {
     run: () => void session.start(),
-    search: () => editor.command(openSearchPanel),
+    search: find,
     menu: () => menu.open(0),
     menuEnd: () => menu.open(-1),
   };
@@ -86,8 +91,8 @@ async function previewOf({ config, parameters, editor, edits }: Parts): Promise<
   });
 }
 
-function outputOf(config: PageConfig): OutputPanel {
-  const output = new OutputPanel();
+function outputOf(config: PageConfig, reader: Reader): OutputPanel {
+  const output = new OutputPanel(reader);
   if (config.output === "tables") output.renderStdout = tables;
   output.isDocument = config.output === "document";
   return output;

@@ -16,6 +16,7 @@ import {
 
 import type { LanguageSettings, Parameters } from "../config";
 import { Event } from "../event";
+import type { Reader } from "../store/reader";
 import type { Workspace } from "../workspace";
 import { grammarOf } from "./languages";
 import { leaving } from "./leaving";
@@ -26,6 +27,8 @@ import { theme } from "./theme";
 export interface EditorOptions {
   workspace: Workspace;
   parameters: Parameters;
+  /** Wraps lines, and has the size of the font. */
+  reader: Reader;
   settings: LanguageSettings;
   nonce: string;
   parent: HTMLElement;
@@ -46,6 +49,7 @@ export class Editor {
   private readonly view: EditorView;
   private readonly states = new Map<string, EditorState>();
   private readonly readOnly = new Compartment();
+  private readonly wrapping = new Compartment();
   private readonly grammar = new Compartment();
   private readonly support = new Compartment();
   /** The part of `support` that every file has; the part of its language comes with its grammar. */
@@ -66,6 +70,7 @@ export class Editor {
     this.view = new EditorView({ state: this.stateOf(this.shown, options.grammar), parent });
     workspace.filesChanged.listen(() => this.showActive());
     workspace.replaced.listen(() => this.forgetStates());
+    options.reader.changed.listen(() => this.followReader());
   }
 
   focus(): void {
@@ -149,7 +154,18 @@ export class Editor {
     if (isRenamed && sameText) this.states.set(this.shown, this.view.state);
     this.view.setState(this.stateOf(this.shown));
     this.setReadOnly(this.isReadOnly);
+    this.followReader();
     void this.load(this.shown);
+  }
+
+  private followReader(): void {
+    this.view.dispatch({ effects: this.wrapping.reconfigure(this.wrap()) });
+    // The font may have another size.
+    this.view.requestMeasure();
+  }
+
+  private wrap(): Extension {
+    return this.options.reader.wrap ? EditorView.lineWrapping : [];
   }
 
   private forgetStates(): void {
@@ -192,7 +208,7 @@ export class Editor {
       // The marks are left of the numbers.
       this.support.of(this.supportOfAll),
       parameters.lineNumbers ? [lineNumbers(), highlightActiveLineGutter()] : [],
-      parameters.wrap ? EditorView.lineWrapping : [],
+      this.wrapping.of(this.wrap()),
       EditorState.tabSize.of(parameters.tabSize),
       indentUnit.of(" ".repeat(parameters.tabSize)),
       pointedLines,

@@ -21,16 +21,22 @@ const FIRST: ReadonlyMap<string, string> = new Map(Object.entries({
   json: "{}[]\":,",
 }));
 
+interface SymbolOptions {
+  settings: LanguageSettings;
+  /** Opens the search, for which a phone has no key. */
+  find: () => void;
+}
+
 export class SymbolBar {
   private readonly bar = byId("symbols");
   private readonly editor: Editor;
   private readonly workspace: Workspace;
-  private readonly settings: LanguageSettings;
+  private readonly options: SymbolOptions;
   private shown = "";
 
-  constructor(editor: Editor, workspace: Workspace, settings: LanguageSettings) {
+  constructor(editor: Editor, workspace: Workspace, options: SymbolOptions) {
     this.editor = editor;
-    this.settings = settings;
+    this.options = options;
     this.workspace = workspace;
     // The code keeps the focus, so the keyboard of the phone stays open.
     for (const type of ["pointerdown", "mousedown"]) this.bar.addEventListener(type, (event) => event.preventDefault());
@@ -41,11 +47,12 @@ export class SymbolBar {
 
   private follow(): void {
     this.bar.hidden = !this.editor.canType;
-    const symbols = symbolsOf(this.workspace.active, this.settings);
+    const symbols = symbolsOf(this.workspace.active, this.options.settings);
     if (symbols === this.shown) return;
     this.shown = symbols;
     const tab = this.key("Tab", () => this.editor.command(indentMore));
-    this.bar.replaceChildren(tab, ...[...symbols].map((symbol) => this.key(symbol, () => this.editor.command((view) => type(view, symbol)))));
+    const find = this.key("Find", () => this.options.find());
+    this.bar.replaceChildren(tab, find, ...[...symbols].map((symbol) => this.key(symbol, () => this.editor.command((view) => type(view, symbol)))));
   }
 
   private key(label: string, act: () => void): HTMLElement {

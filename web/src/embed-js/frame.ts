@@ -48,7 +48,7 @@ export class EmbeddedEditor {
     set(this.element, { position: "relative", overflow: "auto", height: `${this.height}px`, margin: "1em 0" });
     this.frame = document.createElement("iframe");
     this.frame.title = options.title;
-    this.frame.allow = "clipboard-write";
+    this.frame.allow = "clipboard-write; fullscreen";
     set(this.frame, { position: "absolute", inset: "0", width: "100%", height: "100%", border: "0" });
     // The code remains visible until the editor is loaded, or for good if it cannot be.
     set(this.frame, { visibility: "hidden" });

@@ -3,6 +3,7 @@
 import { byId, element } from "../dom";
 import { Event } from "../event";
 import type { Answer, RunResult } from "../run/client";
+import type { Reader } from "../store/reader";
 import { outcomeOf, spoken, stages, summary } from "../run/words";
 import { plainText } from "./ansi";
 import type { Dialogue } from "./dialogue";
@@ -26,7 +27,7 @@ export class OutputPanel {
   private readonly invitation = this.streams.querySelector(".invitation");
   private readonly bar = byId("outcome");
   private readonly times = element("details", { class: "times", hidden: true });
-  private readonly tools = new OutputTools({ text: () => this.text(), clear: () => this.reset() });
+  private readonly tools: OutputTools;
   /** What the status shows, without the words that are only spoken. */
   private words = "";
   private last: RunResult | null = null;
@@ -41,7 +42,8 @@ export class OutputPanel {
   /** Whether stdout is a document, which the preview shows. Then it is not copied or saved as text. */
   isDocument = false;
 
-  constructor() {
+  constructor(reader: Reader) {
+    this.tools = new OutputTools({ text: () => this.text(), clear: () => this.reset(), reader });
     const key = this.invitation?.querySelector("kbd");
     if (key && /Mac|iP/.test(navigator.platform)) key.textContent = "⌘";
     new ResizeObserver(() => this.fit()).observe(this.bar);
@@ -151,8 +153,10 @@ export class OutputPanel {
 
   /** The words have precedence over the tools. */
   private fit(): void {
-    const wanted = this.words.length > LONG ? ROOM_FOR_LONG : ROOM_FOR_SHORT;
-    this.bar.classList.toggle("collapsed", this.bar.offsetWidth < wanted);
+    const isLong = this.words.length > LONG;
+    const isCollapsed = this.bar.offsetWidth < (isLong ? ROOM_FOR_LONG : ROOM_FOR_SHORT);
+    this.bar.classList.toggle("collapsed", isCollapsed);
+    this.bar.classList.toggle("long", isLong && isCollapsed);
   }
 
   private mark(state: IconName | null): void {

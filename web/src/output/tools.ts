@@ -3,12 +3,14 @@
 import { byId, element } from "../dom";
 import { copied } from "../share/clipboard";
 import { download } from "../share/download";
+import type { Reader } from "../store/reader";
 import { icon, type IconName } from "./icons";
 
 export interface ToolsOptions {
   /** The text to copy and to save. */
   text: () => string;
   clear: () => void;
+  reader: Reader;
 }
 
 const FLASH_MS = 1500;
@@ -54,12 +56,12 @@ export class OutputTools {
   }
 
   private wrapTool(): HTMLButtonElement {
-    const root = document.documentElement;
+    const { reader } = this.options;
     const made = toolButton("wrap", "Wrap", "Break long lines");
-    made.setAttribute("aria-pressed", String(root.hasAttribute("data-wrap-output")));
-    made.addEventListener("click", () => {
-      made.setAttribute("aria-pressed", String(root.toggleAttribute("data-wrap-output")));
-    });
+    const follow = () => made.setAttribute("aria-pressed", String(reader.wrapOutput));
+    made.addEventListener("click", () => reader.choose({ wrapOutput: !reader.wrapOutput }));
+    reader.changed.listen(follow);
+    follow();
     return made;
   }
 

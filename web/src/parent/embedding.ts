@@ -10,6 +10,7 @@ import type { LiveRun } from "../run/live";
 import type { Session } from "../run/session";
 import { shareUrl } from "../share/links";
 import type { Edits } from "../store/edits";
+import type { Reader } from "../store/reader";
 import type { Workspace } from "../workspace";
 import { Bridge } from "./bridge";
 import type { EarlyMessages } from "./early-messages";
@@ -23,6 +24,7 @@ const CHANGE_DELAY_MS = 300;
 export interface EmbeddingOptions {
   config: PageConfig;
   parameters: Parameters;
+  reader: Reader;
   workspace: Workspace;
   session: Session;
   editor: Editor;
@@ -98,7 +100,7 @@ export class Embedding {
   }
 
   private reportEvents(): void {
-    const { workspace, session, editor, preview } = this.options;
+    const { workspace, session, editor, preview, reader } = this.options;
     const news = new PreviewNews((type, payload) => this.bridge.emit(type, payload));
     preview?.received.listen((message) => news.report(this.run, message, performance.now()));
     workspace.edited.listen(() => {
@@ -124,6 +126,7 @@ export class Embedding {
       if (reportsChanges) this.bridge.sendToParent(message());
     });
     this.dark.addEventListener("change", () => this.reportTheme());
+    reader.changed.listen(() => this.reportTheme());
     const listen = (look: () => void) => {
       workspace.edited.listen(look);
       workspace.filesChanged.listen(look);
@@ -142,8 +145,7 @@ export class Embedding {
   }
 
   private setTheme(theme: ThemeChoice): void {
-    document.documentElement.dataset["theme"] = theme;
-    this.reportTheme();
+    this.options.reader.suggestTheme(theme);
   }
 
   private reportTheme(): void {
@@ -154,7 +156,7 @@ export class Embedding {
   }
 
   private themeNow(): "light" | "dark" {
-    const chosen = document.documentElement.dataset["theme"];
+    const chosen = this.options.reader.theme;
     if (chosen === "light" || chosen === "dark") return chosen;
     return this.dark.matches ? "dark" : "light";
   }

@@ -7,11 +7,13 @@ import type { FileTabs } from "../files/tabs";
 import { writeFragment } from "../parent/fragment";
 import type { Edits } from "../store/edits";
 import type { Notice } from "../store/notice";
+import type { Reader } from "../store/reader";
 import type { Workspace } from "../workspace";
 import { copied } from "./clipboard";
 import { EmbedDialog, LinkDialog } from "./dialogs";
 import { download } from "./download";
 import { downloadName, shareUrl } from "./links";
+import type { SettingsDialog } from "./settings";
 
 export interface MenuOptions {
   config: PageConfig;
@@ -19,6 +21,9 @@ export interface MenuOptions {
   edits: Edits;
   notice: Notice;
   files: FileTabs;
+  reader: Reader;
+  /** Opens the search in the code. */
+  find: () => void;
 }
 
 export class Menu {
@@ -27,6 +32,7 @@ export class Menu {
   private readonly options: MenuOptions;
   private readonly linkDialog = new LinkDialog();
   private readonly embedDialog: EmbedDialog;
+  private settings: SettingsDialog | null = null;
   /** The commands for the file that is shown; a touch screen has no other way to them. */
   private readonly fileItems: { rename: HTMLElement; start: HTMLElement; remove: HTMLElement };
 
@@ -39,11 +45,17 @@ export class Menu {
       start: this.item("Set as main file", () => workspace.setEntry(workspace.active)),
       remove: this.item("Delete file", () => files.remove(workspace.active)),
     };
+    const fullScreen = this.item("Full screen", () => void toggleFullScreen());
+    // A page that embeds this one may not allow it.
+    fullScreen.hidden = !document.fullscreenEnabled;
     this.menu.append(
       this.item("Copy link", () => void this.copyLink()),
       this.item("Embed…", () => void this.embedDialog.open()),
       this.item("Download", () => void this.downloadFiles()),
       this.item("Reset", () => options.edits.reset()),
+      this.item("Find…", () => options.find()),
+      this.item("Settings…", () => void this.openSettings()),
+      fullScreen,
       ...Object.values(this.fileItems),
     );
     this.button.after(this.menu);
@@ -120,6 +132,17 @@ export class Menu {
     event.preventDefault();
   }
 
+  private async openSettings(): Promise<void> {
+    const { reader, notice } = this.options;
+    try {
+      const { SettingsDialog } = await import("./settings");
+      this.settings ??= new SettingsDialog(reader);
+      this.settings.open();
+    } catch {
+      notice.show("The settings could not be loaded because the connection was lost. Try again.");
+    }
+  }
+
   private async copyLink(): Promise<void> {
     const { config, workspace, notice } = this.options;
     const fragment = await writeFragment(workspace.snapshot());
@@ -140,4 +163,9 @@ export class Menu {
     }
     download(name, content);
   }
+}
+
+async function toggleFullScreen(): Promise<void> {
+  if (document.fullscreenElement === null) await document.documentElement.requestFullscreen().catch(() => undefined);
+  else await document.exitFullscreen();
 }

@@ -1,0 +1,121 @@
+// The dividers between code and results, and between a preview and its console:
+// moved by pointer and by keys (WAI-ARIA window splitter), and kept for the reader.
+
+import "./styles/dividers.css";
+
+import { byId, element } from "./dom";
+import type { Reader } from "./store/reader";
+
+/** Percentages: no part disappears. */
+const LEAST = 15;
+const MOST = 85;
+const STEP = 2;
+
+interface Sides {
+  label: string;
+  /** The part before the divider, and the one after it. */
+  before: HTMLElement;
+  after: HTMLElement;
+  /** The choice that keeps the percentage of the part before. */
+  choice: (isStacked: boolean) => "cols" | "rows";
+}
+
+/** Makes the dividers of a page. */
+export function makeDividers(reader: Reader): void {
+  const [left, right] = [byId("left"), byId("results")];
+  const choice = (isStacked: boolean) => (isStacked ? "rows" : "cols");
+  const code = new Divider(reader, { label: "Size of the code", before: left, after: right, choice });
+  right.after(code.element);
+  const [preview, own] = [document.querySelector<HTMLElement>(".preview"), document.querySelector<HTMLElement>(".console")];
+  if (preview === null || own === null) return;
+  own.before(new ConsoleDivider(reader, { label: "Size of the preview", before: preview, after: own, choice }).element);
+}
+
+class Divider {
+  readonly element = element("div", {
+    class: "divider", role: "separator", tabindex: "0", "aria-valuemin": String(LEAST), "aria-valuemax": String(MOST),
+    title: "Drag, or use the arrow keys; a double click resets it",
+  });
+  protected readonly reader: Reader;
+  private readonly sides: Sides;
+
+  constructor(reader: Reader, sides: Sides) {
+    this.reader = reader;
+    this.sides = sides;
+    this.element.setAttribute("aria-label", sides.label);
+    if (sides.before.id !== "") this.element.setAttribute("aria-controls", sides.before.id);
+    this.element.addEventListener("pointerdown", (event) => this.drag(event));
+    this.element.addEventListener("keydown", (event) => this.onKey(event));
+    this.element.addEventListener("dblclick", () => this.reset());
+    const observer = new ResizeObserver(() => this.follow());
+    observer.observe(sides.before);
+    observer.observe(sides.after);
+    this.follow();
+  }
+
+  /** Gives the part before the divider this percentage. */
+  protected set(share: number): void {
+    this.reader.choose({ [this.sides.choice(this.isStacked)]: share });
+  }
+
+  protected reset(): void {
+    this.reader.forget(this.sides.choice(this.isStacked));
+  }
+
+  private get isStacked(): boolean {
+    const { before, after } = this.sides;
+    return after.getBoundingClientRect().top >= before.getBoundingClientRect().bottom - 1;
+  }
+
+  private get extent(): { start: number; size: number; share: number } {
+    const [before, after] = [this.sides.before.getBoundingClientRect(), this.sides.after.getBoundingClientRect()];
+    const [start, middle, end] = this.isStacked ? [before.top, after.top, after.bottom] : [before.left, after.left, after.right];
+    const size = Math.max(end - start, 1);
+    return { start, size, share: (100 * (middle - start)) / size };
+  }
+
+  private follow(): void {
+    this.element.setAttribute("aria-orientation", this.isStacked ? "horizontal" : "vertical");
+    this.element.setAttribute("aria-valuenow", String(Math.round(this.extent.share)));
+  }
+
+  private move(share: number): void {
+    this.set(Math.round(10 * Math.min(Math.max(share, LEAST), MOST)) / 10);
+  }
+
+  private drag(event: PointerEvent): void {
+    if (event.button !== 0) return;
+    event.preventDefault();
+    this.element.setPointerCapture(event.pointerId);
+    const follow = ({ clientX, clientY }: PointerEvent) => {
+      const { start, size } = this.extent;
+      this.move((100 * ((this.isStacked ? clientY : clientX) - start)) / size);
+    };
+    this.element.addEventListener("pointermove", follow);
+    const end = () => this.element.removeEventListener("pointermove", follow);
+    this.element.addEventListener("lostpointercapture", end, { once: true });
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const { share } = this.extent;
+    const [less, more] = this.isStacked ? ["ArrowUp", "ArrowDown"] : ["ArrowLeft", "ArrowRight"];
+    if (event.key === less) this.move(share - STEP);
+    else if (event.key === more) this.move(share + STEP);
+    else if (event.key === "Home") this.move(LEAST);
+    else if (event.key === "End") this.move(MOST);
+    else if (event.key === "Enter") this.reset();
+    else return;
+    event.preventDefault();
+  }
+}
+
+class ConsoleDivider extends Divider {
+  protected override set(share: number): void {
+    this.reader.choose({ console: 100 - share });
+  }
+
+  protected override reset(): void {
+    this.reader.forget("console");
+  }
+}
