@@ -53,7 +53,7 @@ export class Pages {
     const { generation } = preview;
     preview.notify(`Opening ${path}…`);
     const snapshot = { ...program, entryFile: path };
-    const answer = await run({ language, snapshot, id: randomId(), artifacts: false }, abort.signal);
+    const answer = await run({ language, snapshot, id: randomId() }, abort.signal);
     // The person has gone elsewhere, or has run another program.
     if (abort.signal.aborted || preview.generation !== generation) return;
     const html = answer.kind === "ran" ? answer.stdout : "";

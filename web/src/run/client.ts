@@ -42,12 +42,16 @@ export type Refusal =
 
 export type Answer = RunResult | Refusal;
 
-/** A program to run. */
-export interface RunRequest {
+/** A program to run by `/api/compile`. */
+export interface CompileRequest {
   language: string;
   snapshot: Snapshot;
   /** Names the run, so that it can be stopped and still answered. */
   id: string;
+}
+
+/** A program to run by `/api/run`. */
+export interface RunRequest extends CompileRequest {
   /** Whether the files that it leaves are asked for. */
   artifacts: boolean;
   /** Whether the warnings of a compiler that succeeded are asked for. */
@@ -55,7 +59,7 @@ export interface RunRequest {
 }
 
 /** Sends the files to `/api/compile`. Aborting closes the connection, and the server ends the run. */
-export async function run({ language, snapshot, id }: RunRequest, signal: AbortSignal): Promise<Answer> {
+export async function run({ language, snapshot, id }: CompileRequest, signal: AbortSignal): Promise<Answer> {
   const started = performance.now();
   try {
     const response = await fetch("api/compile", {
