@@ -17,7 +17,7 @@ export type { Renderer } from "./render";
 const LONG = 36;
 /** Pixels of a bar in which the tools stand beside such words, and beside others. */
 const ROOM_FOR_LONG = 640;
-const ROOM_FOR_SHORT = 360;
+const ROOM_FOR_SHORT = 392;
 
 export class OutputPanel {
   private readonly streams = byId("streams");
