@@ -161,7 +161,7 @@ fn claimed(server: &Server, id: &str) {
         let reply = server.send("POST", path, &headers, asked.to_string());
         assert_eq!(reply.status, 200, "{}", reply.text());
     }
-    // An interactive run has an id of the server's, whatever its client asks.
+    // A live run has an id of the server's, whatever its client asks.
     let live = interactive(ASKS);
     for name in [&name, "Sandpiper-Run: 00000000000000000000000000000000"] {
         let mut live = server.stream(&[name, &from], &live).unwrap();

@@ -130,7 +130,7 @@ fn large_answers() {
     assert_eq!(status(&mut send(1)), "200");
 }
 
-/// One client opens 200 interactive runs.
+/// One client opens 200 live runs.
 fn many_runs() {
     let server = start(&["--live-boxes=8", "--boxes=2"]);
     let rest = at_rest(&server);

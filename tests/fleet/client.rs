@@ -106,7 +106,7 @@ impl Client {
         stream.expect("the balancer is there")
     }
 
-    /// Starts an interactive run.
+    /// Starts a live run.
     pub(crate) fn talk(&self, to: SocketAddr, source: &str) -> Events {
         let mut asked = python(source);
         asked["interactive"] = true.into();

@@ -71,10 +71,10 @@ pub enum BusyCause {
     /// The client's share of the queue was full.
     #[error("too many runs of this client are waiting already")]
     Share,
-    /// This many interactive runs are in their boxes: all that there may be.
+    /// This many live runs are in their boxes: all that there may be.
     #[error("all {0} live runs are taken")]
     Live(usize),
-    /// The client's share of the interactive runs was taken.
+    /// The client's share of the live runs was taken.
     #[error("this client's half of the live runs is taken")]
     LiveShare,
     /// No slot became free within this time.

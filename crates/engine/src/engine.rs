@@ -119,14 +119,14 @@ impl Engine {
         self.executor.compile_cache()
     }
 
-    /// Returns the limits of a run in this language. Those of interactive runs
+    /// Returns the limits of a run in this language. Those of live runs
     /// differ.
     pub fn limits(&self, language: &Language, is_interactive: bool) -> Limits {
         let limits = overridden(self.executor.limits(), &language.plan_ahead());
         if is_interactive { limits.of_live_runs() } else { limits }
     }
 
-    /// Returns how many interactive runs there are.
+    /// Returns how many live runs there are.
     pub fn live_load(&self) -> Load {
         self.executor.live_load()
     }

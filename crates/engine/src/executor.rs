@@ -30,7 +30,7 @@ pub(crate) struct Executor {
     host: Option<Arc<Host>>,
     limits: Limits,
     admission: Admission,
-    /// For interactive runs, which hold a box for minutes. They have no queue.
+    /// For live runs, which hold a box for minutes. They have no queue.
     live_admission: Admission,
     live_boxes: usize,
     pool: BoxPool,
@@ -167,7 +167,7 @@ impl Executor {
         &self.limits
     }
 
-    /// Returns how many interactive runs have a box.
+    /// Returns how many live runs have a box.
     pub(crate) fn live_load(&self) -> Load {
         Load { boxes: self.live_boxes, ..self.live_admission.load() }
     }

@@ -18,10 +18,10 @@ pub const MIB: u64 = 1 << 20;
 pub struct Limits {
     /// Wall clock of the run step. Beyond it: everything in the box is killed.
     pub run_wall_time: Duration,
-    /// Wall clock of the run step of an interactive run. Beyond it: everything in
+    /// Wall clock of the run step of a live run. Beyond it: everything in
     /// the box is killed.
     pub live_wall_time: Duration,
-    /// Time of an interactive run with neither output nor input. Beyond it:
+    /// Time of a live run with neither output nor input. Beyond it:
     /// everything in the box is killed.
     pub live_idle_time: Duration,
     /// CPU time of all processes of the run step. Beyond it: everything in the
@@ -73,7 +73,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns the limits of an interactive run.
+    /// Returns the limits of a live run.
     pub(crate) fn of_live_runs(self) -> Self {
         Self { run_wall_time: self.live_wall_time, ..self }
     }

@@ -179,7 +179,7 @@ impl Outcome {
     /// Returns the end in a form for programs: `stage=run; code=3`,
     /// `stage=run; signal=SIGSEGV`, `stage=compile; limit=time` or `stage=run;
     /// stopped=true`. The limits are `time`, `cpu`, `memory`, `output` and, of
-    /// interactive runs, `idle`.
+    /// live runs, `idle`.
     pub fn exit_summary(&self) -> String {
         let stage = match self.stage {
             Stage::Compile => "compile",

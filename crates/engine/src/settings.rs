@@ -13,7 +13,7 @@ pub struct Settings {
     pub limits: Limits,
     /// Boxes that run at once.
     pub boxes: usize,
-    /// Boxes of interactive runs, besides. With 0, no run is interactive.
+    /// Boxes of live runs, besides. With 0, there are no live runs.
     pub live_boxes: usize,
     /// Runs that may wait for a box.
     pub queue_length: usize,
@@ -32,7 +32,7 @@ pub struct Settings {
 
 impl Settings {
     /// Returns the number of boxes that there can be besides those that run:
-    /// those of the pool, those of interactive runs, and as many in removal as
+    /// those of the pool, those of live runs, and as many in removal as
     /// can run.
     pub fn boxes_besides(&self) -> usize {
         let wanted = self.pool_boxes() + self.boxes + 2 * self.live_boxes;

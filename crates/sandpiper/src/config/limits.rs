@@ -16,12 +16,12 @@ pub(crate) struct LimitArgs {
         default_value = seconds(Limits::default().run_wall_time))]
     run_wall_time: Duration,
 
-    /// Wall-clock time of an interactive run; one that takes longer is killed
+    /// Wall-clock time of a live run; one that takes longer is killed
     #[arg(long, value_name = "TIME", value_parser = values::positive_duration,
         default_value = seconds(Limits::default().live_wall_time))]
     live_wall_time: Duration,
 
-    /// Time of an interactive run with neither output nor input; after that it is
+    /// Time of a live run with neither output nor input; after that it is
     /// killed
     #[arg(long, value_name = "TIME", value_parser = values::positive_duration,
         default_value = seconds(Limits::default().live_idle_time))]

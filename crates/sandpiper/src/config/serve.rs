@@ -128,7 +128,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "N", value_parser = values::boxes())]
     boxes: Option<usize>,
 
-    /// Interactive runs at once, besides the boxes; half of them for one client;
+    /// Live runs at once, besides the boxes; half of them for one client;
     /// 0: none [default: as many as --boxes, but not more than an eighth of this
     /// machine's memory holds]
     #[arg(long, value_name = "N",

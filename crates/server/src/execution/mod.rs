@@ -157,7 +157,7 @@ impl<R: Runner> Execution<R> {
         Ok(answer)
     }
 
-    /// Ends the interactive runs at once, since they may last for minutes; also
+    /// Ends the live runs at once, since they may last for minutes; also
     /// those that are still to begin.
     pub(crate) fn begin_stop(&self) {
         self.sessions.begin_stop();

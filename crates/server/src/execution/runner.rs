@@ -35,7 +35,7 @@ pub(crate) trait Runner: Send + Sync + 'static {
     /// How busy it is now.
     fn load(&self) -> Load;
 
-    /// How many interactive runs there are.
+    /// How many live runs there are.
     fn live_load(&self) -> Load;
 
     /// The boxes that are ready.

@@ -32,7 +32,7 @@ struct OpenSessions {
     // The map hashes ids with a secret key, so the time of a look-up says
     // nothing about the ids in it.
     by_id: HashMap<RunId, Session>,
-    /// The server stops: an interactive run ends at once.
+    /// The server stops: a live run ends at once.
     is_stopping: bool,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Registration {
 /// Why input was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InputRefused {
-    /// No interactive run has this id.
+    /// No live run has this id.
     NoSuchRun,
     /// The program has not read what was sent before.
     NotReading,
@@ -177,7 +177,7 @@ impl Sessions {
         }
     }
 
-    /// Ends all interactive runs, and from now on those that are added.
+    /// Ends all live runs, and from now on those that are added.
     pub(super) fn begin_stop(&self) {
         let mut sessions = self.lock();
         sessions.is_stopping = true;

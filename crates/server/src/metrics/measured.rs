@@ -33,7 +33,7 @@ impl Measured {
         let numbers = [
             ("boxes", "Boxes that can be in use at once", &self.boxes),
             ("boxes_in_use", "Boxes in use", &self.boxes_in_use),
-            ("live_boxes", "Boxes of interactive runs", &self.live_boxes),
+            ("live_boxes", "Boxes of live runs", &self.live_boxes),
             ("live_boxes_in_use", "Those in use", &self.live_boxes_in_use),
             ("queue_places", "Runs that may wait", &self.queue_places),
             ("runs_waiting", "Runs that wait for a box", &self.runs_waiting),
