@@ -149,7 +149,7 @@ impl Link {
         };
         match answer {
             Ok(value) => {
-                self.inner.timeouts.end();
+                self.inner.timeouts.reset();
                 (self.inner.observe)(function, begun.elapsed());
                 Ok((value, generation))
             }
@@ -223,7 +223,7 @@ impl Inner {
             match connected {
                 Ok(connection) => {
                     info!("shared {}: {} answers", self.library.part, self.url);
-                    self.timeouts.end();
+                    self.timeouts.reset();
                     self.state.send_replace(Some(connection));
                     self.check(generation).await;
                 }
@@ -277,7 +277,7 @@ impl Inner {
             let begun = Instant::now();
             match self.open(&before.commands).await {
                 Ok(epoch) => {
-                    self.timeouts.end();
+                    self.timeouts.reset();
                     if epoch != before.epoch {
                         self.state_is_lost(epoch);
                     }
@@ -309,9 +309,9 @@ impl Inner {
     fn fail(&self, generation: u64, begun: Instant, fault: &Fault) {
         self.failures.fetch_add(1, Relaxed);
         let is_gone = match fault {
-            Fault::Timeout(_) => self.timeouts.are_too_many(begun),
+            Fault::Timeout(_) => self.timeouts.count(begun),
             Fault::Reply(_) => {
-                self.timeouts.end();
+                self.timeouts.reset();
                 false
             }
             Fault::Broken(_) => true,

@@ -21,7 +21,7 @@ struct Row {
 impl Timeouts {
     /// Counts the time-out of a call that began then. Returns whether Valkey is
     /// gone. Calls that wait at one moment count once.
-    pub(crate) fn are_too_many(&self, begun: Instant) -> bool {
+    pub(crate) fn count(&self, begun: Instant) -> bool {
         let mut row = self.row();
         if row.last.is_none_or(|last| last <= begun) {
             row.count += 1;
@@ -31,7 +31,7 @@ impl Timeouts {
     }
 
     /// Begins anew, since there was an answer.
-    pub(crate) fn end(&self) {
+    pub(crate) fn reset(&self) {
         *self.row() = Row::default();
     }
 

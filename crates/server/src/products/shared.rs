@@ -120,11 +120,11 @@ impl SharedStore {
     }
 
     pub(super) async fn list(&self) -> Result<Bytes, CatalogueError> {
-        let list = timeout(self.list_timeout, self.list_at_last()).await;
+        let list = timeout(self.list_timeout, self.updated_list()).await;
         list.unwrap_or(Err(CatalogueError::Unreachable))
     }
 
-    async fn list_at_last(&self) -> Result<Bytes, CatalogueError> {
+    async fn updated_list(&self) -> Result<Bytes, CatalogueError> {
         let arrival = self.arrive();
         let mut progress = self.progress.lock().await;
         match progress.last {
