@@ -72,7 +72,7 @@ test("each call of the console is shown with its level and its words", async ({ 
     else expect.soft(line?.text, code).toMatch(text);
     expect.soft(line?.isInGroup, code).toBe(text === "inside");
   }
-  expect(told.map((line) => line.text)).toContain("Info: prompt: name? (answered \"Ada\": the preview shows no dialogs)");
+  expect(told.map((line) => line.text)).toContain("Info: prompt: name? (answered \"Ada\": the preview cannot ask)");
 });
 
 test("console.clear clears, and a link out of the page is reported", async ({ page, service }) => {

@@ -19,9 +19,9 @@ export function giveShims(window: Window, say: Say): void {
   define(window.document, "cookie", { get: () => jar.text, set: (text: unknown) => jar.add(String(text)) });
   const answers: Readonly<Record<string, (message: string, value: string | null) => unknown>> = {
     alert: (message) => (say(`alert: ${message}`), alerts.show(message)),
-    confirm: (message) => (say(`confirm: ${message} (answered OK: the preview shows no dialogs)`), true),
+    confirm: (message) => (say(`confirm: ${message} (answered OK: the preview cannot ask)`), true),
     prompt: (message, value) => {
-      say(`prompt: ${message} (answered ${JSON.stringify(value)}: the preview shows no dialogs)`);
+      say(`prompt: ${message} (answered ${JSON.stringify(value)}: the preview cannot ask)`);
       return value;
     },
   };

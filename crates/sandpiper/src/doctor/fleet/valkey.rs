@@ -111,8 +111,8 @@ fn users(
             .fix("name a user who may run ACL DRYRUN, with --operator-url");
     };
     if keeps_file && !rights.can_replay {
-        let found = "at its next start it loses all products: it reads its \
-                     file as the user default, who may not write them";
+        let found = "at its next start it loses all data: it reads its file as \
+                     the user default, who may not write it";
         return Finding::missing(subject, found).fix(DEFAULT);
     }
     if !rights.needless.is_empty() {

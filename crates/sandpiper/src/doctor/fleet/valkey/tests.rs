@@ -92,7 +92,7 @@ fn users_have_the_rights_that_they_need() {
     check(false, Some(&packaged), true, Grade::Good, "their work alone");
     check(true, Some(&packaged), true, Grade::Weak, "whoever reaches it");
     check(false, None, true, Grade::Weak, "not checked");
-    check(false, Some(&lossy), true, Grade::Missing, "loses all products");
+    check(false, Some(&lossy), true, Grade::Missing, "loses all data");
     check(false, Some(&lossy), false, Grade::Good, "their work alone");
     check(false, Some(&wide), true, Grade::Weak, "run: FLUSHALL, KEYS x");
 }
