@@ -3,15 +3,15 @@
 
 import { expression } from "./pattern";
 
-/** A pattern of messages, and what they mean. `$<name>` stands for a group of the pattern. */
+/** A pattern of messages, and their meaning. `$<name>` stands for a group of the pattern. */
 export type Explanation = readonly [pattern: string, meaning: string];
 
-/** Whoever mends the first error needs no more. */
+/** Later errors often come of the first ones. */
 const MAX_EXPLAINED = 3;
 /** Only the beginning of a longer message is read. */
 const LENGTH_READ = 2000;
 
-/** What the messages mean, in their order; no meaning comes twice. */
+/** The meanings of the messages, in their order; none comes twice. */
 export function meaningsOf(explanations: readonly Explanation[], messages: readonly string[]): string[] {
   const patterns = explanations.map(([pattern, meaning]) => ({ pattern: expression(pattern, "m"), meaning }));
   const found = new Set<string>();

@@ -1,4 +1,4 @@
-// Shows below the errors of a run what they mean in plain words.
+// Shows the meaning of errors in plain words, below the errors of a run.
 
 import "../styles/explained.css";
 
@@ -25,7 +25,7 @@ export class Explainer {
     });
   }
 
-  /** Explains what a run has just shown in the place: its marks or, without any, its standard error. */
+  /** Explains the marks of a run or, without any, its standard error. */
   async show(marks: readonly Mark[], stderr: string): Promise<void> {
     this.shown?.remove();
     const messages =

@@ -65,7 +65,7 @@ export class Dialogue {
     this.add(`Not sent: ${text}`, markNotSent);
   }
 
-  /** Adds to the transcript; whoever reads the end of it stays there. */
+  /** Adds to the transcript; a person who reads its end stays there. */
   private add<T>(spoken: string, write: () => T): T {
     const { results } = this.options;
     const isAtEnd = results.scrollHeight - results.scrollTop - results.clientHeight < NEAR_END;

@@ -9,7 +9,7 @@ const MAX_HISTORY = 100;
 /** The text that was typed in this visit. */
 export interface Typing {
   history: string[];
-  /** What the last run did not get; the line of the next one begins with it. */
+  /** Text that the last run did not get; the line of the next one begins with it. */
   draft: string;
 }
 
@@ -52,7 +52,7 @@ export class InputLine {
     this.field.focus({ preventScroll: true });
   }
 
-  /** Removes the line; the next run gets what stands in it. */
+  /** Removes the line; its text stands in the line of the next run. */
   leave(): void {
     this.typing.draft = this.field.value;
     this.element.remove();
@@ -92,7 +92,7 @@ export class InputLine {
     void this.send(lines, rest);
   }
 
-  /** What stands in the line is sent before, as a terminal does. */
+  /** The text in the line is sent before, as a terminal does. */
   private async end(): Promise<void> {
     if (!this.live.isOpen) return;
     const rest = this.field.value;

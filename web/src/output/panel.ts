@@ -28,7 +28,7 @@ export class OutputPanel {
   private readonly bar = byId("outcome");
   private readonly times = element("details", { class: "times", hidden: true });
   private readonly tools: OutputTools;
-  /** What the status shows, without the words that are only spoken. */
+  /** The words of the status, without those that are only spoken. */
   private words = "";
   private last: RunResult | null = null;
   private dialogue: Dialogue | null = null;

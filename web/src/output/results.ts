@@ -48,7 +48,7 @@ export class Results {
   /** The program of the run: the person may have typed since. */
   private submitted: Snapshot;
   private sources: Sources;
-  /** What is offered after the last run, for the program as it is now. */
+  /** The offers after the last run, for the program as it is now. */
   private offered: () => Offer[] = () => [];
   private dialogue: Dialogue | null = null;
   /** Whether the person has asked for the line to type in. */
@@ -112,7 +112,7 @@ export class Results {
     else if (answer.kind === "busy" && answer.isLive === true) this.offer(() => [this.offerOfInput()]);
   }
 
-  /** Removes what was said about another program, or about output that is gone. */
+  /** Removes offers and hints about another program, or about output that is gone. */
   private withdraw(): void {
     this.offer(() => []);
     this.options.input.ask(null);
@@ -132,7 +132,7 @@ export class Results {
     // Without a document, the errors take its place.
     if (preview !== null) byId("page").hidden = result.stdout === "";
     if (result.stdout !== "") this.pages?.show(this.submitted, result.stdout);
-    // Whoever typed has seen what it asked for.
+    // A person who typed has seen the questions.
     const isLive = this.dialogue !== null;
     const need = isLive ? null : needsInput({ input: config.editor.input, result, stdin, files });
     input.ask(need === null ? null : askForInput(need));
@@ -145,7 +145,7 @@ export class Results {
     const isTyping = lacksInput && modes.offersToType;
     const isDrawing = modes.offersPictures && result.exit.stage === "run" && draws(config.editor, this.submitted.files);
     return () => [
-      // Whoever fills in the input box wants that.
+      // A person who fills in the input box wants that.
       ...(isTyping && workspace.stdin === "" ? [this.offerOfTyping()] : []),
       ...(isDrawing && draws(config.editor, workspace.files) ? [this.offerOfPictures()] : []),
     ];

@@ -96,7 +96,7 @@ function copyEnded(tool: HTMLButtonElement, isDone: boolean): void {
   if (!isDone) getSelection()?.selectAllChildren(byId("streams"));
 }
 
-/** A button with an icon; its label is seen only where there is room, but always read. */
+/** A button with an icon; its label is seen only if there is room, but always read. */
 function toolButton(name: IconName, label: string, title: string): HTMLButtonElement {
   return element("button", { type: "button", class: "tool icon-tool", title }, icon(name), element("span", {}, label));
 }

@@ -3,11 +3,11 @@
 
 import { ACTIVE, ASK_ACTIVE, IDLE } from "./protocol";
 
-/** Browsers report not every change of the focus between documents. */
+/** Browsers do not report every change of the focus between documents. */
 const CHECK_MS = 200;
 /** The time in which Tab moves the focus into a frame. */
 const TAB_MS = 1000;
-/** Nobody who types goes to the page by hand in less. */
+/** A person who types needs longer to go into the page by hand. */
 const TYPED_MS = 600;
 /** A frame that does not answer in this time hangs. */
 const ANSWER_MS = 1000;

@@ -44,7 +44,7 @@ export interface Program {
   files: readonly Readonly<SourceFile>[];
 }
 
-/** A page of the program that the person goes to; `form` says what was sent to it, if it is not empty. */
+/** A page of the program that the person goes to; `form` has the words for the fields sent to it, or is empty. */
 export interface Followed extends PageAddress {
   form: string;
 }

@@ -42,7 +42,7 @@ export type FromFrame =
   | { type: "dropped"; count: number }
   /** The person leaves the page with the keyboard. */
   | { type: "leave"; isBackwards: boolean }
-  /** The person follows a link, or sends a form; then `form` says what was sent. */
+  /** The person follows a link, or sends a form; then `form` has the words for its fields. */
   | { type: "follow"; address: string; form: string }
   /** The page would download a file: this content, or without one a file of the program. */
   | { type: "save"; name: string; address: string; content: Blob | null }

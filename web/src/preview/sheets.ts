@@ -37,7 +37,7 @@ export class Sheets {
     this.elements = this.shown.map((text) => this.piecesOf(text));
   }
 
-  /** What to change to show these files. */
+  /** The changes that show these files. */
   changes(files: readonly Readonly<SourceFile>[]): Restyle[] {
     const now = new Map(files.map(({ path, content }) => [path, content]));
     const before = new Map(this.files.map(({ path, content }) => [path, content]));

@@ -18,7 +18,7 @@ export type Phase =
   /** Sent again at `untilMs`. */
   | { name: "waiting"; untilMs: number; reason: Pause["reason"] };
 
-/** Where a run is. `unknown`: the server says it only with the result. */
+/** The progress of a run. `unknown`: the server says it only with the result. */
 export type RunState = "unknown" | "queued" | "compiling" | "running";
 
 /** The kind of a run. */

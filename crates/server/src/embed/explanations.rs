@@ -1,5 +1,5 @@
 //! The messages of a language's tools in plain words, as files that the page
-//! loads when a run has failed: it needs none to be typed in.
+//! loads when a run has printed to stderr: typing needs none.
 
 use bytes::Bytes;
 use http::HeaderMap;
