@@ -19,7 +19,7 @@ const MAX_LEFT_MS = 1000;
 const MAX_MESSAGES = 10_000;
 const MESSAGES_PER_SECOND = 4000;
 /** The price of a message that our code cannot have sent, and of one with a file. */
-const FOREIGN_COST = 100;
+const HIGH_COST = 100;
 
 /**
  * `unreachable`: the frame's own page was not loaded. `flooding`: the page sent too many messages, and was ended.
@@ -113,7 +113,7 @@ export class PreviewFrame {
     port.onmessage = (event: MessageEvent<unknown>) => {
       const message = readMessage(event.data);
       const isCostly = message === null || message.type === "save";
-      if (!this.mayTake(isCostly ? FOREIGN_COST : 1)) return this.enter("flooding");
+      if (!this.mayTake(isCostly ? HIGH_COST : 1)) return this.enter("flooding");
       if (message !== null) this.take(message);
     };
   }
