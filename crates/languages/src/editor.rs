@@ -89,7 +89,8 @@ struct Messages {
     /// JavaScript (flag `m`), each with its sentences. `$<name>` in these is
     /// replaced by the group of that name. The page compares them with the
     /// messages of marks or, if it made none, with the lines of standard error;
-    /// the first that matches counts. It loads them after a run that failed.
+    /// the first that matches counts. It loads them after a run that has
+    /// printed to standard error.
     #[serde(default, skip_serializing)]
     explanations: Vec<(String, String)>,
 }
