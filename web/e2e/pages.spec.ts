@@ -36,7 +36,9 @@ test("a link or a form leads to another page of the program, and back", async ({
   press(shown(editor).getByText("About"));
   await expect(p).toHaveText("second");
   await expect(shown(editor).locator(":target")).toHaveText("end");
+  const old = await page.locator(".preview iframe").elementHandle();
   await page.getByRole("button", { name: "Reload" }).click();
+  await old?.waitForElementState("hidden");
   await expect(shown(editor).locator(":target")).toHaveText("end");
   press(shown(editor).getByText("Back"));
   await expect(p).toHaveText("first");

@@ -64,7 +64,8 @@ export async function complete(parts: Parts): Promise<Page> {
   makeDividers(parts.reader);
   if (parameters.refresh) workspace.edited.listen(() => preview?.restyle(workspace.snapshot().files));
   new RunButton(session, output);
-  const marks = new Marks(editor, workspace, (paths) => parts.files.markFaulty(paths));
+  const marks = new Marks(editor, workspace);
+  marks.errorsChanged.listen((paths) => parts.files.markFaulty(paths));
   new Results({ ...parts, session, modes, output, preview, marks });
   new Embedding({ ...parts, session, marks, preview });
   const find = () => editor.command(openSearchPanel);

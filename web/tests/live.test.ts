@@ -32,7 +32,7 @@ test.each([
   [{ stopped: true }, "Stopped", ""],
 ])("%j with %j", async (exit, message, stderr) => {
   vi.stubGlobal("fetch", () => Promise.resolve(answer("0".repeat(32), exit, message)));
-  const end = await runLive(request, new AbortController().signal, () => {});
+  const end = await runLive(request, new AbortController().signal, () => {}, () => {});
   expect(end).toMatchObject({ kind: "ran", stdout: "a", stderr });
 });
 
@@ -43,7 +43,7 @@ test("input goes to the id of the run, with the tag of its node", async () => {
     asked.push(url);
     return Promise.resolve(url === "api/run" ? answer(id, { code: 0 }, null) : new Response(null, { status: 204 }));
   });
-  await runLive(request, new AbortController().signal, (live) => void live.send("b\n"));
+  await runLive(request, new AbortController().signal, (live) => void live.send("b\n"), () => {});
   expect(asked).toEqual(["api/run", `api/run/${id}/input`]);
 });
 

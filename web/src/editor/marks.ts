@@ -3,6 +3,7 @@
 import { forEachDiagnostic, setDiagnostics, type Diagnostic } from "@codemirror/lint";
 import type { EditorState } from "@codemirror/state";
 
+import { Event } from "../event";
 import type { Workspace } from "../workspace";
 import type { Editor } from "./editor";
 
@@ -20,19 +21,16 @@ export interface Mark {
   message: string;
 }
 
-/** Gets the files that have errors, whenever marks change. */
-export type ErrorListener = (paths: ReadonlySet<string>) => void;
-
 export class Marks {
+  /** The files that have errors may be others. */
+  readonly errorsChanged = new Event<ReadonlySet<string>>();
   private readonly editor: Editor;
   private readonly workspace: Workspace;
-  private readonly onErrors: ErrorListener;
   private withErrors: ReadonlySet<string> = new Set();
 
-  constructor(editor: Editor, workspace: Workspace, onErrors: ErrorListener) {
+  constructor(editor: Editor, workspace: Workspace) {
     this.editor = editor;
     this.workspace = workspace;
-    this.onErrors = onErrors;
   }
 
   /** Shows marks in the gutters of their files, in place of earlier ones. */
@@ -63,7 +61,7 @@ export class Marks {
   private report(marks: readonly Mark[], earlier: Iterable<string> = []): void {
     const errors = marks.filter(({ severity }) => severity === "error");
     this.withErrors = new Set([...earlier, ...errors.map(({ path }) => path)]);
-    this.onErrors(this.withErrors);
+    this.errorsChanged.emit(this.withErrors);
   }
 }
 

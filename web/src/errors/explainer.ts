@@ -28,9 +28,9 @@ export class Explainer {
   /** Explains the marks of a run or, without any, its standard error. */
   async show(marks: readonly Mark[], stderr: string): Promise<void> {
     this.shown?.remove();
+    if (stderr === "") return;
     const messages =
       marks.length > 0 ? marks.map(({ message }) => message) : stderr.trimEnd().split("\n").slice(-LINES_READ);
-    if (stderr === "") return;
     // It is there before its text, so that screen readers announce the text.
     const shown = element("div", { class: "explained", role: "status" });
     this.shown = shown;

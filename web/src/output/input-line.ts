@@ -2,13 +2,12 @@
 // up brings earlier lines back.
 
 import { element } from "../dom";
+import { History } from "../history";
 import type { LiveRun } from "../run/live";
-
-const MAX_HISTORY = 100;
 
 /** The text that was typed in this visit. */
 export interface Typing {
-  history: string[];
+  lines: string[];
   /** Text that the last run did not get; the line of the next one begins with it. */
   draft: string;
 }
@@ -21,14 +20,13 @@ export class InputLine {
   private readonly fault = element("p", { class: "live-fault", role: "status" });
   private readonly live: LiveRun;
   private readonly typing: Typing;
-  /** The place in the history; its length for a new line. */
-  private at: number;
+  private readonly history: History;
 
   /** `typing` is that of earlier runs, and of this one from now on. */
   constructor(live: LiveRun, typing: Typing) {
     this.live = live;
     this.typing = typing;
-    this.at = typing.history.length;
+    this.history = new History(typing.lines);
     this.field.value = typing.draft;
     typing.draft = "";
     const end = element("button", { type: "button", title: "Ctrl+D" }, "End input");
@@ -61,12 +59,7 @@ export class InputLine {
   /** Sends these lines; `rest` stays in the field. */
   private async send(lines: readonly string[], rest: string): Promise<void> {
     if (!this.live.isOpen) return;
-    const { history } = this.typing;
-    for (const line of lines) {
-      if (line !== "" && line !== history.at(-1)) history.push(line);
-      if (history.length > MAX_HISTORY) history.shift();
-    }
-    this.at = history.length;
+    for (const line of lines) if (line !== "") this.history.add(line);
     this.field.value = rest;
     this.fault.textContent = "";
     this.keep(lines.join("\n"), await this.live.send(lines.map((line) => `${line}\n`).join("")));
@@ -106,16 +99,9 @@ export class InputLine {
     const { key, ctrlKey, metaKey, altKey, shiftKey, isComposing } = event;
     if (isComposing || metaKey || altKey || shiftKey) return;
     if (ctrlKey && key.toLowerCase() === "d") void this.end();
-    else if (!ctrlKey && key === "ArrowUp") this.recall(-1);
-    else if (!ctrlKey && key === "ArrowDown") this.recall(1);
+    else if (!ctrlKey && key === "ArrowUp") this.history.recall(this.field, -1);
+    else if (!ctrlKey && key === "ArrowDown") this.history.recall(this.field, 1);
     else return;
     event.preventDefault();
-  }
-
-  private recall(by: 1 | -1): void {
-    this.at = Math.min(Math.max(this.at + by, 0), this.typing.history.length);
-    const line = this.typing.history[this.at] ?? "";
-    this.field.value = line;
-    this.field.setSelectionRange(line.length, line.length);
   }
 }

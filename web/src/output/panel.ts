@@ -123,6 +123,7 @@ export class OutputPanel {
     this.words = words;
     this.status.setAttribute("aria-live", "off");
     this.status.textContent = words;
+    this.fit();
   }
 
   clear(): void {

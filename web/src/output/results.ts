@@ -39,7 +39,7 @@ export class Results {
   private readonly box = byId("results");
   private readonly offers = new Offers();
   /** The text that was typed into live runs. */
-  private readonly typing: Typing = { history: [], draft: "" };
+  private readonly typing: Typing = { lines: [], draft: "" };
   private readonly explainer: Explainer | null;
   /** Views of files; loaded when it is first used. */
   private readonly files = new Later(() => import("./artifacts"));
@@ -127,6 +127,7 @@ export class Results {
     const { config, marks, preview, input } = this.options;
     const { files, stdin } = this.submitted;
     marks.show(found);
+    // PHP goes on after most errors, and succeeds.
     void this.explainer?.show(found, result.stderr);
     if (result.warnings !== undefined) this.options.output.addWarnings(result.warnings);
     // Without a document, the errors take its place.

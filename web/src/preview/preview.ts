@@ -62,8 +62,10 @@ const WIDTHS = [
   ["full", "Full", "Full width"],
 ] as const;
 
-/** The click that follows a link ends in this time, and the news of the focus comes, which takes another way. */
+/** The click that follows a link ends in this time. */
 const FOLLOW_MS = 200;
+/** The news of the focus takes another way, which is longer on a slow machine. */
+const FOCUS_MS = 1000;
 
 const RESTORED = "The page opened another page, which the preview cannot show. Your page was started again.";
 
@@ -88,7 +90,7 @@ export class Preview {
   private sheets: Sheets | null = null;
   /** The files as they are now, if their stylesheets are to be shown at once. */
   private edited: Program["files"] = [];
-  private shows = 0;
+  private generations = 0;
   /** Whether the document was started again after the page opened another one. */
   private isRestored = false;
   /** Whether the banner says that the page does not answer. */
@@ -121,7 +123,7 @@ export class Preview {
 
   /** A number that changes when the page is ended or another is shown. */
   get generation(): number {
-    return this.shows;
+    return this.generations;
   }
 
   /** Shows the document that a run has made of a program, in a frame of its own. */
@@ -162,7 +164,7 @@ export class Preview {
 
   /** Ends the page and removes its messages. */
   clear(): void {
-    this.shows += 1;
+    this.generations += 1;
     this.frame?.remove();
     this.frame = null;
     this.last = null;
@@ -187,7 +189,7 @@ export class Preview {
     const places = new Places(new DocumentScripts(html, insertionPoint(html)), sources);
     const frame = new PreviewFrame(this.options.url, html);
     frame.received.listen((message) => this.take(message));
-    frame.stateChanged.listen((state) => this.follow(state));
+    frame.stateChanged.listen((state) => this.showState(state));
     frame.left.listen(() => this.restore());
     this.places = places;
     this.frame = frame;
@@ -208,9 +210,17 @@ export class Preview {
   }
 
   /** Goes to another page of the program. A page can ask for that at any time, so it must have the focus. */
-  private visit(address: string, form: string): void {
+  private visit(address: string, form: string, sinceMs = performance.now()): void {
     const { generation } = this;
-    setTimeout(() => generation === this.generation && this.go(address, form), FOLLOW_MS);
+    setTimeout(() => {
+      if (generation !== this.generation) return;
+      if (!this.hasFocus && performance.now() - sinceMs < FOCUS_MS) this.visit(address, form, sinceMs);
+      else this.go(address, form);
+    }, FOLLOW_MS);
+  }
+
+  private get hasFocus(): boolean {
+    return document.activeElement === this.frame?.element;
   }
 
   private go(address: string, form: string): void {
@@ -218,8 +228,7 @@ export class Preview {
     if (last === null) return;
     const { entryFile, files } = last.program;
     const page = pageAt(address, entryFile, files.map(({ path }) => path));
-    const isAsked = document.activeElement === this.frame?.element;
-    if (page === null || !isAsked) {
+    if (page === null || !this.hasFocus) {
       const words = form === "" ? `Not opened: ${address.slice(0, 200)}.` : `Not sent: ${form}.`;
       const why = form === "" ? "The program has no such page." : "The preview has no network access.";
       return this.say(`${words} ${page === null ? why : "Nobody clicked in the page."}`);
@@ -265,14 +274,14 @@ export class Preview {
 
   /** Ends the page, and shows the reason. */
   private end(words: string): void {
-    this.shows += 1;
+    this.generations += 1;
     this.frame?.remove();
     this.frame = null;
     this.saves.close();
     this.notify(words);
   }
 
-  private follow(state: FrameState): void {
+  private showState(state: FrameState): void {
     if (state === "running") {
       this.memory.clear();
       if (this.edited.length > 0) this.restyle(this.edited);

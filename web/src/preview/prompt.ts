@@ -1,9 +1,8 @@
 // The line of the console in which the person writes code that the page executes.
 
 import { element } from "../dom";
+import { History } from "../history";
 import { MAX_CODE } from "./protocol";
-
-const MAX_HISTORY = 100;
 
 export class Prompt {
   readonly element = element("form", { class: "console-prompt", autocomplete: "off" });
@@ -11,9 +10,7 @@ export class Prompt {
     type: "text", "aria-label": "Code to execute in the page", placeholder: "Code to execute in the page", spellcheck: "false",
     autocapitalize: "off", autocorrect: "off", enterkeyhint: "send", maxlength: String(MAX_CODE),
   });
-  private readonly history: string[] = [];
-  /** The place in the history; its length for a new line. */
-  private at = 0;
+  private readonly history = new History();
 
   constructor(execute: (code: string) => void) {
     this.element.append(element("span", { "aria-hidden": "true" }, "›"), this.field);
@@ -21,9 +18,7 @@ export class Prompt {
       event.preventDefault();
       const code = this.field.value;
       if (code.trim() === "") return;
-      if (code !== this.history.at(-1)) this.history.push(code);
-      if (this.history.length > MAX_HISTORY) this.history.shift();
-      this.at = this.history.length;
+      this.history.add(code);
       this.field.value = "";
       execute(code);
     });
@@ -32,14 +27,7 @@ export class Prompt {
       if (isComposing || ctrlKey || metaKey || altKey || shiftKey) return;
       if (key !== "ArrowUp" && key !== "ArrowDown") return;
       event.preventDefault();
-      this.recall(key === "ArrowUp" ? -1 : 1);
+      this.history.recall(this.field, key === "ArrowUp" ? -1 : 1);
     });
-  }
-
-  private recall(by: 1 | -1): void {
-    this.at = Math.min(Math.max(this.at + by, 0), this.history.length);
-    const line = this.history[this.at] ?? "";
-    this.field.value = line;
-    this.field.setSelectionRange(line.length, line.length);
   }
 }

@@ -1,5 +1,6 @@
 // Replacements for features that a page with an opaque origin lacks: storage and
-// cookies, which last as long as the page, and dialogs, which do not block.
+// cookies, which last as long as the page, and dialogs, which do not block. Takes
+// WebRTC away.
 
 import { Alerts } from "./alerts";
 

@@ -163,7 +163,7 @@ export async function runLive(
   request: RunRequest,
   signal: AbortSignal,
   begin: (live: LiveRun) => void,
-  enter: (stage: string) => void = () => {},
+  enter: (stage: string) => void,
 ): Promise<Answer> {
   const over = new AbortController();
   let live: LiveRun | null = null;
@@ -191,16 +191,16 @@ export async function runLive(
 
 /** Runs the program with the input that it has; calls `enter` when a step begins. */
 export function runWithEvents(request: RunRequest, signal: AbortSignal, enter: (stage: string) => void): Promise<Answer> {
-  return answerOf(request, signal, { isLive: false, begin: () => {}, enter, write: () => {} });
+  return answerOf(request, signal, { isLive: false, enter });
 }
 
 interface Wishes {
   isLive: boolean;
   /** The run has left the queue; gets the event. */
-  begin: (event: Readonly<Record<string, unknown>>) => void;
+  begin?: (event: Readonly<Record<string, unknown>>) => void;
   /** A step begins. */
   enter: (stage: string) => void;
-  write: (output: Output) => void;
+  write?: (output: Output) => void;
 }
 
 async function answerOf(request: RunRequest, signal: AbortSignal, wishes: Wishes): Promise<Answer> {
@@ -228,7 +228,7 @@ async function answerOf(request: RunRequest, signal: AbortSignal, wishes: Wishes
     const isStream = response.headers.get("Content-Type")?.startsWith("text/event-stream") === true;
     if (!isStream || response.body === null) return unreadable(response);
     for await (const { name, data } of eventsOf(response.body)) {
-      if (name === "begin") begin(data);
+      if (name === "begin") begin?.(data);
       if (name === "stage") enter(String(data["stage"]));
       if (name === "error") return { kind: "refused", status: 500, message: "the run failed" };
       const ended = result.take(name, data, write);
@@ -257,7 +257,7 @@ class Result {
   }
 
   /** Takes an event. Returns the result with the last one. */
-  take(name: string, data: Readonly<Record<string, unknown>>, write: (output: Output) => void): RunResult | null {
+  take(name: string, data: Readonly<Record<string, unknown>>, write: Wishes["write"]): RunResult | null {
     const { stream, text } = data;
     if (name === "begin") this.endStep("queue");
     // The compile step has ended.
@@ -287,10 +287,10 @@ class Result {
     this.stepMs = now;
   }
 
-  private write(output: Output, write: (output: Output) => void): void {
+  private write(output: Output, write: Wishes["write"]): void {
     this.output[output.stream] += output.text;
     this.isAtLineStart = output.text.endsWith("\n");
-    write(output);
+    write?.(output);
   }
 }
 

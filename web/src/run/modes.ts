@@ -24,7 +24,7 @@ export class Modes {
     const live = input === "live" || (this.wantsToType && stdin === "");
     const wantsFiles = artifacts || this.wantsPictures;
     const mode = {
-      tellsStages: api === "run" || wantsFiles || warnings || input === "live",
+      hasEvents: api === "run" || wantsFiles || warnings || input === "live",
       artifacts: this.config.artifacts && wantsFiles,
       warnings,
       live: this.takesLive && live && !this.isBefore,

@@ -23,8 +23,8 @@ export type RunState = "unknown" | "queued" | "compiling" | "running";
 
 /** The kind of a run. */
 export interface Mode {
-  /** Learns from the server when it leaves the queue. */
-  tellsStages: boolean;
+  /** Is answered by an event stream, which has its stages. */
+  hasEvents: boolean;
   /** Returns the files that the program leaves. */
   artifacts: boolean;
   /** Returns the warnings of a compiler that succeeded. */
@@ -82,7 +82,7 @@ export class Session {
     this.started.emit();
     for (let refusals = 0; ; refusals++) {
       // A live run never waits in the queue.
-      this.goOn(live ? "running" : mode.tellsStages ? "queued" : "unknown");
+      this.goOn(live ? "running" : mode.hasEvents ? "queued" : "unknown");
       const request = { language, snapshot, id: randomId(), artifacts, warnings };
       if (!live) this.stopId = request.id;
       const answer = await this.send(request, mode, abort);
@@ -116,8 +116,8 @@ export class Session {
     if (this.abort !== null) this.end({ kind: "stopped" });
   }
 
-  private async send(request: RunRequest, { live, tellsStages }: Mode, abort: AbortController): Promise<Answer> {
-    if (!live && !tellsStages) return run(request, abort.signal);
+  private async send(request: RunRequest, { live, hasEvents }: Mode, abort: AbortController): Promise<Answer> {
+    if (!live && !hasEvents) return run(request, abort.signal);
     const view = live ? dialogues.get() : null;
     const parts = await Promise.all([events.get(), view]).catch(() => null);
     if (parts === null) return lost();
