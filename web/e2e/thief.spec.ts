@@ -8,15 +8,15 @@ import { expect, test, type Service } from "./service";
 
 test.use({ launchOptions: apart });
 
-const FIELD = `<!doctype html><p>page</p><input><script>
+const FIELD = `<!doctype html><p>page</p><input><a href="other.html">other</a><a href="index.html">again</a><script>
   const field = document.querySelector("input");
   addEventListener("keydown", ({ key }) => console.log("took", key));
   console.log("mine");`;
 
 /** Runs the page. What Playwright does in a frame counts as the person's there, so nothing is done in it. */
-async function run(page: Page, service: Service, script: string): Promise<void> {
-  const html = `${FIELD}${script}</script>`;
-  await page.goto(`${service.url}/embed?${withFiles("lang=web", { "index.html": html })}`);
+async function run(page: Page, service: Service, script: string, others: Readonly<Record<string, string>> = {}): Promise<void> {
+  const files = { "index.html": `${FIELD}${script}</script>`, ...others };
+  await page.goto(`${service.url}/embed?${withFiles("lang=web", files)}`);
   await page.locator(".cm-content").waitFor();
   await page.click("#run");
   await expect(lines(page.mainFrame()).first()).toContainText("mine");
@@ -52,6 +52,22 @@ test("a page that takes the focus of a person who types loses it, also soon afte
     await shown(page.mainFrame()).locator("input").focus({ timeout: 10_000 }).catch(() => {});
   }
   await expect(banner).toHaveText("The page was stopped: it took the keyboard again and again.");
+});
+
+test("a page that takes the focus has no link followed", async ({ page, service }) => {
+  const script = `setTimeout(() => setInterval(() => {
+    field.focus();
+    for (const link of document.links) link.click();
+  }, 1), 1000);`;
+  const built: string[] = [];
+  page.on("request", (request) => {
+    if (request.url().endsWith("/api/compile")) built.push((request.postDataJSON() as { entryFile: string }).entryFile);
+  });
+  const others = { "other.html": "<!doctype html><p>other</p>" };
+  await run(page, service, script, others);
+  await expect(page.locator(".preview-banner")).toHaveText("The page was stopped: it took the keyboard again and again.");
+  await expect(lines(page.mainFrame()).last()).toContainText("Nobody clicked in the page.");
+  expect(built).toEqual(["index.html"]);
 });
 
 test("a person goes into the page by a click, by Tab, and stays there", async ({ page, service }) => {

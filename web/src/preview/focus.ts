@@ -27,6 +27,8 @@ export class FocusGuard {
   private isAccepted = false;
   /** Ends the wait for the answer of the frame, if one is asked for. */
   private answer: ReturnType<typeof setTimeout> | null = null;
+  /** What waits for the person's focus to be known. */
+  private waiting: ((isAccepted: boolean) => void)[] = [];
   private thefts = 0;
 
   constructor(frame: HTMLIFrameElement, onThief: () => void) {
@@ -48,6 +50,12 @@ export class FocusGuard {
     this.listeners.abort();
     clearInterval(this.timer);
     this.settle();
+  }
+
+  /** Whether the person, not the page, has moved the focus into the frame. */
+  async isEntered(): Promise<boolean> {
+    this.check();
+    return this.answer === null ? this.isAccepted : new Promise((resolve) => this.waiting.push(resolve));
   }
 
   private tab({ key, defaultPrevented }: KeyboardEvent): void {
@@ -84,14 +92,15 @@ export class FocusGuard {
   }
 
   private decide(isActive: boolean): void {
+    this.isAccepted = isActive;
     this.settle();
-    if (isActive) this.isAccepted = true;
-    else this.giveBack();
+    if (!isActive) this.giveBack();
   }
 
   private settle(): void {
     if (this.answer !== null) clearTimeout(this.answer);
     this.answer = null;
+    for (const resolve of this.waiting.splice(0)) resolve(this.isAccepted);
   }
 
   private giveBack(): void {

@@ -68,6 +68,11 @@ export class PreviewFrame {
     this.port?.postMessage(message);
   }
 
+  /** Whether the person has moved the focus into the page: the page can take it for a moment. */
+  isEntered(): Promise<boolean> {
+    return this.guard.isEntered();
+  }
+
   /** Ends the page, also one that hangs. */
   remove(): void {
     clearInterval(this.timer);

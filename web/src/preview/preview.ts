@@ -198,7 +198,7 @@ export class Preview {
 
   private take(message: FromFrame): void {
     if (message.type === "leave") return this.leave(message.isBackwards);
-    if (message.type === "follow") return this.visit(message.address, message.form);
+    if (message.type === "follow") return void this.visit(message.address, message.form);
     if (message.type === "save") return this.offer(message);
     if (message.type === "loaded") this.scroll(this.last?.fragment ?? "");
     if (message.type === "written") this.places?.begin(message.url, message.insertedLength);
@@ -209,26 +209,25 @@ export class Preview {
     this.received.emit({ level, text, isUncaught, place: this.places?.own(stack)[0]?.place ?? null });
   }
 
-  /** Goes to another page of the program. A page can ask for that at any time, so it must have the focus. */
-  private visit(address: string, form: string, sinceMs = performance.now()): void {
-    const { generation } = this;
-    setTimeout(() => {
-      if (generation !== this.generation) return;
-      if (!this.hasFocus && performance.now() - sinceMs < FOCUS_MS) this.visit(address, form, sinceMs);
-      else this.go(address, form);
-    }, FOLLOW_MS);
+  /** Goes to another page of the program. A page can ask for that at any time, so the person must have gone into it. */
+  private async visit(address: string, form: string): Promise<void> {
+    const { frame } = this;
+    const sinceMs = performance.now();
+    let isEntered = false;
+    do {
+      await new Promise((resolve) => setTimeout(resolve, FOLLOW_MS));
+      if (frame === null || frame !== this.frame) return;
+      isEntered = await frame.isEntered();
+    } while (document.activeElement !== frame.element && performance.now() - sinceMs < FOCUS_MS);
+    if (frame === this.frame) this.go(address, form, isEntered);
   }
 
-  private get hasFocus(): boolean {
-    return document.activeElement === this.frame?.element;
-  }
-
-  private go(address: string, form: string): void {
+  private go(address: string, form: string, isAsked: boolean): void {
     const { last } = this;
     if (last === null) return;
     const { entryFile, files } = last.program;
     const page = pageAt(address, entryFile, files.map(({ path }) => path));
-    if (page === null || !this.hasFocus) {
+    if (page === null || !isAsked) {
       const words = form === "" ? `Not opened: ${address.slice(0, 200)}.` : `Not sent: ${form}.`;
       const why = form === "" ? "The program has no such page." : "The preview has no network access.";
       return this.say(`${words} ${page === null ? why : "Nobody clicked in the page."}`);
