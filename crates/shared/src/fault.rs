@@ -74,10 +74,16 @@ pub(crate) fn reason(error: &RedisError) -> String {
         (ErrorKind::AuthenticationFailed, _) => {
             "it refuses the user and password".to_owned()
         }
-        (_, Some(code)) => format!("it answered {code}"),
+        (_, Some(code)) if is_plain(code) => format!("it answered {code}"),
         (ErrorKind::Io | ErrorKind::InvalidClientConfig, None) => {
             error.to_string()
         }
-        (_, None) => error.category().to_owned(),
+        _ => error.category().to_owned(),
     }
+}
+
+/// Returns whether it is a code as Valkey has them: whoever answers in its place
+/// must not write into the log.
+fn is_plain(code: &str) -> bool {
+    code.len() <= 32 && code.bytes().all(|byte| byte.is_ascii_uppercase())
 }

@@ -86,8 +86,9 @@ export class FocusGuard {
     this.frame.contentWindow?.postMessage(ASK_ACTIVE, "*");
   }
 
-  private hear({ source, data }: MessageEvent): void {
-    if (this.answer === null || source === null || source !== this.frame.contentWindow) return;
+  private hear(event: MessageEvent): void {
+    if (this.answer === null || event.source === null || event.source !== this.frame.contentWindow) return;
+    const { data } = event;
     if (data === ACTIVE || data === IDLE) this.decide(data === ACTIVE);
   }
 

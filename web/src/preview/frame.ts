@@ -90,9 +90,12 @@ export class PreviewFrame {
     this.timer = setInterval(() => this.ask(), PING_MS);
   }
 
+  /** The source is looked at first: the data of others, which may be large, are not even read. */
   private receive(event: MessageEvent): void {
-    if (event.data === LOADED && event.source !== null && event.source === this.element.contentWindow) this.check();
-    else if (this.port === null) this.connect(event);
+    const { contentWindow } = this.element;
+    if (event.source === null || contentWindow === null) return;
+    if (event.source === contentWindow && event.data === LOADED) this.check();
+    else if (this.port === null && event.source === contentWindow.frames[0]) this.connect(event);
   }
 
   /**
@@ -110,10 +113,9 @@ export class PreviewFrame {
   }
 
   /** The first port that the document's window sends is the port of our code, which runs before all other code. */
-  private connect({ source, data, ports }: MessageEvent): void {
+  private connect({ data, ports }: MessageEvent): void {
     const port = ports[0];
-    const isOurs = data === HERE && source !== null && source === this.element.contentWindow?.frames[0];
-    if (!isOurs || port === undefined) return;
+    if (data !== HERE || port === undefined) return;
     this.port = port;
     port.onmessage = (event: MessageEvent<unknown>) => {
       const message = readMessage(event.data);

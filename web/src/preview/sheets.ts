@@ -24,6 +24,8 @@ interface Piece {
 
 export class Sheets {
   private readonly files: readonly Readonly<SourceFile>[];
+  /** The path of each text, without the blanks around it. */
+  private readonly paths: ReadonlyMap<string, string>;
   private readonly elements: readonly (readonly Piece[])[];
   /** The text of each element as it is shown. */
   private readonly shown: string[];
@@ -31,6 +33,7 @@ export class Sheets {
   /** The document was made of these files. */
   constructor(html: string, files: readonly Readonly<SourceFile>[]) {
     this.files = files.filter(({ path, content }) => isPlain(path, content));
+    this.paths = new Map(this.files.map(({ path, content }) => [content.trim(), path]));
     const styles = rawElements(html).filter(({ name }) => name === "style");
     // As a browser reads the ends of lines.
     this.shown = styles.map(({ start, end }) => html.slice(start, end).replace(/\r\n?/g, "\n"));
@@ -55,8 +58,8 @@ export class Sheets {
   }
 
   private piecesOf(text: string): Piece[] {
-    const whole = this.files.find(({ content }) => content.trim() === text.trim());
-    if (whole !== undefined) return [{ path: whole.path, text }];
+    const whole = this.paths.get(text.trim());
+    if (whole !== undefined) return [{ path: whole, text }];
     const headings = [...text.matchAll(HEADING)];
     if (headings.length === 0) return [{ path: "", text }];
     return headings.map((heading, index) => {
