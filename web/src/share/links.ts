@@ -35,7 +35,7 @@ export function iframeSnippet(options: SnippetOptions): string {
     width: "100%",
     height: String(options.height),
     loading: "lazy",
-    allow: "clipboard-write",
+    allow: "clipboard-write; fullscreen",
     style: "border:0",
   };
   const written = Object.entries(attributes).map(([name, value]) => ` ${name}="${attribute(value)}"`);

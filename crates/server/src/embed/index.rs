@@ -154,7 +154,7 @@ fn snippet(address: &str, title: &str) -> String {
     let source = format!(
         "<iframe src=\"\u{0}{address}\" title=\"{title}\" \
          width=\"100%\" height=\"480\" loading=\"lazy\" \
-         allow=\"clipboard-write\" style=\"border:0\"></iframe>"
+         allow=\"clipboard-write; fullscreen\" style=\"border:0\"></iframe>"
     );
     let base = "<span data-base>http://localhost:8080/</span>";
     escaped(&source).replace('\u{0}', base)
