@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, FromRedisValue, RedisError, Value};
+use redis::{ErrorKind, FromRedisValue, RedisError, Value};
 use tokio::time::{Instant, timeout};
 
 use crate::catalogue::KEYS;
@@ -82,9 +82,7 @@ pub struct NoAnswer(String);
 /// # Errors
 /// The Valkey cannot be reached, refuses the user, or takes too long.
 pub async fn inspect(url: &ServerUrl) -> Result<Facts, NoAnswer> {
-    let facts = timeout(WITHIN, ask(url)).await;
-    let facts = facts.map_err(|_| NoAnswer(late(WITHIN)))?;
-    facts.map_err(|error| NoAnswer(reason(&error)))
+    in_time(ask(url)).await
 }
 
 /// Asks a Valkey as its operator for the rights of its users, that of `node`
@@ -96,44 +94,57 @@ pub async fn rights(
     operator: &ServerUrl,
     node: &ServerUrl,
 ) -> Result<Option<Rights>, NoAnswer> {
-    let rights = timeout(WITHIN, ask_rights(operator, node.user())).await;
-    match rights.map_err(|_| NoAnswer(late(WITHIN)))? {
-        Ok(rights) => Ok(Some(rights)),
-        Err(error) if error.code() == Some("NOPERM") => Ok(None),
-        Err(error) => Err(NoAnswer(reason(&error))),
-    }
+    in_time(async {
+        match ask_rights(operator, node.user()).await {
+            Ok(rights) => Ok(Some(rights)),
+            Err(error) if error.code() == Some("NOPERM") => Ok(None),
+            Err(error) => Err(error),
+        }
+    })
+    .await
 }
 
 /// Returns whether a Valkey serves whoever does not log in.
 ///
 /// # Errors
-/// The Valkey cannot be reached, or takes too long.
+/// The Valkey cannot be reached, takes too long, or answers that it is busy.
 pub async fn is_open(url: &ServerUrl) -> Result<bool, NoAnswer> {
     let stranger = url.without_login();
     let answer = async {
-        let mut connection = connect(&stranger).await?;
+        let mut connection = stranger.connect().await?;
         redis::cmd("TIME").query_async::<()>(&mut connection).await
     };
-    let answer = timeout(WITHIN, answer).await;
-    match answer.map_err(|_| NoAnswer(late(WITHIN)))? {
-        Ok(()) => Ok(true),
-        Err(error) if error.code().is_some() => Ok(false),
-        Err(error) => Err(NoAnswer(reason(&error))),
-    }
+    in_time(async {
+        match answer.await {
+            Ok(()) => Ok(true),
+            Err(error) if is_refusal(&error) => Ok(false),
+            Err(error) => Err(error),
+        }
+    })
+    .await
 }
 
-async fn connect(url: &ServerUrl) -> Result<MultiplexedConnection, RedisError> {
-    let config = AsyncConnectionConfig::new()
-        .set_connection_timeout(None)
-        .set_response_timeout(None);
-    url.client()?.get_multiplexed_async_connection_with_config(&config).await
+/// Returns whether a Valkey refuses the user. Other errors pass, such as those
+/// of a Valkey that reads its file.
+fn is_refusal(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::AuthenticationFailed
+        || matches!(error.code(), Some("NOAUTH" | "NOPERM" | "WRONGPASS"))
+}
+
+async fn in_time<T>(
+    answer: impl Future<Output = Result<T, RedisError>>,
+) -> Result<T, NoAnswer> {
+    match timeout(WITHIN, answer).await {
+        Ok(answer) => answer.map_err(|error| NoAnswer(reason(&error))),
+        Err(_) => Err(NoAnswer(late(WITHIN))),
+    }
 }
 
 async fn ask_rights(
     operator: &ServerUrl,
     node: &str,
 ) -> Result<Rights, RedisError> {
-    let mut connection = connect(operator).await?;
+    let mut connection = operator.connect().await?;
     let mut may = async |user: &str, command: &str| {
         let words: Vec<&str> = command.split(' ').collect();
         let mut asked = redis::cmd("ACL");
@@ -154,7 +165,7 @@ async fn ask_rights(
 }
 
 async fn ask(url: &ServerUrl) -> Result<Facts, RedisError> {
-    let mut connection = connect(url).await?;
+    let mut connection = url.connect().await?;
     let hello: HashMap<String, Value> =
         redis::cmd("HELLO").query_async(&mut connection).await?;
     let word = |name: &str| {
@@ -192,4 +203,28 @@ async fn settings(
         max_memory: take("maxmemory").parse().unwrap_or_default(),
         max_memory_policy: take("maxmemory-policy"),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_refusal_of_the_user_closes_a_valkey() {
+        let check = |code: &str, expected: bool| {
+            let line = format!("-{code} some words\r\n");
+            let answer = redis::parse_redis_value(line.as_bytes()).unwrap();
+            let error = answer.extract_error().unwrap_err();
+            assert_eq!(is_refusal(&error), expected, "{code}");
+        };
+        check("NOAUTH", true);
+        check("NOPERM", true);
+        check("WRONGPASS", true);
+        check("LOADING", false);
+        check("BUSY", false);
+        check("MASTERDOWN", false);
+        check("ERR", false);
+        let failed = (ErrorKind::AuthenticationFailed, "at the start");
+        assert!(is_refusal(&failed.into()));
+    }
 }

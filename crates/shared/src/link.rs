@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use redis::Value;
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Value};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
@@ -236,13 +236,7 @@ impl Inner {
     }
 
     async fn connect(&self, generation: u64) -> Result<Connection, Fault> {
-        let client = self.url.client()?;
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(None)
-            .set_response_timeout(None);
-        let commands = client
-            .get_multiplexed_async_connection_with_config(&config)
-            .await?;
+        let commands = self.url.connect().await?;
         let mut load = redis::cmd("FUNCTION");
         load.arg("LOAD").arg("REPLACE").arg(self.library.text);
         match load.query_async::<()>(&mut commands.clone()).await {

@@ -4,10 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use percent_encoding::percent_decode_str;
+use redis::aio::MultiplexedConnection;
 use redis::io::tcp::TcpSettings;
 use redis::{
-    Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo,
-    ProtocolVersion, RedisConnectionInfo, RedisError,
+    AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo,
+    IntoConnectionInfo, ProtocolVersion, RedisConnectionInfo, RedisError,
 };
 
 /// The user if the URL names none.
@@ -48,8 +49,18 @@ impl ServerUrl {
         Self { user: None, password: None, ..self.clone() }
     }
 
-    /// Returns a client that connects to the server. It opens no connection yet.
-    pub(crate) fn client(&self) -> Result<Client, RedisError> {
+    /// Connects to the server. Callers bound the time, of this and of answers.
+    pub(crate) async fn connect(
+        &self,
+    ) -> Result<MultiplexedConnection, RedisError> {
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(None)
+            .set_response_timeout(None);
+        let client = self.client()?;
+        client.get_multiplexed_async_connection_with_config(&config).await
+    }
+
+    fn client(&self) -> Result<Client, RedisError> {
         let (host, port) = (self.host.clone(), self.port);
         let address = if self.is_tls {
             let tls_params = None;
