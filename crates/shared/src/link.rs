@@ -248,8 +248,7 @@ impl Inner {
         Ok(Connection { commands, generation, epoch, since: Instant::now() })
     }
 
-    /// Returns Valkey's epoch. It is another after Valkey lost its
-    /// state.
+    /// Returns Valkey's epoch. It is another after Valkey lost its state.
     async fn open(
         &self,
         commands: &MultiplexedConnection,
@@ -276,13 +275,12 @@ impl Inner {
                         self.state_is_lost(epoch);
                     }
                 }
-                Err(fault) => {
-                    self.fail(generation, begun, &fault);
-                    // The functions may be gone. Another connection has them.
-                    if matches!(fault, Fault::Reply(_)) {
-                        self.take_down(generation, &fault);
-                    }
+                // The functions may be gone. Another connection has them.
+                Err(fault @ Fault::Reply(_)) => {
+                    self.failures.fetch_add(1, Relaxed);
+                    self.take_down(generation, &fault);
                 }
+                Err(fault) => self.fail(generation, begun, &fault),
             }
         }
     }
@@ -302,34 +300,49 @@ impl Inner {
     /// link down if the next one would fail as well.
     fn fail(&self, generation: u64, begun: Instant, fault: &Fault) {
         self.failures.fetch_add(1, Relaxed);
-        let is_gone = match fault {
-            Fault::Timeout(_) => self.timeouts.count(begun),
-            Fault::Reply(_) => {
-                self.timeouts.reset();
-                false
-            }
-            Fault::Broken(_) => true,
-        };
-        if is_gone {
+        if self.count_fault(generation, begun, fault) {
             self.take_down(generation, fault);
         } else {
-            self.report(format!("failed a call: {fault}"));
-            self.state.send_modify(|now| {
-                if let Some(now) = now {
-                    now.since = Instant::now();
+            self.lacks_a_call(generation, fault);
+        }
+    }
+
+    /// Counts a fault of this connection, if the link still is this one. Returns
+    /// whether the next call would fail as well.
+    fn count_fault(
+        &self,
+        generation: u64,
+        begun: Instant,
+        fault: &Fault,
+    ) -> bool {
+        // While this is borrowed there is no other connection.
+        let now = self.state.borrow();
+        has_generation(&now, generation)
+            && match fault {
+                Fault::Timeout(_) => self.timeouts.count(begun),
+                Fault::Reply(_) => {
+                    self.timeouts.reset();
+                    false
                 }
-            });
+                Fault::Broken(_) => true,
+            }
+    }
+
+    /// Valkey may lack a call of this connection, which goes on.
+    fn lacks_a_call(&self, generation: u64, fault: &Fault) {
+        let is_same = self.state.send_if_modified(|now| {
+            let same = now.as_mut().filter(|it| it.generation == generation);
+            same.map(|now| now.since = Instant::now()).is_some()
+        });
+        if is_same {
+            self.report(format!("failed a call: {fault}"));
         }
     }
 
     /// Takes the link down, if it still is this connection.
     fn take_down(&self, generation: u64, fault: &Fault) {
         let was_up = self.state.send_if_modified(|now| {
-            let is_same = has_generation(now, generation);
-            if is_same {
-                *now = None;
-            }
-            is_same
+            now.take_if(|it| it.generation == generation).is_some()
         });
         if was_up {
             self.reported().clear();
