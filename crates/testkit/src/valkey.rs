@@ -36,7 +36,10 @@ impl Valkey {
         let folder = tempfile::tempdir().unwrap();
         let options: Vec<String> =
             options.iter().map(|&option| option.to_owned()).collect();
+        let begun = Instant::now();
         loop {
+            // Its options may name another port, which is taken.
+            assert!(begun.elapsed() < PATIENCE, "Valkey does not start");
             let free = TcpListener::bind((address, 0)).unwrap();
             let address = free.local_addr().unwrap();
             drop(free);
