@@ -35,7 +35,7 @@ pub(super) struct SharedStore {
     progress: Mutex<Progress>,
     /// Counts lists that were asked for and updates that began.
     arrivals: AtomicU64,
-    /// The longest time for a list.
+    /// Shorter in tests.
     list_timeout: Duration,
 }
 
