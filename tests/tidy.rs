@@ -166,11 +166,16 @@ fn no_library_reads_pictures() {
         "html5ever",
         "pdf",
     ];
-    let is_one = |name: &&&str| {
-        let mut words = name.split(['-', '_']);
-        words.any(|word| forbidden.contains(&word))
+    // Many names have such a word amid another.
+    let is_one = |name: &str| {
+        let is_other =
+            name.starts_with("sandpiper-") || name == "rustls-webpki";
+        !is_other && forbidden.iter().any(|word| name.contains(word))
     };
-    let found: Vec<_> = names.iter().filter(is_one).collect();
+    for name in ["resvg", "usvg", "ttf-parser", "zune-core", "libwebp-sys"] {
+        assert!(is_one(name), "{name} is not found");
+    }
+    let found: Vec<_> = names.iter().filter(|name| is_one(name)).collect();
     assert!(found.is_empty(), "{found:?}");
 }
 
