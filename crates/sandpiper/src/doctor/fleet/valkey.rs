@@ -208,6 +208,11 @@ fn products_settings(
     match (settings.append_only, settings.append_fsync.as_str()) {
         (true, "always") => {
             memory_of_products(subject, settings, products_memory)
+                .unwrap_or_else(|| {
+                    let found =
+                        "each change is on the disk before it is answered";
+                    Finding::good(subject, found)
+                })
         }
         (true, when) => Finding::weak(
             subject,
@@ -231,12 +236,12 @@ fn products_settings(
     }
 }
 
-/// The memory of a Valkey that keeps each change.
+/// Returns the finding if the products may lack memory, or others may.
 fn memory_of_products(
     subject: &str,
     settings: &ValkeySettings,
     products_memory: u64,
-) -> Finding {
+) -> Option<Finding> {
     let max = settings.max_memory;
     let needed = products_memory.saturating_mul(MEMORY_FACTOR);
     let found = if max == 0 {
@@ -248,11 +253,10 @@ fn memory_of_products(
             max >> 20
         )
     } else {
-        let found = "each change is on the disk before it is answered";
-        return Finding::good(subject, found);
+        return None;
     };
-    Finding::weak(subject, found)
-        .fix(format!("maxmemory {}mb", needed.div_ceil(1 << 20)))
+    let fix = format!("maxmemory {}mb", needed.div_ceil(1 << 20));
+    Some(Finding::weak(subject, found).fix(fix))
 }
 
 #[cfg(test)]
