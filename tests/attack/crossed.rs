@@ -178,13 +178,13 @@ fn claimed(server: &Server, id: &str) {
 /// takes input by it.
 fn in_use(server: &Server) {
     let sleeps = python("time.sleep(999)", &json!({}));
+    let boxes = || server.metrics().count("sandpiper_boxes_in_use");
     let begin = |number, count| {
         let name = format!("Sandpiper-Run: {CHOSEN}");
         let headers = [JSON, &name, &client(number)];
         let body = sleeps.to_string();
         let run = server.begin("POST", "/api/compile", &headers, body);
-        let in_use = || server.metrics().count("sandpiper_boxes_in_use");
-        eventually("it has its box", || in_use() == count);
+        eventually("it has its box", || boxes() == count);
         run
     };
     let (first, second) = (begin(5, 1), begin(6, 2));
@@ -199,8 +199,7 @@ fn in_use(server: &Server) {
     is_stopped(third);
     is_nowhere(server, CHOSEN);
     drop(second);
-    let in_use = || server.metrics().count("sandpiper_boxes_in_use");
-    eventually("it is given up", || in_use() == 0);
+    eventually("it is given up", || boxes() == 0);
 }
 
 fn is_stopped(mut run: TcpStream) {
