@@ -4,11 +4,11 @@
 import "./styles/dividers.css";
 
 import { byId, element } from "./dom";
-import type { Reader } from "./store/reader";
+import type { Choices, Reader } from "./store/reader";
 
 /** Percentages: no part disappears. */
-const LEAST = 15;
-const MOST = 85;
+const MIN_SHARE = 15;
+const MAX_SHARE = 85;
 const STEP = 2;
 
 interface Sides {
@@ -17,26 +17,26 @@ interface Sides {
   before: HTMLElement;
   after: HTMLElement;
   /** The choice that keeps the percentage of the part before. */
-  choice: (isStacked: boolean) => "cols" | "rows";
+  choice: (share: number, isStacked: boolean) => Choices;
 }
 
 /** Makes the dividers of a page. */
 export function makeDividers(reader: Reader): void {
   const [left, right] = [byId("left"), byId("results")];
-  const choice = (isStacked: boolean) => (isStacked ? "rows" : "cols");
-  const code = new Divider(reader, { label: "Size of the code", before: left, after: right, choice });
-  right.after(code.element);
+  const code = (share: number, isStacked: boolean) => (isStacked ? { rows: share } : { cols: share });
+  right.after(new Divider(reader, { label: "Size of the code", before: left, after: right, choice: code }).element);
   const [preview, own] = [document.querySelector<HTMLElement>(".preview"), document.querySelector<HTMLElement>(".console")];
   if (preview === null || own === null) return;
-  own.before(new ConsoleDivider(reader, { label: "Size of the preview", before: preview, after: own, choice }).element);
+  const console = (share: number) => ({ console: 100 - share });
+  own.before(new Divider(reader, { label: "Size of the preview", before: preview, after: own, choice: console }).element);
 }
 
 class Divider {
   readonly element = element("div", {
-    class: "divider", role: "separator", tabindex: "0", "aria-valuemin": String(LEAST), "aria-valuemax": String(MOST),
+    class: "divider", role: "separator", tabindex: "0", "aria-valuemin": String(MIN_SHARE), "aria-valuemax": String(MAX_SHARE),
     title: "Drag, or use the arrow keys; a double click resets it",
   });
-  protected readonly reader: Reader;
+  private readonly reader: Reader;
   private readonly sides: Sides;
 
   constructor(reader: Reader, sides: Sides) {
@@ -54,12 +54,12 @@ class Divider {
   }
 
   /** Gives the part before the divider this percentage. */
-  protected set(share: number): void {
-    this.reader.choose({ [this.sides.choice(this.isStacked)]: share });
+  private set(share: number): void {
+    this.reader.choose(this.sides.choice(share, this.isStacked));
   }
 
-  protected reset(): void {
-    this.reader.forget(this.sides.choice(this.isStacked));
+  private reset(): void {
+    this.reader.forget(...(Object.keys(this.sides.choice(0, this.isStacked)) as (keyof Choices)[]));
   }
 
   private get isStacked(): boolean {
@@ -80,7 +80,7 @@ class Divider {
   }
 
   private move(share: number): void {
-    this.set(Math.round(10 * Math.min(Math.max(share, LEAST), MOST)) / 10);
+    this.set(Math.round(10 * Math.min(Math.max(share, MIN_SHARE), MAX_SHARE)) / 10);
   }
 
   private drag(event: PointerEvent): void {
@@ -102,20 +102,10 @@ class Divider {
     const [less, more] = this.isStacked ? ["ArrowUp", "ArrowDown"] : ["ArrowLeft", "ArrowRight"];
     if (event.key === less) this.move(share - STEP);
     else if (event.key === more) this.move(share + STEP);
-    else if (event.key === "Home") this.move(LEAST);
-    else if (event.key === "End") this.move(MOST);
+    else if (event.key === "Home") this.move(MIN_SHARE);
+    else if (event.key === "End") this.move(MAX_SHARE);
     else if (event.key === "Enter") this.reset();
     else return;
     event.preventDefault();
-  }
-}
-
-class ConsoleDivider extends Divider {
-  protected override set(share: number): void {
-    this.reader.choose({ console: 100 - share });
-  }
-
-  protected override reset(): void {
-    this.reader.forget("console");
   }
 }

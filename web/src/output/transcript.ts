@@ -33,7 +33,7 @@ export class Transcript {
 
   write(speaker: Speaker, text: string): void {
     const last = this.parts.at(-1);
-    // What is typed at once is sent, or not sent, at once.
+    // Lines that were typed at once are sent, or not sent, at once.
     const isSame = speaker !== "typed" && last?.speaker === speaker;
     if (isSame && last !== undefined) last.text += text;
     else this.parts.push({ speaker, text });

@@ -27,7 +27,7 @@ export class FocusGuard {
   private isAccepted = false;
   /** Ends the wait for the answer of the frame, if one is asked for. */
   private answer: ReturnType<typeof setTimeout> | null = null;
-  /** What waits for the person's focus to be known. */
+  /** The questions that wait until it is known whose the focus is. */
   private waiting: ((isAccepted: boolean) => void)[] = [];
   private thefts = 0;
 
@@ -79,7 +79,7 @@ export class FocusGuard {
 
   /**
    * Asks the frame's own page, which the document in it cannot reach, whether the person has pressed something in the
-   * frame lately. What is pressed in the editor does not count there.
+   * frame lately. Keys and buttons of the editor do not count there.
    */
   private ask(): void {
     this.answer = setTimeout(() => this.decide(false), ANSWER_MS);

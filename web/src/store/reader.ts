@@ -9,7 +9,7 @@ const KEY = "sandpiper/reader";
 export const MIN_FONT_SIZE = 10;
 export const MAX_FONT_SIZE = 32;
 
-/** What the reader has chosen; the rest is as the page's author wants it. */
+/** The choices of the reader; the rest is as the page's author wants it. */
 export interface Choices {
   theme?: ThemeChoice;
   fontSize?: number;
