@@ -20,6 +20,7 @@ mod stream;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use sandpiper_engine::languages::Language;
 use sandpiper_engine::{Refusal, RunAttachment, RunOptions};
@@ -29,10 +30,10 @@ use tracing::{Instrument, Span};
 
 use crate::http::{
     Answer, AnswerMemory, ClientAddresses, ClientGone, ClientRequestId,
-    Connection, RequestContext, json_text, method_not_allowed,
+    Connection, RequestBody, RequestContext, json_text, method_not_allowed,
 };
 use crate::metrics::{Metrics, RunEnd};
-use crate::rate_limit::{Limiter, Verdict};
+use crate::rate_limit::{Limiter, Quota, Verdict};
 use crate::settings::NodeTag;
 
 pub(crate) use answer::CompileResponse;
@@ -137,14 +138,23 @@ impl<R: Runner> Execution<R> {
         let (mut answer, quota) = match head.method {
             Method::OPTIONS => return Ok(answer::preflight()),
             Method::POST => {
-                let (client, id) = (info.client, &info.client_request);
-                let verdict = self.limiter.admit(client, id).await;
-                let quota = verdict.map(Verdict::quota);
-                let answered = match verdict {
-                    Some(Verdict::Refused(quota)) => {
-                        Err(Failure::RateLimited(quota))
+                let RequestContext { head, body, connection, .. } = request;
+                // Valkey may be asked, and the body comes meanwhile. A refusal
+                // does not wait for it.
+                let (quota, answered) = match tokio::try_join!(
+                    biased;
+                    self.admit(&info),
+                    async { Ok(read(form, head, body).await) },
+                ) {
+                    Err(quota) => {
+                        (Some(quota), Err(Failure::RateLimited(quota)))
                     }
-                    _ => self.run(form, request, &info).await,
+                    Ok((quota, Err(failure))) => (quota, Err(failure)),
+                    Ok((quota, Ok(request))) => {
+                        let run =
+                            self.run(form, request, head, connection, &info);
+                        (quota, run.await)
+                    }
                 };
                 (self.answer_of(answered, &info)?, quota)
             }
@@ -184,27 +194,23 @@ impl<R: Runner> Execution<R> {
         }
     }
 
-    /// Checks an admitted request, in the order in which failures are reported,
-    /// and runs it.
+    /// Counts the request. Fails with the quota of a client that is over its limit.
+    async fn admit(&self, info: &RequestInfo) -> Result<Option<Quota>, Quota> {
+        match self.limiter.admit(info.client, &info.client_request).await {
+            Some(Verdict::Refused(quota)) => Err(quota),
+            verdict => Ok(verdict.map(Verdict::quota)),
+        }
+    }
+
+    /// Runs an admitted request.
     async fn run(
         self: &Arc<Self>,
         form: Form,
-        request: RequestContext<'_>,
+        request: RunRequest,
+        head: &Parts,
+        connection: &Arc<Connection>,
         info: &RequestInfo,
     ) -> Result<Answer, Failure> {
-        let RequestContext { head, body, connection, .. } = request;
-        if !is_json(&head.headers) {
-            return Err(Failure::NotJsonType);
-        }
-        let request = {
-            // The raw body goes before the run takes its time.
-            let body = body.read().await?;
-            let text = json_text(&body).ok_or(Failure::NotJson)?;
-            match form {
-                Form::Compile => CompileRequest::parse(&text)?.into(),
-                Form::Run => RunRequest::parse(&text)?,
-            }
-        };
         let is_stream = form == Form::Run && accepts_events(&head.headers);
         if request.interactive && !is_stream {
             return Err(RequestError::NeedsEvents.into());
@@ -320,4 +326,21 @@ impl<R: Runner> Execution<R> {
             log::refused(info, reason, status);
         }
     }
+}
+
+/// Reads a request, and checks it in the order in which failures are reported.
+async fn read(
+    form: Form,
+    head: &Parts,
+    body: &mut RequestBody,
+) -> Result<RunRequest, Failure> {
+    if !is_json(&head.headers) {
+        return Err(Failure::NotJsonType);
+    }
+    let body = body.read().await?;
+    let text = json_text(&body).ok_or(Failure::NotJson)?;
+    Ok(match form {
+        Form::Compile => CompileRequest::parse(&text)?.into(),
+        Form::Run => RunRequest::parse(&text)?,
+    })
 }
