@@ -14,13 +14,13 @@ const laterCompletion = {
   },
 };
 const CORE =
-  /node_modules\/(@codemirror\/(state|view|language|commands)|@lezer\/(common|highlight)|@marijn|style-mod|crelt|w3c-keyname)\/|src\/(event|editor\/completion-stub)\.ts/;
+  /node_modules\/(@codemirror\/(state|view|language|commands)|@lezer\/(common|highlight)|@marijn|style-mod|crelt|w3c-keyname)\/|src\/(dom|event|filled|later|messages|editor\/(completion-stub|languages)|parent\/fragment|store\/(reader|snapshot))\.ts/;
 const STUB = join(import.meta.dirname, "src/editor/completion-stub.ts");
 
 export default defineConfig({
   plugins: [laterCompletion],
   // Long enough for a machine that does other work.
-  test: { include: ["tests/**/*.test.ts"], testTimeout: 60_000 },
+  test: { include: ["tests/**/*.test.ts"], setupFiles: ["tests/english.ts"], testTimeout: 60_000 },
   // Behind any path prefix: chunks are found relative to each other.
   base: "./",
   build: {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(editor)");
+    println!("cargo::rerun-if-changed=../../web/src/locales");
     if Path::new("../../web/dist/manifest.json").exists() {
         println!("cargo::rustc-cfg=editor");
         println!("cargo::rerun-if-changed=../../web/dist");

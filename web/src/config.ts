@@ -1,6 +1,7 @@
 // The settings of the page, from the server and from its URL.
 
 import type { LanguageNames } from "./embed-js/names";
+import type { Words } from "./messages";
 import type { SourceFile } from "./workspace";
 
 /** The settings that the server writes into the page (crates/server/src/embed/page.rs). */
@@ -22,6 +23,8 @@ export interface PageConfig {
   /** The kind of stdout. */
   output: "text" | "tables" | "document";
   editor: LanguageSettings;
+  /** The words of the page until the others are loaded (web/src/messages.ts). */
+  words: Words;
   /** The URL of the messages' explanations (web/src/errors/explain.ts). */
   explanations: string | null;
   /** For the styles that the editor makes. */

@@ -4,6 +4,7 @@
 import "./styles/dividers.css";
 
 import { byId, element } from "./dom";
+import { t } from "./messages";
 import type { Choices, Reader } from "./store/reader";
 
 /** Percentages: no part disappears. */
@@ -24,17 +25,17 @@ interface Sides {
 export function makeDividers(reader: Reader): void {
   const [left, right] = [byId("left"), byId("results")];
   const code = (share: number, isStacked: boolean) => (isStacked ? { rows: share } : { cols: share });
-  right.after(new Divider(reader, { label: "Size of the code", before: left, after: right, choice: code }).element);
+  right.after(new Divider(reader, { label: t("dividers.code"), before: left, after: right, choice: code }).element);
   const [preview, own] = [document.querySelector<HTMLElement>(".preview"), document.querySelector<HTMLElement>(".console")];
   if (preview === null || own === null) return;
   const console = (share: number) => ({ console: 100 - share });
-  own.before(new Divider(reader, { label: "Size of the preview", before: preview, after: own, choice: console }).element);
+  own.before(new Divider(reader, { label: t("dividers.preview"), before: preview, after: own, choice: console }).element);
 }
 
 class Divider {
   readonly element = element("div", {
     class: "divider", role: "separator", tabindex: "0", "aria-valuemin": String(MIN_SHARE), "aria-valuemax": String(MAX_SHARE),
-    title: "Drag, or use the arrow keys; a double click resets it",
+    title: t("dividers.hint"),
   });
   private readonly reader: Reader;
   private readonly sides: Sides;

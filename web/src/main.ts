@@ -18,6 +18,7 @@ import { grammarOf } from "./editor/languages";
 import { FileTabs } from "./files/tabs";
 import { listenToKeys } from "./keys";
 import { Later } from "./later";
+import { learn, speak, t } from "./messages";
 import { onNewFragment, startingPoint } from "./parent/fragment";
 import { EarlyMessages } from "./parent/early-messages";
 import type { Page } from "./page";
@@ -31,6 +32,7 @@ const messages = new EarlyMessages();
 const config = readConfig(document);
 const parameters = readParameters(location.search);
 const root = document.documentElement;
+speak(root.lang, config.words, root.dir === "rtl");
 const reader = new Reader(parameters, () => localStorage);
 root.dataset["layout"] = parameters.layout;
 root.dataset["hide"] = [...parameters.hide].join(" ");
@@ -85,7 +87,7 @@ const setReadOnly = (isReadOnly: boolean) => {
   editor.setReadOnly(isReadOnly);
   files.setEditable(canEditFiles && !isReadOnly);
   root.toggleAttribute("data-readonly", isReadOnly);
-  keys.textContent = isReadOnly ? "Read-only: you cannot change the code." : keysOfEditor;
+  keys.textContent = isReadOnly ? t("start.read-only") : keysOfEditor;
 };
 setReadOnly(parameters.readonly);
 const { isFromLink } = start;
@@ -99,7 +101,7 @@ onNewFragment(starter, (found) => {
 const input = new InputBox(workspace);
 
 rest = new Later(async () => {
-  const { complete } = await import("./page");
+  const [{ complete }] = await Promise.all([import("./page"), learn()]);
   return complete({ config, parameters, reader, workspace, editor, edits, notice, input, messages, files, setReadOnly });
 });
 addEventListener("online", () => isLost && load());
@@ -110,7 +112,7 @@ setTimeout(load);
 function request(name: keyof Page): void {
   if (page !== null) return page[name]();
   requested.add(name);
-  if (name === "run") byId("status").textContent = "Running…";
+  if (name === "run") byId("status").textContent = t("start.running");
   load();
 }
 
@@ -138,7 +140,7 @@ function begin(loaded: Page): void {
 
 function lost(): void {
   isLost = true;
-  if (requested.has("run")) byId("status").textContent = "Not run: the connection was lost. Your code is still here.";
-  const again = { label: "Try again", act: load };
-  notice.show("The connection was lost before the page was complete. Your code is still here.", again);
+  if (requested.has("run")) byId("status").textContent = t("start.run-lost");
+  const again = { label: t("start.try-again"), act: load };
+  notice.show(t("start.page-lost"), again);
 }

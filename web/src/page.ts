@@ -57,7 +57,7 @@ export interface Page {
 export async function complete(parts: Parts): Promise<Page> {
   const { config, parameters, workspace, editor } = parts;
   const preview = config.output === "document" ? await previewOf(parts) : null;
-  editor.extend(support, (path) => supportOf(path, config.editor));
+  editor.extend(support(), (path) => supportOf(path, config.editor));
   const modes = new Modes(config, parameters);
   const session = new Session(config.language, workspace, (snapshot) => modes.next(snapshot));
   const output = outputOf(config, parts.reader);

@@ -2,6 +2,7 @@
 // shown, and the input.
 
 import { Event } from "./event";
+import { t } from "./messages";
 
 export interface SourceFile {
   path: string;
@@ -22,18 +23,18 @@ export function endingOf(path: string): string {
 
 /** The reason why a path is not allowed, or `null`. The server has the same rules. */
 export function faultOfPath(path: string, others: readonly string[]): string | null {
-  if (path === "") return "Enter a file name.";
-  if (path.startsWith("/")) return "Remove the slash at the beginning.";
-  if (path.includes("\\")) return "Use / between folders, not \\.";
-  if (/[\u0000-\u001f\u007f-\u009f]/.test(path)) return "A name cannot contain control characters.";
+  if (path === "") return t("start.path-empty");
+  if (path.startsWith("/")) return t("start.path-slash");
+  if (path.includes("\\")) return t("start.path-backslash");
+  if (/[\u0000-\u001f\u007f-\u009f]/.test(path)) return t("start.path-control");
   const segments = path.split("/");
-  if (segments.includes("")) return "A folder name is missing (check the slashes).";
-  if (segments.some((segment) => segment === "." || segment === "..")) return "A name cannot be . or ..";
+  if (segments.includes("")) return t("start.path-folder");
+  if (segments.some((segment) => segment === "." || segment === "..")) return t("start.path-dots");
   const bytes = (text: string) => new TextEncoder().encode(text).length;
-  if (segments.some((segment) => bytes(segment) > 255) || bytes(path) > 1024) return "The name is too long.";
-  if (others.includes(path)) return `The file ${path} exists already.`;
+  if (segments.some((segment) => bytes(segment) > 255) || bytes(path) > 1024) return t("start.path-long");
+  if (others.includes(path)) return t("start.path-taken", { path });
   const folder = others.find((other) => other.startsWith(`${path}/`) || path.startsWith(`${other}/`));
-  return folder === undefined ? null : `${folder} cannot be both a file and a folder.`;
+  return folder === undefined ? null : t("start.path-both", { path: folder });
 }
 
 export class Workspace {

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 
 import { Terminal, pieces, plainText } from "../src/output/ansi";
 import { PAGES, contrast, indexed, readable } from "../src/output/colours";
-import { LINE_LENGTH_SHOWN, amount, nextOf, shortened, shownOf } from "../src/output/limits";
+import { LINE_LENGTH_SHOWN, hiddenWords, nextOf, shortened, shownOf } from "../src/output/limits";
 import { checkLinear, repeated } from "./linear";
 
 const ESC = "\u001b";
@@ -136,11 +136,11 @@ describe("a long text", () => {
     const text = Array.from({ length: 100_000 }, (_, index) => `${index}\n`).join("");
     const { head, hidden, tail } = shownOf(text);
     expect(head + hidden + tail).toBe(text);
-    expect(amount(head)).toBe("4,000 lines");
-    expect(amount(tail)).toBe("1,000 lines");
-    expect(amount(hidden)).toBe("95,000 lines");
+    expect(hiddenWords(head)).toBe("4,000 lines are not shown here.");
+    expect(hiddenWords(tail)).toBe("1,000 lines are not shown here.");
+    expect(hiddenWords(hidden)).toBe("95,000 lines are not shown here.");
     expect(tail.startsWith("99000\n")).toBe(true);
-    expect(amount(nextOf(hidden))).toBe("5,000 lines");
+    expect(hiddenWords(nextOf(hidden))).toBe("5,000 lines are not shown here.");
   });
 
   test("one endless line is shown from its beginning", () => {

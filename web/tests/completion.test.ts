@@ -14,7 +14,7 @@ async function offered(language: string, path: string, code: string, isAsked = f
   const pos = code.indexOf("|");
   const doc = code.replace("|", "");
   const settings = settingsOf(language);
-  const extensions = [support, await supportOf(path, settings), (await grammarOf(path, settings)) ?? []];
+  const extensions = [support(), await supportOf(path, settings), (await grammarOf(path, settings)) ?? []];
   const unread = EditorState.create({ doc, extensions });
   // It is read for 20 ms at first, which a busy machine may not give it; the next state has all that is read here.
   ensureSyntaxTree(unread, doc.length, Infinity);
@@ -136,7 +136,7 @@ test("a grammar that is not bundled is plain text, with the words of the languag
   const settings = { ...settingsOf("python"), grammars: { zzz: "none" }, extensions: ["zzz"] };
   expect(await grammarOf("main.zzz", settings)).toBeNull();
   const extension = await supportOf("main.zzz", settings);
-  const { state } = EditorState.create({ doc: "ret", extensions: [support, extension] }).update({});
+  const { state } = EditorState.create({ doc: "ret", extensions: [support(), extension] }).update({});
   const sources = state.languageDataAt<CompletionSource>("autocomplete", 3);
   const found = await Promise.all(sources.map((source) => source(new CompletionContext(state, 3, true))));
   expect(found.flatMap((result) => result?.options.map(({ label }) => label) ?? [])).toContain("return");

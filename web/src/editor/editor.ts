@@ -16,6 +16,7 @@ import {
 
 import type { LanguageSettings, Parameters } from "../config";
 import { Event } from "../event";
+import { t } from "../messages";
 import type { Reader } from "../store/reader";
 import type { Workspace } from "../workspace";
 import { grammarOf } from "./languages";
@@ -224,7 +225,7 @@ export class Editor {
       EditorView.contentAttributes.of(() => ({
         // By this alone axe knows that the scrolling element contains one that can have the focus.
         tabindex: "0",
-        "aria-label": `Code, ${this.shown}`,
+        "aria-label": t("start.code-of", { path: this.shown }),
         "aria-describedby": "keys",
         autocapitalize: "off",
         spellcheck: "false",

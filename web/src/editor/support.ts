@@ -9,6 +9,7 @@ import { EditorState, type Extension } from "@codemirror/state";
 import { keymap } from "@codemirror/view";
 
 import type { LanguageSettings } from "../config";
+import { t, type Key } from "../messages";
 import { endingOf } from "../workspace";
 import { completion, offering } from "./completion";
 import { provideCompletion } from "./completion-stub";
@@ -17,28 +18,46 @@ import { grammarName, grammarOf } from "./languages";
 /** Modules with completions that depend on the context, named after a grammar or by the settings. */
 const MODULES = import.meta.glob<{ support: (path: string) => Extension }>("./support/*.ts");
 
-/** Names of the search panel, in the case of all other buttons. */
-const PHRASES = {
-  "next": "Next",
-  "previous": "Previous",
-  "all": "Select all",
-  "match case": "Match case",
-  "by word": "Whole word",
-  "regexp": "Regular expression",
-  "replace": "Replace",
-  "replace all": "Replace all",
-  "close": "Close",
+/** The words of CodeMirror. */
+const PHRASES: Readonly<Record<string, Key>> = {
+  "Find": "editor.find",
+  "next": "editor.next",
+  "previous": "editor.previous",
+  "all": "editor.select-all",
+  "match case": "editor.match-case",
+  "by word": "editor.whole-word",
+  "regexp": "editor.regexp",
+  "Replace": "editor.replace",
+  "replace": "editor.replace",
+  "replace all": "editor.replace-all",
+  "close": "start.close",
+  "current match": "editor.current-match",
+  "on line": "editor.on-line",
+  "replaced $ matches": "editor.replaced",
+  "replaced match on line $": "editor.replaced-on-line",
+  "Go to line": "editor.go-to-line",
+  "go": "editor.go",
+  "Completions": "editor.completions",
+  "Diagnostics": "editor.diagnostics",
+  "No diagnostics": "editor.no-diagnostics",
+  "Control character": "editor.control-character",
+  "Selection deleted": "editor.selection-deleted",
+  "Folded lines": "editor.folded-lines",
+  "Unfolded lines": "editor.unfolded-lines",
+  "to": "editor.to",
+  "folded code": "editor.folded-code",
+  "unfold": "editor.unfold",
 };
 
 provideCompletion({ completeFromList, ifNotIn, snippet });
 
 /** For every file. */
-export const support: Extension = [
+export const support = (): Extension => [
   lintGutter(),
   completion,
   closeBrackets(),
   highlightSelectionMatches(),
-  EditorState.phrases.of(PHRASES),
+  EditorState.phrases.of(Object.fromEntries(Object.entries(PHRASES).map(([phrase, key]) => [phrase, t(key)]))),
   keymap.of([...closeBracketsKeymap, ...searchKeymap, ...lintKeymap]),
 ];
 

@@ -7,6 +7,7 @@ import type { EditorView } from "@codemirror/view";
 
 import type { LanguageSettings } from "../config";
 import { byId, element } from "../dom";
+import { t } from "../messages";
 import { endingOf, type Workspace } from "../workspace";
 import type { Editor } from "./editor";
 
@@ -50,8 +51,8 @@ export class SymbolBar {
     const symbols = symbolsOf(this.workspace.active, this.options.settings);
     if (symbols === this.shown) return;
     this.shown = symbols;
-    const tab = this.key("Tab", () => this.editor.command(indentMore));
-    const find = this.key("Find", () => this.options.find());
+    const tab = this.key(t("editor.tab"), () => this.editor.command(indentMore));
+    const find = this.key(t("editor.find"), () => this.options.find());
     this.bar.replaceChildren(tab, find, ...[...symbols].map((symbol) => this.key(symbol, () => this.editor.command((view) => type(view, symbol)))));
   }
 

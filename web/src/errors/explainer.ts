@@ -5,6 +5,7 @@ import "../styles/explained.css";
 import { element } from "../dom";
 import type { Mark } from "../editor/marks";
 import { Later } from "../later";
+import { t } from "../messages";
 import { meaningsOf, type Explanation } from "./explain";
 
 /** In a longer text, only these lines of its end are read: an error ends a program. */
@@ -39,6 +40,6 @@ export class Explainer {
     const explanations = await this.explanations.get().catch(() => []);
     const meanings = meaningsOf(explanations, messages);
     if (meanings.length === 0) return shown.remove();
-    shown.append(element("h2", {}, "In other words"), ...meanings.map((meaning) => element("p", {}, meaning)));
+    shown.append(element("h2", {}, t("output.explained")), ...meanings.map((meaning) => element("p", {}, meaning)));
   }
 }

@@ -2,6 +2,7 @@
 // error at the line within it.
 
 import type { Mark } from "../editor/marks";
+import { t } from "../messages";
 import type { Place } from "./places";
 import type { Sources } from "./sources";
 
@@ -37,7 +38,7 @@ export function mysqlMarks(text: string, sources: Sources): Mark[] {
       line: at,
       column: columnOf(sources, path, at, near.text),
       severity: "error",
-      message: near.text === "" ? "Syntax error at the end of the statement" : `Syntax error near '${first}'`,
+      message: near.text === "" ? t("output.sql-end") : t("output.sql-near", { text: first }),
     };
   });
 }

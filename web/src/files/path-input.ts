@@ -1,6 +1,7 @@
 // The field for the name of a file.
 
 import { byId, element, hasFocus } from "../dom";
+import { t } from "../messages";
 import { faultOfPath } from "../workspace";
 
 export interface PathInputOptions {
@@ -25,7 +26,7 @@ export class PathInput {
     this.element = element("input", {
       class: "tab-name",
       value: options.path,
-      "aria-label": "File name",
+      "aria-label": t("start.file-name"),
       "aria-describedby": "tab-fault",
       autocapitalize: "off",
       autocomplete: "off",

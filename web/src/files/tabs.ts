@@ -2,6 +2,7 @@
 // renamed and deleted.
 
 import { byId, element, hasFocus } from "../dom";
+import { t } from "../messages";
 import type { Notice } from "../store/notice";
 import type { Workspace } from "../workspace";
 import { PathInput } from "./path-input";
@@ -58,12 +59,12 @@ export class FileTabs {
     const index = workspace.files.findIndex((file) => file.path === path);
     const content = workspace.content(path);
     if (!this.isEditable || content === undefined) return;
-    if (path === workspace.entryFile) return this.notice.show(`${path} is the main file. To delete it, set another main file first.`);
+    if (path === workspace.entryFile) return this.notice.show(t("start.is-main", { path }));
     workspace.remove(path);
     const undo = () => {
       if (workspace.content(path) === undefined) workspace.add(path, content, index);
     };
-    this.notice.show(`${path} was deleted.`, { label: "Undo", act: undo });
+    this.notice.show(t("start.deleted", { path }), { label: t("start.undo"), act: undo });
   }
 
   private render(): void {
@@ -106,13 +107,13 @@ export class FileTabs {
         "aria-selected": String(isActive),
         "aria-controls": "code",
         tabindex: isActive ? "0" : "-1",
-        title: this.isEditable ? `${path}: F2 renames${isEntry ? "" : ", Delete deletes"}` : path,
+        title: this.isEditable ? t(isEntry ? "start.main-tab-keys" : "start.tab-keys", { path }) : path,
       },
       path,
     );
-    if (isEntry) tab.append(element("span", { class: "entry" }, " ▸ main"));
+    if (isEntry) tab.append(element("span", { class: "entry" }, ` ${t("start.main-mark")}`));
     if (!isActive && this.faulty.has(path)) {
-      tab.append(element("span", { class: "fault" }, element("span", { class: "unseen" }, " (has an error)")));
+      tab.append(element("span", { class: "fault" }, element("span", { class: "unseen" }, ` ${t("start.error-mark")}`)));
     }
     tab.addEventListener("click", () => workspace.show(path));
     tab.addEventListener("dblclick", () => this.rename(path));

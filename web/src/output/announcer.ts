@@ -2,6 +2,7 @@
 // changes with every write would never let them finish.
 
 import { element } from "../dom";
+import { t } from "../messages";
 
 const MIN_PAUSE_MS = 1000;
 /** What comes together is one announcement. */
@@ -10,7 +11,7 @@ const GATHER_MS = 100;
 const MAX_LENGTH = 1000;
 
 export class Announcer {
-  readonly element = element("div", { class: "unseen", role: "log", "aria-live": "polite", "aria-label": "New output" });
+  readonly element = element("div", { class: "unseen", role: "log", "aria-live": "polite", "aria-label": t("output.new") });
   private waiting = "";
   private lastMs = -Infinity;
   private timer: ReturnType<typeof setTimeout> | null = null;

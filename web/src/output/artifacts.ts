@@ -5,6 +5,7 @@
 import "../styles/artifacts.css";
 
 import { element } from "../dom";
+import { number, t, type Key } from "../messages";
 import type { Preview } from "../preview/preview";
 import { bytesOf, isRecording, type Artifact, type Left } from "../run/left";
 import { download } from "../share/download";
@@ -16,14 +17,14 @@ import { button, Room, tableOf, text } from "./render";
 /** The media types that are shown as images. */
 const PICTURES: ReadonlySet<string> = new Set(["image/svg+xml", "image/png", "image/jpeg", "image/gif", "image/webp"]);
 const SEPARATORS: Readonly<Record<string, "," | "\t">> = { "text/csv": ",", "text/tab-separated-values": "\t" };
-const REASONS: Readonly<Record<string, string>> = {
-  "too-many": "there are too many files",
-  "too-large": "it is too large",
-  "too-deep": "it is in too many folders",
-  "link": "it is a link",
-  "name": "its name cannot be shown",
-  "not-a-file": "it is not a file",
-  "unreadable": "it cannot be read",
+const REASONS: Readonly<Record<string, Key>> = {
+  "too-many": "files.too-many",
+  "too-large": "files.too-large",
+  "too-deep": "files.too-deep",
+  "link": "files.link",
+  "name": "files.name",
+  "not-a-file": "files.not-a-file",
+  "unreadable": "files.unreadable",
 };
 const MAX_SKIPPED_SHOWN = 20;
 
@@ -32,9 +33,9 @@ export function filesOf({ artifacts, skipped }: Left, previewUrl: string): HTMLE
   const room = new Room();
   const pages = new Pages(previewUrl);
   const shown = paired(artifacts).map((entry) => viewOf(entry, room, pages));
-  const head = element("div", { class: "files-head" }, element("h2", {}, "Files"));
+  const head = element("div", { class: "files-head" }, element("h2", {}, t("page.files")));
   if (shown.length > 1) head.append(saveAllTool(artifacts));
-  const section = element("section", { class: "stream left-files", "aria-label": "Files" }, head, ...shown);
+  const section = element("section", { class: "stream left-files", "aria-label": t("page.files") }, head, ...shown);
   if (skipped.length > 0) section.append(notesOf(skipped));
   return section;
 }
@@ -68,8 +69,8 @@ function pictureOf({ display }: Artifact, artifacts: readonly Artifact[]): Artif
 
 function viewOf({ artifact, recording }: Entry, room: Room, pages: Pages): HTMLElement {
   const { path, size } = artifact;
-  const save = button("Save", `Save ${path}`);
-  save.setAttribute("aria-label", `Save ${path}`);
+  const save = button(t("files.save"), t("files.save-one", { path }));
+  save.setAttribute("aria-label", save.title);
   save.addEventListener("click", () => download(nameOf(path), bytesOf(artifact)));
   const name = element("h3", {}, path);
   const head = element("div", { class: "file-head" }, name, element("span", {}, sizeOf(size)), save);
@@ -129,8 +130,8 @@ class Pages {
 
   /** The button that shows the page in place of its source, which stands in `source`. */
   tool({ path, content }: Artifact, source: HTMLElement): HTMLButtonElement {
-    const made = button("Show page", `Show page ${path}`);
-    made.setAttribute("aria-label", `Show page ${path}`);
+    const made = button(t("files.show-page"), t("files.show-page-of", { path }));
+    made.setAttribute("aria-label", made.title);
     made.addEventListener("click", () => {
       this.preview ??= this.load();
       this.preview.then(
@@ -152,7 +153,7 @@ class Pages {
 }
 
 function saveAllTool(artifacts: readonly Artifact[]): HTMLButtonElement {
-  const made = button("Save all", "Save all files as an archive");
+  const made = button(t("files.save-all"), t("files.save-all-hint"));
   made.addEventListener("click", () => {
     const files = archived(artifacts);
     void import("../share/zip").then(({ zip }) => download("files.zip", zip(files)));
@@ -174,10 +175,11 @@ function archived(artifacts: readonly Artifact[]): { path: string; content: Uint
 function notesOf(skipped: Left["skipped"]): HTMLElement {
   const list = element("ul", { class: "skipped" });
   for (const { path, reason } of skipped.slice(0, MAX_SKIPPED_SHOWN)) {
-    list.append(element("li", {}, `${path} is left out: ${REASONS[reason] ?? reason}.`));
+    const key = REASONS[reason];
+    list.append(element("li", {}, t("files.left-out", { path, reason: key === undefined ? reason : t(key) })));
   }
   const more = skipped.length - MAX_SKIPPED_SHOWN;
-  if (more > 0) list.append(element("li", {}, `${more} more are left out.`));
+  if (more > 0) list.append(element("li", {}, t("files.more-left-out", { n: more })));
   return list;
 }
 
@@ -186,7 +188,7 @@ function nameOf(path: string): string {
 }
 
 function sizeOf(bytes: number): string {
-  if (bytes < 1024) return bytes === 1 ? "1 byte" : `${bytes} bytes`;
+  if (bytes < 1024) return t("files.bytes", { n: bytes });
   const kib = bytes / 1024;
-  return kib < 1024 ? `${kib.toFixed(1)} KiB` : `${(kib / 1024).toFixed(1)} MiB`;
+  return kib < 1024 ? t("files.kib", { size: number(kib, 1) }) : t("files.mib", { size: number(kib / 1024, 1) });
 }

@@ -4,6 +4,7 @@
 import "../styles/live.css";
 
 import { keepingFocus } from "../dom";
+import { t } from "../messages";
 import type { LiveRun, Typed } from "../run/live";
 import { plainText } from "./ansi";
 import { Announcer } from "./announcer";
@@ -60,9 +61,9 @@ export class Dialogue {
   }
 
   private async addTyped({ text, fault }: Typed): Promise<void> {
-    const markNotSent = this.add(`You typed: ${text}`, () => this.transcript.type(text));
+    const markNotSent = this.add(`${t("live.typed")} ${text}`, () => this.transcript.type(text));
     if ((await fault) === null) return;
-    this.add(`Not sent: ${text}`, markNotSent);
+    this.add(`${t("live.not-sent")} ${text}`, markNotSent);
   }
 
   /** Adds to the transcript; a person who reads its end stays there. */

@@ -3,6 +3,7 @@
 
 import { element } from "../dom";
 import { History } from "../history";
+import { t } from "../messages";
 import type { LiveRun } from "../run/live";
 
 /** The text that was typed in this visit. */
@@ -29,12 +30,12 @@ export class InputLine {
     this.history = new History(typing.lines);
     this.field.value = typing.draft;
     typing.draft = "";
-    const end = element("button", { type: "button", title: "Ctrl+D" }, "End input");
+    const end = element("button", { type: "button", title: `${t("page.ctrl")}+D` }, t("live.end-input"));
     end.addEventListener("click", () => void this.end());
     this.element.append(
-      element("label", { for: "live-input" }, "Input"),
+      element("label", { for: "live-input" }, t("page.input")),
       this.field,
-      element("button", { type: "submit", title: "Enter" }, "Send"),
+      element("button", { type: "submit", title: t("page.enter") }, t("live.send")),
       end,
       this.fault,
     );

@@ -1,6 +1,8 @@
 // The part of a long text that is shown at first: its beginning and its end, with
 // long lines cut, since the browser would take long to show more.
 
+import { t } from "../messages";
+
 /** The most lines that are shown at first. */
 export const LINES_SHOWN = 5000;
 /** Of a longer line only the beginning is shown. */
@@ -40,18 +42,16 @@ export function shortened(text: string): string {
     .map((line) => {
       if (line.length <= LINE_LENGTH_SHOWN) return line;
       const kept = whole(line.slice(0, LINE_LENGTH_SHOWN));
-      const left = (line.length - kept.length).toLocaleString("en");
       // The colour of the cut line ends with it.
-      return `${kept}\u001b[0m … ${left} more characters in this line are not shown`;
+      return `${kept}\u001b[0m ${t("output.line-cut", { n: line.length - kept.length })}`;
     })
     .join("\n");
 }
 
-/** `3 lines`, or a number of characters for a part of one line. */
-export function amount(text: string): string {
+/** The number of lines that are not shown, or of characters for a part of one line. */
+export function hiddenWords(text: string): string {
   const lines = text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
-  if (lines > 1) return `${lines.toLocaleString("en")} lines`;
-  return `${text.length.toLocaleString("en")} characters`;
+  return lines > 1 ? t("output.lines-hidden", { n: lines }) : t("output.characters-hidden", { n: text.length });
 }
 
 function firstLines(text: string, lines: number, length: number): string {

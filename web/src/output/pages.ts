@@ -1,5 +1,6 @@
 // The other pages of a program, which are built when the person follows a link to one.
 
+import { t } from "../messages";
 import type { Followed, Preview } from "../preview/preview";
 import { randomId, run, type Answer } from "../run/client";
 import { summary } from "../run/words";
@@ -46,18 +47,18 @@ export class Pages {
     this.abort?.abort();
     const known = this.built.get(path);
     if (known !== undefined) return preview.open(known, followed);
-    if (this.builds >= MAX_BUILDS) return preview.say(`Not opened: ${path}. ${MAX_BUILDS} pages were built since the run: press Run.`);
+    if (this.builds >= MAX_BUILDS) return preview.say(t("preview.too-many-pages", { path, n: MAX_BUILDS }));
     this.builds += 1;
     const abort = new AbortController();
     this.abort = abort;
     const { generation } = preview;
-    preview.notify(`Opening ${path}…`);
+    preview.notify(t("preview.opening", { path }));
     const snapshot = { ...program, entryFile: path };
     const answer = await run({ language, snapshot, id: randomId() }, abort.signal);
     // The person has gone elsewhere, or has run another program.
     if (abort.signal.aborted || preview.generation !== generation) return;
     const html = answer.kind === "ran" ? answer.stdout : "";
-    if (html === "") return preview.notify(`${path} was not opened. ${reason(answer)}`);
+    if (html === "") return preview.notify(t("preview.not-built", { path, reason: reason(answer) }));
     this.built.set(path, html);
     preview.open(html, followed);
   }

@@ -2,6 +2,7 @@
 
 import { byId, element } from "../dom";
 import { Event } from "../event";
+import { t } from "../messages";
 import type { Answer, RunResult } from "../run/client";
 import type { Reader } from "../store/reader";
 import { outcomeOf, spoken, stages, summary } from "../run/words";
@@ -86,23 +87,23 @@ export class OutputPanel {
 
   /** Adds the warnings of the compiler below the output. */
   addWarnings(warnings: string): void {
-    this.streams.append(...stream("Warnings", "warnings", warnings, this.renderStderr));
+    this.streams.append(...stream(t("output.warnings"), "warnings", warnings, this.renderStderr));
   }
 
   /** Adds a view of the files that the program left; `null` if there are none. */
   addFiles(files: HTMLElement | null): void {
     if (files !== null) this.streams.querySelector(".quiet")?.remove();
     else if (this.text() !== "") return;
-    this.streams.append(files ?? element("p", { class: "quiet" }, "It left no files."));
+    this.streams.append(files ?? element("p", { class: "quiet" }, t("files.none")));
   }
 
   private showStreams(answer: RunResult): void {
     this.streams.replaceChildren(
-      ...(this.isDocument ? [] : stream("Output", "stdout", answer.stdout, this.renderStdout)),
-      ...stream("Errors", "stderr", answer.stderr, this.renderStderr),
+      ...(this.isDocument ? [] : stream(t("page.output"), "stdout", answer.stdout, this.renderStdout)),
+      ...stream(t("output.errors"), "stderr", answer.stderr, this.renderStderr),
     );
     if (answer.stdout === "" && answer.stderr === "") {
-      this.streams.append(element("p", { class: "quiet" }, "The program printed nothing."));
+      this.streams.append(element("p", { class: "quiet" }, t("output.nothing")));
     }
   }
 
@@ -172,7 +173,8 @@ export class OutputPanel {
     this.times.hidden = known.length === 0;
     const list = element("dl");
     for (const { name, time } of known) list.append(element("dt", {}, name), element("dd", {}, time));
-    this.times.replaceChildren(element("summary", { "aria-label": "Times", title: "Times" }, icon("times")), list);
+    const title = t("output.times");
+    this.times.replaceChildren(element("summary", { "aria-label": title, title }, icon("times")), list);
   }
 }
 

@@ -4,9 +4,10 @@
 import type { MessageSettings } from "../config";
 import { element } from "../dom";
 import { placesIn, type Place, type Sources } from "../errors";
+import { t } from "../messages";
 import { copied } from "../share/clipboard";
 import { pieces } from "./ansi";
-import { amount, nextOf, shortened, shownOf } from "./limits";
+import { hiddenWords, nextOf, shortened, shownOf } from "./limits";
 import { styled, type Anchor } from "./styled";
 import { csvOf, partsOf, type ResultTable } from "./tables";
 
@@ -54,13 +55,13 @@ export const tables: Renderer = (content, target) => {
   const room = new Room();
   for (const part of parts.slice(0, PARTS_SHOWN)) {
     if (part.kind === "table") {
-      const name = `Result ${++number}`;
+      const name = t("output.result", { number: String(++number) });
       drawn.append(tableOf(part.table, room.rowsOf(part.table), name, copyTool(part.table, number)));
     } else if (part.text.trim() !== "") text(part.text, drawn);
   }
   const rest = parts.slice(PARTS_SHOWN).map((part) => part.text);
   if (rest.length > 0) text(rest.join(""), drawn);
-  const toggle = button("Plain text", "Show the original text");
+  const toggle = button(t("output.plain"), t("output.plain-hint"));
   toggle.setAttribute("aria-pressed", "false");
   toggle.addEventListener("click", () => {
     const isPlain = toggle.getAttribute("aria-pressed") !== "true";
@@ -94,24 +95,24 @@ function put(content: string, target: HTMLElement, anchorsOf: (plain: string) =>
   const { head, hidden, tail } = shownOf(content);
   const preOf = (name: string, raw: string) =>
     element("pre", { tabindex: "0", role: "group", "aria-label": name }, block(raw));
-  const pre = preOf("Text", head);
+  const pre = preOf(t("output.text"), head);
   target.append(pre);
   if (hidden === "") return;
   let left = hidden;
-  const words = element("span", {}, `${amount(left)} are not shown here.`);
-  const more = button("Show more", "Show the next part");
+  const words = element("span", {}, hiddenWords(left));
+  const more = button(t("output.more"), t("output.more-hint"));
   const gap = element("div", { class: "hidden-lines" }, words, more);
   more.addEventListener("click", () => {
     const part = nextOf(left);
     left = left.slice(part.length);
     pre.append(block(part));
-    words.textContent = `${amount(left)} are not shown here.`;
+    words.textContent = hiddenWords(left);
     if (left !== "") return;
     // The button with the focus disappears.
     if (document.activeElement === more) pre.focus({ preventScroll: true });
     gap.remove();
   });
-  target.append(gap, preOf("The end of the text", tail));
+  target.append(gap, preOf(t("output.text-end"), tail));
 }
 
 /** If only the line is known, its first character. */
@@ -127,7 +128,7 @@ function link(inner: DocumentFragment, place: Place, isTabStop: boolean, onJump:
     role: "button",
     class: "place",
     tabindex: isTabStop ? "0" : "-1",
-    title: `Go to line ${line} of ${path}`,
+    title: t("output.go", { line: String(line), path }),
   });
   made.append(inner);
   made.addEventListener("click", () => {
@@ -157,8 +158,8 @@ export class Room {
 
 function copyTool(result: ResultTable, number: number): HTMLButtonElement {
   // The accessible name begins with the visible label, for speech input (WCAG 2.5.3).
-  const csv = button("Copy as CSV", `Copy as CSV: result ${number}`);
-  csv.setAttribute("aria-label", `Copy as CSV: result ${number}`);
+  const csv = button(t("output.csv"), t("output.csv-of", { number: String(number) }));
+  csv.setAttribute("aria-label", csv.title);
   csv.addEventListener("click", () => void copied(csvOf(result)).then((isDone) => flash(csv, isDone)));
   return csv;
 }
@@ -166,10 +167,9 @@ function copyTool(result: ResultTable, number: number): HTMLButtonElement {
 /** A table of which these rows are shown. */
 export function tableOf(result: ResultTable, shown: ResultTable["rows"], name: string, ...tools: HTMLElement[]): HTMLElement {
   const { columns, rows, isNumeric } = result;
-  const count = `${rows.length.toLocaleString("en")} ${rows.length === 1 ? "row" : "rows"}`;
-  const some = shown.length === 0 ? ", not shown" : `, the first ${shown.length.toLocaleString("en")} shown`;
-  const cut = rows.length > shown.length ? some : "";
-  const title = `${name}: ${count}${cut}`;
+  const isWhole = rows.length === shown.length;
+  const key = isWhole ? "output.table" : shown.length === 0 ? "output.table-hidden" : "output.table-first";
+  const title = t(key, { name, n: rows.length, shown: shown.length });
   const caption = element("caption", {}, element("span", {}, title), ...tools);
   const head = element("tr", {});
   columns.forEach((name, column) => {
@@ -202,6 +202,6 @@ function long(value: string): string {
 export function flash(target: HTMLButtonElement, isDone: boolean): void {
   const label = target.dataset["label"] ?? target.textContent ?? "";
   target.dataset["label"] = label;
-  target.textContent = isDone ? "Copied" : "Copying is blocked";
+  target.textContent = t(isDone ? "output.copied" : "output.copy-blocked");
   setTimeout(() => (target.textContent = label), 1500);
 }

@@ -7,6 +7,7 @@ import type { Editor } from "../editor/editor";
 import type { Mark, Marks } from "../editor/marks";
 import { Explainer, Sources, draws, marksOf, needsInput } from "../errors";
 import { Later } from "../later";
+import { t } from "../messages";
 import type { Preview } from "../preview/preview";
 import type { Answer, RunResult } from "../run/client";
 import type { InputBox } from "../run/input";
@@ -160,7 +161,7 @@ export class Results {
       void session.start();
       this.wantsFocus = true;
     };
-    return { words: "You can also type while it runs.", label: "Run again and type", act };
+    return { words: t("live.offer"), label: t("live.offer-run"), act };
   }
 
   private offerOfPictures(): Offer {
@@ -169,7 +170,7 @@ export class Results {
       modes.showPictures();
       void session.start();
     };
-    return { words: "This program draws.", label: "Run and show pictures", act };
+    return { words: t("files.draws"), label: t("files.draws-run"), act };
   }
 
   private offerOfInput(): Offer {
@@ -179,7 +180,7 @@ export class Results {
       input.open();
       void session.start();
     };
-    const label = workspace.stdin === "" ? "Run without typing instead" : "Run with the input above instead";
+    const label = t(workspace.stdin === "" ? "live.run-without" : "live.run-with-input");
     return { words: "", label, act };
   }
 
@@ -191,7 +192,7 @@ export class Results {
     }
     const { submitted } = this;
     const view = await this.files.get().catch(() => null);
-    if (view === null) return output.say("The files could not be shown: the connection was lost. Run again.", "lost");
+    if (view === null) return output.say(t("files.not-shown"), "lost");
     // Another run has begun since.
     if (this.submitted === submitted) output.addFiles(view.filesOf(left, config.previewUrl));
   }

@@ -1,6 +1,7 @@
 // The tools of the output. In a narrow bar they stand in a box that one button opens.
 
 import { byId, element } from "../dom";
+import { t } from "../messages";
 import { copied } from "../share/clipboard";
 import { download } from "../share/download";
 import type { Reader } from "../store/reader";
@@ -18,8 +19,8 @@ const FLASH_MS = 1500;
 export class OutputTools {
   /** The button and the box. */
   readonly elements: readonly HTMLElement[];
-  private readonly toggle = toolButton("more", "Output tools", "Copy, save, clear, wrap");
-  private readonly box = element("div", { class: "output-tools", role: "group", "aria-label": "Output tools" });
+  private readonly toggle = toolButton("more", t("output.tools"), t("output.tools-hint"));
+  private readonly box = element("div", { class: "output-tools", role: "group", "aria-label": t("output.tools") });
   private readonly options: ToolsOptions;
 
   constructor(options: ToolsOptions) {
@@ -57,7 +58,7 @@ export class OutputTools {
 
   private wrapTool(): HTMLButtonElement {
     const { reader } = this.options;
-    const made = toolButton("wrap", "Wrap", "Break long lines");
+    const made = toolButton("wrap", t("output.wrap"), t("output.wrap-hint"));
     const follow = () => made.setAttribute("aria-pressed", String(reader.wrapOutput));
     made.addEventListener("click", () => reader.choose({ wrapOutput: !reader.wrapOutput }));
     reader.changed.listen(follow);
@@ -66,19 +67,19 @@ export class OutputTools {
   }
 
   private copyTool(): HTMLButtonElement {
-    const made = toolButton("copy", "Copy", "Copy all of the output");
+    const made = toolButton("copy", t("output.copy"), t("output.copy-hint"));
     made.addEventListener("click", () => void copied(this.options.text()).then((isDone) => copyEnded(made, isDone)));
     return made;
   }
 
   private saveTool(): HTMLButtonElement {
-    const made = toolButton("save", "Save", "Save all of the output as a file");
+    const made = toolButton("save", t("output.save"), t("output.save-hint"));
     made.addEventListener("click", () => download("output.txt", this.options.text()));
     return made;
   }
 
   private clearTool(): HTMLButtonElement {
-    const made = toolButton("clear", "Clear", "Clear the output");
+    const made = toolButton("clear", t("output.clear"), t("output.clear-hint"));
     made.addEventListener("click", () => {
       this.options.clear();
       // The button that had the focus is hidden now.
@@ -91,8 +92,8 @@ export class OutputTools {
 /** If copying is blocked, the output is selected, so that Ctrl-C copies it. */
 function copyEnded(tool: HTMLButtonElement, isDone: boolean): void {
   const show = (name: IconName, label: string) => tool.replaceChildren(icon(name), element("span", {}, label));
-  show(isDone ? "done" : "failed", isDone ? "Copied" : "Copying is blocked");
-  setTimeout(() => show("copy", "Copy"), FLASH_MS);
+  show(isDone ? "done" : "failed", t(isDone ? "output.copied" : "output.copy-blocked"));
+  setTimeout(() => show("copy", t("output.copy")), FLASH_MS);
   if (!isDone) getSelection()?.selectAllChildren(byId("streams"));
 }
 

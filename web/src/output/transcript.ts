@@ -3,19 +3,19 @@
 // again.
 
 import { element } from "../dom";
+import { t } from "../messages";
 import { plainText, Terminal, type Look, type Piece } from "./ansi";
 import { LENGTH_SHOWN, LINES_SHOWN, LINE_LENGTH_SHOWN } from "./limits";
 import { styled, type Anchor } from "./styled";
 
 /** The characters that take as long to show as an element. */
 const ELEMENT_COST = 6;
-const NOT_SENT = "Not sent: ";
 
 export type Speaker = "stdout" | "stderr" | "typed";
 
 export class Transcript {
-  readonly element = element("section", { class: "stream transcript", "aria-label": "Output" });
-  private readonly lines = element("pre", { tabindex: "0", role: "group", "aria-label": "Text" });
+  readonly element = element("section", { class: "stream transcript", "aria-label": t("page.output") });
+  private readonly lines = element("pre", { tabindex: "0", role: "group", "aria-label": t("output.text") });
   private readonly cut = element("p", { class: "hidden-lines", hidden: true });
   private readonly anchorsOf: (plain: string) => Anchor[];
   private readonly looks: Partial<Record<Speaker, Readonly<Look>>> = {};
@@ -27,7 +27,7 @@ export class Transcript {
   /** `anchorsOf` finds the links in an error. */
   constructor(anchorsOf: (plain: string) => Anchor[]) {
     this.anchorsOf = anchorsOf;
-    this.cut.textContent = "Earlier lines are not shown here. Copy and Save take all of them.";
+    this.cut.textContent = t("output.earlier");
     this.element.append(this.cut, this.lines);
   }
 
@@ -50,9 +50,10 @@ export class Transcript {
     const [part, box] = [this.parts.at(-1), this.block?.element];
     const lineEnd = text.endsWith("\n") ? "" : "\n";
     return () => {
-      if (part !== undefined) part.text = NOT_SENT + text + lineEnd;
+      const mark = `${t("live.not-sent")} `;
+      if (part !== undefined) part.text = mark + text + lineEnd;
       box?.classList.add("not-sent");
-      box?.prepend(element("span", {}, NOT_SENT));
+      box?.prepend(element("span", {}, mark));
       box?.append(lineEnd);
     };
   }
@@ -137,7 +138,7 @@ function shortened(pieces: readonly Piece[]): Piece[] {
     const lines = text.split("\n").map((line, index) => {
       if (index > 0) [left, isCut] = [LINE_LENGTH_SHOWN, false];
       const isTooLong = line.length > left;
-      const kept = line.slice(0, left) + (isTooLong && !isCut ? " … the rest of this line is not shown" : "");
+      const kept = line.slice(0, left) + (isTooLong && !isCut ? ` ${t("output.line-rest")}` : "");
       isCut ||= isTooLong;
       left = Math.max(left - line.length, 0);
       return kept;

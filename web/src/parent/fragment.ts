@@ -2,6 +2,7 @@
 // compressed in `#code=`, as share links have it, or as percent-encoded JSON in
 // `#json=`, which a page can write by hand.
 
+import { t } from "../messages";
 import { bad, readSnapshot, type Checked } from "../store/snapshot";
 import type { Snapshot } from "../workspace";
 
@@ -45,12 +46,12 @@ export async function readFragment(hash: string, usualEntry: string): Promise<Ch
     if (name === "json") return readSnapshot(JSON.parse(decodeURIComponent(value)), usualEntry);
     if (name !== "code") return null;
     if (typeof DecompressionStream === "undefined") {
-      return bad("This browser is too old to read code from a link.");
+      return bad(t("start.link-unreadable"));
     }
     const json = await unpacked(fromBase64Url(value));
-    return json === null ? bad("The code in the link is too large.") : readSnapshot(JSON.parse(json), usualEntry);
+    return json === null ? bad(t("start.link-large")) : readSnapshot(JSON.parse(json), usualEntry);
   } catch {
-    return bad("The code in the link is damaged, perhaps cut off.");
+    return bad(t("start.link-damaged"));
   }
 }
 

@@ -1,6 +1,8 @@
 // In the frame: alert() as a dialog that is drawn in the page. It waits for nobody
 // and does not take the focus, so the page goes on meanwhile.
 
+import { t } from "./words";
+
 /** Dialogs that wait for those before them; further ones are only in the console. */
 const MAX_WAITING = 20;
 /** Without line ends, which our code must not have (crates/server/src/embed/preview.rs). */
@@ -38,7 +40,7 @@ export class Alerts {
     const text = document.createElement("p");
     text.textContent = words;
     const close = document.createElement("button");
-    close.textContent = "OK";
+    close.textContent = t("frame.ok");
     close.addEventListener("click", (event) => {
       event.stopPropagation();
       this.next();

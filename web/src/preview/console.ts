@@ -2,12 +2,13 @@
 // line in the person's files.
 
 import { element } from "../dom";
+import { list, t, type Key } from "../messages";
 import { MAX_ENTRIES, type Entry, type FromFrame, type Level } from "./protocol";
 import { Prompt } from "./prompt";
 import { placeButton, tableElement, valueElement, type Navigator } from "./values";
 
-const SPOKEN: Readonly<Record<Level, string>> = {
-  debug: "Debug: ", log: "", info: "Info: ", warn: "Warning: ", error: "Error: ",
+const SPOKEN: Readonly<Record<Level, Key | null>> = {
+  debug: "console.debug", log: null, info: "console.info", warn: "console.warning", error: "console.error",
 };
 const MAX_INDENT = 6;
 /** Cells of all tables and calls of all errors. The browser would take seconds to lay out more. */
@@ -15,9 +16,9 @@ const MAX_CELLS = 20_000;
 /** Pixels from the end of the list that count as its end. */
 const NEAR_END = 16;
 const FILTERS = [
-  ["all", "All", "All messages"],
-  ["warn", "Warnings", "Warnings and errors"],
-  ["error", "Errors", "Errors only"],
+  ["all", "console.all", "console.all-hint"],
+  ["warn", "console.warnings", "console.warnings-hint"],
+  ["error", "console.errors", "console.errors-hint"],
 ] as const;
 
 interface Last {
@@ -45,13 +46,13 @@ export class ConsolePanel {
   /** `execute` gets the lines that the person writes. */
   constructor(navigator: Navigator, execute: (code: string) => void) {
     this.navigator = navigator;
-    const clear = element("button", { type: "button", class: "quiet-button" }, "Clear");
+    const clear = element("button", { type: "button", class: "quiet-button" }, t("console.clear"));
     clear.addEventListener("click", () => this.clear());
-    const title = element("h2", {}, "Console");
+    const title = element("h2", {}, t("console.title"));
     const bar = element("div", { class: "console-bar" }, title, this.summary, this.filter(), clear);
-    const region = { class: "console-log", role: "log", tabindex: "0", "aria-label": "Messages of the page" };
+    const region = { class: "console-log", role: "log", tabindex: "0", "aria-label": t("console.messages") };
     this.log = element("div", region, this.list);
-    this.element = element("section", { class: "console", "aria-label": "Console" }, bar, this.log, new Prompt(execute).element);
+    this.element = element("section", { class: "console", "aria-label": t("console.title") }, bar, this.log, new Prompt(execute).element);
     this.count();
   }
 
@@ -73,7 +74,7 @@ export class ConsolePanel {
   /** Shows a line that the person wrote. */
   echo(code: string): void {
     this.last = null;
-    const words = element("div", { class: "words" }, element("span", { class: "unseen" }, "You: "), code);
+    const words = element("div", { class: "words" }, element("span", { class: "unseen" }, `${t("console.asked")} `), code);
     if (this.waiting.push(element("li", { class: "asked" }, words)) === 1) setTimeout(() => this.append(), 16);
   }
 
@@ -87,15 +88,15 @@ export class ConsolePanel {
 
   private filter(): HTMLElement {
     const buttons = FILTERS.map(([value, label, title]) => {
-      const attributes = { type: "button", class: "quiet-button", title, "aria-pressed": String(value === "all") };
-      const button = element("button", attributes, label);
+      const attributes = { type: "button", class: "quiet-button", title: t(title), "aria-pressed": String(value === "all") };
+      const button = element("button", attributes, t(label));
       button.addEventListener("click", () => {
         this.list.dataset["filter"] = value;
         for (const other of buttons) other.setAttribute("aria-pressed", String(other === button));
       });
       return button;
     });
-    return element("div", { class: "choices", role: "group", "aria-label": "Messages to show" }, ...buttons);
+    return element("div", { class: "choices", role: "group", "aria-label": t("console.to-show") }, ...buttons);
   }
 
   private add(entry: Entry): void {
@@ -140,7 +141,8 @@ export class ConsolePanel {
   private line(entry: Entry): HTMLElement {
     const { level, values, table, depth, stack } = entry;
     const content = table === null ? values.map((value) => valueElement(value, this.navigator)) : [tableElement(table)];
-    const words = element("div", { class: "words" }, element("span", { class: "unseen" }, SPOKEN[level]));
+    const spoken = SPOKEN[level];
+    const words = element("div", { class: "words" }, element("span", { class: "unseen" }, spoken === null ? "" : `${t(spoken)} `));
     content.forEach((one, index) => words.append(index > 0 ? " " : "", one));
     const indent = depth > 0 ? ` in-group-${Math.min(depth, MAX_INDENT)}` : "";
     const line = element("li", { class: `level-${level}${indent}`, "data-level": level }, words);
@@ -156,9 +158,11 @@ export class ConsolePanel {
   }
 
   private count(): void {
-    const some = (count: number, one: string) => (count === 0 ? [] : [`${count} ${one}${count === 1 ? "" : "s"}`]);
-    const parts = [...some(this.errors, "error"), ...some(this.warnings, "warning")];
-    if (this.dropped > 0) parts.push(`${this.dropped} more not shown`);
-    this.summary.textContent = parts.join(", ");
+    const some = (n: number, key: Key) => (n === 0 ? [] : [t(key, { n })]);
+    this.summary.textContent = list([
+      ...some(this.errors, "console.error-count"),
+      ...some(this.warnings, "console.warning-count"),
+      ...some(this.dropped, "console.hidden-count"),
+    ]);
   }
 }

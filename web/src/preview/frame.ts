@@ -3,6 +3,7 @@
 
 import { element } from "../dom";
 import { Event } from "../event";
+import { frameWords, t } from "../messages";
 import { FocusGuard } from "./focus";
 import { HERE, LOADED, readMessage, type FromFrame, type Opening, type ToFrame } from "./protocol";
 import { PING_MS, Watchdog } from "./watchdog";
@@ -52,7 +53,7 @@ export class PreviewFrame {
 
   constructor(url: string, html: string) {
     this.html = html;
-    this.element = element("iframe", { src: url, title: "Preview of the page. Esc, then Tab, leaves it.", sandbox: SANDBOX });
+    this.element = element("iframe", { src: url, title: t("preview.frame"), sandbox: SANDBOX });
     this.guard = new FocusGuard(this.element, () => this.enter("stealing"));
     // The document is for the first page that the frame loads.
     this.element.addEventListener("load", () => this.open(), { once: true });
@@ -83,7 +84,7 @@ export class PreviewFrame {
   }
 
   private open(): void {
-    const opening: Opening = { sandpiper: "preview", html: this.html, sandbox: SANDBOX };
+    const opening: Opening = { sandpiper: "preview", html: this.html, sandbox: SANDBOX, words: frameWords() };
     // No origin can be named: the frame's is opaque.
     this.element.contentWindow?.postMessage(opening, "*");
     this.watchdog = new Watchdog(performance.now());

@@ -2,6 +2,7 @@
 // are followed by the editor, which builds them; nothing else is opened.
 
 import { MAX_ADDRESS, MAX_SAVE, type FromFrame } from "./protocol";
+import { t } from "./words";
 
 // A page may replace it, and our code in documents with files does.
 const { fetch } = window;
@@ -13,7 +14,6 @@ interface Reports {
 
 /** Addresses that lead to no file of the program. */
 const ELSEWHERE = /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i;
-const NO_NETWORK = "The preview has no network access.";
 
 /**
  * A link to another page would leave an empty frame, since the policy allows no
@@ -31,7 +31,7 @@ export function watchLinks({ send, say }: Reports): void {
     const name = target.getAttribute("download");
     if (name !== null) void save(name, address);
     else if (address.startsWith("#")) location.hash = address;
-    else if (ELSEWHERE.test(address)) say(`Not opened: ${address.slice(0, 200)}. ${NO_NETWORK}`);
+    else if (ELSEWHERE.test(address)) say(t("frame.not-opened", { address: address.slice(0, 200) }));
     else send({ type: "follow", address: address.slice(0, MAX_ADDRESS), form: "" });
   };
   addEventListener.call(window, "click", follow);
@@ -42,8 +42,8 @@ export function watchLinks({ send, say }: Reports): void {
     if (!ELSEWHERE.test(address)) return send({ type: "save", ...short, content: null });
     // At once: the page may take the address back right after the click.
     const content = await fetch(address).then((answer) => answer.blob()).catch(() => null);
-    if (content === null) say(`Not saved: ${short.address.slice(0, 200)}. It could not be read.`);
-    else if (content.size > MAX_SAVE) say(`Not saved: ${short.name.slice(0, 200)}. It is larger than ${MAX_SAVE >> 20} MiB.`);
+    if (content === null) say(t("frame.not-saved-unread", { address: address.slice(0, 200) }));
+    else if (content.size > MAX_SAVE) say(t("frame.not-saved-large", { name: short.name.slice(0, 200), most: String(MAX_SAVE >> 20) }));
     else send({ type: "save", ...short, address: "", content });
   };
   watchDetached(follow);
@@ -79,7 +79,7 @@ export function watchForms({ send, say }: Reports): void {
     const query = fields.size > 0 ? `${method === "GET" ? "?" : " "}${fields}` : "";
     const target = method === "GET" ? (address.split("?", 1)[0] ?? "") : address;
     const words = `${method} ${target}${query}`.slice(0, MAX_ADDRESS);
-    if (method === "POST" || target === "" || ELSEWHERE.test(target)) say(`Not sent: ${words}. ${NO_NETWORK}`);
+    if (method === "POST" || target === "" || ELSEWHERE.test(target)) say(t("frame.not-sent", { form: words }));
     else send({ type: "follow", address: target.slice(0, MAX_ADDRESS), form: words });
   };
   const submit = (event: SubmitEvent) => {

@@ -5,6 +5,7 @@ import "../styles/preview.css";
 
 import { element, keepingFocus } from "../dom";
 import { Event } from "../event";
+import { t } from "../messages";
 import type { SourceFile } from "../workspace";
 import { fileAt, pageAt, type PageAddress } from "./address";
 import { ConsolePanel } from "./console";
@@ -57,17 +58,15 @@ interface Shown {
 }
 
 const WIDTHS = [
-  ["narrow", "320", "320 pixels wide"],
-  ["medium", "768", "768 pixels wide"],
-  ["full", "Full", "Full width"],
+  ["narrow", "320"],
+  ["medium", "768"],
+  ["full", null],
 ] as const;
 
 /** The click that follows a link ends in this time. */
 const FOLLOW_MS = 200;
 /** The news of the focus takes another way, which is longer on a slow machine. */
 const FOCUS_MS = 1000;
-
-const RESTORED = "The page opened another page, which the preview cannot show. Your page was started again.";
 
 export class Preview {
   readonly received = new Event<PageMessage>();
@@ -79,8 +78,8 @@ export class Preview {
   private readonly stage = element("div", { class: "preview-stage", "data-width": "full" });
   private readonly banner = element("div", { class: "preview-banner", role: "alert" });
   private readonly saves = new SaveOffers();
-  private readonly reload = element("button", { type: "button", class: "quiet-button" }, "Reload");
-  private readonly section = element("section", { class: "preview", "aria-label": "Preview", tabindex: "-1" });
+  private readonly reload = element("button", { type: "button", class: "quiet-button" }, t("preview.reload"));
+  private readonly section = element("section", { class: "preview", "aria-label": t("preview.title"), tabindex: "-1" });
   private readonly panel: ConsolePanel;
   private readonly memory: HangMemory;
   private frame: PreviewFrame | null = null;
@@ -102,7 +101,7 @@ export class Preview {
     this.hungBefore = this.memory.isSet;
     const own = (stack: string) => this.places?.own(stack) ?? [];
     this.panel = new ConsolePanel({ own, jump: options.onJump }, (code) => this.execute(code));
-    const hint = element("p", { class: "preview-keys", "aria-hidden": "true" }, "Esc, then Tab, leaves the page.");
+    const hint = element("p", { class: "preview-keys", "aria-hidden": "true" }, t("preview.keys"));
     const { section } = this;
     section.append(this.bar(), this.banner, this.saves.element, this.stage, hint);
     // The frame element does not match :focus while the focus is in its page.
@@ -118,7 +117,7 @@ export class Preview {
     addEventListener("pagehide", () => {
       if (this.frame !== null && this.frame.state !== "silent") this.memory.clear();
     });
-    if (this.hungBefore) this.notify("This page did not respond last time. Press Run to try again.");
+    if (this.hungBefore) this.notify(t("preview.hung-before"));
   }
 
   /** A number that changes when the page is ended or another is shown. */
@@ -138,7 +137,7 @@ export class Preview {
     if (last === null) return;
     const program = { ...last.program, entryFile: path };
     keepingFocus(this.section, () => this.start({ html, program, fragment }));
-    if (form !== "") this.say(`Sent: ${form}. The preview shows the page without the fields.`);
+    if (form !== "") this.say(t("preview.sent", { form }));
   }
 
   /** Shows the stylesheets of these files at once, as far as they need no run. */
@@ -228,9 +227,9 @@ export class Preview {
     const { entryFile, files } = last.program;
     const page = pageAt(address, entryFile, files.map(({ path }) => path));
     if (page === null || !isAsked) {
-      const words = form === "" ? `Not opened: ${address.slice(0, 200)}.` : `Not sent: ${form}.`;
-      const why = form === "" ? "The program has no such page." : "The preview has no network access.";
-      return this.say(`${words} ${page === null ? why : "Nobody clicked in the page."}`);
+      if (form !== "") return this.say(t(page === null ? "preview.not-sent-missing" : "preview.not-sent-unasked", { form }));
+      const key = page === null ? "preview.not-opened-missing" : "preview.not-opened-unasked";
+      return this.say(t(key, { address: address.slice(0, 200) }));
     }
     if (page.path === entryFile && page.fragment !== "") this.scroll(page.fragment);
     else this.followed.emit({ ...page, form });
@@ -241,14 +240,14 @@ export class Preview {
     const { entryFile, files } = this.last?.program ?? { entryFile: "", files: [] };
     const path = fileAt(address, entryFile, files.map((file) => file.path));
     const bytes = content ?? files.find((file) => file.path === path)?.content;
-    const words = name.slice(0, 200);
-    if (bytes === undefined) this.say(`Not saved: ${words}. The program has no such file.`);
-    else if (!this.saves.offer(name, bytes)) this.say(`Not saved: ${words}. You dismissed it; press Reload to get offers again.`);
+    const short = { name: name.slice(0, 200) };
+    if (bytes === undefined) this.say(t("preview.not-saved-missing", short));
+    else if (!this.saves.offer(name, bytes)) this.say(t("preview.not-saved-dismissed", short));
   }
 
   private execute(code: string): void {
     this.panel.echo(code);
-    if (this.frame === null) this.say("There is no page: press Run.");
+    if (this.frame === null) this.say(t("preview.no-page"));
     else this.frame.send({ type: "execute", code });
   }
 
@@ -263,12 +262,12 @@ export class Preview {
     // A page that does so whenever it starts would do so for ever.
     const isAtOnce = this.isRestored && this.frame?.state !== "running";
     keepingFocus(this.section, () => {
-      if (isAtOnce) this.end("The page was stopped: it opens another page when it starts, and the preview cannot show that.");
+      if (isAtOnce) this.end(t("preview.stopped-leaving"));
       else this.start(last);
     });
     if (isAtOnce) return;
     this.isRestored = true;
-    this.notify(RESTORED);
+    this.notify(t("preview.restored"));
   }
 
   /** Ends the page, and shows the reason. */
@@ -284,23 +283,23 @@ export class Preview {
     if (state === "running") {
       this.memory.clear();
       if (this.edited.length > 0) this.restyle(this.edited);
-      if (this.isRestored) this.notify(RESTORED);
+      if (this.isRestored) this.notify(t("preview.restored"));
       else if (this.isSilent) this.banner.replaceChildren();
       this.isSilent = false;
     } else if (state === "silent") {
       this.isSilent = true;
       this.memory.set();
-      this.notify("The page is not responding.", this.stopButton());
+      this.notify(t("preview.silent"), this.stopButton());
     } else if (state === "flooding") {
       this.memory.clear();
-      this.end("The page was stopped: it sent too many messages.");
+      this.end(t("preview.stopped-flooding"));
     } else if (state === "stealing") {
       this.memory.clear();
-      this.end("The page was stopped: it took the keyboard again and again.");
+      this.end(t("preview.stopped-stealing"));
     } else if (state === "unreachable") {
       this.isSilent = true;
       this.memory.clear();
-      this.notify("The preview could not be loaded.", this.stopButton());
+      this.notify(t("preview.unreachable"), this.stopButton());
     }
   }
 
@@ -312,9 +311,9 @@ export class Preview {
   }
 
   private stopButton(): HTMLButtonElement {
-    const stop = element("button", { type: "button", class: "preview-stop" }, "Stop");
+    const stop = element("button", { type: "button", class: "preview-stop" }, t("preview.stop"));
     stop.addEventListener("click", () => {
-      this.end("The page was stopped.");
+      this.end(t("preview.stopped"));
       // The button that had the focus is gone.
       this.reload.focus();
     });
@@ -322,22 +321,23 @@ export class Preview {
   }
 
   private bar(): HTMLElement {
-    const widths = WIDTHS.map(([value, label, title]) => {
+    const widths = WIDTHS.map(([value, width]) => {
       const pressed = String(value === "full");
+      const title = width === null ? t("preview.full-width") : t("preview.pixels-wide", { width });
       const attributes = { type: "button", class: "quiet-button", title, "aria-pressed": pressed };
-      const button = element("button", attributes, label);
+      const button = element("button", attributes, width ?? t("preview.full"));
       button.addEventListener("click", () => {
         this.stage.dataset["width"] = value;
         for (const other of widths) other.setAttribute("aria-pressed", String(other === button));
       });
       return button;
     });
-    const dark = element("button", { type: "button", class: "quiet-button", "aria-pressed": "false" }, "Dark background");
+    const dark = element("button", { type: "button", class: "quiet-button", "aria-pressed": "false" }, t("preview.dark"));
     dark.addEventListener("click", () => {
       const isDark = this.stage.classList.toggle("dark");
       dark.setAttribute("aria-pressed", String(isDark));
     });
-    const group = element("div", { class: "choices", role: "group", "aria-label": "Width of the preview" }, ...widths);
-    return element("div", { class: "preview-bar" }, element("h2", {}, "Preview"), this.reload, group, dark);
+    const group = element("div", { class: "choices", role: "group", "aria-label": t("preview.width") }, ...widths);
+    return element("div", { class: "preview-bar" }, element("h2", {}, t("preview.title")), this.reload, group, dark);
   }
 }

@@ -2,12 +2,13 @@
 
 import { element } from "../dom";
 import { History } from "../history";
+import { t } from "../messages";
 import { MAX_CODE } from "./protocol";
 
 export class Prompt {
   readonly element = element("form", { class: "console-prompt", autocomplete: "off" });
   private readonly field = element("input", {
-    type: "text", "aria-label": "Code to execute in the page", placeholder: "Code to execute in the page", spellcheck: "false",
+    type: "text", "aria-label": t("console.prompt"), placeholder: t("console.prompt"), spellcheck: "false",
     autocapitalize: "off", autocorrect: "off", enterkeyhint: "send", maxlength: String(MAX_CODE),
   });
   private readonly history = new History();

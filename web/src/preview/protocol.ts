@@ -7,6 +7,8 @@ export interface Opening {
   html: string;
   /** The permissions of the document. */
   sandbox: string;
+  /** The words of our code in the frame. */
+  words: Readonly<Record<string, string>>;
 }
 
 /** The message from the document to the editor; a port comes with it. */

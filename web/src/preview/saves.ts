@@ -1,6 +1,7 @@
 // Offers to save files that a page made: the frame itself may download nothing.
 
 import { element } from "../dom";
+import { t } from "../messages";
 import { download } from "../share/download";
 
 /** A page can make the offer appear under the pointer of a person who is about to click. */
@@ -19,11 +20,12 @@ export class SaveOffers {
     const name = cleanName(asked);
     if (this.isOff || this.dismissed.has(name)) return false;
     this.offers += 1;
-    const save = button("Save", () => (this.close(), download(name, content)));
+    const save = button(t("files.save"), () => (this.close(), download(name, content)));
     save.disabled = true;
-    const dismiss = button("Dismiss", () => (this.dismissed.add(name), this.close()));
-    const off = button("Show no more", () => ((this.isOff = true), this.close()));
-    const words = element("span", {}, "Save ", element("bdi", {}, name), "?");
+    const dismiss = button(t("preview.dismiss"), () => (this.dismissed.add(name), this.close()));
+    const off = button(t("preview.no-more-offers"), () => ((this.isOff = true), this.close()));
+    const [before = "", after = ""] = t("preview.save-offer", { name: "\0" }).split("\0");
+    const words = element("span", {}, before, element("bdi", {}, name), after);
     this.element.replaceChildren(words, save, dismiss, ...(this.offers > 1 ? [off] : []));
     clearTimeout(this.timer);
     this.timer = setTimeout(() => (save.disabled = false), WAIT_MS);

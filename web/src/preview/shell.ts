@@ -11,6 +11,7 @@ import { ConsolePatch } from "./patch";
 import { Recorder } from "./recorder";
 import { Serialiser } from "./serialise";
 import { giveShims } from "./shims";
+import { speak, t } from "./words";
 
 const DOCUMENT = "about:srcdoc";
 const { addEventListener } = window;
@@ -27,8 +28,10 @@ function open(event: MessageEvent): void {
   if (opening?.sandpiper !== "preview" || typeof opening.html !== "string") return;
   window.removeEventListener("message", open as EventListener);
   const frame = document.createElement("iframe");
-  frame.title = "The page";
+  speak(opening.words ?? {});
+  frame.title = t("frame.page");
   frame.setAttribute("sandbox", opening.sandbox ?? "allow-scripts");
+  own.setAttribute("data-words", JSON.stringify(opening.words ?? {}));
   const at = insertionPoint(opening.html);
   frame.srcdoc = opening.html.slice(0, at) + inserted(own) + opening.html.slice(at);
   Object.assign(frame.style, { position: "fixed", inset: "0", width: "100%", height: "100%", border: "0" });
@@ -44,9 +47,9 @@ function answer({ source, data }: MessageEvent): void {
   window.parent.postMessage(isActive ? ACTIVE : IDLE, "*");
 }
 
-/** The element that is inserted before all code of the page. */
+/** The element that is inserted before all code of the page, with the words of our code. */
 function inserted(script: Element): string {
-  return `<script>${script.textContent ?? ""}</script>`;
+  return script.outerHTML;
 }
 
 /**
@@ -62,6 +65,7 @@ function pause(): void {
 /** In the document: opens a port to the editor, and reports messages on it. */
 function accompany(): void {
   const insertedLength = own === null ? 0 : inserted(own).length;
+  speak(JSON.parse(own?.getAttribute("data-words") ?? "{}") as Record<string, string>);
   own?.remove();
   const { port1: port, port2 } = new MessageChannel();
   const send = (message: FromFrame) => port.postMessage(message);
@@ -148,7 +152,7 @@ function failed(patch: ConsolePatch, event: Event): void {
   const address = element.getAttribute("src") ?? element.getAttribute("href") ?? "";
   // A violation of the policy is reported for it.
   if (/^(https?:)?\/\//i.test(address)) return;
-  const text = `<${element.localName}> could not be loaded: ${address.slice(0, 200)}`;
+  const text = t("frame.element-lost", { element: element.localName, address: address.slice(0, 200) });
   patch.say("error", [{ type: "text", text }], "");
 }
 
@@ -164,7 +168,7 @@ function hasFrames(stack: string): boolean {
 
 function blocked(patch: ConsolePatch, event: SecurityPolicyViolationEvent): void {
   const uri = event.blockedURI.slice(0, 200);
-  const text = `Not loaded: ${uri}. The preview has no network access: add the file to the program instead.`;
+  const text = t("frame.not-loaded", { address: uri });
   const url = event.sourceFile === "about" ? DOCUMENT : event.sourceFile;
   const isKnown = url !== "" && event.lineNumber > 0;
   const place = `    at ${url}:${event.lineNumber}:${event.columnNumber}`;

@@ -3,6 +3,7 @@
 // WebRTC away.
 
 import { Alerts } from "./alerts";
+import { t } from "./words";
 
 type Say = (words: string) => void;
 
@@ -20,9 +21,9 @@ export function giveShims(window: Window, say: Say): void {
   define(window.document, "cookie", { get: () => jar.text, set: (text: unknown) => jar.add(String(text)) });
   const answers: Readonly<Record<string, (message: string, value: string | null) => unknown>> = {
     alert: (message) => (say(`alert: ${message}`), alerts.show(message)),
-    confirm: (message) => (say(`confirm: ${message} (answered OK: the preview cannot ask)`), true),
+    confirm: (message) => (say(t("frame.confirm", { message })), true),
     prompt: (message, value) => {
-      say(`prompt: ${message} (answered ${JSON.stringify(value)}: the preview cannot ask)`);
+      say(t("frame.prompt", { message, value: JSON.stringify(value) }));
       return value;
     },
   };

@@ -1,6 +1,7 @@
 // Values of the console as elements: only text nodes, and trees that open.
 
 import { element } from "../dom";
+import { t } from "../messages";
 import { allowedStyles } from "./css";
 import type { Styled, Table, Value } from "./protocol";
 import type { Place } from "./maps";
@@ -49,7 +50,7 @@ export function inShort(value: Value, depth = 0): string {
 
 /** A link to a place in the person's files. */
 export function placeButton({ file, line, column }: Place, navigator: Navigator): HTMLButtonElement {
-  const attributes = { type: "button", class: "place", title: `Go to line ${line} of ${file}` };
+  const attributes = { type: "button", class: "place", title: t("output.go", { line: String(line), path: file }) };
   const button = element("button", attributes, `${file}:${line}`);
   button.addEventListener("click", () => navigator.jump({ file, line, column }));
   return button;
@@ -90,7 +91,7 @@ function members({ items, more }: Value & { type: "object" }, navigator: Navigat
   const list = items.map(({ key, value }) =>
     element("li", {}, element("span", { class: "key" }, key), ": ", valueElement(value, navigator)),
   );
-  if (more > 0) list.push(element("li", { class: "value-cut" }, `… and ${more} more`));
+  if (more > 0) list.push(element("li", { class: "value-cut" }, t("console.more-members", { n: more })));
   return element("ul", {}, ...list);
 }
 

@@ -2,10 +2,15 @@
 // meanwhile.
 
 import { byId } from "../dom";
+import { t, type Key } from "../messages";
 import type { OutputPanel } from "../output/panel";
 import type { LiveRun } from "./live";
 import type { Phase, Session } from "./session";
 import { endsIn, running, waiting } from "./words";
+
+const LABELS: Readonly<Record<Phase["name"], Key>> = {
+  idle: "page.run", running: "run.stop", stopping: "run.stop", waiting: "run.cancel",
+};
 
 export class RunButton {
   private readonly button = byId("run");
@@ -28,9 +33,9 @@ export class RunButton {
     clearInterval(this.ticker);
     if (phase.name !== "running") this.live = null;
     this.button.classList.toggle("busy", phase.name !== "idle");
-    this.label.textContent = { idle: "Run", running: "Stop", stopping: "Stop", waiting: "Cancel" }[phase.name];
+    this.label.textContent = t(LABELS[phase.name]);
     if (phase.name === "idle") return;
-    if (phase.name === "stopping") return this.output.say("Stopping…", "running");
+    if (phase.name === "stopping") return this.output.say(t("run.stopping"), "running");
     const words = () =>
       phase.name === "running"
         ? running(performance.now() - phase.sinceMs, phase.state)

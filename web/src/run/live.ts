@@ -3,6 +3,7 @@
 // is first used.
 
 import { Event } from "../event";
+import { t } from "../messages";
 import { isRecord } from "../store/snapshot";
 import {
   lost, parsed, refusal, unreadable,
@@ -22,7 +23,6 @@ const TAKEN = /live runs? (?:is|are) taken/;
 const STOPPED = "Stopped";
 /** The wait until input is sent again that a program was not ready to read. */
 const RETRY_MS = 1000;
-const ENDED = "Not sent: the program has ended.";
 /** The end for want of input is announced this long before, or half its time if that is shorter. */
 const WARNING_MS = 30_000;
 
@@ -130,7 +130,7 @@ export class LiveRun {
       if (fault !== "again") return fault;
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
-    return ENDED;
+    return t("live.ended");
   }
 
   /** Returns the reason if it was not sent; "again" if it can be sent later. */
@@ -145,12 +145,12 @@ export class LiveRun {
       if (ok) this.activeMs = performance.now();
       if (ok) return null;
       if (status === 503) return "again";
-      if (status === 404) return ENDED;
-      if (status === 413) return "Not sent: the line is too long.";
-      if (status === 429) return "Not sent: this program got too much input.";
-      return `Not sent: the service answered ${status}.`;
+      if (status === 404) return t("live.ended");
+      if (status === 413) return t("live.too-long");
+      if (status === 429) return t("live.too-much");
+      return t("live.refused", { status: String(status) });
     } catch {
-      return "Not sent: the connection was lost.";
+      return t("live.lost");
     }
   }
 }

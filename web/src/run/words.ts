@@ -1,6 +1,7 @@
 // The sentences about a run, in plain words.
 
 import type { InputNeed } from "../errors";
+import { number, t, type Key } from "../messages";
 import { plainText } from "../output/ansi";
 import type { Answer, Exit, RunResult } from "./client";
 import { isRecording, type Artifact } from "./left";
@@ -14,27 +15,25 @@ const MAX_SPOKEN = 200;
 export function summary(answer: Answer): string {
   switch (answer.kind) {
     case "ran":
-      return ending(answer.exit, seconds(answer.elapsedMs)) + files(answer.left?.artifacts ?? []);
+      return withFiles(ending(answer.exit, seconds(answer.elapsedMs)), answer.left?.artifacts ?? []);
     case "busy":
       if (answer.isLive === true) {
-        return /half/.test(answer.message) ? "Your network's live runs are taken." : "All live runs are taken.";
+        return t(/half/.test(answer.message) ? "run.live-taken-here" : "run.live-taken");
       }
-      return `Not run: ${sentence(answer.message || "the service is busy")} Try again in a moment.`;
+      return answer.message === "" ? t("run.busy") : t("run.busy-reason", { reason: sentence(answer.message) });
     case "too-large":
-      return `Not run: your files are too large${limitIn(answer.message)}.`;
+      return tooLarge(answer.message);
     case "refused":
-      if (answer.message === "") return `Not run: ${foreign(answer.status)}`;
+      if (answer.message === "") return foreign(answer.status);
       return answer.status < 500
-        ? `Not run: ${sentence(answer.message)}`
-        : `Not run: the service failed (${answer.status}). Your code is still here: try again in a moment.`;
+        ? t("run.refused", { reason: sentence(answer.message) })
+        : t("run.service-failed", { status: String(answer.status) });
     case "lost":
-      return answer.isOffline
-        ? "You are offline. Your code is still here: press Run when you are connected again."
-        : "The connection was lost. Your code is still here: try again.";
+      return t(answer.isOffline ? "run.offline" : "run.lost");
     case "limited":
-      return "Too many runs: try again in a moment.";
+      return t("run.limited");
     case "stopped":
-      return "Stopped.";
+      return t("run.stopped");
   }
 }
 
@@ -66,84 +65,84 @@ export function spoken({ exit, stderr }: RunResult, error: string | null, output
   }
   if (output === null) return "";
   const count = output.trimEnd() === "" ? 0 : output.trimEnd().split("\n").length;
-  return count === 0 ? ", no output" : `, ${count} ${count === 1 ? "line" : "lines"} of output`;
+  return count === 0 ? t("run.no-output") : t("run.output-lines", { n: count });
 }
 
 /** The hint of the input box when it opens by itself. */
 export function askForInput(need: InputNeed): string {
-  const problem = {
-    missing: "asked for input, but there was none",
-    short: "asked for more input than there was",
-    ended: "printed without end: perhaps it kept asking after its input had ended",
-  }[need];
-  return `The program ${problem}. Type one answer per line here, then press Run.`;
+  return t(({ missing: "run.input-missing", short: "run.input-short", ended: "run.input-ended" } as const)[need]);
 }
 
 /** The status before a run is sent again. */
 export function waiting(leftMs: number, reason: Pause["reason"]): string {
-  const left = Math.max(1, Math.ceil(leftMs / 1000));
-  return `${cause(reason)} ${reason.kind === "limited" ? "Yours starts" : "Retrying"} in ${left} s`;
-}
-
-function cause(reason: Pause["reason"]): string {
-  if (reason.kind === "limited") return "Too many runs from your network.";
+  const n = Math.max(1, Math.ceil(leftMs / 1000));
+  if (reason.kind === "limited") return t("run.starts-in", { n });
   // While an image is built, the message of the service tells the progress.
-  return /is being (prepared|replaced)/.test(reason.message) ? sentence(reason.message) : "The service is busy.";
+  const isPrepared = /is being (prepared|replaced)/.test(reason.message);
+  return isPrepared ? t("run.prepared-retry", { n, reason: sentence(reason.message) }) : t("run.busy-retry", { n });
 }
 
 /** The status until the answer comes. */
 export function running(elapsedMs: number, state: RunState): string {
-  if (elapsedMs < 1000) return state === "compiling" ? "Compiling…" : "Running…";
-  const words = { unknown: "Queued or running", queued: "In the queue", compiling: "Compiling", running: "Running" }[state];
-  return `${words}… ${Math.floor(elapsedMs / 1000)} s`;
+  if (elapsedMs < 1000) return t(state === "compiling" ? "run.compiling" : "start.running");
+  return t(ELAPSED[state], { n: Math.floor(elapsedMs / 1000) });
 }
 
 /** The status of a live run that the server will soon end. */
 export function endsIn(leftMs: number, takesInput: boolean): string {
-  return `Ends in ${Math.max(1, Math.ceil(leftMs / 1000))} s without ${takesInput ? "input" : "output"}`;
+  const n = Math.max(1, Math.ceil(leftMs / 1000));
+  return t(takesInput ? "run.ends-without-input" : "run.ends-without-output", { n });
 }
 
 export function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(2)} s`;
+  return t("run.seconds", { time: number(ms / 1000, 2) });
 }
 
 /** The stages of a run in their order, each with its time. */
 export function stages({ timings, elapsedMs }: RunResult): { name: string; time: string }[] {
-  const names: Readonly<Record<string, string>> = {
-    queue: "Queued",
-    prepare: "Preparing",
-    compile: "Compiling",
-    run: "Running",
-  };
-  const known = Object.entries(names).flatMap(([key, name]) => {
-    const ms = timings[key];
-    return ms === undefined ? [] : [{ name, ms }];
+  const known = Object.entries(STAGES).flatMap(([stage, key]) => {
+    const ms = timings[stage];
+    return ms === undefined ? [] : [{ name: t(key), ms }];
   });
   if (known.length === 0) return [];
   const server = known.reduce((sum, stage) => sum + stage.ms, 0);
-  const rest = { name: "Sending and receiving", ms: Math.max(0, elapsedMs - server) };
-  return [...known, rest].map(({ name, ms }) => ({ name, time: ms < 100 ? `${ms.toFixed(1)} ms` : seconds(ms) }));
+  const rest = { name: t("run.stage-rest"), ms: Math.max(0, elapsedMs - server) };
+  return [...known, rest].map(({ name, ms }) => ({ name, time: ms < 100 ? t("run.milliseconds", { time: number(ms, 1) }) : seconds(ms) }));
 }
 
-const SIGNALS: Readonly<Record<string, string>> = {
-  SIGSEGV: "it accessed memory it does not own",
-  SIGBUS: "it accessed memory that does not exist",
-  SIGFPE: "arithmetic error, such as an integer division by zero",
-  SIGABRT: "uncaught exception or abort()",
-  SIGILL: "it hit an illegal instruction",
-  SIGKILL: "it was killed",
-  SIGTERM: "it was asked to stop",
-  SIGTRAP: "it hit a breakpoint trap",
-  SIGPIPE: "it wrote to a closed pipe",
-  SIGSYS: "it made a system call that is not allowed here",
+const ELAPSED: Readonly<Record<RunState, Key>> = {
+  unknown: "run.seconds-unknown",
+  queued: "run.seconds-queued",
+  compiling: "run.seconds-compiling",
+  running: "run.seconds-running",
 };
 
-const LIMITS: Readonly<Record<string, string>> = {
-  time: "Took too long",
-  cpu: "Too much processor time",
-  memory: "Too much memory",
-  output: "Too much output",
-  idle: "Waited too long for input",
+const STAGES: Readonly<Record<string, Key>> = {
+  queue: "run.stage-queue",
+  prepare: "run.stage-prepare",
+  compile: "run.stage-compile",
+  run: "run.stage-run",
+};
+
+const SIGNALS: Readonly<Record<string, Key>> = {
+  SIGSEGV: "run.sigsegv",
+  SIGBUS: "run.sigbus",
+  SIGFPE: "run.sigfpe",
+  SIGABRT: "run.sigabrt",
+  SIGILL: "run.sigill",
+  SIGKILL: "run.sigkill",
+  SIGTERM: "run.sigterm",
+  SIGTRAP: "run.sigtrap",
+  SIGPIPE: "run.sigpipe",
+  SIGSYS: "run.sigsys",
+};
+
+const LIMITS: Readonly<Record<string, Key>> = {
+  time: "run.limit-time",
+  cpu: "run.limit-cpu",
+  memory: "run.limit-memory",
+  output: "run.limit-output",
+  idle: "run.limit-idle",
 };
 
 function outcome({ isStopped, limit, signal, stage, code }: Exit): Outcome {
@@ -155,43 +154,44 @@ function outcome({ isStopped, limit, signal, stage, code }: Exit): Outcome {
 }
 
 function ending(exit: Exit, time: string): string {
-  if (exit.isStopped === true) return "Stopped.";
+  if (exit.isStopped === true) return t("run.stopped");
   const isCompiling = exit.stage === "compile";
   if (exit.limit !== undefined) {
-    const words = LIMITS[exit.limit] ?? `Limit reached (${exit.limit})`;
-    const isCut = exit.limit === "output";
-    return `${words}: ${isCompiling ? "compiling " : ""}stopped after ${time}${isCut ? ", output truncated" : ""}`;
+    const key = LIMITS[exit.limit];
+    const limit = key === undefined ? t("run.limit-other", { name: exit.limit }) : t(key);
+    const words = t(isCompiling ? "run.limit-compiling" : "run.limit", { limit, time });
+    return exit.limit === "output" ? t("run.truncated", { ending: words }) : words;
   }
   if (exit.signal !== undefined) {
-    const words = SIGNALS[exit.signal];
-    const cause = words === undefined ? exit.signal : `${words} (${exit.signal})`;
-    return `${isCompiling ? "The compiler crashed" : "Crashed"} after ${time}: ${cause}`;
+    const { signal } = exit;
+    const key = SIGNALS[signal];
+    const cause = key === undefined ? signal : t("run.signal", { cause: t(key), signal });
+    return t(isCompiling ? "run.compiler-crashed" : "run.crashed", { time, cause });
   }
-  if (isCompiling) return `Compile error (${time})`;
-  if (exit.code === 0 || exit.code === undefined) return `Finished in ${time}`;
-  return `Failed with exit code ${exit.code} (${time})`;
+  if (isCompiling) return t("run.compile-error", { time });
+  if (exit.code === 0 || exit.code === undefined) return t("run.finished", { time });
+  return t("run.failed", { code: String(exit.code), time });
 }
 
-function files(artifacts: readonly Artifact[]): string {
+function withFiles(ending: string, artifacts: readonly Artifact[]): string {
   const count = artifacts.filter((artifact) => !isRecording(artifact)).length;
-  return count === 0 ? "" : `; it left ${count} ${count === 1 ? "file" : "files"}`;
+  return count === 0 ? ending : t("run.left-files", { n: count, ending });
 }
 
 /** The sentence about an answer that the service did not write. */
-function foreign(status: number): string {
-  if (status < 300) return "the answer did not come from the service. Do you have to log in to your network?";
-  if (status === 404) return "there is no service at this address (404). Please tell the site's owner.";
-  if ([401, 403, 407, 451].includes(status)) return `your network blocks the service (${status}).`;
-  if ([502, 504].includes(status)) {
-    return `the service did not answer (${status}). Your code is still here: try again in a moment.`;
-  }
-  return `a server between you and the service answered ${status}. Your code is still here: try again.`;
+function foreign(code: number): string {
+  const status = String(code);
+  if (code < 300) return t("run.foreign-login");
+  if (code === 404) return t("run.foreign-missing");
+  if ([401, 403, 407, 451].includes(code)) return t("run.foreign-blocked", { status });
+  if ([502, 504].includes(code)) return t("run.foreign-silent", { status });
+  return t("run.foreign-other", { status });
 }
 
-/** The limit that a message of the service names, such as 2 MiB. */
-function limitIn(message: string): string {
+/** With the limit that a message of the service names, such as 2 MiB. */
+function tooLarge(message: string): string {
   const limit = /\d+ \w?i?B\b/.exec(message)?.[0];
-  return limit === undefined ? "" : `: the limit is ${limit}`;
+  return limit === undefined ? t("run.too-large") : t("run.too-large-limit", { limit });
 }
 
 /** The text with a full stop at its end. */

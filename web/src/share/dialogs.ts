@@ -3,12 +3,14 @@
 
 import type { PageConfig, ThemeChoice } from "../config";
 import { element } from "../dom";
+import { t } from "../messages";
 import { writeFragment } from "../parent/fragment";
 import type { Workspace } from "../workspace";
 import { copied } from "./clipboard";
 import { iframeSnippet } from "./links";
 
 const HEIGHT = 480;
+const THEMES = [["auto", "dialogs.theme-reader"], ["light", "dialogs.theme-light"], ["dark", "dialogs.theme-dark"]] as const;
 
 /** A modal dialog: the browser keeps the focus inside, closes it at Escape, and gives the focus back. */
 class CopyDialog {
@@ -18,8 +20,8 @@ class CopyDialog {
 
   constructor(id: string, title: string, ...controls: Node[]) {
     this.text = element("textarea", { readonly: true, rows: "4", spellcheck: "false", "aria-label": title });
-    const copy = element("button", { type: "button", class: "main-button" }, "Copy");
-    const close = element("button", { type: "button" }, "Close");
+    const copy = element("button", { type: "button", class: "main-button" }, t("output.copy"));
+    const close = element("button", { type: "button" }, t("start.close"));
     const heading = element("h2", { id: `${id}-title` }, title);
     this.dialog = element("dialog", { id, class: "dialog", "aria-labelledby": `${id}-title` });
     const actions = element("div", { class: "dialog-actions" }, this.result, close, copy);
@@ -45,7 +47,7 @@ class CopyDialog {
       this.text.focus();
       this.text.select();
     }
-    this.result.textContent = isCopied ? "Copied." : "Press Ctrl+C or ⌘+C to copy.";
+    this.result.textContent = t(isCopied ? "dialogs.copied" : "dialogs.copy-by-hand");
   }
 }
 
@@ -53,7 +55,7 @@ export class LinkDialog {
   private dialog: CopyDialog | null = null;
 
   open(url: string): void {
-    this.dialog ??= new CopyDialog("link-dialog", "Link to this code");
+    this.dialog ??= new CopyDialog("link-dialog", t("dialogs.link"));
     this.dialog.show(url);
     this.dialog.text.select();
   }
@@ -73,7 +75,7 @@ export class EmbedDialog {
   }
 
   async open(): Promise<void> {
-    this.dialog ??= new CopyDialog("embed-dialog", "Embed this editor", this.controls());
+    this.dialog ??= new CopyDialog("embed-dialog", t("dialogs.embed"), this.controls());
     await this.update();
   }
 
@@ -93,17 +95,17 @@ export class EmbedDialog {
   }
 
   private controls(): Node {
-    const themes = element("fieldset", {}, element("legend", {}, "Theme"));
-    for (const [theme, label] of [["auto", "Match the reader's system"], ["light", "Light"], ["dark", "Dark"]] as const) {
+    const themes = element("fieldset", {}, element("legend", {}, t("dialogs.theme")));
+    for (const [theme, key] of THEMES) {
       const input = element("input", { type: "radio", name: "embed-theme", checked: theme === this.theme });
       input.addEventListener("change", () => {
         this.theme = theme;
         void this.update();
       });
-      themes.append(element("label", {}, input, label));
+      themes.append(element("label", {}, input, t(key)));
     }
-    const code = this.check("Include my current code", this.hasCode, (isOn) => (this.hasCode = isOn));
-    const readonly = this.check("Read only", this.isReadOnly, (isOn) => (this.isReadOnly = isOn));
+    const code = this.check(t("dialogs.include-code"), this.hasCode, (isOn) => (this.hasCode = isOn));
+    const readonly = this.check(t("dialogs.read-only"), this.isReadOnly, (isOn) => (this.isReadOnly = isOn));
     return element("div", { class: "dialog-choices" }, themes, code, readonly);
   }
 

@@ -1,6 +1,7 @@
 // The texts that share the code or embed the page.
 
 import type { ThemeChoice } from "../config";
+import { t } from "../messages";
 
 /** A link to the page with the code in its fragment. */
 export function shareUrl(page: string, language: string, fragment: string): string {
@@ -31,7 +32,7 @@ export function iframeSnippet(options: SnippetOptions): string {
   if (options.fragment !== null) url.hash = options.fragment;
   const attributes = {
     src: url.href,
-    title: `${options.title} editor`,
+    title: t("page.title", { title: options.title }),
     width: "100%",
     height: String(options.height),
     loading: "lazy",

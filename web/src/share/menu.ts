@@ -4,6 +4,7 @@
 import type { PageConfig } from "../config";
 import { byId, element } from "../dom";
 import type { FileTabs } from "../files/tabs";
+import { t } from "../messages";
 import { writeFragment } from "../parent/fragment";
 import type { Edits } from "../store/edits";
 import type { Notice } from "../store/notice";
@@ -41,20 +42,20 @@ export class Menu {
     this.embedDialog = new EmbedDialog(options.config, options.workspace);
     const { files, workspace } = options;
     this.fileItems = {
-      rename: this.item("Rename file…", () => files.rename(workspace.active)),
-      start: this.item("Set as main file", () => workspace.setEntry(workspace.active)),
-      remove: this.item("Delete file", () => files.remove(workspace.active)),
+      rename: this.item(t("menu.rename"), () => files.rename(workspace.active)),
+      start: this.item(t("menu.set-main"), () => workspace.setEntry(workspace.active)),
+      remove: this.item(t("menu.delete"), () => files.remove(workspace.active)),
     };
-    const fullScreen = this.item("Full screen", () => void toggleFullScreen());
+    const fullScreen = this.item(t("menu.full-screen"), () => void toggleFullScreen());
     // A page that embeds this one may not allow it.
     fullScreen.hidden = !document.fullscreenEnabled;
     this.menu.append(
-      this.item("Copy link", () => void this.copyLink()),
-      this.item("Embed…", () => void this.embedDialog.open()),
-      this.item("Download", () => void this.downloadFiles()),
-      this.item("Reset", () => options.edits.reset()),
-      this.item("Find…", () => options.find()),
-      this.item("Settings…", () => void this.openSettings()),
+      this.item(t("menu.link"), () => void this.copyLink()),
+      this.item(t("menu.embed"), () => void this.embedDialog.open()),
+      this.item(t("menu.download"), () => void this.downloadFiles()),
+      this.item(t("start.reset"), () => options.edits.reset()),
+      this.item(t("menu.find"), () => options.find()),
+      this.item(t("menu.settings"), () => void this.openSettings()),
       fullScreen,
       ...Object.values(this.fileItems),
     );
@@ -139,7 +140,7 @@ export class Menu {
       this.settings ??= new SettingsDialog(reader);
       this.settings.open();
     } catch {
-      notice.show("The settings could not be loaded because the connection was lost. Try again.");
+      notice.show(t("menu.settings-lost"));
     }
   }
 
@@ -147,7 +148,7 @@ export class Menu {
     const { config, workspace, notice } = this.options;
     const fragment = await writeFragment(workspace.snapshot());
     const url = shareUrl(location.href, config.language, fragment);
-    if (await copied(url)) notice.show("Link copied. The link contains your code.");
+    if (await copied(url)) notice.show(t("menu.link-copied"));
     else this.linkDialog.open(url);
   }
 
@@ -159,7 +160,7 @@ export class Menu {
     try {
       if (files.length > 1) content = (await import("./zip")).zip(files);
     } catch {
-      return notice.show("The download failed because the connection was lost. Try again.");
+      return notice.show(t("menu.download-lost"));
     }
     download(name, content);
   }

@@ -1,9 +1,10 @@
 // The dialog with the reader's settings; loaded when it is first opened.
 
 import { element } from "../dom";
+import { t } from "../messages";
 import { MAX_FONT_SIZE, MIN_FONT_SIZE, type Choices, type Reader } from "../store/reader";
 
-const THEMES = [["auto", "Match my system"], ["light", "Light"], ["dark", "Dark"]] as const;
+const THEMES = [["auto", "settings.theme-system"], ["light", "dialogs.theme-light"], ["dark", "dialogs.theme-dark"]] as const;
 
 export class SettingsDialog {
   private readonly reader: Reader;
@@ -12,10 +13,10 @@ export class SettingsDialog {
 
   constructor(reader: Reader) {
     this.reader = reader;
-    const reset = this.button("Use the page’s settings", () => reader.forget());
-    const close = this.button("Close", () => this.dialog.close());
+    const reset = this.button(t("settings.reset"), () => reader.forget());
+    const close = this.button(t("start.close"), () => this.dialog.close());
     this.dialog.append(
-      element("h2", { id: "settings-title" }, "Settings"),
+      element("h2", { id: "settings-title" }, t("settings.title")),
       element("div", { class: "dialog-choices" }, this.themes(), this.fontSize(), this.wraps()),
       element("div", { class: "dialog-actions" }, reset, close),
     );
@@ -37,12 +38,12 @@ export class SettingsDialog {
   }
 
   private themes(): HTMLElement {
-    const box = element("fieldset", {}, element("legend", {}, "Theme"));
-    for (const [theme, label] of THEMES) {
+    const box = element("fieldset", {}, element("legend", {}, t("dialogs.theme")));
+    for (const [theme, key] of THEMES) {
       const input = element("input", { type: "radio", name: "theme" });
       input.addEventListener("change", () => this.reader.choose({ theme }));
       this.update.push(() => (input.checked = this.reader.theme === theme));
-      box.append(element("label", {}, input, label));
+      box.append(element("label", {}, input, t(key)));
     }
     return box;
   }
@@ -54,23 +55,23 @@ export class SettingsDialog {
         const wanted = this.reader.fontSize + by;
         if (wanted >= MIN_FONT_SIZE && wanted <= MAX_FONT_SIZE) this.reader.choose({ fontSize: wanted });
       });
-      made.setAttribute("aria-label", by < 0 ? "Smaller font" : "Larger font");
+      made.setAttribute("aria-label", t(by < 0 ? "settings.smaller" : "settings.larger"));
       return made;
     };
-    this.update.push(() => (size.textContent = `${this.reader.fontSize} px`));
-    return element("fieldset", { class: "stepper" }, element("legend", {}, "Font size"), step("−", -1), size, step("+", 1));
+    this.update.push(() => (size.textContent = t("settings.font-pixels", { size: this.reader.fontSize })));
+    return element("fieldset", { class: "stepper" }, element("legend", {}, t("settings.font-size")), step("−", -1), size, step("+", 1));
   }
 
   private wraps(): HTMLElement {
-    const box = element("fieldset", {}, element("legend", {}, "Wrap long lines"));
+    const box = element("fieldset", {}, element("legend", {}, t("settings.wrap")));
     const check = (label: string, isOn: () => boolean, choice: (isOn: boolean) => Choices) => {
       const input = element("input", { type: "checkbox" });
       input.addEventListener("change", () => this.reader.choose(choice(input.checked)));
       this.update.push(() => (input.checked = isOn()));
       box.append(element("label", {}, input, label));
     };
-    check("in the code", () => this.reader.wrap, (wrap) => ({ wrap }));
-    check("in the output", () => this.reader.wrapOutput, (wrapOutput) => ({ wrapOutput }));
+    check(t("settings.wrap-code"), () => this.reader.wrap, (wrap) => ({ wrap }));
+    check(t("settings.wrap-output"), () => this.reader.wrapOutput, (wrapOutput) => ({ wrapOutput }));
     return box;
   }
 

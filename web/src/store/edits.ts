@@ -2,6 +2,7 @@
 // again, and discarded by Reset, which can be undone.
 
 import type { Parameters } from "../config";
+import { t } from "../messages";
 import type { Snapshot, Workspace } from "../workspace";
 import { Autosave, hashOf } from "./autosave";
 import type { Notice } from "./notice";
@@ -46,18 +47,18 @@ export class Edits {
     const { notice } = this.options;
     if (!kept.isOfOlderStart) {
       this.replace(kept.snapshot);
-      return notice.show("Your edits were restored.", { label: "Reset", act: () => this.reset() });
+      return notice.show(t("start.restored"), { label: t("start.reset"), act: () => this.reset() });
     }
-    if (this.offersOlder()) this.offer("This program has changed since your last edits.", kept.snapshot);
+    if (this.offersOlder()) this.offer(t("start.changed-since"), kept.snapshot);
   }
 
   /** Returns to the start, and offers to undo that. */
   reset(): void {
     const before = this.options.workspace.snapshot();
-    if (sameSnapshot(before, this.starter)) return this.options.notice.show("Nothing to reset.");
+    if (sameSnapshot(before, this.starter)) return this.options.notice.show(t("start.nothing-to-reset"));
     this.replace(this.starter);
-    const undo = { label: "Undo", act: () => this.replace(before) };
-    this.options.notice.show("All files were reset.", undo);
+    const undo = { label: t("start.undo"), act: () => this.replace(before) };
+    this.options.notice.show(t("start.all-reset"), undo);
   }
 
   /** Begins with another start, which the embedding page has sent. */
@@ -71,7 +72,7 @@ export class Edits {
     this.timer = undefined;
     this.autosave = this.autosaveOf(snapshot);
     const kept = this.autosave?.find() ?? null;
-    if (kept !== null && !kept.isOfOlderStart) this.offer("You have edited this program before.", kept.snapshot);
+    if (kept !== null && !kept.isOfOlderStart) this.offer(t("start.edited-before"), kept.snapshot);
   }
 
   /** Saves the edits now. Returns the sentence for the notice. */
@@ -79,7 +80,7 @@ export class Edits {
     clearTimeout(this.timer);
     this.timer = undefined;
     const isKept = this.autosave?.save(this.options.workspace.snapshot()) ?? false;
-    return isKept ? "Saved in this browser, as every edit is." : "This browser saves nothing: copy the code that you need.";
+    return t(isKept ? "start.kept" : "start.not-kept");
   }
 
   /** Identifies the start of the page. */
@@ -93,7 +94,7 @@ export class Edits {
   }
 
   private offer(words: string, snapshot: Snapshot): void {
-    this.options.notice.show(words, { label: "Restore my edits", act: () => this.replace(snapshot) });
+    this.options.notice.show(words, { label: t("start.restore"), act: () => this.replace(snapshot) });
   }
 
   private replace(snapshot: Snapshot): void {

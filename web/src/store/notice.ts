@@ -3,6 +3,7 @@
 // also by itself. Nobody has to hurry for an action.
 
 import { element, hasFocus } from "../dom";
+import { t } from "../messages";
 
 export interface Action {
   label: string;
@@ -38,7 +39,7 @@ export class Notice {
     const hadFocus = hasFocus(this.box);
     this.words.textContent = words;
     const buttons = actions.map(({ label, act }) => this.button(label, act));
-    this.actions.replaceChildren(...buttons, this.button("Close", () => undefined));
+    this.actions.replaceChildren(...buttons, this.button(t("start.close"), () => undefined));
     this.box.classList.add("shown");
     this.goesAway = actions.length === 0;
     this.countDown();

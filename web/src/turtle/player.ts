@@ -2,6 +2,7 @@
 // less motion, it shows the picture itself, which has all of the drawing.
 
 import { element } from "../dom";
+import { t } from "../messages";
 import { Picture } from "./picture";
 import type { Recording } from "./recording";
 
@@ -18,7 +19,7 @@ export class Player {
   private readonly image: HTMLElement;
   private readonly canvas = element("canvas", { role: "img" });
   private readonly play = element("button", { type: "button", class: "tool play" });
-  private readonly speed = element("select", { "aria-label": "Speed" });
+  private readonly speed = element("select", { "aria-label": t("files.speed") });
   private scale = 0;
   private positionMs = 0;
   private lastMs: number | null = null;
@@ -91,6 +92,6 @@ export class Player {
     const isOver = this.positionMs >= this.recording.durationMs;
     this.canvas.hidden = isOver && !this.isPlaying;
     this.image.hidden = !this.canvas.hidden;
-    this.play.textContent = this.isPlaying ? "Pause" : isOver ? "Play again" : "Play";
+    this.play.textContent = t(this.isPlaying ? "files.pause" : isOver ? "files.play-again" : "files.play");
   }
 }

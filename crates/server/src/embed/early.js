@@ -7,17 +7,19 @@
   root.dataset.early = "";
   let isLost = false;
   const isEarly = () => root.dataset.early !== undefined;
-  const say = (words) => {
-    document.getElementById("status").textContent = words;
+  // `name`: of the attribute that has the words.
+  const say = (name) => {
+    const status = document.getElementById("status");
+    status.textContent = status.dataset[name];
   };
   const fail = () => {
     isLost = true;
-    say("Not run: the editor could not be loaded. Check your connection and reload the page.");
+    say("lost");
   };
   const run = () => {
     if (isLost) return fail();
     root.dataset.early = "run";
-    say("Loading the editor…");
+    say("loading");
   };
   addEventListener("click", ({ target }) => {
     if (isEarly() && target instanceof Element && target.closest("#run")) run();

@@ -3,6 +3,7 @@
 mod assets;
 mod explanations;
 mod index;
+mod locales;
 mod page;
 mod preview;
 mod script;
@@ -15,6 +16,7 @@ use crate::http::{Answer, Page, failure, page as answer};
 use crate::settings::{FrameAncestors, PreviewOrigin};
 use assets::{Assets, PageFiles};
 use explanations::Explanations;
+use locales::{Locale, Locales};
 use script::EmbedScript;
 
 /// The value of `lang` if the request has none, unless it is not served.
@@ -43,6 +45,7 @@ pub(crate) struct Embed {
     assets: Assets,
     script: EmbedScript,
     explanations: Explanations,
+    locales: Locales,
 }
 
 /// What the server can do beside `/api/compile`, for the page to offer it.
@@ -64,6 +67,8 @@ struct EditorPage<'a> {
     abilities: Abilities,
     /// Scripts and styles.
     page_files: PageFiles,
+    /// The words of the page.
+    locale: &'a Locale,
     /// Allows the styles that the editor makes, and its first script.
     nonce: &'a str,
     /// The address of its explanations, if it has any.
@@ -87,6 +92,7 @@ impl Embed {
             catalog,
             abilities,
             assets: Assets::load(),
+            locales: Locales::load(),
         }
     }
 
@@ -182,6 +188,7 @@ impl Embed {
             catalog: &self.catalog,
             abilities: self.abilities,
             page_files: self.assets.page_files(grammar),
+            locale: self.locales.find(),
             nonce,
             explanations: explanations.as_deref(),
             preview_url: &preview::url(self.preview_origin.as_ref()),

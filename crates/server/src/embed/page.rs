@@ -30,20 +30,27 @@ pub(super) fn editor(page: &EditorPage<'_>) -> String {
             escaped(&String::from_utf8_lossy(&file.content)),
         );
     }
-    filled(
-        EDITOR,
-        &[
-            ("title", &escaped(language.title())),
-            ("icon", &icon()),
-            ("language", &escaped(language.id())),
-            ("nonce", page.nonce),
-            ("early", EARLY),
-            ("links", &links(&page.page_files)),
-            ("files", &files),
-            ("no-stdin", if language.takes_stdin() { "" } else { " hidden" }),
-            ("config", &config(page)),
-        ],
-    )
+    let title = escaped(language.title());
+    let words = page.locale.page.iter().map(|(key, text)| {
+        (key.as_str(), escaped(text).replace("{title}", &title))
+    });
+    let words: Vec<_> = words.collect();
+    let words = words.iter().map(|(key, text)| (*key, text.as_str()));
+    let no_stdin = if language.takes_stdin() { "" } else { " hidden" };
+    let (icon, links, config) = (icon(), links(&page.page_files), config(page));
+    let values = [
+        ("title", title.as_str()),
+        ("icon", &icon),
+        ("language", &escaped(language.id())),
+        ("nonce", page.nonce),
+        ("early", EARLY),
+        ("links", &links),
+        ("files", &files),
+        ("no-stdin", no_stdin),
+        ("config", &config),
+    ];
+    let values: Vec<_> = values.into_iter().chain(words).collect();
+    filled(EDITOR, &values)
 }
 
 fn links(files: &PageFiles) -> String {
@@ -81,6 +88,7 @@ fn config(page: &EditorPage<'_>) -> String {
         "live": page.abilities.live,
         "output": language.output(),
         "editor": language.editor(),
+        "words": page.locale.start,
         "explanations": page.explanations,
         "nonce": page.nonce,
         "previewUrl": page.preview_url,
@@ -173,6 +181,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::super::Abilities;
+    use super::super::locales::Locales;
     use super::super::tests::source;
     use super::*;
 
@@ -187,6 +196,7 @@ mod tests {
         let text = String::from_utf8(definition.clone()).unwrap();
         *definition = text.replace("m.c", "a&b.c").into();
         let catalog = Catalog::load([source]).unwrap();
+        let locales = Locales::load();
         let page = editor(&EditorPage {
             language: catalog.find("c").unwrap(),
             starter: &catalog.starter("c").unwrap().submission,
@@ -197,6 +207,7 @@ mod tests {
                 styles: vec!["assets/main-2.css".to_owned()],
                 preloads: BTreeSet::from(["assets/cpp-3.js".to_owned()]),
             },
+            locale: locales.find(),
             nonce: "abc",
             explanations: Some("embed/assets/explanations-4.json"),
             preview_url: "embed/preview",
@@ -213,6 +224,8 @@ mod tests {
         assert!(page.contains(r#""grammars":{"c":"cpp"}"#), "{page}");
         assert!(page.contains(r#""artifacts":true"#), "{page}");
         assert!(page.contains(r#""live":false"#), "{page}");
+        assert!(page.contains(r#""start.undo":"Undo""#), "{page}");
+        assert!(page.contains("aria-label=\"The c editor\""), "{page}");
         assert!(page.contains(r#""names":{"c":["c++"]}"#), "{page}");
         assert_eq!(page.matches("</script>").count(), 3, "{page}");
     }
