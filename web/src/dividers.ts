@@ -3,7 +3,7 @@
 
 import "./styles/dividers.css";
 
-import { byId, element } from "./dom";
+import { byId, element, isMirrored } from "./dom";
 import { t } from "./messages";
 import type { Choices, Reader } from "./store/reader";
 
@@ -68,11 +68,14 @@ class Divider {
     return after.getBoundingClientRect().top >= before.getBoundingClientRect().bottom - 1;
   }
 
-  private get extent(): { start: number; size: number; share: number } {
+  /** `shareAt`: of the part before the divider, if that is there. */
+  private get extent(): { share: number; shareAt: (x: number, y: number) => number } {
     const [before, after] = [this.sides.before.getBoundingClientRect(), this.sides.after.getBoundingClientRect()];
-    const [start, middle, end] = this.isStacked ? [before.top, after.top, after.bottom] : [before.left, after.left, after.right];
-    const size = Math.max(end - start, 1);
-    return { start, size, share: (100 * (middle - start)) / size };
+    const { isStacked } = this;
+    const besides = isMirrored() ? [before.right, after.right, after.left] : [before.left, after.left, after.right];
+    const [start = 0, middle = 0, end = 0] = isStacked ? [before.top, after.top, after.bottom] : besides;
+    const share = (at: number) => (100 * (at - start)) / (end - start || 1);
+    return { share: share(middle), shareAt: (x, y) => share(isStacked ? y : x) };
   }
 
   private follow(): void {
@@ -89,8 +92,7 @@ class Divider {
     event.preventDefault();
     this.element.setPointerCapture(event.pointerId);
     const follow = ({ clientX, clientY }: PointerEvent) => {
-      const { start, size } = this.extent;
-      this.move((100 * ((this.isStacked ? clientY : clientX) - start)) / size);
+      this.move(this.extent.shareAt(clientX, clientY));
     };
     this.element.addEventListener("pointermove", follow);
     const end = () => this.element.removeEventListener("pointermove", follow);
@@ -100,7 +102,8 @@ class Divider {
   private onKey(event: KeyboardEvent): void {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const { share } = this.extent;
-    const [less, more] = this.isStacked ? ["ArrowUp", "ArrowDown"] : ["ArrowLeft", "ArrowRight"];
+    const besides = isMirrored() ? ["ArrowRight", "ArrowLeft"] : ["ArrowLeft", "ArrowRight"];
+    const [less, more] = this.isStacked ? ["ArrowUp", "ArrowDown"] : besides;
     if (event.key === less) this.move(share - STEP);
     else if (event.key === more) this.move(share + STEP);
     else if (event.key === "Home") this.move(MIN_SHARE);

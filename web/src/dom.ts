@@ -23,6 +23,11 @@ export function byId(id: string): HTMLElement {
   return found;
 }
 
+/** Whether the page is written from right to left, so that its parts stand the other way round. */
+export function isMirrored(): boolean {
+  return document.documentElement.dir === "rtl";
+}
+
 /** Whether the focus is in this box; not if it is in the embedding page. */
 export function hasFocus(box: Element): boolean {
   return document.hasFocus() && box.contains(document.activeElement);

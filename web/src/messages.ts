@@ -50,11 +50,6 @@ export function number(value: number, decimals = 0): string {
   return new Intl.NumberFormat(language, options).format(value);
 }
 
-/** `3 errors, 1 warning`. */
-export function list(parts: readonly string[]): string {
-  return new Intl.ListFormat(language, { type: "unit", style: "short" }).format(parts);
-}
-
 /** The words of the preview's frame, which has none of its own. */
 export function frameWords(): Record<string, string> {
   const own = Object.entries(words).filter(([key]) => key.startsWith("frame."));

@@ -150,7 +150,7 @@ impl<R: Runner> App<R> {
             Endpoint::RunStop => self.execution.stop(parameter, &request),
             Endpoint::Embed => {
                 let query = head.uri.query();
-                self.embed.editor(&head.method, query)
+                self.embed.editor(&head.method, query, &head.headers)
             }
             Endpoint::Unknown => failure(StatusCode::NOT_FOUND, "not found"),
             _ if !embed::is_read(&head.method) => {

@@ -56,6 +56,8 @@ const look = EditorView.theme({
     borderColor: "var(--line)",
     "&:active": { backgroundColor: "var(--active-line)", backgroundImage: "none" },
   },
+  // The button that closes it stands over its end.
+  ".cm-panel.cm-search": { paddingInlineEnd: "32px" },
   ".cm-panel button[name=close]": { minWidth: "24px", minHeight: "24px" },
   ".cm-tooltip-autocomplete ul li[aria-selected]": {
     backgroundColor: "var(--accent)",

@@ -3,7 +3,7 @@
 /** Attributes that are parameters of the page under the same name. */
 const PARAMETERS = [
   "theme", "readonly", "hide", "run", "layout", "files", "lines", "wrap", "fontSize", "tabSize", "api", "artifacts", "input",
-  "refresh", "warnings",
+  "refresh", "warnings", "ui",
 ];
 
 export interface CodeFile {

@@ -40,6 +40,6 @@ export class Explainer {
     const explanations = await this.explanations.get().catch(() => []);
     const meanings = meaningsOf(explanations, messages);
     if (meanings.length === 0) return shown.remove();
-    shown.append(element("h2", {}, t("output.explained")), ...meanings.map((meaning) => element("p", {}, meaning)));
+    shown.append(element("h2", {}, t("output.explained")), ...meanings.map((meaning) => element("p", { lang: "en" }, meaning)));
   }
 }

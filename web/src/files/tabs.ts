@@ -1,7 +1,7 @@
 // The files as tabs (WAI-ARIA tabs with roving focus), which are shown, added,
 // renamed and deleted.
 
-import { byId, element, hasFocus } from "../dom";
+import { byId, element, hasFocus, isMirrored } from "../dom";
 import { t } from "../messages";
 import type { Notice } from "../store/notice";
 import type { Workspace } from "../workspace";
@@ -109,7 +109,7 @@ export class FileTabs {
         tabindex: isActive ? "0" : "-1",
         title: this.isEditable ? t(isEntry ? "start.main-tab-keys" : "start.tab-keys", { path }) : path,
       },
-      path,
+      element("bdi", { dir: "ltr" }, path),
     );
     if (isEntry) tab.append(element("span", { class: "entry" }, ` ${t("start.main-mark")}`));
     if (!isActive && this.faulty.has(path)) {
@@ -126,9 +126,10 @@ export class FileTabs {
     const paths = this.workspace.files.map((file) => file.path);
     const index = paths.indexOf(path);
     const last = paths.length - 1;
+    const [back, on] = isMirrored() ? ["ArrowRight", "ArrowLeft"] : ["ArrowLeft", "ArrowRight"];
     const moves: Record<string, number> = {
-      ArrowLeft: index === 0 ? last : index - 1,
-      ArrowRight: index === last ? 0 : index + 1,
+      [back]: index === 0 ? last : index - 1,
+      [on]: index === last ? 0 : index + 1,
       Home: 0,
       End: last,
     };

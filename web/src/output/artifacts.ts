@@ -72,7 +72,7 @@ function viewOf({ artifact, recording }: Entry, room: Room, pages: Pages): HTMLE
   const save = button(t("files.save"), t("files.save-one", { path }));
   save.setAttribute("aria-label", save.title);
   save.addEventListener("click", () => download(nameOf(path), bytesOf(artifact)));
-  const name = element("h3", {}, path);
+  const name = element("h3", {}, element("bdi", { dir: "ltr" }, path));
   const head = element("div", { class: "file-head" }, name, element("span", {}, sizeOf(size)), save);
   const box = element("article", { class: "left-file", "aria-label": path }, head);
   box.append(...contentOf(artifact, recording, { head, room, pages }));

@@ -2,7 +2,7 @@
 // line in the person's files.
 
 import { element } from "../dom";
-import { list, t, type Key } from "../messages";
+import { t, type Key } from "../messages";
 import { MAX_ENTRIES, type Entry, type FromFrame, type Level } from "./protocol";
 import { Prompt } from "./prompt";
 import { placeButton, tableElement, valueElement, type Navigator } from "./values";
@@ -159,10 +159,11 @@ export class ConsolePanel {
 
   private count(): void {
     const some = (n: number, key: Key) => (n === 0 ? [] : [t(key, { n })]);
-    this.summary.textContent = list([
+    const counts = [
       ...some(this.errors, "console.error-count"),
       ...some(this.warnings, "console.warning-count"),
       ...some(this.dropped, "console.hidden-count"),
-    ]);
+    ];
+    this.summary.textContent = counts.length === 0 ? "" : counts.reduce((first, second) => t("console.counts", { first, second }));
   }
 }

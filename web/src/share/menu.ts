@@ -126,7 +126,7 @@ export class Menu {
     const move = moves[event.key];
     if (move !== undefined) items.at(move)?.focus();
     else if (event.key === "Escape") this.close();
-    else if (/^[a-z]$/i.test(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    else if (/^\p{Alphabetic}$/u.test(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey) {
       const later = [...items.slice(index + 1), ...items];
       later.find((item) => item.textContent?.toLowerCase().startsWith(event.key.toLowerCase()))?.focus();
     } else return;

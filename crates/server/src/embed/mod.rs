@@ -8,7 +8,9 @@ mod page;
 mod preview;
 mod script;
 
-use http::header::{ALLOW, CONTENT_SECURITY_POLICY, REFERRER_POLICY};
+use std::borrow::Cow;
+
+use http::header::{ALLOW, CONTENT_SECURITY_POLICY, REFERRER_POLICY, VARY};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use sandpiper_engine::languages::{Catalog, Language, Submission};
 
@@ -125,10 +127,11 @@ impl Embed {
         &self,
         method: &Method,
         query: Option<&str>,
+        request: &HeaderMap,
     ) -> Answer {
         let nonce = nonce();
         let (status, text) = if is_read(method) {
-            self.page(query.unwrap_or_default(), &nonce)
+            self.page(query.unwrap_or_default(), request, &nonce)
         } else {
             let message = "method not allowed on /embed";
             (StatusCode::METHOD_NOT_ALLOWED, page::failure(message, &nonce))
@@ -138,6 +141,7 @@ impl Embed {
         if status == StatusCode::METHOD_NOT_ALLOWED {
             headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         }
+        headers.insert(VARY, HeaderValue::from_static("accept-language"));
         headers.insert(CONTENT_SECURITY_POLICY, self.policy(&nonce));
         add_page_headers(headers);
         add_frame_headers(headers);
@@ -159,10 +163,13 @@ impl Embed {
             .unwrap_or(HeaderValue::from_static("default-src 'none'"))
     }
 
-    fn page(&self, query: &str, nonce: &str) -> (StatusCode, String) {
-        let mut pairs = form_urlencoded::parse(query.as_bytes());
-        let asked = pairs.find(|(name, _)| name == "lang");
-        let asked = asked.map(|(_, value)| value).unwrap_or_default();
+    fn page(
+        &self,
+        query: &str,
+        request: &HeaderMap,
+        nonce: &str,
+    ) -> (StatusCode, String) {
+        let asked = parameter(query, "lang");
         let wanted = if asked.is_empty() {
             default_language(&self.catalog).unwrap_or_default()
         } else {
@@ -188,13 +195,20 @@ impl Embed {
             catalog: &self.catalog,
             abilities: self.abilities,
             page_files: self.assets.page_files(grammar),
-            locale: self.locales.find(),
+            locale: self.locales.find(&parameter(query, "ui"), request),
             nonce,
             explanations: explanations.as_deref(),
             preview_url: &preview::url(self.preview_origin.as_ref()),
         };
         (StatusCode::OK, page::editor(&page))
     }
+}
+
+/// The first value of a parameter; empty if it has none.
+fn parameter<'a>(query: &'a str, name: &str) -> Cow<'a, str> {
+    let mut pairs = form_urlencoded::parse(query.as_bytes());
+    let found = pairs.find(|(own, _)| own == name);
+    found.map(|(_, value)| value).unwrap_or_default()
 }
 
 /// The values of `lang`.
@@ -283,7 +297,7 @@ mod tests {
 
     fn check(catalog: &Catalog, query: &str, expected: Result<&str, &str>) {
         let embed = page_of(catalog.clone());
-        let (status, text) = embed.page(query, "0");
+        let (status, text) = embed.page(query, &HeaderMap::new(), "0");
         match expected {
             Ok(title) => {
                 assert_eq!(status, StatusCode::OK, "{query}");
@@ -305,7 +319,7 @@ mod tests {
     fn a_program_without_the_page_says_how_to_build_it() {
         let mut embed = page_of(catalog());
         embed.assets = Assets::default();
-        let (status, text) = embed.page("lang=c", "0");
+        let (status, text) = embed.page("lang=c", &HeaderMap::new(), "0");
         assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
         assert!(text.contains("make web"), "{text}");
         let script = embed.script(&HeaderMap::new());

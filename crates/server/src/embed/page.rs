@@ -40,6 +40,8 @@ pub(super) fn editor(page: &EditorPage<'_>) -> String {
     let (icon, links, config) = (icon(), links(&page.page_files), config(page));
     let values = [
         ("title", title.as_str()),
+        ("lang", &page.locale.tag),
+        ("dir", page.locale.direction()),
         ("icon", &icon),
         ("language", &escaped(language.id())),
         ("nonce", page.nonce),
@@ -180,6 +182,8 @@ pub(super) fn escaped(text: &str) -> String {
 mod tests {
     use std::collections::BTreeSet;
 
+    use http::HeaderMap;
+
     use super::super::Abilities;
     use super::super::locales::Locales;
     use super::super::tests::source;
@@ -207,14 +211,15 @@ mod tests {
                 styles: vec!["assets/main-2.css".to_owned()],
                 preloads: BTreeSet::from(["assets/cpp-3.js".to_owned()]),
             },
-            locale: locales.find(),
+            locale: locales.find("pt", &HeaderMap::new()),
             nonce: "abc",
             explanations: Some("embed/assets/explanations-4.json"),
             preview_url: "embed/preview",
         });
         let shown = "<figcaption>a&amp;b.c</figcaption><pre>\n\nif (a &lt; \
                      &quot;{{title}}&quot;) {}\n&lt;/script&gt;</pre>";
-        assert!(page.starts_with("<!DOCTYPE html>\n<html "), "{page}");
+        let head = "<!DOCTYPE html>\n<html lang=\"pt-BR\" dir=\"ltr\">";
+        assert!(page.starts_with(head), "{page}");
         let (entry, other) = (page.find(shown), page.find("<pre>\nint b;"));
         assert!(entry.is_some() && entry < other, "{page}");
         assert!(page.contains("data-language=\"c\""), "{page}");
@@ -224,8 +229,8 @@ mod tests {
         assert!(page.contains(r#""grammars":{"c":"cpp"}"#), "{page}");
         assert!(page.contains(r#""artifacts":true"#), "{page}");
         assert!(page.contains(r#""live":false"#), "{page}");
-        assert!(page.contains(r#""start.undo":"Undo""#), "{page}");
-        assert!(page.contains("aria-label=\"The c editor\""), "{page}");
+        assert!(page.contains(r#""start.undo":"Desfazer""#), "{page}");
+        assert!(page.contains("aria-label=\"Editor de The c\""), "{page}");
         assert!(page.contains(r#""names":{"c":["c++"]}"#), "{page}");
         assert_eq!(page.matches("</script>").count(), 3, "{page}");
     }

@@ -1,0 +1,140 @@
+// The page in the languages of its readers: its words, its direction, and room
+// for both in narrow frames.
+
+import { readFileSync, readdirSync } from "node:fs";
+
+import type { Page } from "@playwright/test";
+
+import { faults } from "./accessibility";
+import { withFiles } from "./documents";
+import { embed, expect, test } from "./service";
+import { replaceCode } from "./typing";
+
+type Words = Readonly<Record<string, string>>;
+const LOCALES = "src/locales";
+const words = new Map(
+  readdirSync(LOCALES).map((name) => [name.replace(".json", ""), JSON.parse(readFileSync(`${LOCALES}/${name}`, "utf8")) as Words]),
+);
+const others = [...words.keys()].filter((tag) => tag !== "en");
+
+/** Buttons whose words do not fit, and whether the page scrolls to the side. */
+const unfit = (page: Page) =>
+  page.evaluate(() => {
+    const root = document.documentElement;
+    const clipped = [...document.querySelectorAll<HTMLElement>("button, summary, [role=tab]")].filter(
+      (button) => button.checkVisibility() && button.clientWidth > 0 && button.scrollWidth > button.clientWidth,
+    );
+    return [
+      ...clipped.map((button) => `clipped: ${button.textContent}`),
+      ...(root.scrollWidth > root.clientWidth ? [`${root.scrollWidth} pixels wide`] : []),
+    ];
+  });
+
+for (const tag of others) {
+  const own = words.get(tag) ?? {};
+  const direction = tag === "ar" ? "rtl" : "ltr";
+  const finished = new RegExp((own["run.finished"] ?? "").replace("{time}", ".*"));
+
+  for (const width of [320, 800]) {
+    test(`${tag}, ${width} pixels wide`, async ({ page, service, complaints }) => {
+      await page.setViewportSize({ width, height: 600 });
+      await page.goto(`${service.url}/embed?lang=python&ui=${tag}`);
+      const root = page.locator("html");
+      await expect(root).toHaveAttribute("lang", tag);
+      await expect(root).toHaveAttribute("dir", direction);
+      const run = page.locator("#run");
+      await expect(run).toHaveText(own["page.run"] ?? "");
+      await expect(page.locator("#menu-button")).toHaveAttribute("aria-controls", "menu");
+      await run.click();
+      await expect(page.locator("#status")).toHaveText(finished);
+      await expect(page.locator(".stdout h2")).toHaveText(own["page.output"] ?? "");
+      expect(await unfit(page)).toEqual([]);
+      // What a program prints stays as it is.
+      for (const part of [".cm-content", ".stdout pre"]) await expect(page.locator(part)).toHaveCSS("direction", "ltr");
+      await page.locator("#menu-button").click();
+      await expect(page.getByRole("menuitem").first()).toHaveText(own["menu.link"] ?? "");
+      expect(await unfit(page), "menu").toEqual([]);
+      await page.getByRole("menuitem", { name: own["menu.settings"] ?? "", exact: true }).click();
+      await expect(page.getByRole("dialog")).toContainText(own["settings.title"] ?? "");
+      expect(await unfit(page), "settings").toEqual([]);
+      await page.keyboard.press("Escape");
+      await page.locator(".cm-content").click();
+      await page.keyboard.press("Control+F");
+      await expect(page.locator(".cm-search button[name=next]")).toHaveText(own["editor.next"] ?? "");
+      expect(await unfit(page), "search").toEqual([]);
+      expect(complaints).toEqual([]);
+    });
+  }
+
+  test(`${tag}: a preview and its frame`, async ({ page, service }) => {
+    const html = "<!doctype html><title>A</title><a href='https://a.example'>Away</a><script>console.error(1)</script>";
+    await page.setViewportSize({ width: 320, height: 900 });
+    await page.goto(`${service.url}/embed?ui=${tag}&run=load&${withFiles("lang=web", { "index.html": html })}`);
+    await expect(page.locator(".console h2")).toHaveText(own["console.title"] ?? "");
+    const shown = page.frameLocator(".preview iframe").frameLocator("iframe");
+    await shown.getByText("Away").click();
+    const said = (own["frame.not-opened"] ?? "").split("{address}");
+    for (const part of said) await expect(page.locator(".console-log")).toContainText(part.trim());
+    expect(await unfit(page)).toEqual([]);
+  });
+}
+
+test.describe("by the browser's preference", () => {
+  test.use({ locale: "es-MX" });
+
+  test("unless the author decides", async ({ page, service }) => {
+    for (const [query, expected] of [["", "es"], ["&ui=fr", "fr"], ["&ui=tlh", "es"], ["&ui=en", "en"]] as const) {
+      const answer = await page.goto(`${service.url}/embed?lang=python${query}`);
+      await expect(page.locator("html"), query).toHaveAttribute("lang", expected);
+      expect(answer?.headers()["vary"]).toContain("accept-language");
+    }
+  });
+
+  test("also in a frame of embed.js", async ({ page, service }) => {
+    const frame = await embed(page, service, "lang=python");
+    await expect(frame.locator("#run")).toHaveText(words.get("es")?.["page.run"] ?? "");
+    await page.goto(service.hostPage(`<pre data-lang="python" data-ui="de">1</pre><script src="${service.url}/embed.js"></script>`));
+    await expect(page.frameLocator("iframe").locator("#run")).toHaveText(words.get("de")?.["page.run"] ?? "");
+  });
+});
+
+test.describe("from right to left", () => {
+  test.use({ bypassCSP: true });
+
+  test("axe finds no fault", async ({ page, service }) => {
+    await page.goto(`${service.url}/embed?lang=python&ui=ar`);
+    await replaceCode(page.locator(".cm-content"), "name = input()\n");
+    await page.locator("#run").click();
+    await expect(page.locator(".stderr")).toBeVisible();
+    expect(await faults(page.mainFrame())).toEqual([]);
+  });
+
+  test("tabs and dividers are mirrored, and their keys with them", async ({ page, service }) => {
+    await page.setViewportSize({ width: 1000, height: 600 });
+    await page.goto(`${service.url}/embed?ui=ar&${withFiles("lang=python", { "main.py": "1", "b.py": "2" })}`);
+    const middle = async (selector: string) => {
+      const box = await page.locator(selector).boundingBox();
+      return (box?.x ?? 0) + (box?.width ?? 0) / 2;
+    };
+    expect(await middle("#left")).toBeGreaterThan(await middle("#results"));
+    expect(await middle("h1")).toBeGreaterThan(await middle("#run"));
+    const tabs = page.getByRole("tab");
+    await tabs.first().focus();
+    await page.keyboard.press("ArrowLeft");
+    await expect(tabs.last()).toBeFocused();
+    await expect(tabs.last()).toHaveAttribute("aria-selected", "true");
+    expect(await middle('[data-path="b.py"]')).toBeLessThan(await middle('[data-path="main.py"]'));
+
+    const divider = page.locator(".divider");
+    const share = async () => Number(await divider.getAttribute("aria-valuenow"));
+    const before = await share();
+    await divider.press("ArrowLeft");
+    await expect.poll(share).toBe(before + 2);
+    const box = await divider.boundingBox();
+    await page.mouse.move((box?.x ?? 0) + (box?.width ?? 0) / 2, 300);
+    await page.mouse.down();
+    await page.mouse.move(700, 300);
+    await page.mouse.up();
+    await expect.poll(share).toBe(30);
+  });
+});
