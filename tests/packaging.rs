@@ -40,7 +40,7 @@ fn alerts_and_dashboard_use_metrics_that_there_are() {
     check("packaging/grafana.json", 30);
 }
 
-/// Whoever takes a node over can do no more in Valkey than the node does.
+/// A person who takes a node over can do no more in Valkey than the node does.
 #[test]
 fn nodes_may_use_the_commands_of_their_functions_alone() {
     let mut called = BTreeSet::new();

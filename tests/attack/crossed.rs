@@ -44,7 +44,7 @@ pub(crate) fn crossed_runs() {
     assert_eq!(at_rest(&server), rest);
 }
 
-/// Whoever has the id is taken for its client.
+/// A stranger who has the id is taken for its client.
 fn control(server: &Server) {
     let mut events = open(server, 1);
     events.until("? ");

@@ -25,7 +25,7 @@ const SECRET: &str = "root:";
 
 /// A run that leaves links to files returns none of them.
 pub(crate) fn left_links() {
-    // Whoever follows them gets the file.
+    // A program that follows them gets the file.
     let folder = tempfile::tempdir().unwrap();
     let source = LINKS.replace("/tmp/.display", "display");
     let made = Command::new("python3")

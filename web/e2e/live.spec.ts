@@ -270,7 +270,7 @@ test("an offer is there as long as it is right for the program", async ({ page, 
   const offers = frame.locator(".offers").getByRole("button");
   await frame.locator("#run").click();
   await expect(offers).toHaveText([type, draw]);
-  // Whoever fills in the box wants that input.
+  // A person who fills in the box wants that input.
   await frame.locator("#stdin").fill("a");
   await expect(offers).toHaveText([draw]);
   await frame.locator("#stdin").fill("");

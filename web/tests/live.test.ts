@@ -28,7 +28,7 @@ test.each([
   [{ code: 0 }, null, ""],
   [{ limit: "idle" }, "Nobody typed for 60 s", "\nNobody typed for 60 s\n"],
   [{ stopped: true }, "The server stopped", "\nThe server stopped\n"],
-  // Whoever stopped it knows that.
+  // The person who stopped it knows that.
   [{ stopped: true }, "Stopped", ""],
 ])("%j with %j", async (exit, message, stderr) => {
   vi.stubGlobal("fetch", () => Promise.resolve(answer("0".repeat(32), exit, message)));

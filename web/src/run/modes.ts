@@ -20,7 +20,7 @@ export class Modes {
   /** The kind of a run that starts now. */
   next({ stdin }: Snapshot): Mode {
     const { api, artifacts, warnings, input } = this.parameters;
-    // Whoever fills in the input box wants that.
+    // A person who fills in the input box wants that input.
     const live = input === "live" || (this.wantsToType && stdin === "");
     const wantsFiles = artifacts || this.wantsPictures;
     const mode = {

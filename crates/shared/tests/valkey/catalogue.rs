@@ -24,7 +24,7 @@ async fn catalogue(valkey: &Valkey) -> Catalogue {
     catalogue
 }
 
-/// Whoever connects when the memory is used up can remove products, too.
+/// A server that connects when the memory is used up can remove products, too.
 #[tokio::test]
 #[ignore = "needs Valkey"]
 async fn a_full_valkey_gives_room_back() {

@@ -146,7 +146,7 @@ async fn every_key_expires() {
     }
 }
 
-/// Whoever repeats requests without end takes no more and more memory.
+/// A client that repeats requests without end takes no more and more memory.
 #[tokio::test]
 #[ignore = "needs Valkey"]
 async fn the_tries_of_each_request_expire_by_themselves() {

@@ -132,7 +132,7 @@ async fn an_error_fails_one_call() {
     assert!(first.age().unwrap() < old.1 + old.0.elapsed());
     assert_eq!(count(&first, PATIENCE).await, Ok(Value::Int(1)));
     assert_eq!(valkey.cli(&["CONFIG", "SET", "maxmemory", "1"]), "OK\n");
-    // Whoever connects now can call as much.
+    // A link that connects now can call as much.
     let second = link(valkey.url(""));
     up(&second).await;
     for link in [&first, &second] {
