@@ -6,7 +6,8 @@ use redis::Value;
 use tokio::time::{Instant, timeout_at};
 
 use crate::fault::CallError;
-use crate::link::{Library, Link, Observe};
+use crate::library::Library;
+use crate::link::{Link, Observe};
 use crate::url::ServerUrl;
 
 /// The longest time for a call, its second attempt included.

@@ -4,6 +4,7 @@
 //! ```text
 //! url        where a Valkey is, and the words to log in there
 //! link       one connection to it, up or down
+//! library    the functions that run there
 //! fault      the failure of one call
 //! timeouts   the failures that show that it is gone
 //! limits     how often a client may ask, counted for all servers at once
@@ -18,6 +19,7 @@
 mod catalogue;
 mod fault;
 mod inspect;
+mod library;
 mod limits;
 mod link;
 mod timeouts;
@@ -28,7 +30,8 @@ pub use fault::CallError;
 pub use inspect::{
     Facts, NoAnswer, Rights, ValkeySettings, inspect, is_open, rights,
 };
+pub use library::Library;
 pub use limits::{Client, Limits, Verdict, VerdictKind};
-pub use link::{Library, Link, LinkState, Observe};
+pub use link::{Link, LinkState, Observe};
 pub use redis::Value;
 pub use url::{InvalidServerUrl, ServerUrl};

@@ -7,7 +7,8 @@ use redis::{Value, from_redis_value};
 use sha2::{Digest, Sha256};
 
 use crate::fault::CallError;
-use crate::link::{Library, Link, LinkState, Observe};
+use crate::library::Library;
+use crate::link::{Link, LinkState, Observe};
 use crate::url::ServerUrl;
 
 /// The name of this part of the service in the log and in metrics.

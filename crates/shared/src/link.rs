@@ -12,7 +12,8 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tracing::{info, warn};
 
-use crate::fault::{CallError, Fault, is_out_of_memory};
+use crate::fault::{CallError, Fault};
+use crate::library::{Library, fcall};
 use crate::timeouts::Timeouts;
 use crate::url::ServerUrl;
 
@@ -25,26 +26,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Bounds the log: some words of a reason come from Valkey.
 const MAX_REPORTED: usize = 16;
-
-/// The functions that are called in a Valkey.
-#[derive(Clone, Copy, Debug)]
-pub struct Library {
-    /// The name of their part of the service in the log and in metrics, such as
-    /// `limits`.
-    pub part: &'static str,
-    /// Their text, in Lua.
-    pub text: &'static str,
-    /// The function that returns Valkey's epoch. It is given one key, and
-    /// a word to use if Valkey has no epoch yet.
-    pub open: &'static str,
-    /// The key that it is given.
-    pub epoch_key: &'static str,
-    /// The longest time that `open` may take. A Valkey that is slower than
-    /// that is not connected.
-    pub within: Duration,
-    /// The effect of a Valkey that is gone, for the log.
-    pub without: &'static str,
-}
 
 /// Called with the function and the time of each call that was answered.
 pub type Observe = Arc<dyn Fn(&'static str, Duration) + Send + Sync>;
@@ -237,25 +218,9 @@ impl Inner {
 
     async fn connect(&self, generation: u64) -> Result<Connection, Fault> {
         let commands = self.url.connect().await?;
-        let mut load = redis::cmd("FUNCTION");
-        load.arg("LOAD").arg("REPLACE").arg(self.library.text);
-        match load.query_async::<()>(&mut commands.clone()).await {
-            // It may have the functions, some of which free memory.
-            Err(error) if is_out_of_memory(&error) => {}
-            loaded => loaded?,
-        }
-        let epoch = self.open(&commands).await?;
+        self.library.load(&commands).await?;
+        let epoch = self.library.open(&commands).await?;
         Ok(Connection { commands, generation, epoch, since: Instant::now() })
-    }
-
-    /// Returns Valkey's epoch. It is another after Valkey lost its state.
-    async fn open(
-        &self,
-        commands: &MultiplexedConnection,
-    ) -> Result<Value, Fault> {
-        let Library { open, epoch_key, within, .. } = self.library;
-        let new = format!("{:016x}", rand::random::<u64>());
-        fcall(commands, open, &[epoch_key], &[new.as_bytes()], within).await
     }
 
     /// Checks this connection now and then, until it is down.
@@ -268,7 +233,7 @@ impl Inner {
             }
             let Some(before) = self.state.borrow().clone() else { return };
             let begun = Instant::now();
-            match self.open(&before.commands).await {
+            match self.library.open(&before.commands).await {
                 Ok(epoch) => {
                     self.timeouts.reset();
                     if epoch != before.epoch {
@@ -379,20 +344,4 @@ async fn gone(
 
 fn has_generation(state: &Option<Connection>, generation: u64) -> bool {
     state.as_ref().is_some_and(|it| it.generation == generation)
-}
-
-/// Calls a function, and returns its value or the reason why there is none.
-async fn fcall(
-    commands: &MultiplexedConnection,
-    function: &str,
-    keys: &[&str],
-    args: &[&[u8]],
-    within: Duration,
-) -> Result<Value, Fault> {
-    let mut command = redis::cmd("FCALL");
-    command.arg(function).arg(keys.len()).arg(keys).arg(args);
-    let mut commands = commands.clone();
-    let answer = command.query_async::<Value>(&mut commands);
-    let answer = timeout(within, answer).await;
-    Ok(answer.map_err(|_| Fault::Timeout(within))??)
 }
