@@ -130,7 +130,7 @@ impl Link {
         };
         match answer {
             Ok(value) => {
-                self.inner.timeouts.reset();
+                self.inner.answered(generation);
                 (self.inner.observe)(function, begun.elapsed());
                 Ok((value, generation))
             }
@@ -235,7 +235,7 @@ impl Inner {
             let begun = Instant::now();
             match self.library.open(&before.commands).await {
                 Ok(epoch) => {
-                    self.timeouts.reset();
+                    self.answered(generation);
                     if epoch != before.epoch {
                         self.state_is_lost(epoch);
                     }
@@ -259,6 +259,16 @@ impl Inner {
                 now.since = Instant::now();
             }
         });
+    }
+
+    /// There was an answer on this connection: if the link still is this one,
+    /// Valkey is not gone.
+    fn answered(&self, generation: u64) {
+        // While this is borrowed there is no other connection.
+        let now = self.state.borrow();
+        if has_generation(&now, generation) {
+            self.timeouts.reset();
+        }
     }
 
     /// Counts a call that began then and failed on this connection. Takes the

@@ -1,7 +1,10 @@
 //! A link while its Valkey is killed, stopped, emptied and started again.
 
+use std::future::poll_fn;
 use std::io;
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -115,6 +118,34 @@ async fn three_time_outs_in_a_row_end_the_wait_of_all() {
     valkey.signal(Signal::CONT);
     up(&link).await;
     assert!(count(&link, PATIENCE).await.is_ok());
+}
+
+/// Its Valkey may have been another, which is gone.
+#[tokio::test]
+#[ignore = "needs Valkey"]
+async fn an_answer_of_an_earlier_connection_ends_no_row_of_time_outs() {
+    let valkey = Valkey::start(&[]);
+    let link = link(valkey.url(""));
+    up(&link).await;
+    // It is sent, and nobody reads its answer.
+    let mut held = pin!(count(&link, PATIENCE));
+    let first = poll_fn(|context| Poll::Ready(held.as_mut().poll(context)));
+    assert!(first.await.is_pending());
+    assert_eq!(count(&link, PATIENCE).await, Ok(Value::Int(2)));
+    assert_eq!(valkey.cli(&["CLIENT", "KILL", "TYPE", "normal"]), "1\n");
+    while link.failures() == 0 {
+        let _ = count(&link, PATIENCE).await;
+    }
+    up(&link).await;
+    valkey.signal(Signal::STOP);
+    for _ in 0..2 {
+        assert!(count(&link, SHORT).await.is_err());
+    }
+    assert!(link.is_up());
+    assert_eq!(held.await, Ok(Value::Int(1)));
+    assert!(count(&link, SHORT).await.is_err());
+    assert!(!link.is_up());
+    valkey.signal(Signal::CONT);
 }
 
 /// Valkey may lack the count of a call that failed.
