@@ -72,10 +72,16 @@ pub struct Rights {
     pub can_replay: bool,
 }
 
-/// The Valkey does not answer. This is the reason.
+/// The Valkey does not answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct NoAnswer(String);
+#[error("{reason}")]
+pub struct NoAnswer {
+    /// Why, in words.
+    pub reason: String,
+    /// Whether it will answer later by itself: it reads its file, or a function
+    /// takes long.
+    pub is_busy: bool,
+}
 
 /// Asks a Valkey who it is, its time and its settings. Nothing is changed.
 ///
@@ -131,12 +137,19 @@ fn is_refusal(error: &RedisError) -> bool {
         || matches!(error.code(), Some("NOAUTH" | "NOPERM" | "WRONGPASS"))
 }
 
+fn is_busy(error: &RedisError) -> bool {
+    matches!(error.code(), Some("LOADING" | "BUSY"))
+}
+
 async fn in_time<T>(
     answer: impl Future<Output = Result<T, RedisError>>,
 ) -> Result<T, NoAnswer> {
     match timeout(WITHIN, answer).await {
-        Ok(answer) => answer.map_err(|error| NoAnswer(reason(&error))),
-        Err(_) => Err(NoAnswer(late(WITHIN))),
+        Ok(answer) => answer.map_err(|error| NoAnswer {
+            reason: reason(&error),
+            is_busy: is_busy(&error),
+        }),
+        Err(_) => Err(NoAnswer { reason: late(WITHIN), is_busy: false }),
     }
 }
 
@@ -211,19 +224,20 @@ mod tests {
 
     #[test]
     fn only_a_refusal_of_the_user_closes_a_valkey() {
-        let check = |code: &str, expected: bool| {
+        let check = |code: &str, refuses: bool, busy: bool| {
             let line = format!("-{code} some words\r\n");
             let answer = redis::parse_redis_value(line.as_bytes()).unwrap();
             let error = answer.extract_error().unwrap_err();
-            assert_eq!(is_refusal(&error), expected, "{code}");
+            let found = (is_refusal(&error), is_busy(&error));
+            assert_eq!(found, (refuses, busy), "{code}");
         };
-        check("NOAUTH", true);
-        check("NOPERM", true);
-        check("WRONGPASS", true);
-        check("LOADING", false);
-        check("BUSY", false);
-        check("MASTERDOWN", false);
-        check("ERR", false);
+        check("NOAUTH", true, false);
+        check("NOPERM", true, false);
+        check("WRONGPASS", true, false);
+        check("LOADING", false, true);
+        check("BUSY", false, true);
+        check("MASTERDOWN", false, false);
+        check("ERR", false, false);
         let failed = (ErrorKind::AuthenticationFailed, "at the start");
         assert!(is_refusal(&failed.into()));
     }

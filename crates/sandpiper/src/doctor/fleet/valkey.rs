@@ -85,8 +85,19 @@ pub(super) async fn findings(
 }
 
 fn not_checked(subject: &str, reason: &NoAnswer) -> Finding {
+    let otherwise = "check the user and password of --operator-url";
     Finding::weak(subject, format!("not checked: {reason}"))
-        .fix("check the user and password of --operator-url")
+        .fix(hint(reason, otherwise))
+}
+
+/// Returns the advice on a Valkey that does not answer.
+fn hint(reason: &NoAnswer, otherwise: &'static str) -> &'static str {
+    if reason.is_busy {
+        "wait until it has read its file or ended its function, and run this \
+         again"
+    } else {
+        otherwise
+    }
 }
 
 /// Whether others than nodes get in, and whether a node that somebody took over
@@ -137,10 +148,9 @@ fn unreachable(part: Part, url: &ServerUrl, reason: &NoAnswer) -> Finding {
         }
     };
     let found = format!("{url} cannot be reached: {reason}; {effect}");
-    Finding::new(grade, part.subject(), found).fix(
-        "check that Valkey runs, that its `bind` and firewalls let this \
-         machine in, and the user and password of the URL",
-    )
+    let otherwise = "check that Valkey runs, that its `bind` and firewalls let \
+                     this machine in, and the user and password of the URL";
+    Finding::new(grade, part.subject(), found).fix(hint(reason, otherwise))
 }
 
 /// Returns the time of this machine at a moment, since 1970.

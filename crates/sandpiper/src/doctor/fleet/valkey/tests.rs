@@ -96,3 +96,22 @@ fn users_have_the_rights_that_they_need() {
     check(false, Some(&lossy), false, Grade::Good, "their work alone");
     check(false, Some(&wide), true, Grade::Weak, "run: FLUSHALL, KEYS x");
 }
+
+/// Of these, the user and password are right.
+#[test]
+fn a_busy_valkey_is_waited_for() {
+    let url: ServerUrl = "valkey://user:secret@h".parse().unwrap();
+    let check = |is_busy, part| {
+        let reason = "it answered LOADING".to_owned();
+        let reason = NoAnswer { reason, is_busy };
+        for finding in [
+            not_checked("users", &reason),
+            unreachable(Part::Limits, &url, &reason),
+        ] {
+            check(&finding, Grade::Weak, "it answered LOADING");
+            assert!(finding.fix.contains(part), "{part:?}: {}", finding.fix);
+        }
+    };
+    check(true, "wait until it has read its file");
+    check(false, "the user and password of");
+}
