@@ -18,7 +18,7 @@ function messagesOf(language: string): string[] {
   });
 }
 
-for (const language of ["python", "c", "java", "php", "csharp"]) {
+for (const language of ["python", "c", "cpp", "java", "php", "csharp"]) {
   describe(language, () => {
     const explanations = explanationsOf(language);
     const messages = messagesOf(language);
@@ -45,6 +45,12 @@ const EXPECTED: readonly [language: string, message: string, meanings: string[]]
   ]],
   ["c", "‘stirng’ undeclared (first use in this function)", [
     "C does not know the name “stirng”. Check its spelling, and whether it is declared above and in this function.",
+  ]],
+  ["cpp", "‘cout’ was not declared in this scope", [
+    "“cout” belongs to the standard library: write std::cout, and check that its #include is there.",
+  ]],
+  ["cpp", "terminate called after throwing an instance of 'std::out_of_range'", [
+    "The program asked for a position that is not there. The first one is 0, and the last one is less than the size.",
   ]],
   ["java", "cannot find symbol: class Scanner", ["Add the line import java.util.Scanner; at the top."]],
   ["python", "nothing to explain", []],
