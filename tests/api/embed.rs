@@ -1,6 +1,7 @@
 //! The editor page.
 
 use std::collections::BTreeMap;
+use std::fs;
 
 use sandpiper_testkit::Reply;
 use sandpiper_testkit::Server;
@@ -176,6 +177,56 @@ fn any_page_may_load_the_script_that_embeds() {
     assert!(size < 4096, "a few KB: {size}");
     // Under its other name it would be kept for ever.
     assert_eq!(server.ask("GET", "/embed/embed.js").status, 404);
+}
+
+/// A language of the operator's own, whose folder lists members.
+const NOTES: &str = "name = \"Notes\"\nimage = \"native\"\n[run]\n\
+    command = [\"/x\"]\n[starter]\nentry = \"a\"\n[editor.snippets]\n\
+    main = \"begin ${}\"\n[editor.members]\nfile = \"members.json\"";
+
+#[test]
+#[cfg_attr(not(editor), ignore = "needs the editor page: make web")]
+fn the_page_names_its_members_which_are_kept_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in [
+        ("language.toml", NOTES),
+        ("members.json", "{\"modules\":{\"m\":\"one two\"}}"),
+        ("starter/a", ""),
+        ("starter-expected.txt", "1"),
+    ] {
+        let path = folder.path().join("notes").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let flag = format!("--languages-dir={}", folder.path().display());
+    let server = Server::with(&[&flag, "--languages=notes,mongodb"]);
+    let named = |language: &str| {
+        let page = server.ask("GET", &format!("/embed?lang={language}"));
+        let (_, rest) = page.text().split_once("\"completions\":").unwrap();
+        rest.split_once(",\"").unwrap().0.trim_matches('"').to_owned()
+    };
+    assert_eq!(named("mongodb"), "null");
+    let path = format!("/{}", named("notes"));
+    let reply = server.ask("GET", &path);
+    assert_eq!(
+        reply.text(),
+        r#"{"declares":[],"members":{"modules":{"m":"one two"}},"snippets":{"main":"begin ${}"},"values":[]}"#
+    );
+    for (name, expected) in [
+        ("content-type", "application/json"),
+        ("cache-control", "public, max-age=31536000, immutable"),
+        ("access-control-allow-origin", "*"),
+        ("cross-origin-resource-policy", "cross-origin"),
+    ] {
+        assert_eq!(reply.header(name), Some(expected), "{name}");
+    }
+    let known = format!("If-None-Match: {}", reply.header("etag").unwrap());
+    assert_eq!(server.send("GET", &path, &[&known], "").status, 304);
+    let packed = server.send("GET", &path, &["Accept-Encoding: br"], "");
+    assert_eq!(packed.header("content-encoding"), Some("br"));
+    assert_eq!(server.send("POST", &path, &[], "").status, 405);
+    let other = "/embed/assets/completions-0000000000000000.json";
+    assert_eq!(server.ask("GET", other).status, 404);
 }
 
 #[test]

@@ -23,6 +23,11 @@ entry = "main.sh"
 [editor]
 grammar = "no-such-grammar"
 completion = { keywords = "while until" }
+snippets = { unless = "if ! #{}; then" }
+
+[editor.members]
+file = "members.json"
+values = [['^"', "text"]]
 
 [editor.messages]
 places = ['^(?<at>(?<path>PATH): (?<line>\d+)): (?<message>.+)$']
@@ -35,6 +40,7 @@ const FILES = {
   "shell/language.toml": DEFINITION,
   "shell/starter/main.sh": 'read name\necho "shown: $name"\n',
   "shell/starter-expected.txt": "shown: \n",
+  "shell/members.json": '{"types":{"text":{"has":"upper() lower()"}}}',
 };
 
 test("a language from a folder is shown, run, completed, and embedded by its alias", async ({ page, serve, hosts, complaints }) => {
@@ -65,6 +71,13 @@ test("a language from a folder is shown, run, completed, and embedded by its ali
     await replaceCode(code, "");
     await code.pressSequentially("unt");
     await expect(editor.locator(".cm-tooltip-autocomplete")).toContainText("until");
+    const list = editor.getByRole("listbox", { name: "Completions" });
+    await replaceCode(code, "");
+    await code.pressSequentially("unl");
+    await expect(list.getByRole("option").first()).toHaveText("unless …");
+    await replaceCode(code, "");
+    await code.pressSequentially('"a".');
+    await expect(list.getByRole("option")).toHaveText(["lower", "upper"]);
     expect(complaints.filter((text) => !text.startsWith("Sandpiper did not replace"))).toEqual([]);
   } finally {
     rmSync(folder, { recursive: true });

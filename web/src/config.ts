@@ -27,6 +27,8 @@ export interface PageConfig {
   words: Words;
   /** The URL of the messages' explanations (web/src/errors/explain.ts). */
   explanations: string | null;
+  /** The URL of the snippets and members (web/src/editor/members). */
+  completions: string | null;
   /** For the styles that the editor makes. */
   nonce: string;
   /** The URL of the preview frame; relative unless it has an origin of its own. */

@@ -9,6 +9,7 @@ import { makeDividers } from "./dividers";
 import { byId } from "./dom";
 import type { Editor } from "./editor/editor";
 import { Marks } from "./editor/marks";
+import { Completions } from "./editor/members/completions";
 import { support, supportOf } from "./editor/support";
 import { SymbolBar } from "./editor/symbols";
 import type { FileTabs } from "./files/tabs";
@@ -57,7 +58,8 @@ export interface Page {
 export async function complete(parts: Parts): Promise<Page> {
   const { config, parameters, workspace, editor } = parts;
   const preview = config.output === "document" ? await previewOf(parts) : null;
-  editor.extend(support(), (path) => supportOf(path, config.editor));
+  const completions = config.completions === null ? null : Completions.at(config.completions);
+  editor.extend(support(), (path) => supportOf(path, config.editor, completions));
   const modes = new Modes(config, parameters);
   const session = new Session(config.language, workspace, (snapshot) => modes.next(snapshot));
   const output = outputOf(config, parts.reader);

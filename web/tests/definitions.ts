@@ -5,6 +5,7 @@ import { parse } from "smol-toml";
 
 import type { LanguageSettings } from "../src/config";
 import type { LanguageNames } from "../src/embed-js/names";
+import type { CompletionData, MembersFile, Rule } from "../src/editor/members/library";
 import type { Explanation } from "../src/errors/explain";
 
 const texts = import.meta.glob<string>("../../languages/*/language.toml", { query: "?raw", import: "default", eager: true });
@@ -17,6 +18,8 @@ interface Definition {
     grammar?: string | Record<string, string>;
     symbols?: string;
     completion?: LanguageSettings["completion"];
+    snippets?: Record<string, string>;
+    members?: { file: string; values?: Rule[]; declares?: Rule[] };
     messages?: { format?: string; places?: string[]; explanations?: Explanation[] };
     draws?: string;
     input?: { reads: string; reads_silently?: string; error?: string; likely_error?: string; crashes?: boolean; comment?: string };
@@ -35,6 +38,12 @@ export const names: LanguageNames = Object.fromEntries(
 
 export const explanationsOf = (language: string): readonly Explanation[] =>
   definitionOf(language).editor?.messages?.explanations ?? [];
+
+/** The snippets and rules of a language, with these members in place of those of its image. */
+export function completionsOf(language: string, members: MembersFile): CompletionData {
+  const { snippets = {}, members: { values = [], declares = [] } = {} } = definitionOf(language).editor ?? {};
+  return { snippets, values, declares, members };
+}
 
 export function settingsOf(language: string): LanguageSettings {
   const { extensions = [], editor = {} } = definitionOf(language);

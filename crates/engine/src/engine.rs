@@ -2,6 +2,7 @@
 //! which languages can run.
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -124,6 +125,11 @@ impl Engine {
     pub fn limits(&self, language: &Language, is_interactive: bool) -> Limits {
         let limits = overridden(self.executor.limits(), &language.plan_ahead());
         if is_interactive { limits.of_live_runs() } else { limits }
+    }
+
+    /// Returns the root filesystem of a language's image, if it is complete.
+    pub fn rootfs(&self, language: &Language) -> Option<PathBuf> {
+        self.monitor.rootfs(language.image()).ok()
     }
 
     /// Returns how many live runs there are.

@@ -164,7 +164,7 @@ fn load_entry(source: &LanguageFolder) -> Result<Entry, LoadError> {
         .map_err(|error| {
             fault(source, "language.toml", error.to_string().trim_end())
         })?;
-    let language = Language::check(&source.id, &definition)
+    let language = Language::check(&source.id, &definition, &source.files)
         .map_err(|reason| fault(source, "language.toml", reason))?;
     let language = Arc::new(language);
 

@@ -18,6 +18,12 @@ pub(crate) struct EditorDefinition {
     symbols: Option<String>,
     #[serde(default)]
     completion: Completion,
+    /// Code that is offered under a name while a person types: a template of
+    /// CodeMirror. `${}` is the place of the cursor in the end, and `${name}`
+    /// one that is filled before; a tab indents.
+    #[serde(default)]
+    snippets: BTreeMap<String, String>,
+    members: Option<MembersDefinition>,
     #[serde(default)]
     messages: Messages,
     input: Option<Input>,
@@ -44,6 +50,10 @@ pub struct Editor {
     #[serde(skip_serializing_if = "Option::is_none")]
     symbols: Option<String>,
     completion: Completion,
+    #[serde(skip)]
+    snippets: BTreeMap<String, String>,
+    #[serde(skip)]
+    members: Option<Members>,
     messages: Messages,
     #[serde(skip_serializing_if = "Option::is_none")]
     input: Option<Input>,
@@ -66,6 +76,69 @@ struct Completion {
     functions: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     types: String,
+}
+
+/// `[editor.members]`: the names that are offered after a dot. All patterns are
+/// regular expressions of JavaScript (flag `u`), and all types are named as in
+/// the file. web/src/editor/members reads them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MembersDefinition {
+    /// The modules and types with their members: an absolute path in the
+    /// language's image, whose build writes the file, or the path of a file in
+    /// the language's folder. web/src/editor/members/library.ts describes it.
+    file: String,
+    /// The beginnings of values, each with the type of the value. In the type,
+    /// `$<name>` is replaced by the type of the group of that name.
+    #[serde(default)]
+    values: Vec<(String, String)>,
+    /// The places of a line that give a name its type. The groups are: `name`,
+    /// and `type`, `value` (an expression), `each` (one that is iterated) or
+    /// `module` (perhaps with a `member` of it). Without these, the name has
+    /// the type that stands beside the pattern or, if that is empty, one that
+    /// is not known.
+    #[serde(default)]
+    declares: Vec<(String, String)>,
+}
+
+/// The names that the editor page offers after a dot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Members {
+    /// The modules and types, as JSON.
+    pub file: MembersFile,
+    /// The beginnings of values, each with its type.
+    pub values: Vec<(String, String)>,
+    /// The places of a line that give a name its type.
+    pub declares: Vec<(String, String)>,
+}
+
+/// The file that lists members.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MembersFile {
+    /// The absolute path of a file in the language's image.
+    InImage(String),
+    /// The contents of a file in the language's folder.
+    InFolder(Vec<u8>),
+}
+
+impl MembersDefinition {
+    fn check(
+        &self,
+        folder: &BTreeMap<String, Vec<u8>>,
+    ) -> Result<Members, String> {
+        let path = &self.file;
+        let file = if path.starts_with('/') {
+            MembersFile::InImage(path.clone())
+        } else if let Some(content) = folder.get(path) {
+            MembersFile::InFolder(content.clone())
+        } else {
+            return Err(format!(
+                "[editor.members] file: there is no file {path:?}"
+            ));
+        };
+        let (values, declares) = (self.values.clone(), self.declares.clone());
+        Ok(Members { file, values, declares })
+    }
 }
 
 /// `[editor.messages]`: how errors are found in standard error.
@@ -122,10 +195,12 @@ struct Input {
 }
 
 impl Editor {
-    /// Checks a definition; the error is the reason why it is wrong.
+    /// Checks a definition; the error is the reason why it is wrong. `folder`
+    /// has the files of the language's folder.
     pub(crate) fn check(
         definition: &EditorDefinition,
         extensions: &[String],
+        folder: &BTreeMap<String, Vec<u8>>,
     ) -> Result<Self, String> {
         let grammars = match &definition.grammar {
             None => BTreeMap::new(),
@@ -157,10 +232,26 @@ impl Editor {
                 .collect(),
             symbols: definition.symbols.clone(),
             completion: definition.completion.clone(),
+            snippets: definition.snippets.clone(),
+            members: definition
+                .members
+                .as_ref()
+                .map(|members| members.check(folder))
+                .transpose()?,
             messages: definition.messages.clone(),
             input: definition.input.clone(),
             draws: definition.draws.clone(),
         })
+    }
+
+    /// Templates of code, by their names.
+    pub fn snippets(&self) -> &BTreeMap<String, String> {
+        &self.snippets
+    }
+
+    /// The names that may follow a dot, if the language lists any.
+    pub fn members(&self) -> Option<&Members> {
+        self.members.as_ref()
     }
 
     /// Patterns of messages, each with its meaning in plain words.

@@ -1,5 +1,6 @@
 //! One language: its definition, checked.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use crate::definition::{Command, Compile, Definition};
@@ -108,10 +109,12 @@ impl Language {
         std::iter::once(&self.id).chain(&self.aliases).map(String::as_str)
     }
 
-    /// Checks a definition; the error is the reason why it is wrong.
+    /// Checks a definition; the error is the reason why it is wrong. `folder`
+    /// has the files of the language's folder.
     pub(crate) fn check(
         id: &str,
         definition: &Definition,
+        folder: &BTreeMap<String, Vec<u8>>,
     ) -> Result<Self, String> {
         check_word("id", id)?;
         check_word("image", &definition.image)?;
@@ -153,7 +156,11 @@ impl Language {
             takes_stdin: definition.stdin,
             takes_args: definition.arguments,
             output: definition.output,
-            editor: Editor::check(&definition.editor, &definition.extensions)?,
+            editor: Editor::check(
+                &definition.editor,
+                &definition.extensions,
+                folder,
+            )?,
             memory_bytes: definition.limits.memory_mib.map(bytes),
             output_bytes: definition.limits.output_mib.map(bytes),
             processes: definition.limits.processes.map(NonZeroU32::get),

@@ -20,7 +20,7 @@ mod submission;
 
 pub use catalog::{Catalog, LanguageFolder, LoadError, Starter};
 pub use definition::Output;
-pub use editor::Editor;
+pub use editor::{Editor, Members, MembersFile};
 pub use file::SourceFile;
 pub use language::Language;
 pub use plan::{Plan, Stage, Step};

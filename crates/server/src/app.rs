@@ -150,7 +150,8 @@ impl<R: Runner> App<R> {
             Endpoint::RunStop => self.execution.stop(parameter, &request),
             Endpoint::Embed => {
                 let query = head.uri.query();
-                self.embed.editor(&head.method, query, &head.headers)
+                let rootfs = |of: &Language| self.runner.rootfs(of);
+                self.embed.editor(&head.method, query, &head.headers, rootfs)
             }
             Endpoint::Unknown => failure(StatusCode::NOT_FOUND, "not found"),
             _ if !embed::is_read(&head.method) => {
@@ -160,7 +161,8 @@ impl<R: Runner> App<R> {
             Endpoint::EmbedScript => self.embed.script(&head.headers),
             Endpoint::EmbedAsset => {
                 let name = std::str::from_utf8(parameter).unwrap_or_default();
-                self.embed.asset(name, &head.headers)
+                let rootfs = |of: &Language| self.runner.rootfs(of);
+                self.embed.asset(name, &head.headers, rootfs)
             }
             Endpoint::Index => self.embed.index(),
             Endpoint::Description => {

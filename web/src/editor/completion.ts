@@ -49,11 +49,21 @@ function take(view: EditorView): boolean {
   return acceptCompletion(view);
 }
 
-const LETTERS = /[\p{Alphabetic}\p{Number}_]*/u;
+/** The letters of a word. */
+export const LETTERS = /[\p{Alphabetic}\p{Number}_]*/u;
 /** A word, with a sign before it that makes it a member or a variable. */
 const WORD = new RegExp(`(?:[.$@]|->|::)?${LETTERS.source}`, "u");
-/** The name before a dot, the dot, and the first letters of a member. */
-const MEMBER = /(?:([\p{Alphabetic}\p{Number}_$]+)|[)\]}"'`])\s*(\??\.|->|::)((?:[\p{Alphabetic}_][\p{Alphabetic}\p{Number}_]*)?)$/u;
+/** The name before a dot, the dot, and the first letters of a member. A line may begin with the dot. */
+const MEMBER = /(?:([\p{Alphabetic}\p{Number}_$]+)|[)\]}"'`]|^)\s*(\??\.|->|::)((?:[\p{Alphabetic}_][\p{Alphabetic}\p{Number}_]*)?)$/u;
+
+/**
+ * The members that a language lists for what stands before the dot, of which the first letters begin at `from`;
+ * `null` if it is not known. Language data gives it as `members`.
+ */
+export type MemberSource = (
+  context: CompletionContext,
+  from: number,
+) => CompletionResult | null | Promise<CompletionResult | null>;
 
 /** Offers words, given with spaces between them, wherever a word of the language may begin. */
 export function offering(words: string, type: "keyword" | "function" | "type" | "method"): CompletionSource {
@@ -76,7 +86,11 @@ export function welcome(source: CompletionSource): CompletionSource {
 
 /** Whether completions help: they would disturb after one letter, and in prose. */
 export function isWelcome(context: CompletionContext, from: number): boolean {
-  return context.explicit || (context.pos - from >= 2 && !/comment|string|^(?:JSX)?Text$/i.test(nodeBefore(context)));
+  return context.explicit || (context.pos - from >= 2 && !isProse(context));
+}
+
+function isProse(context: CompletionContext): boolean {
+  return /comment|string|^(?:JSX)?Text$/i.test(nodeBefore(context));
 }
 
 function isMember(context: CompletionContext): boolean {
@@ -88,8 +102,8 @@ function nodeBefore({ state, pos }: CompletionContext): string {
   return syntaxTree(state).resolveInner(pos, -1).name;
 }
 
-function wordsOfFile(context: CompletionContext): CompletionResult | null {
-  if (isMember(context)) return membersOfFile(context);
+function wordsOfFile(context: CompletionContext): ReturnType<CompletionSource> {
+  if (isMember(context)) return members(context);
   const found = completeAnyWord(context);
   if (found === null || "then" in found || !isWelcome(context, found.from)) return null;
   // Without a type, a word that the language has too is listed once.
@@ -97,10 +111,25 @@ function wordsOfFile(context: CompletionContext): CompletionResult | null {
   return { ...found, options };
 }
 
-/** The members that follow the same name elsewhere in the file. */
-function membersOfFile(context: CompletionContext): CompletionResult | null {
+/** Those that the language lists or, if it does not know what stands before the dot, those of the file. */
+function members(context: CompletionContext): ReturnType<CompletionSource> {
   const { pos, state } = context;
   const [, name = "", dot = "", typed = ""] = MEMBER.exec(context.matchBefore(MEMBER)?.text ?? "") ?? [];
+  const [listed] = state.languageDataAt<MemberSource>("members", pos, -1);
+  // A number that is being typed has no members.
+  const isOpen = /^\p{Number}/u.test(name) || (isProse(context) && !context.explicit);
+  const ofFile = () => membersOfFile(context, { name, dot, typed });
+  if (listed === undefined || isOpen) return ofFile();
+  const found = listed(context, pos - typed.length);
+  return found instanceof Promise ? found.then((result) => result ?? ofFile()) : (found ?? ofFile());
+}
+
+/** The members that follow the same name elsewhere in the file. */
+function membersOfFile(
+  context: CompletionContext,
+  { name, dot, typed }: { name: string; dot: string; typed: string },
+): CompletionResult | null {
+  const { pos, state } = context;
   const from = pos - typed.length;
   if (name === "" || !isWelcome(context, from)) return null;
   const owner = (name + dot).replace(/[$?.]/g, "\\$&");

@@ -39,6 +39,11 @@ export function grammarName(path: string, { grammars }: LanguageSettings): strin
 /** The grammar of the file at `path`; `null` for plain text, and if no grammar of that name is bundled. */
 export async function grammarOf(path: string, settings: LanguageSettings): Promise<Grammar | null> {
   const name = grammarName(path, settings);
-  const module = name === null ? undefined : await MODULES[`./languages/${name}.ts`]?.();
+  return name === null ? null : grammarCalled(name, path);
+}
+
+/** The grammar of this name for the file at `path`; `null` if it is not bundled. */
+export async function grammarCalled(name: string, path: string): Promise<Grammar | null> {
+  const module = await MODULES[`./languages/${name}.ts`]?.();
   return module?.extension(path) ?? null;
 }

@@ -2,7 +2,7 @@
 // loaded after the editor: code can be typed without them.
 
 import { closeBrackets, closeBracketsKeymap, completeFromList, ifNotIn, snippet } from "@codemirror/autocomplete";
-import { LanguageSupport } from "@codemirror/language";
+import { type Language, LanguageSupport } from "@codemirror/language";
 import { lintGutter, lintKeymap } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { EditorState, type Extension } from "@codemirror/state";
@@ -13,7 +13,8 @@ import { t, type Key } from "../messages";
 import { endingOf } from "../workspace";
 import { completion, offering } from "./completion";
 import { provideCompletion } from "./completion-stub";
-import { grammarName, grammarOf } from "./languages";
+import { grammarCalled, grammarName, type Grammar } from "./languages";
+import type { Completions } from "./members/completions";
 
 /** Modules with completions that depend on the context, named after a grammar or by the settings. */
 const MODULES = import.meta.glob<{ support: (path: string) => Extension }>("./support/*.ts");
@@ -61,30 +62,61 @@ export const support = (): Extension => [
   keymap.of([...closeBracketsKeymap, ...searchKeymap, ...lintKeymap]),
 ];
 
-/** The completions of the file at `path` in a page with these settings. */
-export async function supportOf(path: string, settings: LanguageSettings): Promise<Extension> {
+/** The grammars of the code in which members follow a dot, if it is not all code of a file. */
+const SCRIPTS: ReadonlyMap<string, string | null> = new Map([["html", "javascript"], ["vue", "javascript"], ["css", null]]);
+
+/** The completions of the file at `path` in a page with these settings, and with the completions that it loads. */
+export async function supportOf(
+  path: string,
+  settings: LanguageSettings,
+  completions: Completions | null = null,
+): Promise<Extension> {
   const grammar = grammarName(path, settings);
   const isOwn = settings.extensions.includes(endingOf(path)) || Object.values(settings.grammars).some((own) => own === grammar);
   const name = (isOwn ? settings.completion.module : undefined) ?? grammar;
   const module = name === null ? undefined : await MODULES[`./support/${name}.ts`]?.();
-  return [module?.support(path) ?? [], isOwn ? await words(path, settings) : []];
+  const loaded = grammar === null ? null : await grammarCalled(grammar, path);
+  return [
+    module?.support(path) ?? [],
+    isOwn ? words(settings, loaded, completions) : [],
+    completions === null ? [] : await members(isOwn, grammar, settings, completions),
+  ];
 }
 
-/** The words of the settings. */
-async function words(path: string, settings: LanguageSettings): Promise<Extension> {
+/** The words and snippets of the language. */
+function words(settings: LanguageSettings, grammar: Grammar | null, completions: Completions | null): Extension {
   const { keywords, functions, types } = settings.completion;
   const sources = [
     keywords === undefined ? [] : offering(keywords, "keyword"),
     functions === undefined ? [] : offering(functions, "function"),
     types === undefined ? [] : offering(types, "type"),
+    completions === null ? [] : completions.snippets,
   ].flat();
-  const grammar = await grammarOf(path, settings);
   if (grammar === null) {
     // The same value each time: the open list knows its sources by it.
     const data = sources.map((autocomplete) => ({ autocomplete }));
     return EditorState.languageData.of(() => data);
   }
   // In code of the language, but not in code around it, such as HTML around PHP.
-  const { data } = grammar instanceof LanguageSupport ? grammar.language : grammar;
-  return sources.map((autocomplete) => data.of({ autocomplete }));
+  return sources.map((autocomplete) => dataOf(grammar).of({ autocomplete }));
+}
+
+/** The members that the language lists, in its own code and that of its pages' scripts. */
+async function members(
+  isOwn: boolean,
+  grammar: string | null,
+  settings: LanguageSettings,
+  completions: Completions,
+): Promise<Extension> {
+  const data = [{ members: completions.members }];
+  if (grammar === null) return isOwn ? EditorState.languageData.of(() => data) : [];
+  const scriptOf = (name: string) => (SCRIPTS.has(name) ? SCRIPTS.get(name) : name) ?? null;
+  const name = scriptOf(grammar);
+  if (name === null || !Object.values(settings.grammars).map(scriptOf).includes(name)) return [];
+  const script = await grammarCalled(name, "");
+  return script === null ? [] : dataOf(script).of({ members: completions.members });
+}
+
+function dataOf(grammar: Grammar): Language["data"] {
+  return (grammar instanceof LanguageSupport ? grammar.language : grammar).data;
 }

@@ -143,6 +143,9 @@ fn a_wrong_definition_is_refused() {
     check("[run]", "[editor.input]\n[run]", "missing field `reads`");
     let other = "[editor]\ngrammar = { js = \"javascript\" }\n[run]";
     check("[run]", other, "[editor] grammar names the extension \"js\"");
+    let list = "[editor.members]\nfile = \"a.json\"\n[run]";
+    check("[run]", list, "file: there is no file \"a.json\"");
+    check("[run]", "[editor.members]\n[run]", "missing field `file`");
     check("[starter]", "[run.shell]\n[starter]", "unknown field `shell`");
     check("[starter]", "[starter]\nexpected = \"a\"", "unknown variant `a`");
 }

@@ -1,6 +1,8 @@
 //! The editor page, for one language, and the files around it.
 
 mod assets;
+mod completions;
+mod data_file;
 mod explanations;
 mod index;
 mod locales;
@@ -9,6 +11,7 @@ mod preview;
 mod script;
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 
 use http::header::{ALLOW, CONTENT_SECURITY_POLICY, REFERRER_POLICY, VARY};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
@@ -17,6 +20,7 @@ use sandpiper_engine::languages::{Catalog, Language, Submission};
 use crate::http::{Answer, Page, failure, page as answer};
 use crate::settings::{FrameAncestors, PreviewOrigin};
 use assets::{Assets, PageFiles};
+use completions::Completions;
 use explanations::Explanations;
 use locales::{Locale, Locales};
 use script::EmbedScript;
@@ -47,6 +51,7 @@ pub(crate) struct Embed {
     assets: Assets,
     script: EmbedScript,
     explanations: Explanations,
+    completions: Completions,
     locales: Locales,
 }
 
@@ -75,6 +80,8 @@ struct EditorPage<'a> {
     nonce: &'a str,
     /// The address of its explanations, if it has any.
     explanations: Option<&'a str>,
+    /// The address of its snippets and members, if it has any.
+    completions: Option<&'a str>,
     /// The address of the frame that shows documents.
     preview_url: &'a str,
 }
@@ -91,6 +98,7 @@ impl Embed {
             preview_origin,
             script: EmbedScript::new(&catalog),
             explanations: Explanations::new(&catalog),
+            completions: Completions::new(&catalog),
             catalog,
             abilities,
             assets: Assets::load(),
@@ -111,10 +119,19 @@ impl Embed {
         self.script.answer(headers)
     }
 
-    /// `/embed/assets/{name}`.
-    pub(crate) fn asset(&self, name: &str, headers: &HeaderMap) -> Answer {
-        let own = self.explanations.answer(name, headers);
-        own.unwrap_or_else(|| assets::asset(name, headers))
+    /// `/embed/assets/{name}`. `rootfs` finds the image of a language.
+    pub(crate) fn asset(
+        &self,
+        name: &str,
+        headers: &HeaderMap,
+        rootfs: impl Fn(&Language) -> Option<PathBuf>,
+    ) -> Answer {
+        let explanations = || self.explanations.answer(name, headers);
+        let languages = self.catalog.languages();
+        self.completions
+            .answer(name, headers, languages, rootfs)
+            .or_else(explanations)
+            .unwrap_or_else(|| assets::asset(name, headers))
     }
 
     /// `/embed/preview`.
@@ -122,16 +139,18 @@ impl Embed {
         preview::page(&self.frame_ancestors, self.preview_origin.is_some())
     }
 
-    /// `/embed`, with the query of its URL.
+    /// `/embed`, with the query of its URL. `rootfs` finds the image of a
+    /// language.
     pub(crate) fn editor(
         &self,
         method: &Method,
         query: Option<&str>,
         request: &HeaderMap,
+        rootfs: impl Fn(&Language) -> Option<PathBuf>,
     ) -> Answer {
         let nonce = nonce();
         let (status, text) = if is_read(method) {
-            self.page(query.unwrap_or_default(), request, &nonce)
+            self.page(query.unwrap_or_default(), request, &nonce, rootfs)
         } else {
             let message = "method not allowed on /embed";
             (StatusCode::METHOD_NOT_ALLOWED, page::failure(message, &nonce))
@@ -168,6 +187,7 @@ impl Embed {
         query: &str,
         request: &HeaderMap,
         nonce: &str,
+        rootfs: impl Fn(&Language) -> Option<PathBuf>,
     ) -> (StatusCode, String) {
         let asked = parameter(query, "lang");
         let wanted = if asked.is_empty() {
@@ -189,6 +209,7 @@ impl Embed {
         let starter = &starter.submission;
         let grammar = language.editor().grammar(starter.entry_file());
         let explanations = self.explanations.address(language.id());
+        let completions = self.completions.address(language, rootfs);
         let page = EditorPage {
             language,
             starter,
@@ -198,6 +219,7 @@ impl Embed {
             locale: self.locales.find(&parameter(query, "ui"), request),
             nonce,
             explanations: explanations.as_deref(),
+            completions: completions.as_deref(),
             preview_url: &preview::url(self.preview_origin.as_ref()),
         };
         (StatusCode::OK, page::editor(&page))
@@ -297,7 +319,8 @@ mod tests {
 
     fn check(catalog: &Catalog, query: &str, expected: Result<&str, &str>) {
         let embed = page_of(catalog.clone());
-        let (status, text) = embed.page(query, &HeaderMap::new(), "0");
+        let (status, text) =
+            embed.page(query, &HeaderMap::new(), "0", |_| None);
         match expected {
             Ok(title) => {
                 assert_eq!(status, StatusCode::OK, "{query}");
@@ -319,7 +342,8 @@ mod tests {
     fn a_program_without_the_page_says_how_to_build_it() {
         let mut embed = page_of(catalog());
         embed.assets = Assets::default();
-        let (status, text) = embed.page("lang=c", &HeaderMap::new(), "0");
+        let (status, text) =
+            embed.page("lang=c", &HeaderMap::new(), "0", |_| None);
         assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
         assert!(text.contains("make web"), "{text}");
         let script = embed.script(&HeaderMap::new());

@@ -92,6 +92,7 @@ fn config(page: &EditorPage<'_>) -> String {
         "editor": language.editor(),
         "words": page.locale.start,
         "explanations": page.explanations,
+        "completions": page.completions,
         "nonce": page.nonce,
         "previewUrl": page.preview_url,
     });
@@ -214,6 +215,7 @@ mod tests {
             locale: locales.find("pt", &HeaderMap::new()),
             nonce: "abc",
             explanations: Some("embed/assets/explanations-4.json"),
+            completions: None,
             preview_url: "embed/preview",
         });
         let shown = "<figcaption>a&amp;b.c</figcaption><pre>\n\nif (a &lt; \

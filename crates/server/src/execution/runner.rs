@@ -1,6 +1,7 @@
 //! The seam between the wire and the engine.
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 
 use sandpiper_engine::languages::{Catalog, Language, SubmissionError};
 use sandpiper_engine::{
@@ -31,6 +32,9 @@ pub(crate) trait Runner: Send + Sync + 'static {
 
     /// The limits of a run in this language, by id or alias.
     fn limits(&self, language: &str, is_interactive: bool) -> Limits;
+
+    /// The root filesystem of a language's image, if it is complete.
+    fn rootfs(&self, language: &Language) -> Option<PathBuf>;
 
     /// How busy it is now.
     fn load(&self) -> Load;
@@ -105,6 +109,10 @@ impl Runner for Engine {
         language.map_or_else(Limits::default, |language| {
             Self::limits(self, language, is_interactive)
         })
+    }
+
+    fn rootfs(&self, language: &Language) -> Option<PathBuf> {
+        Self::rootfs(self, language)
     }
 
     fn load(&self) -> Load {

@@ -1,10 +1,11 @@
 //! Runs that do what the language of their request says.
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sandpiper_engine::languages::Catalog;
+use sandpiper_engine::languages::{Catalog, Language};
 use sandpiper_engine::{
     BusyCause, Chunk, End, LanguageState, Limits, Load, Outcome, Output,
     OutputStream, Readiness, Ready, Refusal, RunAttachment, RunOptions, Stage,
@@ -98,6 +99,10 @@ impl Runner for TestRunner {
 
     fn catalog(&self) -> &Catalog {
         &self.catalog
+    }
+
+    fn rootfs(&self, _language: &Language) -> Option<PathBuf> {
+        None
     }
 
     fn languages(&self) -> Vec<LanguageState> {
