@@ -12,6 +12,8 @@ jar --create --file /opt/sandpiper/compiler.jar -C classes .
 # A cache holds the time of the archive, which must be one that packing the
 # image does not change.
 touch --date=2000-01-01 /opt/sandpiper/compiler.jar
+# The names that the editor page offers after a dot.
+java members/Members.java >/opt/sandpiper/members.json
 # Sources for the compiler to practise with.
 mkdir /opt/sandpiper/samples
 cp training/*.java samples/*.java /opt/sandpiper/samples

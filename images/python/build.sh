@@ -92,3 +92,7 @@ assert numpy.linalg.solve([[2.0]], [4.0]) == 2
 pyplot.figure()
 EOF
 /opt/sandpiper/python 3<entry
+
+# The names that the editor page offers after a dot.
+MPLCONFIGDIR=/build/matplotlib PYTHONDONTWRITEBYTECODE=1 \
+    python3 members.py >/opt/sandpiper/members.json

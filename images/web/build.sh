@@ -16,7 +16,7 @@ PATH=$node/bin:$PATH
 npm() {
     node "$node/lib/node_modules/npm/bin/npm-cli.js" "$@"
 }
-echo '==> downloading esbuild, parse5, React and Vue'
+echo '==> downloading esbuild, parse5, React, Vue and TypeScript'
 npm ci --ignore-scripts --no-audit --no-fund --loglevel=error || {
     echo 'the packages could not be downloaded with npm' >&2
     exit 1
@@ -34,6 +34,7 @@ cp "$(find wheels -name LICENSE -path '*dist-info*' | head -n 1)" /usr/share/doc
 # The parts of the host's settings that name it stay out of the snapshot.
 export ESBUILD_BINARY_PATH=/opt/sandpiper/esbuild NODE_NO_WARNINGS=1
 NODE_ENV=development node launcher/framework.js
+NODE_ENV=development node members.js >/opt/sandpiper/members.json
 cp react*.js react.json vue*.js vue.json /opt/sandpiper/
 
 strip -o /opt/sandpiper/node "$node/bin/node"

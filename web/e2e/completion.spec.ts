@@ -38,6 +38,42 @@ for (const [language, path, typed, word] of CASES) {
   });
 }
 
+/** What a person types, and a member that must be offered then. */
+const MEMBERS = [
+  ["python", "main.py", '"abc".', "upper", "str"],
+  ["python", "main.py", "import math\nmath.", "sqrt", ""],
+  ["java", "Main.java", "import java.util.*;\nvoid f(List<String> xs) {\nxs.", "add", "boolean"],
+  ["web", "main.js", "document.", "querySelector", "HTMLElement"],
+  ["web", "style.css", "p { display: fle", "flex", ""],
+  ["mysql", "main.sql", "CREATE TABLE books (id INT, title TEXT);\nSELECT books.", "title", ""],
+] as const;
+
+for (const [language, path, typed, member, detail] of MEMBERS) {
+  test(`${language}: ${JSON.stringify(typed)} offers ${member}, and Enter begins a line all the same`, async ({ page, service }) => {
+    const { code, list } = await empty(page, service, language, path);
+    await page.keyboard.type(typed, { delay: 100 });
+    const option = list.getByRole("option").filter({ hasText: new RegExp(`^${member}${detail}$`) });
+    await expect(option).toHaveCount(1);
+    await page.clock.fastForward(400);
+    const lines = await code.locator(".cm-line").count();
+    await page.keyboard.press("Enter");
+    await expect(code.locator(".cm-line")).not.toHaveCount(lines);
+    await expect(code).not.toContainText(member);
+  });
+}
+
+test("members are loaded when typing begins, once", async ({ page, service }) => {
+  const loaded: string[] = [];
+  page.on("request", (request) => void (request.url().includes("/completions-") && loaded.push(request.url())));
+  const { list } = await empty(page, service, "python", "main.py");
+  // The rest of the page is there.
+  await page.frames().at(-1)?.waitForSelector(".cm-gutter-lint .cm-gutterElement", { state: "attached" });
+  expect(loaded).toEqual([]);
+  await page.keyboard.type("'a'.upper().lower().", { delay: 100 });
+  await expect(list.getByRole("option", { name: "strip" })).toHaveCount(1);
+  expect(loaded).toHaveLength(1);
+});
+
 test("Enter takes what an arrow key has chosen", async ({ page, service }) => {
   const { code, list } = await empty(page, service, "python", "main.py");
   await page.keyboard.type("retur");
