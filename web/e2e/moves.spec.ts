@@ -3,7 +3,7 @@
 import type { Page } from "@playwright/test";
 
 import { whole } from "./chromium";
-import { ended, expect, heldRuns, languages, test } from "./service";
+import { expect, heldRuns, languages, test } from "./service";
 
 // The other one has a mouse on the page, for which places are found, and counted, that are never drawn.
 test.use({ launchOptions: whole });
@@ -46,8 +46,11 @@ async function watchShifts(page: Page): Promise<() => Promise<string[]>> {
 /** One of each kind of page: with text, with tables, with a preview. */
 const KINDS: readonly string[] = ["python", "mysql", "web"];
 
-for (const language of languages) {
-  test(`${language}: nothing moves`, { tag: KINDS.includes(language) ? [] : "@full" }, async ({ page, service }) => {
+/** Words of other lengths, and the other direction. */
+const OTHERS: readonly string[] = ["python&ui=de", "web&ui=de", "python&ui=ar"];
+
+for (const language of [...languages, ...OTHERS]) {
+  test(`${language}: nothing moves`, { tag: [...KINDS, ...OTHERS].includes(language) ? [] : "@full" }, async ({ page, service }) => {
     const shifts = await watchShifts(page);
     for (const [width, height] of [[1000, 600], [360, 640]] as const) {
       await page.setViewportSize({ width, height });
@@ -61,7 +64,7 @@ for (const language of languages) {
       await page.locator("#run").click();
       const opening = (await shifts()).length;
       begin();
-      expect(await ended(page.mainFrame())).toContain("Finished");
+      await expect(page.locator("#outcome")).toHaveAttribute("data-state", "ok");
       expect((await shifts()).slice(opening), `${width} pixels: running`).toEqual([]);
       await page.unroute("**/api/compile");
     }

@@ -16,9 +16,11 @@ export type { Renderer } from "./render";
 
 /** Characters of a status that needs more than two lines beside the tools of a narrow bar. */
 const LONG = 36;
-/** Pixels of a bar in which the tools stand beside such words, and beside others. */
-const ROOM_FOR_LONG = 640;
-const ROOM_FOR_SHORT = 392;
+/** Characters of a status that should have one line. */
+const SHORT = 24;
+/** Pixels of one line of the status, and a half; and of two. */
+const ONE_LINE = 26;
+const TWO_LINES = 43;
 
 export class OutputPanel {
   private readonly streams = byId("streams");
@@ -82,6 +84,7 @@ export class OutputPanel {
     this.tools.show(this.text() !== "");
     if (answer.kind !== "ran") return;
     this.showTimes(answer);
+    this.fit();
     if (this.dialogue === null) this.showStreams(answer);
   }
 
@@ -153,12 +156,13 @@ export class OutputPanel {
     if (this.invitation !== null) this.streams.append(this.invitation);
   }
 
-  /** The words have precedence over the tools. */
+  /** The words have precedence over the tools, which are collapsed unless both fit into one row. */
   private fit(): void {
-    const isLong = this.words.length > LONG;
-    const isCollapsed = this.bar.offsetWidth < (isLong ? ROOM_FOR_LONG : ROOM_FOR_SHORT);
-    this.bar.classList.toggle("collapsed", isCollapsed);
-    this.bar.classList.toggle("long", isLong && isCollapsed);
+    const { classList } = this.bar;
+    classList.remove("collapsed", "long");
+    const isCollapsed = this.status.scrollHeight > (this.words.length > SHORT ? TWO_LINES : ONE_LINE);
+    classList.toggle("collapsed", isCollapsed);
+    classList.toggle("long", isCollapsed && this.words.length > LONG);
   }
 
   private mark(state: IconName | null): void {

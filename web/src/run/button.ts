@@ -9,7 +9,7 @@ import type { Phase, Session } from "./session";
 import { endsIn, running, waiting } from "./words";
 
 const LABELS: Readonly<Record<Phase["name"], Key>> = {
-  idle: "page.run", running: "run.stop", stopping: "run.stop", waiting: "run.cancel",
+  idle: "page.run", running: "page.stop", stopping: "page.stop", waiting: "run.cancel",
 };
 
 export class RunButton {
