@@ -75,7 +75,7 @@ test("embed.js takes no message of the page for one of the editor", async ({ pag
 });
 
 const floods: readonly [name: string, script: string, outcome: RegExp][] = [
-  ["lines", "for (let i = 0; i < 20000; i++) console.log('line', i); console.log('x')", /19001 more not shown/],
+  ["lines", "for (let i = 0; i < 20000; i++) console.log('line', i); console.log('x')", /19,001 more not shown/],
   // Further messages are left out until the editor has read these.
   ["lines and clearings", `for (let i = 0; i < 5000; i++) { console.clear(); console.log(i); }
     setInterval(() => console.error('end'), 100)`, /\d errors?/],
@@ -87,7 +87,7 @@ const floods: readonly [name: string, script: string, outcome: RegExp][] = [
   ["tables", `const rows = Array(200).fill(Object.fromEntries(Array.from({ length: 99 }, (_, i) => [i, 'x'])));
     for (let i = 0; i < 12; i++) { rows[0] = i; console.table(rows); }`, /3 more not shown/],
   ["errors", "for (let i = 0; i < 3000; i++) setTimeout(() => { throw new Error('e' + i); })", /more not shown/],
-  ["alerts", "for (let i = 0; i < 5000; i++) alert(i)", /4000 more not shown/],
+  ["alerts", "for (let i = 0; i < 5000; i++) alert(i)", /4,000 more not shown/],
   ["messages to everybody", `for (let i = 0; i < 10000; i++) for (const to of [parent, parent.parent, top])
     to.postMessage({ app: "sandpiper", v: 1, type: "run" }, "*"); console.error('end')`, /1 error/],
 ];
