@@ -4,7 +4,11 @@ own=/opt/sandpiper
 gcc -O2 -static -s -D_GNU_SOURCE -Wall -Wextra -Werror -o $own/cc \
     cc.c command.c compile.c diagnostics.c headers.c includes.c sources.c \
     symbols.c text.c
-gcc -O2 -Wall -Wextra -Werror -c -o $own/stdout.o stdout.c
+gcc -O2 -Wall -Wextra -Werror -c stdout.c crash.c
+# The unwinder is in it: a C program would have to load a library for it. It is
+# hidden, since C++ programs have that library.
+gcc -r -nostdlib -o $own/program.o stdout.o crash.o -lgcc_eh
+objcopy --localize-hidden --strip-unneeded $own/program.o
 
 # record FILE DRIVER ARGUMENT... writes the last command that the driver would
 # start, an argument a line.
@@ -34,7 +38,7 @@ prepare() {
     record $own/$1/assemble $3 -c -xassembler - -o OBJECT
     # The linker's plugin is for link-time optimisation.
     record $own/$1/link $3 -fno-use-linker-plugin -pthread OBJECTS \
-        $own/stdout.o -lm -o /artifacts/main
+        $own/program.o -lm -o /artifacts/main
 }
 prepare c c gcc -std=gnu17
 # The last: its flags are those of the headers.
@@ -57,7 +61,8 @@ while read -r names; do
     g++ $flags -xc++ -M $header | tr -s ' \\' '\n' | grep '^/usr/' >$header.files
     cp $header whole.h
     echo '#pragma sandpiper instantiate' >>whole.h
-    g++ $flags -fplugin=./instantiate.so -Wall -Werror -xc++-header whole.h \
+    # With line numbers it serves programs with and without them.
+    g++ $flags -g1 -fplugin=./instantiate.so -Wall -Werror -xc++-header whole.h \
         -o $header.gch
     # A program includes them again, where they need not be read again:
     # <bits/stdc++.h> takes as long then as all else.
@@ -66,6 +71,8 @@ while read -r names; do
         : >$headers/$number/$name
     done
     # GCC passes over what does not fit and says so only when asked.
-    g++ $flags -Winvalid-pch -Werror -H -include $header -S empty.cpp \
-        -o empty.s 2>&1 | grep -qxF "! $header.gch"
+    for lines in -g0 -g1; do
+        g++ $flags $lines -Winvalid-pch -Werror -H -include $header -S empty.cpp \
+            -o empty.s 2>&1 | grep -qxF "! $header.gch"
+    done
 done <precompiled-headers.txt

@@ -8,6 +8,7 @@ mod artifacts;
 mod case;
 mod command;
 mod compilers;
+mod crashes;
 mod crowd;
 mod examples;
 mod files;

@@ -40,6 +40,12 @@ impl RunAttachment {
         pending().await
     }
 
+    /// Returns the part in a command that is no step of the caller's: it can be
+    /// stopped.
+    pub(crate) fn aside(&self) -> Attachment {
+        Attachment { stop: self.stop.clone(), ..Attachment::default() }
+    }
+
     /// Reports that a step of this stage begins. Returns its part; an interactive
     /// run may be idle for `live_idle_time`.
     pub(crate) fn begin(
@@ -51,16 +57,15 @@ impl RunAttachment {
             // A caller that has gone drops the run as well.
             let _ = stages.send(stage);
         }
-        let stop = self.stop.clone();
         let idle_time = self.is_interactive().then_some(live_idle_time);
         match stage {
             // Its output counts only if it fails.
-            Stage::Compile => Attachment { stop, ..Attachment::default() },
+            Stage::Compile => self.aside(),
             Stage::Run => Attachment {
                 output: self.output.take(),
                 input: self.input.take(),
-                stop,
                 idle_time,
+                ..self.aside()
             },
         }
     }

@@ -15,6 +15,8 @@ pub struct RunOptions {
     /// Return the messages of a compile step that succeeds. The program is then
     /// compiled even if compile artifacts of the same submission are kept.
     pub warnings: bool,
+    /// Find the place of a crash. It takes a further command in the box.
+    pub crash: bool,
     /// Measure the memory of the run.
     pub measure_memory: bool,
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 pub use sandpiper_languages::Stage;
 use sandpiper_sandbox::{Output, signal_name, signal_words};
 
+use crate::crash::Place;
 use crate::files::RunFiles;
 use crate::limits::MIB;
 
@@ -81,6 +82,8 @@ pub struct Outcome {
     pub end: End,
     /// The time of each part.
     pub timing: Timing,
+    /// The place where the program crashed, if it was asked for and found.
+    pub crash: Option<Place>,
     /// How it was started; `None` if it was stopped before it had a box.
     pub start: Option<Start>,
     /// CPU time of the last step; `None` if the host does not measure it.
@@ -138,6 +141,7 @@ impl Outcome {
             stage: Stage::Run,
             end: End::Stopped,
             timing: Timing { queue, ..Timing::default() },
+            crash: None,
             start: None,
             cpu_time: None,
             memory_peak: None,

@@ -13,7 +13,8 @@ use sandpiper_sandbox::{
 use crate::Limits;
 use crate::admission::RunPermit;
 use crate::attachment::RunAttachment;
-use crate::compile_cache::CompileKey;
+use crate::compile_cache::{CompileCache, CompileKey};
+use crate::crash;
 use crate::files::RunFiles;
 use crate::lease::{Lease, RunContext, failed};
 use crate::options::RunOptions;
@@ -103,18 +104,8 @@ async fn run_steps(
         let inputs = std::mem::take(&mut inputs);
         let mut part = attachment.begin(stage, limits.live_idle_time);
         let mut outcome = lease.run(&spec, inputs, &mut part).await?;
-        let left = outcome.compile_artifacts.take();
-        // A step that exited with 0 may still have reached a limit.
-        if outcome.stop == Stop::Exited(0)
-            && let Some((key, left)) = compiled.key.zip(left)
-        {
-            cache.keep(key, left);
-        }
-        lease.timing.prepare += outcome.fill_time;
-        match stage {
-            Stage::Compile => lease.timing.compile = Some(outcome.wall_time),
-            Stage::Run => lease.timing.run = Some(outcome.wall_time),
-        }
+        compiled.keep(cache, &mut outcome);
+        add_times(&mut lease.timing, stage, &outcome);
         let has_failed = outcome.stop != Stop::Exited(0);
         if options.warnings && stage == Stage::Compile && !has_failed {
             warnings = Some(messages(&outcome));
@@ -130,7 +121,23 @@ async fn run_steps(
         Start { kind: lease.start_kind, is_compiled: compiled.found.is_some() };
     let mut outcome = outcome_of(&limits, stage, outcome, lease.timing, start);
     outcome.warnings = warnings;
+    if options.crash
+        && let (Stage::Run, End::Signaled(_)) = (stage, outcome.end)
+        && let Some(step) = plan.crash.take()
+    {
+        let command = step_spec(&limits, step, &plan);
+        outcome.crash =
+            crash::place(lease, command, &attachment, &files).await?;
+    }
     Ok(outcome)
+}
+
+fn add_times(timing: &mut Timing, stage: Stage, step: &StepOutcome) {
+    timing.prepare += step.fill_time;
+    match stage {
+        Stage::Compile => timing.compile = Some(step.wall_time),
+        Stage::Run => timing.run = Some(step.wall_time),
+    }
 }
 
 fn box_files(files: Vec<SourceFile>) -> Vec<BoxFile> {
@@ -156,6 +163,7 @@ fn outcome_of(
         stage,
         end,
         timing,
+        crash: None,
         start: Some(start),
         cpu_time: step.cpu_time,
         memory_peak: step.memory_peak,
@@ -196,6 +204,17 @@ impl Compiled {
         });
         let found = key.and_then(|key| compile_cache.get(key));
         Self { key, found }
+    }
+
+    /// Keeps what a step left.
+    fn keep(&self, cache: &CompileCache, step: &mut StepOutcome) {
+        let left = step.compile_artifacts.take();
+        // A step that exited with 0 may still have reached a limit.
+        if step.stop == Stop::Exited(0)
+            && let Some((key, left)) = self.key.zip(left)
+        {
+            cache.keep(key, left);
+        }
     }
 
     /// Returns the inputs of the first step.

@@ -50,6 +50,8 @@ pub(crate) struct Definition {
     /// Missing if nothing is compiled before the run.
     pub(crate) compile: Option<Compile>,
     pub(crate) run: Command,
+    /// Missing if nobody can name the line of a crash.
+    pub(crate) crash: Option<Crash>,
     pub(crate) starter: StarterDefinition,
 }
 
@@ -117,6 +119,17 @@ pub(crate) struct Command {
     /// see images/gate.h.
     #[serde(default)]
     pub(crate) prepare: bool,
+}
+
+/// `[crash]`: runs in the box of a program that a signal has ended.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Crash {
+    /// As in `[run]`. It has the rights and limits of a compile step, and takes
+    /// `--warnings` if that does. It prints the places of the calls that led to the crash,
+    /// innermost first, each a line `<path>:<line>`. Places outside of the
+    /// submitted files are passed over.
+    pub(crate) command: Vec<String>,
 }
 
 /// `[starter]`: the program that the editor starts with and that the service

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use crate::definition::{Command, Compile, Definition};
+use crate::definition::{Command, Compile, Crash, Definition};
 use crate::editor::Editor;
 use crate::{Output, Plan, Stage, Step, Submission};
 
@@ -41,6 +41,8 @@ pub struct Language {
     unless: Vec<String>,
     /// The steps of every plan, with [`ENTRY`] in their commands.
     steps: Vec<Step>,
+    /// The step after a crash, likewise.
+    crash: Option<Step>,
 }
 
 impl Language {
@@ -133,14 +135,21 @@ impl Language {
         if let Some(Compile { command, prepare, warnings, .. }) = compile {
             let (command, prepare) = (command.clone(), *prepare);
             let command = Command { command, prepare };
-            let compile = step(Stage::Compile, &command, &environment)?;
+            let compile =
+                step("compile", Stage::Compile, &command, &environment)?;
             steps.push(Step { takes_warnings: *warnings, ..compile });
         }
         let unless = compile.map_or(&[][..], |compile| &compile.unless);
         if unless.iter().any(String::is_empty) {
             return Err("[compile] unless holds an empty word".to_owned());
         }
-        steps.push(step(Stage::Run, &definition.run, &environment)?);
+        steps.push(step("run", Stage::Run, &definition.run, &environment)?);
+        let crash = definition.crash.as_ref().map(|Crash { command }| {
+            let command = Command { command: command.clone(), prepare: false };
+            let crash = step("crash", Stage::Compile, &command, &environment)?;
+            let takes_warnings = compile.is_some_and(|it| it.warnings);
+            Ok::<_, String>(Step { takes_warnings, ..crash })
+        });
         Ok(Self {
             id: id.to_owned(),
             name: definition.name.clone(),
@@ -167,6 +176,7 @@ impl Language {
             repeatable: compile.is_some_and(|compile| compile.repeatable),
             unless: unless.to_vec(),
             steps,
+            crash: crash.transpose()?,
         })
     }
 
@@ -174,8 +184,8 @@ impl Language {
     pub(crate) fn plan(&self, submission: &Submission) -> Plan {
         let (entry_file, files) = (submission.entry_file(), submission.files());
         let mut plan = self.plan_ahead();
-        let arguments =
-            plan.steps.iter_mut().flat_map(|step| &mut step.command);
+        let steps = plan.steps.iter_mut().chain(&mut plan.crash);
+        let arguments = steps.flat_map(|step| &mut step.command);
         for argument in arguments.filter(|argument| *argument == ENTRY) {
             entry_file.clone_into(argument);
         }
@@ -213,6 +223,7 @@ impl Language {
             shows_warnings: false,
             is_repeatable: false,
             steps: self.steps.clone(),
+            crash: self.crash.clone(),
             memory_bytes: self.memory_bytes,
             output_bytes: self.output_bytes,
             processes: self.processes,
@@ -273,15 +284,13 @@ fn environment(
     Ok(environment)
 }
 
+/// Returns the step of a table of the definition.
 fn step(
+    table: &str,
     stage: Stage,
     Command { command, prepare }: &Command,
     environment: &[(String, String)],
 ) -> Result<Step, String> {
-    let table = match stage {
-        Stage::Compile => "compile",
-        Stage::Run => "run",
-    };
     if !command.first().is_some_and(|program| program.starts_with('/')) {
         return Err(format!(
             "[{table}] command must begin with an absolute path"

@@ -67,6 +67,9 @@ pub struct Plan {
     pub is_repeatable: bool,
     /// The steps, in order; a step that fails ends the run.
     pub steps: Vec<Step>,
+    /// The command that prints the places of the calls that led to a crash, if
+    /// the language has one. It runs after the steps.
+    pub crash: Option<Step>,
     /// Memory of the box in the run step in bytes, if the language needs another
     /// limit than the operator's.
     pub memory_bytes: Option<u64>,

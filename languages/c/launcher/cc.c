@@ -1,10 +1,14 @@
 // Compiles and links a C or C++ submission: the entry file, and every other
 // source file that no submitted file includes, become /artifacts/main.
 //
-// usage: cc c|cpp ENTRY [--warnings]
+// usage: cc c|cpp ENTRY [--crash] [--warnings]
 //
 // Runs in the folder of the submission. Diagnostics go to stderr and name the
 // files as they were submitted; the exit status is the compiler's.
+//
+// With --crash it prints the places of the calls that crash.c wrote down. For
+// that it compiles the same program once more, with line numbers: programs that
+// do not crash are compiled without them, which takes less time.
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,8 +25,11 @@
 #define PROGRAM "/artifacts/main"
 // The objects' names are too many for an argument each.
 #define OBJECTS "/artifacts/objects"
-// Makes stdout line-buffered; its source is stdout.c.
-#define STDOUT_OBJECT "/opt/sandpiper/stdout.o"
+// Linked into every program; its sources are stdout.c and crash.c.
+#define OWN_OBJECT "/opt/sandpiper/program.o"
+
+// crash.c writes them: a file of arguments.
+#define ADDRESSES "@/tmp/.crash"
 
 static const char *const c_extensions[] = {".c", NULL};
 static const char *const cpp_extensions[] = {".cpp", ".cc", ".cxx", ".c++",
@@ -82,7 +89,7 @@ static int link_by_driver(const struct language *language,
     add(&command, language->driver);
     add(&command, "-pthread");
     add(&command, list_objects(sources));
-    add(&command, STDOUT_OBJECT);
+    add(&command, OWN_OBJECT);
     add(&command, "-lm");
     add(&command, "-o");
     add(&command, PROGRAM);
@@ -103,18 +110,19 @@ static void print_all(const struct compiled *compiled,
 }
 
 static int build(const struct language *language,
-                 const struct sources *sources, bool warnings) {
+                 const struct sources *sources, bool warnings, bool has_lines) {
     struct compiled compiled =
-        compile_all(language, sources, warnings ? WARNING : QUICK);
+        compile_all(language, sources, warnings ? WARNING : QUICK, has_lines);
     if (compiled.status != 0 && compiled.is_in_doubt)
-        compiled = compile_all(language, sources, STOCK);
+        compiled = compile_all(language, sources, STOCK, has_lines);
     if (compiled.status == 0) {
         if (link_quickly(language, sources) == 0) {
             if (warnings)
                 print_all(&compiled, sources);
             return EXIT_SUCCESS;
         }
-        compiled = compile_all(language, sources, DEBUGGING);
+        // The linker's messages have the numbers.
+        compiled = compile_all(language, sources, STOCK, true);
     }
     print_all(&compiled, sources);
     if (compiled.status != 0)
@@ -124,23 +132,41 @@ static int build(const struct language *language,
     return link_by_driver(language, sources);
 }
 
+// Prints the places of the calls that led to a crash, innermost first.
+static int print_places(void) {
+    struct command command = {.count = 0};
+    add(&command, "/usr/bin/addr2line");
+    add(&command, "-i");
+    add(&command, "-e");
+    add(&command, PROGRAM);
+    add(&command, ADDRESSES);
+    return wait_for(start(&command, (struct streams){-1, -1, -1}));
+}
+
+static bool takes(char ***arguments, const char *option) {
+    bool has = **arguments != NULL && strcmp(**arguments, option) == 0;
+    *arguments += has;
+    return has;
+}
+
 int main(int argc, char **argv) {
     const struct language *language = NULL;
-    bool warnings = argc == 4 && strcmp(argv[3], "--warnings") == 0;
-    for (size_t i = 0; argc == 3 + warnings && i < sizeof languages / sizeof *languages;
-         i++)
-        if (strcmp(argv[1], languages[i].name) == 0)
+    char **options = argc < 3 ? argv + argc : argv + 3;
+    bool crash = takes(&options, "--crash");
+    bool warnings = takes(&options, "--warnings");
+    for (size_t i = 0; argc >= 3 && i < sizeof languages / sizeof *languages; i++)
+        if (*options == NULL && strcmp(argv[1], languages[i].name) == 0)
             language = &languages[i];
     if (language == NULL) {
-        fputs("usage: cc c|cpp ENTRY [--warnings]\n", stderr);
+        fputs("usage: cc c|cpp ENTRY [--crash] [--warnings]\n", stderr);
         return 2;
     }
     // Messages are rewritten by the character.
     setvbuf(stderr, NULL, _IOFBF, 1 << 16);
     struct sources sources = find_sources(argv[2], language->extensions);
-    int status = build(language, &sources, warnings);
+    int status = build(language, &sources, warnings, crash);
     for (size_t i = 0; i < sources.count; i++)
         unlink(sources.list[i].object);
     unlink(OBJECTS);
-    return status;
+    return status == 0 && crash ? print_places() : status;
 }

@@ -45,11 +45,12 @@ static const char *flags(const struct language *language) {
 }
 
 static struct job start_driver(const struct language *language,
-                               const struct source *source, enum way way) {
+                               const struct source *source, enum way way,
+                               bool has_lines) {
     struct command command = {.count = 0};
     add(&command, language->driver);
     add(&command, flags(language));
-    if (way == DEBUGGING)
+    if (has_lines)
         add(&command, "-g1");
     if (way == WARNING) {
         add(&command, "-Wall");
@@ -73,13 +74,15 @@ static const char *included_again(const char *header) {
 // Starts the compiler, and the assembler that reads what it writes.
 static struct job start_quick(const struct language *language,
                               const struct source *source,
-                              const struct names *files) {
+                              const struct names *files, bool has_lines) {
     struct job job = {.messages = new_messages()};
     int assembly[2];
     if (pipe2(assembly, O_CLOEXEC) != 0)
         fail("cannot compile");
     struct command compiler = recorded(own_file(language, "compile"));
     replace(&compiler, "SOURCE", source->argument);
+    if (has_lines)
+        add(&compiler, "-g1");
     const char *header =
         precompiled_header(own_file(language, "headers"), source, files);
     if (header != NULL) {
@@ -94,6 +97,9 @@ static struct job start_quick(const struct language *language,
     close(assembly[1]);
     struct command assembler = recorded(own_file(language, "assemble"));
     replace(&assembler, "OBJECT", source->object);
+    // As the driver does.
+    if (has_lines)
+        add(&assembler, "--gdwarf-5");
     job.assembler =
         start(&assembler, (struct streams){assembly[0], -1, job.messages});
     close(assembly[0]);
@@ -135,7 +141,8 @@ static bool is_in_doubt(const struct job *job) {
 }
 
 struct compiled compile_all(const struct language *language,
-                            const struct sources *sources, enum way way) {
+                            const struct sources *sources, enum way way,
+                            bool has_lines) {
     size_t count = sources->count;
     struct job *jobs = calloc(count, sizeof *jobs);
     struct compiled result = {.messages = calloc(count, sizeof(int))};
@@ -146,8 +153,8 @@ struct compiled compile_all(const struct language *language,
             reap(jobs, i);
         const struct source *source = &sources->list[i];
         jobs[i] = way == QUICK
-                      ? start_quick(language, source, &sources->files)
-                      : start_driver(language, source, way);
+                      ? start_quick(language, source, &sources->files, has_lines)
+                      : start_driver(language, source, way, has_lines);
     }
     for (size_t i = 0; i < JOBS && i < count; i++)
         reap(jobs, count);

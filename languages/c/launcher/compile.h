@@ -11,8 +11,6 @@ enum way {
     QUICK,
     // By the driver, which words every error as learners find it elsewhere.
     STOCK,
-    // By the driver, with line numbers for the linker's messages.
-    DEBUGGING,
     // By the driver, with warnings.
     WARNING,
 };
@@ -36,9 +34,11 @@ struct compiled {
     int *messages;
 };
 
-// Compiles every source to its object, two at a time.
+// Compiles every source to its object, two at a time. Line numbers change
+// nothing in the code.
 struct compiled compile_all(const struct language *language,
-                            const struct sources *sources, enum way way);
+                            const struct sources *sources, enum way way,
+                            bool has_lines);
 
 // The path of a file in the language's folder.
 const char *own_file(const struct language *language, const char *name);

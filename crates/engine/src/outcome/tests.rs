@@ -12,6 +12,7 @@ fn outcome(stage: Stage, end: End, stderr: &str) -> Outcome {
         stage,
         end,
         timing: Timing::default(),
+        crash: None,
         start: Some(START),
         cpu_time: None,
         memory_peak: None,

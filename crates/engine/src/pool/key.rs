@@ -82,6 +82,7 @@ mod tests {
             shows_warnings: false,
             is_repeatable: false,
             steps: steps.collect(),
+            crash: None,
             memory_bytes: None,
             output_bytes: None,
             processes: None,

@@ -53,6 +53,7 @@ fn the_whole_plan() {
             step(Stage::Compile, "/cc"),
             step(Stage::Run, "/opt/python"),
         ],
+        crash: None,
         memory_bytes: Some(1 << 30),
         output_bytes: Some(4 << 20),
         processes: Some(9),
@@ -154,8 +155,11 @@ fn summary(plan: &Plan) -> String {
             writeln!(text, "{name} limit {limit}").unwrap();
         }
     }
-    for step in &plan.steps {
-        writeln!(text, "{:?} {:?}", step.stage, step.command).unwrap();
+    let steps =
+        plan.steps.iter().map(|step| (format!("{:?}", step.stage), step));
+    let crash = plan.crash.iter().map(|step| ("Crash".to_owned(), step));
+    for (name, step) in steps.chain(crash) {
+        writeln!(text, "{name} {:?}", step.command).unwrap();
         for (key, value) in &step.environment {
             writeln!(text, "  {key}={value}").unwrap();
         }

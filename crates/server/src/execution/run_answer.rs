@@ -45,6 +45,9 @@ pub(super) struct StepEnd {
     exit: Exit,
     /// Why the step did not end by itself, in words.
     pub(super) message: Option<String>,
+    /// The line where the program crashed, if it is known: that of the innermost
+    /// call in a submitted file.
+    crash: Option<Place>,
     /// The streams that were cut at their limit.
     truncated: Vec<Stream>,
     wall_ms: Option<f64>,
@@ -67,6 +70,14 @@ enum Exit {
     Limit(&'static str),
     /// The client stopped the run, or the server stops.
     Stopped(bool),
+}
+
+/// A line of a submitted file.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Place {
+    path: String,
+    /// From 1.
+    line: u32,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
@@ -171,11 +182,18 @@ impl StepEnd {
         Self {
             exit,
             message: outcome.message(),
+            crash: outcome.crash.as_ref().map(Place::from),
             truncated: stdout.into_iter().chain(stderr).collect(),
             wall_ms: wall_time.map(milliseconds),
             cpu_ms: outcome.cpu_time.map(milliseconds),
             memory_peak_kib: outcome.memory_peak.map(|bytes| bytes >> 10),
         }
+    }
+}
+
+impl From<&sandpiper_engine::Place> for Place {
+    fn from(place: &sandpiper_engine::Place) -> Self {
+        Self { path: place.path.clone(), line: place.line }
     }
 }
 

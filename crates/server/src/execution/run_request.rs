@@ -190,6 +190,7 @@ impl RunRequest {
             limits: self.limits.wanted(),
             files,
             warnings: self.warnings,
+            crash: true,
             measure_memory: true,
         })
     }

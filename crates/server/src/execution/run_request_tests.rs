@@ -43,6 +43,7 @@ fn every_field_is_read() {
             max_bytes: 7,
         }),
         warnings: true,
+        crash: true,
         measure_memory: true,
     };
     assert_eq!(options, expected);

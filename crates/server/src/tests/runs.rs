@@ -202,6 +202,7 @@ fn outcome(request: &RunRequest) -> Outcome {
         warnings: None,
         cpu_time: None,
         memory_peak: None,
+        crash: None,
         files: None,
         stage: Stage::Run,
         end: match request.language.as_str() {
