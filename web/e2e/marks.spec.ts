@@ -148,6 +148,18 @@ for (const { language, what, tag = [], path, content, line, message } of cases) 
   });
 }
 
+test("c: the line of a crash is marked with api=run", async ({ page, service, complaints }) => {
+  const frame = await embed(page, service, "lang=c&api=run");
+  await replaceCode(frame.locator(".cm-content"), "int main(int n, char **a) {\n    int *age = 0;\n    *age = n;\n}\n");
+  await frame.locator("#run").click();
+  expect(await ended(frame)).toMatch(/^Crashed in main\.c, line 3, after .+ \(SIGSEGV\)/);
+  expect(await markedLines(frame)).toEqual([3]);
+  await frame.locator(".cm-lint-marker-error").first().hover();
+  await expect(frame.locator(".cm-tooltip-lint").first()).toContainText("The program crashed here: it accessed memory");
+  expect(await faults(frame)).toEqual([]);
+  expect(complaints).toEqual([]);
+});
+
 const warned: readonly [language: string, code: string, line: number, message: string][] = [
   ["c", '#include <stdio.h>\nint main(void) {\n    printf("%d\\n", "five");\n}\n', 3, "format ‘%d’ expects argument of type ‘int’"],
   ["cpp", "#include <iostream>\nint main() {\n    int sum;\n    std::cout << 1;\n}\n", 3, "unused variable ‘sum’"],

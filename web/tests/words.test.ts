@@ -33,6 +33,13 @@ test.each([
   expect(summary(ran(exit))).toBe(words);
 });
 
+test("a crash whose line is known", () => {
+  const crash = { path: "main.c", line: 7 };
+  expect(summary({ ...ran("stage=run; signal=SIGSEGV"), crash })).toBe(
+    "Crashed in main.c, line 7, after 0.42 s: it accessed memory it does not own (SIGSEGV)",
+  );
+});
+
 test("a program that left files", () => {
   const file = { path: "a", type: "text/plain", size: 0, encoding: "utf8", content: "" } as const;
   const recording = { ...file, type: "application/json", display: 1 };

@@ -9,6 +9,7 @@ import { pythonMarks } from "./python";
 import type { Sources } from "./sources";
 import { csharpMarks, javaMarks, mongoMarks, phpMarks } from "./traces";
 
+export { crashMark } from "./crash";
 export { Explainer } from "./explainer";
 export { draws, needsInput, type InputNeed } from "./input";
 export { placesIn, type Place } from "./places";

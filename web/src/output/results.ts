@@ -5,7 +5,7 @@ import type { PageConfig } from "../config";
 import { byId, keepingFocus } from "../dom";
 import type { Editor } from "../editor/editor";
 import type { Mark, Marks } from "../editor/marks";
-import { Explainer, Sources, draws, marksOf, needsInput } from "../errors";
+import { Explainer, Sources, crashMark, draws, marksOf, needsInput } from "../errors";
 import { Later } from "../later";
 import { t } from "../messages";
 import type { Preview } from "../preview/preview";
@@ -127,7 +127,7 @@ export class Results {
   private show(result: RunResult, found: readonly Mark[]): void {
     const { config, marks, preview, input } = this.options;
     const { files, stdin } = this.submitted;
-    marks.show(found);
+    marks.show([...found, ...crashMark(result, found)]);
     // PHP goes on after most errors, and succeeds.
     void this.explainer?.show(found, result.stderr);
     if (result.warnings !== undefined) this.options.output.addWarnings(result.warnings);

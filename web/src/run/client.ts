@@ -18,6 +18,14 @@ export interface RunResult {
   left?: Left;
   /** The messages of a compiler that succeeded, if they were asked for. */
   warnings?: string;
+  /** The line of the submitted files where it crashed, if the server knows it. */
+  crash?: CrashPlace;
+}
+
+export interface CrashPlace {
+  path: string;
+  /** From 1. */
+  line: number;
 }
 
 export interface Exit {

@@ -7,7 +7,7 @@ import { t } from "../messages";
 import { isRecord } from "../store/snapshot";
 import {
   lost, parsed, refusal, unreadable,
-  type Answer, type Exit, type RunRequest, type RunResult,
+  type Answer, type CrashPlace, type Exit, type RunRequest, type RunResult,
 } from "./client";
 import { artifactOf, leftIn, type Artifact } from "./left";
 import { ServerEvents } from "./server-events";
@@ -278,7 +278,8 @@ class Result {
     const left = { ...leftIn(data), artifacts: this.artifacts };
     const elapsedMs = performance.now() - this.sinceMs;
     const warnings = typeof said === "string" ? { warnings: said } : {};
-    return { kind: "ran", ...this.output, ...warnings, exit, timings, elapsedMs, ...(this.asked ? { left } : {}) };
+    const optional = { ...warnings, ...crashIn(data["crash"]), ...(this.asked ? { left } : {}) };
+    return { kind: "ran", ...this.output, exit, timings, elapsedMs, ...optional };
   }
 
   private endStep(name: string): void {
@@ -297,6 +298,12 @@ class Result {
 function idleMsOf(limits: unknown): number {
   const idleMs = isRecord(limits) ? limits["idle_ms"] : null;
   return typeof idleMs === "number" ? idleMs : Infinity;
+}
+
+function crashIn(value: unknown): { crash?: CrashPlace } {
+  if (!isRecord(value)) return {};
+  const { path, line } = value;
+  return typeof path === "string" && typeof line === "number" ? { crash: { path, line } } : {};
 }
 
 function exitOf(value: unknown): Omit<Exit, "stage"> {

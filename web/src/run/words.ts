@@ -15,7 +15,7 @@ const MAX_SPOKEN = 200;
 export function summary(answer: Answer): string {
   switch (answer.kind) {
     case "ran":
-      return withFiles(ending(answer.exit, seconds(answer.elapsedMs)), answer.left?.artifacts ?? []);
+      return withFiles(ending(answer, seconds(answer.elapsedMs)), answer.left?.artifacts ?? []);
     case "busy":
       if (answer.isLive === true) {
         return t(/half/.test(answer.message) ? "run.live-taken-here" : "run.live-taken");
@@ -66,6 +66,11 @@ export function spoken({ exit, stderr }: RunResult, error: string | null, output
   if (output === null) return "";
   const count = output.trimEnd() === "" ? 0 : output.trimEnd().split("\n").length;
   return count === 0 ? t("run.no-output") : t("run.output-lines", { n: count });
+}
+
+/** The message of the line where the program crashed. */
+export function crashedHere(signal: string): string {
+  return t("run.crashed-here", { cause: causeOf(signal) });
 }
 
 /** The hint of the input box when it opens by itself. */
@@ -145,6 +150,11 @@ const LIMITS: Readonly<Record<string, Key>> = {
   idle: "run.limit-idle",
 };
 
+function causeOf(signal: string): string {
+  const key = SIGNALS[signal];
+  return key === undefined ? signal : t("run.signal", { cause: t(key), signal });
+}
+
 function outcome({ isStopped, limit, signal, stage, code }: Exit): Outcome {
   if (isStopped === true) return "stopped";
   if (limit !== undefined) return "limit";
@@ -153,7 +163,7 @@ function outcome({ isStopped, limit, signal, stage, code }: Exit): Outcome {
   return code === 0 || code === undefined ? "ok" : "failed";
 }
 
-function ending(exit: Exit, time: string): string {
+function ending({ exit, crash }: RunResult, time: string): string {
   if (exit.isStopped === true) return t("run.stopped");
   const isCompiling = exit.stage === "compile";
   if (exit.limit !== undefined) {
@@ -163,10 +173,10 @@ function ending(exit: Exit, time: string): string {
     return exit.limit === "output" ? t("run.truncated", { ending: words }) : words;
   }
   if (exit.signal !== undefined) {
-    const { signal } = exit;
-    const key = SIGNALS[signal];
-    const cause = key === undefined ? signal : t("run.signal", { cause: t(key), signal });
-    return t(isCompiling ? "run.compiler-crashed" : "run.crashed", { time, cause });
+    const cause = causeOf(exit.signal);
+    if (isCompiling) return t("run.compiler-crashed", { time, cause });
+    if (crash === undefined) return t("run.crashed", { time, cause });
+    return t("run.crashed-in", { path: crash.path, line: String(crash.line), time, cause });
   }
   if (isCompiling) return t("run.compile-error", { time });
   if (exit.code === 0 || exit.code === undefined) return t("run.finished", { time });
