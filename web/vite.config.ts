@@ -14,7 +14,7 @@ const laterCompletion = {
   },
 };
 const CORE =
-  /node_modules\/(@codemirror\/(state|view|language|commands)|@lezer\/(common|highlight)|@marijn|style-mod|crelt|w3c-keyname)\/|src\/(dom|event|filled|later|messages|editor\/(completion-stub|languages)|parent\/fragment|store\/(reader|snapshot))\.ts/;
+  /node_modules\/(@codemirror\/(state|view|language|commands)|@lezer\/(common|highlight)|@marijn|style-mod|crelt|w3c-keyname)\/|src\/(dom|event|filled|later|messages|editor\/(completion-stub|languages)|parent\/fragment|store\/(reader|snapshot)|workspace)\.ts/;
 const STUB = join(import.meta.dirname, "src/editor/completion-stub.ts");
 
 export default defineConfig({

@@ -48,7 +48,7 @@ test("read-only code says so, without hints about keys", async ({ page, service 
   await expect(sign).toBeVisible();
   const code = page.locator(".cm-content");
   await code.click();
-  await expect(code).toHaveAttribute("aria-describedby", "keys");
+  await expect(code).toHaveAccessibleDescription("Read-only: you cannot change the code.");
   await page.keyboard.type("x");
   await expect(code).not.toContainText("x#");
   // Nothing there takes Tab.

@@ -75,6 +75,7 @@ const editor = new Editor({
   grammar,
   onRun: () => request("run"),
   onSearch: () => request("search"),
+  onRefused: () => notice.show(t("start.lines-refused")),
   onLost: () => lost(),
 });
 
@@ -84,13 +85,15 @@ const canEditFiles = parameters.files === "edit" && !parameters.hide.has("tabs")
 const files = new FileTabs(workspace, notice, canEditFiles);
 const keys = byId("keys");
 const keysOfEditor = keys.textContent;
+let isLockedByPage = false;
 const setReadOnly = (isReadOnly: boolean) => {
   editor.setReadOnly(isReadOnly);
   files.setEditable(canEditFiles && !isReadOnly);
-  root.toggleAttribute("data-readonly", isReadOnly);
-  keys.textContent = isReadOnly ? t("start.read-only") : keysOfEditor;
+  isLockedByPage = isReadOnly;
+  describeKeys();
 };
 setReadOnly(parameters.readonly);
+workspace.filesChanged.listen(describeKeys);
 const { isFromLink } = start;
 const edits = new Edits({ workspace, language, parameters, notice, isFromLink });
 edits.restore();
@@ -115,6 +118,13 @@ function request(name: keyof Page): void {
   requested.add(name);
   if (name === "run") byId("status").textContent = t("start.running");
   load();
+}
+
+function describeKeys(): void {
+  const isLocked = workspace.locked(workspace.active) === true;
+  root.toggleAttribute("data-readonly", isLockedByPage || isLocked);
+  const words = isLocked ? t("start.locked-file") : keysOfEditor;
+  keys.textContent = isLockedByPage ? t("start.read-only") : words;
 }
 
 function menuKey(event: KeyboardEvent): void {

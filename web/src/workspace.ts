@@ -7,6 +7,10 @@ import { t } from "./messages";
 export interface SourceFile {
   path: string;
   content: string;
+  /** Belongs to the program, but is not shown. */
+  hidden?: true;
+  /** What the reader cannot change: all of it, or lines such as `1-3,10-` (locks.ts). */
+  locked?: true | string;
 }
 
 /** A program and its input. */
@@ -37,6 +41,22 @@ export function faultOfPath(path: string, others: readonly string[]): string | n
   return folder === undefined ? null : t("start.path-both", { path: folder });
 }
 
+/** Whether the author has a say in the file: it cannot be renamed or deleted. */
+export function isFixed({ hidden, locked }: Readonly<SourceFile>): boolean {
+  return hidden === true || locked !== undefined;
+}
+
+/** The files without the hidden ones. */
+export function visibleOf<T extends Readonly<SourceFile>>(files: readonly T[]): T[] {
+  return files.filter((file) => file.hidden !== true);
+}
+
+/** The file that is shown first: the entry, unless that is hidden. */
+function firstShown({ entryFile, files }: Snapshot): string {
+  const visible = visibleOf(files);
+  return (visible.find((file) => file.path === entryFile) ?? visible[0])?.path ?? entryFile;
+}
+
 export class Workspace {
   /** The list of files, a name, the entry or the file that is shown changed. */
   readonly filesChanged = new Event<void>();
@@ -50,11 +70,26 @@ export class Workspace {
 
   constructor(snapshot: Snapshot) {
     this.state = structuredClone(snapshot);
-    this.shown = snapshot.entryFile;
+    this.shown = firstShown(snapshot);
   }
 
   get files(): readonly Readonly<SourceFile>[] {
     return this.state.files;
+  }
+
+  /** The files that have a tab. */
+  get visible(): readonly Readonly<SourceFile>[] {
+    return visibleOf(this.state.files);
+  }
+
+  /** Whether the file is hidden, or locked, or has locked lines: then it cannot be renamed or deleted. */
+  isFixed(path: string): boolean {
+    const file = this.find(path);
+    return file !== undefined && isFixed(file);
+  }
+
+  locked(path: string): true | string | undefined {
+    return this.find(path)?.locked;
   }
 
   get entryFile(): string {
@@ -83,15 +118,17 @@ export class Workspace {
     this.edited.emit();
   }
 
-  setContent(path: string, content: string): void {
+  /** `locked` are the lines that are locked now, if the file has such lines. */
+  setContent(path: string, content: string, locked: string | null = null): void {
     const file = this.find(path);
     if (file === undefined || file.content === content) return;
     file.content = content;
+    if (locked !== null) file.locked = locked;
     this.edited.emit();
   }
 
   show(path: string): void {
-    if (this.shown === path || this.find(path) === undefined) return;
+    if (this.shown === path || !this.visible.some((file) => file.path === path)) return;
     this.shown = path;
     this.filesChanged.emit();
   }
@@ -107,7 +144,7 @@ export class Workspace {
   /** The new path must be allowed. */
   rename(path: string, to: string): void {
     const file = this.find(path);
-    if (file === undefined) return;
+    if (file === undefined || isFixed(file)) return;
     file.path = to;
     if (this.state.entryFile === path) this.state.entryFile = to;
     if (this.shown === path) this.shown = to;
@@ -117,13 +154,10 @@ export class Workspace {
 
   /** Removes a file that is not the entry. */
   remove(path: string): void {
-    const index = this.state.files.findIndex((file) => file.path === path);
-    if (index < 0 || path === this.state.entryFile) return;
-    this.state.files.splice(index, 1);
-    if (this.shown === path) {
-      const next = this.state.files[Math.min(index, this.state.files.length - 1)];
-      this.shown = next?.path ?? this.state.entryFile;
-    }
+    if (this.find(path) === undefined || path === this.state.entryFile || this.isFixed(path)) return;
+    const index = this.visible.findIndex((file) => file.path === path);
+    this.state.files = this.state.files.filter((file) => file.path !== path);
+    if (this.shown === path) this.shown = this.visible[Math.min(index, this.visible.length - 1)]?.path ?? firstShown(this.state);
     this.filesChanged.emit();
     this.edited.emit();
   }
@@ -139,7 +173,7 @@ export class Workspace {
   replace(snapshot: Snapshot): void {
     if (!snapshot.files.some((file) => file.path === snapshot.entryFile)) return;
     this.state = structuredClone(snapshot);
-    this.shown = snapshot.entryFile;
+    this.shown = firstShown(snapshot);
     this.replaced.emit();
     this.filesChanged.emit();
     this.edited.emit();

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 
-import { canGrow, frameUrl, grownHeight, reservedHeight, namedLanguage, shortHash, tidied } from "../src/embed-js/attributes";
+import { canGrow, fileOf, frameUrl, grownHeight, reservedHeight, namedLanguage, shortHash } from "../src/embed-js/attributes";
 import { languageOf } from "../src/embed-js/names";
 import { readFragment } from "../src/parent/fragment";
 import { readParameters } from "../src/config";
@@ -62,8 +62,20 @@ test("several files, the entry named", async () => {
 });
 
 test("code loses the line break after the tag", () => {
-  expect(tidied("\n  a\n\n b \n\n")).toBe("  a\n\n b\n");
-  expect(tidied("a")).toBe("a\n");
+  expect(fileOf({}, "\n  a\n\n b \n\n")).toEqual({ content: "  a\n\n b\n" });
+  expect(fileOf({ file: "a.py" }, "a")).toEqual({ path: "a.py", content: "a\n" });
+});
+
+test("restrictions of a file become a part of the code that the page reads", async () => {
+  const files = [
+    fileOf({ file: "main.py" }, "a\nb"),
+    fileOf({ file: "check.py", hidden: "" }, "c"),
+    fileOf({ file: "all.py", locked: "" }, "d"),
+    fileOf({ file: "some.py", locked: "2 - 3, 1,5-" }, "1\n2\n3\n4\n5"),
+  ];
+  const { hash } = new URL(frameUrl(BASE, { language: "python", dataset: {}, files }, "", "abc"));
+  const read = (await readFragment(hash, "main.py"))?.value?.files.map(({ hidden, locked }) => ({ hidden, locked }));
+  expect(read).toEqual([{}, { hidden: true }, { locked: true }, { locked: "2 - 3, 1,5-" }]);
 });
 
 test("space is reserved for the frame, which grows but never shrinks", () => {

@@ -15,8 +15,9 @@ import {
 } from "@codemirror/view";
 
 import type { LanguageSettings, Parameters } from "../config";
+import { element } from "../dom";
 import { Event } from "../event";
-import { t } from "../messages";
+import { learn, t } from "../messages";
 import type { Reader } from "../store/reader";
 import type { Workspace } from "../workspace";
 import { grammarOf } from "./languages";
@@ -39,6 +40,8 @@ export interface EditorOptions {
   onRun: () => void;
   /** Ctrl-F or Cmd-F, until search is loaded. */
   onSearch: () => void;
+  /** A change of locked lines was refused. */
+  onRefused: () => void;
   /** A grammar could not be loaded. */
   onLost: () => void;
 }
@@ -50,6 +53,9 @@ export class Editor {
   private readonly view: EditorView;
   private readonly states = new Map<string, EditorState>();
   private readonly readOnly = new Compartment();
+  private readonly lines = new Compartment();
+  /** Loaded when a file has locked lines. Until then, such a file cannot be changed at all. */
+  private locking: typeof import("./locked") | null = null;
   private readonly wrapping = new Compartment();
   private readonly grammar = new Compartment();
   private readonly support = new Compartment();
@@ -58,6 +64,8 @@ export class Editor {
   private supportOf: ((path: string) => Promise<Extension>) | null = null;
   private isReadOnly: boolean;
   private shown: string;
+  /** Describes the locked lines to screen readers. */
+  private readonly locks = element("p", { id: "locked-lines", class: "unseen" });
   private readonly options: EditorOptions;
 
   constructor(options: EditorOptions) {
@@ -69,6 +77,8 @@ export class Editor {
     // As wide as the gutter of marks, so that nothing moves when that is loaded.
     this.supportOfAll = [gutter({ class: "cm-gutter-lint" }), keymap.of([search])];
     this.view = new EditorView({ state: this.stateOf(this.shown, options.grammar), parent });
+    parent.append(this.locks);
+    if (workspace.files.some(({ locked }) => locked !== undefined)) void this.load(this.shown);
     workspace.filesChanged.listen(() => this.showActive());
     workspace.replaced.listen(() => this.forgetStates());
     options.reader.changed.listen(() => this.followReader());
@@ -80,7 +90,7 @@ export class Editor {
 
   setReadOnly(isReadOnly: boolean): void {
     this.isReadOnly = isReadOnly;
-    this.view.dispatch({ effects: this.readOnly.reconfigure(readOnlyExtension(isReadOnly)) });
+    this.restrict();
     this.focusChanged.emit();
   }
 
@@ -129,7 +139,10 @@ export class Editor {
 
   /** Moves the cursor to a place, and the focus to the editor. */
   jump(path: string, line: number, column: number): void {
-    this.options.workspace.show(path);
+    const { workspace } = this.options;
+    workspace.show(path);
+    // It is hidden, or gone.
+    if (workspace.active !== path) return;
     const { state } = this.view;
     const target = state.doc.line(Math.min(Math.max(line, 1), state.doc.lines));
     const at = Math.min(target.from + Math.max(column - 1, 0), target.to);
@@ -139,7 +152,7 @@ export class Editor {
 
   /** Whether the editor has the focus and is not read-only. */
   get canType(): boolean {
-    return this.view.hasFocus && !this.isReadOnly;
+    return this.view.hasFocus && !this.view.state.readOnly;
   }
 
   private showActive(): void {
@@ -165,6 +178,11 @@ export class Editor {
     this.view.requestMeasure();
   }
 
+  private describeLocks(): void {
+    const words = this.locking?.lockedWords(this.view.state) ?? "";
+    if (this.locks.textContent !== words) this.locks.textContent = words;
+  }
+
   private wrap(): Extension {
     return this.options.reader.wrap ? EditorView.lineWrapping : [];
   }
@@ -173,6 +191,7 @@ export class Editor {
     this.states.clear();
     this.shown = this.options.workspace.active;
     this.view.setState(this.stateOf(this.shown));
+    this.describeLocks();
     void this.load(this.shown);
   }
 
@@ -181,14 +200,42 @@ export class Editor {
     if (known !== undefined) return known;
     const state = EditorState.create({
       doc: this.options.workspace.content(path) ?? "",
-      extensions: [this.grammar.of(grammar), this.extensions()],
+      extensions: [this.grammar.of(grammar), this.extensions(), this.readOnly.of(this.readOnlyOf(path)), this.lines.of(this.linesOf(path))],
     });
     this.states.set(path, state);
     return state;
   }
 
+  private linesOf(path: string): Extension {
+    const { workspace, onRefused } = this.options;
+    const locked = workspace.locked(path);
+    if (this.locking === null || typeof locked !== "string") return [];
+    return this.locking.lockedLines(locked, workspace.content(path) ?? "", onRefused);
+  }
+
+  /** Has the file that is shown be as locked as it should. */
+  private restrict(): void {
+    const path = this.shown;
+    this.view.dispatch({
+      effects: [this.readOnly.reconfigure(this.readOnlyOf(path)), this.lines.reconfigure(this.linesOf(path))],
+    });
+    this.describeLocks();
+  }
+
+  private readOnlyOf(path: string): Extension {
+    const locked = this.options.workspace.locked(path);
+    const isLocked = this.isReadOnly || locked === true || (locked !== undefined && this.locking === null);
+    // It keeps the focus, for selecting and searching, but opens no keyboard on a phone.
+    return isLocked ? [EditorState.readOnly.of(true), EditorView.contentAttributes.of({ inputmode: "none" })] : [];
+  }
+
   private async load(path: string): Promise<void> {
     try {
+      if (this.locking === null && this.options.workspace.files.some(({ locked }) => locked !== undefined)) {
+        // With the words that it has.
+        [this.locking] = await Promise.all([import("./locked"), learn()]);
+        this.restrict();
+      }
       const grammar = (await grammarOf(path, this.options.settings)) ?? [];
       // Before the grammar, which it may replace.
       const more = (await this.supportOf?.(path)) ?? [];
@@ -205,7 +252,6 @@ export class Editor {
       EditorView.cspNonce.of(nonce),
       // Before the default, which would insert a line.
       Prec.highest(keymap.of([run])),
-      this.readOnly.of(readOnlyExtension(this.isReadOnly)),
       // The marks are left of the numbers.
       this.support.of(this.supportOfAll),
       parameters.lineNumbers ? [lineNumbers(), highlightActiveLineGutter()] : [],
@@ -226,20 +272,17 @@ export class Editor {
         // By this alone axe knows that the scrolling element contains one that can have the focus.
         tabindex: "0",
         "aria-label": t("start.code-of", { path: this.shown }),
-        "aria-describedby": "keys",
+        "aria-describedby": "keys locked-lines",
         autocapitalize: "off",
         spellcheck: "false",
       })),
       EditorView.updateListener.of((update) => {
         if (update.focusChanged) this.focusChanged.emit();
-        if (update.docChanged) workspace.setContent(this.shown, update.state.doc.toString());
+        if (!update.docChanged) return;
+        workspace.setContent(this.shown, update.state.doc.toString(), this.locking?.lockedNow(update.state));
+        this.describeLocks();
       }),
       theme,
     ];
   }
-}
-
-function readOnlyExtension(isReadOnly: boolean): Extension {
-  // It keeps the focus, for selecting and searching, but opens no keyboard on a phone.
-  return isReadOnly ? [EditorState.readOnly.of(true), EditorView.contentAttributes.of({ inputmode: "none" })] : [];
 }

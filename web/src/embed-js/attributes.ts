@@ -10,6 +10,9 @@ export interface CodeFile {
   /** Missing if the editor page may name the only file. */
   path?: string;
   content: string;
+  hidden?: true;
+  /** All of it, or lines such as `1-3,10-`. */
+  locked?: true | string;
 }
 
 export interface Wanted {
@@ -48,8 +51,18 @@ export function namedLanguage(marked: readonly Marked[]): string {
   return names.find((name) => name !== undefined) ?? "";
 }
 
+/** The file in an element with this code, as its attributes restrict it. */
+export function fileOf({ file, hidden, locked }: Wanted["dataset"], code: string): CodeFile {
+  return {
+    ...(file === undefined ? {} : { path: file }),
+    content: tidied(code),
+    ...(hidden === undefined ? {} : { hidden: true }),
+    ...(locked === undefined ? {} : { locked: locked === "" || locked }),
+  };
+}
+
 /** The code without the line break after the tag, and with one at its end. */
-export function tidied(text: string): string {
+function tidied(text: string): string {
   return `${text.replace(/^\r?\n/, "").trimEnd()}\n`;
 }
 
@@ -57,7 +70,7 @@ export function tidied(text: string): string {
 export function reservedHeight(dataset: Wanted["dataset"], files: readonly CodeFile[], width: number): number {
   const asked = Number.parseInt(dataset["height"] ?? "", 10);
   if (asked > 0) return asked;
-  const lines = (files[0]?.content ?? "").split("\n").length;
+  const lines = (files.find((file) => file.hidden !== true)?.content ?? "").split("\n").length;
   const isStacked = width > 0 && width <= 640;
   return Math.min(Math.max(lines * 21 + 100, 280), 620) + (isStacked ? 160 : 0);
 }

@@ -3,7 +3,7 @@
 // data-file="Main.java">`, and elements that a selector of the page finds, such as
 // the code of Markdown.
 
-import { namedLanguage, shortHash, tidied, type CodeFile } from "./attributes";
+import { fileOf, namedLanguage, shortHash, type CodeFile } from "./attributes";
 import { EmbeddedEditor } from "./frame";
 import { languageOf, type LanguageNames } from "./names";
 
@@ -65,15 +65,15 @@ function prepare(target: Element): EmbeddedEditor | string {
 
 /** The files in an element; `null` if it is not meant for this script. */
 function filesOf(target: HTMLElement): CodeFile[] | null {
-  const contentOf = (box: Element) => tidied(box.textContent ?? "");
+  const codeOf = (box: HTMLElement) => fileOf(box.dataset, box.textContent ?? "");
   const pres = [...target.querySelectorAll<HTMLElement>("pre[data-file]")];
-  if (pres.length > 0) return pres.map((pre) => ({ path: pre.dataset["file"] ?? "", content: contentOf(pre) }));
-  const content = contentOf(target);
+  // Until the editor is loaded, the code is seen.
+  for (const pre of pres) pre.hidden ||= "hidden" in pre.dataset;
+  if (pres.length > 0) return pres.map(codeOf);
+  const only = codeOf(target);
   // An empty element shows the starter of the language.
-  if (content === "\n") return [];
-  if (!(target instanceof HTMLPreElement)) return null;
-  const path = target.dataset["file"];
-  return [path === undefined ? { content } : { path, content }];
+  if (only.content === "\n") return [];
+  return target instanceof HTMLPreElement ? [only] : null;
 }
 
 /** Logs one warning for all elements that are not replaced. */

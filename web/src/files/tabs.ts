@@ -48,9 +48,16 @@ export class FileTabs {
     if (hadFocus && !isEditable) this.focusActive();
   }
 
+  /** Whether this file can be renamed and removed. */
+  canChange(path: string): boolean {
+    return this.isEditable && !this.workspace.isFixed(path);
+  }
+
   /** Asks for another name, in place of the tab. */
   rename(path: string): void {
-    if (this.isEditable) this.ask(path, (to) => this.workspace.rename(path, to));
+    if (!this.isEditable) return;
+    if (this.workspace.isFixed(path)) this.notice.show(t("start.fixed", { path }));
+    else this.ask(path, (to) => this.workspace.rename(path, to));
   }
 
   /** Deletes a file, and offers to undo that; says why the entry stays. */
@@ -59,6 +66,7 @@ export class FileTabs {
     const index = workspace.files.findIndex((file) => file.path === path);
     const content = workspace.content(path);
     if (!this.isEditable || content === undefined) return;
+    if (workspace.isFixed(path)) return this.notice.show(t("start.fixed", { path }));
     if (path === workspace.entryFile) return this.notice.show(t("start.is-main", { path }));
     workspace.remove(path);
     const undo = () => {
@@ -71,7 +79,7 @@ export class FileTabs {
     const hadFocus = hasFocus(this.list);
     const { scrollLeft } = this.list;
     this.addButton.hidden = !this.isEditable;
-    this.list.replaceChildren(...this.workspace.files.map((file) => this.tab(file.path)));
+    this.list.replaceChildren(...this.workspace.visible.map((file) => this.tab(file.path)));
     this.list.scrollLeft = scrollLeft;
     this.reveal();
     if (hadFocus) this.focusActive();
@@ -107,11 +115,12 @@ export class FileTabs {
         "aria-selected": String(isActive),
         "aria-controls": "code",
         tabindex: isActive ? "0" : "-1",
-        title: this.isEditable ? t(isEntry ? "start.main-tab-keys" : "start.tab-keys", { path }) : path,
+        title: this.canChange(path) ? t(isEntry ? "start.main-tab-keys" : "start.tab-keys", { path }) : path,
       },
       element("bdi", { dir: "ltr" }, path),
     );
     if (isEntry) tab.append(element("span", { class: "entry" }, ` ${t("start.main-mark")}`));
+    if (workspace.locked(path) === true) tab.append(element("span", { class: "lock" }, element("span", { class: "unseen" }, ` ${t("start.lock-mark")}`)));
     if (!isActive && this.faulty.has(path)) {
       tab.append(element("span", { class: "fault" }, element("span", { class: "unseen" }, ` ${t("start.error-mark")}`)));
     }
@@ -123,7 +132,7 @@ export class FileTabs {
   private onKey(event: KeyboardEvent): void {
     const path = (event.target as HTMLElement).dataset["path"];
     if (path === undefined) return;
-    const paths = this.workspace.files.map((file) => file.path);
+    const paths = this.workspace.visible.map((file) => file.path);
     const index = paths.indexOf(path);
     const last = paths.length - 1;
     const [back, on] = isMirrored() ? ["ArrowRight", "ArrowLeft"] : ["ArrowLeft", "ArrowRight"];

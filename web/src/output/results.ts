@@ -15,7 +15,7 @@ import type { Left } from "../run/left";
 import type { Modes } from "../run/modes";
 import type { LiveStart, Session } from "../run/session";
 import { askForInput } from "../run/words";
-import type { Snapshot, Workspace } from "../workspace";
+import { visibleOf, type Snapshot, type Workspace } from "../workspace";
 import type { Dialogue } from "./dialogue";
 import type { Typing } from "./input-line";
 import { Offers, type Offer } from "./offers";
@@ -62,7 +62,7 @@ export class Results {
     const { explanations } = config;
     this.explainer = explanations === null ? null : new Explainer(explanations, byId("streams"));
     this.submitted = workspace.snapshot();
-    this.sources = new Sources(this.submitted.entryFile, this.submitted.files);
+    this.sources = sourcesOf(this.submitted);
     output.renderStderr = linked(this.linking());
     session.started.listen(() => this.begin());
     session.wentLive.listen((start) => this.converse(start));
@@ -70,7 +70,7 @@ export class Results {
     workspace.edited.listen(() => this.offers.show(this.offered()));
     for (const event of [workspace.replaced, output.cleared]) event.listen(() => this.withdraw());
     preview?.received.listen(({ isUncaught, text, place }) => {
-      const { files } = this.submitted;
+      const files = visibleOf(this.submitted.files);
       const content = place === null ? undefined : files.find((file) => file.path === place.file)?.content;
       // A file that was edited since has other lines.
       if (!isUncaught || place === null || workspace.content(place.file) !== content) return;
@@ -82,7 +82,7 @@ export class Results {
   private begin(): void {
     const { workspace, marks, output, preview } = this.options;
     this.submitted = workspace.snapshot();
-    this.sources = new Sources(this.submitted.entryFile, this.submitted.files);
+    this.sources = sourcesOf(this.submitted);
     this.dialogue = null;
     this.wantsFocus = false;
     marks.show([]);
@@ -202,4 +202,9 @@ export class Results {
     const onJump = (path: string, line: number, column: number) => editor.jump(path, line, column);
     return { messages: config.editor.messages, sources: () => this.sources, onJump };
   }
+}
+
+/** The files of which lines are shown: a hidden one cannot be opened. */
+function sourcesOf({ entryFile, files }: Snapshot): Sources {
+  return new Sources(entryFile, visibleOf(files));
 }

@@ -7,7 +7,7 @@ import type { PageMessage } from "../preview/preview";
 import type { Answer } from "../run/client";
 import type { Artifact } from "../run/left";
 import { isRecord, readSnapshot } from "../store/snapshot";
-import { faultOfPath, type Snapshot } from "../workspace";
+import { faultOfPath, visibleOf, type Snapshot } from "../workspace";
 
 export const VERSION = 1;
 const APP = "sandpiper";
@@ -209,12 +209,14 @@ function setDiagnostics(controls: Controls, { diagnostics }: Payload): void {
   );
 }
 
-/** The path of one of the files; by default the entry. */
+/** The path of one of the files that are shown; by default the entry. */
 function submitted(controls: Controls, path: unknown): string {
   const { entryFile, files } = controls.snapshot();
   if (path === undefined) return entryFile;
   const isKnown = typeof path === "string" && faultOfPath(path, []) === null;
-  if (!isKnown || !files.some((file) => file.path === path)) throw new Refused("path must be the path of a file.");
+  if (!isKnown || !visibleOf(files).some((file) => file.path === path)) {
+    throw new Refused("path must be the path of a file that is shown.");
+  }
   return path;
 }
 

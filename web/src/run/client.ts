@@ -73,7 +73,7 @@ export async function run({ language, snapshot, id }: CompileRequest, signal: Ab
     const response = await fetch("api/compile", {
       method: "POST",
       headers: { "Content-Type": "application/json", "Sandpiper-Run": id },
-      body: JSON.stringify({ language, ...snapshot }),
+      body: JSON.stringify({ language, ...programOf(snapshot) }),
       signal,
     });
     const body = parsed(await response.text());
@@ -90,6 +90,11 @@ export async function run({ language, snapshot, id }: CompileRequest, signal: Ab
   } catch {
     return signal.aborted ? { kind: "stopped" } : lost();
   }
+}
+
+/** The program alone, as the server takes it. */
+export function programOf({ entryFile, files, stdin }: Snapshot): Snapshot {
+  return { entryFile, files: files.map(({ path, content }) => ({ path, content })), stdin };
 }
 
 /** Asks the server to stop a run and to answer it. Returns whether it does. */

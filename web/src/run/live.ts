@@ -6,7 +6,7 @@ import { Event } from "../event";
 import { t } from "../messages";
 import { isRecord } from "../store/snapshot";
 import {
-  lost, parsed, refusal, unreadable,
+  lost, parsed, programOf, refusal, unreadable,
   type Answer, type CrashPlace, type Exit, type RunRequest, type RunResult,
 } from "./client";
 import { artifactOf, leftIn, type Artifact } from "./left";
@@ -217,7 +217,7 @@ async function answerOf(request: RunRequest, signal: AbortSignal, wishes: Wishes
       },
       body: JSON.stringify({
         language,
-        ...snapshot,
+        ...programOf(snapshot),
         ...(isLive ? { interactive: true } : {}),
         ...(artifacts ? { artifacts } : {}),
         ...(warnings ? { warnings } : {}),

@@ -76,9 +76,10 @@ export class Menu {
   open(index: number): void {
     const { files, workspace } = this.options;
     const isEntry = workspace.active === workspace.entryFile;
-    this.fileItems.rename.hidden = !files.canEdit;
+    const canChange = files.canChange(workspace.active);
+    this.fileItems.rename.hidden = !canChange;
     this.fileItems.start.hidden = !files.canEdit || isEntry;
-    this.fileItems.remove.hidden = !files.canEdit || isEntry;
+    this.fileItems.remove.hidden = !canChange || isEntry;
     this.menu.hidden = false;
     this.button.setAttribute("aria-expanded", "true");
     this.items().at(index)?.focus();

@@ -129,7 +129,8 @@ function readEntry(key: string, text: string | null): Entry | null {
 /** Distinguishes starts. A collision gives no advantage to anybody (FNV-1a, twice 32 bits). */
 export function hashOf(snapshot: Snapshot): string {
   const { entryFile, files, stdin } = snapshot;
-  const text = JSON.stringify([entryFile, files.map((file) => [file.path, file.content]), stdin]);
+  const parts = files.map(({ path, content, hidden, locked }) => [path, content, hidden, locked].filter((part) => part !== undefined));
+  const text = JSON.stringify([entryFile, parts, stdin]);
   let one = 0x811c9dc5;
   let other = 0x01000193;
   for (let index = 0; index < text.length; index++) {

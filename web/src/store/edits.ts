@@ -3,8 +3,8 @@
 
 import type { Parameters } from "../config";
 import { t } from "../messages";
-import type { Snapshot, Workspace } from "../workspace";
-import { Autosave, hashOf } from "./autosave";
+import { isFixed, type Snapshot, type Workspace } from "../workspace";
+import { Autosave, hashOf, type Kept } from "./autosave";
 import type { Notice } from "./notice";
 import { sameSnapshot } from "./snapshot";
 
@@ -42,14 +42,16 @@ export class Edits {
 
   /** Restores the edits of an earlier visit, or offers those of another start. */
   restore(): void {
-    const kept = this.autosave?.find() ?? null;
-    if (kept === null) return;
-    const { notice } = this.options;
-    if (!kept.isOfOlderStart) {
-      this.replace(kept.snapshot);
-      return notice.show(t("start.restored"), { label: t("start.reset"), act: () => this.reset() });
-    }
-    if (this.offersOlder()) this.offer(t("start.changed-since"), kept.snapshot);
+    const { notice, workspace } = this.options;
+    this.find(({ snapshot, isOfOlderStart }) => {
+      if (isOfOlderStart) {
+        if (this.offersOlder()) this.offer(t("start.changed-since"), snapshot);
+        return;
+      }
+      if (!this.isStart(workspace.snapshot())) return this.offer(t("start.edited-before"), snapshot);
+      this.replace(snapshot);
+      notice.show(t("start.restored"), { label: t("start.reset"), act: () => this.reset() });
+    });
   }
 
   /** Returns to the start, and offers to undo that. */
@@ -71,8 +73,9 @@ export class Edits {
     clearTimeout(this.timer);
     this.timer = undefined;
     this.autosave = this.autosaveOf(snapshot);
-    const kept = this.autosave?.find() ?? null;
-    if (kept !== null && !kept.isOfOlderStart) this.offer(t("start.edited-before"), kept.snapshot);
+    this.find((kept) => {
+      if (!kept.isOfOlderStart) this.offer(t("start.edited-before"), kept.snapshot);
+    });
   }
 
   /** Saves the edits now. Returns the sentence for the notice. */
@@ -91,6 +94,19 @@ export class Edits {
   /** Whether this is the start of the page. */
   isStart(snapshot: Snapshot): boolean {
     return sameSnapshot(snapshot, this.starter);
+  }
+
+  /** Calls `take` with edits that were kept, as they fit into the program: at once, unless it has hidden or locked files. */
+  private find(take: (kept: Kept) => void): void {
+    const { starter } = this;
+    const kept = this.autosave?.find() ?? null;
+    if (kept === null) return;
+    if (![...starter.files, ...kept.snapshot.files].some(isFixed)) return take(kept);
+    const fit = ({ inProgram }: typeof import("./authored")) => {
+      const snapshot = inProgram(kept.snapshot, starter);
+      if (this.starter === starter && !this.isStart(snapshot)) take({ ...kept, snapshot });
+    };
+    import("./authored").then(fit, () => undefined);
   }
 
   private offer(words: string, snapshot: Snapshot): void {

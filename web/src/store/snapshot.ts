@@ -1,12 +1,13 @@
 // Checks snapshots that come from outside: from a link, the embedding page or
 // storage.
 
-import { faultOfPath, type Snapshot, type SourceFile } from "../workspace";
+import { faultOfPath, visibleOf, type Snapshot, type SourceFile } from "../workspace";
 
 /** The limit of the service. */
 const MAX_FILES = 200;
 /** Of all files and the input, in UTF-16 units: the limit of the service for JSON is lower. */
 const MAX_UNITS = 2 * 1024 * 1024;
+const LINES = /^ *\d{1,7} *(?:- *\d{0,7} *)?(?:, *\d{1,7} *(?:- *\d{0,7} *)?)*$/;
 
 export type Checked<T> = { value: T; fault: null } | { value: null; fault: string };
 
@@ -23,7 +24,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Reads `{files: [{path, content}], entryFile?, stdin?}`. A single file without a path gets the path `usualEntry`.
+ * Reads `{files: [{path, content, hidden?, locked?}], entryFile?, stdin?}`. A single file without a path gets the path `usualEntry`.
  * Without `entryFile`, the entry is the file `usualEntry` if there is one, else the first file.
  */
 export function readSnapshot(value: unknown, usualEntry: string): Checked<Snapshot> {
@@ -38,8 +39,11 @@ export function readSnapshot(value: unknown, usualEntry: string): Checked<Snapsh
     if (typeof path !== "string") return bad("A file must have a path, a string.");
     const fault = faultOfPath(path, files.map((other) => other.path));
     if (fault !== null) return bad(`${JSON.stringify(path.slice(0, 100))}: ${fault}`);
-    files.push({ path, content: file["content"] });
+    const { value: authored, fault: wrong } = readAuthored(file);
+    if (authored === null) return bad(`${JSON.stringify(path.slice(0, 100))}: ${wrong}`);
+    files.push({ path, content: file["content"], ...authored });
   }
+  if (visibleOf(files).length === 0) return bad("One file at least must not be hidden.");
   const usual = files.find((file) => file.path === usualEntry) ?? files[0];
   const entry = entryFile ?? usual?.path;
   if (typeof entry !== "string" || !files.some((file) => file.path === entry)) {
@@ -49,6 +53,15 @@ export function readSnapshot(value: unknown, usualEntry: string): Checked<Snapsh
   const input = stdin ?? "";
   const units = files.reduce((sum, file) => sum + file.path.length + file.content.length, input.length);
   return units > MAX_UNITS ? bad("The files are too large.") : good({ entryFile: entry, files, stdin: input });
+}
+
+/** The restrictions of a file. */
+function readAuthored({ hidden, locked }: Readonly<Record<string, unknown>>): Checked<Partial<SourceFile>> {
+  if (hidden !== undefined && typeof hidden !== "boolean") return bad("hidden must be true or false.");
+  if (hidden === true) return good({ hidden });
+  if (locked === undefined || locked === false) return good({});
+  const isRight = locked === true || (typeof locked === "string" && LINES.test(locked));
+  return isRight ? good({ locked }) : bad("locked must be true, or lines such as 1-3,10-.");
 }
 
 export function sameSnapshot(one: Snapshot, other: Snapshot): boolean {

@@ -1,0 +1,101 @@
+// The page of a lesson: hidden and locked files, and locked lines.
+
+import type { Frame, Page } from "@playwright/test";
+
+import { faults } from "./accessibility";
+import { editorIn, ended, expect, kept, test, type Service } from "./service";
+
+/** The time between two keys of a person. */
+const PACE = { delay: 100 };
+
+const LESSON = `<div data-lang="python" data-entry="check.py" data-autosave="lesson">
+<pre data-file="area.py" data-locked="1-2,4-">
+from units import FACTOR
+def area(width, height):
+    pass
+# end of the exercise</pre>
+<pre data-file="units.py" data-locked>FACTOR = 2</pre>
+<pre data-file="check.py" data-hidden>
+from area import area
+print(area(2, 3))</pre></div>`;
+
+async function lesson(page: Page, service: Service, html = LESSON): Promise<Frame> {
+  await page.goto(service.hostPage(`${html}<script src="${service.url}/embed.js"></script>`));
+  return editorIn(page);
+}
+
+const code = (frame: Frame) => frame.locator(".cm-line").allTextContents();
+
+test("an exercise by keyboard alone, at a person's speed", async ({ page, service, complaints }) => {
+  const frame = await lesson(page, service);
+  expect(await frame.getByRole("tab").allTextContents()).toEqual(["area.py", "units.py (locked)"]);
+  await expect(frame.getByRole("textbox")).toHaveAccessibleDescription(/Locked lines: 1 to 2, 4 to the end\.$/);
+  await frame.locator('[data-path="area.py"]').focus();
+  // A locked file.
+  await page.keyboard.press("ArrowRight");
+  await expect(frame.locator("#keys")).toHaveText("This file is locked: you cannot change it.");
+  await page.keyboard.press("F2");
+  await expect(frame.locator(".notice")).toContainText("units.py is locked: it cannot be renamed or deleted.");
+  await page.keyboard.press("F6");
+  await page.keyboard.type("x", PACE);
+  expect(await code(frame)).toEqual(["FACTOR = 2", ""]);
+  await page.keyboard.press("Shift+F6");
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("F6");
+  // Locked lines: everything that would change them is refused.
+  const before = await code(frame);
+  for (const key of ["x", "Enter", "Delete", "Control+A", "Backspace", "Control+V", "y"]) await page.keyboard.press(key, PACE);
+  expect(await code(frame)).toEqual(before);
+  await expect(frame.locator(".notice")).toContainText("Locked lines cannot be changed.");
+  // The line that is free.
+  await page.keyboard.press("Control+Home");
+  for (const key of ["ArrowDown", "ArrowDown", "End"]) await page.keyboard.press(key, PACE);
+  await page.keyboard.press("ArrowUp", PACE);
+  await expect(frame.locator(".cm-announced")).toHaveText("Locked line");
+  await page.keyboard.press("ArrowDown", PACE);
+  await page.keyboard.press("End");
+  for (let count = 0; count < "pass".length; count++) await page.keyboard.press("Backspace", PACE);
+  await page.keyboard.type("size = width * height\nreturn size * FACTOR", PACE);
+  const after = ["from units import FACTOR", "def area(width, height):", "    size = width * height", "    return size * FACTOR", "# end of the exercise", ""];
+  expect(await code(frame)).toEqual(after);
+  await expect(frame.getByRole("textbox")).toHaveAccessibleDescription(/Locked lines: 1 to 2, 5 to the end\.$/);
+  await page.keyboard.press("Control+Enter");
+  expect(await ended(frame)).toContain("Finished");
+  await expect(frame.locator(".stdout pre")).toHaveText("12\n");
+  await page.keyboard.press("Control+Z");
+  expect(await code(frame)).not.toEqual(after);
+  await page.keyboard.press("Control+Y");
+  expect(await code(frame)).toEqual(after);
+  expect(complaints).toEqual([]);
+});
+
+test("Reset restores the exercise; a changed one keeps the reader's part", async ({ page, service }) => {
+  let frame = await lesson(page, service);
+  await frame.locator(".cm-line").nth(2).click();
+  await page.keyboard.press("End");
+  await page.keyboard.type("  # mine");
+  await kept(frame, "# mine");
+  const changed = LESSON.replace("# end of the exercise", "# the end\n# of it").replace("def area(width", "def area(w");
+  frame = await lesson(page, service, changed);
+  const restored = ["from units import FACTOR", "def area(w, height):", "    pass  # mine", "# the end", "# of it", ""];
+  await frame.getByRole("button", { name: "Restore my edits" }).click();
+  expect(await code(frame)).toEqual(restored);
+  await frame.locator("#menu-button").click();
+  await frame.getByRole("menuitem", { name: "Reset" }).click();
+  expect(await code(frame)).toEqual(restored.map((line) => line.replace("  # mine", "")));
+  await frame.locator(".cm-line").last().click();
+  await page.keyboard.type("x");
+  await expect(frame.locator(".notice")).toContainText("Locked lines cannot be changed.");
+});
+
+for (const theme of ["light", "dark"] as const) {
+  test.describe(theme, () => {
+    test.use({ colorScheme: theme, bypassCSP: true });
+
+    test("axe finds no fault", async ({ page, service }) => {
+      const frame = await lesson(page, service);
+      await expect(frame.locator(".cm-locked-line")).toHaveCount(4);
+      expect(await faults(frame)).toEqual([]);
+    });
+  });
+}
