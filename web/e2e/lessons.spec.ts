@@ -1,4 +1,4 @@
-// The page of a lesson: hidden and locked files, and locked lines.
+// The page of a lesson: hidden and locked files, locked lines, and the expected output.
 
 import type { Frame, Page } from "@playwright/test";
 
@@ -17,12 +17,19 @@ def area(width, height):
 <pre data-file="units.py" data-locked>FACTOR = 2</pre>
 <pre data-file="check.py" data-hidden>
 from area import area
-print(area(2, 3))</pre></div>`;
+print(area(2, 3))</pre>
+<pre data-expected>12</pre></div>`;
 
 async function lesson(page: Page, service: Service, html = LESSON): Promise<Frame> {
   await page.goto(service.hostPage(`${html}<script src="${service.url}/embed.js"></script>`));
   return editorIn(page);
 }
+
+/** The rows of the difference. */
+const difference = (frame: Frame) =>
+  frame.locator(".difference tr").evaluateAll((rows) =>
+    rows.map((row) => [...row.children].map((cell) => cell.textContent).join(" ")),
+  );
 
 const code = (frame: Frame) => frame.locator(".cm-line").allTextContents();
 
@@ -47,6 +54,9 @@ test("an exercise by keyboard alone, at a person's speed", async ({ page, servic
   for (const key of ["x", "Enter", "Delete", "Control+A", "Backspace", "Control+V", "y"]) await page.keyboard.press(key, PACE);
   expect(await code(frame)).toEqual(before);
   await expect(frame.locator(".notice")).toContainText("Locked lines cannot be changed.");
+  await page.keyboard.press("Control+Enter");
+  expect(await ended(frame)).toMatch(/^Differs from the expected output .*: line 1 differs$/);
+  expect(await difference(frame)).toEqual(["-expected 12", "+yours None"]);
   // The line that is free.
   await page.keyboard.press("Control+Home");
   for (const key of ["ArrowDown", "ArrowDown", "End"]) await page.keyboard.press(key, PACE);
@@ -60,7 +70,7 @@ test("an exercise by keyboard alone, at a person's speed", async ({ page, servic
   expect(await code(frame)).toEqual(after);
   await expect(frame.getByRole("textbox")).toHaveAccessibleDescription(/Locked lines: 1 to 2, 5 to the end\.$/);
   await page.keyboard.press("Control+Enter");
-  expect(await ended(frame)).toContain("Finished");
+  expect(await ended(frame)).toContain("Matches the expected output");
   await expect(frame.locator(".stdout pre")).toHaveText("12\n");
   await page.keyboard.press("Control+Z");
   expect(await code(frame)).not.toEqual(after);
@@ -95,7 +105,20 @@ for (const theme of ["light", "dark"] as const) {
     test("axe finds no fault", async ({ page, service }) => {
       const frame = await lesson(page, service);
       await expect(frame.locator(".cm-locked-line")).toHaveCount(4);
+      await frame.locator("#run").click();
+      await expect(frame.locator(".difference")).toBeVisible();
       expect(await faults(frame)).toEqual([]);
     });
   });
 }
+
+test("the difference needs no scrolling to the side at 320 pixels", async ({ page, service }) => {
+  await page.setViewportSize({ width: 320, height: 600 });
+  const code = { files: [{ content: 'print("a b ")\nprint("word " * 40)' }], expected: `a  b\n${"word ".repeat(41)}` };
+  await page.goto(`${service.url}/embed?lang=python#json=${encodeURIComponent(JSON.stringify(code))}`);
+  await page.locator("#run").click();
+  await expect(page.locator(".difference tr")).toHaveCount(4);
+  await expect(page.locator(".difference .own td").first()).toHaveText("a b·, 1 blank at the end");
+  const { scrollWidth, clientWidth } = await page.locator(".right").evaluate(({ scrollWidth, clientWidth }) => ({ scrollWidth, clientWidth }));
+  expect(scrollWidth).toBe(clientWidth);
+});

@@ -18,6 +18,8 @@ export interface Snapshot {
   entryFile: string;
   files: SourceFile[];
   stdin: string;
+  /** The output that the author expects. */
+  expected?: string;
 }
 
 /** The ending of a file's name, in lower case: `py` for `a/Main.PY`. */
@@ -111,6 +113,16 @@ export class Workspace {
 
   content(path: string): string | undefined {
     return this.find(path)?.content;
+  }
+
+  get expected(): string | null {
+    return this.state.expected ?? null;
+  }
+
+  /** Sets the output that the author expects; `null` for none. */
+  setExpected(text: string | null): void {
+    delete this.state.expected;
+    if (text !== null) this.state.expected = text;
   }
 
   setStdin(text: string): void {

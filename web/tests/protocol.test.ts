@@ -27,6 +27,7 @@ function controls() {
     snapshot: vi.fn(() => snapshot),
     replace: vi.fn(),
     setStdin: vi.fn(),
+    setExpected: vi.fn(),
     run: vi.fn(() => 3),
     stop: vi.fn(),
     setTheme: vi.fn(),
@@ -61,6 +62,8 @@ test("each command has its effect and is answered", async () => {
     expect(page[type]).toHaveBeenCalledOnce();
   }
   expect((await ask("setStdin", { stdin: "a\n" })).page.setStdin).toHaveBeenCalledWith("a\n");
+  expect((await ask("setExpected", { expected: "a" })).page.setExpected).toHaveBeenCalledWith("a");
+  expect((await ask("setExpected", { expected: null })).page.setExpected).toHaveBeenCalledWith(null);
   expect((await ask("setTheme", { theme: "dark" })).page.setTheme).toHaveBeenCalledWith("dark");
   expect((await ask("setReadOnly", { readonly: true })).page.setReadOnly).toHaveBeenCalledWith(true);
   expect((await ask("markLines", { lines: [2, 3] })).page.markLines).toHaveBeenCalledWith("main.py", [2, 3]);

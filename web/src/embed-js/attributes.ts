@@ -35,7 +35,7 @@ export function frameUrl(base: string, wanted: Wanted, parentOrigin: string, aut
   // A page without an origin (a file, a sandbox) cannot be identified: it names none.
   if (/^https?:/.test(parentOrigin)) url.searchParams.set("parentOrigin", parentOrigin);
   if (files.length === 0) return url.href;
-  const code = { files, entryFile: dataset["entry"], stdin: dataset["stdin"] };
+  const code = { files, entryFile: dataset["entry"], stdin: dataset["stdin"], expected: dataset["expected"] };
   return `${url.href}#json=${encodeURIComponent(JSON.stringify(code))}`;
 }
 
@@ -62,7 +62,7 @@ export function fileOf({ file, hidden, locked }: Wanted["dataset"], code: string
 }
 
 /** The code without the line break after the tag, and with one at its end. */
-function tidied(text: string): string {
+export function tidied(text: string): string {
   return `${text.replace(/^\r?\n/, "").trimEnd()}\n`;
 }
 

@@ -3,7 +3,7 @@
 // data-file="Main.java">`, and elements that a selector of the page finds, such as
 // the code of Markdown.
 
-import { fileOf, namedLanguage, shortHash, type CodeFile } from "./attributes";
+import { fileOf, namedLanguage, shortHash, tidied, type CodeFile } from "./attributes";
 import { EmbeddedEditor } from "./frame";
 import { languageOf, type LanguageNames } from "./names";
 
@@ -51,7 +51,9 @@ function prepare(target: Element): EmbeddedEditor | string {
   if (language === null) return name === "" ? "it names no language" : `this server has no language ${name}`;
   const files = filesOf(target);
   if (files === null) return "it contains something other than <pre data-file>";
-  const dataset = { ...inner?.dataset, ...target.dataset };
+  const expected = target.querySelector(":scope > [data-expected]")?.textContent;
+  const besides = expected == null ? {} : { expected: tidied(expected) };
+  const dataset: DOMStringMap = { ...besides, ...inner?.dataset, ...target.dataset };
   const editor = new EmbeddedEditor(target, {
     base,
     wanted: { language, dataset, files },

@@ -4,6 +4,7 @@ import { byId, element } from "../dom";
 import { Event } from "../event";
 import { t } from "../messages";
 import type { Answer, RunResult } from "../run/client";
+import type { Verdict } from "../run/expected";
 import type { Reader } from "../store/reader";
 import { outcomeOf, spoken, stages, summary } from "../run/words";
 import { plainText } from "./ansi";
@@ -73,13 +74,14 @@ export class OutputPanel {
     this.streams.replaceChildren(dialogue.element);
   }
 
-  /** `error` is the message of the first error, if it is known. */
-  show(answer: Answer, error: string | null): void {
-    const words = summary(answer);
+  /** `error` is the message of the first error, if it is known; `verdict` that about the expected output, if there is one. */
+  show(answer: Answer, error: string | null, verdict: Verdict | null): void {
+    const words = summary(answer, verdict);
     const isFault = answer.kind !== "ran" && answer.kind !== "stopped";
     if (answer.kind === "ran") this.last = answer;
+    const outcome = outcomeOf(answer, verdict);
     const more = answer.kind === "ran" ? spoken(answer, error, this.isDocument ? null : this.text()) : "";
-    this.say(words, outcomeOf(answer), more);
+    this.say(words, outcome, outcome === "differs" && verdict?.matches === false ? t("run.differs-line", { line: verdict.line }) : more);
     this.alert.textContent = isFault ? words : "";
     this.tools.show(this.text() !== "");
     if (answer.kind !== "ran") return;
@@ -91,6 +93,11 @@ export class OutputPanel {
   /** Adds the warnings of the compiler below the output. */
   addWarnings(warnings: string): void {
     this.streams.append(...stream(t("output.warnings"), "warnings", warnings, this.renderStderr));
+  }
+
+  /** Adds a view of the difference from the expected output, above the output. */
+  addDifference(difference: HTMLElement): void {
+    this.streams.prepend(difference);
   }
 
   /** Adds a view of the files that the program left; `null` if there are none. */

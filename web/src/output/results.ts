@@ -10,6 +10,7 @@ import { Later } from "../later";
 import { t } from "../messages";
 import type { Preview } from "../preview/preview";
 import type { Answer, RunResult } from "../run/client";
+import { verdictOf } from "../run/expected";
 import type { InputBox } from "../run/input";
 import type { Left } from "../run/left";
 import type { Modes } from "../run/modes";
@@ -44,6 +45,8 @@ export class Results {
   private readonly explainer: Explainer | null;
   /** Views of files; loaded when it is first used. */
   private readonly files = new Later(() => import("./artifacts"));
+  /** The view of differences from the expected output. */
+  private readonly differences = new Later(() => import("./difference"));
   /** The pages of the program, if the language makes any. */
   private readonly pages: Pages | null;
   /** The program of the run: the person may have typed since. */
@@ -108,8 +111,11 @@ export class Results {
     this.wantsFocus = false;
     this.dialogue?.end();
     const found = answer.kind === "ran" ? marksOf(config.editor.messages, answer, this.sources) : [];
-    output.show(answer, found.find(({ severity }) => severity === "error")?.message ?? null);
+    const { expected = null } = this.submitted;
+    const verdict = output.isDocument ? null : verdictOf(answer, expected);
+    output.show(answer, found.find(({ severity }) => severity === "error")?.message ?? null, verdict);
     if (answer.kind === "ran") this.show(answer, found);
+    if (answer.kind === "ran" && expected !== null && verdict?.matches === false) void this.showDifference(expected, answer.stdout);
     else if (answer.kind === "busy" && answer.isLive === true) this.offer(() => [this.offerOfInput()]);
   }
 
@@ -182,6 +188,14 @@ export class Results {
     };
     const label = t(workspace.stdin === "" ? "live.run-without" : "live.run-with-input");
     return { words: "", label, act };
+  }
+
+  private async showDifference(expected: string, stdout: string): Promise<void> {
+    const { submitted } = this;
+    // Without the view, the status still says that they differ.
+    const view = await this.differences.get().catch(() => null);
+    const isOver = this.submitted !== submitted || byId("streams").querySelector(".invitation") !== null;
+    if (view !== null && !isOver) this.options.output.addDifference(view.differenceOf(expected, stdout));
   }
 
   private async showFiles(left: Left): Promise<void> {

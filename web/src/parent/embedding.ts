@@ -5,6 +5,7 @@ import type { Parameters, PageConfig, ThemeChoice } from "../config";
 import type { Editor } from "../editor/editor";
 import type { Marks } from "../editor/marks";
 import type { Preview } from "../preview/preview";
+import { verdictOf } from "../run/expected";
 import type { Artifact } from "../run/left";
 import type { LiveRun } from "../run/live";
 import type { Session } from "../run/session";
@@ -76,6 +77,7 @@ export class Embedding {
       snapshot: () => workspace.snapshot(),
       replace: (snapshot) => edits.start(snapshot),
       setStdin: (text) => workspace.setStdin(text),
+      setExpected: (text) => edits.expect(text),
       run: () => {
         void session.start();
         return this.run;
@@ -120,8 +122,9 @@ export class Embedding {
     const reportsChanges = tellsChanges(location.search);
     session.ended.listen((answer) => {
       if (answer.kind === "ran") this.left = answer.left?.artifacts ?? [];
-      this.bridge.emit("run:end", runEnd(this.run, answer));
       const { config } = this.options;
+      const verdict = config.output === "document" ? null : verdictOf(answer, workspace.expected);
+      this.bridge.emit("run:end", runEnd(this.run, answer, verdict));
       const message = () => report(this.pageId, config.language, workspace.snapshot(), answer);
       if (reportsChanges) this.bridge.sendToParent(message());
     });

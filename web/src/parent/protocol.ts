@@ -6,6 +6,7 @@ import type { Mark } from "../editor/marks";
 import type { PageMessage } from "../preview/preview";
 import type { Answer } from "../run/client";
 import type { Artifact } from "../run/left";
+import type { Verdict } from "../run/expected";
 import { isRecord, readSnapshot } from "../store/snapshot";
 import { faultOfPath, visibleOf, type Snapshot } from "../workspace";
 
@@ -22,6 +23,8 @@ export interface Controls {
   /** Reset returns to the new files. */
   replace(snapshot: Snapshot): void;
   setStdin(text: string): void;
+  /** `null`: no output is expected. */
+  setExpected(text: string | null): void;
   /** Starts a run, and returns its number. */
   run(): number;
   stop(): void;
@@ -83,7 +86,7 @@ export async function answerTo(command: Command, controls: Controls): Promise<ob
 }
 
 /** The payload of `run:end`. */
-export function runEnd(run: number, answer: Answer): object {
+export function runEnd(run: number, answer: Answer, verdict: Verdict | null = null): object {
   if (answer.kind !== "ran") {
     const message = "message" in answer ? answer.message : "";
     return { run, ran: false, reason: answer.kind, message };
@@ -101,6 +104,7 @@ export function runEnd(run: number, answer: Answer): object {
     stdout,
     stderr,
     truncated: exit.limit === "output",
+    ...(verdict === null ? {} : { matches: verdict.matches }),
     ...(exit.isStopped === true ? { stopped: true } : {}),
     ...(left === undefined ? {} : { artifacts: left.artifacts.map(({ path, type, size }) => ({ path, type, size })) }),
   };
@@ -150,6 +154,7 @@ const commands: ReadonlyMap<string, Act> = new Map<string, Act>([
   ["run", (controls) => ({ run: controls.run() })],
   ["stop", (controls) => controls.stop()],
   ["setStdin", (controls, { stdin }) => controls.setStdin(text("stdin", stdin))],
+  ["setExpected", (controls, { expected }) => controls.setExpected(expected === null ? null : text("expected", expected))],
   ["setTheme", (controls, { theme }) => controls.setTheme(themeOf(theme))],
   ["setReadOnly", setReadOnly],
   ["reset", (controls) => controls.reset()],

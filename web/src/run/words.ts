@@ -4,6 +4,7 @@ import type { InputNeed } from "../errors";
 import { number, t, type Key } from "../messages";
 import { plainText } from "../output/ansi";
 import type { Answer, Exit, RunResult } from "./client";
+import type { Verdict } from "./expected";
 import { isRecording, type Artifact } from "./left";
 import type { Pause } from "./patience";
 import type { RunState } from "./session";
@@ -12,10 +13,10 @@ import type { RunState } from "./session";
 const MAX_SPOKEN = 200;
 
 /** The line after a run, which screen readers announce. */
-export function summary(answer: Answer): string {
+export function summary(answer: Answer, verdict: Verdict | null = null): string {
   switch (answer.kind) {
     case "ran":
-      return withFiles(ending(answer, seconds(answer.elapsedMs)), answer.left?.artifacts ?? []);
+      return withFiles(ending(answer, seconds(answer.elapsedMs), verdict), answer.left?.artifacts ?? []);
     case "busy":
       if (answer.isLive === true) {
         return t(/half/.test(answer.message) ? "run.live-taken-here" : "run.live-taken");
@@ -38,12 +39,14 @@ export function summary(answer: Answer): string {
 }
 
 /** How a run ended, for the icon and the colour of its status. */
-export type Outcome = "ok" | "failed" | "compile" | "crash" | "limit" | "stopped" | "queued" | "refused" | "lost";
+export type Outcome = "ok" | "differs" | "failed" | "compile" | "crash" | "limit" | "stopped" | "queued" | "refused" | "lost";
 
-export function outcomeOf(answer: Answer): Outcome {
+export function outcomeOf(answer: Answer, verdict: Verdict | null = null): Outcome {
   switch (answer.kind) {
-    case "ran":
-      return outcome(answer.exit);
+    case "ran": {
+      const state = outcome(answer.exit);
+      return state === "ok" && verdict?.matches === false ? "differs" : state;
+    }
     case "busy":
     case "limited":
       return "queued";
@@ -163,7 +166,7 @@ function outcome({ isStopped, limit, signal, stage, code }: Exit): Outcome {
   return code === 0 || code === undefined ? "ok" : "failed";
 }
 
-function ending({ exit, crash }: RunResult, time: string): string {
+function ending({ exit, crash }: RunResult, time: string, verdict: Verdict | null): string {
   if (exit.isStopped === true) return t("run.stopped");
   const isCompiling = exit.stage === "compile";
   if (exit.limit !== undefined) {
@@ -179,8 +182,9 @@ function ending({ exit, crash }: RunResult, time: string): string {
     return t("run.crashed-in", { path: crash.path, line: String(crash.line), time, cause });
   }
   if (isCompiling) return t("run.compile-error", { time });
-  if (exit.code === 0 || exit.code === undefined) return t("run.finished", { time });
-  return t("run.failed", { code: String(exit.code), time });
+  if (exit.code !== 0 && exit.code !== undefined) return t("run.failed", { code: String(exit.code), time });
+  if (verdict === null) return t("run.finished", { time });
+  return t(verdict.matches ? "run.matches" : "run.differs", { time });
 }
 
 function withFiles(ending: string, artifacts: readonly Artifact[]): string {

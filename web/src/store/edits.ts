@@ -78,6 +78,14 @@ export class Edits {
     });
   }
 
+  /** Sets the output that the author expects, after Reset too; `null` for none. */
+  expect(text: string | null): void {
+    const { workspace } = this.options;
+    workspace.setExpected(text);
+    const { expected: _, ...starter } = this.starter;
+    this.starter = text === null ? starter : { ...starter, expected: text };
+  }
+
   /** Saves the edits now. Returns the sentence for the notice. */
   keep(): string {
     clearTimeout(this.timer);
@@ -116,6 +124,8 @@ export class Edits {
   private replace(snapshot: Snapshot): void {
     this.isReplacing = true;
     this.options.workspace.replace(snapshot);
+    // It is the author's, not a part of edits.
+    this.options.workspace.setExpected(this.starter.expected ?? null);
     this.isReplacing = false;
   }
 

@@ -5,7 +5,7 @@ import { faultOfPath, visibleOf, type Snapshot, type SourceFile } from "../works
 
 /** The limit of the service. */
 const MAX_FILES = 200;
-/** Of all files and the input, in UTF-16 units: the limit of the service for JSON is lower. */
+/** Of all files, the input and the expected output, in UTF-16 units: the limit of the service for JSON is lower. */
 const MAX_UNITS = 2 * 1024 * 1024;
 const LINES = /^ *\d{1,7} *(?:- *\d{0,7} *)?(?:, *\d{1,7} *(?:- *\d{0,7} *)?)*$/;
 
@@ -24,12 +24,12 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Reads `{files: [{path, content, hidden?, locked?}], entryFile?, stdin?}`. A single file without a path gets the path `usualEntry`.
+ * Reads `{files: [{path, content, hidden?, locked?}], entryFile?, stdin?, expected?}`. A single file without a path gets the path `usualEntry`.
  * Without `entryFile`, the entry is the file `usualEntry` if there is one, else the first file.
  */
 export function readSnapshot(value: unknown, usualEntry: string): Checked<Snapshot> {
   if (!isRecord(value)) return bad("The code must be an object with files.");
-  const { files: given, entryFile, stdin } = value;
+  const { files: given, entryFile, stdin, expected } = value;
   if (!Array.isArray(given) || given.length === 0) return bad("There must be at least one file.");
   if (given.length > MAX_FILES) return bad(`There are more than ${MAX_FILES} files.`);
   const files: SourceFile[] = [];
@@ -50,9 +50,12 @@ export function readSnapshot(value: unknown, usualEntry: string): Checked<Snapsh
     return bad("entryFile must be the path of one of the files.");
   }
   if (stdin !== undefined && typeof stdin !== "string") return bad("stdin must be a string.");
+  if (expected !== undefined && typeof expected !== "string") return bad("expected must be a string.");
   const input = stdin ?? "";
-  const units = files.reduce((sum, file) => sum + file.path.length + file.content.length, input.length);
-  return units > MAX_UNITS ? bad("The files are too large.") : good({ entryFile: entry, files, stdin: input });
+  const besides = input.length + (expected?.length ?? 0);
+  const units = files.reduce((sum, file) => sum + file.path.length + file.content.length, besides);
+  if (units > MAX_UNITS) return bad("The files are too large.");
+  return good({ entryFile: entry, files, stdin: input, ...(expected === undefined ? {} : { expected }) });
 }
 
 /** The restrictions of a file. */
