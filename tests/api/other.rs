@@ -171,6 +171,9 @@ fn the_description_is_that_of_the_server() {
     }
     let asset = server.ask("GET", "/embed/assets/none.js");
     check("/embed/assets/{asset}", "get", &asset);
+    let about = "/embed/about/{language}";
+    check(about, "get", &server.ask("GET", "/embed/about/c"));
+    check(about, "get", &server.ask("GET", "/embed/about/cobol"));
     check("/embed", "get", &server.ask("GET", "/embed?lang=x"));
 }
 
@@ -187,7 +190,10 @@ fn the_description_has_every_method_and_no_other() {
             .filter(|key| *key != "parameters")
             .map(|key| key.to_uppercase())
             .collect();
-        let target = path.replace("{id}", "1").replace("{asset}", "x.js");
+        let target = path
+            .replace("{id}", "1")
+            .replace("{asset}", "x.js")
+            .replace("{language}", "c");
         for method in [
             "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS",
             "TRACE", "QUERY",

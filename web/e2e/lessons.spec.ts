@@ -1,4 +1,5 @@
-// The page of a lesson: hidden and locked files, locked lines, and the expected output.
+// The page of a lesson: hidden and locked files, locked lines, the expected output,
+// and what there is to know about a language.
 
 import type { Frame, Page } from "@playwright/test";
 
@@ -108,6 +109,10 @@ for (const theme of ["light", "dark"] as const) {
       await frame.locator("#run").click();
       await expect(frame.locator(".difference")).toBeVisible();
       expect(await faults(frame)).toEqual([]);
+      await frame.locator("#menu-button").click();
+      await frame.getByRole("menuitem", { name: "About Python…" }).click();
+      await expect(frame.getByRole("dialog", { name: /^About Python 3\.\d+$/ })).toContainText("NumPy");
+      expect(await faults(frame), "about").toEqual([]);
     });
   });
 }

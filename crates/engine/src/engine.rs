@@ -1,6 +1,7 @@
 //! The engine: runs submissions on the executor, and asks the health monitor
 //! which languages can run.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -130,6 +131,12 @@ impl Engine {
     /// Returns the root filesystem of a language's image, if it is complete.
     pub fn rootfs(&self, language: &Language) -> Option<PathBuf> {
         self.monitor.rootfs(language.image()).ok()
+    }
+
+    /// Returns the versions of the tools and libraries of this language, by
+    /// their names; none if its image is not complete.
+    pub fn versions(&self, language: &Language) -> BTreeMap<String, String> {
+        self.monitor.versions(language.image())
     }
 
     /// Returns how many live runs there are.

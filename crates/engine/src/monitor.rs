@@ -2,6 +2,7 @@
 //! and runs starter programs on the executor as self-tests: of a new language
 //! at once, of the others again and again.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -106,6 +107,11 @@ impl HealthMonitor {
         };
         let message = format!("{} {why}", language.name());
         Err(Refusal::Unavailable { message, retry_after })
+    }
+
+    /// Returns the versions of the tools and libraries of an image.
+    pub(crate) fn versions(&self, image: &str) -> BTreeMap<String, String> {
+        self.images.versions(image)
     }
 
     /// Returns the root filesystem of an image.

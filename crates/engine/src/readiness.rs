@@ -1,5 +1,6 @@
 //! The states of images and languages.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -25,6 +26,10 @@ pub trait Images: Send + Sync + std::fmt::Debug {
     /// Returns a state in words for clients. If the image cannot be used, the
     /// words are one line and say why, and what the operator can do.
     fn describe(&self, image: &str, state: &ImageState) -> String;
+
+    /// Returns the versions of the tools and libraries in the image, by their
+    /// names; none if it is not complete.
+    fn versions(&self, image: &str) -> BTreeMap<String, String>;
 }
 
 /// Whether a language can run here.

@@ -110,6 +110,14 @@ impl Store {
         }
     }
 
+    /// Returns the versions of the toolchains in the image of `recipe`, by their
+    /// names; none if the image is not complete.
+    pub fn versions(&self, recipe: &Recipe) -> BTreeMap<String, String> {
+        let image = self.folder.join(recipe.folder());
+        Manifest::load(&image)
+            .map_or_else(|_| BTreeMap::new(), |it| it.versions)
+    }
+
     /// Returns the complete images, sorted by name; of one name, the newest is
     /// first.
     ///

@@ -109,6 +109,14 @@ impl Images for ImageStore {
     fn describe(&self, image: &str, state: &ImageState) -> String {
         describe(image, state)
     }
+
+    fn versions(&self, image: &str) -> BTreeMap<String, String> {
+        let recipe = self.recipes.iter().find(|it| it.name() == image);
+        match (&self.store, recipe) {
+            (Ok(store), Some(recipe)) => store.versions(recipe),
+            _ => BTreeMap::new(),
+        }
+    }
 }
 
 /// Returns the state of an image in words for clients.

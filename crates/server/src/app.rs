@@ -8,6 +8,7 @@ use http::StatusCode;
 use sandpiper_engine::languages::Language;
 use sandpiper_shared::Catalogue;
 
+use crate::about;
 use crate::embed::{self, Abilities, Embed};
 use crate::execution::{self, Execution, Form, Runner};
 use crate::health;
@@ -163,6 +164,10 @@ impl<R: Runner> App<R> {
                 let name = std::str::from_utf8(parameter).unwrap_or_default();
                 let rootfs = |of: &Language| self.runner.rootfs(of);
                 self.embed.asset(name, &head.headers, rootfs)
+            }
+            Endpoint::About => {
+                let id = std::str::from_utf8(parameter).unwrap_or_default();
+                about::answer(&*self.runner, id)
             }
             Endpoint::Index => self.embed.index(),
             Endpoint::Description => {

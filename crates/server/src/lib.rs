@@ -6,6 +6,7 @@
 //! compile/     POST /api/compile, from wire shape to answer
 //! rate_limit   how often one client may compile, at this server or at several
 //! embed/       the editor page
+//! about        a language: versions and limits
 //! health       /healthz and /readyz
 //! metrics      the metrics of the admin listener
 //! openapi/     the description of the interface
@@ -20,6 +21,7 @@
 
 #![forbid(unsafe_code)]
 
+mod about;
 mod app;
 mod embed;
 mod execution;

@@ -18,6 +18,7 @@ pub(crate) enum Endpoint {
     Preview,
     EmbedScript,
     EmbedAsset,
+    About,
     Index,
     Description,
     Health,
@@ -38,7 +39,7 @@ pub(crate) struct Route {
     pub(crate) is_compressed: bool,
 }
 
-static ROUTES: [Route; 14] = [
+static ROUTES: [Route; 15] = [
     product_route(Endpoint::Products, "/products"),
     product_route(Endpoint::Product, "/products/{id}"),
     route(Endpoint::Compile, "/api/compile"),
@@ -52,6 +53,7 @@ static ROUTES: [Route; 14] = [
     route(Endpoint::Preview, "/embed/preview"),
     route(Endpoint::EmbedScript, "/embed.js"),
     route(Endpoint::EmbedAsset, "/embed/assets/{asset}"),
+    route(Endpoint::About, "/embed/about/{language}"),
     route(Endpoint::Index, "/"),
     route(Endpoint::Description, "/openapi.json"),
     route(Endpoint::Health, "/healthz"),

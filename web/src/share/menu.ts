@@ -56,6 +56,7 @@ export class Menu {
       this.item(t("start.reset"), () => options.edits.reset()),
       this.item(t("menu.find"), () => options.find()),
       this.item(t("menu.settings"), () => void this.openSettings()),
+      this.item(t("menu.about", { title: options.config.title }), () => void this.openAbout()),
       fullScreen,
       ...Object.values(this.fileItems),
     );
@@ -142,6 +143,16 @@ export class Menu {
       this.settings.open();
     } catch {
       notice.show(t("menu.settings-lost"));
+    }
+  }
+
+  private async openAbout(): Promise<void> {
+    const { config, notice } = this.options;
+    try {
+      const { openAbout } = await import("./about");
+      await openAbout(config.language);
+    } catch {
+      notice.show(t("menu.about-lost"));
     }
   }
 

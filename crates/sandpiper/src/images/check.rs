@@ -1,7 +1,7 @@
 //! `sandpiper images check`: runs the sample programs of the languages in their
 //! images. It is a process of its own, since making boxes drops root.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output, Stdio};
@@ -187,5 +187,9 @@ impl Images for Unfinished {
 
     fn describe(&self, image: &str, state: &ImageState) -> String {
         data::describe(image, state)
+    }
+
+    fn versions(&self, _image: &str) -> BTreeMap<String, String> {
+        BTreeMap::new()
     }
 }

@@ -1,5 +1,6 @@
 //! The seam between the wire and the engine.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -35,6 +36,10 @@ pub(crate) trait Runner: Send + Sync + 'static {
 
     /// The root filesystem of a language's image, if it is complete.
     fn rootfs(&self, language: &Language) -> Option<PathBuf>;
+
+    /// The versions of the tools and libraries of this language, by their
+    /// names.
+    fn versions(&self, language: &str) -> BTreeMap<String, String>;
 
     /// How busy it is now.
     fn load(&self) -> Load;
@@ -113,6 +118,11 @@ impl Runner for Engine {
 
     fn rootfs(&self, language: &Language) -> Option<PathBuf> {
         Self::rootfs(self, language)
+    }
+
+    fn versions(&self, language: &str) -> BTreeMap<String, String> {
+        let language = Self::catalog(self).find(language);
+        language.map_or_else(BTreeMap::new, |it| Self::versions(self, it))
     }
 
     fn load(&self) -> Load {

@@ -43,6 +43,13 @@ pub(super) fn parameters(endpoint: Endpoint, catalog: &Catalog) -> Value {
             "description": "A name that the editor page refers to.",
             "schema": { "type": "string" },
         }]),
+        Endpoint::About => json!([{
+            "name": "language",
+            "in": "path",
+            "required": true,
+            "description": "The id of a language.",
+            "schema": { "type": "string" },
+        }]),
         Endpoint::Embed => json!([{
             "name": "lang",
             "in": "query",

@@ -4,6 +4,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::about::About;
 use crate::execution::{
     CompileRequest, CompileResponse, InputRequest, RunRequest, RunResponse,
 };
@@ -79,6 +80,7 @@ pub(super) fn operations(
                 failure(404, "No such file.", schemas),
             ],
         ),
+        Endpoint::About => about(schemas),
         Endpoint::Index => read("A page for people", vec![html("The page.")]),
         Endpoint::Description => read(
             "This document",
@@ -94,6 +96,17 @@ pub(super) fn operations(
         Endpoint::Readiness => readiness(schemas),
         Endpoint::Unknown => Vec::new(),
     }
+}
+
+fn about(schemas: &mut SchemaGenerator) -> Vec<Operation> {
+    let about = schema::<About<'_>>(schemas);
+    read(
+        "A language here: versions and limits",
+        vec![
+            Response::new(200, "The language.").json(about),
+            failure(404, "The server has no such language.", schemas),
+        ],
+    )
 }
 
 fn readiness(schemas: &mut SchemaGenerator) -> Vec<Operation> {

@@ -1,5 +1,6 @@
 //! Runs that do what the language of their request says.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -135,6 +136,10 @@ impl Runner for TestRunner {
             memory_bytes: 6,
             memory_limit_bytes: 7,
         }
+    }
+
+    fn versions(&self, _language: &str) -> BTreeMap<String, String> {
+        BTreeMap::new()
     }
 
     fn limits(&self, _language: &str, _is_interactive: bool) -> Limits {
