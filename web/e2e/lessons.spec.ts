@@ -1,5 +1,5 @@
 // The page of a lesson: hidden and locked files, locked lines, the expected output,
-// and what there is to know about a language.
+// formatting, and what there is to know about a language.
 
 import type { Frame, Page } from "@playwright/test";
 
@@ -126,4 +126,38 @@ test("the difference needs no scrolling to the side at 320 pixels", async ({ pag
   await expect(page.locator(".difference .own td").first()).toHaveText("a b·, 1 blank at the end");
   const { scrollWidth, clientWidth } = await page.locator(".right").evaluate(({ scrollWidth, clientWidth }) => ({ scrollWidth, clientWidth }));
   expect(scrollWidth).toBe(clientWidth);
+});
+
+test("formatting is one step, says where it fails, and leaves locked lines alone", async ({ page, service, complaints }) => {
+  const open = async (file: object) => {
+    await page.goto("about:blank");
+    const code = { files: [{ path: "a.js", ...file }] };
+    await page.goto(`${service.url}/embed?lang=web&autosave=off#json=${encodeURIComponent(JSON.stringify(code))}`);
+  };
+  const lines = () => page.locator(".cm-line").allTextContents();
+  const formatted = async (words: string) => {
+    await page.locator(".cm-content").focus();
+    await page.keyboard.press("Shift+Alt+F");
+    await expect(page.locator(".notice")).toContainText(words);
+  };
+  await open({ content: "let a  = 1;\nlet b  = 2;\n" });
+  await page.locator(".cm-content").focus();
+  await page.keyboard.press("Control+End");
+  await formatted("The file was formatted.");
+  expect(await lines()).toEqual(["let a = 1;", "let b = 2;", ""]);
+  await page.keyboard.type("b");
+  expect(await lines()).toEqual(["let a = 1;", "let b = 2;", "b"]);
+  await page.keyboard.press("Control+Z");
+  await page.keyboard.press("Control+Z");
+  expect(await lines()).toEqual(["let a  = 1;", "let b  = 2;", ""]);
+  await page.keyboard.press("Control+End");
+  await page.keyboard.type("= = c");
+  await formatted("Not formatted: line 3 cannot be read.");
+  await expect(page.locator(".cm-lint-marker-error")).toBeVisible();
+  await open({ content: "let a  = 1;\nlet b  = 2;\n", locked: "1" });
+  await formatted("Not formatted: locked lines would change.");
+  await open({ content: "let a = 1;\nlet b  = 2;\n", locked: "1" });
+  await formatted("The file was formatted.");
+  expect(await lines()).toEqual(["let a = 1;", "let b = 2;", ""]);
+  expect(complaints).toEqual([]);
 });

@@ -75,6 +75,7 @@ const editor = new Editor({
   grammar,
   onRun: () => request("run"),
   onSearch: () => request("search"),
+  onFormat: () => request("format"),
   onRefused: () => notice.show(t("start.lines-refused")),
   onLost: () => lost(),
 });

@@ -13,6 +13,7 @@ import { Completions } from "./editor/members/completions";
 import { support, supportOf } from "./editor/support";
 import { SymbolBar } from "./editor/symbols";
 import type { FileTabs } from "./files/tabs";
+import { Formatter } from "./format/formatter";
 import { OutputPanel } from "./output/panel";
 import { tables } from "./output/render";
 import { Results } from "./output/results";
@@ -49,6 +50,7 @@ export interface Parts {
 export interface Page {
   run(): void;
   search(): void;
+  format(): void;
   menu(): void;
   /** The menu, from its last item. */
   menuEnd(): void;
@@ -71,12 +73,14 @@ export async function complete(parts: Parts): Promise<Page> {
   new Results({ ...parts, session, modes, output, preview, marks });
   new Embedding({ ...parts, session, marks, preview });
   const find = () => editor.command(openSearchPanel);
-  const menu = new Menu({ ...parts, find });
+  const formatter = new Formatter({ ...parts, marks });
+  const menu = new Menu({ ...parts, find, formatter });
   new SymbolBar(editor, workspace, { settings: config.editor, find });
   if (parameters.run === "load" && preview?.hungBefore !== true) void session.start();
   return {
     run: () => void session.start(),
     search: find,
+    format: () => void formatter.format(),
     menu: () => menu.open(0),
     menuEnd: () => menu.open(-1),
   };

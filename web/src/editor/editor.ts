@@ -40,6 +40,8 @@ export interface EditorOptions {
   onRun: () => void;
   /** Ctrl-F or Cmd-F, until search is loaded. */
   onSearch: () => void;
+  /** Shift-Alt-F. */
+  onFormat: () => void;
   /** A change of locked lines was refused. */
   onRefused: () => void;
   /** A grammar could not be loaded. */
@@ -150,9 +152,19 @@ export class Editor {
     this.view.focus();
   }
 
+  /** The file that is shown. */
+  get state(): EditorState {
+    return this.view.state;
+  }
+
+  /** Whether the file that is shown cannot be changed. */
+  get isLocked(): boolean {
+    return this.view.state.readOnly;
+  }
+
   /** Whether the editor has the focus and is not read-only. */
   get canType(): boolean {
-    return this.view.hasFocus && !this.view.state.readOnly;
+    return this.view.hasFocus && !this.isLocked;
   }
 
   private showActive(): void {
@@ -246,12 +258,12 @@ export class Editor {
   }
 
   private extensions(): Extension {
-    const { parameters, nonce, onRun, workspace } = this.options;
+    const { parameters, nonce, onFormat, onRun, workspace } = this.options;
     const run = { key: "Mod-Enter", run: () => (onRun(), true) };
     return [
       EditorView.cspNonce.of(nonce),
       // Before the default, which would insert a line.
-      Prec.highest(keymap.of([run])),
+      Prec.highest(keymap.of([run, { key: "Shift-Alt-f", run: () => (onFormat(), true) }])),
       // The marks are left of the numbers.
       this.support.of(this.supportOfAll),
       parameters.lineNumbers ? [lineNumbers(), highlightActiveLineGutter()] : [],

@@ -4,6 +4,7 @@
 import type { PageConfig } from "../config";
 import { byId, element } from "../dom";
 import type { FileTabs } from "../files/tabs";
+import type { Formatter } from "../format/formatter";
 import { t } from "../messages";
 import { writeFragment } from "../parent/fragment";
 import type { Edits } from "../store/edits";
@@ -25,6 +26,7 @@ export interface MenuOptions {
   reader: Reader;
   /** Opens the search in the code. */
   find: () => void;
+  formatter: Formatter;
 }
 
 export class Menu {
@@ -35,13 +37,14 @@ export class Menu {
   private readonly embedDialog: EmbedDialog;
   private settings: SettingsDialog | null = null;
   /** The commands for the file that is shown; a touch screen has no other way to them. */
-  private readonly fileItems: { rename: HTMLElement; start: HTMLElement; remove: HTMLElement };
+  private readonly fileItems: { format: HTMLElement; rename: HTMLElement; start: HTMLElement; remove: HTMLElement };
 
   constructor(options: MenuOptions) {
     this.options = options;
     this.embedDialog = new EmbedDialog(options.config, options.workspace);
     const { files, workspace } = options;
     this.fileItems = {
+      format: this.item(t("menu.format"), () => void options.formatter.format()),
       rename: this.item(t("menu.rename"), () => files.rename(workspace.active)),
       start: this.item(t("menu.set-main"), () => workspace.setEntry(workspace.active)),
       remove: this.item(t("menu.delete"), () => files.remove(workspace.active)),
@@ -75,7 +78,8 @@ export class Menu {
 
   /** Shows it, and puts the focus to the item with this index. */
   open(index: number): void {
-    const { files, workspace } = this.options;
+    const { files, formatter, workspace } = this.options;
+    this.fileItems.format.hidden = !formatter.isPossible;
     const isEntry = workspace.active === workspace.entryFile;
     const canChange = files.canChange(workspace.active);
     this.fileItems.rename.hidden = !canChange;
