@@ -84,7 +84,7 @@ import sys
 def compiled(self, data, path, **options):
     sys.exit(f"{path} has no bytecode")
 external.SourceLoader.source_to_code = compiled
-import bs4, mpmath, networkx, numpy.testing, openpyxl, pandas.testing
+import autopep8, bs4, mpmath, networkx, numpy.testing, openpyxl, pandas.testing
 import PIL.ImageShow, requests, scipy.optimize, scipy.stats, sympy.testing
 import turtle, yaml
 from matplotlib import pyplot

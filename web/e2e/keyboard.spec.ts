@@ -326,7 +326,7 @@ test("locked means the files too, but not the input", async ({ page, service }) 
     await expect(frame.getByRole("tab")).toHaveCount(isLocked ? 2 : 1);
     if (!isLocked) await frame.getByRole("button", { name: "Undo" }).click();
     await frame.locator("#menu-button").click();
-    await expect(frame.getByRole("menuitem")).toHaveCount(isLocked ? 7 : 10);
+    await expect(frame.getByRole("menuitem")).toHaveCount(isLocked ? 7 : 11);
     await page.keyboard.press("Escape");
     await frame.locator(".cm-content").click();
     const before = await frame.locator(".cm-content").textContent();

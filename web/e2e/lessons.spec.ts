@@ -161,3 +161,28 @@ test("formatting is one step, says where it fails, and leaves locked lines alone
   expect(await lines()).toEqual(["let a = 1;", "let b = 2;", ""]);
   expect(complaints).toEqual([]);
 });
+
+test("Python is formatted by a run of its own", async ({ page, service }) => {
+  const format = async () => {
+    await page.locator("#menu-button").click();
+    await page.getByRole("menuitem", { name: "Format file" }).click();
+  };
+  await page.goto(`${service.url}/embed?lang=python&autosave=off`);
+  const code = page.locator(".cm-content");
+  await code.click();
+  await page.keyboard.press("Control+A");
+  await page.keyboard.insertText("x=[ 1,2 ]\nprint( x )\n");
+  await page.locator("#run").click();
+  await expect(page.locator(".stdout pre")).toHaveText("[1, 2]\n");
+  await format();
+  await expect(page.locator(".notice")).toContainText("The file was formatted.");
+  await expect(page.locator(".cm-line")).toHaveText(["x = [1, 2]", "print(x)", ""]);
+  // The output is that of the reader's own run.
+  await expect(page.locator(".stdout pre")).toHaveText("[1, 2]\n");
+  await code.click();
+  await page.keyboard.press("Control+End");
+  await page.keyboard.insertText("if x\n");
+  await format();
+  await expect(page.locator(".notice")).toContainText("Not formatted: line 3 cannot be read.");
+  await expect(page.locator(".cm-lint-marker-error")).toBeVisible();
+});

@@ -47,6 +47,8 @@ export interface LanguageSettings {
   input?: InputSettings;
   /** A pattern of source code that makes pictures. */
   draws?: string;
+  /** A program of the language that formats the file whose path it reads. */
+  formatter?: string;
 }
 
 export interface MessageSettings {

@@ -22,6 +22,7 @@ interface Definition {
     members?: { file: string; values?: Rule[]; declares?: Rule[] };
     messages?: { format?: string; places?: string[]; explanations?: Explanation[] };
     draws?: string;
+    formatter?: string;
     input?: { reads: string; reads_silently?: string; error?: string; likely_error?: string; crashes?: boolean; comment?: string };
   };
 }
@@ -47,7 +48,7 @@ export function completionsOf(language: string, members: MembersFile): Completio
 
 export function settingsOf(language: string): LanguageSettings {
   const { extensions = [], editor = {} } = definitionOf(language);
-  const { grammar = {}, symbols, completion = {}, messages = {}, input, draws } = editor;
+  const { grammar = {}, symbols, completion = {}, messages = {}, input, draws, formatter } = editor;
   return {
     grammars: typeof grammar === "string" ? Object.fromEntries(extensions.map((ending) => [ending, grammar])) : grammar,
     extensions,
@@ -55,6 +56,7 @@ export function settingsOf(language: string): LanguageSettings {
     completion,
     messages: { places: [], ...messages },
     ...(draws === undefined ? {} : { draws }),
+    ...(formatter === undefined ? {} : { formatter }),
     ...(input === undefined ? {} : { input: camelCase(input) as unknown as NonNullable<LanguageSettings["input"]> }),
   };
 }

@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { changesTo } from "../src/format/changes";
 import { Fault } from "../src/format/formatted";
 import { formatByPrettier } from "../src/format/prettier";
+import { moved } from "../src/format/program";
 
 test("a text becomes its formatted form by changes of whole lines", () => {
   const cases: [before: string, after: string, touched: number][] = [
@@ -47,5 +48,13 @@ test("files of the web are formatted, and errors have their places", async () =>
     const error = await formatByPrettier(parser, 4, source, 0).catch((fault: unknown) => fault);
     expect(error, source).toBeInstanceOf(Fault);
     expect((error as Fault).place?.line, source).toBeGreaterThan(0);
+  }
+});
+
+test("the cursor stays at its character", () => {
+  const cases: [before: string, after: string][] = [["a=|1", "a = |1"], ["|a", "|a"], ["a|", "a|\n"], ["if a:\n  b|c", "if a:\n    b|c"]];
+  for (const [before, after] of cases) {
+    const at = moved(before.replace("|", ""), before.indexOf("|"), after.replace("|", ""));
+    expect(after.replace("|", "").slice(0, at).trimEnd(), before).toBe(after.slice(0, after.indexOf("|")).trimEnd());
   }
 });

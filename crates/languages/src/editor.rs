@@ -30,6 +30,10 @@ pub(crate) struct EditorDefinition {
     /// Source code that makes pictures, as a regular expression of JavaScript
     /// (flag `m`). The page offers to show them.
     draws: Option<String>,
+    /// A program of the language that formats a file: it reads a path on
+    /// standard input, and prints what the file of that path should be. The
+    /// page runs it, with the file, if a person asks for it.
+    formatter: Option<String>,
 }
 
 /// One grammar for all extensions, or one for each.
@@ -59,6 +63,8 @@ pub struct Editor {
     input: Option<Input>,
     #[serde(skip_serializing_if = "Option::is_none")]
     draws: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    formatter: Option<String>,
 }
 
 /// `[editor.completion]`: words that are offered while a person types. Each
@@ -241,6 +247,7 @@ impl Editor {
             messages: definition.messages.clone(),
             input: definition.input.clone(),
             draws: definition.draws.clone(),
+            formatter: definition.formatter.clone(),
         })
     }
 

@@ -1,4 +1,5 @@
-// Formats the file that is shown, if it is one of the web.
+// Formats the file that is shown: those of the web in the page itself, others by a
+// program of their language, which is an ordinary run.
 
 import { isolateHistory } from "@codemirror/commands";
 import type { ChangeSpec } from "@codemirror/state";
@@ -23,7 +24,7 @@ export interface FormatterOptions {
   notice: Notice;
 }
 
-type Format = (source: string, cursor: number) => Promise<Formatted>;
+type Format = (path: string, source: string, cursor: number) => Promise<Formatted>;
 
 /** The parser of Prettier for each grammar; JavaScript's depends on the ending. */
 const PARSERS: ReadonlyMap<string, string> = new Map(Object.entries({ css: "css", html: "html", vue: "vue", json: "json" }));
@@ -33,6 +34,7 @@ const MAX_LENGTH = 200_000;
 export class Formatter {
   private readonly options: FormatterOptions;
   private readonly prettier = new Later(() => import("./prettier"));
+  private readonly program = new Later(() => import("./program"));
   private readonly changes = new Later(() => import("./changes"));
 
   constructor(options: FormatterOptions) {
@@ -55,7 +57,7 @@ export class Formatter {
     if (editor.isLocked) return notice.show(t("format.read-only"));
     if (doc.length > MAX_LENGTH) return notice.show(t("format.too-large"));
     try {
-      const [{ text, cursor }, { changesTo }] = await Promise.all([format(source, selection.main.head), this.changes.get()]);
+      const [{ text, cursor }, { changesTo }] = await Promise.all([format(path, source, selection.main.head), this.changes.get()]);
       if (editor.state.doc !== doc || workspace.active !== path) return notice.show(t("format.changed"));
       if (text === source) return notice.show(t("format.already"));
       editor.command((view) => notice.show(apply(view, changesTo(doc, text), cursor)));
@@ -71,9 +73,13 @@ export class Formatter {
   /** The formatter of a file; `null` if there is none. */
   private formatOf(path: string): Format | null {
     const { config, parameters } = this.options;
+    const { formatter, extensions } = config.editor;
+    if (formatter !== undefined && extensions.includes(endingOf(path))) {
+      return async (...file) => (await this.program.get()).formatByRun(config, formatter, ...file);
+    }
     const parser = parserOf(grammarName(path, config.editor), path);
     if (parser === null) return null;
-    return async (...text) => (await this.prettier.get()).formatByPrettier(parser, parameters.tabSize, ...text);
+    return async (_, ...text) => (await this.prettier.get()).formatByPrettier(parser, parameters.tabSize, ...text);
   }
 }
 
