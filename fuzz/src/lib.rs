@@ -20,7 +20,7 @@ pub fn sources() -> Vec<LanguageFolder> {
             let mut files = BTreeMap::new();
             read(&entry.path(), &entry.path(), &mut files);
             let id = entry.file_name().into_string().expect("a language's id");
-            LanguageFolder { id, files }
+            LanguageFolder { path: format!("languages/{id}"), id, files }
         })
         .collect()
 }

@@ -14,6 +14,7 @@ interface Definition {
   order?: number;
   aliases?: string[];
   extensions?: string[];
+  fallback_extensions?: string[];
   editor?: {
     grammar?: string | Record<string, string>;
     symbols?: string;
@@ -47,7 +48,8 @@ export function completionsOf(language: string, members: MembersFile): Completio
 }
 
 export function settingsOf(language: string): LanguageSettings {
-  const { extensions = [], editor = {} } = definitionOf(language);
+  const { extensions: own = [], fallback_extensions: fallback = [], editor = {} } = definitionOf(language);
+  const extensions = [...own, ...fallback];
   const { grammar = {}, symbols, completion = {}, messages = {}, input, draws, formatter } = editor;
   return {
     grammars: typeof grammar === "string" ? Object.fromEntries(extensions.map((ending) => [ending, grammar])) : grammar,

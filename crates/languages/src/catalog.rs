@@ -19,6 +19,8 @@ pub struct Catalog {
 pub struct LanguageFolder {
     /// The folder's name, which is the language's id.
     pub id: String,
+    /// The folder's path, as messages show it.
+    pub path: String,
     /// Every file of the folder, by its path relative to it.
     pub files: BTreeMap<String, Vec<u8>>,
 }
@@ -60,17 +62,20 @@ pub struct LoadError {
     pub reason: String,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     language: Arc<Language>,
     starter: Starter,
+    /// The path of its definition, for messages.
+    path: String,
 }
 
 impl Catalog {
-    /// Loads every definition and checks them against each other.
+    /// Loads every definition.
     ///
     /// # Errors
-    /// A definition is wrong; the first one is named, with the reason.
+    /// A definition is wrong, or two languages have one id. The file is named,
+    /// with the reason.
     pub fn load(
         sources: impl IntoIterator<Item = LanguageFolder>,
     ) -> Result<Self, LoadError> {
@@ -79,14 +84,33 @@ impl Catalog {
             .map(|source| load_entry(&source))
             .collect::<Result<Vec<_>, _>>()?;
         entries.sort_by(|a, b| a.language.rank().cmp(&b.language.rank()));
-        check_unique("name", &entries, |language| {
-            language.names().map(str::to_ascii_lowercase).collect()
-        })?;
-        check_unique("extension", &entries, |language| {
-            let extensions = language.extensions().iter();
-            extensions.map(|text| text.to_ascii_lowercase()).collect()
+        check_unique("id", &entries, |language| {
+            vec![language.id().to_owned()]
         })?;
         Ok(Self { entries: entries.into() })
+    }
+
+    /// Returns the languages that `is_chosen` accepts.
+    pub fn only(&self, is_chosen: impl Fn(&Language) -> bool) -> Self {
+        let entries = self.entries.iter();
+        let chosen = entries.filter(|entry| is_chosen(&entry.language));
+        Self { entries: chosen.cloned().collect() }
+    }
+
+    /// Checks that a name means one language, and an extension, too.
+    ///
+    /// # Errors
+    /// Two languages have one of them in common. Both files are named.
+    pub fn check_names(&self) -> Result<(), LoadError> {
+        let lower = |words: &[String]| {
+            words.iter().map(|word| word.to_ascii_lowercase()).collect()
+        };
+        check_unique("name", &self.entries, |language| {
+            language.names().map(str::to_ascii_lowercase).collect()
+        })?;
+        check_unique("extension", &self.entries, |language| {
+            lower(language.own_extensions())
+        })
     }
 
     /// Every language, by the `order` of its definition.
@@ -96,14 +120,23 @@ impl Catalog {
 
     /// The language with this id or alias, in any letter case.
     pub fn find(&self, value: &str) -> Option<&Language> {
-        self.languages().find(|language| language.is_called(value))
+        self.entry(value).map(|entry| &*entry.language)
     }
 
-    /// The language of files with this extension (no dot), in any letter case.
-    pub fn by_extension(&self, extension: &str) -> Option<&Language> {
-        self.languages().find(|language| {
-            let mut extensions = language.extensions().iter();
-            extensions.any(|own| own.eq_ignore_ascii_case(extension))
+    /// The language of the file at this path, by its extension in any letter
+    /// case. The longest extension counts. A language that has it as a fallback
+    /// gives way to others.
+    pub fn by_path(&self, path: &str) -> Option<&Language> {
+        let (_, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let mut endings =
+            name.match_indices('.').map(|(at, _)| &name[at + 1..]);
+        endings.find_map(|ending| {
+            let has = |extensions: &[String]| {
+                extensions.iter().any(|own| own.eq_ignore_ascii_case(ending))
+            };
+            self.languages()
+                .find(|language| has(language.own_extensions()))
+                .or_else(|| self.languages().find(|it| has(it.extensions())))
         })
     }
 
@@ -144,8 +177,14 @@ impl Catalog {
         self.entry(value).map(|entry| &entry.starter)
     }
 
+    /// An alias gives way to an id, since a language that is not served may have
+    /// it.
     fn entry(&self, value: &str) -> Option<&Entry> {
-        self.entries.iter().find(|entry| entry.language.is_called(value))
+        let by = |is: &dyn Fn(&Language) -> bool| {
+            self.entries.iter().find(|entry| is(&entry.language))
+        };
+        by(&|language| language.id().eq_ignore_ascii_case(value))
+            .or_else(|| by(&|language| language.is_called(value)))
     }
 
     fn unknown_language(&self, given: &str) -> SubmissionError {
@@ -192,7 +231,8 @@ fn load_entry(source: &LanguageFolder) -> Result<Entry, LoadError> {
         ExpectedDefinition::Exact => Expected::Exactly(expected_text),
         ExpectedDefinition::Contains => Expected::EveryLineOf(expected_text),
     };
-    Ok(Entry { language, starter: Starter { submission, expected } })
+    let path = format!("{}/language.toml", source.path);
+    Ok(Entry { language, starter: Starter { submission, expected }, path })
 }
 
 fn text<'a>(
@@ -212,7 +252,7 @@ fn fault(
     path: &str,
     reason: impl Into<String>,
 ) -> LoadError {
-    let path = format!("languages/{}/{path}", source.id);
+    let path = format!("{}/{path}", source.path);
     LoadError { path, reason: reason.into() }
 }
 
@@ -223,17 +263,17 @@ fn check_unique(
     keys: impl Fn(&Language) -> Vec<String>,
 ) -> Result<(), LoadError> {
     let mut owners: BTreeMap<String, &str> = BTreeMap::new();
-    for Entry { language, .. } in entries {
+    for Entry { language, path, .. } in entries {
         for key in keys(language) {
-            let reason = match owners.get(&key) {
-                Some(owner) => format!("{kind} {key:?} belongs to {owner} too"),
-                None => {
-                    owners.insert(key, language.id());
-                    continue;
-                }
-            };
-            let path = format!("languages/{}/language.toml", language.id());
-            return Err(LoadError { path, reason });
+            if let Some(owner) = owners.get(&key) {
+                let reason = if owner == path {
+                    format!("{kind} {key:?} is there twice")
+                } else {
+                    format!("{kind} {key:?} belongs to {owner}, too")
+                };
+                return Err(LoadError { path: path.clone(), reason });
+            }
+            owners.insert(key, path);
         }
     }
     Ok(())

@@ -18,12 +18,20 @@ pub(crate) struct Definition {
     /// The place in lists of languages, the lowest number first. Languages
     /// without one come last, by id.
     pub(crate) order: Option<u32>,
+    /// Whether the language is served unless the operator chooses languages. If
+    /// not, it is known, and served only where it is chosen.
+    #[serde(default = "yes")]
+    pub(crate) default: bool,
     /// Other values of `language` that mean this one.
     #[serde(default)]
     pub(crate) aliases: Vec<String>,
-    /// Extensions of this language's files, without the dot.
+    /// Extensions of this language's files, without the first dot.
     #[serde(default)]
     pub(crate) extensions: Vec<String>,
+    /// Extensions that are this language's, too, unless they belong to another
+    /// language that is served.
+    #[serde(default)]
+    pub(crate) fallback_extensions: Vec<String>,
     /// The image that holds the toolchain.
     pub(crate) image: String,
     /// Whether the program gets the submission's standard input. If not, the

@@ -18,6 +18,9 @@ const BASE_ENVIRONMENT: [(&str, &str); 4] = [
     ("TZ", "UTC"),
 ];
 
+/// The names that choose several languages at once.
+const GROUPS: [&str; 2] = ["default", "all"];
+
 /// One language.
 #[derive(Debug)]
 pub struct Language {
@@ -25,8 +28,11 @@ pub struct Language {
     name: String,
     title: String,
     order: u32,
+    is_default: bool,
     aliases: Vec<String>,
+    /// Its own extensions, then the fallbacks.
     extensions: Vec<String>,
+    own_extensions: usize,
     image: String,
     takes_stdin: bool,
     takes_args: bool,
@@ -61,14 +67,24 @@ impl Language {
         &self.title
     }
 
+    /// Whether the language is served unless the operator chooses languages.
+    pub fn is_default(&self) -> bool {
+        self.is_default
+    }
+
     /// Other values of `language` that mean this one.
     pub fn aliases(&self) -> &[String] {
         &self.aliases
     }
 
-    /// Extensions of this language's files, without the dot.
+    /// Extensions of this language's files, without the first dot.
     pub fn extensions(&self) -> &[String] {
         &self.extensions
+    }
+
+    /// Extensions that no other language beside this one may have.
+    pub(crate) fn own_extensions(&self) -> &[String] {
+        &self.extensions[..self.own_extensions]
     }
 
     /// The name of the image with the toolchain.
@@ -119,15 +135,21 @@ impl Language {
         folder: &BTreeMap<String, Vec<u8>>,
     ) -> Result<Self, String> {
         check_word("id", id)?;
+        if GROUPS.contains(&id) {
+            return Err(format!("id {id:?} means several languages"));
+        }
         check_word("image", &definition.image)?;
         if definition.name.trim().is_empty() {
             return Err("name is empty".to_owned());
         }
         for alias in &definition.aliases {
-            check_value("alias", alias)?;
+            check_alias(alias)?;
         }
-        for extension in &definition.extensions {
-            check_value("extension", extension)?;
+        let own = definition.extensions.iter();
+        let extensions: Vec<String> =
+            own.chain(&definition.fallback_extensions).cloned().collect();
+        for extension in &extensions {
+            check_extension(extension)?;
         }
         let environment = environment(definition)?;
         let mut steps = Vec::new();
@@ -159,17 +181,15 @@ impl Language {
                 .unwrap_or(&definition.name)
                 .clone(),
             order: definition.order.unwrap_or(u32::MAX),
+            is_default: definition.default,
             aliases: definition.aliases.clone(),
-            extensions: definition.extensions.clone(),
+            own_extensions: definition.extensions.len(),
             image: definition.image.clone(),
             takes_stdin: definition.stdin,
             takes_args: definition.arguments,
             output: definition.output,
-            editor: Editor::check(
-                &definition.editor,
-                &definition.extensions,
-                folder,
-            )?,
+            editor: Editor::check(&definition.editor, &extensions, folder)?,
+            extensions,
             memory_bytes: definition.limits.memory_mib.map(bytes),
             output_bytes: definition.limits.output_mib.map(bytes),
             processes: definition.limits.processes.map(NonZeroU32::get),
@@ -252,15 +272,30 @@ fn check_word(key: &str, word: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Aliases and extensions are compared with what people type.
-fn check_value(key: &str, value: &str) -> Result<(), String> {
-    let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'.';
-    if value.is_empty() || !value.bytes().all(plain) {
+/// Aliases are compared with what people type.
+fn check_alias(alias: &str) -> Result<(), String> {
+    if !is_plain(alias) {
         return Err(format!(
-            "{key} {value:?} must be printable ASCII without space or dot"
+            "alias {alias:?} must be printable ASCII without space or dot"
         ));
     }
     Ok(())
+}
+
+/// Extensions are compared with the ends of names, behind a dot.
+fn check_extension(extension: &str) -> Result<(), String> {
+    if !extension.split('.').all(is_plain) {
+        return Err(format!(
+            "extension {extension:?} must be printable ASCII without space, and \
+             without a dot at its beginning or end"
+        ));
+    }
+    Ok(())
+}
+
+fn is_plain(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'.';
+    !text.is_empty() && text.bytes().all(plain)
 }
 
 fn environment(

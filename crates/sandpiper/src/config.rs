@@ -194,7 +194,8 @@ pub(crate) struct DoctorArgs {
         default_value = mebibytes(Limits::default().compile_memory_bytes))]
     compile_memory: u64,
 
-    /// Languages to check the images of, separated by commas [default: all]
+    /// Languages to check the images of, separated by commas; default means
+    /// those that need no choice, all means every one [default: default]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) languages: Option<Vec<String>>,
 

@@ -1,6 +1,6 @@
 //! The embedded data: definitions of languages, recipes of images.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -18,40 +18,55 @@ struct LanguageFiles;
 #[folder = "../../images"]
 struct ImageFiles;
 
-/// Returns the catalogue of the embedded languages and those in `dir`, or of
-/// those among them that `only` names.
+/// Returns all languages that this program knows: its own and those in `dir`. A
+/// few of them may have a name or an extension in common.
 ///
 /// # Errors
-/// `dir` cannot be read, a definition in it is wrong, or `only` names a
-/// language that does not exist.
-pub(crate) fn catalog(
-    dir: Option<&Path>,
-    only: Option<&[String]>,
-) -> anyhow::Result<Catalog> {
+/// `dir` cannot be read, or a definition in it is wrong.
+pub(crate) fn known(dir: Option<&Path>) -> anyhow::Result<Catalog> {
     let mut sources = sources();
     if let Some(dir) = dir {
         sources.extend(sources_in(dir)?);
     }
-    let all = Catalog::load(sources.clone()).with_context(|| match dir {
-        Some(dir) => format!("--languages-dir {}", dir.display()),
-        None => "an embedded definition".to_owned(),
-    })?;
-    let Some(only) = only else { return Ok(all) };
-    let mut ids = Vec::new();
-    for name in only {
-        let Some(language) = all.find(name) else {
-            let known: Vec<&str> = all.languages().map(Language::id).collect();
+    Ok(Catalog::load(sources)?)
+}
+
+/// Returns the languages that `--languages` chooses among those that are known;
+/// by default those that need no choice.
+///
+/// # Errors
+/// `choice` names a language that is not known, or two that are chosen have a
+/// name or an extension in common.
+pub(crate) fn served(
+    known: &Catalog,
+    choice: Option<&[String]>,
+) -> anyhow::Result<Catalog> {
+    let default = ["default".to_owned()];
+    let mut ids = BTreeSet::new();
+    for name in choice.unwrap_or(&default) {
+        let mut add = |is_chosen: &dyn Fn(&Language) -> bool| {
+            let chosen = known.languages().filter(|it| is_chosen(it));
+            ids.extend(chosen.map(Language::id));
+        };
+        if name.eq_ignore_ascii_case("all") {
+            add(&|_| true);
+        } else if name.eq_ignore_ascii_case("default") {
+            add(&Language::is_default);
+        } else if let Some(language) = known.find(name) {
+            add(&|it| it.id() == language.id());
+        } else {
+            let known: Vec<&str> =
+                known.languages().map(Language::id).collect();
             bail!(
                 "--languages: there is no language {name:?}; the languages \
-                 are {}",
+                 are {}, and default and all stand for several",
                 known.join(", ")
             );
-        };
-        ids.push(language.id());
+        }
     }
-    let chosen =
-        sources.into_iter().filter(|source| ids.contains(&source.id.as_str()));
-    Ok(Catalog::load(chosen)?)
+    let served = known.only(|language| ids.contains(language.id()));
+    served.check_names()?;
+    Ok(served)
 }
 
 /// Returns the recipes of all images, sorted by name.
@@ -153,7 +168,10 @@ fn sources() -> Vec<LanguageFolder> {
     folders.retain(|_, files| files.contains_key("language.toml"));
     folders
         .into_iter()
-        .map(|(id, files)| LanguageFolder { id, files })
+        .map(|(id, files)| {
+            let path = format!("languages/{id}");
+            LanguageFolder { id, path, files }
+        })
         .collect()
 }
 
@@ -166,11 +184,12 @@ fn sources_in(dir: &Path) -> anyhow::Result<Vec<LanguageFolder>> {
         if !path.join("language.toml").is_file() {
             continue;
         }
-        let name = path.file_name().unwrap_or_default();
+        let id = path.file_name().unwrap_or_default();
+        let id = id.to_string_lossy().into();
         let mut files = BTreeMap::new();
         read_folder(&path, &path, &mut files).with_context(context)?;
-        sources
-            .push(LanguageFolder { id: name.to_string_lossy().into(), files });
+        let path = path.display().to_string();
+        sources.push(LanguageFolder { id, path, files });
     }
     Ok(sources)
 }
@@ -212,7 +231,7 @@ mod tests {
     #[test]
     fn every_language_has_a_recipe() {
         let recipes = recipes().unwrap();
-        let catalog = catalog(None, None).unwrap();
+        let catalog = known(None).unwrap();
         assert!(catalog.find("python").is_some());
         for language in catalog.languages() {
             let mut recipes = recipes.iter();
@@ -249,16 +268,57 @@ mod tests {
 
     #[test]
     fn languages_can_be_chosen() {
-        let only = ["C++".to_owned(), "py".to_owned()];
-        let catalog = catalog(None, Some(&only)).unwrap();
-        let ids: Vec<&str> = catalog.languages().map(Language::id).collect();
-        assert_eq!(ids, ["python", "cpp"]);
+        let folder = tempfile::tempdir().unwrap();
+        let put = |id: &str, lines: &str| put(folder.path(), id, lines);
+        put("lua", "extensions = [\"lua\"]");
+        put("cobol", "default = false\naliases = [\"lua\"]");
+        put("ada", "default = false\nextensions = [\"js\", \"py\"]");
+        put("zig", "default = false\nextensions = [\"js\"]");
+        let known = known(Some(folder.path())).unwrap();
+        let check = |choice: Option<&str>, expected: Result<&str, &str>| {
+            let choice = choice.map(|names| {
+                names.split(',').map(str::to_owned).collect::<Vec<_>>()
+            });
+            let found = served(&known, choice.as_deref()).map(|served| {
+                let ids = served.languages().map(Language::id);
+                ids.collect::<Vec<_>>().join(" ")
+            });
+            let found = found.map_err(|error| format!("{error:#}"));
+            match expected {
+                Ok(ids) => assert_eq!(found, Ok(ids.to_owned()), "{choice:?}"),
+                Err(part) => assert!(
+                    found.as_ref().is_err_and(|text| text.contains(part)),
+                    "{choice:?}: {found:?}"
+                ),
+            }
+        };
+        let eleven = "python c cpp java php csharp mysql mongodb web react vue";
+        check(None, Ok(&format!("{eleven} lua")));
+        check(Some("default"), Ok(&format!("{eleven} lua")));
+        check(Some("C++,py"), Ok("python cpp"));
+        check(Some("c,Default,zig"), Ok(&format!("{eleven} lua zig")));
+        // An alias gives way to the id of another language.
+        check(Some("lua"), Ok("lua"));
+        check(Some("cobol,lua"), Err("name \"lua\" belongs to "));
+        check(
+            Some("default,ada"),
+            Err("extension \"py\" belongs to languages/"),
+        );
+        check(Some("c,ada"), Ok("c ada"));
+        check(Some("all"), Err("belongs to "));
+        check(Some("c,pascal"), Err("no language \"pascal\""));
+        check(Some("c,pascal"), Err("are python, c, cpp"));
 
-        let unknown = ["c".to_owned(), "cobol".to_owned()];
-        let error =
-            super::catalog(None, Some(&unknown)).unwrap_err().to_string();
-        assert!(error.contains("no language \"cobol\""), "{error}");
-        assert!(error.contains("are python, c, cpp"), "{error}");
+        // Of two languages with one extension that of the fallback gives way.
+        let by = |choice: &str, path: &str| {
+            let served =
+                served(&known, Some(&[choice.into(), "mongodb".into()]));
+            let served = served.unwrap();
+            served.by_path(path).map(|it| it.id().to_owned()).unwrap()
+        };
+        assert_eq!(by("python", "x.js"), "mongodb");
+        assert_eq!(by("zig", "x.js"), "zig");
+        assert_eq!(by("zig", "a.b/x.mongodb.js"), "mongodb");
     }
 
     #[test]
@@ -269,7 +329,7 @@ mod tests {
         let quoted = |text: &str| -> Vec<String> {
             text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
         };
-        let catalog = catalog(None, None).unwrap();
+        let catalog = known(None).unwrap();
         let row = manual.lines().find(|line| line.starts_with("| `lang` |"));
         let ids = quoted(row.unwrap().split('|').nth(2).unwrap());
         assert!(ids.len() >= 11, "{ids:?}");
@@ -286,42 +346,62 @@ mod tests {
         }
     }
 
+    /// A language in a folder of `dir`, with these lines in its definition.
+    fn put(dir: &Path, id: &str, lines: &str) {
+        let definition = format!(
+            "name = \"The {id}\"\n{lines}\nimage = \"native\"\n\
+             [run]\ncommand = [\"/bin/sh\", \"{{entry}}\"]\n\
+             [starter]\nentry = \"main.sh\""
+        );
+        let folder = dir.join(id);
+        fs::create_dir_all(folder.join("starter")).unwrap();
+        for (path, text) in [
+            ("language.toml", definition.as_str()),
+            ("starter/main.sh", "echo 1"),
+            ("starter-expected.txt", "1\n"),
+        ] {
+            fs::write(folder.join(path), text).unwrap();
+        }
+    }
+
     #[test]
     fn a_folder_adds_languages() {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path();
-        let put = |path: &str, text: &str| {
-            let path = dir.join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
+        let check = |expected: Result<&str, &str>| {
+            let found = known(Some(dir)).map(|known| {
+                let last = known.languages().last();
+                last.map(|it| it.name().to_owned()).unwrap_or_default()
+            });
+            let found = found.map_err(|error| format!("{error:#}"));
+            match expected {
+                Ok(name) => assert_eq!(found, Ok(name.to_owned())),
+                Err(parts) => {
+                    let parts = parts.replace("DIR", &dir.to_string_lossy());
+                    let error = found.unwrap_err();
+                    for part in parts.split('|') {
+                        assert!(error.contains(part), "{part}: {error}");
+                    }
+                }
+            }
         };
-        let load = |only: Option<&[String]>| {
-            let loaded = catalog(Some(dir), only);
-            loaded.map_err(|error| format!("{error:#}"))
-        };
-        let unreadable = catalog(Some(&dir.join("none")), None);
-        let error = format!("{:#}", unreadable.unwrap_err());
+        let missing = known(Some(&dir.join("none"))).unwrap_err();
+        let error = format!("{missing:#}");
         assert!(error.contains("none: cannot read"), "{error}");
 
-        put("notes/README.md", "not a language");
-        put("sh/language.toml", "name = 1");
-        let error = load(None).unwrap_err();
-        assert!(error.contains("languages/sh/language.toml: "), "{error}");
-        let definition = "name = \"Shell\"\nimage = \"native\"\n\
-                          [run]\ncommand = [\"/bin/sh\", \"{entry}\"]\n\
-                          [starter]\nentry = \"main.sh\"";
-        put("sh/language.toml", definition);
-        put("sh/starter/main.sh", "echo 1");
-        put("sh/starter-expected.txt", "1\n");
-        let catalog = load(None).unwrap();
-        assert_eq!(catalog.languages().last().unwrap().name(), "Shell");
-        assert!(catalog.find("python").is_some());
-        let only = load(Some(&["sh".to_owned()])).unwrap();
-        assert_eq!(only.languages().count(), 1);
-        put("c/language.toml", definition);
-        put("c/starter/main.sh", "echo 1");
-        put("c/starter-expected.txt", "1\n");
-        let error = load(None).unwrap_err();
-        assert!(error.contains("name \"c\" belongs to c too"), "{error}");
+        fs::create_dir(dir.join("notes")).unwrap();
+        fs::write(dir.join("notes/README.md"), "not a language").unwrap();
+        check(Ok("Vue"));
+        put(dir, "sh", "");
+        check(Ok("The sh"));
+        put(dir, "sh", "order = [");
+        check(Err("DIR/sh/language.toml: |line 3"));
+        put(dir, "all", "");
+        put(dir, "sh", "");
+        check(Err("DIR/all/language.toml: id \"all\" means several languages"));
+        fs::remove_dir_all(dir.join("all")).unwrap();
+        put(dir, "c", "");
+        check(Err("DIR/c/language.toml: id \"c\" belongs to languages/c/"));
+        fs::remove_dir_all(dir.join("c")).unwrap();
     }
 }

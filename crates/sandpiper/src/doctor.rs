@@ -31,10 +31,8 @@ pub(crate) fn doctor(
     let binary = std::env::current_exe()?;
     let mut findings = checks::machine(&machine, &binary.to_string_lossy());
     let images = ImageStore::open(&common.data_dir()?)?;
-    let served = data::catalog(
-        common.languages_dir.as_deref(),
-        args.languages.as_deref(),
-    )?;
+    let known = data::known(common.languages_dir.as_deref())?;
+    let served = data::served(&known, args.languages.as_deref())?;
     for recipe in data::recipes()? {
         if !served.languages().any(|it| it.image() == recipe.name()) {
             continue;

@@ -61,12 +61,11 @@ fn build(
     common: &CommonArgs,
     args: &BuildArgs,
 ) -> anyhow::Result<ExitCode> {
-    let recipes = match (&args.names[..], args.languages.as_deref()) {
-        ([], Some(languages)) => {
-            let dir = common.languages_dir.as_deref();
-            chosen(&images_of(dir, languages)?)?
-        }
-        (names, _) => chosen(names)?,
+    let recipes = if args.names.is_empty() {
+        let dir = common.languages_dir.as_deref();
+        chosen(&images_of(dir, args.languages.as_deref())?)?
+    } else {
+        chosen(&args.names)?
     };
     let data_dir = common.data_dir()?;
     let check = check_in_child(&data_dir, args.skip_check);
@@ -157,12 +156,12 @@ fn describe(error: &CheckError) -> String {
     }
 }
 
-/// Returns the images that programs in these languages run in.
+/// Returns the images that programs in the chosen languages run in.
 fn images_of(
     dir: Option<&Path>,
-    languages: &[String],
+    languages: Option<&[String]>,
 ) -> anyhow::Result<Vec<String>> {
-    let catalog = data::catalog(dir, Some(languages))?;
+    let catalog = data::served(&data::known(dir)?, languages)?;
     Ok(catalog.languages().map(|it| it.image().to_owned()).collect())
 }
 
@@ -226,7 +225,7 @@ mod tests {
         let check = |languages: &[&str], expected: &[&str]| {
             let languages: Vec<_> =
                 languages.iter().map(|&it| it.to_owned()).collect();
-            let names = images_of(None, &languages).unwrap();
+            let names = images_of(None, Some(&languages)).unwrap();
             let recipes = chosen(&names).unwrap();
             let found: Vec<&str> = recipes.iter().map(Recipe::name).collect();
             assert_eq!(found, expected, "{languages:?}");
@@ -234,6 +233,11 @@ mod tests {
         check(&["php"], &["php"]);
         check(&["vue", "c", "cpp", "react"], &["native", "web"]);
         check(&["c++"], &["native"]);
+        let default = [
+            "csharp", "java", "mongodb", "mysql", "native", "php", "python",
+            "web",
+        ];
+        check(&["default"], &default);
     }
 
     #[test]

@@ -54,13 +54,13 @@ pub(crate) fn run(
 
 fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
     let more = common.languages_dir.as_deref();
-    let submission = submission(args, &data::catalog(more, None)?)?;
+    let known = data::known(more)?;
+    let submission = submission(args, &known)?;
     let images = ImageStore::open(&common.data_dir()?)?;
     check(&submission, args.interactive, &images)?;
     // The engine checks every language of its catalogue: give it only one.
-    let id = submission.language().id().to_owned();
-    let only = std::slice::from_ref(&id);
-    let catalog = data::catalog(more, Some(only))?;
+    let id = submission.language().id();
+    let catalog = known.only(|language| language.id() == id);
     let settings = args.sandbox.engine_settings();
     let images = Arc::new(images);
     let writer = args.artifacts.as_deref().map(Writer::start).transpose()?;
@@ -233,9 +233,12 @@ fn plain(path: &Path) -> Option<String> {
     Some(segments.join("/"))
 }
 
+/// Returns the language of a file. A language that is served by default comes
+/// before one that has to be chosen.
 fn language_of(entry: &Path, catalog: &Catalog) -> anyhow::Result<String> {
-    let extension = entry.extension().and_then(|it| it.to_str());
-    let found = extension.and_then(|it| catalog.by_extension(it));
+    let default = catalog.only(Language::is_default);
+    let path = entry.to_str().unwrap_or_default();
+    let found = default.by_path(path).or_else(|| catalog.by_path(path));
     let Some(language) = found else {
         let known: Vec<&str> = catalog.languages().map(Language::id).collect();
         bail!(

@@ -35,10 +35,8 @@ pub(crate) fn serve(
              --help`): {names}"
         );
     }
-    let catalog = data::catalog(
-        common.languages_dir.as_deref(),
-        args.languages.as_deref(),
-    )?;
+    let known = data::known(common.languages_dir.as_deref())?;
+    let catalog = data::served(&known, args.languages.as_deref())?;
     let settings = args.engine_settings();
     let boxes = settings.boxes;
     let box_bytes = settings.limits.box_memory_bytes();

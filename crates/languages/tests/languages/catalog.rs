@@ -1,6 +1,6 @@
 //! Loading definitions and looking languages up.
 
-use sandpiper_languages::Language;
+use sandpiper_languages::{Catalog, Language};
 
 use crate::{DEFINITION, catalog, load, minimal, source};
 
@@ -47,16 +47,28 @@ fn finds_by_id_and_alias_in_any_letter_case() {
 
 #[test]
 fn finds_by_extension() {
-    let catalog = catalog();
-    let check = |extension: &str, expected: Option<&str>| {
-        let found = catalog.by_extension(extension).map(Language::id);
-        assert_eq!(found, expected, "{extension:?}");
+    let fallback =
+        minimal("mongo", "", "\"db.js\"]\nfallback_extensions = [\"JS\"");
+    let all = load(vec![
+        fallback,
+        minimal("cpp", "", r#""cpp", "cc""#),
+        minimal("js", "", r#""js""#),
+    ]);
+    let all = all.unwrap();
+    let without = all.only(|language| language.id() != "js");
+    let check = |catalog: &Catalog, path: &str, expected: Option<&str>| {
+        let found = catalog.by_path(path).map(Language::id);
+        assert_eq!(found, expected, "{path:?}");
     };
-    check("py", Some("python"));
-    check("CC", Some("cpp"));
-    check("c", Some("c"));
-    check("", None);
-    check(".py", None);
+    check(&all, "a.CC", Some("cpp"));
+    check(&all, "x.y/a.b.cpp", Some("cpp"));
+    check(&all, "cc", None);
+    check(&all, "a.cc/b", None);
+    check(&all, "", None);
+    // A fallback gives way, and the longest extension counts.
+    check(&all, "a.js", Some("js"));
+    check(&all, "a.DB.js", Some("mongo"));
+    check(&without, "a.js", Some("mongo"));
 }
 
 #[test]
@@ -127,8 +139,10 @@ fn a_wrong_definition_is_refused() {
     check("image = \"python\"", "image = \"../x\"", "image \"../x\" must");
     check("\"py\", ", "\"\", ", "alias \"\" must");
     check("\"py\", ", "\"p y\", ", "alias \"p y\" must");
+    check("name = ", "default = 1\nname = ", "invalid type: integer");
+    check("[\"py\"]", "[\"a..b\"]", "extension \"a..b\" must");
     check("[\"py\"]", "[\".py\"]", "extension \".py\" must");
-    check("\"py\", ", "\"Python3\", ", "name \"python3\" belongs to python");
+    check("\"py\", ", "\"Python3\", ", "name \"python3\" is there twice");
     check("/opt/python", "python", "[run] command must begin");
     check("[\"/opt/python\", \"{entry}\"]", "[]", "[run] command must begin");
     check("\"{entry}\"", "\"--run={entry}\"", "must be a whole argument");
@@ -181,10 +195,12 @@ fn two_languages_share_no_name() {
         let error = load(vec![other, python]).unwrap_err().to_string();
         assert_eq!(error, format!("languages/zig/language.toml: {message}"));
     };
-    check("\"python\"", "", "name \"python\" belongs to python too");
-    check("\"PY\"", "", "name \"py\" belongs to python too");
-    check("", "\"Py\"", "extension \"py\" belongs to python too");
-    assert!(load(vec![minimal("a", "", ""), minimal("a", "", "")]).is_err());
+    let there = "belongs to languages/python/language.toml, too";
+    check("\"python\"", "", &format!("name \"python\" {there}"));
+    check("\"PY\"", "", &format!("name \"py\" {there}"));
+    check("", "\"Py\"", &format!("extension \"py\" {there}"));
+    let twice = Catalog::load([minimal("a", "", ""), minimal("a", "", "")]);
+    assert!(twice.is_err());
 }
 
 #[test]

@@ -31,7 +31,8 @@ fn source(id: &str, definition: &str) -> LanguageFolder {
         ("launcher/main.c", "int main(void) {}"),
     ];
     let files = files.map(|(path, text)| (path.to_owned(), text.into()));
-    LanguageFolder { id: id.to_owned(), files: BTreeMap::from(files) }
+    let (id, path) = (id.to_owned(), format!("languages/{id}"));
+    LanguageFolder { id, path, files: BTreeMap::from(files) }
 }
 
 /// A definition with its own names and nothing else of interest.
@@ -42,8 +43,11 @@ fn minimal(id: &str, aliases: &str, extensions: &str) -> LanguageFolder {
     source(id, &definition)
 }
 
+/// Loads languages that are served together.
 fn load(sources: Vec<LanguageFolder>) -> Result<Catalog, LoadError> {
-    Catalog::load(sources)
+    let catalog = Catalog::load(sources)?;
+    catalog.check_names()?;
+    Ok(catalog)
 }
 
 /// Several languages, given out of order.

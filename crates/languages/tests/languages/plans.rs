@@ -113,7 +113,8 @@ fn every_language_has_its_expected_plan() {
             let id = path.file_name().unwrap().to_str().unwrap().to_owned();
             let mut files = BTreeMap::new();
             read(&path, &path, &mut files);
-            sources.push(LanguageFolder { id, files });
+            let path = format!("languages/{id}");
+            sources.push(LanguageFolder { id, path, files });
         }
     }
     let catalog = Catalog::load(sources).unwrap();

@@ -16,7 +16,7 @@ const SAMPLE_TIME: Duration = Duration::from_secs(60);
 /// A command on images.
 #[derive(Subcommand, Debug)]
 pub(crate) enum ImagesCommand {
-    /// Build missing images: the named ones, or all
+    /// Build missing images: the named ones, or those of the chosen languages
     Build(BuildArgs),
     /// List images with their languages, toolchains, size and age
     List {
@@ -64,8 +64,9 @@ pub(crate) struct BuildArgs {
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
 
-    /// Build the images of these languages, separated by commas, if no image
-    /// is named [default: all]
+    /// Build the images of these languages, separated by commas, if no image is
+    /// named; default means those that need no choice, all means every one
+    /// [default: default]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) languages: Option<Vec<String>>,
 

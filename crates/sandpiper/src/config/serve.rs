@@ -110,7 +110,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "URL")]
     shared_products: Option<SharedUrl>,
 
-    /// Languages to serve, separated by commas [default: all]
+    /// Languages to serve, separated by commas; default means those that need no
+    /// choice, all means every one [default: default]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) languages: Option<Vec<String>>,
 

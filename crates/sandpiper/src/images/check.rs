@@ -36,11 +36,8 @@ pub(super) fn check(
     // mistake in one of the operator's must not stop the others.
     let dir = common.languages_dir.as_deref();
     let dir = dir.filter(|_| args.rootfs.is_none());
-    let all = data::catalog(dir, None)?;
-    let languages = all.languages();
-    let languages = languages.filter(|it| chosen.contains(it.image()));
-    let ids: Vec<String> = languages.map(|it| it.id().to_owned()).collect();
-    let catalog = data::catalog(dir, Some(&ids))?;
+    let known = data::known(dir)?;
+    let catalog = known.only(|language| chosen.contains(language.image()));
     let settings = config::check_settings();
     let (data, cgroup) = (common.data_dir()?, args.cgroup.clone());
     let service =

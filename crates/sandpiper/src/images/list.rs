@@ -23,7 +23,7 @@ pub(super) fn list(
     verbose: bool,
 ) -> anyhow::Result<ExitCode> {
     let recipes = data::recipes()?;
-    let catalog = data::catalog(common.languages_dir.as_deref(), None)?;
+    let catalog = data::known(common.languages_dir.as_deref())?;
     let listings = store.list()?;
     let text = if verbose {
         let describe = |listing| describe(listing, is_used(listing, &recipes));

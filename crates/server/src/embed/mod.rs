@@ -300,7 +300,8 @@ mod tests {
             ("starter-expected.txt", "1\n"),
         ];
         let files = files.map(|(path, text)| (path.to_owned(), text.into()));
-        LanguageFolder { id: id.to_owned(), files: files.into() }
+        let (id, path) = (id.to_owned(), format!("languages/{id}"));
+        LanguageFolder { id, path, files: files.into() }
     }
 
     pub(super) fn catalog() -> Catalog {
