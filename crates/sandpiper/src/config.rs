@@ -56,9 +56,15 @@ pub(crate) struct CommonArgs {
     data_dir: Option<PathBuf>,
 
     /// Folder with more languages: one folder for each, as in languages/ of the
-    /// project
-    #[arg(long, value_name = "DIR", global = true)]
-    pub(crate) languages_dir: Option<PathBuf>,
+    /// project, with an image.toml if it has an image of its own [default:
+    /// /etc/sandpiper/languages.d if there is that folder]
+    #[arg(
+        long,
+        value_name = "DIR",
+        global = true,
+        visible_alias = "language-dir"
+    )]
+    languages_dir: Option<PathBuf>,
 
     /// Format of the log
     #[arg(long, value_name = "FORMAT", global = true, default_value = "text")]
@@ -241,6 +247,13 @@ fn name_variables(command: &clap::Command, names: &mut Vec<String>) {
 }
 
 impl CommonArgs {
+    /// Returns the operator's folder of languages, if there is one.
+    pub(crate) fn languages_dir(&self) -> Option<&Path> {
+        let usual = Path::new(LANGUAGES_DIR);
+        let usual = || usual.is_dir().then_some(usual);
+        self.languages_dir.as_deref().or_else(usual)
+    }
+
     /// Returns the data folder.
     ///
     /// # Errors
@@ -271,6 +284,9 @@ impl CommonArgs {
         Ok(data.join("sandpiper"))
     }
 }
+
+/// The operator's folder of languages, if no flag names one.
+const LANGUAGES_DIR: &str = "/etc/sandpiper/languages.d";
 
 /// Returns how builds of images download: from a mirror, or as the environment
 /// says.

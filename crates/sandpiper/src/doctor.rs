@@ -14,7 +14,8 @@ use tokio::runtime;
 use tracing::Level;
 
 use crate::config::{self, CommonArgs, DoctorArgs};
-use crate::data::{self, ImageStore};
+use crate::data::{ImageStore, Known};
+use crate::error;
 use crate::images;
 use crate::logging::{self, Target};
 use crate::machine::Machine;
@@ -30,16 +31,7 @@ pub(crate) fn doctor(
     let machine = Machine::read();
     let binary = std::env::current_exe()?;
     let mut findings = checks::machine(&machine, &binary.to_string_lossy());
-    let images = ImageStore::open(&common.data_dir()?)?;
-    let known = data::known(common.languages_dir.as_deref())?;
-    let served = data::served(&known, args.languages.as_deref())?;
-    for recipe in data::recipes()? {
-        if !served.languages().any(|it| it.image() == recipe.name()) {
-            continue;
-        }
-        let state = images.state(recipe.name());
-        findings.push(checks::image(recipe.name(), &state));
-    }
+    findings.extend(languages(common, args)?);
     let boxes = args.boxes();
     findings.push(boxes_fit(
         boxes,
@@ -78,6 +70,30 @@ pub(crate) fn doctor(
     })
 }
 
+/// Returns the findings on the languages that are served, and on their images.
+fn languages(
+    common: &CommonArgs,
+    args: &DoctorArgs,
+) -> anyhow::Result<Vec<Finding>> {
+    let dir = common.languages_dir();
+    let known = match Known::load(dir) {
+        Ok(known) => known,
+        Err(error) => {
+            let error = error::describe(&error);
+            return Ok(vec![Finding::missing("languages", error)]);
+        }
+    };
+    let served = known.served(args.languages.as_deref())?;
+    let images = ImageStore::open(&common.data_dir()?, &known);
+    let mut findings = vec![checks::languages(&served, dir)];
+    for image in known.images() {
+        if served.languages().any(|it| it.image() == image) {
+            findings.push(checks::image(image, &images.state(image)));
+        }
+    }
+    Ok(findings)
+}
+
 fn print(findings: &[Finding]) -> io::Result<()> {
     let text: String = findings.iter().map(ToString::to_string).collect();
     io::stdout().write_all(text.as_bytes())
@@ -90,12 +106,10 @@ fn samples(
     cgroup: Option<&Path>,
     mut report: impl FnMut(Finding) -> io::Result<()>,
 ) -> anyhow::Result<()> {
-    let mut command = images::this_program(&common.data_dir()?);
-    let languages_dir = common.languages_dir.as_deref();
-    for (flag, path) in
-        [("--cgroup", cgroup), ("--languages-dir", languages_dir)]
-    {
-        command.args(path.map(|path| [flag.as_ref(), path]).iter().flatten());
+    let data_dir = common.data_dir()?;
+    let mut command = images::this_program(&data_dir, common.languages_dir());
+    if let Some(cgroup) = cgroup {
+        command.arg("--cgroup").arg(cgroup);
     }
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn()?;

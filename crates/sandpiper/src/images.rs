@@ -20,7 +20,7 @@ use sandpiper_images::{
 use tracing::Level;
 
 use crate::config::{self, BuildArgs, CommonArgs, ImagesCommand};
-use crate::data;
+use crate::data::Known;
 use crate::logging::{self, Target};
 
 pub(crate) use check::this_program;
@@ -38,18 +38,21 @@ pub(crate) fn images(
     logging::start(common, Target::Stderr, Level::WARN)?;
     let data_dir = common.data_dir()?;
     let store = Store::open(&data_dir)?;
+    let known = Known::load(common.languages_dir())?;
     match command {
-        ImagesCommand::Build(args) => build(&store, common, args),
+        ImagesCommand::Build(args) => build(&store, common, &known, args),
         ImagesCommand::Export { file, names } => {
-            transfer::export(&store, file, names)
+            transfer::export(&store, &known, file, names)
         }
         ImagesCommand::Import { file, skip_check } => {
-            let check = check_in_child(&data_dir, *skip_check);
-            transfer::import(&store, file, &check)
+            let check = check_in_child(common, *skip_check)?;
+            transfer::import(&store, &known, file, &check)
         }
-        ImagesCommand::List { verbose } => list::list(&store, common, *verbose),
+        ImagesCommand::List { verbose } => list::list(&store, &known, *verbose),
         ImagesCommand::Check(args) => check::check(common, args),
-        ImagesCommand::Remove { unused: true, .. } => remove_unused(&store),
+        ImagesCommand::Remove { unused: true, .. } => {
+            remove_unused(&store, &known)
+        }
         ImagesCommand::Remove { names, .. } => remove(&store, names),
     }
 }
@@ -59,16 +62,15 @@ pub(crate) fn images(
 fn build(
     store: &Store,
     common: &CommonArgs,
+    known: &Known,
     args: &BuildArgs,
 ) -> anyhow::Result<ExitCode> {
     let recipes = if args.names.is_empty() {
-        let dir = common.languages_dir.as_deref();
-        chosen(&images_of(dir, args.languages.as_deref())?)?
+        chosen(known, &images_of(known, args.languages.as_deref())?)?
     } else {
-        chosen(&args.names)?
+        chosen(known, &args.names)?
     };
-    let data_dir = common.data_dir()?;
-    let check = check_in_child(&data_dir, args.skip_check);
+    let check = check_in_child(common, args.skip_check)?;
     let downloads = config::downloads(args.mirror.clone());
     let options = BuildOptions { downloads, check: &check };
     // All are queued first, so that other processes see from the start that
@@ -132,16 +134,19 @@ fn run_jobs<'a, T: Send>(
 
 /// Returns the check that an image must pass before it is installed.
 fn check_in_child(
-    data_dir: &Path,
+    common: &CommonArgs,
     skip: bool,
-) -> impl Fn(&Recipe, &Path) -> Result<(), String> + Sync {
-    move |recipe, rootfs| {
+) -> anyhow::Result<impl Fn(&Recipe, &Path) -> Result<(), String> + Sync> {
+    let data_dir = common.data_dir()?;
+    let languages_dir = common.languages_dir();
+    Ok(move |recipe: &Recipe, rootfs: &Path| {
         if skip {
             return Ok(());
         }
-        check_unfinished(data_dir, recipe.name(), rootfs)
+        let command = this_program(&data_dir, languages_dir);
+        check_unfinished(command, recipe.name(), rootfs)
             .map_err(|error| describe(&error))
-    }
+    })
 }
 
 /// Returns the error as the end of `image python was not installed: `.
@@ -158,26 +163,25 @@ fn describe(error: &CheckError) -> String {
 
 /// Returns the images that programs in the chosen languages run in.
 fn images_of(
-    dir: Option<&Path>,
+    known: &Known,
     languages: Option<&[String]>,
 ) -> anyhow::Result<Vec<String>> {
-    let catalog = data::served(&data::known(dir)?, languages)?;
+    let catalog = known.served(languages)?;
     Ok(catalog.languages().map(|it| it.image().to_owned()).collect())
 }
 
 /// Returns the recipes with these names, or all if no name is given.
-fn chosen(names: &[String]) -> anyhow::Result<Vec<Recipe>> {
-    let recipes = data::recipes()?;
-    let all: Vec<&str> = recipes.iter().map(Recipe::name).collect();
+fn chosen(known: &Known, names: &[String]) -> anyhow::Result<Vec<Recipe>> {
     for name in names {
-        if !all.contains(&name.as_str()) {
+        if !known.has_image(name) {
+            let all: Vec<&str> = known.images().collect();
             bail!("no image {name:?}; the images are {}", all.join(", "));
         }
     }
-    let wanted = |recipe: &Recipe| {
+    let wanted = |recipe: &&Recipe| {
         names.is_empty() || names.iter().any(|name| name == recipe.name())
     };
-    Ok(recipes.into_iter().filter(wanted).collect())
+    Ok(known.recipes.iter().filter(wanted).cloned().collect())
 }
 
 fn remove(store: &Store, names: &[String]) -> anyhow::Result<ExitCode> {
@@ -196,11 +200,10 @@ fn remove(store: &Store, names: &[String]) -> anyhow::Result<ExitCode> {
 
 /// Removes the images whose recipe this version of the program does not have,
 /// except for images that another process is building.
-fn remove_unused(store: &Store) -> anyhow::Result<ExitCode> {
-    let recipes = data::recipes()?;
+fn remove_unused(store: &Store, known: &Known) -> anyhow::Result<ExitCode> {
     let mut text = String::new();
     for listing in store.list()? {
-        if list::is_used(&listing, &recipes) {
+        if list::is_used(&listing, &known.recipes) {
             continue;
         }
         let Listing { name, hash, .. } = listing;
@@ -225,8 +228,9 @@ mod tests {
         let check = |languages: &[&str], expected: &[&str]| {
             let languages: Vec<_> =
                 languages.iter().map(|&it| it.to_owned()).collect();
-            let names = images_of(None, Some(&languages)).unwrap();
-            let recipes = chosen(&names).unwrap();
+            let known = Known::load(None).unwrap();
+            let names = images_of(&known, Some(&languages)).unwrap();
+            let recipes = chosen(&known, &names).unwrap();
             let found: Vec<&str> = recipes.iter().map(Recipe::name).collect();
             assert_eq!(found, expected, "{languages:?}");
         };

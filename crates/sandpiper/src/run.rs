@@ -19,7 +19,7 @@ use tracing::Level;
 
 use crate::artifacts::Writer;
 use crate::config::{CommonArgs, RunArgs};
-use crate::data::{self, ImageStore};
+use crate::data::{ImageStore, Known};
 use crate::error;
 use crate::logging::{self, Target};
 use crate::service::Service;
@@ -53,14 +53,13 @@ pub(crate) fn run(
 }
 
 fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
-    let more = common.languages_dir.as_deref();
-    let known = data::known(more)?;
-    let submission = submission(args, &known)?;
-    let images = ImageStore::open(&common.data_dir()?)?;
+    let known = Known::load(common.languages_dir())?;
+    let submission = submission(args, &known.languages)?;
+    let images = ImageStore::open(&common.data_dir()?, &known);
     check(&submission, args.interactive, &images)?;
     // The engine checks every language of its catalogue: give it only one.
     let id = submission.language().id();
-    let catalog = known.only(|language| language.id() == id);
+    let catalog = known.languages.only(|language| language.id() == id);
     let settings = args.sandbox.engine_settings();
     let images = Arc::new(images);
     let writer = args.artifacts.as_deref().map(Writer::start).transpose()?;

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tracing::{Level, info, warn};
 
 use crate::config::{self, CommonArgs, ServeArgs};
-use crate::data::{self, ImageStore};
+use crate::data::{ImageStore, Known};
 use crate::doctor::{Grade, boxes_fit};
 use crate::error;
 use crate::listen::listen;
@@ -35,8 +35,8 @@ pub(crate) fn serve(
              --help`): {names}"
         );
     }
-    let known = data::known(common.languages_dir.as_deref())?;
-    let catalog = data::served(&known, args.languages.as_deref())?;
+    let known = Known::load(common.languages_dir())?;
+    let catalog = known.served(args.languages.as_deref())?;
     let settings = args.engine_settings();
     let boxes = settings.boxes;
     let box_bytes = settings.limits.box_memory_bytes();
@@ -45,7 +45,7 @@ pub(crate) fn serve(
     let admin = admin_listener(args)?;
     // The files of URLs may be readable for root alone.
     let server = args.server_settings()?;
-    let images = Arc::new(ImageStore::open(&common.data_dir()?)?);
+    let images = Arc::new(ImageStore::open(&common.data_dir()?, &known));
     let service = Service::start(
         common.data_dir()?,
         args.sandbox.cgroup.clone(),

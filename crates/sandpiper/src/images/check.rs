@@ -14,7 +14,7 @@ use sandpiper_engine::{Engine, ImageState, Images, LanguageState, Readiness};
 use tracing::Level;
 
 use crate::config::{self, CheckArgs, CommonArgs};
-use crate::data::{self, ImageStore};
+use crate::data::{self, ImageStore, Known};
 use crate::logging::{self, Target};
 use crate::service::Service;
 
@@ -30,14 +30,11 @@ pub(super) fn check(
     args: &CheckArgs,
 ) -> anyhow::Result<ExitCode> {
     logging::start(common, Target::Stderr, Level::WARN)?;
-    let images = images(common, args)?;
-    let chosen = chosen(&images, &args.names)?;
-    // An image that is being built needs only this program's languages: a
-    // mistake in one of the operator's must not stop the others.
-    let dir = common.languages_dir.as_deref();
-    let dir = dir.filter(|_| args.rootfs.is_none());
-    let known = data::known(dir)?;
-    let catalog = known.only(|language| chosen.contains(language.image()));
+    let known = known(common, args)?;
+    let images = images(common, args, &known)?;
+    let chosen = chosen(&images, &known, &args.names)?;
+    let is_chosen = |language: &Language| chosen.contains(language.image());
+    let catalog = known.languages.only(is_chosen);
     let settings = config::check_settings();
     let (data, cgroup) = (common.data_dir()?, args.cgroup.clone());
     let service =
@@ -63,14 +60,13 @@ pub(super) enum CheckError {
     Programs(String),
 }
 
-/// Runs this command in a child process, for the image that is being built at
-/// `rootfs`. Blocks until the child ends.
+/// Runs `command`, which is this one, in a child process, for the image that is
+/// being built at `rootfs`. Blocks until the child ends.
 pub(super) fn check_unfinished(
-    data_dir: &Path,
+    mut command: Command,
     image: &str,
     rootfs: &Path,
 ) -> Result<(), CheckError> {
-    let mut command = this_program(data_dir);
     command.arg(image).arg("--rootfs").arg(rootfs);
     let output = command.output();
     let Output { status, stdout, stderr } =
@@ -90,18 +86,38 @@ pub(super) fn check_unfinished(
 
 /// Returns the command `images check` of this program. It works even if the
 /// program's file was removed.
-pub(crate) fn this_program(data_dir: &Path) -> Command {
+pub(crate) fn this_program(
+    data_dir: &Path,
+    languages_dir: Option<&Path>,
+) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "TERM"]);
     command.arg(format!("/proc/{}/exe", std::process::id()));
     command.args(["images", "check", "--data-dir"]).arg(data_dir);
+    if let Some(dir) = languages_dir {
+        command.arg("--languages-dir").arg(dir);
+    }
     command.stdin(Stdio::null());
     command
+}
+
+/// Returns the languages to check. One of this program's images that is being
+/// built needs only its languages: a mistake in one of the operator's must not
+/// stop the others.
+fn known(common: &CommonArgs, args: &CheckArgs) -> anyhow::Result<Known> {
+    if args.rootfs.is_some() {
+        let own = Known::load(None)?;
+        if args.names.iter().all(|name| own.has_image(name)) {
+            return Ok(own);
+        }
+    }
+    Known::load(common.languages_dir())
 }
 
 fn images(
     common: &CommonArgs,
     args: &CheckArgs,
+    known: &Known,
 ) -> anyhow::Result<Arc<dyn Images>> {
     match (&args.rootfs, &args.names[..]) {
         (Some(rootfs), [name]) => Ok(Arc::new(Unfinished {
@@ -109,7 +125,7 @@ fn images(
             rootfs: rootfs.clone(),
         })),
         (Some(_), _) => bail!("--rootfs is for one image"),
-        (None, _) => Ok(Arc::new(ImageStore::open(&common.data_dir()?)?)),
+        (None, _) => Ok(Arc::new(ImageStore::open(&common.data_dir()?, known))),
     }
 }
 
@@ -117,9 +133,10 @@ fn images(
 /// given.
 fn chosen(
     images: &Arc<dyn Images>,
+    known: &Known,
     names: &[String],
 ) -> anyhow::Result<BTreeSet<String>> {
-    let recipes = super::chosen(names)?;
+    let recipes = super::chosen(known, names)?;
     let mut chosen = BTreeSet::new();
     for name in recipes.iter().map(|recipe| recipe.name().to_owned()) {
         match images.state(&name) {

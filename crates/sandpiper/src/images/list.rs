@@ -8,8 +8,7 @@ use std::time::{Duration, SystemTime};
 use sandpiper_engine::languages::{Catalog, Language};
 use sandpiper_images::{Listing, Recipe, State, Store};
 
-use crate::config::CommonArgs;
-use crate::data;
+use crate::data::Known;
 
 /// The text of an empty cell.
 const NONE: &str = "-";
@@ -19,17 +18,16 @@ const HEAD: [&str; 6] =
 /// Prints the images that are built, and those that could be.
 pub(super) fn list(
     store: &Store,
-    common: &CommonArgs,
+    known: &Known,
     verbose: bool,
 ) -> anyhow::Result<ExitCode> {
-    let recipes = data::recipes()?;
-    let catalog = data::known(common.languages_dir.as_deref())?;
+    let Known { languages: catalog, recipes } = known;
     let listings = store.list()?;
     let text = if verbose {
-        let describe = |listing| describe(listing, is_used(listing, &recipes));
+        let describe = |listing| describe(listing, is_used(listing, recipes));
         listings.iter().map(describe).collect()
     } else {
-        table(&rows(store, &listings, &recipes, &catalog))
+        table(&rows(store, &listings, recipes, catalog))
     };
     io::stdout().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)

@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use sandpiper_images::{Check, Imported, Progress, Recipe, State, Store};
 
 use super::display::Display;
-use crate::data;
+use crate::data::Known;
 
 /// The file name that stands for standard input or output.
 const STANDARD: &str = "-";
@@ -19,10 +19,11 @@ const STANDARD: &str = "-";
 /// Writes the named images, or all that are built, to `file`.
 pub(super) fn export(
     store: &Store,
+    known: &Known,
     file: &Path,
     names: &[String],
 ) -> anyhow::Result<ExitCode> {
-    let mut recipes = super::chosen(names)?;
+    let mut recipes = super::chosen(known, names)?;
     let is_there = |it: &Recipe| matches!(store.state(it), State::Ready { .. });
     if names.is_empty() {
         recipes.retain(is_there);
@@ -74,6 +75,7 @@ fn export_to_file(
 /// installed.
 pub(super) fn import(
     store: &Store,
+    known: &Known,
     file: &Path,
     check: &Check<'_>,
 ) -> anyhow::Result<ExitCode> {
@@ -88,20 +90,22 @@ pub(super) fn import(
     };
     let display = Display::new();
     let mut refused = Vec::new();
-    let result =
-        store.import(&data::recipes()?, check, input, &mut |image, now| {
-            match now {
-                Imported::Underway(progress) => display.show(image, &progress),
-                Imported::Installed(rootfs) => {
-                    let text = format!("ready: {}", rootfs.display());
-                    display.end(image, &text);
-                }
-                Imported::Refused(error) => {
-                    display.end(image, &format!("not imported: {error}"));
-                    refused.push(image.to_owned());
-                }
+    let result = store.import(
+        &known.recipes,
+        check,
+        input,
+        &mut |image, now| match now {
+            Imported::Underway(progress) => display.show(image, &progress),
+            Imported::Installed(rootfs) => {
+                let text = format!("ready: {}", rootfs.display());
+                display.end(image, &text);
             }
-        });
+            Imported::Refused(error) => {
+                display.end(image, &format!("not imported: {error}"));
+                refused.push(image.to_owned());
+            }
+        },
+    );
     result.with_context(|| format!("cannot import {}", file.display()))?;
     if !refused.is_empty() {
         bail!("not imported: {}", refused.join(", "));

@@ -1,0 +1,199 @@
+//! Languages and images from the program and from a folder.
+
+use std::fs;
+
+use super::*;
+
+#[test]
+fn every_language_has_a_recipe() {
+    let known = Known::load(None).unwrap();
+    assert!(known.languages.find("python").is_some());
+    for language in known.languages.languages() {
+        let has_image = known.has_image(language.image());
+        assert!(has_image, "{} has no image", language.id());
+    }
+}
+
+#[test]
+fn without_a_data_folder_every_image_is_broken() {
+    let known = Known::load(None).unwrap();
+    let images = ImageStore::open(Path::new("/proc/none"), &known);
+    let state = images.state("python");
+    let ImageState::Broken(why) = &state else { panic!("{state:?}") };
+    assert!(why.contains("/proc/none"), "{why}");
+    assert!(matches!(images.state("cobol"), ImageState::Broken(_)));
+}
+
+#[test]
+fn clients_read_one_line_of_an_image() {
+    let check = |state: ImageState, expected: &str| {
+        assert_eq!(describe("c", &state), expected, "{state:?}");
+    };
+    check(ImageState::Building("3 of 9".to_owned()), "3 of 9");
+    check(
+        ImageState::Missing,
+        "its image has not been built; run `sandpiper images build c`",
+    );
+    check(ImageState::Broken("no space\n".to_owned()), "no space");
+    // No line of a build's log.
+    let log = "it failed: 100\nE: http://proxy:3128 said 407\n";
+    let short = "it failed: 100 (`sandpiper images list` says more)";
+    check(ImageState::Broken(log.to_owned()), short);
+}
+
+#[test]
+fn languages_can_be_chosen() {
+    let folder = tempfile::tempdir().unwrap();
+    let put = |id: &str, lines: &str| put(folder.path(), id, lines);
+    put("lua", "extensions = [\"lua\"]");
+    put("cobol", "default = false\naliases = [\"lua\"]");
+    put("ada", "default = false\nextensions = [\"js\", \"py\"]");
+    put("zig", "default = false\nextensions = [\"js\"]");
+    let known = Known::load(Some(folder.path())).unwrap();
+    let check = |choice: Option<&str>, expected: Result<&str, &str>| {
+        let choice = choice.map(|names| {
+            names.split(',').map(str::to_owned).collect::<Vec<_>>()
+        });
+        let found = known.served(choice.as_deref()).map(|served| {
+            let ids = served.languages().map(Language::id);
+            ids.collect::<Vec<_>>().join(" ")
+        });
+        let found = found.map_err(|error| format!("{error:#}"));
+        match expected {
+            Ok(ids) => assert_eq!(found, Ok(ids.to_owned()), "{choice:?}"),
+            Err(part) => assert!(
+                found.as_ref().is_err_and(|text| text.contains(part)),
+                "{choice:?}: {found:?}"
+            ),
+        }
+    };
+    let eleven = "python c cpp java php csharp mysql mongodb web react vue";
+    check(None, Ok(&format!("{eleven} lua")));
+    check(Some("default"), Ok(&format!("{eleven} lua")));
+    check(Some("C++,py"), Ok("python cpp"));
+    check(Some("c,Default,zig"), Ok(&format!("{eleven} lua zig")));
+    // An alias gives way to the id of another language.
+    check(Some("lua"), Ok("lua"));
+    check(Some("cobol"), Ok("cobol"));
+    check(Some("cobol,lua"), Err("name \"lua\" belongs to "));
+    check(Some("default,ada"), Err("extension \"py\" belongs to languages/"));
+    check(Some("c,ada"), Ok("c ada"));
+    check(Some("all"), Err("belongs to "));
+    check(Some("c,pascal"), Err("no language \"pascal\""));
+    check(Some("c,pascal"), Err("are python, c, cpp"));
+
+    // Of two languages with one extension that of the fallback gives way.
+    let by = |choice: &str, path: &str| {
+        let chosen = [choice.into(), "mongodb".into()];
+        let served = known.served(Some(&chosen)).unwrap();
+        served.by_path(path).map(|it| it.id().to_owned()).unwrap()
+    };
+    assert_eq!(by("python", "x.js"), "mongodb");
+    assert_eq!(by("zig", "x.js"), "zig");
+    assert_eq!(by("zig", "a.b/x.mongodb.js"), "mongodb");
+    assert_eq!(by("zig", "x.mongodb"), "mongodb");
+}
+
+#[test]
+fn the_manual_names_languages_and_aliases_that_there_are() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/embedding.md");
+    let manual = fs::read_to_string(path).unwrap();
+    let quoted = |text: &str| -> Vec<String> {
+        text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    };
+    let catalog = Known::load(None).unwrap().languages;
+    let row = manual.lines().find(|line| line.starts_with("| `lang` |"));
+    let ids = quoted(row.unwrap().split('|').nth(2).unwrap());
+    assert!(ids.len() >= 11, "{ids:?}");
+    for id in ids {
+        let found = catalog.find(&id).map(Language::id);
+        assert_eq!(found, Some(id.as_str()));
+    }
+    let (_, names) = manual.split_once("takes the values of `lang`").unwrap();
+    let aliases = quoted(names.split_once(';').unwrap().0);
+    assert!(aliases.len() >= 6, "{aliases:?}");
+    for alias in aliases {
+        assert!(catalog.find(&alias).is_some(), "{alias}");
+    }
+}
+
+/// A language in a folder of `dir`, with these lines in its definition.
+fn put(dir: &Path, id: &str, lines: &str) {
+    let definition = format!(
+        "name = \"The {id}\"\n{lines}\nimage = \"native\"\n\
+         [run]\ncommand = [\"/bin/sh\", \"{{entry}}\"]\n\
+         [starter]\nentry = \"main.sh\""
+    );
+    let folder = dir.join(id);
+    fs::create_dir_all(folder.join("starter")).unwrap();
+    for (path, text) in [
+        ("language.toml", definition.as_str()),
+        ("starter/main.sh", "echo 1"),
+        ("starter-expected.txt", "1\n"),
+    ] {
+        fs::write(folder.join(path), text).unwrap();
+    }
+}
+
+#[test]
+fn a_folder_adds_languages() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let check = |expected: Result<&str, &str>| {
+        let found = Known::load(Some(dir)).map(|known| {
+            let last = known.languages.languages().last();
+            last.map(|it| it.name().to_owned()).unwrap_or_default()
+        });
+        let found = found.map_err(|error| format!("{error:#}"));
+        match expected {
+            Ok(name) => assert_eq!(found, Ok(name.to_owned())),
+            Err(parts) => {
+                let parts = parts.replace("DIR", &dir.to_string_lossy());
+                let error = found.unwrap_err();
+                for part in parts.split('|') {
+                    assert!(error.contains(part), "{part}: {error}");
+                }
+            }
+        }
+    };
+    let missing = Known::load(Some(&dir.join("none"))).unwrap_err();
+    let error = format!("{missing:#}");
+    assert!(error.contains("none: cannot read"), "{error}");
+
+    fs::create_dir(dir.join("notes")).unwrap();
+    fs::write(dir.join("notes/README.md"), "not a language").unwrap();
+    check(Ok("Vue"));
+    put(dir, "sh", "");
+    check(Ok("The sh"));
+    put(dir, "sh", "order = [");
+    check(Err("DIR/sh/language.toml: |line 3"));
+    put(dir, "all", "");
+    put(dir, "sh", "");
+    check(Err("DIR/all/language.toml: id \"all\" means several languages"));
+    fs::remove_dir_all(dir.join("all")).unwrap();
+    put(dir, "c", "");
+    check(Err("DIR/c/language.toml: id \"c\" belongs to languages/c/"));
+    fs::remove_dir_all(dir.join("c")).unwrap();
+    put(dir, "lua", "");
+    let definition = dir.join("lua/language.toml");
+    let text = fs::read_to_string(&definition).unwrap();
+    let text = text.replace("\"native\"", "\"lua\"");
+    fs::write(&definition, text).unwrap();
+    check(Err("DIR/lua/language.toml: there is no image \"lua\"|csharp, "));
+    let image = dir.join("lua/image.toml");
+    fs::write(&image, "suite = \"trixie\"\npackages = 1\n").unwrap();
+    check(Err("DIR/lua/image.toml: |line 2"));
+    let recipe = "suite = \"trixie\"\narchitectures = [\"amd64\"]\n\
+                  packages = [\"lua5.4\"]\nbuild = \"build.sh\"\n\
+                  [files]\n\"/build/gate.h\" = \"images/gate.h\"";
+    fs::write(&image, recipe).unwrap();
+    check(Err("DIR/lua/image.toml: |there is no file build.sh"));
+    fs::write(dir.join("lua/build.sh"), "true").unwrap();
+    check(Ok("The sh"));
+    fs::rename(dir.join("lua"), dir.join("php")).unwrap();
+    check(Err("DIR/php/image.toml: the image \"php\"|images/php/image.toml"));
+    fs::remove_dir_all(dir.join("php")).unwrap();
+    let pipe = dir.join("sh/pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).unwrap();
+    check(Err("DIR/sh/pipe: |not a file"));
+}
