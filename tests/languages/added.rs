@@ -51,10 +51,11 @@ fn a_language_from_a_folder_runs_and_is_shown() {
     assert_eq!(answer.stdout, "input\n", "{}", answer.stderr);
     assert_eq!(answer.exit, "stage=run; code=3");
 
-    let page = server.ask("GET", "/embed?lang=shell");
+    let page = server.ask("GET", "/editor?lang=shell&languages=python");
     assert_eq!(page.status, 200);
     for part in [
         "<title>Shell &amp; tools editor</title>",
+        "<option value=\"shell\" selected>Shell &amp; tools</option>",
         "<pre>\necho from the starter\n</pre>",
         r#""places":["^(?\u003cat>(?\u003cpath>PATH)"#,
     ] {
@@ -64,16 +65,20 @@ fn a_language_from_a_folder_runs_and_is_shown() {
     let names = r#"{"python":["py","python3"],"shell":["bash"]}"#;
     assert!(script.text().contains(names), "{}", script.text());
     let index = server.ask("GET", "/");
-    assert!(index.text().contains("embed?lang=shell"), "{}", index.text());
+    assert!(index.text().contains("editor?lang=shell"), "{}", index.text());
     let described = server.ask("GET", "/openapi.json").json();
-    let lang = &described["paths"]["/embed"]["parameters"][0]["schema"];
-    assert_eq!(lang["enum"], json!(["python", "shell"]));
-    assert_eq!(lang["default"], "python");
-    // Only the languages that are served have a page.
-    let refused = server.ask("GET", "/embed?lang=java");
-    assert_eq!(refused.status, 400);
-    for id in ["python", "shell"] {
-        let link = format!("<a href=\"embed?lang={id}\">");
-        assert!(refused.text().contains(&link), "{}", refused.text());
-    }
+    let check = |path: &str, ids: &[&str], refused: &str| {
+        let lang = &described["paths"][path]["parameters"][0]["schema"];
+        assert_eq!(lang["enum"], json!(ids), "{path}");
+        assert_eq!(lang["default"], "python", "{path}");
+        // Only the languages that are served have a page.
+        let refused = server.ask("GET", &format!("{path}?lang={refused}"));
+        assert_eq!(refused.status, 400, "{path}");
+        for id in ids {
+            let link = format!("?lang={id}\">");
+            assert!(refused.text().contains(&link), "{}", refused.text());
+        }
+    };
+    check("/embed", &["python"], "shell");
+    check("/editor", &["python", "shell"], "java");
 }

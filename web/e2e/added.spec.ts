@@ -50,9 +50,9 @@ test("a language from a folder is shown, run, completed, and embedded by its ali
     writeFileSync(join(folder, path), content);
   }
   try {
-    const { url } = await serve(`--languages-dir=${folder}`, "--languages=shell");
+    const { url } = await serve(`--languages-dir=${folder}`, "--languages=shell,python");
     // Another script of the page that names a language which this server has not.
-    const html = `<script src="${url}/embed.js"></script><pre data-lang="bash"></pre><pre data-lang="python">1</pre>`;
+    const html = `<script src="${url}/embed.js"></script><pre data-lang="bash"></pre><pre data-lang="c">1</pre>`;
     await page.goto(hosts.hostPage(html));
     await expect(page.locator("iframe")).toHaveCount(1);
     const editor = await editorIn(page);
@@ -71,13 +71,24 @@ test("a language from a folder is shown, run, completed, and embedded by its ali
     await replaceCode(code, "");
     await code.pressSequentially("unt");
     await expect(editor.locator(".cm-tooltip-autocomplete")).toContainText("until");
-    const list = editor.getByRole("listbox", { name: "Completions" });
+    const offered = editor.getByRole("listbox", { name: "Completions" });
     await replaceCode(code, "");
     await code.pressSequentially("unl");
-    await expect(list.getByRole("option").first()).toHaveText("unless …");
+    await expect(offered.getByRole("option").first()).toHaveText("unless …");
     await replaceCode(code, "");
     await code.pressSequentially('"a".');
-    await expect(list.getByRole("option")).toHaveText(["lower", "upper"]);
+    await expect(offered.getByRole("option")).toHaveText(["lower", "upper"]);
+    const edited = "echo edited\n";
+    await replaceCode(code, edited);
+    await page.goto(`${url}/editor?lang=shell&languages=python&autosave=x&wrap=1`);
+    const list = page.getByRole("combobox", { name: "Language" });
+    await expect(list).toHaveValue("shell");
+    await replaceCode(page.locator(".cm-content"), edited);
+    await list.selectOption("python");
+    await expect(page).toHaveURL(/editor\?lang=python&languages=python&autosave=x&wrap=1$/);
+    await expect(page.locator(".cm-content")).toContainText("print");
+    await expect(page.getByRole("combobox")).toHaveCount(1);
+    expect((await page.request.get(`${url}/embed?lang=shell`)).status()).toBe(400);
     expect(complaints.filter((text) => !text.startsWith("Sandpiper did not replace"))).toEqual([]);
   } finally {
     rmSync(folder, { recursive: true });

@@ -28,6 +28,7 @@ import { Menu } from "./share/menu";
 import type { Edits } from "./store/edits";
 import type { Notice } from "./store/notice";
 import type { Reader } from "./store/reader";
+import { makeSwitcher } from "./switcher";
 import type { Workspace } from "./workspace";
 
 /** The parts that are loaded before. */
@@ -66,6 +67,7 @@ export async function complete(parts: Parts): Promise<Page> {
   const session = new Session(config.language, workspace, (snapshot) => modes.next(snapshot));
   const output = outputOf(config, parts.reader);
   makeDividers(parts.reader);
+  makeSwitcher(config.language);
   if (parameters.refresh) workspace.edited.listen(() => preview?.restyle(workspace.snapshot().files));
   new RunButton(session, output);
   const marks = new Marks(editor, workspace);

@@ -28,7 +28,7 @@ test("the language that an element names, or the code in it", () => {
 test("attributes become parameters, and the code a fragment that the page reads", async () => {
   const files = [{ content: "print('ü & #')\n" }];
   const dataset = { lang: "py", theme: "dark", readonly: "", hide: "stdin", fontSize: "16", entry: undefined };
-  const url = new URL(frameUrl(BASE, { language: "python", dataset, files }, "https://host.example", "abc"));
+  const url = new URL(frameUrl(BASE, { language: "python", address: "embed", dataset, files }, "https://host.example", "abc"));
   expect(url.origin + url.pathname).toBe("https://run.example/prefix/embed");
   expect(readParameters(url.search)).toMatchObject({
     theme: "dark",
@@ -46,8 +46,8 @@ test("attributes become parameters, and the code a fragment that the page reads"
 });
 
 test("a page without an origin names none, and no code means the starter", () => {
-  const url = frameUrl(BASE, { language: "c", dataset: { autosave: "mine" }, files: [] }, "null", "abc");
-  expect(url).toBe("https://run.example/prefix/embed?lang=c&autosave=mine");
+  const url = frameUrl(BASE, { language: "go", address: "editor", dataset: { autosave: "mine" }, files: [] }, "null", "abc");
+  expect(url).toBe("https://run.example/prefix/editor?lang=go&autosave=mine");
 });
 
 test("several files, the entry named", async () => {
@@ -55,7 +55,7 @@ test("several files, the entry named", async () => {
     { path: "Shape.java", content: "" },
     { path: "Main.java", content: "" },
   ];
-  const wanted = { language: "java", dataset: { entry: "Main.java", stdin: "5" }, files };
+  const wanted = { language: "java", address: "embed" as const, dataset: { entry: "Main.java", stdin: "5" }, files };
   const { hash } = new URL(frameUrl(BASE, wanted, "", "abc"));
   const read = await readFragment(hash, "Other.java");
   expect(read?.value).toMatchObject({ entryFile: "Main.java", stdin: "5", files });

@@ -8,6 +8,7 @@ import { downloadName, iframeSnippet, shareUrl } from "../src/share/links";
 test("links keep the path prefix, and drop the parameters of this page", () => {
   const page = "https://a.example/run/embed?lang=c&autosave=x&parentOrigin=y#code=z";
   expect(shareUrl(page, "c", "code=abc")).toBe("https://a.example/run/embed?lang=c#code=abc");
+  expect(shareUrl("https://a.example/editor?lang=go&languages=c", "go", "x")).toBe("https://a.example/editor?lang=go#x");
 });
 
 test("the snippet cannot be broken out of", () => {

@@ -5,11 +5,12 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::StatusCode;
+use http::request::Parts;
 use sandpiper_engine::languages::Language;
 use sandpiper_shared::Catalogue;
 
 use crate::about;
-use crate::embed::{self, Abilities, Embed};
+use crate::embed::{self, Abilities, Address, Embed};
 use crate::execution::{self, Execution, Form, Runner};
 use crate::health;
 use crate::http::{
@@ -149,11 +150,8 @@ impl<R: Runner> App<R> {
                 self.execution.input(parameter, request).await
             }
             Endpoint::RunStop => self.execution.stop(parameter, &request),
-            Endpoint::Embed => {
-                let query = head.uri.query();
-                let rootfs = |of: &Language| self.runner.rootfs(of);
-                self.embed.editor(&head.method, query, &head.headers, rootfs)
-            }
+            Endpoint::Embed => self.editor(Address::Embed, head),
+            Endpoint::Editor => self.editor(Address::Editor, head),
             Endpoint::Unknown => failure(StatusCode::NOT_FOUND, "not found"),
             _ if !embed::is_read(&head.method) => {
                 method_not_allowed(route.path, "GET, HEAD")
@@ -180,6 +178,13 @@ impl<R: Runner> App<R> {
                 Instant::now(),
             ),
         })
+    }
+
+    /// The editor page at this address.
+    fn editor(&self, at: Address, head: &Parts) -> Answer {
+        let rootfs = |of: &Language| self.runner.rootfs(of);
+        let query = head.uri.query();
+        self.embed.editor(at, &head.method, query, &head.headers, rootfs)
     }
 }
 

@@ -17,6 +17,8 @@ export interface CodeFile {
 
 export interface Wanted {
   language: string;
+  /** The page of the server that has the language. */
+  address: "embed" | "editor";
   /** The dataset of the element: `data-font-size` is `fontSize`. */
   dataset: Readonly<Record<string, string | undefined>>;
   files: readonly CodeFile[];
@@ -24,8 +26,8 @@ export interface Wanted {
 
 /** The address of the editor with this code. The code is in the fragment, which is not sent. */
 export function frameUrl(base: string, wanted: Wanted, parentOrigin: string, autosave: string): string {
-  const { language, dataset, files } = wanted;
-  const url = new URL("embed", base);
+  const { language, address, dataset, files } = wanted;
+  const url = new URL(address, base);
   url.searchParams.set("lang", language);
   for (const name of PARAMETERS) {
     const value = dataset[name];

@@ -16,6 +16,8 @@ export interface Sandpiper {
 
 /** The server replaces this name by the languages that it has (crates/server/src/embed/script.rs). */
 declare const SANDPIPER_LANGUAGES: LanguageNames;
+/** The languages that /editor has, and /embed has not. */
+declare const SANDPIPER_OTHERS: readonly string[];
 
 declare global {
   interface Window {
@@ -56,7 +58,7 @@ function prepare(target: Element): EmbeddedEditor | string {
   const dataset: DOMStringMap = { ...besides, ...inner?.dataset, ...target.dataset };
   const editor = new EmbeddedEditor(target, {
     base,
-    wanted: { language, dataset, files },
+    wanted: { language, address: SANDPIPER_OTHERS.includes(language) ? "editor" : "embed", dataset, files },
     autosave: autosaveOf(language, files),
     title: dataset["title"] ?? `${language} editor`,
   });

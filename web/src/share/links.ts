@@ -5,7 +5,7 @@ import { t } from "../messages";
 
 /** A link to the page with the code in its fragment. */
 export function shareUrl(page: string, language: string, fragment: string): string {
-  const url = new URL("embed", page);
+  const url = new URL("?", page);
   url.searchParams.set("lang", language);
   url.hash = fragment;
   return url.href;
@@ -25,7 +25,7 @@ export interface SnippetOptions {
 
 /** The element that embeds the page into another. */
 export function iframeSnippet(options: SnippetOptions): string {
-  const url = new URL("embed", options.page);
+  const url = new URL("?", options.page);
   url.searchParams.set("lang", options.language);
   if (options.theme !== "auto") url.searchParams.set("theme", options.theme);
   if (options.readonly) url.searchParams.set("readonly", "1");

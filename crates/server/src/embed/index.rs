@@ -9,7 +9,7 @@ use sandpiper_engine::languages::{Catalog, Language};
 use serde_json::json;
 
 use super::page::{escaped, filled, icon};
-use super::{Abilities, add_page_headers, html, nonce};
+use super::{Abilities, add_page_headers, address_of, html, nonce};
 use crate::http::Answer;
 
 const INDEX: &str = include_str!("index.html");
@@ -89,8 +89,9 @@ fn text(catalog: &Catalog, abilities: Abilities, nonce: &str) -> String {
         let title = escaped(language.title());
         // The frame of that name shows it, without a script too.
         links += &format!(
-            "<a href=\"embed?lang={id}\" target=\"live\" \
-             data-id=\"{id}\"{current}>{title}</a>\n"
+            "<a href=\"{}\" target=\"live\" data-id=\"{id}\"{current}>\
+             {title}</a>\n",
+            address_of(id)
         );
         let line = line_of(language);
         snippets +=
@@ -122,7 +123,7 @@ fn text(catalog: &Catalog, abilities: Abilities, nonce: &str) -> String {
             ("script", SCRIPT),
             ("count", &count.to_string()),
             ("plural", if count == 1 { "" } else { "s" }),
-            ("first", first.map(Language::id).unwrap_or_default()),
+            ("first", &address_of(first.map(Language::id).unwrap_or_default())),
             ("languages", &links),
             ("examples", &examples),
             ("no-examples", if examples.is_empty() { " hidden" } else { "" }),
@@ -144,7 +145,7 @@ impl Example {
 
 fn line_of(language: &Language) -> String {
     let title = format!("{} editor", language.title());
-    snippet(&format!("embed?lang={}", language.id()), &title)
+    snippet(&address_of(language.id()), &title)
 }
 
 /// The element that embeds this address, as text. The script of the page inserts

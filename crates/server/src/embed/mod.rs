@@ -1,4 +1,5 @@
-//! The editor page, for one language, and the files around it.
+//! The editor page, for one language, and the files around it. `/embed` has the
+//! languages of the service description, `/editor` has all that are served.
 
 mod assets;
 mod completions;
@@ -28,6 +29,12 @@ use script::EmbedScript;
 /// The value of `lang` if the request has none, unless it is not served.
 const DEFAULT_LANGUAGE: &str = "java";
 
+/// The languages of `/embed`, which the service description names.
+const EMBED_LANGUAGES: [&str; 11] = [
+    "python", "c", "cpp", "java", "php", "csharp", "mysql", "mongodb", "web",
+    "react", "vue",
+];
+
 /// The features of the browser that a page may use: the clipboard, to write.
 const PERMISSIONS: &str = "accelerometer=(), camera=(), \
     display-capture=(), geolocation=(), gyroscope=(), hid=(), \
@@ -41,12 +48,14 @@ const NOT_BUILT: &str = "this program was built without the editor page: \
 
 const HTML: &str = "text/html; charset=utf-8";
 
-/// The routes `/`, `/embed`, `/embed.js` and the page's assets.
+/// The routes `/`, `/embed`, `/editor`, `/embed.js` and the page's assets.
 #[derive(Debug)]
 pub(crate) struct Embed {
     frame_ancestors: FrameAncestors,
     preview_origin: Option<PreviewOrigin>,
     catalog: Catalog,
+    /// The languages of `/embed`.
+    embedded: Catalog,
     abilities: Abilities,
     assets: Assets,
     script: EmbedScript,
@@ -64,10 +73,21 @@ pub(crate) struct Abilities {
     pub(crate) live: bool,
 }
 
+/// An address of the editor page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Address {
+    /// `/embed`.
+    Embed,
+    /// `/editor`.
+    Editor,
+}
+
 /// The contents of an editor page.
 #[derive(Debug)]
 struct EditorPage<'a> {
     language: &'a Language,
+    /// The languages that a reader can switch to; none without a switcher.
+    switcher: &'a [&'a Language],
     starter: &'a Submission,
     /// Every language that is served, for its names.
     catalog: &'a Catalog,
@@ -99,6 +119,7 @@ impl Embed {
             script: EmbedScript::new(&catalog),
             explanations: Explanations::new(&catalog),
             completions: Completions::new(&catalog),
+            embedded: Address::Embed.catalog(&catalog),
             catalog,
             abilities,
             assets: Assets::load(),
@@ -139,10 +160,11 @@ impl Embed {
         preview::page(&self.frame_ancestors, self.preview_origin.is_some())
     }
 
-    /// `/embed`, with the query of its URL. `rootfs` finds the image of a
-    /// language.
+    /// `/embed` or `/editor`, with the query of its URL. `rootfs` finds the image
+    /// of a language.
     pub(crate) fn editor(
         &self,
+        address: Address,
         method: &Method,
         query: Option<&str>,
         request: &HeaderMap,
@@ -150,10 +172,11 @@ impl Embed {
     ) -> Answer {
         let nonce = nonce();
         let (status, text) = if is_read(method) {
-            self.page(query.unwrap_or_default(), request, &nonce, rootfs)
+            let query = query.unwrap_or_default();
+            self.page(address, query, request, &nonce, rootfs)
         } else {
-            let message = "method not allowed on /embed";
-            (StatusCode::METHOD_NOT_ALLOWED, page::failure(message, &nonce))
+            let message = format!("method not allowed on /{}", address.name());
+            (StatusCode::METHOD_NOT_ALLOWED, page::failure(&message, &nonce))
         };
         let mut answer = html(status, text);
         let headers = answer.headers_mut();
@@ -184,24 +207,50 @@ impl Embed {
 
     fn page(
         &self,
+        address: Address,
         query: &str,
         request: &HeaderMap,
         nonce: &str,
         rootfs: impl Fn(&Language) -> Option<PathBuf>,
     ) -> (StatusCode, String) {
+        let catalog = match address {
+            Address::Embed => &self.embedded,
+            Address::Editor => &self.catalog,
+        };
+        let unknown = |id: &str| {
+            let page = page::unknown(id, catalog, nonce);
+            (StatusCode::BAD_REQUEST, page)
+        };
         let asked = parameter(query, "lang");
-        let wanted = if asked.is_empty() {
-            default_language(&self.catalog).unwrap_or_default()
-        } else {
+        let others = match address {
+            Address::Embed => Cow::default(),
+            Address::Editor => parameter(query, "languages"),
+        };
+        let others: Vec<&str> =
+            others.split(',').filter(|id| !id.is_empty()).collect();
+        let wanted = if !asked.is_empty() {
             &asked
+        } else if let Some(first) = others.first() {
+            first
+        } else {
+            default_language(catalog).unwrap_or_default()
         };
-        let mut languages = self.catalog.languages();
-        let found = languages.find(|language| language.id() == wanted);
-        let starter = self.catalog.starter(wanted);
-        let (Some(language), Some(starter)) = (found, starter) else {
-            let page = page::unknown(wanted, &self.catalog, nonce);
-            return (StatusCode::BAD_REQUEST, page);
+        let starter = catalog.starter(wanted);
+        let (Some(language), Some(starter)) = (exact(catalog, wanted), starter)
+        else {
+            return unknown(wanted);
         };
+        let mut switcher = Vec::new();
+        for id in others {
+            let Some(other) = exact(catalog, id) else { return unknown(id) };
+            if !switcher.iter().any(|it: &&Language| it.id() == id) {
+                switcher.push(other);
+            }
+        }
+        if !switcher.is_empty() && !switcher.iter().any(|it| it.id() == wanted)
+        {
+            switcher.insert(0, language);
+        }
         if !self.assets.are_built() {
             let page = page::failure(NOT_BUILT, nonce);
             return (StatusCode::SERVICE_UNAVAILABLE, page);
@@ -212,6 +261,7 @@ impl Embed {
         let completions = self.completions.address(language, rootfs);
         let page = EditorPage {
             language,
+            switcher: &switcher,
             starter,
             catalog: &self.catalog,
             abilities: self.abilities,
@@ -226,11 +276,40 @@ impl Embed {
     }
 }
 
+impl Address {
+    /// The last segment of its path.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Embed => "embed",
+            Self::Editor => "editor",
+        }
+    }
+
+    /// The languages that it has, of those that are served.
+    pub(crate) fn catalog(self, served: &Catalog) -> Catalog {
+        served.only(|language| {
+            self == Self::Editor || EMBED_LANGUAGES.contains(&language.id())
+        })
+    }
+}
+
+/// The address of a language's editor, relative to the server's.
+fn address_of(id: &str) -> String {
+    let is_embedded = EMBED_LANGUAGES.contains(&id);
+    let address = if is_embedded { Address::Embed } else { Address::Editor };
+    format!("{}?lang={id}", address.name())
+}
+
 /// The first value of a parameter; empty if it has none.
 fn parameter<'a>(query: &'a str, name: &str) -> Cow<'a, str> {
     let mut pairs = form_urlencoded::parse(query.as_bytes());
     let found = pairs.find(|(own, _)| own == name);
     found.map(|(_, value)| value).unwrap_or_default()
+}
+
+/// The language with exactly this id.
+fn exact<'a>(catalog: &'a Catalog, id: &str) -> Option<&'a Language> {
+    catalog.languages().find(|language| language.id() == id)
 }
 
 /// The values of `lang`.
@@ -282,107 +361,4 @@ fn html(status: StatusCode, text: String) -> Answer {
 }
 
 #[cfg(test)]
-mod tests {
-    use sandpiper_engine::languages::LanguageFolder;
-
-    use super::*;
-
-    /// A language of the page, with these lines in its definition.
-    pub(super) fn source(id: &str, lines: &str) -> LanguageFolder {
-        let definition = format!(
-            "name = \"The {id}\"\nimage = \"x\"\n{lines}\n\
-             [run]\ncommand = [\"/x\"]\n[starter]\nentry = \"m.{id}\""
-        );
-        let starter = format!("starter/m.{id}");
-        let files = [
-            ("language.toml", definition.as_str()),
-            (&starter, "int b;\n"),
-            ("starter-expected.txt", "1\n"),
-        ];
-        let files = files.map(|(path, text)| (path.to_owned(), text.into()));
-        let (id, path) = (id.to_owned(), format!("languages/{id}"));
-        LanguageFolder { id, path, files: files.into() }
-    }
-
-    pub(super) fn catalog() -> Catalog {
-        Catalog::load([
-            source("c", "order = 2"),
-            source("java", "order = 3\ntitle = \"J & J\""),
-            source("python", "order = 1\naliases = [\"py\", \"python3\"]"),
-        ])
-        .unwrap()
-    }
-
-    fn page_of(catalog: Catalog) -> Embed {
-        let abilities = Abilities::default();
-        Embed::new(FrameAncestors::default(), None, catalog, abilities)
-    }
-
-    fn check(catalog: &Catalog, query: &str, expected: Result<&str, &str>) {
-        let embed = page_of(catalog.clone());
-        let (status, text) =
-            embed.page(query, &HeaderMap::new(), "0", |_| None);
-        match expected {
-            Ok(title) => {
-                assert_eq!(status, StatusCode::OK, "{query}");
-                let title = format!("<title>{title} editor</title>");
-                assert!(text.contains(&title), "{query}: {text}");
-            }
-            Err(value) => {
-                assert_eq!(status, StatusCode::BAD_REQUEST, "{query}");
-                assert!(text.contains(value), "{query}: {text}");
-                for id in languages_of(catalog) {
-                    let link = format!("<a href=\"embed?lang={id}\">");
-                    assert!(text.contains(&link), "{query}: {id}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_program_without_the_page_says_how_to_build_it() {
-        let mut embed = page_of(catalog());
-        embed.assets = Assets::default();
-        let (status, text) =
-            embed.page("lang=c", &HeaderMap::new(), "0", |_| None);
-        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
-        assert!(text.contains("make web"), "{text}");
-        let script = embed.script(&HeaderMap::new());
-        assert_eq!(script.status(), StatusCode::SERVICE_UNAVAILABLE);
-    }
-
-    #[test]
-    #[cfg_attr(not(editor), ignore = "needs the editor page: make web")]
-    fn lang_is_the_exact_id_of_a_language() {
-        let all = catalog();
-        let check = |query, expected| check(&all, query, expected);
-        check("lang=python", Ok("The python"));
-        check("lang=java", Ok("J &amp; J"));
-        check("", Ok("J &amp; J"));
-        check("lang=", Ok("J &amp; J"));
-        check("lang", Ok("J &amp; J"));
-        check("other=c", Ok("J &amp; J"));
-        check("a=b&lang=c", Ok("The c"));
-        check("lang=%63", Ok("The c"));
-        check("lang=c&lang=vue", Ok("The c"));
-        check("lang=Python", Err("Python"));
-        check("lang=py", Err("py"));
-        check("lang=c++", Err("c  "));
-        check("lang=%20c", Err(" c"));
-        check("lang=rust", Err("rust"));
-        check("lang=%3Cscript%3E", Err("&lt;script&gt;"));
-        check("lang=%ff", Err("\u{fffd}"));
-    }
-
-    #[test]
-    #[cfg_attr(not(editor), ignore = "needs the editor page: make web")]
-    fn without_java_the_first_language_is_the_default() {
-        let some = Catalog::load([
-            source("lua", ""),
-            source("c", "order = 9"),
-            source("python", "order = 1"),
-        ]);
-        check(&some.unwrap(), "", Ok("The python"));
-        check(&Catalog::load([]).unwrap(), "", Err("Unknown language"));
-    }
-}
+mod tests;

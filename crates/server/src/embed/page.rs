@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use sandpiper_engine::languages::Catalog;
 use serde_json::json;
 
-use super::EditorPage;
 use super::assets::PageFiles;
+use super::{EditorPage, address_of};
 
 const EDITOR: &str = include_str!("editor.html");
 const EARLY: &str = include_str!("early.js");
@@ -40,6 +40,7 @@ pub(super) fn editor(page: &EditorPage<'_>) -> String {
     let (icon, links, config) = (icon(), links(&page.page_files), config(page));
     let values = [
         ("title", title.as_str()),
+        ("heading", &heading(page)),
         ("lang", &page.locale.tag),
         ("dir", page.locale.direction()),
         ("icon", &icon),
@@ -53,6 +54,30 @@ pub(super) fn editor(page: &EditorPage<'_>) -> String {
     ];
     let values: Vec<_> = values.into_iter().chain(words).collect();
     filled(EDITOR, &values)
+}
+
+/// The language's title, or the list to switch to another (web/src/switcher.ts).
+fn heading(page: &EditorPage<'_>) -> String {
+    let title = escaped(page.language.title());
+    if page.switcher.is_empty() {
+        return format!("<h1>{title}</h1>");
+    }
+    let mut options = String::new();
+    for language in page.switcher {
+        let (id, title) = (language.id(), escaped(language.title()));
+        let is_shown = id == page.language.id();
+        let selected = if is_shown { " selected" } else { "" };
+        options +=
+            &format!("<option value=\"{id}\"{selected}>{title}</option>");
+    }
+    let label = page.locale.page.get("page.language");
+    let label = label.map(|text| escaped(text)).unwrap_or_default();
+    // Without `autocomplete`, the list of a page that is opened again may show
+    // another language than the page.
+    format!(
+        "<h1 class=\"unseen\">{title}</h1><select id=\"language\" \
+         aria-label=\"{label}\" autocomplete=\"off\">{options}</select>"
+    )
 }
 
 fn links(files: &PageFiles) -> String {
@@ -115,8 +140,9 @@ pub(super) fn unknown(wanted: &str, catalog: &Catalog, nonce: &str) -> String {
     let links: String = catalog
         .languages()
         .map(|language| {
-            let (id, title) = (language.id(), escaped(language.title()));
-            format!("<li><a href=\"embed?lang={id}\">{title}</a></li>\n")
+            let title = escaped(language.title());
+            let address = address_of(language.id());
+            format!("<li><a href=\"{address}\">{title}</a></li>\n")
         })
         .collect();
     let message = if links.is_empty() {
@@ -204,6 +230,7 @@ mod tests {
         let locales = Locales::load();
         let page = editor(&EditorPage {
             language: catalog.find("c").unwrap(),
+            switcher: &[],
             starter: &catalog.starter("c").unwrap().submission,
             catalog: &catalog,
             abilities: Abilities { artifacts: true, live: false },

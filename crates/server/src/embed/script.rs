@@ -4,9 +4,10 @@
 use brotli::enc::BrotliEncoderParams;
 use bytes::Bytes;
 use http::HeaderMap;
-use sandpiper_engine::languages::Catalog;
+use sandpiper_engine::languages::{Catalog, Language};
 use sha2::{Digest, Sha256};
 
+use super::EMBED_LANGUAGES;
 use super::assets::{Content, tag, takes_brotli, text};
 use super::page::names;
 use crate::http::Answer;
@@ -14,6 +15,9 @@ use crate::http::Answer;
 /// The name in the script (web/src/embed-js/names.ts) that is replaced by the
 /// aliases of every language, by its id.
 const PLACEHOLDER: &str = "SANDPIPER_LANGUAGES";
+/// The name that is replaced by the ids of the languages that `/editor` alone
+/// has.
+const OTHERS: &str = "SANDPIPER_OTHERS";
 
 /// The script, plain and compressed.
 #[derive(Debug)]
@@ -31,7 +35,13 @@ struct Encoded {
 impl EmbedScript {
     pub(super) fn new(catalog: &Catalog) -> Self {
         let names = serde_json::json!(names(catalog)).to_string();
-        let plain = text("embed.js").replace(PLACEHOLDER, &names).into_bytes();
+        let others = catalog.languages().map(Language::id);
+        let others = others.filter(|id| !EMBED_LANGUAGES.contains(id));
+        let others = serde_json::json!(others.collect::<Vec<_>>()).to_string();
+        let plain = text("embed.js")
+            .replace(PLACEHOLDER, &names)
+            .replace(OTHERS, &others)
+            .into_bytes();
         let packed = packed(&plain);
         Self { plain: Encoded::new(plain), packed: Encoded::new(packed) }
     }
@@ -81,6 +91,7 @@ mod tests {
     #[cfg_attr(not(editor), ignore = "needs the editor page: make web")]
     fn the_script_knows_the_names_of_the_languages() {
         assert_eq!(text("embed.js").matches(PLACEHOLDER).count(), 1);
+        assert_eq!(text("embed.js").matches(OTHERS).count(), 1);
         let script = EmbedScript::new(&catalog());
         let plain = String::from_utf8(script.plain.bytes.to_vec()).unwrap();
         let names = r#"{"c":[],"java":[],"python":["py","python3"]}"#;

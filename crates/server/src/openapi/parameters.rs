@@ -3,7 +3,7 @@
 use sandpiper_engine::languages::Catalog;
 use serde_json::{Value, json};
 
-use crate::embed;
+use crate::embed::{self, Address};
 use crate::routes::Endpoint;
 
 /// The parameters that all operations of a path have.
@@ -50,15 +50,27 @@ pub(super) fn parameters(endpoint: Endpoint, catalog: &Catalog) -> Value {
             "description": "The id of a language.",
             "schema": { "type": "string" },
         }]),
-        Endpoint::Embed => json!([{
-            "name": "lang",
+        Endpoint::Embed => json!([lang(&Address::Embed.catalog(catalog))]),
+        Endpoint::Editor => json!([lang(catalog), {
+            "name": "languages",
             "in": "query",
-            "schema": {
-                "type": "string",
-                "default": embed::default_language(catalog),
-                "enum": embed::languages_of(catalog),
-            },
+            "description": "Values of lang, separated by commas, among which \
+                the reader can switch.",
+            "schema": { "type": "string" },
         }]),
         _ => json!([]),
     }
+}
+
+/// The parameter of the editor page that names its language.
+fn lang(catalog: &Catalog) -> Value {
+    json!({
+        "name": "lang",
+        "in": "query",
+        "schema": {
+            "type": "string",
+            "default": embed::default_language(catalog),
+            "enum": embed::languages_of(catalog),
+        },
+    })
 }

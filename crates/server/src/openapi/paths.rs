@@ -45,11 +45,11 @@ pub(super) fn operations(
         Endpoint::RunStop => run_stop(schemas),
         Endpoint::Embed => read(
             "The editor page, to be framed",
-            vec![
-                html("The page with one language."),
-                page(400, "A page that names the languages."),
-                page(503, "The server was built without the editor."),
-            ],
+            editor("The page with one language."),
+        ),
+        Endpoint::Editor => read(
+            "The editor page of any language, to be framed",
+            editor("The page, with a switcher if languages were asked for."),
         ),
         Endpoint::Preview => read(
             "The frame for documents that programs make",
@@ -344,6 +344,15 @@ fn page(status: u16, description: &'static str) -> Response {
 
 fn not_modified() -> Response {
     Response::new(304, "It is the one of If-None-Match.")
+}
+
+/// The answers of an address of the editor page.
+fn editor(description: &'static str) -> Vec<Response> {
+    vec![
+        html(description),
+        page(400, "A page that names the languages."),
+        page(503, "The server was built without the editor."),
+    ]
 }
 
 /// GET, and the same as HEAD.

@@ -1,0 +1,20 @@
+// The list of languages in the bar of /editor, if its address names some.
+
+/** Opens the page of the language that a person chooses; the parameters stay. */
+export function makeSwitcher(language: string): void {
+  const list = document.getElementById("language");
+  if (!(list instanceof HTMLSelectElement)) return;
+  const change = () => {
+    if (list.value === language) return;
+    const url = new URL(location.href);
+    url.searchParams.set("lang", list.value);
+    // The code of the link is in another language.
+    url.hash = "";
+    location.assign(url);
+  };
+  list.addEventListener("change", change);
+  // Going back may show this very page again.
+  addEventListener("pageshow", ({ persisted }) => persisted && (list.value = language));
+  // A choice that came before this was loaded.
+  change();
+}
