@@ -1,12 +1,14 @@
-//! A language that this build does not know, from a folder of the operator's:
-//! it runs, and every page shows it. `web/e2e/added.spec.ts` uses its editor.
+//! Languages that this build does not know, from a folder of the operator's: they
+//! run, and every page shows them. One is that of docs/languages.md, with an image
+//! of its own. `web/e2e/added.spec.ts` uses the editor of the other.
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::json;
 
-use crate::service::{compile, start};
+use crate::service::{Server, compile, start};
 
 const DEFINITION: &str = r#"
 name = "Shell"
@@ -28,17 +30,84 @@ fn put(folder: &Path, path: &str, text: &str) {
     fs::write(path, text).unwrap();
 }
 
+/// The files of docs/languages.md: each is an indented text below its path.
+fn documented() -> Vec<(String, String)> {
+    let page = sandpiper_testkit::read("docs/languages.md");
+    let mut files = Vec::new();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        let name = line.strip_prefix('`').and_then(|it| it.split_once('`'));
+        let Some((path, _)) = name.filter(|(path, _)| path.starts_with("lua/"))
+        else {
+            continue;
+        };
+        lines.next();
+        let text = lines.by_ref().map_while(|it| it.strip_prefix("    "));
+        let text: String = text.map(|line| format!("{line}\n")).collect();
+        files.push((path.to_owned(), text));
+    }
+    files
+}
+
+/// The image of the page's language, built beside the operator's own, and removed
+/// with this.
+struct Image;
+
+impl Image {
+    fn build(flag: &str) -> Self {
+        let image = Self;
+        let built = images(&["build", "--languages=lua", flag]);
+        assert!(built.status.success(), "{built:?}");
+        image
+    }
+}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        images(&["remove", "lua"]);
+    }
+}
+
+fn images(arguments: &[&str]) -> std::process::Output {
+    Command::new(sandpiper_testkit::program())
+        .arg("images")
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
 #[test]
 #[ignore = "needs the images: make test"]
 fn a_language_from_a_folder_runs_and_is_shown() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
+    let files = documented();
+    let lines = files.iter().map(|(_, text)| text.lines().count());
+    assert_eq!((files.len(), lines.sum::<usize>()), (4, 12), "{files:?}");
+    for (path, text) in &files {
+        put(root, path, text);
+    }
     put(root, "shell/language.toml", DEFINITION);
     put(root, "shell/starter/main.sh", "echo from the starter\n");
     put(root, "shell/starter-expected.txt", "from the starter\n");
     let flag = format!("--languages-dir={}", root.display());
-    let server = start(&[&flag, "--languages=shell,python"]);
+    let _image = Image::build(&flag);
+    let server = start(&[&flag, "--languages=shell,python,lua"]);
 
+    let lua = "print(io.read('n') + 1)\nprint(nil + 1)";
+    let answer = compile(
+        &server,
+        &json!({
+            "language": "LUA",
+            "entryFile": "a.lua",
+            "files": [{"path": "a.lua", "content": lua}],
+            "stdin": "41",
+        }),
+    );
+    assert_eq!(answer.stdout, "42\n");
+    let message =
+        "lua5.4: a.lua:2: attempt to perform arithmetic on a nil value";
+    assert!(answer.stderr.contains(message), "{}", answer.stderr);
     let answer = compile(
         &server,
         &json!({
@@ -50,7 +119,11 @@ fn a_language_from_a_folder_runs_and_is_shown() {
     );
     assert_eq!(answer.stdout, "input\n", "{}", answer.stderr);
     assert_eq!(answer.exit, "stage=run; code=3");
+    is_shown(&server);
+}
 
+/// Checks the pages of a server with Python, Lua and the shell.
+fn is_shown(server: &Server) {
     let page = server.ask("GET", "/editor?lang=shell&languages=python");
     assert_eq!(page.status, 200);
     for part in [
@@ -62,7 +135,7 @@ fn a_language_from_a_folder_runs_and_is_shown() {
         assert!(page.text().contains(part), "{part}: {}", page.text());
     }
     let script = server.ask("GET", "/embed.js");
-    let names = r#"{"python":["py","python3"],"shell":["bash"]}"#;
+    let names = r#"{"lua":[],"python":["py","python3"],"shell":["bash"]}"#;
     assert!(script.text().contains(names), "{}", script.text());
     let index = server.ask("GET", "/");
     assert!(index.text().contains("editor?lang=shell"), "{}", index.text());
@@ -80,5 +153,5 @@ fn a_language_from_a_folder_runs_and_is_shown() {
         }
     };
     check("/embed", &["python"], "shell");
-    check("/editor", &["python", "shell"], "java");
+    check("/editor", &["python", "lua", "shell"], "java");
 }
