@@ -108,7 +108,7 @@ pub const PREPARE_TIME: Duration = Duration::from_secs(30);
 pub const POOL_MEMORY_BYTES: u64 = 2048 * MIB;
 /// Boxes of the pool that the host is prepared for, plus four for each
 /// box that may run. Beyond it: no more boxes are made ahead.
-pub const POOL_BOXES: usize = 8;
+pub const POOL_BOXES: usize = 16;
 /// Boxes of the pool with one key. Beyond it: no more of them are made
 /// ahead.
 pub const POOL_BOXES_PER_KEY: usize = 8;

@@ -134,6 +134,27 @@ mod tests {
     }
 
     #[test]
+    fn of_many_languages_those_that_are_asked_for_come_first() {
+        // Nineteen, of which the two largest are asked for.
+        let mut demands = vec![(0.0, 40); 19];
+        demands[3] = (1.0, 160);
+        demands[18] = (5.0, 150);
+        let mut expected = vec![1; 19];
+        expected[18] = 3;
+        // Two boxes for each that may run are enough for all of them.
+        check(&demands, 2_000, 24, &expected);
+        // One box of each, and then the budget is used up.
+        expected[18] = 1;
+        check(&demands, 990, 24, &expected);
+        // The two, and as many of the others as there is memory for.
+        for (index, boxes) in expected.iter_mut().enumerate() {
+            *boxes = usize::from(index == 3 || index >= 16);
+        }
+        check(&demands, 399, 24, &expected);
+        check(&demands, 2_000, 4, &expected);
+    }
+
+    #[test]
     fn demand_fades() {
         let start = Instant::now();
         let mut requests = RecentRequests::new(start);
