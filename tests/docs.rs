@@ -195,11 +195,12 @@ fn variables(text: &str) -> BTreeSet<String> {
 }
 
 /// The commands that pages name, as they are typed.
-const COMMANDS: [&str; 8] = [
+const COMMANDS: [&str; 9] = [
     "serve",
     "run",
     "doctor",
     "images build",
+    "images lock",
     "images list",
     "images remove",
     "images export",

@@ -21,8 +21,8 @@ fn check_flags(command: &[&str], flags: &[&str]) {
     assert_eq!(listed, flags.len(), "a flag more than {flags:?}: {help}");
 }
 
-const COMMON: [&str; 4] =
-    ["data-dir", "languages-dir", "log-format", "log-level"];
+const COMMON: [&str; 5] =
+    ["data-dir", "languages-dir", "image-additions", "log-format", "log-level"];
 const SANDBOX: [&str; 15] = [
     "cgroup",
     "allow-missing-limits",
@@ -78,6 +78,7 @@ fn help_lists_every_flag_and_its_variable() {
         check_flags(&["images", command], &[flags, &COMMON].concat());
     };
     images("build", &["languages", "mirror", "jobs", "skip-check"]);
+    images("lock", &["mirror"]);
     images("list", &["verbose"]);
     images("check", &["cgroup"]);
     images("export", &[]);

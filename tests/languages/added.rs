@@ -24,14 +24,14 @@ entry = "main.sh"
 places = ['^(?<at>(?<path>PATH): (?<line>\d+)): ']
 "#;
 
-fn put(folder: &Path, path: &str, text: &str) {
+pub(crate) fn put(folder: &Path, path: &str, text: &str) {
     let path = folder.join(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
 }
 
 /// The files of docs/languages.md: each is an indented text below its path.
-fn documented() -> Vec<(String, String)> {
+pub(crate) fn documented() -> Vec<(String, String)> {
     let page = sandpiper_testkit::read("docs/languages.md");
     let mut files = Vec::new();
     let mut lines = page.lines();
@@ -68,7 +68,7 @@ impl Drop for Image {
     }
 }
 
-fn images(arguments: &[&str]) -> std::process::Output {
+pub(crate) fn images(arguments: &[&str]) -> std::process::Output {
     Command::new(sandpiper_testkit::program())
         .arg("images")
         .args(arguments)

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod added;
+mod additions;
 mod artifacts;
 mod case;
 mod command;

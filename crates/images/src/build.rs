@@ -7,6 +7,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::addition::Addition;
 use crate::downloads::{Downloads, Settings};
 use crate::error::{ImageError, io_error};
 use crate::manifest::{Manifest, installed_packages};
@@ -51,10 +52,15 @@ pub(crate) fn build(
         rootfs: &root,
     };
     mmdebstrap::run(&invocation, &mut log, report).map_err(
-        |Failure { reason, tail }| ImageError::Build {
-            image: recipe.name.clone(),
-            reason: format!("{reason} (whole log: {})", log_path.display()),
-            tail,
+        |Failure { reason, tail }| {
+            let log = log_path.display();
+            let place = recipe.addition().map(|it| it.place_of(&tail));
+            let place = place.map(|place| place + ": ").unwrap_or_default();
+            ImageError::Build {
+                image: recipe.name.clone(),
+                reason: format!("{place}{reason} (whole log: {log})"),
+                tail,
+            }
         },
     )?;
     report(Progress::start(Stage::Finishing));
@@ -83,6 +89,11 @@ fn describe(recipe: &Recipe, root: &Path) -> Result<Manifest, ImageError> {
         origin,
         versions,
         packages,
+        added: recipe.addition().map(Addition::names).unwrap_or_default(),
+        base: recipe
+            .addition()
+            .map(|_| recipe.base().to_owned())
+            .unwrap_or_default(),
         bytes,
         built_at: now.unwrap_or_default().as_secs(),
     })

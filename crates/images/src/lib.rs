@@ -19,12 +19,15 @@
 
 #![forbid(unsafe_code)]
 
+mod addition;
 mod archive;
 mod build;
 mod downloads;
 mod error;
 mod export;
+mod extended;
 mod import;
+mod lock;
 mod manifest;
 mod mirror;
 mod mmdebstrap;
@@ -36,6 +39,7 @@ mod share;
 mod store;
 mod unpack;
 
+pub use addition::Addition;
 pub use downloads::Downloads;
 pub use error::ImageError;
 pub use import::Imported;

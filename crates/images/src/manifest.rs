@@ -28,6 +28,12 @@ pub(crate) struct Manifest {
     #[serde(default)]
     pub(crate) versions: BTreeMap<String, String>,
     pub(crate) packages: Vec<Package>,
+    /// The packages that an operator added, and the hash of the recipe without
+    /// them; empty without additions.
+    #[serde(default)]
+    pub(crate) added: Vec<String>,
+    #[serde(default)]
+    pub(crate) base: String,
     pub(crate) bytes: u64,
     pub(crate) built_at: u64,
 }

@@ -6,6 +6,8 @@ use std::io::Write;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use tempfile::TempDir;
+
 use crate::build;
 use crate::downloads::Downloads;
 use crate::error::{ImageError, io_error};
@@ -75,13 +77,7 @@ impl Store {
         recipe: &Recipe,
         make: impl FnOnce(&Path) -> Result<PathBuf, ImageError>,
     ) -> Result<(), ImageError> {
-        self.sweep(recipe)?;
-        let scratch = tempfile::Builder::new()
-            .prefix(&format!("{UNFINISHED}{}-", recipe.folder()))
-            // The unprivileged user of apt downloads into this folder.
-            .permissions(Permissions::from_mode(0o755))
-            .tempdir_in(self.folder())
-            .map_err(io_error("create a folder in", self.folder()))?;
+        let scratch = self.scratch(recipe)?;
         let made = make(scratch.path())?;
         share(&made.join("rootfs"), &self.root_filesystems()?);
         sync(&made).map_err(io_error("write out", &made))?;
@@ -90,6 +86,20 @@ impl Store {
         // The rename itself must survive a power cut, too.
         let sync = File::open(self.folder()).and_then(|dir| dir.sync_all());
         sync.map_err(io_error("write out", self.folder()))
+    }
+
+    /// Creates the folder for a build of `recipe`, whose lock the caller holds.
+    pub(crate) fn scratch(
+        &self,
+        recipe: &Recipe,
+    ) -> Result<TempDir, ImageError> {
+        self.sweep(recipe)?;
+        tempfile::Builder::new()
+            .prefix(&format!("{UNFINISHED}{}-", recipe.folder()))
+            // The unprivileged user of apt downloads into this folder.
+            .permissions(Permissions::from_mode(0o755))
+            .tempdir_in(self.folder())
+            .map_err(io_error("create a folder in", self.folder()))
     }
 
     /// Returns the root filesystems of all images.
@@ -126,7 +136,7 @@ impl Store {
 
     /// Returns the lock of the image's build. Waits while another process holds
     /// it.
-    fn lock(
+    pub(crate) fn lock(
         &self,
         recipe: &Recipe,
         progress: &mut dyn FnMut(Progress),
@@ -225,7 +235,7 @@ pub(crate) fn checked(
 
 /// The right to build one image. The kernel releases it with the process.
 #[derive(Debug)]
-struct BuildLock {
+pub(crate) struct BuildLock {
     file: File,
 }
 

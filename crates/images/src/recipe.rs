@@ -7,6 +7,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::ImageError;
+use crate::addition::Addition;
 
 /// The version of the builder. It must change if the builder makes a different
 /// image from the same recipe.
@@ -22,6 +23,9 @@ pub struct Recipe {
     pub(crate) files: Vec<(String, Vec<u8>)>,
     /// The script that runs in the image after its packages are installed.
     pub(crate) build_script: Option<Vec<u8>>,
+    /// The packages that an operator adds, and the hash of the recipe without
+    /// them.
+    pub(crate) addition: Option<(Addition, String)>,
 }
 
 /// The contents of `image.toml`.
@@ -91,6 +95,7 @@ impl Recipe {
             definition,
             files,
             build_script,
+            addition: None,
         })
     }
 
@@ -118,14 +123,7 @@ impl Recipe {
 
 impl Definition {
     fn check(&self, image: &str) -> Result<(), String> {
-        let plain = |text: &str| {
-            !text.is_empty()
-                && text.bytes().all(|byte| {
-                    byte.is_ascii_alphanumeric() || b"+-.:".contains(&byte)
-                })
-                && !text.starts_with(['-', '.'])
-        };
-        if !plain(image) || image.contains(':') {
+        if !is_plain(image) || image.contains(':') {
             return Err("its name is not a plain word".to_owned());
         }
         let names = [&self.packages, &self.build_packages, &self.architectures]
@@ -133,7 +131,7 @@ impl Definition {
             .flatten()
             .chain([&self.suite]);
         for name in names {
-            if !plain(name) {
+            if !is_plain(name) {
                 return Err(format!("{name:?} is not a plain word"));
             }
         }
@@ -159,6 +157,14 @@ impl Definition {
     }
 }
 
+/// Returns whether a name has no character that could mean something to apt or to
+/// a shell.
+pub(crate) fn is_plain(text: &str) -> bool {
+    let fits =
+        |byte: u8| byte.is_ascii_alphanumeric() || b"+-.:".contains(&byte);
+    !text.is_empty() && text.bytes().all(fits) && !text.starts_with(['-', '.'])
+}
+
 /// Returns Debian's name of this machine's architecture.
 pub(crate) fn architecture() -> &'static str {
     match std::env::consts::ARCH {
@@ -172,7 +178,7 @@ pub(crate) fn architecture() -> &'static str {
 
 /// Hashes every part after its length, so that two different recipes never hash
 /// the same bytes.
-fn hash(
+pub(crate) fn hash(
     name: &str,
     text: &str,
     files: &[(String, Vec<u8>)],

@@ -53,6 +53,10 @@ pub struct Listing {
     pub versions: BTreeMap<String, String>,
     /// The Debian packages it holds.
     pub packages: Vec<Package>,
+    /// The packages that an operator added.
+    pub added: Vec<String>,
+    /// The hash of the recipe without them.
+    pub base: String,
     /// The archives of its packages, each with its suite.
     pub origin: Vec<String>,
     /// Its size on the disk, in bytes, including files that it shares with other
@@ -131,9 +135,13 @@ impl Store {
                 continue;
             }
             let manifest = Manifest::load(&path)?;
+            let hash = manifest.hash;
+            let base = manifest.base;
             images.push(Listing {
                 name: manifest.name,
-                hash: manifest.hash,
+                base: if base.is_empty() { hash.clone() } else { base },
+                added: manifest.added,
+                hash,
                 versions: manifest.versions,
                 packages: manifest.packages,
                 origin: manifest.origin,
@@ -144,6 +152,28 @@ impl Store {
         images
             .sort_by(|a, b| (&a.name, b.built_at).cmp(&(&b.name, a.built_at)));
         Ok(images)
+    }
+
+    /// Returns the image that stands in for that of `recipe` until it is built:
+    /// the newest that was built from the same recipe with other additions, or
+    /// with none.
+    ///
+    /// # Errors
+    /// The store or a manifest cannot be read.
+    pub fn stand_in(
+        &self,
+        recipe: &Recipe,
+    ) -> Result<Option<Listing>, ImageError> {
+        let mut images = self.list()?.into_iter();
+        Ok(images.find(|image| {
+            image.name == recipe.name() && image.base == recipe.base()
+        }))
+    }
+
+    /// Returns the root filesystem of a listed image.
+    pub fn rootfs(&self, image: &Listing) -> PathBuf {
+        let folder = format!("{}-{}", image.name, image.hash);
+        self.folder.join(folder).join("rootfs")
     }
 
     /// Removes the images that have this name or hash, and returns them. A

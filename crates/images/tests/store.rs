@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use sandpiper_images::{
-    BuildOptions, Downloads, ImageError, Progress, Recipe, Stage, State, Store,
+    Addition, BuildOptions, Downloads, ImageError, Progress, Recipe, Stage,
+    State, Store,
 };
 
 fn recipe(name: &str) -> Recipe {
@@ -208,4 +209,32 @@ fn a_mirror_must_be_a_url() {
         let message = built.unwrap_err().to_string();
         assert!(message.contains("not the URL of a mirror"), "{message}");
     }
+}
+
+#[test]
+fn the_image_of_before_stands_in_for_one_with_more_packages() {
+    let data = tempfile::tempdir().unwrap();
+    let store = Store::open(data.path()).unwrap();
+    let base = recipe("one");
+    let with = |package: &str| {
+        let text = format!("packages = [\"{package}\"]");
+        let addition = Addition::parse("one", "one.toml", &text).unwrap();
+        base.with(addition, |_| None).unwrap()
+    };
+    let stands_in = |recipe: &Recipe| {
+        store.stand_in(recipe).unwrap().map(|image| image.hash)
+    };
+    let (first, second) = (with("a"), with("b"));
+    assert_eq!(stands_in(&first), None);
+    complete(data.path(), &base, 1);
+    complete(data.path(), &recipe("two"), 3);
+    assert_eq!(stands_in(&first).as_deref(), Some(base.hash()));
+
+    complete(data.path(), &first, 2);
+    let manifest = path(data.path(), &first, "/manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let base_hash = format!("\"base\": \"{}\", \"origin\"", base.hash());
+    let text = text.replace("\"origin\"", &base_hash);
+    fs::write(&manifest, text).unwrap();
+    assert_eq!(stands_in(&second).as_deref(), Some(first.hash()));
 }

@@ -6,6 +6,7 @@
 //! overrides its variable; an empty variable counts as not set.
 
 mod fleet;
+mod folders;
 mod images;
 mod limits;
 mod serve;
@@ -26,6 +27,7 @@ use sandpiper_engine::{self as engine, Limits, limits as default};
 use sandpiper_images::Downloads;
 
 pub(crate) use fleet::FleetArgs;
+pub(crate) use folders::Folders;
 pub(crate) use images::{BuildArgs, CheckArgs, ImagesCommand, check_settings};
 use limits::LimitArgs;
 pub(crate) use serve::ServeArgs;
@@ -65,6 +67,11 @@ pub(crate) struct CommonArgs {
         visible_alias = "language-dir"
     )]
     languages_dir: Option<PathBuf>,
+
+    /// Folder with packages to add to images: <image>.toml for each [default:
+    /// /etc/sandpiper/images.d if there is that folder]
+    #[arg(long, value_name = "DIR", global = true)]
+    image_additions: Option<PathBuf>,
 
     /// Format of the log
     #[arg(long, value_name = "FORMAT", global = true, default_value = "text")]
@@ -247,13 +254,6 @@ fn name_variables(command: &clap::Command, names: &mut Vec<String>) {
 }
 
 impl CommonArgs {
-    /// Returns the operator's folder of languages, if there is one.
-    pub(crate) fn languages_dir(&self) -> Option<&Path> {
-        let usual = Path::new(LANGUAGES_DIR);
-        let usual = || usual.is_dir().then_some(usual);
-        self.languages_dir.as_deref().or_else(usual)
-    }
-
     /// Returns the data folder.
     ///
     /// # Errors
@@ -284,9 +284,6 @@ impl CommonArgs {
         Ok(data.join("sandpiper"))
     }
 }
-
-/// The operator's folder of languages, if no flag names one.
-const LANGUAGES_DIR: &str = "/etc/sandpiper/languages.d";
 
 /// Returns how builds of images download: from a mirror, or as the environment
 /// says.

@@ -1,15 +1,19 @@
 //! The data of this program and of the operator: definitions of languages,
 //! recipes of images.
 
+pub(crate) mod additions;
 mod folders;
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use sandpiper_engine::languages::{Catalog, Language};
 use sandpiper_engine::{ImageState, Images};
 use sandpiper_images::{Recipe, State, Store};
+
+use crate::config::Folders;
+pub(crate) use folders::project_file;
 
 /// The languages and images that there can be: this program's own, and those of
 /// the operator.
@@ -17,16 +21,20 @@ use sandpiper_images::{Recipe, State, Store};
 pub(crate) struct Known {
     /// All languages. A few may have a name or an extension in common.
     pub(crate) languages: Catalog,
-    /// The recipes of all images, sorted by name.
+    /// The recipes of all images, sorted by name, with the packages that the
+    /// operator adds.
     pub(crate) recipes: Vec<Recipe>,
+    /// Why the packages of some images cannot be added, by the image's name.
+    pub(crate) faults: BTreeMap<String, String>,
 }
 
 impl Known {
-    /// Loads this program's own, and those in the folder `dir` of the operator's.
+    /// Loads this program's own, and those in the folders of the operator.
     ///
     /// # Errors
-    /// `dir` cannot be read, or a file in it is wrong.
-    pub(crate) fn load(dir: Option<&Path>) -> anyhow::Result<Self> {
+    /// A folder cannot be read, or a language or a recipe in it is wrong.
+    pub(crate) fn load(operator: &Folders) -> anyhow::Result<Self> {
+        let dir = operator.languages.as_deref();
         let added = dir.map(folders::languages_in).transpose()?;
         let added = added.unwrap_or_default();
         let mut recipes = folders::own_recipes()?;
@@ -43,7 +51,13 @@ impl Known {
         }
         recipes.sort_by(|a, b| a.name().cmp(b.name()));
         let all = folders::own_languages().into_iter().chain(added.clone());
-        let known = Self { languages: Catalog::load(all)?, recipes };
+        let languages = Catalog::load(all)?;
+        let additions = operator.additions.as_deref();
+        let faults = additions
+            .map(|dir| additions::apply(dir, &mut recipes))
+            .transpose()?
+            .unwrap_or_default();
+        let known = Self { languages, recipes, faults };
         for folder in &added {
             let language = known.languages.find(&folder.id);
             let image = language.map(Language::image).unwrap_or_default();
@@ -115,6 +129,10 @@ pub(crate) struct ImageStore {
     /// The store, or why it could not be opened.
     store: Result<Store, String>,
     recipes: Vec<Recipe>,
+    /// Why the packages of some images cannot be added.
+    faults: BTreeMap<String, String>,
+    /// The image that is used until one with the operator's packages is built.
+    stand_ins: BTreeMap<String, PathBuf>,
 }
 
 impl ImageStore {
@@ -122,7 +140,38 @@ impl ImageStore {
     /// whatever needs no image still works.
     pub(crate) fn open(data_dir: &Path, known: &Known) -> Self {
         let store = Store::open(data_dir).map_err(|error| error.to_string());
-        Self { store, recipes: known.recipes.clone() }
+        let faults = known.faults.clone();
+        let mut stand_ins = BTreeMap::new();
+        for recipe in &known.recipes {
+            let name = recipe.name();
+            let is_added_to = recipe.addition().is_some();
+            let Ok(store) = &store else { continue };
+            if (is_added_to || faults.contains_key(name))
+                && let Ok(Some(image)) = store.stand_in(recipe)
+            {
+                stand_ins.insert(name.to_owned(), store.rootfs(&image));
+            }
+        }
+        Self { store, recipes: known.recipes.clone(), faults, stand_ins }
+    }
+
+    /// Returns what hinders the packages that the operator adds, a line for
+    /// each image.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let faults = self.faults.iter().map(|(image, fault)| {
+            format!("image {image} stays as it was: {fault}")
+        });
+        let unbuilt = self.recipes.iter().filter_map(|recipe| {
+            let (name, store) = (recipe.name(), self.store.as_ref().ok()?);
+            let is_ready = matches!(store.state(recipe), State::Ready { .. });
+            (recipe.addition().is_some() && !is_ready).then(|| {
+                format!(
+                    "image {name} is not built with the operator's packages: \
+                     run `sandpiper images build {name}`"
+                )
+            })
+        });
+        faults.chain(unbuilt).collect()
     }
 }
 
@@ -136,7 +185,14 @@ impl Images for ImageStore {
             Ok(store) => store,
             Err(why) => return ImageState::Broken(why.clone()),
         };
-        match store.state(recipe) {
+        let state = store.state(recipe);
+        let is_ready = matches!(state, State::Ready { .. })
+            && !self.faults.contains_key(image);
+        let stand_in = self.stand_ins.get(image).filter(|_| !is_ready);
+        if let Some(rootfs) = stand_in.filter(|rootfs| rootfs.exists()) {
+            return ImageState::Ready(rootfs.clone());
+        }
+        match state {
             State::Ready { rootfs } => ImageState::Ready(rootfs),
             State::Building { progress } => ImageState::Building(progress),
             State::Missing => ImageState::Missing,

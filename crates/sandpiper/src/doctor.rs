@@ -3,19 +3,18 @@
 
 mod checks;
 mod fleet;
+mod languages;
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{ExitCode, Stdio};
 
-use sandpiper_engine::{Host, Images};
+use sandpiper_engine::Host;
 use tokio::runtime;
 use tracing::Level;
 
 use crate::config::{self, CommonArgs, DoctorArgs};
-use crate::data::{ImageStore, Known};
-use crate::error;
 use crate::images;
 use crate::logging::{self, Target};
 use crate::machine::Machine;
@@ -31,7 +30,7 @@ pub(crate) fn doctor(
     let machine = Machine::read();
     let binary = std::env::current_exe()?;
     let mut findings = checks::machine(&machine, &binary.to_string_lossy());
-    findings.extend(languages(common, args)?);
+    findings.extend(languages::languages(common, args)?);
     let boxes = args.boxes();
     findings.push(boxes_fit(
         boxes,
@@ -70,30 +69,6 @@ pub(crate) fn doctor(
     })
 }
 
-/// Returns the findings on the languages that are served, and on their images.
-fn languages(
-    common: &CommonArgs,
-    args: &DoctorArgs,
-) -> anyhow::Result<Vec<Finding>> {
-    let dir = common.languages_dir();
-    let known = match Known::load(dir) {
-        Ok(known) => known,
-        Err(error) => {
-            let error = error::describe(&error);
-            return Ok(vec![Finding::missing("languages", error)]);
-        }
-    };
-    let served = known.served(args.languages.as_deref())?;
-    let images = ImageStore::open(&common.data_dir()?, &known);
-    let mut findings = vec![checks::languages(&served, dir)];
-    for image in known.images() {
-        if served.languages().any(|it| it.image() == image) {
-            findings.push(checks::image(image, &images.state(image)));
-        }
-    }
-    Ok(findings)
-}
-
 fn print(findings: &[Finding]) -> io::Result<()> {
     let text: String = findings.iter().map(ToString::to_string).collect();
     io::stdout().write_all(text.as_bytes())
@@ -107,7 +82,7 @@ fn samples(
     mut report: impl FnMut(Finding) -> io::Result<()>,
 ) -> anyhow::Result<()> {
     let data_dir = common.data_dir()?;
-    let mut command = images::this_program(&data_dir, common.languages_dir());
+    let mut command = images::this_program(&data_dir, &common.folders());
     if let Some(cgroup) = cgroup {
         command.arg("--cgroup").arg(cgroup);
     }

@@ -4,6 +4,7 @@
 mod check;
 mod display;
 mod list;
+mod lock;
 mod transfer;
 
 use std::fmt::Write as _;
@@ -38,9 +39,12 @@ pub(crate) fn images(
     logging::start(common, Target::Stderr, Level::WARN)?;
     let data_dir = common.data_dir()?;
     let store = Store::open(&data_dir)?;
-    let known = Known::load(common.languages_dir())?;
+    let known = Known::load(&common.folders())?;
     match command {
         ImagesCommand::Build(args) => build(&store, common, &known, args),
+        ImagesCommand::Lock { image, mirror } => {
+            lock::lock(&store, common, image, mirror.clone())
+        }
         ImagesCommand::Export { file, names } => {
             transfer::export(&store, &known, file, names)
         }
@@ -73,6 +77,10 @@ fn build(
     let check = check_in_child(common, args.skip_check)?;
     let downloads = config::downloads(args.mirror.clone());
     let options = BuildOptions { downloads, check: &check };
+    // Their packages cannot be added: the images stay as they are.
+    let (faulty, recipes): (Vec<_>, Vec<_>) = recipes
+        .into_iter()
+        .partition(|recipe| known.faults.contains_key(recipe.name()));
     // All are queued first, so that other processes see from the start that
     // the last one will be built.
     let mut queue = Vec::new();
@@ -80,15 +88,21 @@ fn build(
         queue.push((recipe.name(), store.queue(recipe)?));
     }
     let display = Display::new();
-    let failed = run_jobs(args.jobs(), queue, |name, queued: Queued<'_>| {
-        let built = queued.build(&options, &mut |now| display.show(name, &now));
-        let end = match &built {
-            Ok(rootfs) => format!("ready: {}", rootfs.display()),
-            Err(error) => format!("failed: {error}"),
-        };
-        display.end(name, &end);
-        built.is_ok()
-    });
+    for name in faulty.iter().map(Recipe::name) {
+        display.end(name, &format!("failed: {}", known.faults[name]));
+    }
+    let mut failed =
+        run_jobs(args.jobs(), queue, |name, queued: Queued<'_>| {
+            let built =
+                queued.build(&options, &mut |now| display.show(name, &now));
+            let end = match &built {
+                Ok(rootfs) => format!("ready: {}", rootfs.display()),
+                Err(error) => format!("failed: {error}"),
+            };
+            display.end(name, &end);
+            built.is_ok()
+        });
+    failed.extend(faulty.iter().map(Recipe::name));
     if !failed.is_empty() {
         bail!("not built: {}", failed.join(", "));
     }
@@ -138,12 +152,12 @@ fn check_in_child(
     skip: bool,
 ) -> anyhow::Result<impl Fn(&Recipe, &Path) -> Result<(), String> + Sync> {
     let data_dir = common.data_dir()?;
-    let languages_dir = common.languages_dir();
+    let folders = common.folders();
     Ok(move |recipe: &Recipe, rootfs: &Path| {
         if skip {
             return Ok(());
         }
-        let command = this_program(&data_dir, languages_dir);
+        let command = this_program(&data_dir, &folders);
         check_unfinished(command, recipe.name(), rootfs)
             .map_err(|error| describe(&error))
     })
@@ -203,7 +217,7 @@ fn remove(store: &Store, names: &[String]) -> anyhow::Result<ExitCode> {
 fn remove_unused(store: &Store, known: &Known) -> anyhow::Result<ExitCode> {
     let mut text = String::new();
     for listing in store.list()? {
-        if list::is_used(&listing, &known.recipes) {
+        if list::is_used(store, &listing, known) {
             continue;
         }
         let Listing { name, hash, .. } = listing;
@@ -222,13 +236,14 @@ fn remove_unused(store: &Store, known: &Known) -> anyhow::Result<ExitCode> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Folders;
 
     #[test]
     fn images_are_those_of_languages() {
         let check = |languages: &[&str], expected: &[&str]| {
             let languages: Vec<_> =
                 languages.iter().map(|&it| it.to_owned()).collect();
-            let known = Known::load(None).unwrap();
+            let known = Known::load(&Folders::default()).unwrap();
             let names = images_of(&known, Some(&languages)).unwrap();
             let recipes = chosen(&known, &names).unwrap();
             let found: Vec<&str> = recipes.iter().map(Recipe::name).collect();

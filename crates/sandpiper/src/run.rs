@@ -53,7 +53,7 @@ pub(crate) fn run(
 }
 
 fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
-    let known = Known::load(common.languages_dir())?;
+    let known = Known::load(&common.folders())?;
     let submission = submission(args, &known.languages)?;
     let images = ImageStore::open(&common.data_dir()?, &known);
     check(&submission, args.interactive, &images)?;

@@ -35,7 +35,7 @@ pub(crate) fn serve(
              --help`): {names}"
         );
     }
-    let known = Known::load(common.languages_dir())?;
+    let known = Known::load(&common.folders())?;
     let catalog = known.served(args.languages.as_deref())?;
     let settings = args.engine_settings();
     let boxes = settings.boxes;
@@ -46,6 +46,9 @@ pub(crate) fn serve(
     // The files of URLs may be readable for root alone.
     let server = args.server_settings()?;
     let images = Arc::new(ImageStore::open(&common.data_dir()?, &known));
+    for note in images.notes() {
+        warn!("{note}");
+    }
     let service = Service::start(
         common.data_dir()?,
         args.sandbox.cgroup.clone(),

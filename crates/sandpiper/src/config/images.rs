@@ -18,6 +18,17 @@ const SAMPLE_TIME: Duration = Duration::from_secs(60);
 pub(crate) enum ImagesCommand {
     /// Build missing images: the named ones, or those of the chosen languages
     Build(BuildArgs),
+    /// Resolve the packages of pip and npm that --image-additions adds to an
+    /// image, and write them with their hashes to <image>.lock beside it
+    Lock {
+        /// Image whose packages to lock
+        #[arg(value_name = "IMAGE")]
+        image: String,
+        /// Debian archive to download packages from [default: the one that this
+        /// host's apt uses]
+        #[arg(long, value_name = "URL")]
+        mirror: Option<String>,
+    },
     /// List images with their languages, toolchains, size and age
     List {
         /// Show every package, and the archives they came from

@@ -120,7 +120,7 @@ fn read_folder(
 }
 
 /// Returns the file that a recipe names by its path in the repository.
-fn project_file(path: &str) -> Option<Vec<u8>> {
+pub(crate) fn project_file(path: &str) -> Option<Vec<u8>> {
     let file = if let Some(path) = path.strip_prefix("images/") {
         ImageFiles::get(path)
     } else {

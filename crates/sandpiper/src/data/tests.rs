@@ -4,9 +4,15 @@ use std::fs;
 
 use super::*;
 
+/// Loads this program's languages and those in a folder.
+fn load(languages: &Path) -> anyhow::Result<Known> {
+    let languages = Some(languages.to_owned());
+    Known::load(&Folders { languages, ..Folders::default() })
+}
+
 #[test]
 fn every_language_has_a_recipe() {
-    let known = Known::load(None).unwrap();
+    let known = Known::load(&Folders::default()).unwrap();
     assert!(known.languages.find("python").is_some());
     for language in known.languages.languages() {
         let has_image = known.has_image(language.image());
@@ -16,7 +22,7 @@ fn every_language_has_a_recipe() {
 
 #[test]
 fn without_a_data_folder_every_image_is_broken() {
-    let known = Known::load(None).unwrap();
+    let known = Known::load(&Folders::default()).unwrap();
     let images = ImageStore::open(Path::new("/proc/none"), &known);
     let state = images.state("python");
     let ImageState::Broken(why) = &state else { panic!("{state:?}") };
@@ -49,7 +55,7 @@ fn languages_can_be_chosen() {
     put("cobol", "default = false\naliases = [\"lua\"]");
     put("ada", "default = false\nextensions = [\"js\", \"py\"]");
     put("zig", "default = false\nextensions = [\"js\"]");
-    let known = Known::load(Some(folder.path())).unwrap();
+    let known = load(folder.path()).unwrap();
     let check = |choice: Option<&str>, expected: Result<&str, &str>| {
         let choice = choice.map(|names| {
             names.split(',').map(str::to_owned).collect::<Vec<_>>()
@@ -101,7 +107,7 @@ fn the_manual_names_languages_and_aliases_that_there_are() {
     let quoted = |text: &str| -> Vec<String> {
         text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
     };
-    let catalog = Known::load(None).unwrap().languages;
+    let catalog = Known::load(&Folders::default()).unwrap().languages;
     let row = manual.lines().find(|line| line.starts_with("| `lang` |"));
     let ids = quoted(row.unwrap().split('|').nth(2).unwrap());
     assert!(ids.len() >= 11, "{ids:?}");
@@ -140,7 +146,7 @@ fn a_folder_adds_languages() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
     let check = |expected: Result<&str, &str>| {
-        let found = Known::load(Some(dir)).map(|known| {
+        let found = load(dir).map(|known| {
             let last = known.languages.languages().last();
             last.map(|it| it.name().to_owned()).unwrap_or_default()
         });
@@ -156,7 +162,7 @@ fn a_folder_adds_languages() {
             }
         }
     };
-    let missing = Known::load(Some(&dir.join("none"))).unwrap_err();
+    let missing = load(&dir.join("none")).unwrap_err();
     let error = format!("{missing:#}");
     assert!(error.contains("none: cannot read"), "{error}");
 
@@ -196,4 +202,39 @@ fn a_folder_adds_languages() {
     let pipe = dir.join("sh/pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).unwrap();
     check(Err("DIR/sh/pipe: |not a file"));
+}
+
+#[test]
+fn packages_are_added_to_images_or_the_fault_is_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let check = |name: &str, text: &str, expected: Result<usize, &str>| {
+        fs::write(dir.join(name), text).unwrap();
+        let additions = Some(dir.to_owned());
+        let folders = Folders { additions, ..Folders::default() };
+        let known = Known::load(&folders).unwrap();
+        let image = name.split('.').next().unwrap();
+        let recipe = known.recipes.iter().find(|it| it.name() == image);
+        let added = recipe.and_then(Recipe::addition);
+        let fault = known.faults.get(image);
+        match expected {
+            Ok(count) => {
+                assert_eq!(fault, None, "{text}");
+                assert_eq!(added.unwrap().names().len(), count, "{text}");
+            }
+            Err(part) => {
+                assert!(added.is_none(), "{text}");
+                let part = part.replace("DIR", &dir.to_string_lossy());
+                let fault = fault.unwrap();
+                assert!(fault.starts_with(&part), "{part}: {fault}");
+            }
+        }
+    };
+    check("php.toml", "packages = [\"jq\", \"bc\"]", Ok(2));
+    check("php.toml", "\npackages = [\"--x\"]", Err("DIR/php.toml:2: \"--x\""));
+    check("php.toml", "packages = [", Err("DIR/php.toml:1: "));
+    let missing = "DIR/python.toml: its packages have no lock yet: run `";
+    check("python.toml", "pip = [\"attrs==25.3.0\"]", Err(missing));
+    let unknown = "DIR/perl.toml: there is no image \"perl\"";
+    check("perl.toml", "packages = [\"jq\"]", Err(unknown));
 }

@@ -4,10 +4,8 @@ mod kernel;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::{Display, Write as _};
-use std::path::Path;
+use std::fmt::Display;
 
-use sandpiper_engine::languages::{Catalog, Language};
 use sandpiper_engine::{
     Controllers, Host, ImageState, NO_CORE, QUEUE_BYTES, QUEUED_SIGNALS,
 };
@@ -94,16 +92,6 @@ pub(crate) fn boxes_fit(
             format!("{needs}, this machine has {} MiB", has >> 20),
         ),
     }
-}
-
-/// Names the languages that are served, and the operator's folder of languages.
-pub(crate) fn languages(served: &Catalog, dir: Option<&Path>) -> Finding {
-    let ids: Vec<&str> = served.languages().map(Language::id).collect();
-    let mut found = ids.join(", ");
-    if let Some(dir) = dir {
-        let _ = write!(found, " (with those of {})", dir.display());
-    }
-    Finding::good("languages", found)
 }
 
 /// Checks whether an image can be used.

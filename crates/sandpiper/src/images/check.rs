@@ -3,17 +3,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Output, Stdio};
+use std::process::{self, Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use sandpiper_engine::languages::Language;
-use sandpiper_engine::{Engine, ImageState, Images, LanguageState, Readiness};
+use sandpiper_engine::languages::{Language, Output, SourceFile};
+use sandpiper_engine::{
+    End, Engine, ImageState, Images, LanguageState, Readiness, RunAttachment,
+    RunOptions,
+};
+use sandpiper_images::{Addition, Recipe};
 use tracing::Level;
 
-use crate::config::{self, CheckArgs, CommonArgs};
+use crate::config::{self, CheckArgs, CommonArgs, Folders};
 use crate::data::{self, ImageStore, Known};
 use crate::logging::{self, Target};
 use crate::service::Service;
@@ -44,9 +49,20 @@ pub(super) fn check(
         let _ = io::stderr().write_all(line.as_bytes());
         return Ok(ExitCode::from(NOT_RUN));
     }
+    // What the operator adds is in an image that is being built with it.
+    let mut recipes = known.recipes.iter();
+    let recipe =
+        recipes.find(|it| args.rootfs.is_some() && it.name() == args.names[0]);
+    let program = recipe.and_then(Recipe::addition).and_then(Addition::check);
     let right = service.block_on(async |engine| {
         let printed = tokio::time::timeout(TIMEOUT, print_states(engine));
-        printed.await.unwrap_or(Ok(false))
+        let right = printed.await.unwrap_or(Ok(false))?;
+        match program.filter(|_| right) {
+            Some((program, place)) => {
+                print_check(engine, program, &place).await
+            }
+            None => Ok(right),
+        }
     })?;
     Ok(if right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -69,7 +85,7 @@ pub(super) fn check_unfinished(
 ) -> Result<(), CheckError> {
     command.arg(image).arg("--rootfs").arg(rootfs);
     let output = command.output();
-    let Output { status, stdout, stderr } =
+    let process::Output { status, stdout, stderr } =
         output.map_err(|error| CheckError::NotRun(error.to_string()))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     match status.code() {
@@ -86,16 +102,17 @@ pub(super) fn check_unfinished(
 
 /// Returns the command `images check` of this program. It works even if the
 /// program's file was removed.
-pub(crate) fn this_program(
-    data_dir: &Path,
-    languages_dir: Option<&Path>,
-) -> Command {
+pub(crate) fn this_program(data_dir: &Path, folders: &Folders) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "TERM"]);
-    command.arg(format!("/proc/{}/exe", std::process::id()));
+    command.arg(format!("/proc/{}/exe", process::id()));
     command.args(["images", "check", "--data-dir"]).arg(data_dir);
-    if let Some(dir) = languages_dir {
-        command.arg("--languages-dir").arg(dir);
+    for (flag, dir) in [
+        ("--languages-dir", &folders.languages),
+        ("--image-additions", &folders.additions),
+    ] {
+        command
+            .args(dir.iter().flat_map(|dir| [flag.as_ref(), dir.as_os_str()]));
     }
     command.stdin(Stdio::null());
     command
@@ -105,13 +122,15 @@ pub(crate) fn this_program(
 /// built needs only its languages: a mistake in one of the operator's must not
 /// stop the others.
 fn known(common: &CommonArgs, args: &CheckArgs) -> anyhow::Result<Known> {
+    let folders = common.folders();
     if args.rootfs.is_some() {
-        let own = Known::load(None)?;
+        let folders = Folders { languages: None, ..folders.clone() };
+        let own = Known::load(&folders)?;
         if args.names.iter().all(|name| own.has_image(name)) {
             return Ok(own);
         }
     }
-    Known::load(common.languages_dir())
+    Known::load(&folders)
 }
 
 fn images(
@@ -181,6 +200,47 @@ async fn print_states(engine: &Engine) -> io::Result<bool> {
         }
     }
     Ok(right)
+}
+
+/// Runs the operator's program for the packages that were added to an image, in
+/// the first of its languages that prints text. Prints why it failed, if it did,
+/// and returns whether it did not.
+async fn print_check(
+    engine: &Engine,
+    program: &str,
+    place: &str,
+) -> io::Result<bool> {
+    let catalog = engine.catalog();
+    let prints_text = |it: &&Language| it.output() != Output::Document;
+    let language = catalog.languages().find(prints_text);
+    let language = language.or_else(|| catalog.languages().next());
+    let id = language.map(Language::id).unwrap_or_default();
+    let Some(starter) = catalog.starter(id) else { return Ok(true) };
+    let path = starter.submission.entry_file().to_owned();
+    let content = program.as_bytes().to_vec();
+    let files = vec![SourceFile { path: path.clone(), content }];
+    let submission =
+        catalog.submission(id, path, files, String::new(), Vec::new());
+    let why = match submission {
+        Err(error) => error.to_string(),
+        Ok(submission) => {
+            let (options, attachment) =
+                (RunOptions::default(), RunAttachment::default());
+            let client = IpAddr::V4(Ipv4Addr::LOCALHOST);
+            let run = engine.execute(submission, options, attachment, client);
+            match run.await {
+                Ok(outcome) if outcome.end == End::Exited(0) => {
+                    return Ok(true);
+                }
+                Ok(outcome) => outcome.stderr_with_message().into_owned(),
+                Err(refusal) => refusal.to_string(),
+            }
+        }
+    };
+    let last = why.trim_end().lines().last().unwrap_or("it printed no error");
+    let line = format!("{place}: the check failed: {last}\n");
+    io::stdout().write_all(line.as_bytes())?;
+    Ok(false)
 }
 
 /// An image that is not in the store yet.

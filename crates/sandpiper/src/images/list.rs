@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use sandpiper_engine::languages::{Catalog, Language};
-use sandpiper_images::{Listing, Recipe, State, Store};
+use sandpiper_images::{Listing, State, Store};
 
 use crate::data::Known;
 
 /// The text of an empty cell.
 const NONE: &str = "-";
-const HEAD: [&str; 6] =
-    ["IMAGE", "HASH", "LANGUAGES", "SIZE", "AGE", "TOOLCHAINS"];
+const HEAD: [&str; 7] =
+    ["IMAGE", "HASH", "LANGUAGES", "SIZE", "AGE", "ADDED", "TOOLCHAINS"];
 
 /// Prints the images that are built, and those that could be.
 pub(super) fn list(
@@ -21,36 +21,50 @@ pub(super) fn list(
     known: &Known,
     verbose: bool,
 ) -> anyhow::Result<ExitCode> {
-    let Known { languages: catalog, recipes } = known;
     let listings = store.list()?;
     let text = if verbose {
-        let describe = |listing| describe(listing, is_used(listing, recipes));
+        let describe =
+            |listing| describe(listing, is_used(store, listing, known));
         listings.iter().map(describe).collect()
     } else {
-        table(&rows(store, &listings, recipes, catalog))
+        table(&rows(store, &listings, known))
     };
     io::stdout().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns whether this version of the program runs programs in the image.
-pub(super) fn is_used(listing: &Listing, recipes: &[Recipe]) -> bool {
-    recipes.iter().any(|recipe| {
-        (recipe.name(), recipe.hash()) == (&listing.name, &listing.hash)
-    })
+/// Returns whether this version of the program runs programs in the image: it is
+/// that of a recipe, or is used until the packages are there that the operator
+/// adds.
+pub(super) fn is_used(store: &Store, listing: &Listing, known: &Known) -> bool {
+    let mut recipes = known.recipes.iter();
+    let Some(recipe) = recipes.find(|it| it.name() == listing.name) else {
+        return false;
+    };
+    let is_stand_in = || {
+        let image = store.stand_in(recipe);
+        image.is_ok_and(|image| image.is_some_and(|it| it == *listing))
+    };
+    let is_faulty = known.faults.contains_key(&listing.name);
+    match store.state(recipe) {
+        State::Ready { .. } if !is_faulty => recipe.hash() == listing.hash,
+        _ => is_stand_in(),
+    }
 }
 
 fn rows(
     store: &Store,
     listings: &[Listing],
-    recipes: &[Recipe],
-    catalog: &Catalog,
-) -> Vec<[String; 6]> {
+    known: &Known,
+) -> Vec<[String; 7]> {
+    let Known { languages: catalog, recipes, faults } = known;
     let mut rows = Vec::new();
     for recipe in recipes {
         let (name, hash) = (recipe.name(), recipe.hash());
         let why = match store.state(recipe) {
             State::Ready { .. } => continue,
+            // A build would fail, with the reason that follows.
+            State::Missing if faults.contains_key(name) => continue,
             State::Building { progress } => format!("being built: {progress}"),
             State::Missing => {
                 format!("not built: run `sandpiper images build {name}`")
@@ -64,11 +78,18 @@ fn rows(
             languages(catalog, name),
             none.clone(),
             none,
+            added(recipe.addition().map_or(0, |it| it.names().len())),
             why,
         ]);
     }
+    for (name, fault) in faults {
+        let mut row = std::array::from_fn(|_| NONE.to_owned());
+        row[0].clone_from(name);
+        row[6] = format!("packages not added: {fault}");
+        rows.push(row);
+    }
     for listing in listings {
-        let is_used = is_used(listing, recipes);
+        let is_used = is_used(store, listing, known);
         rows.push([
             listing.name.clone(),
             listing.hash.clone(),
@@ -79,6 +100,7 @@ fn rows(
             },
             size(listing.bytes),
             age(listing.built_at),
+            added(listing.added.len()),
             toolchains(listing, is_used),
         ]);
     }
@@ -88,17 +110,17 @@ fn rows(
 
 /// Formats the rows with columns as wide as their widest cell. The last column
 /// is not padded.
-fn table(rows: &[[String; 6]]) -> String {
+fn table(rows: &[[String; 7]]) -> String {
     let head = HEAD.map(str::to_owned);
     let lines = || [&head].into_iter().chain(rows);
-    let widths: [usize; 5] = std::array::from_fn(|column| {
+    let widths: [usize; 6] = std::array::from_fn(|column| {
         lines().map(|row| row[column].chars().count()).max().unwrap_or(0)
     });
     lines().fold(String::new(), |mut text, row| {
         for (cell, width) in row.iter().zip(widths) {
             let _ = write!(text, "{cell:width$}  ");
         }
-        let _ = writeln!(text, "{}", row[5]);
+        let _ = writeln!(text, "{}", row[6]);
         text
     })
 }
@@ -125,6 +147,11 @@ fn toolchains(listing: &Listing, is_used: bool) -> String {
     text
 }
 
+/// Formats the number of packages that the operator added.
+fn added(count: usize) -> String {
+    if count == 0 { NONE.to_owned() } else { format!("+{count}") }
+}
+
 fn size(bytes: u64) -> String {
     format!("{} MiB", bytes >> 20)
 }
@@ -148,6 +175,9 @@ fn describe(listing: &Listing, is_used: bool) -> String {
         age(*built_at)
     );
     let _ = writeln!(text, "  {}", toolchains(listing, is_used));
+    for name in &listing.added {
+        let _ = writeln!(text, "  added {name}");
+    }
     for source in &listing.origin {
         let _ = writeln!(text, "  from {source}");
     }
@@ -163,16 +193,16 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_their_cells() {
-        let row = |cells: [&str; 6]| cells.map(str::to_owned);
+        let row = |cells: [&str; 7]| cells.map(str::to_owned);
         let rows = [
-            row(["native", "ab", "c, cpp", "9 MiB", "2days", "GCC 14.2.0"]),
-            row(["php", "cd", "php", "-", "-", "not built"]),
+            row(["native", "ab", "c, cpp", "9 MiB", "2days", "+3", "GCC 14"]),
+            row(["php", "cd", "php", "-", "-", "-", "not built"]),
         ];
         assert_eq!(
             table(&rows),
-            "IMAGE   HASH  LANGUAGES  SIZE   AGE    TOOLCHAINS\n\
-             native  ab    c, cpp     9 MiB  2days  GCC 14.2.0\n\
-             php     cd    php        -      -      not built\n"
+            "IMAGE   HASH  LANGUAGES  SIZE   AGE    ADDED  TOOLCHAINS\n\
+             native  ab    c, cpp     9 MiB  2days  +3     GCC 14\n\
+             php     cd    php        -      -      -      not built\n"
         );
     }
 }
