@@ -134,17 +134,7 @@ impl Language {
         definition: &Definition,
         folder: &BTreeMap<String, Vec<u8>>,
     ) -> Result<Self, String> {
-        check_word("id", id)?;
-        if GROUPS.contains(&id) {
-            return Err(format!("id {id:?} means several languages"));
-        }
-        check_word("image", &definition.image)?;
-        if definition.name.trim().is_empty() {
-            return Err("name is empty".to_owned());
-        }
-        for alias in &definition.aliases {
-            check_alias(alias)?;
-        }
+        check_names(id, definition)?;
         let own = definition.extensions.iter();
         let extensions: Vec<String> =
             own.chain(&definition.fallback_extensions).cloned().collect();
@@ -268,6 +258,22 @@ fn check_word(key: &str, word: &str) -> Result<(), String> {
         return Err(format!(
             "{key} {word:?} must be lower case letters, digits and dashes"
         ));
+    }
+    Ok(())
+}
+
+/// Checks the words by which a language is called, and its image's.
+fn check_names(id: &str, definition: &Definition) -> Result<(), String> {
+    check_word("id", id)?;
+    if GROUPS.contains(&id) {
+        return Err(format!("id {id:?} means several languages"));
+    }
+    check_word("image", &definition.image)?;
+    if definition.name.trim().is_empty() {
+        return Err("name is empty".to_owned());
+    }
+    for alias in &definition.aliases {
+        check_alias(alias)?;
     }
     Ok(())
 }

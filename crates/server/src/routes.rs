@@ -40,7 +40,7 @@ pub(crate) struct Route {
     pub(crate) is_compressed: bool,
 }
 
-static ROUTES: [Route; 15] = [
+static ROUTES: [Route; 16] = [
     product_route(Endpoint::Products, "/products"),
     product_route(Endpoint::Product, "/products/{id}"),
     route(Endpoint::Compile, "/api/compile"),

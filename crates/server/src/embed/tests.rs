@@ -42,7 +42,8 @@ fn check(
     expected: Result<&str, &str>,
 ) {
     let embed = page_of(catalog.clone());
-    let (status, text) = embed.page(address, query, &HeaderMap::new(), "0", |_| None);
+    let (status, text) =
+        embed.page(address, query, &HeaderMap::new(), "0", |_| None);
     match expected {
         Ok(title) => {
             assert_eq!(status, StatusCode::OK, "{query}");
@@ -123,7 +124,8 @@ fn the_editor_has_every_language_and_a_switcher_if_one_is_asked_for() {
     let embed = page_of(all.clone());
     let options = |query: &str| {
         let (status, text) =
-            embed.page(Address::Editor, query, &HeaderMap::new(), "0", |_| None);
+            embed
+                .page(Address::Editor, query, &HeaderMap::new(), "0", |_| None);
         assert_eq!(status, StatusCode::OK, "{query}");
         let options = text.split("<option value=\"").skip(1);
         let options = options.map(|rest| {
