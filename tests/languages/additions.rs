@@ -42,7 +42,8 @@ fn packages_are_added_and_a_mistake_leaves_the_image_of_before() {
         let expected = expected.replace("FILE", &file);
         assert!(said.contains(&expected), "{expected}: {said}");
     };
-    let failed = "FILE:2: the check failed: lua5.4: main.lua:1: module 'no'";
+    let failed =
+        "FILE:2: the check failed: /usr/bin/lua5.4: main.lua:1: module 'no'";
     check("require 'cjson'", "require 'no'", failed);
     check("lua-cjson", "no-such-one", "FILE:1: no-such-one: ");
     check("lua-cjson", "--x", "FILE:1: \"--x\" is not a plain word");

@@ -73,7 +73,7 @@ test("restrictions of a file become a part of the code that the page reads", asy
     fileOf({ file: "all.py", locked: "" }, "d"),
     fileOf({ file: "some.py", locked: "2 - 3, 1,5-" }, "1\n2\n3\n4\n5"),
   ];
-  const { hash } = new URL(frameUrl(BASE, { language: "python", dataset: {}, files }, "", "abc"));
+  const { hash } = new URL(frameUrl(BASE, { language: "python", address: "embed", dataset: {}, files }, "", "abc"));
   const read = (await readFragment(hash, "main.py"))?.value?.files.map(({ hidden, locked }) => ({ hidden, locked }));
   expect(read).toEqual([{}, { hidden: true }, { locked: true }, { locked: "2 - 3, 1,5-" }]);
 });

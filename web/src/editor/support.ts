@@ -79,7 +79,7 @@ export async function supportOf(
   return [
     module?.support(path) ?? [],
     isOwn ? words(settings, loaded, completions) : [],
-    completions === null ? [] : await members(isOwn, grammar, settings, completions),
+    completions === null ? [] : await members(loaded === null ? null : grammar, isOwn, settings, completions),
   ];
 }
 
@@ -103,8 +103,8 @@ function words(settings: LanguageSettings, grammar: Grammar | null, completions:
 
 /** The members that the language lists, in its own code and that of its pages' scripts. */
 async function members(
-  isOwn: boolean,
   grammar: string | null,
+  isOwn: boolean,
   settings: LanguageSettings,
   completions: Completions,
 ): Promise<Extension> {

@@ -237,8 +237,8 @@ async fn print_check(
             }
         }
     };
-    let last = why.trim_end().lines().last().unwrap_or("it printed no error");
-    let line = format!("{place}: the check failed: {last}\n");
+    let why = why.trim_end();
+    let line = format!("{place}: the check failed: {why}\n");
     io::stdout().write_all(line.as_bytes())?;
     Ok(false)
 }
