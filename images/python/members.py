@@ -66,6 +66,9 @@ RESULTS = {
     "io.TextIOWrapper": {"read": "str", "readline": "str", "readlines": "list[str]", "write": "int", "name": "str"},
     "io.StringIO": {"read": "str", "readline": "str", "readlines": "list[str]", "getvalue": "str"},
     "json": {"dumps": "str"},
+    "numpy": dict.fromkeys(["arange", "array", "linspace", "ones", "zeros"], "numpy.ndarray"),
+    "pandas": {"read_csv": "pandas.DataFrame"},
+    "PIL.Image": {"new": "PIL.Image.Image", "open": "PIL.Image.Image"},
     "os": {"getcwd": "str", "listdir": "list[str]", "getenv": "str"},
     "os.path": dict.fromkeys(["abspath", "basename", "dirname", "join"], "str"),
     "pathlib.Path": {
