@@ -19,6 +19,8 @@ const sources = new Map(
     .map((path) => [path, readFileSync(join("src", path), "utf8")]),
 );
 const template = readFileSync(`${TEMPLATES}/editor.html`, "utf8");
+/** It makes the list of languages. */
+const renderer = readFileSync(`${TEMPLATES}/page.rs`, "utf8");
 
 const formsOf = (message: Words[string] | undefined) => (typeof message === "object" ? Object.values(message) : [message ?? ""]);
 /** A dollar stands for a value of CodeMirror. */
@@ -48,7 +50,8 @@ test.each([...words.keys()])("%s has the words of English, with their values and
 });
 
 test("every key is used", () => {
-  const inTemplate = [...template.matchAll(/\{\{(page\.[\w-]+)\}\}/g)].map(([, key = ""]) => key);
+  const named = [...template.matchAll(/\{\{(page\.[\w-]+)\}\}/g), ...renderer.matchAll(/"(page\.[\w-]+)"/g)];
+  const inTemplate = named.map(([, key = ""]) => key);
   expect(inTemplate.filter((key) => !(key in english))).toEqual([]);
   const used = new Set([...inTemplate, ...[...sources.values()].flatMap(keysIn)]);
   expect(Object.keys(english).filter((key) => !used.has(key))).toEqual([]);
