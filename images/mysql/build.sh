@@ -7,7 +7,8 @@ compile -static -o /opt/sandpiper/mysql mysql.c template.c
 compile -o pack pack.c
 compile -shared -fPIC -o /opt/sandpiper/startup.so startup.c
 compile -shared -fPIC -o /opt/sandpiper/reserve.so reserve.c
-compile -shared -fPIC -o /opt/sandpiper/submission.so submission.c confine.c
+compile -shared -fPIC -o /opt/sandpiper/submission.so submission.c \
+    confine.c results.c packets.c statement.c json.c
 cp mysqld.cnf /opt/sandpiper/mysqld.cnf
 
 server() {

@@ -48,7 +48,7 @@ fn check_page(page: &str) -> Vec<Example> {
     let text = fs::read_to_string(checkout().join(page)).unwrap();
     let examples = examples(&text);
     // A small machine has no live boxes by default.
-    let flags = ["--languages=python", "--live-boxes=1"];
+    let flags = ["--languages=python,mysql", "--live-boxes=1"];
     let server = Server::spawn(&flags, None);
     server.wait_until_ready();
     let mut faults = String::new();

@@ -17,6 +17,7 @@ mod life;
 mod live;
 mod node;
 mod observed;
+mod queries;
 mod readiness;
 mod results;
 mod service;

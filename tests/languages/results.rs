@@ -76,7 +76,6 @@ fn check_result(server: &Server, asked: &Value) -> String {
     assert_eq!(run["exit"], json!({"code": 0}), "{text}");
     for (value, expected) in [
         (&answer["compile"], Value::Null),
-        (&answer["artifacts"], json!([])),
         (&answer["skipped"], json!([])),
         (&run["message"], Value::Null),
         (&run["truncated"], json!([])),
@@ -84,6 +83,8 @@ fn check_result(server: &Server, asked: &Value) -> String {
     ] {
         assert_eq!(*value, expected, "{text}");
     }
+    let artifacts = answer["artifacts"].as_array().unwrap();
+    assert_eq!(artifacts.len(), displays(asked), "{text}");
     let times = &answer["timings"];
     for measured in [&times["queue_ms"], &times["prepare_ms"]] {
         assert!(measured.as_f64().is_some(), "{text}");
@@ -92,6 +93,11 @@ fn check_result(server: &Server, asked: &Value) -> String {
         assert!(run[name].as_f64() > Some(0.0), "{name}: {text}");
     }
     run["stdout"].as_str().unwrap().to_owned()
+}
+
+/// Returns how many displays a sample has: the results of its statements.
+fn displays(asked: &Value) -> usize {
+    usize::from(asked["language"] == "mysql")
 }
 
 /// Runs a program that succeeds. Returns its output.
@@ -115,7 +121,10 @@ fn check_events(server: &Server, asked: &Value) -> String {
         stages.map(|it| it.data["stage"].as_str().unwrap()).collect();
     assert!(matches!(stages[..], ["run"] | ["compile", "run"]), "{stages:?}");
     let stages = vec!["stage"; stages.len()];
-    let expected = [&["begin"], &stages[..], &["output", "end"]].concat();
+    let artifacts = vec!["artifact"; displays(asked)];
+    let expected =
+        [&["begin"], &stages[..], &["output"], &artifacts[..], &["end"]]
+            .concat();
     assert_eq!(names, expected, "{all:?}");
     assert_eq!(all[0].data["language"], asked["language"]);
     assert_eq!(all[0].data["run"], Value::Null);

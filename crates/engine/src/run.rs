@@ -75,6 +75,7 @@ async fn run_steps(
     let is_interactive = attachment.is_interactive();
     let limits = overridden(context.limits, &plan);
     plan.shows_warnings = options.warnings;
+    plan.leaves_results = options.files.is_some();
     let compiled = Compiled::find(&context, &lease.key.spec, &limits, &plan);
     // From here on: compile artifacts do not depend on the limits of the run
     // step.

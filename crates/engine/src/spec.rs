@@ -53,6 +53,9 @@ pub(crate) fn step_spec(limits: &Limits, step: Step, plan: &Plan) -> StepSpec {
     let is_run = step.stage == Stage::Run;
     let stdin = if is_run { plan.stdin.as_bytes() } else { &[] };
     let args = match step.stage {
+        Stage::Run if plan.leaves_results && step.takes_results => {
+            vec!["--results".to_owned()]
+        }
         Stage::Run => plan.args.clone(),
         Stage::Compile if plan.shows_warnings && step.takes_warnings => {
             vec!["--warnings".to_owned()]

@@ -127,6 +127,12 @@ pub(crate) struct Command {
     /// see images/gate.h.
     #[serde(default)]
     pub(crate) prepare: bool,
+    /// Whether the command takes `--results` behind its other arguments, or at
+    /// its gate. It then also leaves the results of its statements as a
+    /// display: languages/mysql/launcher/results.h describes it. Such a
+    /// language takes no arguments.
+    #[serde(default)]
+    pub(crate) results: bool,
 }
 
 /// `[crash]`: runs in the box of a program that a signal has ended.

@@ -146,7 +146,7 @@ impl Language {
         let compile = definition.compile.as_ref();
         if let Some(Compile { command, prepare, warnings, .. }) = compile {
             let (command, prepare) = (command.clone(), *prepare);
-            let command = Command { command, prepare };
+            let command = Command { command, prepare, results: false };
             let compile =
                 step("compile", Stage::Compile, &command, &environment)?;
             steps.push(Step { takes_warnings: *warnings, ..compile });
@@ -155,9 +155,13 @@ impl Language {
         if unless.iter().any(String::is_empty) {
             return Err("[compile] unless holds an empty word".to_owned());
         }
-        steps.push(step("run", Stage::Run, &definition.run, &environment)?);
+        steps.push(run_step(definition, &environment)?);
         let crash = definition.crash.as_ref().map(|Crash { command }| {
-            let command = Command { command: command.clone(), prepare: false };
+            let command = Command {
+                command: command.clone(),
+                prepare: false,
+                results: false,
+            };
             let crash = step("crash", Stage::Compile, &command, &environment)?;
             let takes_warnings = compile.is_some_and(|it| it.warnings);
             Ok::<_, String>(Step { takes_warnings, ..crash })
@@ -231,6 +235,7 @@ impl Language {
             stdin: String::new(),
             args: Vec::new(),
             shows_warnings: false,
+            leaves_results: false,
             is_repeatable: false,
             steps: self.steps.clone(),
             crash: self.crash.clone(),
@@ -325,11 +330,22 @@ fn environment(
     Ok(environment)
 }
 
+fn run_step(
+    definition: &Definition,
+    environment: &[(String, String)],
+) -> Result<Step, String> {
+    if definition.run.results && definition.arguments {
+        let reason = "[run] results needs a language without arguments";
+        return Err(reason.to_owned());
+    }
+    step("run", Stage::Run, &definition.run, environment)
+}
+
 /// Returns the step of a table of the definition.
 fn step(
     table: &str,
     stage: Stage,
-    Command { command, prepare }: &Command,
+    Command { command, prepare, results }: &Command,
     environment: &[(String, String)],
 ) -> Result<Step, String> {
     if !command.first().is_some_and(|program| program.starts_with('/')) {
@@ -360,5 +376,6 @@ fn step(
         environment: environment.to_vec(),
         prepares: *prepare,
         takes_warnings: false,
+        takes_results: *results,
     })
 }

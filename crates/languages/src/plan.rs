@@ -27,6 +27,8 @@ pub struct Step {
     pub prepares: bool,
     /// Whether the program takes `--warnings`.
     pub takes_warnings: bool,
+    /// Whether the program takes `--results`.
+    pub takes_results: bool,
 }
 
 /// The text that is replaced by the memory of the box in MiB, so that a launcher
@@ -63,6 +65,9 @@ pub struct Plan {
     /// Whether the compile step also prints the warnings of files that compile,
     /// if its program can.
     pub shows_warnings: bool,
+    /// Whether the run step also leaves its results as a display, if its program
+    /// can.
+    pub leaves_results: bool,
     /// Whether the compile step always leaves the same compile artifacts.
     pub is_repeatable: bool,
     /// The steps, in order; a step that fails ends the run.
@@ -89,6 +94,7 @@ mod tests {
             stage: Stage::Run,
             prepares: false,
             takes_warnings: false,
+            takes_results: false,
             command: vec!["/bin/true".to_owned()],
             environment: vec![
                 ("HOME".to_owned(), "/box".to_owned()),

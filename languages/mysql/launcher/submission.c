@@ -1,16 +1,18 @@
 // Loaded into the client ahead of libc, which it confines: at its first look at
 // its input, when it is connected, it waits at the gate, and its input becomes
-// the submission.
+// the submission. With `--results` at the gate, results are noted as data, too.
 
 #define _GNU_SOURCE
 #include "confine.h"
 #include "gate.h"
+#include "results.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -27,13 +29,15 @@ __attribute__((constructor)) static void prepare(void) {
     // The server is a child of this process, and the only one. Without it there
     // is nothing to wait for.
     signal(SIGCHLD, give_up);
+    results_open();
     // The client's libraries are loaded by now: it needs no file of the image.
     confine();
 }
 
 static void open_submission(void) {
     alarm(LONGEST_WAIT);
-    const char *path = pass_gate()[0];
+    char **arguments = pass_gate();
+    const char *path = arguments[0];
     alarm(0);
     signal(SIGCHLD, SIG_DFL);
     int entry = open(path, O_RDONLY | O_CLOEXEC);
@@ -43,6 +47,8 @@ static void open_submission(void) {
     }
     dup2(entry, STDIN_FILENO);
     close(entry);
+    if (arguments[1] != NULL && strcmp(arguments[1], "--results") == 0)
+        results_begin();
 }
 
 ssize_t read(int file, void *data, size_t size) {

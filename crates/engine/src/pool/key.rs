@@ -71,6 +71,7 @@ mod tests {
             environment: vec![("MIB".to_owned(), "{memory_mib}".to_owned())],
             prepares: true,
             takes_warnings: false,
+            takes_results: false,
         });
         Plan {
             language: "c".to_owned(),
@@ -80,6 +81,7 @@ mod tests {
             stdin: String::new(),
             args: Vec::new(),
             shows_warnings: false,
+            leaves_results: false,
             is_repeatable: false,
             steps: steps.collect(),
             crash: None,

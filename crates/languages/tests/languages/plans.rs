@@ -39,6 +39,7 @@ fn the_whole_plan() {
         environment: environment.clone(),
         prepares: false,
         takes_warnings: false,
+        takes_results: false,
     };
     let expected = Plan {
         language: "python".to_owned(),
@@ -49,6 +50,7 @@ fn the_whole_plan() {
         stdin: String::new(),
         args: Vec::new(),
         shows_warnings: false,
+        leaves_results: false,
         steps: vec![
             step(Stage::Compile, "/cc"),
             step(Stage::Run, "/opt/python"),

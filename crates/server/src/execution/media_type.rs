@@ -31,6 +31,7 @@ pub(super) fn media_type(path: &str, content: &[u8]) -> MediaType {
         "csv" => text("text/csv"),
         "tsv" => text("text/tab-separated-values"),
         "json" => text("application/json"),
+        "results" => text("application/vnd.sandpiper.results+json"),
         "ipynb" => text("application/x-ipynb+json"),
         "txt" => text("text/plain"),
         "md" => text("text/markdown"),
@@ -97,6 +98,7 @@ mod tests {
         check("a.pdf", b"", "application/pdf");
         check("a.wav", b"", "audio/wav");
         check("a.mp3", b"", "audio/mpeg");
+        check("query.results", b"", "application/vnd.sandpiper.results+json");
         check("a.ipynb", b"", "application/x-ipynb+json");
         check("a.exe", b"", bytes);
         check("png", b"\x89PNG\r\n\x1a\n", bytes);
