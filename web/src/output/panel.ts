@@ -6,6 +6,7 @@ import { t } from "../messages";
 import type { Answer, RunResult } from "../run/client";
 import type { Verdict } from "../run/expected";
 import type { Reader } from "../store/reader";
+import { shownOf, type QueryResult } from "../run/query-results";
 import { outcomeOf, spoken, stages, summary } from "../run/words";
 import { plainText } from "./ansi";
 import type { Dialogue } from "./dialogue";
@@ -108,11 +109,12 @@ export class OutputPanel {
   }
 
   private showStreams(answer: RunResult): void {
+    const results = shownOf(answer.results ?? []);
     this.streams.replaceChildren(
-      ...(this.isDocument ? [] : stream(t("page.output"), "stdout", answer.stdout, this.renderStdout)),
+      ...(this.isDocument ? [] : stream(t("page.output"), "stdout", answer.stdout, this.renderStdout, results)),
       ...stream(t("output.errors"), "stderr", answer.stderr, this.renderStderr),
     );
-    if (answer.stdout === "" && answer.stderr === "") {
+    if (answer.stdout === "" && answer.stderr === "" && results.length === 0) {
       this.streams.append(element("p", { class: "quiet" }, t("output.nothing")));
     }
   }
@@ -189,10 +191,16 @@ export class OutputPanel {
   }
 }
 
-function stream(title: string, name: string, content: string, render: Renderer): Node[] {
-  if (content === "") return [];
+function stream(
+  title: string,
+  name: string,
+  content: string,
+  render: Renderer,
+  results: readonly QueryResult[] = [],
+): Node[] {
+  if (content === "" && results.length === 0) return [];
   const section = element("section", { class: `stream ${name}`, "aria-label": title });
   section.append(element("h2", {}, title));
-  render(content, section);
+  render(content, section, results);
   return [section];
 }

@@ -9,10 +9,12 @@ import { copied } from "../share/clipboard";
 import { pieces } from "./ansi";
 import { hiddenWords, nextOf, shortened, shownOf } from "./limits";
 import { styled, type Anchor } from "./styled";
+import type { QueryResult } from "../run/query-results";
+import { withResults } from "./query-results";
 import { csvOf, partsOf, type ResultTable } from "./tables";
 
-/** Shows the text of one stream in `target`. */
-export type Renderer = (text: string, target: HTMLElement) => void;
+/** Shows the text of one stream in `target`, and the results of statements if they are known. */
+export type Renderer = (text: string, target: HTMLElement, results?: readonly QueryResult[]) => void;
 
 /** Shows text with its colours; of a long one the beginning and the end. */
 export const text: Renderer = (content, target) => put(content, target, () => []);
@@ -45,10 +47,10 @@ export function links({ messages, sources, onJump }: Linking): (plain: string) =
     }));
 }
 
-/** Shows tables of the mysql client as tables, with a switch to the original text. */
-export const tables: Renderer = (content, target) => {
-  const parts = partsOf(content);
-  if (!parts.some((part) => part.kind === "table")) return text(content, target);
+/** Shows tables of the mysql client, or better the results that it drew, with a switch to the original text. */
+export const tables: Renderer = (content, target, results = []) => {
+  const parts = withResults(partsOf(content), results);
+  if (parts.every((part) => part.kind === "text")) return text(content, target);
   const drawn = element("div", { class: "tables" });
   const plain = element("div", { class: "drawn-tables", hidden: true });
   let number = 0;
@@ -57,10 +59,14 @@ export const tables: Renderer = (content, target) => {
     if (part.kind === "table") {
       const name = t("output.result", { number: String(++number) });
       drawn.append(tableOf(part.table, room.rowsOf(part.table), name, copyTool(part.table, number)));
-    } else if (part.text.trim() !== "") text(part.text, drawn);
+    } else if (part.kind === "change") drawn.append(element("p", { class: "change" }, part.text));
+    else if (part.text.trim() !== "") text(part.text, drawn);
   }
   const rest = parts.slice(PARTS_SHOWN).map((part) => part.text);
   if (rest.length > 0) text(rest.join(""), drawn);
+  target.append(drawn);
+  // Rows that were changed are not printed.
+  if (content === "") return;
   const toggle = button(t("output.plain"), t("output.plain-hint"));
   toggle.setAttribute("aria-pressed", "false");
   toggle.addEventListener("click", () => {
@@ -70,7 +76,8 @@ export const tables: Renderer = (content, target) => {
     drawn.hidden = isPlain;
     plain.hidden = !isPlain;
   });
-  target.append(element("div", { class: "stream-tools" }, toggle), drawn, plain);
+  drawn.before(element("div", { class: "stream-tools" }, toggle));
+  target.append(plain);
 };
 
 /** A button of the output. */
@@ -166,10 +173,10 @@ function copyTool(result: ResultTable, number: number): HTMLButtonElement {
 
 /** A table of which these rows are shown. */
 export function tableOf(result: ResultTable, shown: ResultTable["rows"], name: string, ...tools: HTMLElement[]): HTMLElement {
-  const { columns, rows, isNumeric } = result;
-  const isWhole = rows.length === shown.length;
+  const { columns, rows, isNumeric, count = rows.length } = result;
+  const isWhole = count === shown.length;
   const key = isWhole ? "output.table" : shown.length === 0 ? "output.table-hidden" : "output.table-first";
-  const title = t(key, { name, n: rows.length, shown: shown.length });
+  const title = t(key, { name, n: count, shown: shown.length });
   const caption = element("caption", {}, element("span", {}, title), ...tools);
   const head = element("tr", {});
   columns.forEach((name, column) => {
@@ -181,7 +188,7 @@ export function tableOf(result: ResultTable, shown: ResultTable["rows"], name: s
     row.forEach((value, column) => {
       const isShort = value === null || (value.length <= SHORT && !value.includes("\n"));
       const names = [...(isNumeric[column] === true ? ["number"] : []), ...(isShort ? ["short"] : [])];
-      line.append(element("td", { class: names.join(" ") }, value === null ? nothing() : long(value)));
+      line.append(element("td", { class: names.join(" ") }, value === null ? nothing(result) : long(value)));
     });
     body.append(line);
   }
@@ -190,8 +197,9 @@ export function tableOf(result: ResultTable, shown: ResultTable["rows"], name: s
   return element("div", { class: "table-box", tabindex: "0", role: "region", "aria-label": name }, table);
 }
 
-function nothing(): HTMLElement {
-  return element("span", { class: "null" }, "NULL");
+/** Those who listen hear that it is not the text, where that is certain. */
+function nothing({ isExact = false }: ResultTable): HTMLElement {
+  return element("span", { class: "null" }, "NULL", ...(isExact ? [element("span", { class: "unseen" }, t("output.no-value"))] : []));
 }
 
 function long(value: string): string {

@@ -14,6 +14,7 @@ import { verdictOf } from "../run/expected";
 import type { InputBox } from "../run/input";
 import type { Left } from "../run/left";
 import type { Modes } from "../run/modes";
+import { isResults } from "../run/query-results";
 import type { LiveStart, Session } from "../run/session";
 import { askForInput } from "../run/words";
 import { visibleOf, type Snapshot, type Workspace } from "../workspace";
@@ -145,7 +146,7 @@ export class Results {
     const need = isLive ? null : needsInput({ input: config.editor.input, result, stdin, files });
     input.ask(need === null ? null : askForInput(need));
     this.offer(this.offersAfter(result, need !== null && stdin === ""));
-    if (result.left !== undefined) void this.showFiles(result.left);
+    if (result.left !== undefined) void this.showFiles(filesOf(result, result.left));
   }
 
   private offersAfter(result: RunResult, lacksInput: boolean): () => Offer[] {
@@ -221,4 +222,10 @@ export class Results {
 /** The files of which lines are shown: a hidden one cannot be opened. */
 function sourcesOf({ entryFile, files }: Snapshot): Sources {
   return new Sources(entryFile, visibleOf(files));
+}
+
+/** The files to show: results of statements are shown as output. */
+function filesOf({ results }: RunResult, left: Left): Left {
+  if (results === undefined) return left;
+  return { ...left, artifacts: left.artifacts.filter((artifact) => !isResults(artifact)) };
 }

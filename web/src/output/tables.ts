@@ -3,9 +3,13 @@
 export interface ResultTable {
   columns: string[];
   /** `null` for NULL. */
-  rows: (string | null)[][];
+  rows: readonly (readonly (string | null)[])[];
   /** Whether the client aligned the column to the right, as it does with numbers. */
   isNumeric: boolean[];
+  /** Whether the values are those of the server: NULL is not the text 'NULL'. */
+  isExact?: boolean;
+  /** How many rows there were, if `rows` has not all of them. */
+  count?: number;
 }
 
 export type Part = { kind: "text"; text: string } | { kind: "table"; table: ResultTable; text: string };
@@ -30,11 +34,12 @@ const NUMBER = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?$/i;
 
 /**
  * The table as CSV (RFC 4180). Spreadsheets would execute text that begins like a formula: it begins with an apostrophe
- * instead. Numbers stay as they are.
+ * instead. Numbers stay as they are. Where NULL is certain, its field is empty, and an empty text has quotes.
  */
-export function csvOf({ columns, rows }: ResultTable): string {
+export function csvOf({ columns, rows, isExact = false }: ResultTable): string {
   const cell = (value: string | null) => {
-    const given = value ?? "NULL";
+    if (isExact && value === "") return '""';
+    const given = value ?? (isExact ? "" : "NULL");
     const text = /^[=+\-@\t\r]/.test(given) && !NUMBER.test(given) ? `'${given}` : given;
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };

@@ -2,6 +2,7 @@
 
 import type { Snapshot } from "../workspace";
 import type { Left } from "./left";
+import type { QueryResult } from "./query-results";
 
 /** The program was run. */
 export interface RunResult {
@@ -16,6 +17,8 @@ export interface RunResult {
   elapsedMs: number;
   /** The files that it left, if they were asked for. */
   left?: Left;
+  /** The results of its statements, if they were asked for and the language has such. */
+  results?: readonly QueryResult[];
   /** The messages of a compiler that succeeded, if they were asked for. */
   warnings?: string;
   /** The line of the submitted files where it crashed, if the server knows it. */
@@ -62,6 +65,8 @@ export interface CompileRequest {
 export interface RunRequest extends CompileRequest {
   /** Whether the files that it leaves are asked for. */
   artifacts: boolean;
+  /** Whether the results of its statements are asked for. */
+  results: boolean;
   /** Whether the warnings of a compiler that succeeded are asked for. */
   warnings: boolean;
 }

@@ -10,6 +10,7 @@ import {
   type Answer, type CrashPlace, type Exit, type RunRequest, type RunResult,
 } from "./client";
 import { artifactOf, leftIn, type Artifact } from "./left";
+import { isResults, RESULTS_FILES, resultsIn } from "./query-results";
 import { ServerEvents } from "./server-events";
 
 export interface Output {
@@ -204,9 +205,9 @@ interface Wishes {
 }
 
 async function answerOf(request: RunRequest, signal: AbortSignal, wishes: Wishes): Promise<Answer> {
-  const { language, snapshot, artifacts, warnings, id } = request;
+  const { language, snapshot, artifacts, results, warnings, id } = request;
   const { isLive, begin, enter, write } = wishes;
-  const result = new Result(artifacts);
+  const result = new Result(request);
   try {
     const response = await fetch("api/run", {
       method: "POST",
@@ -219,7 +220,7 @@ async function answerOf(request: RunRequest, signal: AbortSignal, wishes: Wishes
         language,
         ...programOf(snapshot),
         ...(isLive ? { interactive: true } : {}),
-        ...(artifacts ? { artifacts } : {}),
+        ...(artifacts || results ? { artifacts: artifacts || { paths: [RESULTS_FILES] } } : {}),
         ...(warnings ? { warnings } : {}),
       }),
       signal,
@@ -246,13 +247,13 @@ class Result {
   /** When the step began, or before it the wait for a box. */
   private stepMs = this.sinceMs;
   private readonly timings: Record<string, number> = {};
-  private readonly asked: boolean;
+  private readonly asked: Pick<RunRequest, "artifacts" | "results">;
   private readonly output = { stdout: "", stderr: "" };
   private readonly artifacts: Artifact[] = [];
   private isAtLineStart = true;
   private step: unknown = null;
 
-  constructor(asked: boolean) {
+  constructor(asked: Pick<RunRequest, "artifacts" | "results">) {
     this.asked = asked;
   }
 
@@ -278,8 +279,11 @@ class Result {
     const left = { ...leftIn(data), artifacts: this.artifacts };
     const elapsedMs = performance.now() - this.sinceMs;
     const warnings = typeof said === "string" ? { warnings: said } : {};
-    const optional = { ...warnings, ...crashIn(data["crash"]), ...(this.asked ? { left } : {}) };
-    return { kind: "ran", ...this.output, exit, timings, elapsedMs, ...optional };
+    const crash = crashIn(data["crash"]);
+    const found = this.asked.results ? resultsIn(this.artifacts.find(isResults)) : null;
+    const results = found === null ? {} : { results: found };
+    const files = this.asked.artifacts ? { left } : {};
+    return { kind: "ran", ...this.output, ...warnings, ...crash, ...results, ...files, exit, timings, elapsedMs };
   }
 
   private endStep(name: string): void {

@@ -23,9 +23,12 @@ export class Modes {
     // A person who fills in the input box wants that input.
     const live = input === "live" || (this.wantsToType && stdin === "");
     const wantsFiles = artifacts || this.wantsPictures;
+    const hasEvents = api === "run" || wantsFiles || warnings || input === "live";
     const mode = {
-      hasEvents: api === "run" || wantsFiles || warnings || input === "live",
+      hasEvents,
       artifacts: this.config.artifacts && wantsFiles,
+      // They come as a file that the run leaves.
+      results: this.config.artifacts && hasEvents && this.config.output === "tables",
       warnings,
       live: this.takesLive && live && !this.isBefore,
     };

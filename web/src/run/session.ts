@@ -27,6 +27,8 @@ export interface Mode {
   hasEvents: boolean;
   /** Returns the files that the program leaves. */
   artifacts: boolean;
+  /** Returns the results of its statements. */
+  results: boolean;
   /** Returns the warnings of a compiler that succeeded. */
   warnings: boolean;
   /** Shows output as it comes, and takes input meanwhile. */
@@ -78,12 +80,12 @@ export class Session {
     const { language } = this;
     const snapshot = this.workspace.snapshot();
     const mode = this.modeOf(snapshot);
-    const { artifacts, warnings, live } = mode;
+    const { artifacts, results, warnings, live } = mode;
     this.started.emit();
     for (let refusals = 0; ; refusals++) {
       // A live run never waits in the queue.
       this.goOn(live ? "running" : mode.hasEvents ? "queued" : "unknown");
-      const request = { language, snapshot, id: randomId(), artifacts, warnings };
+      const request = { language, snapshot, id: randomId(), artifacts, results, warnings };
       if (!live) this.stopId = request.id;
       const answer = await this.send(request, mode, abort);
       if (this.abort !== abort) return;

@@ -6,6 +6,7 @@ import { plainText } from "../output/ansi";
 import type { Answer, Exit, RunResult } from "./client";
 import type { Verdict } from "./expected";
 import { isRecording, type Artifact } from "./left";
+import { isResults, shownOf } from "./query-results";
 import type { Pause } from "./patience";
 import type { RunState } from "./session";
 
@@ -58,8 +59,8 @@ export function outcomeOf(answer: Answer, verdict: Verdict | null = null): Outco
   }
 }
 
-/** The words that are only spoken: of an error its first line, else how many lines came; `output` is `null` for a page. */
-export function spoken({ exit, stderr }: RunResult, error: string | null, output: string | null): string {
+/** The words that are only spoken: of an error its first line, else how many results or lines came; `output` is `null` for a page. */
+export function spoken({ exit, stderr, results = [] }: RunResult, error: string | null, output: string | null): string {
   const state = outcome(exit);
   if (state === "stopped") return "";
   if (state !== "ok") {
@@ -67,6 +68,8 @@ export function spoken({ exit, stderr }: RunResult, error: string | null, output
     return line === "" ? "" : `: ${line.trim().slice(0, MAX_SPOKEN)}`;
   }
   if (output === null) return "";
+  const found = shownOf(results).length;
+  if (found > 0) return t("run.results", { n: found });
   const count = output.trimEnd() === "" ? 0 : output.trimEnd().split("\n").length;
   return count === 0 ? t("run.no-output") : t("run.output-lines", { n: count });
 }
@@ -188,7 +191,7 @@ function ending({ exit, crash }: RunResult, time: string, verdict: Verdict | nul
 }
 
 function withFiles(ending: string, artifacts: readonly Artifact[]): string {
-  const count = artifacts.filter((artifact) => !isRecording(artifact)).length;
+  const count = artifacts.filter((artifact) => !isRecording(artifact) && !isResults(artifact)).length;
   return count === 0 ? ending : t("run.left-files", { n: count, ending });
 }
 
