@@ -201,7 +201,7 @@ fn the_page_names_its_members_which_are_kept_for_ever() {
     let flag = format!("--languages-dir={}", folder.path().display());
     let server = Server::with(&[&flag, "--languages=notes,mongodb"]);
     let named = |language: &str| {
-        let page = server.ask("GET", &format!("/embed?lang={language}"));
+        let page = server.ask("GET", &format!("/editor?lang={language}"));
         let (_, rest) = page.text().split_once("\"completions\":").unwrap();
         rest.split_once(",\"").unwrap().0.trim_matches('"').to_owned()
     };
