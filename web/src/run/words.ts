@@ -192,7 +192,7 @@ function ending({ exit, crash }: RunResult, time: string, verdict: Verdict | nul
 
 function withFiles(ending: string, artifacts: readonly Artifact[]): string {
   const count = artifacts.filter((artifact) => !isRecording(artifact) && !isResults(artifact)).length;
-  return count === 0 ? ending : t("run.left-files", { n: count, ending });
+  return count === 0 ? ending : t("run.left-files", { n: count, ending: ending.replace(/[.。]$/, "") });
 }
 
 /** The sentence about an answer that the service did not write. */
