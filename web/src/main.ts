@@ -10,7 +10,6 @@ import "./styles/direction.css";
 import "./styles/start.css";
 import "./styles/touch.css";
 import "./styles/contrast.css";
-import "./styles/print.css";
 
 import { readConfig, readParameters } from "./config";
 import { byId } from "./dom";

@@ -67,7 +67,7 @@ export class Editor {
   private isReadOnly: boolean;
   private shown: string;
   /** Describes the locked lines to screen readers. */
-  private readonly locks = element("p", { id: "locked-lines", class: "unseen" });
+  private readonly locks = element("p", { id: "locked-lines", hidden: "" });
   private readonly options: EditorOptions;
 
   constructor(options: EditorOptions) {
