@@ -13,6 +13,7 @@ mod crashes;
 mod crowd;
 mod examples;
 mod files;
+mod frameworks;
 mod life;
 mod live;
 mod node;

@@ -2,6 +2,7 @@
 //! which languages can run.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -137,6 +138,19 @@ impl Engine {
     /// their names; none if its image is not complete.
     pub fn versions(&self, language: &Language) -> BTreeMap<String, String> {
         self.monitor.versions(language.image())
+    }
+
+    /// Opens the framework of a language in its image. Returns `None` if the
+    /// language has none, or if it cannot be opened now.
+    pub fn open_framework(&self, language: &Language) -> Option<File> {
+        let path = language.framework()?;
+        let opened = self.monitor.open_file(language.image(), path);
+        if let Err(error) = &opened {
+            // Documents then have it in them.
+            let language = language.id();
+            tracing::debug!(language, %error, "its framework is not there");
+        }
+        opened.ok()
     }
 
     /// Returns how many live runs there are.

@@ -3,6 +3,8 @@
 //! at once, of the others again and again.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -129,6 +131,15 @@ impl HealthMonitor {
                 retry_after: Some(BUILDING_RETRY),
             }),
         }
+    }
+
+    /// Opens a file of an image, as [`Images::open_file`] does.
+    pub(crate) fn open_file(
+        &self,
+        image: &str,
+        path: &str,
+    ) -> io::Result<File> {
+        self.images.open_file(image, path)
     }
 
     /// Learns from the result of a client's run whether its language still

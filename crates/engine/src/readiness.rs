@@ -1,6 +1,8 @@
 //! The states of images and languages.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -30,6 +32,13 @@ pub trait Images: Send + Sync + std::fmt::Debug {
     /// Returns the versions of the tools and libraries in the image, by their
     /// names; none if it is not complete.
     fn versions(&self, image: &str) -> BTreeMap<String, String>;
+    /// Opens a file of a complete image by its absolute path there.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the image is not complete or has no such file, or if
+    /// the path leads through a link.
+    fn open_file(&self, image: &str, path: &str) -> io::Result<File>;
 }
 
 /// Whether a language can run here.

@@ -8,15 +8,12 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, Timespec, Timestamps};
+use rustix::fs::{AtFlags, Mode, OFlags, Timespec, Timestamps};
 use tar::{Entry, EntryType};
 
+use crate::inside::BENEATH;
 use crate::manifest::Manifest;
 use crate::rootfs::{MOUNT_POINTS, image_mode};
-
-/// Opens a path below an open folder, without following links.
-const BENEATH: ResolveFlags =
-    ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS);
 
 /// The longest manifest that is read, in bytes. It lists some hundred packages.
 const MAX_MANIFEST_BYTES: u64 = 1 << 20;

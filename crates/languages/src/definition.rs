@@ -46,6 +46,9 @@ pub(crate) struct Definition {
     /// The kind of standard output, which decides how the editor shows it.
     #[serde(default)]
     pub(crate) output: Output,
+    /// A script of the image, by its absolute path there, that documents of
+    /// this language contain. Clients can load it once for all of them.
+    pub(crate) framework: Option<String>,
     #[serde(default)]
     pub(crate) limits: LimitOverrides,
     #[serde(default)]

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 
 use crate::definition::{Command, Compile, Crash, Definition};
 use crate::editor::Editor;
+use crate::names::check_names;
 use crate::{Output, Plan, Stage, Step, Submission};
 
 /// The argument that is replaced by the entry file's path.
@@ -17,9 +18,6 @@ const BASE_ENVIRONMENT: [(&str, &str); 4] = [
     ("LANG", "C.UTF-8"),
     ("TZ", "UTC"),
 ];
-
-/// The names that choose several languages at once.
-const GROUPS: [&str; 2] = ["default", "all"];
 
 /// One language.
 #[derive(Debug)]
@@ -37,6 +35,7 @@ pub struct Language {
     takes_stdin: bool,
     takes_args: bool,
     output: Output,
+    framework: Option<String>,
     editor: Editor,
     memory_bytes: Option<u64>,
     output_bytes: Option<u64>,
@@ -107,6 +106,12 @@ impl Language {
         self.output
     }
 
+    /// The absolute path in the image of the script that its documents contain,
+    /// if they have one in common.
+    pub fn framework(&self) -> Option<&str> {
+        self.framework.as_deref()
+    }
+
     /// The settings of the editor page.
     pub fn editor(&self) -> &Editor {
         &self.editor
@@ -138,9 +143,6 @@ impl Language {
         let own = definition.extensions.iter();
         let extensions: Vec<String> =
             own.chain(&definition.fallback_extensions).cloned().collect();
-        for extension in &extensions {
-            check_extension(extension)?;
-        }
         let environment = environment(definition)?;
         let mut steps = Vec::new();
         let compile = definition.compile.as_ref();
@@ -183,6 +185,7 @@ impl Language {
             takes_args: definition.arguments,
             output: definition.output,
             editor: Editor::check(&definition.editor, &extensions, folder)?,
+            framework: definition.framework.clone(),
             extensions,
             memory_bytes: definition.limits.memory_mib.map(bytes),
             output_bytes: definition.limits.output_mib.map(bytes),
@@ -252,61 +255,6 @@ fn contains(text: &[u8], word: &str) -> bool {
 
 fn bytes(mebibytes: NonZeroU32) -> u64 {
     u64::from(mebibytes.get()) << 20
-}
-
-/// Ids and images become parts of paths and of URLs.
-fn check_word(key: &str, word: &str) -> Result<(), String> {
-    let plain = |byte: u8| {
-        byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'
-    };
-    if word.is_empty() || !word.bytes().all(plain) {
-        return Err(format!(
-            "{key} {word:?} must be lower case letters, digits and dashes"
-        ));
-    }
-    Ok(())
-}
-
-/// Checks the words by which a language is called, and its image's.
-fn check_names(id: &str, definition: &Definition) -> Result<(), String> {
-    check_word("id", id)?;
-    if GROUPS.contains(&id) {
-        return Err(format!("id {id:?} means several languages"));
-    }
-    check_word("image", &definition.image)?;
-    if definition.name.trim().is_empty() {
-        return Err("name is empty".to_owned());
-    }
-    for alias in &definition.aliases {
-        check_alias(alias)?;
-    }
-    Ok(())
-}
-
-/// Aliases are compared with what people type.
-fn check_alias(alias: &str) -> Result<(), String> {
-    if !is_plain(alias) {
-        return Err(format!(
-            "alias {alias:?} must be printable ASCII without space or dot"
-        ));
-    }
-    Ok(())
-}
-
-/// Extensions are compared with the ends of names, behind a dot.
-fn check_extension(extension: &str) -> Result<(), String> {
-    if !extension.split('.').all(is_plain) {
-        return Err(format!(
-            "extension {extension:?} must be printable ASCII without space, and \
-             without a dot at its beginning or end"
-        ));
-    }
-    Ok(())
-}
-
-fn is_plain(text: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'.';
-    !text.is_empty() && text.bytes().all(plain)
 }
 
 fn environment(

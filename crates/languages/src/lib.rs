@@ -15,6 +15,7 @@ mod definition;
 mod editor;
 mod file;
 mod language;
+mod names;
 mod plan;
 mod submission;
 

@@ -5,12 +5,14 @@ pub(crate) mod additions;
 mod folders;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use sandpiper_engine::languages::{Catalog, Language};
 use sandpiper_engine::{ImageState, Images};
-use sandpiper_images::{Recipe, State, Store};
+use sandpiper_images::{Recipe, State, Store, open_file};
 
 use crate::config::Folders;
 pub(crate) use folders::project_file;
@@ -210,6 +212,20 @@ impl Images for ImageStore {
             (Ok(store), Some(recipe)) => store.versions(recipe),
             _ => BTreeMap::new(),
         }
+    }
+
+    fn open_file(&self, image: &str, path: &str) -> io::Result<File> {
+        open_in(&self.state(image), path)
+    }
+}
+
+/// Opens a file of an image in this state.
+pub(crate) fn open_in(state: &ImageState, path: &str) -> io::Result<File> {
+    match state {
+        ImageState::Ready(rootfs) => open_file(rootfs, path),
+        ImageState::Building(_)
+        | ImageState::Missing
+        | ImageState::Broken(_) => Err(io::ErrorKind::NotFound.into()),
     }
 }
 

@@ -160,8 +160,14 @@ impl<R: Runner> App<R> {
             Endpoint::EmbedScript => self.embed.script(&head.headers),
             Endpoint::EmbedAsset => {
                 let name = std::str::from_utf8(parameter).unwrap_or_default();
-                let rootfs = |of: &Language| self.runner.rootfs(of);
-                self.embed.asset(name, &head.headers, rootfs)
+                let frameworks = self.execution.frameworks();
+                match frameworks.answer(name, &head.headers).await {
+                    Some(answer) => answer,
+                    None => {
+                        let rootfs = |of: &Language| self.runner.rootfs(of);
+                        self.embed.asset(name, &head.headers, rootfs)
+                    }
+                }
             }
             Endpoint::About => {
                 let id = std::str::from_utf8(parameter).unwrap_or_default();

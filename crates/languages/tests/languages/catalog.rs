@@ -144,6 +144,13 @@ fn a_wrong_definition_is_refused() {
     check("[\"py\"]", "[\".py\"]", "extension \".py\" must");
     check("\"py\", ", "\"Python3\", ", "name \"python3\" is there twice");
     check("/opt/python", "python", "[run] command must begin");
+    let document = |framework: &str| {
+        format!("output = \"document\"\nframework = \"{framework}\"\nimage")
+    };
+    for path in ["", "a.js", "/", "/a/../b.js", "/a//b.js", "/a\\u0000"] {
+        check("image", &document(path), "is no absolute path");
+    }
+    check("image", "framework = \"/a.js\"\nimage", "a part of documents");
     check("[\"/opt/python\", \"{entry}\"]", "[]", "[run] command must begin");
     check("\"{entry}\"", "\"--run={entry}\"", "must be a whole argument");
     check("\"{entry}\"", "\"a\\u0000b\"", "[run] command holds a NUL");

@@ -2,6 +2,7 @@
 //! images. It is a process of its own, since making boxes drops root.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
@@ -265,5 +266,9 @@ impl Images for Unfinished {
 
     fn versions(&self, _image: &str) -> BTreeMap<String, String> {
         BTreeMap::new()
+    }
+
+    fn open_file(&self, image: &str, path: &str) -> io::Result<File> {
+        data::open_in(&self.state(image), path)
     }
 }

@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use http::header::{
-    ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL,
-    CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
+    ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE,
+    ETAG, IF_NONE_MATCH, VARY,
 };
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use rust_embed::{EmbeddedFile, RustEmbed};
 use serde::Deserialize;
 
+use super::encoded::{Coding, tag};
 use crate::http::{Answer, failure, no_content};
 
 /// The module that the page starts.
@@ -109,23 +110,31 @@ fn file(path: &str, headers: &HeaderMap, cache: &'static str) -> Answer {
         Some("js") => "text/javascript; charset=utf-8",
         Some("css") => "text/css; charset=utf-8",
         Some("svg") => "image/svg+xml",
-        _ => return failure(StatusCode::NOT_FOUND, "not found"),
+        _ => return not_found(),
     };
     let packed = Files::get(&format!("{path}.br"))
-        .filter(|_| takes_brotli(headers))
-        .map(|file| (file, true));
-    let plain = || Files::get(path).map(|file| (file, false));
-    let Some((file, is_packed)) = packed.or_else(plain) else {
-        return failure(StatusCode::NOT_FOUND, "not found");
+        .filter(|_| Coding::Brotli.is_accepted(headers))
+        .map(|file| (file, Some(Coding::Brotli)));
+    let plain = || Files::get(path).map(|file| (file, None));
+    let Some((file, coding)) = packed.or_else(plain) else {
+        return not_found();
     };
     let tag = tag(file.metadata.sha256_hash());
     let content = Content {
         content_type,
         tag: &tag,
-        is_packed,
+        coding,
         bytes: file.data.into_owned().into(),
     };
     content.answer(headers, cache)
+}
+
+/// Another server, or this one later, may have the file.
+fn not_found() -> Answer {
+    let mut answer = failure(StatusCode::NOT_FOUND, "not found");
+    let never = HeaderValue::from_static("no-store");
+    answer.headers_mut().insert(CACHE_CONTROL, never);
+    answer
 }
 
 /// The bytes of a file as they are sent, and the headers that describe them.
@@ -133,8 +142,8 @@ pub(super) struct Content<'a> {
     pub(super) content_type: &'static str,
     /// The `ETag` of these bytes: packed and plain ones have different tags.
     pub(super) tag: &'a str,
-    /// Whether they are compressed by brotli.
-    pub(super) is_packed: bool,
+    /// How they are compressed.
+    pub(super) coding: Option<Coding>,
     pub(super) bytes: Bytes,
 }
 
@@ -156,9 +165,9 @@ impl Content<'_> {
         if !is_known {
             let content_type = HeaderValue::from_static(self.content_type);
             headers.insert(CONTENT_TYPE, content_type);
-            if self.is_packed {
-                let brotli = HeaderValue::from_static("br");
-                headers.insert(CONTENT_ENCODING, brotli);
+            if let Some(coding) = self.coding {
+                let coding = HeaderValue::from_static(coding.name());
+                headers.insert(CONTENT_ENCODING, coding);
             }
         }
         if let Ok(tag) = HeaderValue::from_str(self.tag) {
@@ -174,12 +183,6 @@ impl Content<'_> {
     }
 }
 
-/// The `ETag` of bytes with this hash. Eight bytes of it identify a version.
-pub(super) fn tag(hash: [u8; 32]) -> String {
-    let [a, b, c, d, e, f, g, h, ..] = hash;
-    format!("\"{:016x}\"", u64::from_be_bytes([a, b, c, d, e, f, g, h]))
-}
-
 /// Whether the client already has the bytes with this tag (RFC 9110, 13.1.2).
 fn knows(headers: &HeaderMap, tag: &str) -> bool {
     let values = headers.get_all(IF_NONE_MATCH).into_iter();
@@ -189,18 +192,6 @@ fn knows(headers: &HeaderMap, tag: &str) -> bool {
         .map(str::trim);
     // A proxy that compresses a plain answer makes its tag a weak one.
     known.any(|own| own == "*" || own.trim_start_matches("W/") == tag)
-}
-
-pub(super) fn takes_brotli(headers: &HeaderMap) -> bool {
-    let values = headers.get_all(ACCEPT_ENCODING).into_iter();
-    let mut codings = values
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','));
-    codings.any(|coding| {
-        let (name, quality) = coding.split_once(';').unwrap_or((coding, ""));
-        let refused = matches!(quality.trim(), "q=0" | "q=0.0");
-        name.trim().eq_ignore_ascii_case("br") && !refused
-    })
 }
 
 #[cfg(test)]
@@ -223,20 +214,5 @@ mod tests {
                 assert_eq!(answer.status(), StatusCode::OK, "{path}");
             }
         }
-    }
-
-    #[test]
-    fn brotli_is_sent_to_clients_that_accept_it() {
-        let check = |accepted: &'static str, expected: bool| {
-            let mut headers = HeaderMap::new();
-            let accepted = HeaderValue::from_static(accepted);
-            headers.insert(ACCEPT_ENCODING, accepted);
-            assert_eq!(takes_brotli(&headers), expected, "{headers:?}");
-        };
-        check("gzip, deflate, br", true);
-        check("gzip;q=0.5, BR;q=1", true);
-        check("gzip, br;q=0", false);
-        check("gzip", false);
-        check("", false);
     }
 }

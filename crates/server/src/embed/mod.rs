@@ -4,7 +4,9 @@
 mod assets;
 mod completions;
 mod data_file;
+mod encoded;
 mod explanations;
+mod frameworks;
 mod index;
 mod locales;
 mod page;
@@ -23,6 +25,7 @@ use crate::settings::{FrameAncestors, PreviewOrigin};
 use assets::{Assets, PageFiles};
 use completions::Completions;
 use explanations::Explanations;
+pub(crate) use frameworks::{Framework, Frameworks};
 use locales::{Locale, Locales};
 use script::EmbedScript;
 

@@ -1,14 +1,12 @@
 //! `/embed.js`: the script that web/ builds, with the names of the languages
 //! that this server has.
 
-use brotli::enc::BrotliEncoderParams;
-use bytes::Bytes;
 use http::HeaderMap;
 use sandpiper_engine::languages::{Catalog, Language};
-use sha2::{Digest, Sha256};
 
 use super::EMBED_LANGUAGES;
-use super::assets::{Content, tag, takes_brotli, text};
+use super::assets::{Content, text};
+use super::encoded::{Coding, Encoded};
 use super::page::names;
 use crate::http::Answer;
 
@@ -26,12 +24,6 @@ pub(super) struct EmbedScript {
     packed: Encoded,
 }
 
-#[derive(Debug)]
-struct Encoded {
-    bytes: Bytes,
-    tag: String,
-}
-
 impl EmbedScript {
     pub(super) fn new(catalog: &Catalog) -> Self {
         let names = serde_json::json!(names(catalog)).to_string();
@@ -42,42 +34,22 @@ impl EmbedScript {
             .replace(PLACEHOLDER, &names)
             .replace(OTHERS, &others)
             .into_bytes();
-        let packed = packed(&plain);
-        Self { plain: Encoded::new(plain), packed: Encoded::new(packed) }
+        let packed = Encoded::compress(Coding::Brotli, &plain);
+        Self { plain: Encoded::new(plain), packed }
     }
 
     /// Answers a request with these headers.
     pub(super) fn answer(&self, request: &HeaderMap) -> Answer {
-        let is_packed = takes_brotli(request);
+        let is_packed = Coding::Brotli.is_accepted(request);
         let file = if is_packed { &self.packed } else { &self.plain };
         let content = Content {
             content_type: "text/javascript; charset=utf-8",
             tag: &file.tag,
-            is_packed,
+            coding: is_packed.then_some(Coding::Brotli),
             bytes: file.bytes.clone(),
         };
         content.answer(request, "public, max-age=3600")
     }
-}
-
-impl Encoded {
-    fn new(bytes: Vec<u8>) -> Self {
-        let tag = tag(Sha256::digest(&bytes).into());
-        Self { bytes: bytes.into(), tag }
-    }
-}
-
-fn packed(plain: &[u8]) -> Vec<u8> {
-    // The highest quality takes many times as long, for a few bytes.
-    let params = BrotliEncoderParams {
-        quality: 9,
-        size_hint: plain.len(),
-        ..BrotliEncoderParams::default()
-    };
-    let mut packed = Vec::new();
-    // Reading from and writing to memory does not fail.
-    let _ = brotli::BrotliCompress(&mut &*plain, &mut packed, &params);
-    packed
 }
 
 #[cfg(test)]

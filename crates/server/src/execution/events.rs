@@ -13,6 +13,7 @@ use super::run_answer::{
     Artifact, Skipped, StepEnd, Stream, artifacts, skipped,
 };
 use super::runner::Refused;
+use crate::embed::Framework;
 
 /// Bytes of text in one event.
 const MAX_TEXT: usize = 16 << 10;
@@ -32,6 +33,9 @@ enum Event<'a> {
     Stage { stage: &'static str },
     /// `output`: the program wrote this.
     Output { stream: Stream, text: &'a str },
+    /// `framework`: stdout goes on with the text at this address, relative to
+    /// that of the service.
+    Framework { path: String, integrity: &'a str },
     /// `artifact`: the run left this file.
     Artifact(&'a Artifact),
     /// `end`: the run has ended. It is the last event.
@@ -67,6 +71,7 @@ impl Event<'_> {
             Self::Begin { .. } => "begin",
             Self::Stage { .. } => "stage",
             Self::Output { .. } => "output",
+            Self::Framework { .. } => "framework",
             Self::Artifact(_) => "artifact",
             Self::End { .. } => "end",
             Self::Error { .. } => "error",
@@ -189,6 +194,29 @@ impl OutputText {
             held.truncate(held.len() - unfinished(&held));
         }
         encode_output(stream, &String::from_utf8_lossy(&held))
+    }
+
+    /// Returns the events for a whole document. If it contains this framework,
+    /// one names the framework in its place.
+    pub(super) fn document(
+        &mut self,
+        document: &Output,
+        framework: &Framework,
+    ) -> Vec<u8> {
+        let Some((before, rest)) = framework.split(&document.bytes) else {
+            return self.finish(OutputStream::Stdout, document);
+        };
+        let is_truncated = document.is_truncated;
+        let part = |bytes: &[u8]| Output {
+            bytes: bytes.to_vec(),
+            ..Output::default()
+        };
+        let (path, integrity) = (framework.path(), framework.integrity());
+        let mut events = self.finish(OutputStream::Stdout, &part(before));
+        events.extend(Event::Framework { path, integrity }.encode());
+        let rest = Output { is_truncated, ..part(rest) };
+        events.extend(self.finish(OutputStream::Stdout, &rest));
+        events
     }
 
     fn held(&mut self, stream: OutputStream) -> &mut Vec<u8> {

@@ -28,6 +28,7 @@ use sandpiper_shared::LinkState;
 use tokio::sync::watch;
 use tracing::{Instrument, Span};
 
+use crate::embed::Frameworks;
 use crate::http::{
     Answer, AnswerMemory, ClientAddresses, ClientGone, ClientRequestId,
     Connection, RequestBody, RequestContext, json_text, method_not_allowed,
@@ -70,6 +71,7 @@ pub(crate) struct Execution<R> {
     runner: Arc<R>,
     limiter: Limiter,
     addresses: ClientAddresses,
+    frameworks: Frameworks<R>,
     metrics: Arc<Metrics>,
     memory: AnswerMemory,
     /// Bytes of artifacts of one run; 0 if none are returned.
@@ -117,6 +119,7 @@ impl<R: Runner> Execution<R> {
     ) -> Self {
         let sessions = Sessions::new(node_tag);
         Self {
+            frameworks: Frameworks::new(Arc::clone(&runner)),
             runner,
             limiter,
             addresses,
@@ -181,6 +184,11 @@ impl<R: Runner> Execution<R> {
     /// Returns the state of a shared limit.
     pub(crate) fn shared_limits(&self) -> Option<LinkState> {
         self.limiter.shared_state()
+    }
+
+    /// Returns the frameworks, which are assets, too.
+    pub(crate) fn frameworks(&self) -> &Frameworks<R> {
+        &self.frameworks
     }
 
     fn info(&self, request: &RequestContext<'_>) -> RequestInfo {

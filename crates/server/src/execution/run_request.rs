@@ -51,6 +51,9 @@ pub(crate) struct RunRequest {
     /// text/event-stream`.
     #[schemars(default)]
     pub(crate) interactive: bool,
+    /// The place of the framework that a document contains.
+    #[schemars(default)]
+    pub(crate) framework: FrameworkPlace,
 }
 
 /// A file of a submission.
@@ -77,6 +80,19 @@ enum Encoding {
     Utf8,
     /// Any bytes, as RFC 4648 encodes them, with padding.
     Base64,
+}
+
+/// The place of the framework that a document contains.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum FrameworkPlace {
+    /// In the document.
+    #[default]
+    Inline,
+    /// At an address of its own, which an event stream names in its place.
+    External,
 }
 
 /// Limits of the run step. Each is an integer from 1 to the server's own limit.
@@ -118,6 +134,7 @@ const LIMITS: &str = "an object";
 const LIMIT: &str = "an integer from 1";
 const ARTIFACTS: &str = "true, false or an object with paths";
 const PATTERNS: &str = "an array of 1 to 16 strings of 1 to 256 bytes";
+const FRAMEWORK: &str = "\"inline\" or \"external\"";
 const BOOLEAN: &str = "true or false";
 
 impl RunRequest {
@@ -133,6 +150,7 @@ impl RunRequest {
             "artifacts",
             "warnings",
             "interactive",
+            "framework",
         ];
         let [
             language,
@@ -144,6 +162,7 @@ impl RunRequest {
             artifacts,
             warnings,
             interactive,
+            framework,
         ] = json_fields(text, names).ok_or(RequestError::NotAnObject)?;
         check_count(&files)?;
         let language = required("language", STRING, &language, string)?;
@@ -155,6 +174,9 @@ impl RunRequest {
         let boolean = |field: &str, raw: &_| read(field, raw, BOOLEAN);
         let warnings = last("warnings", &warnings, boolean)?;
         let interactive = last("interactive", &interactive, boolean)?;
+        let framework = last("framework", &framework, |field, raw| {
+            read(field, raw, FRAMEWORK)
+        })?;
         Ok(Self {
             language,
             entry_file,
@@ -166,6 +188,7 @@ impl RunRequest {
             artifacts: last("artifacts", &artifacts, patterns)?.flatten(),
             warnings: warnings.unwrap_or_default(),
             interactive: interactive.unwrap_or_default(),
+            framework: framework.unwrap_or_default(),
         })
     }
 
@@ -210,6 +233,7 @@ impl From<CompileRequest> for RunRequest {
             artifacts: None,
             warnings: false,
             interactive: false,
+            framework: FrameworkPlace::default(),
         }
     }
 }

@@ -129,6 +129,10 @@ fn wrong_fields_are_named() {
         check_message(&extra, paths);
     }
     check_message(",\"warnings\":1", "warnings must be true or false");
+    let framework = "framework must be \"inline\" or \"external\"";
+    for value in ["\"External\"", "true", "null"] {
+        check_message(&format!(",\"framework\":{value}"), framework);
+    }
 }
 
 #[test]

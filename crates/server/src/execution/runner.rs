@@ -1,6 +1,7 @@
 //! The seam between the wire and the engine.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -40,6 +41,9 @@ pub(crate) trait Runner: Send + Sync + 'static {
     /// The versions of the tools and libraries of this language, by their
     /// names.
     fn versions(&self, language: &str) -> BTreeMap<String, String>;
+    /// Opens the framework of the language with this id, if it has one that is
+    /// there.
+    fn open_framework(&self, language: &str) -> Option<File>;
 
     /// How busy it is now.
     fn load(&self) -> Load;
@@ -123,6 +127,10 @@ impl Runner for Engine {
     fn versions(&self, language: &str) -> BTreeMap<String, String> {
         let language = Self::catalog(self).find(language);
         language.map_or_else(BTreeMap::new, |it| Self::versions(self, it))
+    }
+
+    fn open_framework(&self, language: &str) -> Option<File> {
+        Self::open_framework(self, Self::catalog(self).find(language)?)
     }
 
     fn load(&self) -> Load {

@@ -17,9 +17,11 @@ use tracing::Instrument;
 use super::answer;
 use super::events::{self, OutputText, PING};
 use super::failure::Failure;
+use super::run_request::FrameworkPlace;
 use super::runner::{Finished, Refused, Runner};
 use super::sessions::{RunId, Session};
 use super::{Execution, RunContext, RunRequest};
+use crate::embed::Framework;
 use crate::http::{Answer, AnswerBody, Connection};
 use crate::limits::LIVE_INPUT_WAITING;
 
@@ -38,7 +40,9 @@ impl<R: Runner> Execution<R> {
         connection: &Arc<Connection>,
     ) -> Result<Answer, Failure> {
         let is_interactive = request.interactive;
-        let (attachment, mut reader, session) = attach(is_interactive);
+        let framework = self.left_out(&request, context.language).await;
+        let (attachment, mut reader, session) =
+            attach(is_interactive, framework.is_some());
         let own = is_interactive.then(RunId::random);
         let id = own.or(named);
         let registration =
@@ -76,6 +80,7 @@ impl<R: Runner> Execution<R> {
             reader,
             running,
             [begin, events::stage(stage)].concat(),
+            framework,
             sender.clone(),
             Arc::clone(connection),
         );
@@ -92,6 +97,17 @@ impl<R: Runner> Execution<R> {
             let _ = sender.send(rest).await;
         });
         Ok(answer)
+    }
+
+    /// Returns the framework that is left out of the document of this run.
+    async fn left_out(
+        &self,
+        request: &RunRequest,
+        language: &str,
+    ) -> Option<Arc<Framework>> {
+        let is_left_out = request.framework == FrameworkPlace::External
+            && !request.interactive;
+        if is_left_out { self.frameworks.of(language).await } else { None }
     }
 
     /// Counts and logs a run whose answer has begun. Returns its last events, or
@@ -129,8 +145,11 @@ struct Reader {
 struct Running(JoinHandle<Result<Finished, Refused>>);
 
 /// Returns the two sides of a run that is read while it goes on, and the ways
-/// into it.
-fn attach(is_interactive: bool) -> (RunAttachment, Reader, Session) {
+/// into it. If its output is a document, that stays in its outcome.
+fn attach(
+    is_interactive: bool,
+    is_document: bool,
+) -> (RunAttachment, Reader, Session) {
     let (stages, stages_seen) = mpsc::unbounded_channel();
     // One chunk waits, and one is on its way.
     let (output, output_seen) = mpsc::channel(1);
@@ -139,7 +158,7 @@ fn attach(is_interactive: bool) -> (RunAttachment, Reader, Session) {
     let (sender, input) = queue.unzip();
     let attachment = RunAttachment {
         stages: Some(stages),
-        output: Some(output),
+        output: (!is_document).then_some(output),
         input,
         stop: Some(stopped),
     };
@@ -177,13 +196,14 @@ impl Drop for Running {
     }
 }
 
-/// Sends the events of a run that goes on; `begin` has the first ones. Returns
-/// its end, and the events of output that were not sent before it. So an ended
+/// Sends the events of a run that goes on; `begin` has the first ones, and
+/// `framework` is in its document under an address of its own. Returns its end, and the events of output that were not sent before it. So an ended
 /// run waits for no reader, and the caller can count all that is left of it.
 async fn relay(
     mut reader: Reader,
     mut running: Running,
     begin: Vec<u8>,
+    framework: Option<Arc<Framework>>,
     events: mpsc::Sender<Bytes>,
     connection: Arc<Connection>,
 ) -> (Result<Finished, Failure>, Vec<u8>) {
@@ -215,7 +235,10 @@ async fn relay(
         }
         if let Ok(Finished { outcome, .. }) = &ended {
             let Outcome { stdout, stderr, .. } = outcome;
-            next.extend(text.finish(OutputStream::Stdout, stdout));
+            next.extend(match framework {
+                Some(framework) => text.document(stdout, &framework),
+                None => text.finish(OutputStream::Stdout, stdout),
+            });
             next.extend(text.finish(OutputStream::Stderr, stderr));
         }
         (ended, next)

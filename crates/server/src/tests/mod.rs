@@ -5,6 +5,7 @@ mod answers;
 mod clients;
 mod crowd;
 mod ends;
+mod frameworks;
 mod limits;
 mod memory;
 mod metrics;

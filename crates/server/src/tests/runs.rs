@@ -1,17 +1,19 @@
 //! Runs that do what the language of their request says.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sandpiper_engine::languages::{Catalog, Language};
+use sandpiper_engine::languages::{Catalog, Language, LanguageFolder};
 use sandpiper_engine::{
     BusyCause, Chunk, End, LanguageState, Limits, Load, Outcome, Output,
     OutputStream, Readiness, Ready, Refusal, RunAttachment, RunOptions, Stage,
     Start, StartKind, Supply, Timing,
 };
+use tempfile::TempDir;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
@@ -21,11 +23,13 @@ use crate::execution::runner::{Finished, Refused, Runner};
 
 /// Runs a request as its language says: `echo` ends at once, `hang` when the
 /// test releases it, `stalls` when nobody takes more of its output, `stops` when
-/// it is stopped. The others are refused.
+/// it is stopped. `document` prints the first file, and is the one language that
+/// has a framework. The others are refused.
 pub(super) struct TestRunner {
     catalog: Catalog,
     events: mpsc::UnboundedSender<Event>,
     release: Arc<Notify>,
+    framework: PathBuf,
 }
 
 /// Something that happens to runs.
@@ -40,6 +44,7 @@ pub(super) enum Event {
 pub(super) struct Runs {
     events: mpsc::UnboundedReceiver<Event>,
     release: Arc<Notify>,
+    image: TempDir,
 }
 
 impl Runs {
@@ -56,18 +61,46 @@ impl Runs {
     pub(super) fn release(&self) {
         self.release.notify_one();
     }
+
+    /// The path of the framework, which the test makes.
+    pub(super) fn framework(&self) -> PathBuf {
+        framework_in(self.image.path())
+    }
 }
 
 impl TestRunner {
     pub(super) fn new() -> (Self, Runs) {
         let (sender, events) = mpsc::unbounded_channel();
         let release = Arc::new(Notify::new());
+        let image = TempDir::new().unwrap();
         let runner = Self {
-            catalog: Catalog::load([]).unwrap(),
+            catalog: Catalog::load([document()]).unwrap(),
             events: sender,
             release: Arc::clone(&release),
+            framework: framework_in(image.path()),
         };
-        (runner, Runs { events, release })
+        (runner, Runs { events, release, image })
+    }
+}
+
+fn framework_in(image: &Path) -> PathBuf {
+    image.join("framework.js")
+}
+
+fn document() -> LanguageFolder {
+    let definition = "name = \"Document\"\nimage = \"x\"\n\
+        output = \"document\"\nframework = \"/framework.js\"\n\
+        [run]\ncommand = [\"/x\"]\n[starter]\nentry = \"a\"";
+    let files = [
+        ("language.toml", definition),
+        ("starter/a", "a\n"),
+        ("starter-expected.txt", "a\n"),
+    ];
+    let files = files.map(|(path, text)| (path.to_owned(), text.into()));
+    LanguageFolder {
+        id: "document".to_owned(),
+        path: "document".to_owned(),
+        files: files.into(),
     }
 }
 
@@ -89,12 +122,15 @@ impl Runner for TestRunner {
                 self.release.notified().await;
                 killed.disarm();
             }
-            "echo" | "big" => {}
+            "echo" | "big" | "document" => {}
             "stalls" => fill(&attachment).await,
             "stops" => stopped(&attachment).await,
             other => return Err(Refused::Engine(refusal(other))),
         }
-        let outcome = outcome(&request);
+        let mut outcome = outcome(&request);
+        if request.language == "document" {
+            outcome.stdout.bytes = print(&attachment, &request).await;
+        }
         Ok(Finished { language: request.language, outcome })
     }
 
@@ -146,6 +182,11 @@ impl Runner for TestRunner {
         Limits::default()
     }
 
+    fn open_framework(&self, language: &str) -> Option<File> {
+        self.catalog.find(language)?;
+        File::open(&self.framework).ok()
+    }
+
     fn live_load(&self) -> Load {
         Load { running: 1, boxes: 2, waiting: 0, queue_capacity: 0 }
     }
@@ -153,6 +194,15 @@ impl Runner for TestRunner {
     fn load(&self) -> Load {
         Load { running: 1, boxes: 2, waiting: 3, queue_capacity: 4 }
     }
+}
+
+/// Prints the first file. Returns the part that nobody took.
+async fn print(attachment: &RunAttachment, request: &RunRequest) -> Vec<u8> {
+    let bytes = request.files[0].content.clone();
+    let Some(output) = &attachment.output else { return bytes };
+    let stream = OutputStream::Stdout;
+    let _ = output.send(Chunk { stream, bytes }).await;
+    Vec::new()
 }
 
 /// Prints a little more than a connection holds, or until nobody takes it.

@@ -1,0 +1,180 @@
+//! The frameworks that documents of some languages contain, as files that
+//! clients load once. A framework is a file of an image. It is read when it is
+//! first needed, and again when the image has another one.
+
+use std::collections::BTreeMap;
+use std::fs::{File, Metadata};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use http::HeaderMap;
+use memchr::memmem;
+use sandpiper_engine::languages::Language;
+use sha2::{Digest, Sha256};
+use tokio::task::spawn_blocking;
+
+use super::assets::{Content, IMMUTABLE};
+use super::encoded::{Coding, Encoded};
+use crate::execution::Runner;
+use crate::http::Answer;
+
+/// A larger file is no framework.
+const MAX_BYTES: u64 = 8 << 20;
+/// The names of all frameworks begin so.
+const PREFIX: &str = "framework-";
+
+/// The frameworks of all languages that have one.
+#[derive(Debug)]
+pub(crate) struct Frameworks<R> {
+    runner: Arc<R>,
+    /// By the ids of the languages.
+    slots: BTreeMap<String, Arc<Mutex<Slot>>>,
+}
+
+/// The framework that a language had last.
+#[derive(Debug, Default)]
+struct Slot {
+    version: Option<Version>,
+    framework: Option<Arc<Framework>>,
+}
+
+/// Changes if a file is replaced or written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Version([u64; 3], [i64; 2]);
+
+/// The framework of one language.
+#[derive(Debug)]
+pub(crate) struct Framework {
+    /// It changes with the contents.
+    name: String,
+    integrity: String,
+    plain: Encoded,
+    brotli: OnceLock<Encoded>,
+    gzip: OnceLock<Encoded>,
+}
+
+impl<R: Runner> Frameworks<R> {
+    pub(crate) fn new(runner: Arc<R>) -> Self {
+        let languages = runner.catalog().languages();
+        let slots = languages
+            .filter(|language| language.framework().is_some())
+            .map(|language| (Language::id(language).to_owned(), Arc::default()))
+            .collect();
+        Self { runner, slots }
+    }
+
+    /// Returns the framework of the language with this id. Returns `None` if it
+    /// has none, or if its image is not there.
+    pub(crate) async fn of(&self, language: &str) -> Option<Arc<Framework>> {
+        let slot = Arc::clone(self.slots.get(language)?);
+        let (runner, language) =
+            (Arc::clone(&self.runner), language.to_owned());
+        // This goes on even if the client does not wait for it.
+        let found = spawn_blocking(move || {
+            let file = runner.open_framework(&language)?;
+            // No panic leaves a slot half changed.
+            let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+            slot.renew(&language, file)
+        });
+        found.await.ok().flatten()
+    }
+
+    /// Answers a request for the asset with this name, if it is a framework.
+    pub(crate) async fn answer(
+        &self,
+        name: &str,
+        request: &HeaderMap,
+    ) -> Option<Answer> {
+        let (language, _) = name.strip_prefix(PREFIX)?.rsplit_once('-')?;
+        let framework = self.of(language).await?;
+        if framework.name != name {
+            return None;
+        }
+        let coding = Coding::best(request);
+        let encode = move || framework.encoded(coding).clone();
+        let encoded = spawn_blocking(encode).await.ok()?;
+        let content = Content {
+            content_type: "text/javascript; charset=utf-8",
+            tag: &encoded.tag,
+            coding,
+            bytes: encoded.bytes,
+        };
+        Some(content.answer(request, IMMUTABLE))
+    }
+}
+
+impl Slot {
+    /// Returns the framework in a file, which is read if it is another one.
+    fn renew(&mut self, language: &str, file: File) -> Option<Arc<Framework>> {
+        let version = Some(Version::of(&file.metadata().ok()?));
+        if self.version != version {
+            let framework = Framework::read(language, file).map(Arc::new);
+            *self = Self { version, framework };
+        }
+        self.framework.clone()
+    }
+}
+
+impl Version {
+    fn of(file: &Metadata) -> Self {
+        Self(
+            [file.dev(), file.ino(), file.size()],
+            [file.ctime(), file.ctime_nsec()],
+        )
+    }
+}
+
+impl Framework {
+    /// Reads a framework. Returns `None` if the file is empty, too large or no
+    /// text.
+    fn read(language: &str, file: File) -> Option<Self> {
+        let mut text = String::new();
+        file.take(MAX_BYTES + 1).read_to_string(&mut text).ok()?;
+        if text.is_empty() || text.len() as u64 > MAX_BYTES {
+            return None;
+        }
+        let hash = BASE64_STANDARD.encode(Sha256::digest(&text));
+        let plain = Encoded::new(text.into_bytes());
+        Some(Self {
+            name: plain.named(&format!("{PREFIX}{language}"), "js"),
+            integrity: format!("sha256-{hash}"),
+            plain,
+            brotli: OnceLock::new(),
+            gzip: OnceLock::new(),
+        })
+    }
+
+    /// Returns its address, relative to that of the service.
+    pub(crate) fn path(&self) -> String {
+        format!("embed/assets/{}", self.name)
+    }
+
+    /// Returns its hash in the form that browsers check.
+    pub(crate) fn integrity(&self) -> &str {
+        &self.integrity
+    }
+
+    /// Returns the parts of a document before and behind it. Returns `None` if
+    /// the document does not contain it, byte by byte.
+    pub(crate) fn split<'a>(
+        &self,
+        document: &'a [u8],
+    ) -> Option<(&'a [u8], &'a [u8])> {
+        let framework = &self.plain.bytes;
+        let at = memmem::find(document, framework)?;
+        Some((&document[..at], &document[at + framework.len()..]))
+    }
+
+    /// Compresses it if this coding is needed for the first time.
+    fn encoded(&self, coding: Option<Coding>) -> &Encoded {
+        let Some(coding) = coding else { return &self.plain };
+        let once = match coding {
+            Coding::Brotli => &self.brotli,
+            Coding::Gzip => &self.gzip,
+        };
+        once.get_or_init(|| Encoded::compress(coding, &self.plain.bytes))
+    }
+}
