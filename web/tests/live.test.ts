@@ -10,7 +10,7 @@ const request = {
   language: "python",
   snapshot: { files: [{ path: "main.py", content: "" }], entryFile: "main.py", stdin: "" },
   id: "",
-  artifacts: false, results: false, warnings: false,
+  artifacts: false, results: false, warnings: false, external: false,
 };
 
 /** A run that prints `a` and then ends so; `run` is its id. */

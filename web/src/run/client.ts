@@ -69,6 +69,8 @@ export interface RunRequest extends CompileRequest {
   results: boolean;
   /** Whether the warnings of a compiler that succeeded are asked for. */
   warnings: boolean;
+  /** Whether the document may come without its framework, which is then loaded (./framework.ts). */
+  external: boolean;
 }
 
 /** Sends the files to `/api/compile`. Aborting closes the connection, and the server ends the run. */

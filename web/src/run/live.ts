@@ -9,6 +9,7 @@ import {
   lost, parsed, programOf, refusal, unreadable,
   type Answer, type CrashPlace, type Exit, type RunRequest, type RunResult,
 } from "./client";
+import { frameworkAt, takesFrameworks } from "./framework";
 import { artifactOf, leftIn, type Artifact } from "./left";
 import { isResults, RESULTS_FILES, resultsIn } from "./query-results";
 import { ServerEvents } from "./server-events";
@@ -205,7 +206,7 @@ interface Wishes {
 }
 
 async function answerOf(request: RunRequest, signal: AbortSignal, wishes: Wishes): Promise<Answer> {
-  const { language, snapshot, artifacts, results, warnings, id } = request;
+  const { language, snapshot, artifacts, results, warnings, external, id } = request;
   const { isLive, begin, enter, write } = wishes;
   const result = new Result(request);
   try {
@@ -222,6 +223,7 @@ async function answerOf(request: RunRequest, signal: AbortSignal, wishes: Wishes
         ...(isLive ? { interactive: true } : {}),
         ...(artifacts || results ? { artifacts: artifacts || { paths: [RESULTS_FILES] } } : {}),
         ...(warnings ? { warnings } : {}),
+        ...(external && takesFrameworks() ? { framework: "external" } : {}),
       }),
       signal,
     });
@@ -231,6 +233,12 @@ async function answerOf(request: RunRequest, signal: AbortSignal, wishes: Wishes
     for await (const { name, data } of eventsOf(response.body)) {
       if (name === "begin") begin?.(data);
       if (name === "stage") enter(String(data["stage"]));
+      if (name === "framework") {
+        const text = await frameworkAt(data, signal);
+        // Another server of several may have answered. This one sends all of it.
+        if (text === null) return await answerOf({ ...request, external: false }, signal, wishes);
+        result.add(text);
+      }
       if (name === "error") return { kind: "refused", status: 500, message: "the run failed" };
       const ended = result.take(name, data, write);
       if (ended !== null) return ended;
@@ -284,6 +292,11 @@ class Result {
     const results = found === null ? {} : { results: found };
     const files = this.asked.artifacts ? { left } : {};
     return { kind: "ran", ...this.output, ...warnings, ...crash, ...results, ...files, exit, timings, elapsedMs };
+  }
+
+  /** Adds a part of stdout that came another way. */
+  add(text: string): void {
+    this.output.stdout += text;
   }
 
   private endStep(name: string): void {

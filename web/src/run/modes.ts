@@ -30,6 +30,7 @@ export class Modes {
       // They come as a file that the run leaves.
       results: this.config.artifacts && hasEvents && this.config.output === "tables",
       warnings,
+      external: this.config.output === "document",
       live: this.takesLive && live && !this.isBefore,
     };
     this.isBefore = false;

@@ -31,6 +31,8 @@ export interface Mode {
   results: boolean;
   /** Returns the warnings of a compiler that succeeded. */
   warnings: boolean;
+  /** Loads the framework of its document apart, once for all runs. */
+  external: boolean;
   /** Shows output as it comes, and takes input meanwhile. */
   live: boolean;
 }
@@ -80,12 +82,12 @@ export class Session {
     const { language } = this;
     const snapshot = this.workspace.snapshot();
     const mode = this.modeOf(snapshot);
-    const { artifacts, results, warnings, live } = mode;
+    const { artifacts, results, warnings, external, live } = mode;
     this.started.emit();
     for (let refusals = 0; ; refusals++) {
       // A live run never waits in the queue.
       this.goOn(live ? "running" : mode.hasEvents ? "queued" : "unknown");
-      const request = { language, snapshot, id: randomId(), artifacts, results, warnings };
+      const request = { language, snapshot, id: randomId(), artifacts, results, warnings, external };
       if (!live) this.stopId = request.id;
       const answer = await this.send(request, mode, abort);
       if (this.abort !== abort) return;
