@@ -1,7 +1,8 @@
 // The other pages of a program, which are built when the person follows a link to one.
 
 import { t } from "../messages";
-import type { Followed, Preview } from "../preview/preview";
+import type { Preview } from "../preview/preview";
+import type { Followed } from "../preview/requests";
 import { randomId, run, type Answer } from "../run/client";
 import { summary } from "../run/words";
 import type { Snapshot } from "../workspace";

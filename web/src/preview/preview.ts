@@ -6,14 +6,13 @@ import "../styles/preview.css";
 import { element, keepingFocus } from "../dom";
 import { Event } from "../event";
 import { t } from "../messages";
-import type { SourceFile } from "../workspace";
-import { fileAt, pageAt, type PageAddress } from "./address";
+import { previewBar } from "./bar";
 import { ConsolePanel } from "./console";
 import { PreviewFrame, type FrameState } from "./frame";
 import { DocumentScripts, type Place } from "./maps";
 import { insertionPoint, type Entry, type FromFrame } from "./protocol";
+import { PageRequests, type Followed, type Program } from "./requests";
 import { Sheets } from "./sheets";
-import { SaveOffers } from "./saves";
 import { Places } from "./stack";
 import { inShort } from "./values";
 import { HangMemory } from "./watchdog";
@@ -39,17 +38,6 @@ export interface PageMessage {
   place: Place | null;
 }
 
-/** The program whose document is shown. */
-export interface Program {
-  entryFile: string;
-  files: readonly Readonly<SourceFile>[];
-}
-
-/** A page of the program that the person goes to; `form` has the words for the fields sent to it, or is empty. */
-export interface Followed extends PageAddress {
-  form: string;
-}
-
 interface Shown {
   html: string;
   program: Program;
@@ -57,27 +45,22 @@ interface Shown {
   fragment: string;
 }
 
-const WIDTHS = [
-  ["narrow", "320"],
-  ["medium", "768"],
-  ["full", null],
-] as const;
-
-/** The click that follows a link ends in this time. */
-const FOLLOW_MS = 200;
-/** The news of the focus takes another way, which is longer on a slow machine. */
-const FOCUS_MS = 1000;
-
 export class Preview {
   readonly received = new Event<PageMessage>();
-  readonly followed = new Event<Followed>();
+  /** The person goes to another page of the program. */
+  readonly followed: Event<Followed>;
   /** Whether the page hung when it was shown last, perhaps before a reload. Then it must not start by itself. */
   readonly hungBefore: boolean;
 
   private readonly options: Options;
   private readonly stage = element("div", { class: "preview-stage", "data-width": "full" });
   private readonly banner = element("div", { class: "preview-banner", role: "alert" });
-  private readonly saves = new SaveOffers();
+  private readonly requests = new PageRequests({
+    frame: () => this.frame,
+    program: () => this.last?.program ?? null,
+    say: (text) => this.say(text),
+    scroll: (fragment) => this.scroll(fragment),
+  });
   private readonly reload = element("button", { type: "button", class: "quiet-button" }, t("preview.reload"));
   private readonly section = element("section", { class: "preview", "aria-label": t("preview.title"), tabindex: "-1" });
   private readonly panel: ConsolePanel;
@@ -97,20 +80,22 @@ export class Preview {
 
   constructor(options: Options) {
     this.options = options;
+    this.followed = this.requests.followed;
     this.memory = new HangMemory(options.memoryKey, () => localStorage);
     this.hungBefore = this.memory.isSet;
     const own = (stack: string) => this.places?.own(stack) ?? [];
     this.panel = new ConsolePanel({ own, jump: options.onJump }, (code) => this.execute(code));
     const hint = element("p", { class: "preview-keys", "aria-hidden": "true" }, t("preview.keys"));
     const { section } = this;
-    section.append(this.bar(), this.banner, this.saves.element, this.stage, hint);
+    const bar = previewBar(this.stage, this.reload);
+    section.append(bar, this.banner, this.requests.saves.element, this.stage, hint);
     // The frame element does not match :focus while the focus is in its page.
     const look = () => section.classList.toggle("entered", document.activeElement === this.frame?.element);
     for (const name of ["blur", "focus"]) addEventListener(name, look);
     options.parent.append(section, ...(options.hasConsole ? [this.panel.element] : []));
     this.reload.disabled = true;
     this.reload.addEventListener("click", () => {
-      this.saves.reset();
+      this.requests.saves.reset();
       if (this.last !== null) this.start(this.last);
     });
     // An editor that gets this event has not hung.
@@ -127,7 +112,7 @@ export class Preview {
 
   /** Shows the document that a run has made of a program, in a frame of its own. */
   show(html: string, program: Program): void {
-    this.saves.reset();
+    this.requests.saves.reset();
     this.start({ html, program, fragment: "" });
   }
 
@@ -173,7 +158,7 @@ export class Preview {
     this.reload.disabled = true;
     this.stage.replaceChildren();
     this.banner.replaceChildren();
-    this.saves.close();
+    this.requests.saves.close();
     this.panel.clear();
   }
 
@@ -197,8 +182,8 @@ export class Preview {
 
   private take(message: FromFrame): void {
     if (message.type === "leave") return this.leave(message.isBackwards);
-    if (message.type === "follow") return void this.visit(message.address, message.form);
-    if (message.type === "save") return this.offer(message);
+    if (message.type === "follow") return void this.requests.visit(message);
+    if (message.type === "save") return this.requests.offer(message);
     if (message.type === "loaded") this.scroll(this.last?.fragment ?? "");
     if (message.type === "written") this.places?.begin(message.url, message.insertedLength);
     this.panel.take(message);
@@ -206,43 +191,6 @@ export class Preview {
     const { level, values, stack, isUncaught } = message.entry;
     const text = values.map((value) => (value.type === "text" ? value.text : inShort(value))).join(" ");
     this.received.emit({ level, text, isUncaught, place: this.places?.own(stack)[0]?.place ?? null });
-  }
-
-  /** Goes to another page of the program. A page can ask for that at any time, so the person must have gone into it. */
-  private async visit(address: string, form: string): Promise<void> {
-    const { frame } = this;
-    const sinceMs = performance.now();
-    let isEntered = false;
-    do {
-      await new Promise((resolve) => setTimeout(resolve, FOLLOW_MS));
-      if (frame === null || frame !== this.frame) return;
-      isEntered = await frame.isEntered();
-    } while (document.activeElement !== frame.element && performance.now() - sinceMs < FOCUS_MS);
-    if (frame === this.frame) this.go(address, form, isEntered);
-  }
-
-  private go(address: string, form: string, isAsked: boolean): void {
-    const { last } = this;
-    if (last === null) return;
-    const { entryFile, files } = last.program;
-    const page = pageAt(address, entryFile, files.map(({ path }) => path));
-    if (page === null || !isAsked) {
-      if (form !== "") return this.say(t(page === null ? "preview.not-sent-missing" : "preview.not-sent-unasked", { form }));
-      const key = page === null ? "preview.not-opened-missing" : "preview.not-opened-unasked";
-      return this.say(t(key, { address: address.slice(0, 200) }));
-    }
-    if (page.path === entryFile && page.fragment !== "") this.scroll(page.fragment);
-    else this.followed.emit({ ...page, form });
-  }
-
-  /** Offers to save a file that the page made, or one of the program. */
-  private offer({ name, address, content }: FromFrame & { type: "save" }): void {
-    const { entryFile, files } = this.last?.program ?? { entryFile: "", files: [] };
-    const path = fileAt(address, entryFile, files.map((file) => file.path));
-    const bytes = content ?? files.find((file) => file.path === path)?.content;
-    const short = { name: name.slice(0, 200) };
-    if (bytes === undefined) this.say(t("preview.not-saved-missing", short));
-    else if (!this.saves.offer(name, bytes)) this.say(t("preview.not-saved-dismissed", short));
   }
 
   private execute(code: string): void {
@@ -275,7 +223,7 @@ export class Preview {
     this.generations += 1;
     this.frame?.remove();
     this.frame = null;
-    this.saves.close();
+    this.requests.saves.close();
     this.notify(words);
   }
 
@@ -318,26 +266,5 @@ export class Preview {
       this.reload.focus();
     });
     return stop;
-  }
-
-  private bar(): HTMLElement {
-    const widths = WIDTHS.map(([value, width]) => {
-      const pressed = String(value === "full");
-      const title = width === null ? t("preview.full-width") : t("preview.pixels-wide", { width });
-      const attributes = { type: "button", class: "quiet-button", title, "aria-pressed": pressed };
-      const button = element("button", attributes, width ?? t("preview.full"));
-      button.addEventListener("click", () => {
-        this.stage.dataset["width"] = value;
-        for (const other of widths) other.setAttribute("aria-pressed", String(other === button));
-      });
-      return button;
-    });
-    const dark = element("button", { type: "button", class: "quiet-button", "aria-pressed": "false" }, t("preview.dark"));
-    dark.addEventListener("click", () => {
-      const isDark = this.stage.classList.toggle("dark");
-      dark.setAttribute("aria-pressed", String(isDark));
-    });
-    const group = element("div", { class: "choices", role: "group", "aria-label": t("preview.width") }, ...widths);
-    return element("div", { class: "preview-bar" }, element("h2", {}, t("preview.title")), this.reload, group, dark);
   }
 }
