@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -129,26 +128,20 @@ impl Engine {
         if is_interactive { limits.of_live_runs() } else { limits }
     }
 
-    /// Returns the root filesystem of a language's image, if it is complete.
-    pub fn rootfs(&self, language: &Language) -> Option<PathBuf> {
-        self.monitor.rootfs(language.image()).ok()
-    }
-
     /// Returns the versions of the tools and libraries of this language, by
     /// their names; none if its image is not complete.
     pub fn versions(&self, language: &Language) -> BTreeMap<String, String> {
         self.monitor.versions(language.image())
     }
 
-    /// Opens the framework of a language in its image. Returns `None` if the
-    /// language has none, or if it cannot be opened now.
-    pub fn open_framework(&self, language: &Language) -> Option<File> {
-        let path = language.framework()?;
+    /// Opens a file of a language's image by its absolute path there. Returns
+    /// `None` if it cannot be opened now.
+    pub fn open_file(&self, language: &Language, path: &str) -> Option<File> {
         let opened = self.monitor.open_file(language.image(), path);
         if let Err(error) = &opened {
-            // Documents then have it in them.
+            // The caller can do without it.
             let language = language.id();
-            tracing::debug!(language, %error, "its framework is not there");
+            tracing::debug!(language, path, %error, "a file is not there");
         }
         opened.ok()
     }

@@ -1,5 +1,6 @@
 //! The service on the public listeners: it passes each route to its module.
 
+use std::fs::File;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -164,8 +165,8 @@ impl<R: Runner> App<R> {
                 match frameworks.answer(name, &head.headers).await {
                     Some(answer) => answer,
                     None => {
-                        let rootfs = |of: &Language| self.runner.rootfs(of);
-                        self.embed.asset(name, &head.headers, rootfs)
+                        let open = self.opener();
+                        self.embed.asset(name, &head.headers, open)
                     }
                 }
             }
@@ -188,9 +189,13 @@ impl<R: Runner> App<R> {
 
     /// The editor page at this address.
     fn editor(&self, at: Address, head: &Parts) -> Answer {
-        let rootfs = |of: &Language| self.runner.rootfs(of);
-        let query = head.uri.query();
-        self.embed.editor(at, &head.method, query, &head.headers, rootfs)
+        let (query, open) = (head.uri.query(), self.opener());
+        self.embed.editor(at, &head.method, query, &head.headers, open)
+    }
+
+    /// Opens files of the images of languages.
+    fn opener(&self) -> impl Fn(&Language, &str) -> Option<File> {
+        |language, path| self.runner.open_file(language, path)
     }
 }
 

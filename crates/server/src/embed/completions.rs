@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read};
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use http::HeaderMap;
@@ -12,6 +11,7 @@ use sandpiper_engine::languages::{Catalog, Language, MembersFile};
 use serde_json::{Value, json};
 
 use super::data_file::DataFile;
+use super::image_file::Version;
 use crate::http::Answer;
 
 const KIND: &str = "completions";
@@ -25,10 +25,10 @@ pub(super) struct Completions {
     made: BTreeMap<String, Mutex<Option<Made>>>,
 }
 
-/// The file of a language, and the image that it was made from.
+/// The file of a language, and the list in the image that it was made from.
 #[derive(Debug)]
 struct Made {
-    rootfs: Option<PathBuf>,
+    members: Option<Version>,
     file: Arc<DataFile>,
 }
 
@@ -49,9 +49,9 @@ impl Completions {
     pub(super) fn address(
         &self,
         language: &Language,
-        rootfs: impl Fn(&Language) -> Option<PathBuf>,
+        open: impl Fn(&Language, &str) -> Option<File>,
     ) -> Option<String> {
-        Some(self.file(language, rootfs)?.address())
+        Some(self.file(language, open)?.address())
     }
 
     /// The file of this name, if it is one of these languages'.
@@ -60,52 +60,53 @@ impl Completions {
         name: &str,
         request: &HeaderMap,
         mut languages: impl Iterator<Item = &'a Language>,
-        rootfs: impl Fn(&Language) -> Option<PathBuf>,
+        open: impl Fn(&Language, &str) -> Option<File>,
     ) -> Option<Answer> {
         if !name.starts_with(KIND) {
             return None;
         }
         let file = languages.find_map(|language| {
-            let file = self.file(language, &rootfs)?;
+            let file = self.file(language, &open)?;
             file.is_called(name).then_some(file)
         })?;
         Some(file.answer(request))
     }
 
-    /// The file of a language. It is made once for each image: that takes a
-    /// few milliseconds.
+    /// The file of a language. It is made once for each list of members: that
+    /// takes a few milliseconds.
     fn file(
         &self,
         language: &Language,
-        rootfs: impl Fn(&Language) -> Option<PathBuf>,
+        open: impl Fn(&Language, &str) -> Option<File>,
     ) -> Option<Arc<DataFile>> {
         let made = self.made.get(language.id())?;
-        let members = language.editor().members();
-        let is_in_image = members
-            .is_some_and(|it| matches!(it.file, MembersFile::InImage(_)));
-        let rootfs = rootfs(language).filter(|_| is_in_image);
+        let opened = match language.editor().members().map(|it| &it.file) {
+            Some(MembersFile::InImage(path)) => open(language, path),
+            Some(MembersFile::InFolder(_)) | None => None,
+        };
+        let members = opened.as_ref().and_then(|file| Version::of(file).ok());
         let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(made) = made.as_ref().filter(|made| made.rootfs == rootfs) {
+        if let Some(made) = made.as_ref().filter(|it| it.members == members) {
             return Some(Arc::clone(&made.file));
         }
-        let data = data(language, rootfs.as_deref());
+        let data = data(language, opened);
         let file = Arc::new(DataFile::new(KIND, &data));
-        *made = Some(Made { rootfs, file: Arc::clone(&file) });
+        *made = Some(Made { members, file: Arc::clone(&file) });
         Some(file)
     }
 }
 
 /// Everything that the page needs (web/src/editor/members/library.ts). Without
 /// the image there are no members, and the address is another one later.
-fn data(language: &Language, rootfs: Option<&Path>) -> Value {
+fn data(language: &Language, opened: Option<File>) -> Value {
     let editor = language.editor();
     let Some(members) = editor.members() else {
         return json!({ "snippets": editor.snippets() });
     };
-    let file = match (&members.file, rootfs) {
-        (MembersFile::InImage(path), Some(rootfs)) => read(rootfs, path),
-        (MembersFile::InImage(_), None) => Ok(Value::Null),
+    let file = match (&members.file, opened) {
         (MembersFile::InFolder(bytes), _) => parse(bytes),
+        (MembersFile::InImage(_), Some(file)) => read(file),
+        (MembersFile::InImage(_), None) => Ok(Value::Null),
     };
     let file = file.unwrap_or_else(|error| {
         let language = language.id();
@@ -120,13 +121,9 @@ fn data(language: &Language, rootfs: Option<&Path>) -> Value {
     })
 }
 
-fn read(rootfs: &Path, path: &str) -> Result<Value, Error> {
-    let path = rootfs.join(path.trim_start_matches('/')).canonicalize()?;
-    if !path.starts_with(rootfs.canonicalize()?) {
-        return Err(Error::new(ErrorKind::InvalidInput, "not in the image"));
-    }
+fn read(file: File) -> Result<Value, Error> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_MEMBERS_BYTES + 1).read_to_end(&mut bytes)?;
+    file.take(MAX_MEMBERS_BYTES + 1).read_to_end(&mut bytes)?;
     parse(&bytes)
 }
 
@@ -140,6 +137,8 @@ fn parse(bytes: &[u8]) -> Result<Value, Error> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::io::{Seek, Write};
+    use std::path::PathBuf;
 
     use super::super::tests::source;
     use super::*;
@@ -165,28 +164,35 @@ mod tests {
                 Catalog::load(sources.into_iter().chain([source("d", "")]));
             let catalog = catalog.unwrap();
             let image = tempfile::tempdir().unwrap();
-            fs::create_dir(image.path().join("opt")).unwrap();
             let completions = Completions::new(&catalog);
             Self { catalog, completions, image }
         }
 
         fn text(&self, language: &str, has_image: bool) -> Option<String> {
-            let image = self.image.path().to_owned();
-            let rootfs = |_: &Language| has_image.then(|| image.clone());
+            let open = |_: &Language, path: &str| {
+                assert_eq!(path, "/opt/m.json");
+                let file = File::open(self.members()).ok();
+                file.filter(|_| has_image)
+            };
             let language = self.catalog.find(language).unwrap();
-            let address = self.completions.address(language, rootfs)?;
+            let address = self.completions.address(language, open)?;
             let name = address.strip_prefix("embed/assets/").unwrap();
             let headers = HeaderMap::new();
             let languages = || self.catalog.languages();
             let answer =
-                self.completions.answer(name, &headers, languages(), rootfs);
+                self.completions.answer(name, &headers, languages(), open);
             assert!(answer.is_some(), "{name}");
             let other = "completions-0.json";
             let none =
-                self.completions.answer(other, &headers, languages(), rootfs);
+                self.completions.answer(other, &headers, languages(), open);
             assert!(none.is_none());
-            let file = self.completions.file(language, rootfs)?;
+            let file = self.completions.file(language, open)?;
             Some(file.text().to_owned())
+        }
+
+        /// The list in the image of `a`.
+        fn members(&self) -> PathBuf {
+            self.image.path().join("m.json")
         }
     }
 
@@ -199,12 +205,13 @@ mod tests {
         };
         let none = r#"{"declares":[],"members":null,"snippets":{},"values":[["^x","y"]]}"#;
         check("a", false, none);
-        // Not there, then no JSON.
         check("a", true, none);
-        let path = world.image.path().join("opt/m.json");
-        fs::write(&path, "{\"types\":{}}").unwrap();
-        check("a", false, none);
-        check("a", true, &none.replace("null", r#"{"types":{}}"#));
+        // Another image has another list.
+        for members in [r#"{"types":{}}"#, r#"{"modules":{}}"#] {
+            fs::write(world.members(), members).unwrap();
+            check("a", true, &none.replace("null", members));
+            check("a", false, none);
+        }
         check(
             "b",
             false,
@@ -216,22 +223,15 @@ mod tests {
 
     #[test]
     fn a_wrong_list_of_members_is_none() {
-        let image = tempfile::tempdir().unwrap();
-        let root = image.path();
         let check = |content: &[u8], expected: ErrorKind| {
-            fs::write(root.join("m.json"), content).unwrap();
-            let error = read(root, "/m.json").unwrap_err();
-            assert_eq!(error.kind(), expected);
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(content).unwrap();
+            file.rewind().unwrap();
+            assert_eq!(read(file).unwrap_err().kind(), expected);
         };
         check(b"{", ErrorKind::UnexpectedEof);
         check(b"x", ErrorKind::InvalidData);
         let long = vec![b' '; (1 << 20) + 1];
         check(&long, ErrorKind::FileTooLarge);
-        let outside = tempfile::NamedTempFile::new().unwrap();
-        fs::remove_file(root.join("m.json")).unwrap();
-        std::os::unix::fs::symlink(outside.path(), root.join("m.json"))
-            .unwrap();
-        let error = read(root, "/m.json").unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::InvalidInput);
     }
 }

@@ -3,9 +3,8 @@
 //! first needed, and again when the image has another one.
 
 use std::collections::BTreeMap;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use base64::Engine as _;
@@ -18,6 +17,7 @@ use tokio::task::spawn_blocking;
 
 use super::assets::{Content, IMMUTABLE};
 use super::encoded::{Coding, Encoded};
+use super::image_file::Version;
 use crate::execution::Runner;
 use crate::http::Answer;
 
@@ -40,10 +40,6 @@ struct Slot {
     version: Option<Version>,
     framework: Option<Arc<Framework>>,
 }
-
-/// Changes if a file is replaced or written to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Version([u64; 3], [i64; 2]);
 
 /// The framework of one language.
 #[derive(Debug)]
@@ -74,10 +70,11 @@ impl<R: Runner> Frameworks<R> {
             (Arc::clone(&self.runner), language.to_owned());
         // This goes on even if the client does not wait for it.
         let found = spawn_blocking(move || {
-            let file = runner.open_framework(&language)?;
+            let language = runner.catalog().find(&language)?;
+            let file = runner.open_file(language, language.framework()?)?;
             // No panic leaves a slot half changed.
             let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-            slot.renew(&language, file)
+            slot.renew(language.id(), file)
         });
         found.await.ok().flatten()
     }
@@ -109,21 +106,12 @@ impl<R: Runner> Frameworks<R> {
 impl Slot {
     /// Returns the framework in a file, which is read if it is another one.
     fn renew(&mut self, language: &str, file: File) -> Option<Arc<Framework>> {
-        let version = Some(Version::of(&file.metadata().ok()?));
+        let version = Some(Version::of(&file).ok()?);
         if self.version != version {
             let framework = Framework::read(language, file).map(Arc::new);
             *self = Self { version, framework };
         }
         self.framework.clone()
-    }
-}
-
-impl Version {
-    fn of(file: &Metadata) -> Self {
-        Self(
-            [file.dev(), file.ino(), file.size()],
-            [file.ctime(), file.ctime_nsec()],
-        )
     }
 }
 

@@ -7,6 +7,7 @@ mod data_file;
 mod encoded;
 mod explanations;
 mod frameworks;
+mod image_file;
 mod index;
 mod locales;
 mod page;
@@ -14,7 +15,7 @@ mod preview;
 mod script;
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::fs::File;
 
 use http::header::{ALLOW, CONTENT_SECURITY_POLICY, REFERRER_POLICY, VARY};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
@@ -143,17 +144,17 @@ impl Embed {
         self.script.answer(headers)
     }
 
-    /// `/embed/assets/{name}`. `rootfs` finds the image of a language.
+    /// `/embed/assets/{name}`. `open` opens a file of a language's image.
     pub(crate) fn asset(
         &self,
         name: &str,
         headers: &HeaderMap,
-        rootfs: impl Fn(&Language) -> Option<PathBuf>,
+        open: impl Fn(&Language, &str) -> Option<File>,
     ) -> Answer {
         let explanations = || self.explanations.answer(name, headers);
         let languages = self.catalog.languages();
         self.completions
-            .answer(name, headers, languages, rootfs)
+            .answer(name, headers, languages, open)
             .or_else(explanations)
             .unwrap_or_else(|| assets::asset(name, headers))
     }
@@ -163,20 +164,20 @@ impl Embed {
         preview::page(&self.frame_ancestors, self.preview_origin.is_some())
     }
 
-    /// `/embed` or `/editor`, with the query of its URL. `rootfs` finds the image
-    /// of a language.
+    /// `/embed` or `/editor`, with the query of its URL. `open` opens a file
+    /// of a language's image.
     pub(crate) fn editor(
         &self,
         address: Address,
         method: &Method,
         query: Option<&str>,
         request: &HeaderMap,
-        rootfs: impl Fn(&Language) -> Option<PathBuf>,
+        open: impl Fn(&Language, &str) -> Option<File>,
     ) -> Answer {
         let nonce = nonce();
         let (status, text) = if is_read(method) {
             let query = query.unwrap_or_default();
-            self.page(address, query, request, &nonce, rootfs)
+            self.page(address, query, request, &nonce, open)
         } else {
             let message = format!("method not allowed on /{}", address.name());
             (StatusCode::METHOD_NOT_ALLOWED, page::failure(&message, &nonce))
@@ -214,7 +215,7 @@ impl Embed {
         query: &str,
         request: &HeaderMap,
         nonce: &str,
-        rootfs: impl Fn(&Language) -> Option<PathBuf>,
+        open: impl Fn(&Language, &str) -> Option<File>,
     ) -> (StatusCode, String) {
         let catalog = match address {
             Address::Embed => &self.embedded,
@@ -261,7 +262,7 @@ impl Embed {
         let starter = &starter.submission;
         let grammar = language.editor().grammar(starter.entry_file());
         let explanations = self.explanations.address(language.id());
-        let completions = self.completions.address(language, rootfs);
+        let completions = self.completions.address(language, open);
         let page = EditorPage {
             language,
             switcher: &switcher,

@@ -43,7 +43,7 @@ fn check(
 ) {
     let embed = page_of(catalog.clone());
     let (status, text) =
-        embed.page(address, query, &HeaderMap::new(), "0", |_| None);
+        embed.page(address, query, &HeaderMap::new(), "0", |_, _| None);
     match expected {
         Ok(title) => {
             assert_eq!(status, StatusCode::OK, "{query}");
@@ -67,7 +67,9 @@ fn a_program_without_the_page_says_how_to_build_it() {
     let mut embed = page_of(catalog());
     embed.assets = Assets::default();
     let (status, text) =
-        embed.page(Address::Embed, "lang=c", &HeaderMap::new(), "0", |_| None);
+        embed.page(Address::Embed, "lang=c", &HeaderMap::new(), "0", |_, _| {
+            None
+        });
     assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
     assert!(text.contains("make web"), "{text}");
     let script = embed.script(&HeaderMap::new());
@@ -123,9 +125,13 @@ fn the_editor_has_every_language_and_a_switcher_if_one_is_asked_for() {
     let all = Catalog::load(all).unwrap();
     let embed = page_of(all.clone());
     let options = |query: &str| {
-        let (status, text) =
-            embed
-                .page(Address::Editor, query, &HeaderMap::new(), "0", |_| None);
+        let (status, text) = embed.page(
+            Address::Editor,
+            query,
+            &HeaderMap::new(),
+            "0",
+            |_, _| None,
+        );
         assert_eq!(status, StatusCode::OK, "{query}");
         let options = text.split("<option value=\"").skip(1);
         let options = options.map(|rest| {

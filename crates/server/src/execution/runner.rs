@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::net::IpAddr;
-use std::path::PathBuf;
 
 use sandpiper_engine::languages::{Catalog, Language, SubmissionError};
 use sandpiper_engine::{
@@ -35,16 +34,13 @@ pub(crate) trait Runner: Send + Sync + 'static {
     /// The limits of a run in this language, by id or alias.
     fn limits(&self, language: &str, is_interactive: bool) -> Limits;
 
-    /// The root filesystem of a language's image, if it is complete.
-    fn rootfs(&self, language: &Language) -> Option<PathBuf>;
+    /// Opens a file of a language's image by its absolute path there. Returns
+    /// `None` if it cannot be opened now.
+    fn open_file(&self, language: &Language, path: &str) -> Option<File>;
 
     /// The versions of the tools and libraries of this language, by their
     /// names.
     fn versions(&self, language: &str) -> BTreeMap<String, String>;
-    /// Opens the framework of the language with this id, if it has one that is
-    /// there.
-    fn open_framework(&self, language: &str) -> Option<File>;
-
     /// How busy it is now.
     fn load(&self) -> Load;
 
@@ -120,17 +116,13 @@ impl Runner for Engine {
         })
     }
 
-    fn rootfs(&self, language: &Language) -> Option<PathBuf> {
-        Self::rootfs(self, language)
+    fn open_file(&self, language: &Language, path: &str) -> Option<File> {
+        Self::open_file(self, language, path)
     }
 
     fn versions(&self, language: &str) -> BTreeMap<String, String> {
         let language = Self::catalog(self).find(language);
         language.map_or_else(BTreeMap::new, |it| Self::versions(self, it))
-    }
-
-    fn open_framework(&self, language: &str) -> Option<File> {
-        Self::open_framework(self, Self::catalog(self).find(language)?)
     }
 
     fn load(&self) -> Load {

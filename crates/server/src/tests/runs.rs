@@ -138,10 +138,6 @@ impl Runner for TestRunner {
         &self.catalog
     }
 
-    fn rootfs(&self, _language: &Language) -> Option<PathBuf> {
-        None
-    }
-
     fn languages(&self) -> Vec<LanguageState> {
         let now = Instant::now();
         let state = |id: &str, readiness, proved| LanguageState {
@@ -182,8 +178,7 @@ impl Runner for TestRunner {
         Limits::default()
     }
 
-    fn open_framework(&self, language: &str) -> Option<File> {
-        self.catalog.find(language)?;
+    fn open_file(&self, _language: &Language, _path: &str) -> Option<File> {
         File::open(&self.framework).ok()
     }
 
