@@ -53,7 +53,8 @@ test-vm: web ## test the package and a container in an emulated Debian 13
 test-fleet: web ## test several nodes behind balancers, with every part killed
 	@scripts/test-fleet
 
-bench: images ## measure against other ways to do the same, and under overload
+bench: build ## measure against other ways to do the same, and under overload
+	$(binary) images build --languages all
 	@scripts/setup-bench
 	@status=0; for name in performance overload; do \
 	    scripts/figures $$name timeout 3h cargo bench --package sandpiper --bench $$name || status=1; \

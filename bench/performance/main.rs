@@ -148,7 +148,12 @@ fn main() -> ExitCode {
     boxes::make_rootfs(folder.path());
     let server = LazyLock::new(|| {
         let proxy = "--trusted-proxy=127.0.0.1";
-        let flags = ["--compile-rate-limit=0", "--output-size=64MiB", proxy];
+        let flags = [
+            "--compile-rate-limit=0",
+            "--output-size=64MiB",
+            "--languages=all",
+            proxy,
+        ];
         let server = Server::spawn(&flags, None);
         // If a language is broken, its own steps fail.
         eventually("every language was looked at", || {

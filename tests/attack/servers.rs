@@ -3,8 +3,8 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use sandpiper_testkit::is_full;
 pub(crate) use sandpiper_testkit::{Reply, Server, program};
+use sandpiper_testkit::{is_default_language, is_full};
 
 use crate::case::Case;
 
@@ -27,9 +27,14 @@ pub(crate) enum Start {
 impl Start {
     /// Those that a case is tested with. Unless all is asked for, programs that
     /// want too much have a server that makes nothing ahead, which is at rest
-    /// again soon.
+    /// again soon, and languages that have to be chosen have none.
     pub(crate) fn of(case: &Case) -> &'static [Self] {
         match (is_full(), case) {
+            (false, Case::Program(program) | Case::Exhaustion(program))
+                if !is_default_language(&program.language) =>
+            {
+                &[]
+            }
             (true, Case::Program(_) | Case::Exhaustion(_)) => {
                 &[Self::Cold, Self::Warm]
             }

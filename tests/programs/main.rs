@@ -15,7 +15,8 @@ use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Trial};
 use sandpiper_testkit::{
-    checkout, is_chosen, is_full, is_with_images, needs_images,
+    checkout, is_chosen, is_default_language, is_full, is_with_images,
+    needs_images, read,
 };
 
 use program::Program;
@@ -75,18 +76,23 @@ impl Case {
     }
 }
 
-/// Every program. Languages take turns: while a box is made ahead for one,
-/// programs of others run.
+/// Every program; of a language that has to be chosen only the smallest, unless
+/// `FULL=1` asks for all. Languages take turns: while a box is made ahead for
+/// one, programs of others run.
 fn cases() -> Vec<Case> {
     let root = checkout().join("tests/programs");
     let mut cases = Vec::new();
     for folder in entries(&root).iter().filter(|path| path.is_dir()) {
         let paths = entries(folder);
         let every = paths.len().div_ceil(IN_EVERY_WAY);
+        let language = folder.file_name().unwrap().to_str().unwrap();
+        let is_whole = is_full() || is_default_language(language);
         for (turn, path) in paths.into_iter().enumerate() {
             let name = path.strip_prefix(&root).unwrap().with_extension("");
             let name = name.to_str().unwrap().to_owned();
-            let language = folder.file_name().unwrap().to_str().unwrap();
+            if !is_whole && !name.ends_with("/hello") {
+                continue;
+            }
             let program = Program::read(&path);
             let starts = if program.as_ref().is_ok_and(|it| it.short) {
                 vec![Start::Short]
@@ -104,9 +110,7 @@ fn cases() -> Vec<Case> {
 
 /// All ways that runs of a language can start.
 fn every_way(language: &str) -> Vec<Start> {
-    let path =
-        checkout().join("languages").join(language).join("language.toml");
-    let definition = fs::read_to_string(path).unwrap();
+    let definition = read(&format!("languages/{language}/language.toml"));
     let mut starts = vec![Start::Cold, Start::Warm];
     if definition.contains("\n[compile]\n") {
         starts.push(Start::Kept);

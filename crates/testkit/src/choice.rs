@@ -4,11 +4,20 @@ use std::env;
 
 use libtest_mimic::{Arguments, Trial};
 
+use crate::read;
+
 /// Returns whether `FULL=1` asks for every test in every way. Otherwise each
 /// promise is tested once.
 #[expect(clippy::disallowed_methods, reason = "chosen by whoever runs tests")]
 pub fn is_full() -> bool {
     env::var_os("FULL").is_some_and(|value| value == "1")
+}
+
+/// Returns whether a language of the repository is served if none is chosen.
+/// Without [`is_full`], little is tested of the others.
+pub fn is_default_language(id: &str) -> bool {
+    let definition = read(&format!("languages/{id}/language.toml"));
+    !definition.lines().any(|line| line == "default = false")
 }
 
 /// Returns whether the arguments select a test of this name. libtest-mimic decides

@@ -18,7 +18,9 @@ mod valkey;
 mod wait;
 
 pub use checkout::{checkout, read};
-pub use choice::{is_chosen, is_full, is_with_images, needs_images};
+pub use choice::{
+    is_chosen, is_default_language, is_full, is_with_images, needs_images,
+};
 pub use engines::engine;
 pub use events::{Event, Events};
 pub use exposition::{Exposition, Family};
