@@ -133,6 +133,15 @@ const EXPECTED: [string, string, string[]][] = [
   ["mysql", "missing-delimiter", ["error main.sql:3:0 Syntax error at the end of the statement"]],
   ["mysql", "error-in-sourced-file", ["error parts/bad.sql:3:0 Table 'sandbox.nowhere' doesn't exist"]],
   ["mysql", "missing-sourced-file", ["error main.sql:2:0 Failed to open file 'tables.sql', error: 2"]],
+  ["bash", "missing-fi", ["error main.sh:4:0 syntax error: unexpected end of file"]],
+  [
+    "bash",
+    "error-in-sourced-file",
+    [
+      "error lib/broken.sh:2:0 cd: nowhere: No such file or directory",
+      'error lib/broken.sh:3:0 ((: 1 / 0: division by 0 (error token is "0")',
+    ],
+  ],
 ];
 
 describe("marks of real programs", () => {
