@@ -142,6 +142,8 @@ const EXPECTED: [string, string, string[]][] = [
       'error lib/broken.sh:3:0 ((: 1 / 0: division by 0 (error token is "0")',
     ],
   ],
+  ["sqlite", "error-in-read-file", ["error parts/bad.sql:3:0 Parse error: no such table: nowhere"]],
+  ["sqlite", "duplicate-key", ["error main.sql:3:0 Runtime error: UNIQUE constraint failed: t.a (19)"]],
 ];
 
 describe("marks of real programs", () => {
