@@ -144,6 +144,12 @@ const EXPECTED: [string, string, string[]][] = [
   ],
   ["sqlite", "error-in-read-file", ["error parts/bad.sql:3:0 Parse error: no such table: nowhere"]],
   ["sqlite", "duplicate-key", ["error main.sql:3:0 Runtime error: UNIQUE constraint failed: t.a (19)"]],
+  ["ruby", "uncaught-exception", ["error lib/account.rb:7:0 cannot pay 100 (InsufficientFunds)"]],
+  [
+    "ruby",
+    "missing-end",
+    ["error main.rb:6:0 syntax error, unexpected end-of-input, expecting `end' or dummy end (SyntaxError)"],
+  ],
 ];
 
 describe("marks of real programs", () => {
