@@ -150,6 +150,7 @@ const EXPECTED: [string, string, string[]][] = [
     "missing-end",
     ["error main.rb:6:0 syntax error, unexpected end-of-input, expecting `end' or dummy end (SyntaxError)"],
   ],
+  ["postgresql", "error-in-included-file", ['error parts/bad.sql:3:0 relation "nowhere" does not exist']],
 ];
 
 describe("marks of real programs", () => {
