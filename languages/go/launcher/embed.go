@@ -1,0 +1,32 @@
+// The list of embedded files, as the compiler reads it.
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+)
+
+type embedConfig struct {
+	Patterns map[string][]string
+	Files    map[string]string
+}
+
+func (c embedConfig) add(folder, pattern, file string) error {
+	name, err := filepath.Rel(folder, file)
+	if err != nil {
+		return err
+	}
+	absolute, err := filepath.Abs(file)
+	c.Patterns[pattern] = append(c.Patterns[pattern], name)
+	c.Files[name] = absolute
+	return err
+}
+
+func (c embedConfig) write(name string) error {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, text, 0o600)
+}
