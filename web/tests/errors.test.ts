@@ -153,6 +153,8 @@ const EXPECTED: [string, string, string[]][] = [
   ["postgresql", "error-in-included-file", ['error parts/bad.sql:3:0 relation "nowhere" does not exist']],
   ["go", "syntax-error", ["error main.go:7:18 syntax error: unexpected newline in argument list; possibly missing comma or )"]],
   ["go", "error-in-package", ['error lib/words/words.go:4:9 cannot use "loud" (untyped string constant) as int value in return statement']],
+  ["rust", "missing-semicolon", ["error main.rs:2:14 expected `;`, found `println`"]],
+  ["rust", "panic", ["error lib.rs:2:5 panicked"]],
 ];
 
 describe("marks of real programs", () => {
