@@ -155,6 +155,8 @@ const EXPECTED: [string, string, string[]][] = [
   ["go", "error-in-package", ['error lib/words/words.go:4:9 cannot use "loud" (untyped string constant) as int value in return statement']],
   ["rust", "missing-semicolon", ["error main.rs:2:14 expected `;`, found `println`"]],
   ["rust", "panic", ["error lib.rs:2:5 panicked"]],
+  ["javascript", "uncaught-error", ["error lib/account.js:3:31 InsufficientFunds: cannot pay 100"]],
+  ["javascript", "syntax-error-in-module", ["error lib/broken.mjs:2:18 SyntaxError: Unexpected token ';'"]],
 ];
 
 describe("marks of real programs", () => {

@@ -1,0 +1,56 @@
+// Has Node take the JavaScript of a TypeScript file from /artifacts, where the
+// compile step left it, under the name of the submitted file.
+'use strict';
+
+const fs = require('node:fs');
+const { registerHooks } = require('node:module');
+const { fileURLToPath } = require('node:url');
+
+const FOLDER = `${process.cwd()}/`;
+const COMPILED = '/artifacts/';
+/** The extensions, and those that the compiler gives them. */
+const EXTENSIONS = { '.ts': '.js', '.mts': '.mjs', '.cts': '.cjs' };
+const SUBMITTED = /\.[mc]?ts$/;
+/** What makes a file a module; `import x = require()` does not. */
+const MODULE = /^(?:import(?!\s+\w+\s*=)|export)\b/m;
+
+/** The path of the compiled file, or null if there is none. */
+function compiledOf(url) {
+  if (!url.startsWith('file://') || !SUBMITTED.test(url)) return null;
+  const file = fileURLToPath(url);
+  if (!file.startsWith(FOLDER)) return null;
+  const path = file.slice(FOLDER.length).replace(SUBMITTED, (extension) => EXTENSIONS[extension]);
+  return fs.existsSync(COMPILED + path) ? COMPILED + path : null;
+}
+
+/** The names that an import without the file's own extension can mean, as the compiler reads it. */
+function namesFor(specifier) {
+  const other = specifier.replace(/\.([mc]?)js$/, '.$1ts');
+  return other === specifier ? [`${specifier}.ts`, `${specifier}/index.ts`] : [other];
+}
+
+function resolve(specifier, context, next) {
+  try {
+    return next(specifier, context);
+  } catch (error) {
+    if (!/^\.{0,2}\//.test(specifier)) throw error;
+    for (const name of namesFor(specifier)) {
+      try {
+        return next(name, context);
+      } catch {
+        // The next one, or the first error.
+      }
+    }
+    throw error;
+  }
+}
+
+function load(url, context, next) {
+  const compiled = compiledOf(url);
+  if (compiled === null) return next(url, context);
+  const source = fs.readFileSync(compiled, 'utf8');
+  const isModule = !compiled.endsWith('.cjs') && MODULE.test(fs.readFileSync(fileURLToPath(url), 'utf8'));
+  return { format: isModule ? 'module' : 'commonjs', source, shortCircuit: true };
+}
+
+registerHooks({ resolve, load });
