@@ -157,6 +157,10 @@ const EXPECTED: [string, string, string[]][] = [
   ["rust", "panic", ["error lib.rs:2:5 panicked"]],
   ["javascript", "uncaught-error", ["error lib/account.js:3:31 InsufficientFunds: cannot pay 100"]],
   ["javascript", "syntax-error-in-module", ["error lib/broken.mjs:2:18 SyntaxError: Unexpected token ';'"]],
+  ["typescript", "error-in-other-file", [
+    "error lib/words.ts:2:3 Type 'string' is not assignable to type 'number'.",
+    "error main.ts:2:19 Argument of type 'number' is not assignable to parameter of type 'string'.",
+  ]],
 ];
 
 describe("marks of real programs", () => {
