@@ -128,6 +128,52 @@ fn programs_without_a_line(server: &Server) {
     assert_eq!(answer["run"]["crash"], Value::Null, "{answer}");
 }
 
+/// Of what the program writes there, addresses in a file are taken, and no more
+/// of them than a crash has.
+#[test]
+#[ignore = "needs the images: make test"]
+fn what_is_read_is_bounded() {
+    let server = service::start(&["--languages=c"]);
+    let program = |statements: &str| {
+        format!(
+            "#include <signal.h>\n#include <stdio.h>\n#include <sys/stat.h>\n\
+             #include <unistd.h>\nextern const char __ehdr_start[];\n\
+             static void own(FILE *file) {{\n\
+             fprintf(file, \"0x%lx\\n\", (long)own - (long)__ehdr_start);\n}}\n\
+             int main(void) {{\n{statements}\nraise(SIGKILL);\n}}\n"
+        )
+    };
+    let write = |statements: &str| {
+        let open = "FILE *f = fopen(\"/tmp/.crash\", \"w\");";
+        program(&format!("{open}\n{statements}\nfclose(f);"))
+    };
+    let found = |source: &str, is_found: bool| {
+        let place = is_found.then_some(("main.c", 6));
+        check(&server, "c", &[("main.c", source)], "SIGKILL", place);
+    };
+    found(&write("own(f);"), true);
+    // Neither options nor other files of them.
+    found(&write("fputs(\"-e\\n/none\\n\", f);\nown(f);"), true);
+    found(&write("fputs(\"@/none\\n-i\\n\", f);\nown(f);"), true);
+    let after = |others: u32| {
+        let other = "fputs(\"0x0\\n\", f);";
+        write(&format!("for (int i = 0; i < {others}; i++) {other}\nown(f);"))
+    };
+    found(&after(255), true);
+    found(&after(256), false);
+    // Neither a pipe, which nobody writes to, nor a link.
+    found(&program("mkfifo(\"/tmp/.crash\", 0600);"), false);
+    let link = "symlink(\"/tmp/other\", \"/tmp/.crash\");\nraise(SIGKILL);\n}";
+    let linked = write("own(f);").replace("/.crash", "/other");
+    found(&linked.replace("raise(SIGKILL);\n}", link), false);
+    // A large file, and many places behind its only line.
+    let large = "a".repeat(1_900_000);
+    let many = write("for (int i = 0; i < 7000; i++) own(f);");
+    let many = many.replace("static", "#line 2 \"/box/a\"\nstatic");
+    let files = [("main.c", many.as_str()), ("a", &large)];
+    check(&server, "c", &files, "SIGKILL", None);
+}
+
 /// The texts of `/api/compile` have nothing of it. An event stream has it, of a
 /// program that was kept.
 fn the_other_answer_is_as_before(server: &Server) {

@@ -8,16 +8,20 @@
 //
 // With --crash it prints the places of the calls that crash.c wrote down. For
 // that it compiles the same program once more, with line numbers: programs that
-// do not crash are compiled without them, which takes less time.
+// do not crash are compiled without them, which takes less time. If crash.c wrote
+// nothing down, it does nothing.
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "command.h"
 #include "compile.h"
+#include "crash.h"
 #include "diagnostics.h"
 #include "sources.h"
 #include "symbols.h"
@@ -27,9 +31,6 @@
 #define OBJECTS "/artifacts/objects"
 // Linked into every program; its sources are stdout.c and crash.c.
 #define OWN_OBJECT "/opt/sandpiper/program.o"
-
-// crash.c writes them: a file of arguments.
-#define ADDRESSES "@/tmp/.crash"
 
 static const char *const c_extensions[] = {".c", NULL};
 static const char *const cpp_extensions[] = {".cpp", ".cc", ".cxx", ".c++",
@@ -132,15 +133,40 @@ static int build(const struct language *language,
     return link_by_driver(language, sources);
 }
 
-// Prints the places of the calls that led to a crash, innermost first.
-static int print_places(void) {
-    struct command command = {.count = 0};
-    add(&command, "/usr/bin/addr2line");
-    add(&command, "-i");
-    add(&command, "-e");
-    add(&command, PROGRAM);
-    add(&command, ADDRESSES);
-    return wait_for(start(&command, (struct streams){-1, -1, -1}));
+static bool is_address(const char *text) {
+    return strncmp(text, "0x", 2) == 0 && text[2] != '\0'
+           && text[2 + strspn(text + 2, "0123456789abcdef")] == '\0';
+}
+
+// Adds the addresses that crash.c wrote down. The program can put anything in that
+// place, such as a pipe, or options of the command: the first addresses of a file
+// are taken, and nothing else.
+static void add_addresses(struct command *command) {
+    static char text[(8 << 10) + 1];
+    int file = open(ADDRESSES, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0)
+        return;
+    struct stat status;
+    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode))
+        (void)!read(file, text, sizeof text - 1);
+    close(file);
+    size_t most = command->count + MOST_ADDRESSES;
+    char *rest = text;
+    for (char *line; (line = strsep(&rest, "\n")) != NULL;)
+        if (is_address(line) && command->count < most)
+            add(command, line);
+}
+
+// Makes the command that prints the places of the calls that led to a crash,
+// innermost first. Returns whether there are any.
+static bool find_places(struct command *command) {
+    add(command, "/usr/bin/addr2line");
+    add(command, "-i");
+    add(command, "-e");
+    add(command, PROGRAM);
+    size_t own = command->count;
+    add_addresses(command);
+    return command->count > own;
 }
 
 static bool takes(char ***arguments, const char *option) {
@@ -163,10 +189,16 @@ int main(int argc, char **argv) {
     }
     // Messages are rewritten by the character.
     setvbuf(stderr, NULL, _IOFBF, 1 << 16);
+    // Before the program's files are read: most signals leave nothing to do.
+    struct command places = {.count = 0};
+    if (crash && !find_places(&places))
+        return EXIT_SUCCESS;
     struct sources sources = find_sources(argv[2], language->extensions);
     int status = build(language, &sources, warnings, crash);
     for (size_t i = 0; i < sources.count; i++)
         unlink(sources.list[i].object);
     unlink(OBJECTS);
-    return status == 0 && crash ? print_places() : status;
+    if (status != EXIT_SUCCESS || !crash)
+        return status;
+    return wait_for(start(&places, (struct streams){-1, -1, -1}));
 }

@@ -4,7 +4,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define MOST_ARGUMENTS 64
+// Those of addr2line are the most.
+#define MOST_ARGUMENTS 320
 
 struct command {
     const char *arguments[MOST_ARGUMENTS];

@@ -12,10 +12,8 @@
 #include <unistd.h>
 #include <unwind.h>
 
-// cc.c reads it.
-#define ADDRESSES "/tmp/.crash"
-// A recursion repeats the same few addresses.
-#define MOST_ADDRESSES 256
+#include "crash.h"
+
 // Bounds the time that an endless recursion takes.
 #define MOST_CALLS 100000
 // "0x", the digits, a newline.
