@@ -84,6 +84,10 @@ fn limits_of_runs() -> Vec<(&'static str, String)> {
         ("--run-wall-time", seconds(limits.run_wall_time)),
         ("--run-cpu-time", seconds(limits.run_cpu_time)),
         ("--compile-wall-time", seconds(limits.compile_wall_time)),
+        (
+            "wall clock and CPU time of finding the line of a crash",
+            seconds(limits::CRASH_TIME),
+        ),
         ("--memory", mebibytes(limits.memory_bytes)),
         ("--compile-memory", mebibytes(limits.compile_memory_bytes)),
         ("--processes", limits.processes.to_string()),

@@ -1,14 +1,19 @@
 //! The place of a crash: the innermost call in a submitted file.
 
-use sandpiper_sandbox::{BoxFile, Inputs, SandboxError, StepSpec};
+use std::collections::HashMap;
+
+use sandpiper_sandbox::{BoxFile, Inputs, StepSpec};
 
 use crate::attachment::RunAttachment;
 use crate::lease::Lease;
+use crate::limits::CRASH_TIME;
 
 /// The working directory of every step.
 const FOLDER: &str = "/box/";
-/// The most that is read of the places. The first ones are of the innermost calls.
+/// The most that is read of the places, in bytes.
 const MAX_OUTPUT: u64 = 64 << 10;
+/// The most places that are looked at. The first ones are of the innermost calls.
+const MAX_PLACES: usize = 256;
 
 /// A line of a submitted file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,32 +31,56 @@ pub struct Place {
 /// can write what it reads. So its answer is believed in one thing alone: which
 /// of the submitted lines it names.
 ///
-/// # Errors
-///
-/// Returns an error if the sandbox failed.
+/// If the sandbox fails, there is no place: the end of the program is known.
 pub(crate) async fn place(
     lease: &mut Lease<'_>,
     command: StepSpec,
     attachment: &RunAttachment,
     files: &[BoxFile],
-) -> Result<Option<Place>, SandboxError> {
-    let command = StepSpec { output_bytes: MAX_OUTPUT, ..command };
+) -> Option<Place> {
+    let command = StepSpec {
+        output_bytes: MAX_OUTPUT,
+        wall_time: command.wall_time.min(CRASH_TIME),
+        cpu_time: command.cpu_time.min(CRASH_TIME),
+        ..command
+    };
     let mut part = attachment.aside();
-    let ended = lease.run(&command, Inputs::default(), &mut part).await?;
-    let places = String::from_utf8_lossy(&ended.stdout.bytes);
-    Ok(places.lines().find_map(|line| in_files(line, files)))
+    match lease.run(&command, Inputs::default(), &mut part).await {
+        Ok(ended) => {
+            let places = String::from_utf8_lossy(&ended.stdout.bytes);
+            first_in_files(&places, files)
+        }
+        Err(error) => {
+            tracing::error!(%error, "cannot find the line of a crash");
+            None
+        }
+    }
 }
 
-/// Returns the place that a line such as `/box/main.c:7 (discriminator 2)` names,
-/// if it is in one of these files.
-fn in_files(text: &str, files: &[BoxFile]) -> Option<Place> {
+/// Returns the first of these places, one a line, that is in one of these files.
+fn first_in_files(places: &str, files: &[BoxFile]) -> Option<Place> {
+    if places.is_empty() {
+        return None;
+    }
+    // Once: a file can be large, and every place can be in it.
+    let lines = files.iter().map(|file| {
+        let lines = file.content.split(|&byte| byte == b'\n').count();
+        (file.path.as_str(), lines)
+    });
+    let lines = lines.collect();
+    let mut places = places.lines().take(MAX_PLACES);
+    places.find_map(|place| in_files(place, &lines))
+}
+
+/// Returns the place that a text such as `/box/main.c:7 (discriminator 2)` names,
+/// if it is in one of the files, which have so many lines.
+fn in_files(text: &str, lines: &HashMap<&str, usize>) -> Option<Place> {
     let text = text.split(" (discriminator ").next()?;
     let (path, line) = text.rsplit_once(':')?;
     let path = relative(path)?;
-    let file = files.iter().find(|file| file.path == path)?;
     let line: u32 = line.parse().ok()?;
-    let lines = file.content.split(|&byte| byte == b'\n').count();
-    let is_there = (1..=lines).contains(&usize::try_from(line).ok()?);
+    let last = *lines.get(path.as_str())?;
+    let is_there = (1..=last).contains(&usize::try_from(line).ok()?);
     is_there.then_some(Place { path, line })
 }
 
@@ -84,7 +113,7 @@ mod tests {
                 content: b"1\n2\n3".to_vec(),
             };
             let files = [file("main.c"), file("in/a b.h"), file("a:7")];
-            let found = in_files(text, &files);
+            let found = first_in_files(text, &files);
             let expected = expected
                 .map(|(path, line)| Place { path: path.to_owned(), line });
             assert_eq!(found, expected, "{text:?}");
@@ -117,5 +146,10 @@ mod tests {
         ] {
             check(text, None);
         }
+        // The first one counts, and of many only so many are looked at.
+        check("??:0\nmain.c:9\nmain.c:2\nmain.c:1\n", Some(("main.c", 2)));
+        let many = "main.c:9\n".repeat(MAX_PLACES - 1);
+        check(&format!("{many}main.c:2\n"), Some(("main.c", 2)));
+        check(&format!("{many}main.c:9\nmain.c:2\n"), None);
     }
 }

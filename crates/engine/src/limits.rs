@@ -90,6 +90,10 @@ pub const MAX_FILES: usize = 32;
 /// skipped.
 pub const FILES_BYTES: u64 = 4 * MIB;
 
+/// Wall clock of finding the line of a crash, and its CPU time. Beyond it: the
+/// crash has no line.
+pub const CRASH_TIME: Duration = Duration::from_secs(5);
+
 /// Runs that wait for a box. Beyond it: a further run is refused, or the newest
 /// of the client with the most if the further one's client has none.
 pub const QUEUE_LENGTH: usize = 64;
