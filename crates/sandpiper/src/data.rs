@@ -7,12 +7,12 @@ mod folders;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::bail;
 use sandpiper_engine::languages::{Catalog, Language};
 use sandpiper_engine::{ImageState, Images};
-use sandpiper_images::{Recipe, State, Store, open_file};
+use sandpiper_images::{Listing, Recipe, State, Store, open_file};
 
 use crate::config::Folders;
 pub(crate) use folders::project_file;
@@ -134,7 +134,7 @@ pub(crate) struct ImageStore {
     /// Why the packages of some images cannot be added.
     faults: BTreeMap<String, String>,
     /// The image that is used until one with the operator's packages is built.
-    stand_ins: BTreeMap<String, PathBuf>,
+    stand_ins: BTreeMap<String, Listing>,
 }
 
 impl ImageStore {
@@ -151,7 +151,7 @@ impl ImageStore {
             if (is_added_to || faults.contains_key(name))
                 && let Ok(Some(image)) = store.stand_in(recipe)
             {
-                stand_ins.insert(name.to_owned(), store.rootfs(&image));
+                stand_ins.insert(name.to_owned(), image);
             }
         }
         Self { store, recipes: known.recipes.clone(), faults, stand_ins }
@@ -175,6 +175,19 @@ impl ImageStore {
         });
         faults.chain(unbuilt).collect()
     }
+
+    /// Returns the image that serves in place of one in this state.
+    fn stand_in(
+        &self,
+        image: &str,
+        state: &State,
+        store: &Store,
+    ) -> Option<&Listing> {
+        let is_ready = matches!(state, State::Ready { .. })
+            && !self.faults.contains_key(image);
+        let stand_in = self.stand_ins.get(image).filter(|_| !is_ready);
+        stand_in.filter(|image| store.rootfs(image).exists())
+    }
 }
 
 impl Images for ImageStore {
@@ -188,11 +201,8 @@ impl Images for ImageStore {
             Err(why) => return ImageState::Broken(why.clone()),
         };
         let state = store.state(recipe);
-        let is_ready = matches!(state, State::Ready { .. })
-            && !self.faults.contains_key(image);
-        let stand_in = self.stand_ins.get(image).filter(|_| !is_ready);
-        if let Some(rootfs) = stand_in.filter(|rootfs| rootfs.exists()) {
-            return ImageState::Ready(rootfs.clone());
+        if let Some(stand_in) = self.stand_in(image, &state, store) {
+            return ImageState::Ready(store.rootfs(stand_in));
         }
         match state {
             State::Ready { rootfs } => ImageState::Ready(rootfs),
@@ -208,10 +218,14 @@ impl Images for ImageStore {
 
     fn versions(&self, image: &str) -> BTreeMap<String, String> {
         let recipe = self.recipes.iter().find(|it| it.name() == image);
-        match (&self.store, recipe) {
-            (Ok(store), Some(recipe)) => store.versions(recipe),
-            _ => BTreeMap::new(),
-        }
+        let (Ok(store), Some(recipe)) = (&self.store, recipe) else {
+            return BTreeMap::new();
+        };
+        let stand_in = self.stand_in(image, &store.state(recipe), store);
+        stand_in.map_or_else(
+            || store.versions(recipe),
+            |image| image.versions.clone(),
+        )
     }
 
     fn open_file(&self, image: &str, path: &str) -> io::Result<File> {

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::json;
+
 use super::*;
 
 /// Loads this program's languages and those in a folder.
@@ -120,6 +122,34 @@ fn the_manual_names_languages_and_aliases_that_there_are() {
     assert!(aliases.len() >= 6, "{aliases:?}");
     for alias in aliases {
         assert!(catalog.find(&alias).is_some(), "{alias}");
+    }
+}
+
+#[test]
+fn versions_are_those_of_the_image_that_serves() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let base = Known::load(&Folders::default()).unwrap();
+    let php = base.recipes.iter().find(|it| it.name() == "php").unwrap();
+    let image = dir.join(format!("images/php-{}", php.hash()));
+    fs::create_dir_all(image.join("rootfs")).unwrap();
+    let manifest = json!({
+        "name": "php", "hash": php.hash(), "versions": {"PHP": "8.4.1"},
+        "origin": [], "packages": [], "bytes": 1, "built_at": 1,
+    });
+    fs::write(image.join("manifest.json"), manifest.to_string()).unwrap();
+    fs::create_dir(dir.join("added")).unwrap();
+    for text in ["", "packages = [\"jq\"]", "packages = 1"] {
+        fs::write(dir.join("added/php.toml"), text).unwrap();
+        let additions = Some(dir.join("added")).filter(|_| !text.is_empty());
+        let folders = Folders { additions, ..Folders::default() };
+        let known = Known::load(&folders).unwrap();
+        let images = ImageStore::open(dir, &known);
+        let serving = ImageState::Ready(image.join("rootfs"));
+        assert_eq!(images.state("php"), serving, "{text}");
+        let versions = images.versions("php");
+        let php = versions.get("PHP").map(String::as_str);
+        assert_eq!(php, Some("8.4.1"), "{text}");
     }
 }
 
