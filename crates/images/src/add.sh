@@ -1,13 +1,17 @@
 # The build script of an image to which an operator adds packages of pip or npm:
-# the recipe's own script, and then the packages of the lock. Nothing of them runs
-# while they are installed: pip takes wheels alone, and npm starts no scripts.
+# the recipe's own script, and then the packages of the lock. They go into an
+# archive, which is unpacked when every program of the build has ended. So none of
+# their code runs as root of the image: no .pth file, which each Python runs, and no
+# module or library in place of another. pip takes wheels alone, and npm starts no
+# scripts.
 if [ -f recipe.sh ]; then
     sh -eu ./recipe.sh
 fi
 cd addition
+mkdir root
 if [ -f pip.txt ]; then
     echo '==> adding packages of pip'
-    pip install --quiet --break-system-packages --no-deps \
+    pip install --quiet --break-system-packages --no-deps --root "$PWD/root" \
         --only-binary :all: --require-hashes -r pip.txt
 fi
 if [ -f package-lock.json ]; then
@@ -15,6 +19,6 @@ if [ -f package-lock.json ]; then
     . ./npm.sh
     npm ci --ignore-scripts --omit=dev --loglevel=error
     # Node looks for packages in each folder above a file.
-    mkdir -p /node_modules
-    cp -a node_modules/. /node_modules
+    mv node_modules root/
 fi
+tar --create --file=/build/addition.tar --directory=root .

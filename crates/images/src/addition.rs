@@ -1,10 +1,11 @@
 //! Packages that an operator adds to an image: `<image>.toml`, and beside it the
 //! lock with a hash for each package of pip and npm.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use toml::Spanned;
 
 use crate::error::ImageError;
+use crate::lock::Lock;
 use crate::recipe::{architecture, is_plain};
 
 /// The additions to one image, checked.
@@ -43,21 +44,6 @@ struct Definition {
     npm: Vec<Spanned<String>>,
     /// A program that must end with the exit code 0 in the finished image.
     check: Option<Spanned<String>>,
-}
-
-/// The lock, which `sandpiper images lock` writes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Lock {
-    /// Debian's name of the architecture that the wheels are for.
-    pub(crate) architecture: String,
-    /// The packages that the file asked for.
-    pub(crate) for_pip: Vec<String>,
-    pub(crate) for_npm: Vec<String>,
-    /// Everything that pip installs, each with its hash.
-    pub(crate) pip: Vec<String>,
-    /// The lock file of npm; empty without packages of npm.
-    pub(crate) npm: String,
 }
 
 impl Addition {
@@ -122,8 +108,8 @@ impl Addition {
         if lock.architecture != architecture() {
             return Err(wrong("its lock is of another architecture"));
         }
-        if !lock.pip.iter().all(|line| is_locked(line)) {
-            return Err(wrong("its lock has a package without a hash"));
+        if let Some(name) = lock.without_hash() {
+            return Err(wrong(&format!("its lock has no hash of {name}")));
         }
         self.lock = Some((text.to_owned(), lock));
         Ok(self)
@@ -197,15 +183,6 @@ impl Addition {
     }
 }
 
-impl Lock {
-    /// Returns the text of the file.
-    pub(crate) fn text(&self, image: &str) -> Result<String, ImageError> {
-        let body = toml::to_string(self)
-            .map_err(|error| ImageError::Addition(error.to_string()))?;
-        Ok(format!("# Written by `sandpiper images lock {image}`.\n{body}"))
-    }
-}
-
 pub(crate) fn texts(entries: &[Entry]) -> Vec<String> {
     entries.iter().map(|entry| entry.text.clone()).collect()
 }
@@ -231,7 +208,7 @@ fn is_word(text: &str, extra: &[u8]) -> bool {
 }
 
 /// `name==version` or `name[extra,extra]==version`.
-fn is_pip(text: &str) -> bool {
+pub(crate) fn is_pip(text: &str) -> bool {
     let Some((name, version)) = text.split_once("==") else { return false };
     let (name, extras) = match name.split_once('[') {
         None => (name, None),
@@ -256,16 +233,6 @@ fn is_npm(text: &str) -> bool {
         }),
     };
     is_name && has_number && is_word(version, b"-.+")
-}
-
-/// A line of the lock, as pip reads it: a package, and the hash of its wheel.
-fn is_locked(line: &str) -> bool {
-    let Some((package, hash)) = line.split_once(" --hash=sha256:") else {
-        return false;
-    };
-    let is_hash =
-        hash.len() == 64 && hash.bytes().all(|it| it.is_ascii_hexdigit());
-    is_pip(package) && is_hash
 }
 
 #[cfg(test)]
@@ -340,7 +307,9 @@ mod tests {
                 .map(str::to_owned)
                 .to_vec(),
             pip: vec![format!("attrs==25.3.0 --hash=sha256:{hash}")],
-            npm: "{\n}\n".to_owned(),
+            npm: r#"{"packages": {"": {}, "node_modules/lodash":
+                {"version": "4.17.21", "integrity": "sha512-AAAA"}}}"#
+                .to_owned(),
         };
         let text = lock.text("python").unwrap();
         let locked = parse(GOOD).unwrap().with_lock(Some(&text)).unwrap();
@@ -357,7 +326,17 @@ mod tests {
         check("", "", "its packages have no lock yet");
         check("[\"attrs==25.3.0\"]", "[]", "its lock is of other packages");
         check(architecture(), "pdp11", "its lock is of another architecture");
-        check(" --hash", " --x", "its lock has a package without a hash");
+        let unhashed =
+            format!("its lock has no hash of attrs==25.3.0 --x=sha256:{hash}");
+        check(" --hash", " --x", &unhashed);
+        let unhashed = "its lock has no hash of node_modules/lodash";
+        check(", \"integrity\": \"sha512-AAAA\"", " ", unhashed);
+        check("sha512-", "rot13-", unhashed);
+        check(
+            "packages\"",
+            "package\"",
+            "its lock has no hash of the packages of npm",
+        );
         check("for_pip", "for_pipe", "its lock cannot be read");
         let without = parse("packages = [\"x\"]").unwrap();
         assert!(without.with_lock(None).is_ok());

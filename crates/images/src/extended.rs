@@ -39,7 +39,8 @@ impl Recipe {
             let own = own.into_iter();
             let own = own.map(|(name, text)| (format!("/build/{name}"), text));
             recipe.files.extend(own);
-            recipe.hash = hash(&self.hash, text, &recipe.files, None);
+            let script = recipe.build_script.as_deref();
+            recipe.hash = hash(&self.hash, text, &recipe.files, script);
         }
         recipe.hash = hash(&recipe.hash, &addition.text, &[], None);
         recipe.addition = Some((addition, self.hash.clone()));

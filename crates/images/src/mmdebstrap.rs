@@ -6,6 +6,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
+use crate::addition::Addition;
 use crate::downloads::{ENVIRONMENT, Settings};
 use crate::mirror;
 use crate::progress::{Progress, Tracker};
@@ -26,6 +27,11 @@ const PATH_OPTIONS: &[&str] = &[
 /// The start of a shell command that runs in the image with a clean environment.
 const IN_IMAGE: &str = "chroot \"$1\" /usr/bin/env -i LC_ALL=C.UTF-8 \
      PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive";
+
+/// Puts the packages of pip and npm that an operator adds in place (add.sh). It is
+/// the last program in the image, as the next one could run their code.
+const UNPACK_ADDITION: &str = "tar --extract --file=/build/addition.tar \
+     --directory=/ --keep-directory-symlink --no-overwrite-dir";
 
 /// The number of log lines that an error shows.
 const TAIL_LINES: usize = 20;
@@ -184,6 +190,10 @@ fn command(invocation: &Invocation<'_>) -> Command {
     if !definition.versions.is_empty() {
         command.arg(format!("--customize-hook={}", ask_versions(definition)));
     }
+    let is_locked = |addition: &Addition| addition.lock.is_some();
+    if recipe.addition().is_some_and(is_locked) {
+        command.arg(format!("--customize-hook={IN_IMAGE} {UNPACK_ADDITION}"));
+    }
     // Removes what the script downloaded, so that it is not packed.
     command.arg(
         "--customize-hook=find \"$1/build\" -mindepth 1 -maxdepth 1 \
@@ -252,6 +262,43 @@ fn hint(tail: &VecDeque<String>) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::downloads::Downloads;
+    use crate::recipe::architecture;
+
+    #[test]
+    fn nothing_runs_after_an_operators_packages_are_in_place() {
+        let text = "suite = \"trixie\"\narchitectures = [\"amd64\"]\n\
+                    packages = [\"python3\"]\nbuild = \"build.sh\"\n\
+                    versions.Python = \"python3 --version\"";
+        let read = |_: &str| Some(b"true".to_vec());
+        let recipe = Recipe::parse("py", text, read).unwrap();
+        let file = "npm = [\"lodash@4.17.21\"]";
+        let lock = format!(
+            "architecture = \"{}\"\nfor_pip = []\n\
+             for_npm = [\"lodash@4.17.21\"]\npip = []\nnpm = '{}'",
+            architecture(),
+            r#"{"packages": {"node_modules/lodash": {"integrity": "sha1-A"}}}"#
+        );
+        let addition = Addition::parse("py", "py.toml", file).unwrap();
+        let addition = addition.with_lock(Some(&lock)).unwrap();
+        let recipe = recipe.with(addition, read).unwrap();
+        let invocation = Invocation {
+            recipe: &recipe,
+            sources: &[],
+            settings: &Downloads::default().settings(),
+            as_root: false,
+            scratch: Path::new("/"),
+            rootfs: Path::new("/"),
+        };
+        let command = command(&invocation);
+        let hooks = command.get_args().map(|it| it.to_string_lossy());
+        let in_image: Vec<_> =
+            hooks.filter(|hook| hook.contains("chroot ")).collect();
+        let last = in_image.last().unwrap();
+        assert!(last.ends_with(UNPACK_ADDITION), "{in_image:?}");
+        // The build script, the removal of pip, and the question for versions.
+        assert_eq!(in_image.len(), 4, "{in_image:?}");
+    }
 
     #[test]
     fn knows_common_causes() {
