@@ -1,11 +1,13 @@
 // The change from a text to its formatted form, by whole lines: lines that stay
-// the same, locked ones among them, are not touched.
+// the same, locked ones among them, are not touched. The cursor stays at its character.
 
 import type { ChangeSpec, Text } from "@codemirror/state";
 import { diffArrays } from "diff";
 
 /** Beyond this many changed lines, all of the text is replaced: comparing more would take seconds. */
 const MAX_CHANGES = 4000;
+/** A formatter keeps these characters; it adds and removes blanks and signs, such as semicolons. */
+const KEPT = /[\w\u0080-\uffff]/;
 
 export function changesTo(doc: Text, formatted: string): ChangeSpec[] {
   const before = doc.toString().split("\n");
@@ -25,6 +27,40 @@ export function changesTo(doc: Text, formatted: string): ChangeSpec[] {
     removed = 0;
   }
   return changes;
+}
+
+/** The place of the cursor in the formatted text: by the characters before it that are kept, the signs behind those, and the end of the line. */
+export function moved(before: string, cursor: number, after: string): number {
+  let kept = 0;
+  let signs = 0;
+  let isNextLine = false;
+  for (let at = 0; at < cursor; at++) {
+    const character = before.charAt(at);
+    const isKept = KEPT.test(character);
+    if (isKept) kept += 1;
+    const isBlank = character.trim() === "";
+    signs = isKept ? 0 : signs + (isBlank ? 0 : 1);
+    isNextLine = isBlank && (isNextLine || character === "\n");
+  }
+  const next = nthKept(after, kept + 1);
+  if (KEPT.test(before.charAt(cursor))) return next;
+  let place = kept === 0 ? 0 : Math.min(nthKept(after, kept) + 1, next);
+  for (let at = place; signs > 0 && at < next; at++) {
+    if (after.charAt(at).trim() === "") continue;
+    signs -= 1;
+    place = at + 1;
+  }
+  const end = isNextLine ? after.slice(place, next).indexOf("\n") : -1;
+  return place + end + 1;
+}
+
+/** The place of this one of the characters that are kept, or the end. */
+function nthKept(text: string, count: number): number {
+  let left = count;
+  for (let at = 0; at < text.length; at++) {
+    if (KEPT.test(text.charAt(at)) && --left === 0) return at;
+  }
+  return text.length;
 }
 
 /** Puts other lines in the place of `count` lines from `line` on. */

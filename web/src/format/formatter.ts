@@ -13,7 +13,7 @@ import { Later } from "../later";
 import { t } from "../messages";
 import type { Notice } from "../store/notice";
 import { endingOf, type Workspace } from "../workspace";
-import { Fault, type Formatted } from "./formatted";
+import { Fault } from "./fault";
 
 export interface FormatterOptions {
   config: PageConfig;
@@ -24,7 +24,7 @@ export interface FormatterOptions {
   notice: Notice;
 }
 
-type Format = (path: string, source: string, cursor: number) => Promise<Formatted>;
+type Format = (path: string, source: string) => Promise<string>;
 
 /** The parser of Prettier for each grammar; JavaScript's depends on the ending. */
 const PARSERS: ReadonlyMap<string, string> = new Map(Object.entries({ css: "css", html: "html", vue: "vue", json: "json" }));
@@ -57,9 +57,10 @@ export class Formatter {
     if (editor.isLocked) return notice.show(t("format.read-only"));
     if (doc.length > MAX_LENGTH) return notice.show(t("format.too-large"));
     try {
-      const [{ text, cursor }, { changesTo }] = await Promise.all([format(path, source, selection.main.head), this.changes.get()]);
+      const [text, { changesTo, moved }] = await Promise.all([format(path, source), this.changes.get()]);
       if (editor.state.doc !== doc || workspace.active !== path) return notice.show(t("format.changed"));
       if (text === source) return notice.show(t("format.already"));
+      const cursor = moved(source, selection.main.head, text);
       editor.command((view) => notice.show(apply(view, changesTo(doc, text), cursor)));
     } catch (error) {
       if (!(error instanceof Fault)) return notice.show(t("format.lost"));
@@ -79,7 +80,7 @@ export class Formatter {
     }
     const parser = parserOf(grammarName(path, config.editor), path);
     if (parser === null) return null;
-    return async (_, ...text) => (await this.prettier.get()).formatByPrettier(parser, parameters.tabSize, ...text);
+    return async (_, source) => (await this.prettier.get()).formatByPrettier(parser, parameters.tabSize, source);
   }
 }
 

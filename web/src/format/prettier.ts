@@ -2,16 +2,16 @@
 // used, with the parts that the kind of file needs.
 
 import type { Plugin } from "prettier";
-import { formatWithCursor } from "prettier/standalone";
+import { format } from "prettier/standalone";
 
 import { t } from "../messages";
-import { Fault, type Formatted } from "./formatted";
+import { Fault } from "./fault";
 
-export async function formatByPrettier(parser: string, tabWidth: number, source: string, cursorOffset: number): Promise<Formatted> {
+/** The formatted text. Prettier would keep the cursor too, but needs minutes for that in an ordinary text. */
+export async function formatByPrettier(parser: string, tabWidth: number, source: string): Promise<string> {
   const plugins = await pluginsOf(parser);
   try {
-    const { formatted, cursorOffset: cursor } = await formatWithCursor(source, { parser, plugins, tabWidth, cursorOffset });
-    return { text: formatted, cursor };
+    return await format(source, { parser, plugins, tabWidth });
   } catch (error) {
     throw faultOf(error);
   }

@@ -1,10 +1,3 @@
-// The result of a formatter.
-
-export interface Formatted {
-  text: string;
-  cursor: number;
-}
-
 /** The reason why a file was not formatted, and its place in the file, if it has one. */
 export class Fault extends Error {
   readonly place: { line: number; column: number } | null;
