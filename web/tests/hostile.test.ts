@@ -13,6 +13,7 @@ import { insertionPoint, readMessage } from "../src/preview/protocol";
 import { framesOf } from "../src/preview/stack";
 import type { RunResult } from "../src/run/client";
 import { zip } from "../src/share/zip";
+import { readSnapshot } from "../src/store/snapshot";
 import { names, settingsOf } from "./definitions";
 import { FEW, TIMES, checkLinear, repeated } from "./linear";
 
@@ -53,6 +54,11 @@ describe("documents", () => {
   test.each(points)("our code is inserted after the doctype of %j", (html, before) => {
     expect(html.slice(0, insertionPoint(html))).toBe(before);
   });
+});
+
+describe("links", () => {
+  const locked = (spec: string) => readSnapshot({ files: [{ path: "a", content: "", locked: spec }] }, "a");
+  checkLinear("blanks in locked lines", locked, repeated(" ", "1-", "x"));
 });
 
 describe("stacks", () => {

@@ -114,7 +114,7 @@ test("kept edits never replace what the author has locked since", () => {
 
 test("restrictions are checked", () => {
   const read = (more: object) => readSnapshot({ files: [{ path: "a", content: "" }, { content: CODE, path: "b", ...more }] }, "a");
-  const specs = ["", "a", "1;2", "-3", "1-2-3", "1e3", "99999999", "1,", "1\n"].map((locked) => ({ locked }));
+  const specs = ["", "a", "1;2", "-3", "1-2-3", "1e3", "99999999", "1,", "1\n", "1".padEnd(1001)].map((locked) => ({ locked }));
   for (const wrong of [{ hidden: 1 }, { locked: 1 }, ...specs]) {
     expect(read(wrong).fault, JSON.stringify(wrong)).toMatch(/^"b": (hidden|locked) /);
   }

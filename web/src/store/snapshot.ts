@@ -7,7 +7,10 @@ import { faultOfPath, visibleOf, type Snapshot, type SourceFile } from "../works
 const MAX_FILES = 200;
 /** Of all files, the input and the expected output, in UTF-16 units: the limit of the service for JSON is lower. */
 const MAX_UNITS = 2 * 1024 * 1024;
-const LINES = /^ *\d{1,7} *(?:- *\d{0,7} *)?(?:, *\d{1,7} *(?:- *\d{0,7} *)?)*$/;
+/** Of the names of a file's locked lines. */
+const MAX_LINES_LENGTH = 1000;
+/** The names of locked lines, with a comma behind each. */
+const LINES = /^( *\d{1,7} *(- *(\d{1,7} *)?)?,)+$/;
 
 export type Checked<T> = { value: T; fault: null } | { value: null; fault: string };
 
@@ -63,7 +66,7 @@ function readAuthored({ hidden, locked }: Readonly<Record<string, unknown>>): Ch
   if (hidden !== undefined && typeof hidden !== "boolean") return bad("hidden must be true or false.");
   if (hidden === true) return good({ hidden });
   if (locked === undefined || locked === false) return good({});
-  const isRight = locked === true || (typeof locked === "string" && LINES.test(locked));
+  const isRight = locked === true || (typeof locked === "string" && locked.length <= MAX_LINES_LENGTH && LINES.test(`${locked},`));
   return isRight ? good({ locked }) : bad("locked must be true, or lines such as 1-3,10-.");
 }
 
