@@ -70,6 +70,13 @@ test("the difference, line by line", () => {
   for (const [expected, own, rows] of cases) expect(drawn(expected, own), JSON.stringify([expected, own])).toEqual(rows);
 });
 
+test("the longest outputs have a view", () => {
+  const lines = (sign: string) => Array.from({ length: 200_000 }, () => sign);
+  expect(rowsOf(lines("a"), [...lines("a"), "b"])).toHaveLength(5);
+  expect(rowsOf([], lines("a"))).toHaveLength(301);
+  expect(rowsOf(lines("a"), lines("b"))).toHaveLength(301);
+});
+
 test("long outputs are compared in time, and shown in part", () => {
   const lines = (sign: string) => Array.from({ length: 50_000 }, (_, index) => `${sign}${index}`);
   const rows = rowsOf(lines("a"), lines("b"));

@@ -70,6 +70,10 @@ describe("in their places", () => {
   });
 });
 
+test("very many results are shown", () => {
+  expect(withResults([], Array.from({ length: 200_000 }, () => rows("a")))).toHaveLength(200_000);
+});
+
 test("CSV tells NULL from an empty text", () => {
   const [part] = withResults([], [rows("a", null, "", "NULL", "=1+1")]);
   expect(part?.kind === "table" ? csvOf(part.table) : "").toBe("a\r\n\r\n\"\"\r\nNULL\r\n'=1+1\r\n");

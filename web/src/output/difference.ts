@@ -17,8 +17,9 @@ export type Row =
 /** Equal lines around a difference that are shown. */
 const CONTEXT = 3;
 const ROWS_SHOWN = 300;
-/** Beyond this many changed lines, lines of the same number are compared: more would take seconds. */
+/** Beyond this many changed lines, or this time, lines of the same number are compared. */
 const MAX_CHANGES = 1000;
+const MAX_MILLISECONDS = 500;
 const LENGTH_SHOWN = 1000;
 
 export function differenceOf(expected: string, stdout: string): HTMLElement {
@@ -32,12 +33,10 @@ export function differenceOf(expected: string, stdout: string): HTMLElement {
 
 /** The rows of the view. */
 export function rowsOf(expected: readonly string[], own: readonly string[]): Row[] {
-  const rows: Row[] = [];
-  for (const [theirs, ours] of blocksOf(expected, own)) {
-    const isSame = theirs === ours;
-    if (isSame) rows.push(...theirs.map((text): Row => ({ kind: "same", text, mark: [0, 0] })));
-    else rows.push(...side("expected", theirs, ours), ...side("own", ours, theirs));
-  }
+  const rows = blocksOf(expected, own).flatMap(([theirs, ours]) => {
+    if (theirs === ours) return theirs.map((text): Row => ({ kind: "same", text, mark: [0, 0] }));
+    return [...side("expected", theirs, ours), ...side("own", ours, theirs)];
+  });
   const near = folded(rows);
   if (near.length <= ROWS_SHOWN) return near;
   return [...near.slice(0, ROWS_SHOWN), { kind: "gap", count: near.length - ROWS_SHOWN }];
@@ -47,7 +46,7 @@ type Lines = readonly string[];
 
 /** Pairs of blocks, of the expected and the own lines; equal ones are the same list. */
 function blocksOf(expected: Lines, own: Lines): [Lines, Lines][] {
-  const changes = diffArrays([...expected], [...own], { maxEditLength: MAX_CHANGES });
+  const changes = diffArrays([...expected], [...own], { maxEditLength: MAX_CHANGES, timeout: MAX_MILLISECONDS });
   if (changes === undefined) return byNumber(expected, own);
   const blocks: [Lines, Lines][] = [];
   let removed: Lines = [];

@@ -17,7 +17,9 @@ const VERTICAL = /^\*{27} 1\. row \*{27}$/gm;
 export function withResults(parts: readonly Part[], results: readonly QueryResult[]): Shown[] {
   const left = shownOf(results);
   const shown: Shown[] = [];
-  const show = (count: number) => shown.push(...resultsOf(left.splice(0, count)));
+  const show = (count: number) => {
+    for (const result of resultsOf(left.splice(0, count))) shown.push(result);
+  };
   for (const part of parts) {
     if (part.kind === "text") {
       for (let sets = part.text.match(VERTICAL)?.length ?? 0; sets > 0; sets--) {
