@@ -13,7 +13,7 @@ use crate::service::{Server, compile, start};
 const DEFINITION: &str = r#"
 name = "Shell"
 title = "Shell & tools"
-aliases = ["bash"]
+aliases = ["ksh"]
 extensions = ["sh"]
 image = "native"
 [run]
@@ -111,7 +111,7 @@ fn a_language_from_a_folder_runs_and_is_shown() {
     let answer = compile(
         &server,
         &json!({
-            "language": "bash",
+            "language": "ksh",
             "entryFile": "a.sh",
             "files": [{"path": "a.sh", "content": "read x; echo $x; exit 3"}],
             "stdin": "input\n",
@@ -135,7 +135,7 @@ fn is_shown(server: &Server) {
         assert!(page.text().contains(part), "{part}: {}", page.text());
     }
     let script = server.ask("GET", "/embed.js");
-    let names = r#"{"lua":[],"python":["py","python3"],"shell":["bash"]}"#;
+    let names = r#"{"lua":[],"python":["py","python3"],"shell":["ksh"]}"#;
     assert!(script.text().contains(names), "{}", script.text());
     let index = server.ask("GET", "/");
     assert!(index.text().contains("editor?lang=shell"), "{}", index.text());

@@ -10,7 +10,7 @@ import { replaceCode } from "./typing";
 const DEFINITION = String.raw`
 name = "Shell"
 title = "Shell of an operator"
-aliases = ["bash"]
+aliases = ["ksh"]
 extensions = ["sh"]
 image = "native"
 
@@ -52,7 +52,7 @@ test("a language from a folder is shown, run, completed, and embedded by its ali
   try {
     const { url } = await serve(`--languages-dir=${folder}`, "--languages=shell,python");
     // Another script of the page that names a language which this server has not.
-    const html = `<script src="${url}/embed.js"></script><pre data-lang="bash"></pre><pre data-lang="c">1</pre>`;
+    const html = `<script src="${url}/embed.js"></script><pre data-lang="ksh"></pre><pre data-lang="c">1</pre>`;
     await page.goto(hosts.hostPage(html));
     await expect(page.locator("iframe")).toHaveCount(1);
     const editor = await editorIn(page);

@@ -12,13 +12,15 @@ import { parse } from "smol-toml";
 
 interface Definition {
   order?: number;
+  default?: boolean;
   output?: "text" | "tables" | "document";
 }
 
-/** The languages of the repository, in their order, and the kind of what each prints. */
+/** The languages that need no choice, in their order, and the kind of what each prints. */
 const definitions = readdirSync("../languages")
   .filter((id) => existsSync(`../languages/${id}/language.toml`))
   .map((id) => ({ id, ...(parse(readFileSync(`../languages/${id}/language.toml`, "utf8")) as Definition) }))
+  .filter((definition) => definition.default !== false)
   .sort((a, b) => (a.order ?? Infinity) - (b.order ?? Infinity));
 export const languages: readonly string[] = definitions.map(({ id }) => id);
 export const outputs = new Map(definitions.map(({ id, output = "text" }) => [id, output]));

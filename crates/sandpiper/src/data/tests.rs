@@ -198,13 +198,13 @@ fn a_folder_adds_languages() {
 
     fs::create_dir(dir.join("notes")).unwrap();
     fs::write(dir.join("notes/README.md"), "not a language").unwrap();
-    check(Ok("Vue"));
-    put(dir, "sh", "");
-    check(Ok("The sh"));
-    put(dir, "sh", "order = [");
-    check(Err("DIR/sh/language.toml: |line 3"));
+    check(Ok("PostgreSQL"));
+    put(dir, "zsh", "");
+    check(Ok("The zsh"));
+    put(dir, "zsh", "order = [");
+    check(Err("DIR/zsh/language.toml: |line 3"));
     put(dir, "all", "");
-    put(dir, "sh", "");
+    put(dir, "zsh", "");
     check(Err("DIR/all/language.toml: id \"all\" means several languages"));
     fs::remove_dir_all(dir.join("all")).unwrap();
     put(dir, "c", "");
@@ -225,13 +225,13 @@ fn a_folder_adds_languages() {
     fs::write(&image, recipe).unwrap();
     check(Err("DIR/lua/image.toml: |there is no file build.sh"));
     fs::write(dir.join("lua/build.sh"), "true").unwrap();
-    check(Ok("The sh"));
+    check(Ok("The zsh"));
     fs::rename(dir.join("lua"), dir.join("php")).unwrap();
     check(Err("DIR/php/image.toml: the image \"php\"|images/php/image.toml"));
     fs::remove_dir_all(dir.join("php")).unwrap();
-    let pipe = dir.join("sh/pipe");
+    let pipe = dir.join("zsh/pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).unwrap();
-    check(Err("DIR/sh/pipe: |not a file"));
+    check(Err("DIR/zsh/pipe: |not a file"));
 }
 
 #[test]
