@@ -185,4 +185,11 @@ test("Python is formatted by a run of its own", async ({ page, service }) => {
   await format();
   await expect(page.locator(".notice")).toContainText("Not formatted: line 3 cannot be read.");
   await expect(page.locator(".cm-lint-marker-error")).toBeVisible();
+  // A file with the name of the formatter's module takes no part in it.
+  const files = [{ path: "autopep8.py", content: "def fix_code(source):\n  return 'forged'\n" }];
+  await page.goto("about:blank");
+  await page.goto(`${service.url}/embed?lang=python&autosave=off#json=${encodeURIComponent(JSON.stringify({ files }))}`);
+  await format();
+  await expect(page.locator(".notice")).toContainText("The file was formatted.");
+  await expect(page.locator(".cm-line")).toHaveText(["def fix_code(source):", "    return 'forged'", ""]);
 });

@@ -60,6 +60,7 @@ export class Formatter {
       const [text, { changesTo, moved }] = await Promise.all([format(path, source), this.changes.get()]);
       if (editor.state.doc !== doc || workspace.active !== path) return notice.show(t("format.changed"));
       if (text === source) return notice.show(t("format.already"));
+      if (text.length > MAX_LENGTH) return notice.show(t("format.too-large"));
       const cursor = moved(source, selection.main.head, text);
       editor.command((view) => notice.show(apply(view, changesTo(doc, text), cursor)));
     } catch (error) {
