@@ -37,7 +37,7 @@ const code = (frame: Frame) => frame.locator(".cm-line").allTextContents();
 test("an exercise by keyboard alone, at a person's speed", async ({ page, service, complaints }) => {
   const frame = await lesson(page, service);
   expect(await frame.getByRole("tab").allTextContents()).toEqual(["area.py", "units.py (locked)"]);
-  await expect(frame.getByRole("textbox")).toHaveAccessibleDescription(/Locked lines: 1 to 2, 4 to the end\.$/);
+  await expect(frame.getByRole("textbox")).toHaveAccessibleDescription(/Locked lines: 1 to 2 and 4 to the end\.$/);
   await frame.locator('[data-path="area.py"]').focus();
   // A locked file.
   await page.keyboard.press("ArrowRight");
@@ -69,7 +69,7 @@ test("an exercise by keyboard alone, at a person's speed", async ({ page, servic
   await page.keyboard.type("size = width * height\nreturn size * FACTOR", PACE);
   const after = ["from units import FACTOR", "def area(width, height):", "    size = width * height", "    return size * FACTOR", "# end of the exercise", ""];
   expect(await code(frame)).toEqual(after);
-  await expect(frame.getByRole("textbox")).toHaveAccessibleDescription(/Locked lines: 1 to 2, 5 to the end\.$/);
+  await expect(frame.getByRole("textbox")).toHaveAccessibleDescription(/Locked lines: 1 to 2 and 5 to the end\.$/);
   await page.keyboard.press("Control+Enter");
   expect(await ended(frame)).toContain("Matches the expected output");
   await expect(frame.locator(".stdout pre")).toHaveText("12\n");

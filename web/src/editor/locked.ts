@@ -103,13 +103,13 @@ const style = EditorView.baseTheme({
   ".cm-line.cm-locked-line": { backgroundColor: "var(--locked)", borderLeft: "3px double var(--gutter)", paddingLeft: "3px" },
 });
 
-/** Lines for people: `1 to 3, 10 to the end`. */
+/** Lines for people: `1 to 3 and 10 to the end`. */
 function spoken(spans: readonly Span[]): string {
   const words = ({ from, to }: Span) => {
     if (to === Infinity) return t("editor.lines-to-end", { from });
     return to === from ? number(from) : t("editor.lines-from-to", { from, to });
   };
-  return spans.map(words).join(", ");
+  return new Intl.ListFormat(document.documentElement.lang).format(spans.map(words));
 }
 
 function regionOf(doc: Text, { from, to }: Span): Region {

@@ -65,7 +65,7 @@ export function spoken({ exit, stderr, results = [] }: RunResult, error: string 
   if (state === "stopped") return "";
   if (state !== "ok") {
     const line = (error ?? plainText(stderr)).split("\n").find((one) => one.trim() !== "") ?? "";
-    return line === "" ? "" : `: ${line.trim().slice(0, MAX_SPOKEN)}`;
+    return line === "" ? "" : t("run.error-line", { line: line.trim().slice(0, MAX_SPOKEN) });
   }
   if (output === null) return "";
   const found = shownOf(results).length;
