@@ -2,6 +2,7 @@
 // the preview, the menu, and the messages of the embedding page. It is loaded
 // after the editor.
 
+import "./styles/dialog.css";
 import "./styles/print.css";
 import { openSearchPanel } from "@codemirror/search";
 
