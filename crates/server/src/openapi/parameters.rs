@@ -56,7 +56,12 @@ pub(super) fn parameters(endpoint: Endpoint, catalog: &Catalog) -> Value {
             "in": "query",
             "description": "Values of lang, separated by commas, among which \
                 the reader can switch.",
-            "schema": { "type": "string" },
+            "style": "form",
+            "explode": false,
+            "schema": {
+                "type": "array",
+                "items": { "enum": embed::languages_of(catalog) },
+            },
         }]),
         _ => json!([]),
     }
