@@ -1,5 +1,5 @@
-//! Packages that an operator adds to an image. What cannot be added leaves the
-//! image of before in use.
+//! Packages that an operator adds to an image. If they cannot be added, the image
+//! of before stays in use.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
 // Puts the results of statements in the place of the tables that the client drew
-// of them. What else it printed stays.
+// of them. The rest of its output stays.
 
 import { t } from "../messages";
 import { shownOf, type Change, type QueryResult, type RowSet } from "../run/query-results";
