@@ -117,6 +117,8 @@ test("edits survive a reload; Reset takes them back, Undo brings them again", as
 test("commands of another origin than the named one are not taken", async ({ page, service }) => {
   for (const [parentOrigin, words] of [[service.origin, /./], ["https://other.example", /^$/]] as const) {
     const frame = await embed(page, service, `lang=python&parentOrigin=${parentOrigin}`);
+    // Earlier commands wait in the page until all of it is there.
+    await frame.locator("#menu-button[aria-controls]").waitFor();
     // Listeners are called in their order: the editor has had its turn then.
     await frame.evaluate(() => addEventListener("message", () => (document.body.dataset["heard"] = "true")));
     await page.evaluate(() => {
