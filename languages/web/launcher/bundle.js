@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { Faults, characters, fault, place } from "./faults.js";
 import { NOTHING, comment, origin } from "./map.js";
-import { byAddress, byName, missing, missingPackage } from "./resolve.js";
+import { byAddress, byName, isAdded, isOfAdded, missing, missingPackage } from "./resolve.js";
 import { asScript, dataUrl, isElsewhere } from "./text.js";
 
 const LOADERS = {
@@ -28,8 +28,8 @@ export async function start() {
 export class Bundle {
   /** Pieces of files that are built as if they were files, by name. */
   parts = new Map();
-  /** Packages that were imported: the name, and which files import it. */
-  imported = new Map();
+  /** Names of the framework's packages that were imported. */
+  imported = new Set();
   #found = [];
 
   /** `framework` is null, or what the image has of React or Vue, and builds components. */
@@ -119,6 +119,7 @@ export class Bundle {
     // Ours name each other: a package its module, and that other packages.
     if (namespace === "package") return { path: name, namespace: "module" };
     if (namespace === "module") return { path: name, namespace: "package" };
+    if (isAdded(importer)) return this.#resolvePackage(name);
     const inside = (path) => ({ path: posix.join(this.files.root, path) });
     const importing = this.parts.get(this.#named(importer));
     const isOurs = importing?.file === null && this.files.has(name);
@@ -128,6 +129,7 @@ export class Bundle {
     if (isStyle) {
       if (isElsewhere(name)) return { path: name, external: true };
       const found = byAddress(this.files, from, name);
+      if (!found && isOfAdded(name)) return null;
       if (!found) return refused(missing(this.files, from, name));
       if (kind !== "url-token") return inside(found.path);
       const address = dataUrl(found.path, this.files.text(found.path));
@@ -138,21 +140,27 @@ export class Bundle {
 
   #resolveImport(name, from, inside) {
     if (/^(https?:|data:|blob:|\/\/)/i.test(name)) return { path: name, external: true };
-    if (Object.hasOwn(this.framework?.packages ?? {}, name)) {
-      const importers = this.imported.get(name) ?? new Set();
-      this.imported.set(name, importers.add(from));
-      return { path: name, namespace: "package" };
-    }
+    const found = this.#resolvePackage(name);
+    if (found) return found;
     const mapped = this.importMap?.(name) ?? null;
     if (mapped && isElsewhere(mapped.target)) return { path: name, external: true };
     const [base, target] = mapped ? [mapped.file, mapped.target] : [from, name];
     const isPath = mapped || /^(\.{0,2}\/|\.{1,2}$)/.test(name);
     if (!isPath && !(this.framework && name.startsWith("@/"))) {
+      // esbuild itself finds it, in the folders above the submission.
+      if (isOfAdded(name)) return null;
       return refused(missingPackage(this.files, from, name, this.framework?.packages ?? {}));
     }
     const isLoose = this.framework || /\.[mc]?tsx?$/.test(from);
-    const found = (isLoose ? byName : byAddress)(this.files, base, target);
-    return found ? inside(found.path + found.query) : refused(missing(this.files, from, target));
+    const file = (isLoose ? byName : byAddress)(this.files, base, target);
+    return file ? inside(file.path + file.query) : refused(missing(this.files, from, target));
+  }
+
+  /** A package of the framework, or null. */
+  #resolvePackage(name) {
+    if (!Object.hasOwn(this.framework?.packages ?? {}, name)) return null;
+    this.imported.add(name);
+    return { path: name, namespace: "package" };
   }
 
   #package(name) {
@@ -168,6 +176,7 @@ export class Bundle {
   }
 
   #load({ path: absolute, with: attributes }) {
+    if (isAdded(absolute)) return loadAdded(absolute);
     const name = this.#named(absolute);
     const part = this.parts.get(name);
     if (part) {
@@ -225,7 +234,8 @@ export class Bundle {
 
   #fault({ text, location, notes, detail }) {
     const isJsx = text.startsWith("The JSX syntax extension");
-    const message = isJsx ? "JSX is no JavaScript of a browser" : text.replaceAll('"package:', '"');
+    const plain = text.replaceAll('"package:', '"').replace(/^Could not resolve (?=")/, "there is no ");
+    const message = isJsx ? "JSX is no JavaScript of a browser" : plain;
     const note = detail?.note ?? hint(text, location) ?? notes.map(noted).find(Boolean);
     const name = location?.file ?? "";
     const at = location ? this.#place(name, location) : { file: "" };
@@ -241,7 +251,8 @@ export class Bundle {
     const part = this.parts.get(name);
     if (part?.file == null) {
       const file = [name, name.replace(/\?.*$/s, "")].find((one) => this.files.has(one)) ?? "";
-      return part ? { file } : { file, line, column: characters(before) + 1 };
+      if (part) return { file };
+      return { file: file || name.replace(/^(\.\.\/)+/, ""), line, column: characters(before) + 1 };
     }
     if (part.isInPlace) return { file: part.file, line, column: characters(before) + 1 };
     const text = this.files.text(part.file);
@@ -257,6 +268,12 @@ export class Bundle {
     return offset < 0 ? { file: part.file } : place(part.file, text, offset);
   }
 }
+
+/** A file of a package that an operator added. */
+const loadAdded = (path) => ({
+  contents: readFileSync(path),
+  loader: LOADERS[posix.extname(path).slice(1).toLowerCase()] ?? "dataurl",
+});
 
 /** A hint for messages that do not name the usual cause. */
 function hint(text, location) {
@@ -283,7 +300,7 @@ const isModule = (text) =>
 /** The notes of esbuild, unless they speak of its own settings. */
 function noted({ text, location }) {
   const words = text.replace(/ \(it was loaded with the "[\w-]+" loader\)/, "");
-  if (/esbuild|\bloaders?\b/.test(words)) return null;
+  if (/esbuild|\bloaders?\b|\bexternal\b|\bplatform\b/.test(words)) return null;
   return words.replace(/ is here:$/, ` is in line ${location?.line}`);
 }
 

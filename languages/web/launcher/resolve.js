@@ -1,11 +1,14 @@
 // Finds the target of an import, a stylesheet's address or a page's reference among
 // the submitted files.
+import { existsSync, readdirSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { posix } from "node:path";
 import { join, relative } from "./files.js";
 import { localAddress } from "./text.js";
 
 const ENDINGS = [".tsx", ".ts", ".jsx", ".js", ".mjs", ".vue", ".json", ".css"];
+// The folder of packages that an operator adds to the image.
+const ADDED = "/node_modules";
 const SWAPPED = { ".js": [".ts", ".tsx"], ".jsx": [".tsx"], ".mjs": [".mts"] };
 
 /** A file by the rules of addresses: `{path, query, fragment}`, or nothing. */
@@ -44,6 +47,15 @@ function withEnding(files, start) {
   return candidates.find((path) => files.has(path)) ?? null;
 }
 
+/** Whether an absolute path is that of a file of a package that an operator added. */
+export const isAdded = (path) => path.startsWith(`${ADDED}/`);
+
+/** Whether an import names a package that an operator added, or a module of it. */
+export function isOfAdded(name) {
+  const [, ofPackage] = /^((?:@[^/]+\/)?\w[^/]*)(?:\/|$)/.exec(name) ?? [];
+  return ofPackage != null && existsSync(posix.join(ADDED, ofPackage));
+}
+
 /** The message about a file that is not there. */
 export function missing(files, from, name) {
   const local = localAddress(name);
@@ -73,9 +85,17 @@ export function missingPackage(files, from, name, packages) {
   if (name.startsWith("node:") || builtinModules.includes(name)) {
     return { text: `"${name}" is a part of Node.js, and this runs in a browser`, note: null };
   }
-  const names = Object.keys(packages);
+  const names = [...Object.keys(packages), ...added()];
   const note = names.length > 0
     ? `the packages are: ${names.join(", ")}`
     : "a page has no packages: name a file, as in \"./file.js\", or a whole address";
   return { text: `there is no package "${name}"`, note };
+}
+
+function added() {
+  const inFolder = (folder) => (existsSync(folder) ? readdirSync(folder).sort() : []);
+  const names = inFolder(ADDED).flatMap((name) =>
+    name.startsWith("@") ? inFolder(posix.join(ADDED, name)).map((one) => `${name}/${one}`) : name,
+  );
+  return names.filter((name) => !name.startsWith("."));
 }
