@@ -81,6 +81,9 @@ function end(error) {
   process.exit(1);
 }
 
+// Else what waits in a pipe that is not read at once takes memory, and is lost at
+// the end.
+for (const { _handle } of [process.stdout, process.stderr]) _handle?.setBlocking?.(true);
 const [entry, ...args] = passGate();
 process.argv = [process.argv[0], path.resolve(entry), ...args];
 process.on('uncaughtExceptionMonitor', end);
