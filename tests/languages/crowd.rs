@@ -121,8 +121,11 @@ impl Program {
 #[test]
 #[ignore = "needs the images: make test"]
 fn three_of_each_language_at_once() {
-    let flags = ["--queue-wait=120s", "--trusted-proxy"];
-    let server = service::start(&[&flags[..], &["127.0.0.1"]].concat());
+    let server = service::start(&[
+        "--languages=all",
+        "--queue-wait=120s",
+        "--trusted-proxy=127.0.0.1",
+    ]);
     let programs = programs_of(&server);
     let before = at_rest(&server);
     scope(|scope| {
