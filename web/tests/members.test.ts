@@ -174,43 +174,32 @@ const MEMBERS: [language: string, path: string, code: string, expected: string][
   ["react", "App.jsx", 'import * as React from "react";\nReact.|', "useState"],
   ["react", "App.jsx", 'const [name, setName] = useState("");\nname.|', "trim"],
   ["vue", "App.vue", "<script setup>\nconst xs = [1]\nxs.pop().|\n</script>", "toFixed"],
+  // Nothing, if there may be no member.
+  ["python", "main.py", "x = f()\nx.|", ""],
+  ["python", "main.py", "x = 'a'\nx = f()\nx.|", ""],
+  ["python", "main.py", "x = 'a'\ndef f(x):\n    x.|", ""],
+  ["python", "main.py", "x = 'a'\nfor i, x in y:\n    x.|", ""],
+  ["python", "main.py", "math.|", ""],
+  ["python", "main.py", "math = 1\ndef math():\n    math.|", ""],
+  ["python", "main.py", "x = 5.|", ""],
+  ["python", "main.py", "print(5.|)", ""],
+  ["python", "main.py", "# see 'a'.|", ""],
+  ["python", "main.py", "s = 's.|'", ""],
+  ["python", "main.py", "str = f()\nstr.|", ""],
+  ["python", "main.py", "s = s.|", ""],
+  ["java", "Main.java", "class String { void f(String s) { Strings.| } }", ""],
+  ["java", "Main.java", "void f(String s) { g(s -> s.|", ""],
+  ["java", "Main.java", "// xs.|", ""],
+  ["web", "index.html", "<p>See document.|</p>", ""],
+  ["web", "main.js", "const x = f(); x.|", ""],
+  ["web", "style.css", "document.|", ""],
+  // Of an unknown type: the members that the file has. Of a known one: no other word.
+  ["python", "main.py", "class A:\n  def f(self):\n    self.name = 1\n    self.na|", "name"],
+  ["python", "main.py", "s = 'x'\ns.strange\ns.str|", "strip"],
 ];
 
 test.each(MEMBERS)("%s, %s: after the dot of %j there is: %s", async (language, path, code, expected) => {
   expect((await offered(language, path, code)).join(" ")).toBe(expected);
-});
-
-describe("nothing is offered after a dot that may be no member", () => {
-  test.each([
-    ["python", "main.py", "x = f()\nx.|"],
-    ["python", "main.py", "x = 'a'\nx = f()\nx.|"],
-    ["python", "main.py", "x = 'a'\ndef f(x):\n    x.|"],
-    ["python", "main.py", "x = 'a'\nfor i, x in y:\n    x.|"],
-    ["python", "main.py", "math.|"],
-    ["python", "main.py", "math = 1\ndef math():\n    math.|"],
-    ["python", "main.py", "x = 5.|"],
-    ["python", "main.py", "print(5.|)"],
-    ["python", "main.py", "# see 'a'.|"],
-    ["python", "main.py", "s = 's.|'"],
-    ["python", "main.py", "str = f()\nstr.|"],
-    ["python", "main.py", "s = s.|"],
-    ["java", "Main.java", "class String { void f(String s) { Strings.| } }"],
-    ["java", "Main.java", "void f(String s) { g(s -> s.|"],
-    ["java", "Main.java", "// xs.|"],
-    ["web", "index.html", "<p>See document.|</p>"],
-    ["web", "main.js", "const x = f(); x.|"],
-    ["web", "style.css", "document.|"],
-  ])("%s, %s: %j", async (language, path, code) => {
-    expect(await offered(language, path, code)).toEqual([]);
-  });
-});
-
-test("members of a name whose type is not known are those that the file has", async () => {
-  expect(await offered("python", "main.py", "class A:\n  def f(self):\n    self.name = 1\n    self.na|")).toEqual(["name"]);
-});
-
-test("a value whose type is known offers no other word of the file", async () => {
-  expect(await offered("python", "main.py", "s = 'x'\ns.strange\ns.str|")).toEqual(["strip"]);
 });
 
 test.each([
