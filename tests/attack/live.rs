@@ -13,6 +13,7 @@ use sandpiper_testkit::{Events, Usage, eventually, is_chosen, needs_images};
 use serde_json::{Value, json};
 
 use crate::bystander::Bystander;
+use crate::crash::forged_crashes;
 use crate::crossed::crossed_runs;
 use crate::left::left_links;
 use crate::servers::{self, Server, Start, client};
@@ -20,7 +21,7 @@ use crate::servers::{self, Server, Start, client};
 /// An attack, and whether times are measured beside it.
 type Attack = (&'static str, bool, fn());
 
-const ATTACKS: [Attack; 7] = [
+const ATTACKS: [Attack; 8] = [
     ("live/large-answers", false, large_answers),
     ("live/many-runs", true, many_runs),
     ("live/stalled-readers", false, stalled_readers),
@@ -28,6 +29,7 @@ const ATTACKS: [Attack; 7] = [
     ("live/forged-events", false, forged_events),
     ("live/crossed-runs", false, crossed_runs),
     ("live/left-links", false, left_links),
+    ("live/forged-crashes", false, forged_crashes),
 ];
 
 pub(crate) const JSON: &str = "Content-Type: application/json";

@@ -9,6 +9,7 @@ mod bystander;
 mod canaries;
 mod case;
 mod control;
+mod crash;
 mod crossed;
 mod exhaustion;
 mod image;

@@ -5,14 +5,15 @@ use std::fs;
 use std::net::TcpStream;
 
 use libtest_mimic::Completion;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::Fault;
 use crate::holdings::Holdings;
 use crate::servers::{
     Bystander, Reply, Server, assert_reported, assert_serves, at_rest,
     await_boxes, eventually, fork_server, kill, parent, process, program,
-    python, send, serving, sleeper, start, start_with_boxes, stop,
+    python, send, send_to, serving, sleeper, start, start_under,
+    start_with_boxes, stop,
 };
 use sandpiper_testkit::traces::{boxes, descendants};
 
@@ -23,6 +24,7 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("killed/root-process", root_process),
     ("killed/pid-1-of-a-box", pid_1),
     ("killed/outer-half-of-init", outer_half),
+    ("killed/box-that-looks-for-a-crash", crash_step),
     ("killed/fork-server", no_fork_server),
     ("killed/ready-box-that-was-asked", asked_box),
     ("killed/starter-of-the-server", starter),
@@ -191,6 +193,36 @@ fn part_of_a_box(part: impl Fn(i32) -> i32) -> Completion {
     kill(part(process(&server, &file).unwrap()));
     assert_reported(&Reply::read(&mut hit), 500);
     beside.goes_on();
+    assert_serves(&server);
+    assert_eq!(at_rest(&server), before);
+    Completion::Completed
+}
+
+/// Kills the box in which the line of a crash is looked for. The end of the program
+/// is known, so its client gets that without the line.
+fn crash_step() -> Completion {
+    let server = start_under(&[], &["--languages=python,c"], None);
+    assert_serves(&server);
+    let before = at_rest(&server);
+    // The compiler waits for its second reading of the included file.
+    let source = "#include <stdlib.h>\n#include <sys/stat.h>\n\
+                  #include <unistd.h>\n#include \"a.h\"\nint main(void) {\n\
+                  unlink(\"a.h\");\nmkfifo(\"a.h\", 0600);\nabort();\n}\n";
+    let mut request = program("c", "main.c", source);
+    let files = request["files"].as_array_mut().unwrap();
+    files.push(json!({"path": "a.h", "content": ""}));
+    let mut run = send_to("/api/run", &server, &request, 1);
+    let mut step = None;
+    eventually("the line is looked for", || {
+        step = process(&server, "--crash");
+        step.is_some()
+    });
+    kill(parent(step.unwrap()));
+    let reply = Reply::read(&mut run);
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    let end = &reply.json()["run"];
+    assert_eq!(end["exit"], json!({"signal": "SIGABRT"}), "{end}");
+    assert_eq!(end["crash"], Value::Null, "{end}");
     assert_serves(&server);
     assert_eq!(at_rest(&server), before);
     Completion::Completed

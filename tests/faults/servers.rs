@@ -138,9 +138,19 @@ pub(crate) fn compile(server: &Server, request: &Value) -> Reply {
 
 /// Sends a request from the address of `client`. The answer is not read yet.
 pub(crate) fn send(server: &Server, request: &Value, client: u8) -> TcpStream {
+    send_to("/api/compile", server, request, client)
+}
+
+/// The same to another path.
+pub(crate) fn send_to(
+    path: &str,
+    server: &Server,
+    request: &Value,
+    client: u8,
+) -> TcpStream {
     let from = format!("X-Forwarded-For: 192.0.2.{client}");
     let headers = ["Content-Type: application/json", &from];
-    server.begin("POST", "/api/compile", &headers, request.to_string())
+    server.begin("POST", path, &headers, request.to_string())
 }
 
 /// Fails unless products, the editor and programs work.
