@@ -3,7 +3,7 @@
 compile() {
     gcc -O2 -s -Wall -Wextra -Werror "$@"
 }
-compile -static -o /opt/sandpiper/mysql mysql.c template.c
+compile -static -o /opt/sandpiper/mysql mysql.c server.c template.c
 compile -o pack pack.c
 compile -shared -fPIC -o /opt/sandpiper/startup.so startup.c
 compile -shared -fPIC -o /opt/sandpiper/reserve.so reserve.c

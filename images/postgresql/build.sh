@@ -3,7 +3,8 @@
 compile() {
     gcc -O2 -s -Wall -Wextra -Werror "$@"
 }
-compile -static -o /opt/sandpiper/postgresql postgresql.c template.c
+compile -static -o /opt/sandpiper/postgresql postgresql.c server.c template.c
+compile -shared -fPIC -o /opt/sandpiper/submission.so submission.c
 compile -o pack pack.c
 
 # Debian's own cluster.
