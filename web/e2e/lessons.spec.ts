@@ -32,6 +32,16 @@ const difference = (frame: Frame) =>
     rows.map((row) => [...row.children].map((cell) => cell.textContent).join(" ")),
   );
 
+/** Listens to the editor's announcements, which CodeMirror takes away again after 200 ms. */
+async function listening(frame: Frame): Promise<() => Promise<(string | null)[]>> {
+  const heard = await frame.locator(".cm-announced").evaluateHandle((announced) => {
+    const texts: (string | null)[] = [];
+    new MutationObserver(() => void texts.push(announced.textContent)).observe(announced, { childList: true });
+    return texts;
+  });
+  return () => heard.jsonValue();
+}
+
 const code = (frame: Frame) => frame.locator(".cm-line").allTextContents();
 
 test("an exercise by keyboard alone, at a person's speed", async ({ page, service, complaints }) => {
@@ -57,12 +67,14 @@ test("an exercise by keyboard alone, at a person's speed", async ({ page, servic
   await expect(frame.locator(".notice")).toContainText("Locked lines cannot be changed.");
   await page.keyboard.press("Control+Enter");
   expect(await ended(frame)).toMatch(/^Differs from the expected output .*: line 1 differs$/);
-  expect(await difference(frame)).toEqual(["-expected 12", "+yours None"]);
+  // Its code is loaded when a difference is to be shown.
+  await expect.poll(() => difference(frame)).toEqual(["-expected 12", "+yours None"]);
   // The line that is free.
   await page.keyboard.press("Control+Home");
   for (const key of ["ArrowDown", "ArrowDown", "End"]) await page.keyboard.press(key, PACE);
+  const announced = await listening(frame);
   await page.keyboard.press("ArrowUp", PACE);
-  await expect(frame.locator(".cm-announced")).toHaveText("Locked line");
+  await expect.poll(announced).toContain("Locked line");
   await page.keyboard.press("ArrowDown", PACE);
   await page.keyboard.press("End");
   for (let count = 0; count < "pass".length; count++) await page.keyboard.press("Backspace", PACE);
