@@ -167,7 +167,8 @@ const warned: readonly [language: string, code: string, line: number, message: s
 ];
 
 for (const [language, code, line, message] of warned) {
-  test(`${language}: with warnings=1, code that compiles is marked too`, async ({ page, service, complaints }) => {
+  const tag = language === "c" ? [] : "@full";
+  test(`${language}: with warnings=1, code that compiles is marked too`, { tag }, async ({ page, service, complaints }) => {
     const frame = await embed(page, service, `lang=${language}&warnings=1`);
     await replaceCode(frame.locator(".cm-content"), code);
     await frame.locator("#run").click();

@@ -20,7 +20,8 @@ const programs: readonly [language: string, files: Readonly<Record<string, strin
 ];
 
 for (const [language, files] of programs) {
-  test(`${language}: a change of a stylesheet is shown without a request, and the page keeps its state`, async ({ page, service }) => {
+  const tag = language === "vue" ? "@full" : [];
+  test(`${language}: a change of a stylesheet is shown without a request, and the page keeps its state`, { tag }, async ({ page, service }) => {
     await page.goto(`${service.url}/embed?${withFiles(`lang=${language}&run=load&refresh=1`, files)}`);
     const p = shown(page.mainFrame()).locator("p");
     await expect(p).toHaveCSS("color", "rgb(0, 0, 1)");

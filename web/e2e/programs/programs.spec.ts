@@ -1,10 +1,15 @@
 // The documents that programs of tests/programs print. `UPDATE_EXPECT=1` prints each table as it would be.
 
 import { programs, run } from "./program";
-import { test } from "./shown";
+import { BOTH_WAYS, IN_A_FRAME, test } from "./shown";
 
-for (const program of programs()) {
+/** A frame changes little: of so many programs one is also shown as a file; with `FULL=1` each is. */
+const ALSO_AS_FILE = process.env["FULL"] === "1" ? 1 : 4;
+
+for (const [number, program] of programs().entries()) {
   test(program.name, async ({ service, shows }) => {
-    await shows(await run(service.url, program), program.page, program.paths);
+    const document = await run(service.url, program);
+    const ways = number % ALSO_AS_FILE === 0 ? BOTH_WAYS : IN_A_FRAME;
+    await shows(document, program.page, program.paths, ways);
   });
 }

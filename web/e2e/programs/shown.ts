@@ -5,9 +5,13 @@ import { expect, test as base } from "../service";
 import type { PageTable } from "./program";
 import { asTable, expected, visit } from "./visit";
 
+type Way = "page" | "framed";
+export const BOTH_WAYS: readonly Way[] = ["page", "framed"];
+export const IN_A_FRAME: readonly Way[] = ["framed"];
+
 interface OfTest {
-  /** Fails unless the document is as the table says, both ways. The paths are those of the submitted files. */
-  shows: (document: string, table: PageTable, paths?: ReadonlySet<string>) => Promise<void>;
+  /** Fails unless the document is as the table says, in each of these ways. The paths are those of the submitted files. */
+  shows: (document: string, table: PageTable, paths?: ReadonlySet<string>, ways?: readonly Way[]) => Promise<void>;
 }
 
 export const test = base.extend<OfTest>({
@@ -29,8 +33,8 @@ export const test = base.extend<OfTest>({
   viewport: { width: 800, height: 600 },
   actionTimeout: 60_000,
   shows: async ({ context }, use, info) => {
-    await use(async (document, table, paths = new Set()) => {
-      for (const name of ["page", "framed"]) {
+    await use(async (document, table, paths = new Set(), ways = BOTH_WAYS) => {
+      for (const name of ways) {
         const where = { file: info.outputPath(`${name}.html`), isFramed: name === "framed", paths };
         const look = await visit(context, document, table, where);
         if (process.env["UPDATE_EXPECT"] !== undefined) console.log(asTable(table, await look()));
