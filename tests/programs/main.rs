@@ -8,7 +8,6 @@
 mod program;
 mod servers;
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,10 +35,10 @@ fn main() {
     // A listing starts nothing.
     let is_run = !arguments.list && is_with_images(&arguments);
     let servers = Arc::new(is_run.then(|| {
-        let ids: BTreeSet<&str> = cases.iter().map(Case::language).collect();
-        let ids: Vec<&str> = ids.into_iter().collect();
-        let starts = cases.iter().flat_map(|case| case.starts.iter().copied());
-        Servers::start(&ids, &starts.collect::<Vec<_>>())
+        let runs = cases.iter().flat_map(|case| {
+            case.starts.iter().map(|start| (case.language(), *start))
+        });
+        Servers::start(&runs.collect::<Vec<_>>())
     }));
     let trials = cases.into_iter().map(|case| {
         let servers = Arc::clone(&servers);
@@ -76,9 +75,9 @@ impl Case {
     }
 }
 
-/// Every program; of a language that has to be chosen only the smallest, unless
-/// `FULL=1` asks for all. Languages take turns: while a box is made ahead for
-/// one, programs of others run.
+/// Every program; of a language that has to be chosen only the smallest, in one
+/// way, unless `FULL=1` asks for all. Languages take turns: while a box is made
+/// ahead for one, programs of others run.
 fn cases() -> Vec<Case> {
     let root = checkout().join("tests/programs");
     let mut cases = Vec::new();
@@ -96,7 +95,7 @@ fn cases() -> Vec<Case> {
             let program = Program::read(&path);
             let starts = if program.as_ref().is_ok_and(|it| it.short) {
                 vec![Start::Short]
-            } else if is_full() || turn % every == 0 {
+            } else if is_full() || (is_whole && turn % every == 0) {
                 every_way(language)
             } else {
                 vec![Start::Usual]
@@ -111,11 +110,11 @@ fn cases() -> Vec<Case> {
 /// All ways that runs of a language can start.
 fn every_way(language: &str) -> Vec<Start> {
     let definition = read(&format!("languages/{language}/language.toml"));
-    let mut starts = vec![Start::Cold, Start::Warm];
     if definition.contains("\n[compile]\n") {
-        starts.push(Start::Kept);
+        vec![Start::Cold, Start::Kept, Start::Warm]
+    } else {
+        vec![Start::Cold, Start::Warm]
     }
-    starts
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {

@@ -1,5 +1,6 @@
-//! The servers that programs are sent to, one for each way that a run can
-//! start.
+//! The servers that programs are sent to, by how a run is to start.
+
+use std::collections::BTreeSet;
 
 use sandpiper_testkit::{Reply, Server, eventually};
 
@@ -12,26 +13,33 @@ pub(crate) enum Start {
     Short,
     /// In a box made then, and everything compiled.
     Cold,
+    /// After [`Self::Cold`], with what was kept when the same was compiled.
+    Kept,
     /// In a box that was ready, and everything compiled.
     Warm,
-    /// With what was kept when the same was compiled before.
-    Kept,
 }
 
-/// Running servers. They end with the thread that started them.
+/// On a busy machine nothing is to end by its time.
+const PATIENT: &[&str] = &["--run-wall-time=120s", "--compile-wall-time=120s"];
+
+/// Running servers, each with the languages that are sent to it. They end with
+/// the thread that started them.
 pub(crate) struct Servers {
     /// Keeps nothing that was compiled.
-    usual: Server,
+    usual: Option<Server>,
     short: Option<Server>,
+    /// Makes no box ahead.
     cold: Option<Server>,
-    kept: Option<Server>,
 }
 
 impl Servers {
-    /// Starts those that runs of these languages need, and of these kinds.
-    pub(crate) fn start(languages: &[&str], starts: &[Start]) -> Self {
-        let spawn = |flags: &[&str]| {
-            let only = format!("--languages={}", languages.join(","));
+    /// Starts those that runs of these languages need, started in these ways.
+    pub(crate) fn start(runs: &[(&str, Start)]) -> Self {
+        let spawn = |starts: &[Start], flags: &[&str]| {
+            let runs = runs.iter().filter(|(_, start)| starts.contains(start));
+            let ids: BTreeSet<&str> = runs.map(|(id, _)| *id).collect();
+            let ids: Vec<&str> = ids.into_iter().collect();
+            let only = format!("--languages={}", ids.join(","));
             let usual = [
                 "--compile-rate-limit=0",
                 "--boxes=4",
@@ -39,19 +47,22 @@ impl Servers {
                 "--queue-wait=600s",
                 &only,
             ];
-            Server::spawn(&[&usual, flags].concat(), None)
-        };
-        let need = |start: Start, flags: &[&str]| {
-            starts.contains(&start).then(|| spawn(flags))
+            let flags = [&usual, flags].concat();
+            (!ids.is_empty()).then(|| Server::spawn(&flags, None))
         };
         Self {
-            usual: spawn(&["--artifact-cache=0"]),
-            short: need(
-                Start::Short,
+            usual: spawn(
+                &[Start::Usual, Start::Warm],
+                &[PATIENT, &["--artifact-cache=0"]].concat(),
+            ),
+            short: spawn(
+                &[Start::Short],
                 &["--run-wall-time=3s", "--run-cpu-time=3s"],
             ),
-            cold: need(Start::Cold, &["--warm-memory=0", "--artifact-cache=0"]),
-            kept: need(Start::Kept, &["--warm-memory=0"]),
+            cold: spawn(
+                &[Start::Cold, Start::Kept],
+                &[PATIENT, &["--warm-memory=0"]].concat(),
+            ),
         }
     }
 
@@ -63,17 +74,15 @@ impl Servers {
         send: impl Fn(&Server) -> Result<Reply, String>,
     ) -> Result<Reply, String> {
         let server = match start {
-            Start::Usual | Start::Warm => Some(&self.usual),
-            Start::Short => self.short.as_ref(),
-            Start::Cold => self.cold.as_ref(),
-            Start::Kept => self.kept.as_ref(),
+            Start::Usual | Start::Warm => &self.usual,
+            Start::Short => &self.short,
+            Start::Cold | Start::Kept => &self.cold,
         };
-        let server = server.ok_or("no server was started")?;
+        let server = server.as_ref().ok_or("no server was started")?;
         server.wait_until_ready_for(&[language]);
         match start {
-            Start::Warm => self.run_warm(language, send),
+            Start::Warm => run_warm(server, language, send),
             Start::Kept => {
-                send(server)?;
                 let reply = send(server)?;
                 let line = server.line_of(&reply);
                 // A program that does not compile is compiled again.
@@ -87,23 +96,21 @@ impl Servers {
             Start::Usual | Start::Short | Start::Cold => send(server),
         }
     }
+}
 
-    /// Sends it when a box is ready, until it has run in such a one: a box may
-    /// be given up for its age or for memory, or another run takes it.
-    fn run_warm(
-        &self,
-        language: &str,
-        send: impl Fn(&Server) -> Result<Reply, String>,
-    ) -> Result<Reply, String> {
-        for _ in 0..10 {
-            eventually("a box is ready", || {
-                self.usual.metrics().ready(language) > 0
-            });
-            let reply = send(&self.usual)?;
-            if !self.usual.line_of(&reply).contains("box=\"cold\"") {
-                return Ok(reply);
-            }
+/// Sends it when a box is ready, until it has run in such a one: a box may be
+/// given up for its age or for memory, or another run takes it.
+fn run_warm(
+    server: &Server,
+    language: &str,
+    send: impl Fn(&Server) -> Result<Reply, String>,
+) -> Result<Reply, String> {
+    for _ in 0..10 {
+        eventually("a box is ready", || server.metrics().ready(language) > 0);
+        let reply = send(server)?;
+        if !server.line_of(&reply).contains("box=\"cold\"") {
+            return Ok(reply);
         }
-        Err("it never ran in a box that was ready".to_owned())
     }
+    Err("it never ran in a box that was ready".to_owned())
 }
