@@ -8,6 +8,7 @@ use std::process::Command;
 
 use serde_json::json;
 
+use crate::additions;
 use crate::service::{Server, compile, start};
 
 const DEFINITION: &str = r#"
@@ -31,7 +32,7 @@ pub(crate) fn put(folder: &Path, path: &str, text: &str) {
 }
 
 /// The files of docs/languages.md: each is an indented text below its path.
-pub(crate) fn documented() -> Vec<(String, String)> {
+fn documented() -> Vec<(String, String)> {
     let page = sandpiper_testkit::read("docs/languages.md");
     let mut files = Vec::new();
     let mut lines = page.lines();
@@ -49,15 +50,15 @@ pub(crate) fn documented() -> Vec<(String, String)> {
     files
 }
 
-/// The image of the page's language, built beside the operator's own, and removed
-/// with this.
+/// The image of the page's language, built beside the operator's own with a package
+/// more, and removed with this.
 struct Image;
 
 impl Image {
-    fn build(flag: &str) -> Self {
+    fn build(flags: &[&str], folder: &Path) -> Self {
         let image = Self;
-        let built = images(&["build", "--languages=lua", flag]);
-        assert!(built.status.success(), "{built:?}");
+        let said = additions::build(flags, folder, additions::GOOD);
+        assert!(said.contains("lua: ready: "), "{said}");
         image
     }
 }
@@ -84,15 +85,21 @@ fn a_language_from_a_folder_runs_and_is_shown() {
     let files = documented();
     let lines = files.iter().map(|(_, text)| text.lines().count());
     assert_eq!((files.len(), lines.sum::<usize>()), (4, 12), "{files:?}");
+    let own = root.join("languages");
     for (path, text) in &files {
-        put(root, path, text);
+        put(&own, path, text);
     }
-    put(root, "shell/language.toml", DEFINITION);
-    put(root, "shell/starter/main.sh", "echo from the starter\n");
-    put(root, "shell/starter-expected.txt", "from the starter\n");
-    let flag = format!("--languages-dir={}", root.display());
-    let _image = Image::build(&flag);
-    let server = start(&[&flag, "--languages=shell,python,lua"]);
+    put(&own, "shell/language.toml", DEFINITION);
+    put(&own, "shell/starter/main.sh", "echo from the starter\n");
+    put(&own, "shell/starter-expected.txt", "from the starter\n");
+    let flags = [
+        format!("--languages-dir={}", own.display()),
+        format!("--image-additions={}", root.join("images").display()),
+    ];
+    let flags = flags.each_ref().map(String::as_str);
+    let _image = Image::build(&flags, root);
+    let server =
+        start(&[&flags[..], &["--languages=shell,python,lua"]].concat());
 
     let lua = "print(io.read('n') + 1)\nprint(nil + 1)";
     let answer = compile(
@@ -120,6 +127,8 @@ fn a_language_from_a_folder_runs_and_is_shown() {
     assert_eq!(answer.stdout, "input\n", "{}", answer.stderr);
     assert_eq!(answer.exit, "stage=run; code=3");
     is_shown(&server);
+    drop(server);
+    additions::mistakes_leave_the_image_of_before(&flags, root);
 }
 
 /// Checks the pages of a server with Python, Lua and the shell.

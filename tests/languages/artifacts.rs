@@ -1,5 +1,6 @@
 //! The files that `POST /api/run` returns.
 
+use sandpiper_testkit::is_full;
 use serde_json::{Value, json};
 
 use crate::results::{python, result, run_is, send};
@@ -129,25 +130,28 @@ fn a_recording_keeps_no_picture_out() {
     assert_eq!(skipped, "001.json too-large");
 }
 
-/// Those of `turtledemo` that draw without a window.
+/// Those of `turtledemo` that draw without a window; without `FULL=1` the first
+/// three.
 #[test]
 #[ignore = "needs the images: make test"]
 fn demos_of_the_standard_library_give_pictures() {
     let server = service::start_python(&[]);
-    for demo in [
+    let demos = [
+        "clock",
+        // It ends when it asks for keys, after its first picture.
+        "sorting_animate",
+        "yinyang",
         "bytedesign",
         "chaos",
-        "clock",
         "forest",
         "fractalcurves",
         "peace",
         "penrose",
         "planet_and_moon",
-        // It ends when it asks for keys, after its first picture.
-        "sorting_animate",
         "tree",
-        "yinyang",
-    ] {
+    ];
+    let count = if is_full() { demos.len() } else { 3 };
+    for demo in &demos[..count] {
         // As `python3 -m` does.
         let source = format!(
             "import runpy\n\
