@@ -1,7 +1,10 @@
 //! Shared by all attacks: the servers, the canaries, and another client.
 
 use std::collections::BTreeSet;
+use std::slice::from_ref;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use sandpiper_testkit::is_full;
 
 use crate::bystander::Bystander;
 use crate::canaries::Canaries;
@@ -11,6 +14,9 @@ use crate::program::{Program, Shown};
 use crate::servers::{self, Server, Start};
 use crate::text::Values;
 
+/// Programs that want too much and run at once, unless `FULL=1` runs each alone.
+const AT_ONCE: usize = 4;
+
 pub(crate) struct Suite {
     pub(crate) start: Start,
     pub(crate) canaries: Canaries,
@@ -18,9 +24,7 @@ pub(crate) struct Suite {
     main: Server,
     /// With short times, for what only ends when its time is up.
     short: Option<Server>,
-    cases: Vec<Arc<Result<Case, String>>>,
-    /// The outcomes of all short programs, which ran at once.
-    together: OnceLock<Result<Vec<Result<(), String>>, String>>,
+    batches: Vec<Batch>,
     /// Held alone by attacks beside which something is measured.
     turn: Arc<RwLock<()>>,
 }
@@ -81,8 +85,8 @@ impl Suite {
             canaries.values.insert(name.to_owned(), value);
         }
         let bystander = Bystander::now(&main).unwrap();
-        let together = OnceLock::new();
-        Self { start, canaries, bystander, main, short, cases, together, turn }
+        let batches = batches(start, &cases);
+        Self { start, canaries, bystander, main, short, batches, turn }
     }
 
     /// The control, the attack, and a client that comes after it.
@@ -118,23 +122,21 @@ impl Suite {
         }
     }
 
-    /// Runs the attack; with it all others that last for as long as they may,
-    /// so that their times pass at once.
+    /// Runs the attack with all of its batch, unless that was done before.
     fn exhaust(&self, program: &Program) -> Result<(), String> {
-        let server = self.server(program);
-        // Of boxes that are ready there are too few for all.
-        if !program.short || self.start == Start::Warm {
-            let ended = exhaustion::check(&[program], server, self)?;
-            return ended.into_iter().collect();
-        }
-        let short = programs(&self.cases).filter(|program| program.short);
-        let short: Vec<&Program> = short.collect();
-        let ended = self
-            .together
-            .get_or_init(|| exhaustion::check(&short, server, self));
-        let place = short.iter().position(|it| std::ptr::eq(*it, program));
-        let place = place.ok_or("it is not one of the chosen")?;
-        ended.as_ref().map_err(Clone::clone)?[place].clone()
+        let outcome = |batch: &Batch| {
+            let programs: Vec<&Program> = programs(&batch.cases).collect();
+            let mut all = programs.iter();
+            let place = all.position(|it| std::ptr::eq(*it, program))?;
+            let server = self.server(program);
+            let ended = batch
+                .ended
+                .get_or_init(|| exhaustion::check(&programs, server, self));
+            let ended = ended.as_ref().map_err(Clone::clone);
+            Some(ended.and_then(|outcomes| outcomes[place].clone()))
+        };
+        let mut outcomes = self.batches.iter().filter_map(outcome);
+        outcomes.next().ok_or("it is not one of the chosen")?
     }
 
     /// The server that a program is sent to.
@@ -153,6 +155,33 @@ impl Suite {
     pub(crate) fn values(&self) -> &Values {
         &self.canaries.values
     }
+}
+
+/// Programs that want too much and run at once.
+struct Batch {
+    cases: Vec<Arc<Result<Case, String>>>,
+    /// The outcome of each; or the fault of all of them together.
+    ended: OnceLock<Result<Vec<Result<(), String>>, String>>,
+}
+
+/// The batches of the programs that want too much. Those that last for as long as
+/// they may are in one, so that their times pass at once.
+fn batches(start: Start, cases: &[Arc<Result<Case, String>>]) -> Vec<Batch> {
+    let (short, long): (Vec<_>, Vec<_>) = cases
+        .iter()
+        .filter(|case| matches!(***case, Ok(Case::Exhaustion(_))))
+        .cloned()
+        .partition(|case| programs(from_ref(case)).any(|it| it.short));
+    let (of_short, of_long) = match (start, is_full()) {
+        // Of boxes that are ready there are too few for more.
+        (Start::Warm, _) => (1, 1),
+        (_, true) => (short.len(), 1),
+        (_, false) => (short.len(), AT_ONCE),
+    };
+    let batches = short.chunks(of_short.max(1)).chain(long.chunks(of_long));
+    batches
+        .map(|cases| Batch { cases: cases.to_vec(), ended: OnceLock::new() })
+        .collect()
 }
 
 /// The programs among these cases.
