@@ -19,8 +19,14 @@ const STUB = join(import.meta.dirname, "src/editor/completion-stub.ts");
 
 export default defineConfig({
   plugins: [laterCompletion],
-  // Long enough for a machine that does other work.
-  test: { include: ["tests/**/*.test.ts"], setupFiles: ["tests/english.ts"], testTimeout: 60_000 },
+  test: {
+    include: ["tests/**/*.test.ts"],
+    setupFiles: ["tests/english.ts"],
+    // Long enough for a machine that does other work.
+    testTimeout: 60_000,
+    // Tests leave nothing behind: files of them share the modules that one has loaded.
+    isolate: false,
+  },
   // Behind any path prefix: chunks are found relative to each other.
   base: "./",
   build: {
