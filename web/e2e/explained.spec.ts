@@ -10,6 +10,7 @@ const cases: readonly [language: string, what: string, code: string, meaning: st
   ["python", "a misspelt name", "total = 5\nprint(totle)\n", "Python does not know the name “totle”."],
   ["java", "a missing semicolon", "class Main {\n    void main() {\n        int a = 1\n    }\n}\n", "A semicolon (;) is missing here"],
   ["c", "a missing header", "int main(void) {\n    printf(\"Hi\");\n}\n", "Add the line #include <stdio.h> at the top: it declares printf."],
+  ["c", "a null pointer", "int main(void) {\n    int *nothing = 0;\n    *nothing = 5;\n}\n", "The program accessed memory it does not own."],
   ["python", "a download", "import urllib.request\nurllib.request.urlopen('http://example.com')\n", NO_NETWORK],
   ["php", "a download", "<?php\necho file_get_contents('http://example.com');\n", NO_NETWORK],
   ["csharp", "a download", "Console.Write(await new HttpClient().GetStringAsync(\"http://example.com\"));\n", NO_NETWORK],

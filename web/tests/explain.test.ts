@@ -46,6 +46,10 @@ const EXPECTED: readonly [language: string, message: string, meanings: string[]]
   ["c", "‘stirng’ undeclared (first use in this function)", [
     "C does not know the name “stirng”. Check its spelling, and whether it is declared above and in this function.",
   ]],
+  ["c", "Segmentation fault", [
+    "The program accessed memory it does not own. Often a pointer is not set, or a position is outside of an array. Endless calls of a function end so, too.",
+  ]],
+  ["cpp", "Floating point exception", ["A whole number was divided by zero. Ask before whether the divisor is 0."]],
   ["cpp", "‘cout’ was not declared in this scope", [
     "“cout” belongs to the standard library: write std::cout, and check that its #include is there.",
   ]],
