@@ -128,3 +128,12 @@ test("without the output there is no empty column", async ({ page, service }) =>
   await page.locator("#run").click();
   await expect(page.locator(".stderr")).toBeVisible();
 });
+
+test("the status of a lesson is not cut, however narrow its bar", async ({ page, service }) => {
+  await page.setViewportSize({ width: 800, height: 500 });
+  const lesson = { files: [{ content: "print(1)\n" }], expected: "1\n" };
+  await page.goto(`${service.url}/embed?lang=python&run=load#json=${encodeURIComponent(JSON.stringify(lesson))}`);
+  expect(await ended(page.mainFrame())).toContain("Matches");
+  const cut = await page.locator("#status").evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight);
+  expect(cut).toBeLessThanOrEqual(1);
+});

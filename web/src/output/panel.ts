@@ -16,8 +16,6 @@ import { OutputTools } from "./tools";
 
 export type { Renderer } from "./render";
 
-/** Characters of a status that needs more than two lines beside the tools of a narrow bar. */
-const LONG = 36;
 /** Characters of a status that should have one line. */
 const SHORT = 24;
 /** Pixels of one line of the status, and a half; and of two. */
@@ -171,7 +169,7 @@ export class OutputPanel {
     classList.remove("collapsed", "long");
     const isCollapsed = this.status.scrollHeight > (this.words.length > SHORT ? TWO_LINES : ONE_LINE);
     classList.toggle("collapsed", isCollapsed);
-    classList.toggle("long", isCollapsed && this.words.length > LONG);
+    classList.toggle("long", isCollapsed && this.status.scrollHeight > TWO_LINES);
   }
 
   private mark(state: IconName | null): void {
