@@ -137,3 +137,12 @@ test("the status of a lesson is not cut, however narrow its bar", async ({ page,
   const cut = await page.locator("#status").evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight);
   expect(cut).toBeLessThanOrEqual(1);
 });
+
+test("a frame that gets narrower keeps the tab of the file in view", async ({ page, service }) => {
+  await page.setViewportSize({ width: 1000, height: 600 });
+  await page.goto(`${service.url}/embed?lang=c`);
+  await page.locator(".cm-content").waitFor();
+  await page.setViewportSize({ width: 320, height: 568 });
+  const end = (selector: string) => page.locator(selector).evaluate((element) => element.getBoundingClientRect().right);
+  await expect.poll(async () => (await end("[aria-selected=true]")) - (await end("#tabs"))).toBeLessThanOrEqual(1);
+});

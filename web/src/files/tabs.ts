@@ -26,6 +26,7 @@ export class FileTabs {
     // Its marks are gone too.
     workspace.replaced.listen(() => this.markFaulty(new Set()));
     this.render();
+    new ResizeObserver(() => this.reveal()).observe(this.list);
   }
 
   /** Marks the tabs of these files, which have errors, while another file is shown. */
