@@ -146,3 +146,11 @@ test("a frame that gets narrower keeps the tab of the file in view", async ({ pa
   const end = (selector: string) => page.locator(selector).evaluate((element) => element.getBoundingClientRect().right);
   await expect.poll(async () => (await end("[aria-selected=true]")) - (await end("#tabs"))).toBeLessThanOrEqual(1);
 });
+
+test("brackets that belong together are outlined only where a person types", async ({ page, service }) => {
+  await page.goto(`${service.url}/embed?lang=vue`);
+  const bracket = page.locator(".cm-matchingBracket").first();
+  await expect(bracket).toHaveCSS("outline-style", "none");
+  await page.locator(".cm-content").focus();
+  await expect(bracket).toHaveCSS("outline-style", "solid");
+});

@@ -65,7 +65,8 @@ const look = EditorView.theme({
   },
   // The word that Tab accepts while none is chosen.
   ".cm-tooltip-autocomplete ul:not(:has([aria-selected])) li:first-child": { backgroundColor: "var(--active-line)" },
-  ".cm-matchingBracket": { outline: "1px solid var(--accent)", backgroundColor: "transparent" },
+  // Without the focus, nobody types there.
+  "&.cm-focused .cm-matchingBracket": { outline: "1px solid var(--accent)", backgroundColor: "transparent" },
 });
 
 export const theme: Extension = [look, syntaxHighlighting(highlight)];
