@@ -32,6 +32,12 @@ test("with api=run NULL, blanks, empty sets and changed rows are seen", async ({
   const aligned = (text: string) => first.locator("td", { hasText: text }).evaluate((cell) => getComputedStyle(cell).textAlign);
   expect([await aligned("30"), await aligned("lead")]).toEqual(["end", "start"]);
   await expect(page.getByRole("table", { name: "Result 2: 0 rows" }).getByRole("columnheader")).toHaveText(["s"]);
+  // All stand apart.
+  const gaps = await tables.evaluate(({ children }) => {
+    const boxes = [...children].map((part) => part.getBoundingClientRect());
+    return boxes.slice(1).map((box, index) => Math.round(box.top - (boxes[index]?.bottom ?? 0)));
+  });
+  expect(gaps).toEqual([8, 8, 8]);
   expect(await faults(page.mainFrame())).toEqual([]);
   await page.getByRole("button", { name: "Copy as CSV: result 1" }).click();
   await expect(page.getByRole("button", { name: "Copy as CSV: result 1" })).toHaveText("Copied");
