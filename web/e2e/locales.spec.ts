@@ -17,14 +17,19 @@ const words = new Map(
 );
 const others = [...words.keys()].filter((tag) => tag !== "en");
 
-/** Buttons whose words do not fit, and whether the page scrolls to the side. */
+/** Buttons whose words do not fit, or that stand beyond the window's edge, and whether the page scrolls to the side. */
 const unfit = (page: Page) =>
   page.evaluate(() => {
     const root = document.documentElement;
     const clipped = [...document.querySelectorAll<HTMLElement>("button, summary, [role=tab]")].filter(
       (button) => button.checkVisibility() && button.clientWidth > 0 && button.scrollWidth > button.clientWidth,
     );
+    const beyond = [...document.querySelectorAll<HTMLElement>("#results button")].filter((button) => {
+      const { left, right } = button.getBoundingClientRect();
+      return button.checkVisibility() && (left < 0 || right > root.clientWidth);
+    });
     return [
+      ...beyond.map((button) => `beyond the edge: ${button.textContent}`),
       ...clipped.map((button) => `clipped: ${button.textContent}`),
       ...(root.scrollWidth > root.clientWidth ? [`${root.scrollWidth} pixels wide`] : []),
     ];
@@ -69,15 +74,24 @@ for (const tag of others) {
   }
 
   test(`${tag}: a preview and its frame`, async ({ page, service }) => {
-    const html = "<!doctype html><title>A</title><a href='https://a.example'>Away</a><script>console.error(1)</script>";
+    const html = "<!doctype html><title>A</title><a href='https://a.example' onclick='console.error(1)'>Away</a>";
     await page.setViewportSize({ width: 320, height: 900 });
     await page.goto(`${service.url}/embed?ui=${tag}&run=load&${withFiles("lang=web", { "index.html": html })}`);
     await expect(page.locator(".console h2")).toHaveText(own["console.title"] ?? "");
     const shown = page.frameLocator(".preview iframe").frameLocator("iframe");
+    await expect(shown.getByText("Away")).toBeVisible();
+    expect(await unfit(page)).toEqual([]);
     await shown.getByText("Away").click();
     const said = (own["frame.not-opened"] ?? "").split("{address}");
     for (const part of said) await expect(page.locator(".console-log")).toContainText(part.trim());
     expect(await unfit(page)).toEqual([]);
+    // A person who searches sees where.
+    await page.setViewportSize({ width: 320, height: 568 });
+    await page.locator(".cm-content").click();
+    await page.keyboard.press("Control+F");
+    await expect(page.locator(".cm-search")).toBeVisible();
+    const code = await page.locator(".cm-scroller").boundingBox();
+    expect(code?.height).toBeGreaterThanOrEqual(40);
   });
 }
 
