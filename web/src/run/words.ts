@@ -179,10 +179,10 @@ function ending({ exit, crash }: RunResult, time: string, verdict: Verdict | nul
     return exit.limit === "output" ? t("run.truncated", { ending: words }) : words;
   }
   if (exit.signal !== undefined) {
+    // A mark on that line says the cause.
+    if (crash !== undefined) return t("run.crashed-in", { path: crash.path, line: String(crash.line), time });
     const cause = causeOf(exit.signal);
-    if (isCompiling) return t("run.compiler-crashed", { time, cause });
-    if (crash === undefined) return t("run.crashed", { time, cause });
-    return t("run.crashed-in", { path: crash.path, line: String(crash.line), time, cause });
+    return t(isCompiling ? "run.compiler-crashed" : "run.crashed", { time, cause });
   }
   if (isCompiling) return t("run.compile-error", { time });
   if (exit.code !== 0 && exit.code !== undefined) return t("run.failed", { code: String(exit.code), time });
