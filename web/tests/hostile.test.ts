@@ -14,7 +14,7 @@ import { framesOf } from "../src/preview/stack";
 import type { RunResult } from "../src/run/client";
 import { zip } from "../src/share/zip";
 import { readSnapshot } from "../src/store/snapshot";
-import { names, settingsOf } from "./definitions";
+import { languages, names, settingsOf } from "./definitions";
 import { FEW, TIMES, checkLinear, repeated } from "./linear";
 
 const blank = `${" ".repeat(99)}\n`;
@@ -23,7 +23,7 @@ const entries: Readonly<Record<string, string>> = {
   python: "main.py", java: "Main.java", csharp: "Program.cs", c: "main.c", cpp: "main.cpp", php: "main.php",
   mongodb: "main.js", mysql: "main.sql", web: "index.html",
 };
-const entryOf = (language: string) => entries[language] ?? "";
+const entryOf = (language: string) => entries[language] ?? "main";
 const ran = (stderr: string): RunResult => ({
   kind: "ran", stdout: "", stderr, exit: { stage: "run", code: 0 }, timings: {}, elapsedMs: 1,
 });
@@ -69,10 +69,24 @@ describe("stacks", () => {
 
 describe("output", () => {
   checkLinear("colours", plainText, repeated("38;5;1;", "\u001b[", "mx"));
-  for (const language of ["java", "mongodb"]) {
+  for (const language of languages) {
     checkLinear(`blanks, ${language}`, (text) => places(language, text), repeated(blank));
+    checkLinear(`empty lines, ${language}`, (text) => places(language, text), repeated("\n"));
   }
   checkLinear("blanks, mysql", (text) => places("mysql", text), repeated(blank, "ERROR at line 1: ", "x"));
+  const deep: readonly [language: string, part: string, before: string][] = [
+    ["javascript", "(main:1", "    at "],
+    ["typescript", "main(1,1", "    at main("],
+    ["sqlite", "main:1", ""],
+    ["go", "1", "\tmain:"],
+    ["rust", "thread '", ""],
+    ["bash", "main: line 1", ""],
+    ["ruby", "': ", "main:1:in "],
+    ["postgresql", "psql:main:1: ", ""],
+  ];
+  for (const [language, part, before] of deep) {
+    checkLinear(`places in a line of ${part}, ${language}`, (text) => places(language, text), repeated(part, before));
+  }
   const many = "main.c:1:9:\n";
   checkLinear("columns", (text) => places("c", text, "x".repeat(text.length)), repeated(many));
   const lines: readonly [language: string, part: string, before: string][] = [
@@ -88,13 +102,13 @@ describe("output", () => {
 });
 
 describe("programs that may read", () => {
-  const parts = ["=" + " ".repeat(FEW * TIMES), "(", "/* ", '\\"'];
-  for (const language of ["python", "java", "csharp", "c", "cpp", "php"]) {
+  const parts = ["=" + " ".repeat(FEW * TIMES), "(", "/* ", '\\"', "\n"];
+  for (const language of languages) {
     const ask = (content: string) =>
       needsInput({ input: settingsOf(language).input, result: ran(""), stdin: "", files: [{ path: entryOf(language), content }] });
     for (const part of parts) {
       const text = part.length < FEW ? repeated(part) : (length: number) => part.slice(0, length);
-      checkLinear(`${part.slice(0, 8)}, ${language}`, ask, text);
+      checkLinear(`${JSON.stringify(part.slice(0, 8))}, ${language}`, ask, text);
     }
   }
 
