@@ -56,6 +56,8 @@ export interface MessageSettings {
   format?: string;
   /** Patterns of places in messages. */
   places: readonly string[];
+  /** The pattern of a line that is a message, whose place comes below it. */
+  head?: string;
 }
 
 export interface InputSettings {

@@ -233,6 +233,31 @@ describe("mongosh", () => {
   });
 });
 
+describe("panics of Go", () => {
+  const sources = new Sources("main.go", ["main.go", "words/words.go"].map((path) => ({ path, content: "" })));
+
+  test.each([
+    ["panic: boom\n\ngoroutine 1 [running]:\nmain.pick(...)\n\tmain.go:3\nmain.main()\n\tmain.go:9 +0x28\n", "main.go:3:0 panic: boom"],
+    [
+      "panic: strings: negative Repeat count\n\ngoroutine 1 [running]:\nstrings.Repeat({0x47e0c0?}, 0x4?)\n" +
+        "\tstrings/strings.go:624 +0x585\nwords.Line()\n\twords/words.go:5 +0x26\nmain.main()\n\tmain.go:3 +0x26\n",
+      "words/words.go:5:0 panic: strings: negative Repeat count",
+    ],
+    [
+      "fatal error: all goroutines are asleep - deadlock!\n\ngoroutine 1 [chan receive]:\nmain.main()\n\tmain.go:5 +0x25\n\n" +
+        "goroutine 18 [chan receive]:\nmain.main.func1()\n\tmain.go:7 +0x1f\ncreated by main.main in goroutine 1\n\tmain.go:6 +0x2d\n",
+      "main.go:5:0 fatal error: all goroutines are asleep - deadlock!",
+    ],
+    [
+      "panic: a\n\tb [recovered]\n\tpanic: a\n\tb\n\ngoroutine 1 [running]:\nmain.main.func1()\n\tmain.go:4 +0x1d\n" +
+        "panic({0x471560?, 0xc0?})\n\truntime/panic.go:792 +0x132\n",
+      "main.go:4:0 panic: a",
+    ],
+  ])("%j", (stderr, expected) => {
+    expect(inWords("go", ran(stderr, 2), sources)).toEqual([`error ${expected}`]);
+  });
+});
+
 test.each([
   [
     "web",
@@ -325,7 +350,7 @@ test("a text that is too long is read at both ends", () => {
 describe("nothing makes the patterns slow", () => {
   const files = Array.from({ length: 200 }, (_, index) => ({ path: `a/b${index}.php`, content: "" }));
   const sources = new Sources("a/b0.php", files);
-  for (const language of ["python", "c", "java", "php", "csharp", "mysql", "mongodb", "web"]) {
+  for (const language of languages) {
     for (const part of ["a/b1 ERROR 1 (2) at at (a/b1: ", "ERROR at line 1: x near 'a\n", "    at x (a/b1.php\n"]) {
       checkLinear(`${part.trim()}, ${language}`, (text) => marksOf(messagesOf(language), ran(text), sources), repeated(part));
     }

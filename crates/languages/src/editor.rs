@@ -164,6 +164,11 @@ struct Messages {
     /// becomes a link), and `message`.
     #[serde(default)]
     places: Vec<String>,
+    /// Without a `format`: a regular expression of JavaScript for lines that are
+    /// messages without a place. The first place below such a line is that of
+    /// the message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    head: Option<String>,
     /// Messages in plain words, for beginners: regular expressions of
     /// JavaScript (flag `m`), each with its sentences. `$<name>` in these is
     /// replaced by the group of that name. The page compares them with the

@@ -7,7 +7,7 @@ import { compilerMarks } from "./compilers";
 import { mysqlMarks } from "./mysql";
 import { pythonMarks } from "./python";
 import type { Sources } from "./sources";
-import { csharpMarks, javaMarks, mongoMarks, phpMarks } from "./traces";
+import { csharpMarks, headedMarks, javaMarks, mongoMarks, phpMarks } from "./traces";
 
 export { crashMark } from "./crash";
 export { Explainer } from "./explainer";
@@ -52,7 +52,7 @@ function read(messages: MessageSettings, text: string, sources: Sources): Mark[]
     case "mongosh":
       return mongoMarks(messages, text, sources);
     default:
-      return compilerMarks(messages, text, sources);
+      return [...compilerMarks(messages, text, sources), ...headedMarks(messages, text, sources)];
   }
 }
 

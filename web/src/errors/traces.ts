@@ -1,8 +1,9 @@
-// Stack traces of Java, C#, mongosh and PHP: for every exception of the chain,
-// the innermost frame in a submitted file.
+// Stack traces of Java, C#, mongosh, PHP, and languages without a format of their
+// own: for every exception of the chain, the innermost frame in a submitted file.
 
 import type { MessageSettings } from "../config";
 import type { Mark } from "../editor/marks";
+import { expression } from "./pattern";
 import { markAt, placeIn, placesIn, type Place } from "./places";
 import type { Sources } from "./sources";
 
@@ -104,4 +105,20 @@ function lastPlace(messages: MessageSettings, line: string, sources: Sources): P
 function before(text: string, end: string): string {
   const at = text.lastIndexOf(end);
   return at < 0 ? text : text.slice(0, at);
+}
+
+/** Messages without a place, such as panics of Go: each is at the first place below it. */
+export function headedMarks(messages: MessageSettings, text: string, sources: Sources): Mark[] {
+  if (messages.head === undefined) return [];
+  const head = expression(messages.head, "");
+  const marks: Mark[] = [];
+  let message: string | null = null;
+  for (const line of text.split("\n")) {
+    if (head.test(line)) message = line;
+    const place = message === null ? undefined : placeIn(messages, line, sources);
+    if (place === undefined || message === null) continue;
+    marks.push(markAt(place, message));
+    message = null;
+  }
+  return marks;
 }
