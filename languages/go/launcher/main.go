@@ -53,8 +53,9 @@ var errPrinted = errors.New("the tool has printed the reason")
 func run(tool string, arguments ...string) error {
 	command := exec.Command(own+"/"+tool, arguments...)
 	command.Stdout, command.Stderr = os.Stderr, os.Stderr
-	// It ends soon: memory is collected only near the limit.
-	command.Env = append(os.Environ(), "GOGC=off", "GOMEMLIMIT=256MiB")
+	// It ends soon: memory is collected only near the limit. With a home it leaves
+	// telemetry there, beside the submission.
+	command.Env = append(os.Environ(), "GOGC=off", "GOMEMLIMIT=256MiB", "HOME=")
 	err := command.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
