@@ -57,7 +57,7 @@ fn programs_import_the_packages_of_a_lock() {
         ["useSyncExternalStore(", "isNumber(", "data:font/woff2;base64,"];
     check(&server, "react", "App.jsx", FROM_REACT, &parts);
     check(&server, "web", "index.html", FROM_PAGE, &["isNumber("]);
-    let outside = FROM_PAGE.replace("is-odd", "is-odd/../../etc/hostname");
+    let outside = FROM_PAGE.replace("is-odd", "is-odd/../../etc/passwd");
     refuse(&server, &outside, "this leads out of the submitted files");
     let missing = FROM_PAGE.replace("is-odd", "is-odd/no");
     refuse(&server, &missing, "there is no \"is-odd/no\"");

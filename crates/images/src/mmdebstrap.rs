@@ -179,12 +179,16 @@ fn command(invocation: &Invocation<'_>) -> Command {
         ));
     }
     if !definition.build_packages.is_empty() {
+        // Those stay that a package of the image needs, too.
+        command.arg(format!(
+            "--customize-hook={IN_IMAGE} apt-mark auto {}",
+            definition.build_packages.join(" ")
+        ));
         command.arg(format!(
             "--customize-hook={IN_IMAGE} apt-get --yes \
              -oAPT::AutoRemove::RecommendsImportant=false \
              -oAPT::AutoRemove::SuggestsImportant=false \
-             purge --auto-remove {}",
-            definition.build_packages.join(" ")
+             autoremove --purge"
         ));
     }
     if !definition.versions.is_empty() {
