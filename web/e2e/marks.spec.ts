@@ -152,7 +152,7 @@ test("c: the line of a crash is marked with api=run", async ({ page, service, co
   const frame = await embed(page, service, "lang=c&api=run");
   await replaceCode(frame.locator(".cm-content"), "int main(int n, char **a) {\n    int *age = 0;\n    *age = n;\n}\n");
   await frame.locator("#run").click();
-  expect(await ended(frame)).toMatch(/^Crashed in main\.c, line 3, after [\d.]+ s$/);
+  expect(await ended(frame)).toMatch(/^Crashed in main\.c, line 3, after [\d.]+ s: Segmentation fault$/);
   expect(await markedLines(frame)).toEqual([3]);
   await frame.locator(".cm-lint-marker-error").first().hover();
   await expect(frame.locator(".cm-tooltip-lint").first()).toContainText("The program crashed here: it accessed memory");
