@@ -100,23 +100,16 @@ fn check(
     let client = Client::new();
     let mut held: Vec<_> =
         (0..share).map(|_| request.begin(client, to)).collect();
-    // A refusal may cut the request off, and so itself.
-    let refused = |client| {
-        let reply = request.ask(client, to).ok();
-        reply.filter(|reply| reply.status != BAD)
-    };
-    eventually("the client has its share", || {
-        let reply = refused(client);
+    let (mut before, mut reply) = (0, None);
+    eventually("the client has its share, and is refused", || {
+        before = fleet.count(ANSWERED);
+        let answer = request.ask(client, to).ok();
+        reply = answer.filter(|answer| answer.status != BAD);
         if reply.is_none() {
-            // This one was earlier than one of those.
+            // This one was earlier than one of those, or its refusal was cut off
+            // with it.
             held.push(request.begin(client, to));
         }
-        reply.is_some()
-    });
-    let before = fleet.count(ANSWERED);
-    let mut reply = None;
-    eventually("it is refused", || {
-        reply = refused(client);
         reply.is_some()
     });
     let reply = reply.unwrap();
@@ -129,6 +122,10 @@ fn check(
     eventually("there is room", || {
         request.ask(client, to).is_ok_and(|reply| reply.status == BAD)
     });
+    // A node counts those that are cut off later, when it notices.
+    for stream in held.into_iter().flatten() {
+        request.end(stream).ok();
+    }
 }
 
 const ANSWERED: &str = r#"sandpiper_http_requests_total{route="/api/compile",method="POST",status="400"}"#;
