@@ -91,8 +91,7 @@ fn compile(server: &Server, language: &str, path: &str, source: &str) -> Value {
     let files = json!([{ "path": path, "content": source }]);
     let asked =
         json!({"language": language, "entryFile": path, "files": files});
-    let json = ["Content-Type: application/json"];
-    let reply = server.send("POST", "/api/compile", &json, asked.to_string());
+    let reply = server.compile(&asked);
     assert_eq!(reply.status, 200, "{}", reply.text());
     reply.json()
 }

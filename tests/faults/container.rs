@@ -8,8 +8,7 @@ use libtest_mimic::Completion;
 use crate::Fault;
 use crate::groups::Group;
 use crate::servers::{
-    Bystander, Server, assert_serves, at_rest, compile, python, ran,
-    start_under,
+    Bystander, Server, assert_serves, at_rest, python, ran, start_under,
 };
 
 pub(crate) const FAULTS: &[(&str, Fault)] =
@@ -37,7 +36,7 @@ fn memory() -> Completion {
     for _ in 0..3 {
         let beside = Bystander::start(&server, "beside", 1);
         let greedy = "x = b'x' * (450 << 20)\nprint('had it')";
-        let greedy = compile(&server, &python(greedy));
+        let greedy = server.compile(&python(greedy));
         assert_eq!(
             greedy.header("sandpiper-exit"),
             Some("stage=run; limit=memory")

@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::Fault;
 use crate::servers::{
-    Reply, Server, assert_serves, at_rest, compile, eventually, program,
-    python, send, serving, start_under,
+    Reply, Server, assert_serves, at_rest, eventually, program, python, send,
+    serving, start_under,
 };
 
 use sandpiper_testkit::traces::boxes;
@@ -138,7 +138,7 @@ fn after_large_outputs() -> Completion {
     assert_serves(&server);
     let before = Use::of(&server).memory_kib;
     for _ in 0..10 {
-        let reply = compile(&server, &python(ENDLESS));
+        let reply = server.compile(&python(ENDLESS));
         assert_eq!(
             reply.header("sandpiper-exit"),
             Some("stage=run; limit=output")
@@ -154,7 +154,7 @@ fn after_large_outputs() -> Completion {
 fn attack_all_ways(server: &Server) -> usize {
     let mut count = 0;
     for (request, words) in programs() {
-        let reply = compile(server, &request);
+        let reply = server.compile(&request);
         let exit = reply.header("sandpiper-exit").unwrap_or_default();
         assert!(exit.contains(words), "{request}: {reply:?}");
         count += 1;

@@ -5,7 +5,7 @@ use libtest_mimic::Completion;
 use crate::Fault;
 use crate::groups::Group;
 use crate::servers::{
-    Bystander, Reply, Server, assert_reported, assert_serves, at_rest, compile,
+    Bystander, Reply, Server, assert_reported, assert_serves, at_rest,
     eventually, kill, parent, process, python, send, sleeper, start,
     start_under,
 };
@@ -126,7 +126,7 @@ fn run_folder_without_inodes() -> Completion {
     eventually("the engine has looked", || {
         server.ask("GET", "/readyz").text().contains("broken")
     });
-    let refused = compile(&server, &python("print(1)"));
+    let refused = server.compile(&python("print(1)"));
     refused.assert_failure_about(503, &["no safe sandbox", "doctor"]);
     for path in ["/products", "/embed?lang=python", "/healthz"] {
         assert_eq!(server.ask("GET", path).status, 200, "{path}");

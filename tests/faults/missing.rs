@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::Fault;
 use crate::holdings::Holdings;
 use crate::servers::{
-    Bystander, Reply, Server, assert_reported, assert_serves, at_rest, compile,
+    Bystander, Reply, Server, assert_reported, assert_serves, at_rest,
     eventually, process, python, send, sleeper, start, start_under,
 };
 use sandpiper_testkit::image_folder;
@@ -98,7 +98,7 @@ fn taken_away(
     take();
     // The engine checks images each second; until then, runs find out.
     eventually("the engine has looked", || {
-        let reply = compile(&server, &python("print(1)"));
+        let reply = server.compile(&python("print(1)"));
         assert_reported_why(&reply, "");
         reply.text().contains("its image has not been built")
     });
@@ -185,7 +185,7 @@ fn control_groups() -> Completion {
     };
     set(0o555);
     for _ in 0..5 {
-        let reply = compile(&server, &python("print(1)"));
+        let reply = server.compile(&python("print(1)"));
         assert_reported(&reply, 500);
     }
     assert!(process(&server, &file).is_some(), "the one that ran was hit");

@@ -131,11 +131,6 @@ fn is_sleep(pid: i32) -> bool {
     name.is_ok_and(|name| name == "sleep\n")
 }
 
-pub(crate) fn compile(server: &Server, request: &Value) -> Reply {
-    let json = ["Content-Type: application/json"];
-    server.send("POST", "/api/compile", &json, request.to_string())
-}
-
 /// Sends a request from the address of `client`. The answer is not read yet.
 pub(crate) fn send(server: &Server, request: &Value, client: u8) -> TcpStream {
     send_to("/api/compile", server, request, client)
@@ -158,14 +153,14 @@ pub(crate) fn assert_serves(server: &Server) {
     for path in ["/products", "/embed?lang=python", "/healthz"] {
         assert_eq!(server.ask("GET", path).status, 200, "{path}");
     }
-    let reply = compile(server, &python("print(6 * 7)"));
+    let reply = server.compile(&python("print(6 * 7)"));
     reply.assert_json(200, r#"{"stdout":"42\n","stderr":""}"#);
 }
 
 /// Returns whether a program ran. Fails if it did not run correctly, and was not
 /// refused either.
 pub(crate) fn ran(server: &Server) -> bool {
-    let reply = compile(server, &python("print('ran')"));
+    let reply = server.compile(&python("print('ran')"));
     let ran = reply.status == 200;
     if ran {
         reply.assert_json(200, r#"{"stdout":"ran\n","stderr":""}"#);

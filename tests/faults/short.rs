@@ -9,8 +9,8 @@ use libtest_mimic::Completion;
 
 use crate::Fault;
 use crate::servers::{
-    Bystander, Reply, assert_reported, assert_serves, at_rest, compile,
-    eventually, fork_server, python, ran, send, serving, start,
+    Bystander, Reply, assert_reported, assert_serves, at_rest, eventually,
+    fork_server, python, ran, send, serving, start,
 };
 
 pub(crate) const FAULTS: &[(&str, Fault)] = &[
@@ -149,7 +149,7 @@ fn no_process() -> Completion {
     let beside = Bystander::start(&server, "first", 1);
     let lowered = Lowered::to(1, "nproc", fork_server);
     for _ in 0..10 {
-        assert_reported(&compile(&server, &python("print(1)")), 503);
+        assert_reported(&server.compile(&python("print(1)")), 503);
     }
     for path in ["/products", "/embed?lang=python", "/healthz"] {
         assert_eq!(server.ask("GET", path).status, 200, "{path}");

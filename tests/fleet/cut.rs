@@ -191,9 +191,7 @@ fn node_from_valkey() -> Completion {
     };
     let run = |node: &Node| {
         let word = word();
-        let json = ["Content-Type: application/json"];
-        let body = prints(&word, 0).to_string();
-        let reply = node.server().send("POST", "/api/compile", &json, body);
+        let reply = node.server().compile(&prints(&word, 0));
         assert!(printed(&reply, &word), "{reply:?}");
     };
     created(create(&far), 1);

@@ -3,7 +3,7 @@
 
 use std::net::{Shutdown, SocketAddr};
 
-use sandpiper_testkit::{Reply, Server, eventually};
+use sandpiper_testkit::{Reply, eventually};
 
 use crate::Test;
 use crate::balancer::{HaProxy, Nginx};
@@ -74,9 +74,7 @@ fn none_has_the_image() {
     check(haproxy.address, 503);
     // A client that is no proxy is answered as ever.
     check(nodes[0].address, 503);
-    let json = ["Content-Type: application/json"];
-    let server: &Server = nodes[0].server();
-    let reply = server.send("POST", "/api/compile", &json, program.to_string());
+    let reply = nodes[0].server().compile(&program);
     assert_eq!(reply.status, 425, "{reply:?}");
     let nodes = [node("a", 502, lacking), node("b", 502, lacking)];
     let nginx = Nginx::start(folder.path().join("n"), &nodes);

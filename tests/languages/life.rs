@@ -42,12 +42,10 @@ fn nothing_runs_without_limits_unless_told() {
     let flags = ["--languages=python", "--cgroup=no-such/group"];
     let server = Server::spawn(&flags, None);
     let program = Case::new("python", &[("m.py", "print(1)")]).request();
-    let json = ["Content-Type: application/json"];
     eventually("the engine has looked", || {
         server.ask("GET", "/readyz").text().contains("broken")
     });
-    let refused =
-        server.send("POST", "/api/compile", &json, program.to_string());
+    let refused = server.compile(&program);
     refused.assert_failure_about(503, &["no safe sandbox", "doctor"]);
     assert!(!refused.text().contains("no-such"), "{}", refused.text());
     for path in ["/products", "/embed?lang=python", "/healthz"] {

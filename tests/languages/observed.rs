@@ -116,13 +116,11 @@ fn every_run_has_its_series_and_its_line() {
     let server = start("json", "600s");
     // The one program that is to reach it.
     let short = start("json", "4s");
-    let json = ["Content-Type: application/json"];
     let mut told = Vec::new();
     for Run { source, outcome, field } in runs() {
         let server = if outcome == "time" { &short } else { &server };
         let before = server.metrics();
-        let body = request(source).to_string();
-        let reply = server.send("POST", "/api/compile", &json, body);
+        let reply = server.compile(&request(source));
         assert_eq!(reply.status, 200, "{outcome}: {}", reply.text());
         let changes = countable(server.metrics().since(&before));
         assert_eq!(changes, expected(outcome), "{}", reply.text());
@@ -130,6 +128,7 @@ fn every_run_has_its_series_and_its_line() {
         told.push((id, outcome, field));
     }
     let before = server.metrics();
+    let json = ["Content-Type: application/json"];
     let body = request("time.sleep(99)").to_string();
     let leaving = server.begin("POST", "/api/compile", &json, body);
     let in_use = || server.metrics().values["sandpiper_boxes_in_use"];
@@ -170,9 +169,7 @@ fn every_run_has_its_series_and_its_line() {
 #[ignore = "needs the images: make test"]
 fn lines_for_people_hold_nothing_that_was_submitted() {
     let server = start("text", "600s");
-    let json = ["Content-Type: application/json"];
-    let body = request("print('\\x1b[31m\\n2026 INFO')").to_string();
-    let reply = server.send("POST", "/api/compile", &json, body);
+    let reply = server.compile(&request("print('\\x1b[31m\\n2026 INFO')"));
     let id = reply.header("x-request-id").expect("an id").to_owned();
     let log = server.into_log();
     let found = log.lines().filter(|line| line.contains(&id));

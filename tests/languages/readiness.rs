@@ -14,8 +14,6 @@ use crate::service::{Reply, Server, compile};
 use sandpiper_testkit::eventually;
 use sandpiper_testkit::image;
 
-const JSON: [&str; 1] = ["Content-Type: application/json"];
-
 /// A data folder with PHP's image alone, of links to the operator's files.
 struct Image {
     data: TempDir,
@@ -91,7 +89,7 @@ fn is_proved_anew(server: &Server) -> bool {
 
 fn ask(server: &Server, source: &str) -> Reply {
     let request = Case::new("php", &[("m.php", source)]).request();
-    server.send("POST", "/api/compile", &JSON, request.to_string())
+    server.compile(&request)
 }
 
 fn runs(server: &Server) {

@@ -26,9 +26,7 @@ pub(crate) fn start_python(flags: &[&str]) -> Server {
 
 /// Sends a compile request and reads the answer, which must be a 200.
 pub(crate) fn compile(server: &Server, request: &serde_json::Value) -> Answer {
-    let body = request.to_string();
-    let json = ["Content-Type: application/json"];
-    let reply = server.send("POST", "/api/compile", &json, body);
+    let reply = server.compile(request);
     assert_eq!(reply.status, 200, "{}", reply.text());
     let fields = reply.json();
     let fields = fields.as_object().unwrap();

@@ -216,6 +216,12 @@ impl Server {
         Reply::read(&mut self.begin(method, target, headers, body))
     }
 
+    /// Sends a compile request.
+    pub fn compile(&self, request: &serde_json::Value) -> Reply {
+        let json = ["Content-Type: application/json"];
+        self.send("POST", "/api/compile", &json, request.to_string())
+    }
+
     /// Sends a run that is answered by events.
     ///
     /// # Errors
