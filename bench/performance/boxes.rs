@@ -7,7 +7,9 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sandpiper_sandbox::{BoxSpec, Host, HostSettings, Sandbox, StepSpec, Stop};
+use sandpiper_sandbox::{
+    BoxSpec, Host, HostSettings, Sandbox, StepEnd, StepSpec,
+};
 use tokio::runtime::Runtime;
 
 use crate::Context;
@@ -58,7 +60,7 @@ impl Boxes {
             let outcome = sandbox.run(&step_spec()).await.unwrap();
             sandbox.destroy().await;
             let time = since(begun);
-            assert_eq!(outcome.stop, Stop::Exited(0));
+            assert_eq!(outcome.end, StepEnd::Exited(0));
             time
         });
         self.runtime.block_on(whole).unwrap()

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use sandpiper_sandbox::{
-    Attachment, Host, Inputs, Outcome as StepOutcome, Sandbox, SandboxError,
-    StepSpec,
+    Attachment, Host, Inputs, Sandbox, SandboxError, StepOutcome, StepSpec,
 };
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;

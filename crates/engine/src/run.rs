@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use sandpiper_languages::{Plan, SourceFile, Stage};
 use sandpiper_sandbox::{
-    BoxFile, BoxSpec, CompileArtifact, Inputs, Outcome as StepOutcome,
-    SandboxError, Stop,
+    BoxFile, BoxSpec, CompileArtifact, Inputs, SandboxError, StepEnd,
+    StepOutcome,
 };
 
 use crate::Limits;
@@ -107,7 +107,7 @@ async fn run_steps(
         let mut outcome = lease.run(&spec, inputs, &mut part).await?;
         compiled.keep(cache, &mut outcome);
         add_times(&mut lease.timing, stage, &outcome);
-        let has_failed = outcome.stop != Stop::Exited(0);
+        let has_failed = outcome.end != StepEnd::Exited(0);
         if options.warnings && stage == Stage::Compile && !has_failed {
             warnings = Some(messages(&outcome));
         }
@@ -133,7 +133,7 @@ async fn run_steps(
 }
 
 fn add_times(timing: &mut Timing, stage: Stage, step: &StepOutcome) {
-    timing.prepare += step.fill_time;
+    timing.prepare += step.inputs_time;
     match stage {
         Stage::Compile => timing.compile = Some(step.wall_time),
         Stage::Run => timing.run = Some(step.wall_time),
@@ -210,7 +210,7 @@ impl Compiled {
     fn keep(&self, cache: &CompileCache, step: &mut StepOutcome) {
         let left = step.compile_artifacts.take();
         // A step that exited with 0 may still have reached a limit.
-        if step.stop == Stop::Exited(0)
+        if step.end == StepEnd::Exited(0)
             && let Some((key, left)) = self.key.zip(left)
         {
             cache.keep(key, left);
@@ -227,20 +227,22 @@ impl Compiled {
 fn end_of(limits: &Limits, stage: Stage, outcome: &StepOutcome) -> End {
     let is_run = stage == Stage::Run;
     let time = |run| if is_run { run } else { limits.compile_wall_time };
-    match outcome.stop {
-        Stop::Exited(code) => End::Exited(code),
-        Stop::Signaled(signal) => End::Signaled(signal),
-        Stop::WallTime => {
+    match outcome.end {
+        StepEnd::Exited(code) => End::Exited(code),
+        StepEnd::Signaled(signal) => End::Signaled(signal),
+        StepEnd::WallTime => {
             End::Limit(LimitReached::WallTime(time(limits.run_wall_time)))
         }
-        Stop::CpuTime => {
+        StepEnd::CpuTime => {
             End::Limit(LimitReached::CpuTime(time(limits.run_cpu_time)))
         }
-        Stop::Memory => {
+        StepEnd::Memory => {
             End::Limit(LimitReached::Memory(memory_bytes(limits, stage)))
         }
-        Stop::Output => End::Limit(LimitReached::Output(limits.output_bytes)),
-        Stop::Idle => End::Limit(LimitReached::Idle(limits.live_idle_time)),
-        Stop::Stopped => End::Stopped,
+        StepEnd::Output => {
+            End::Limit(LimitReached::Output(limits.output_bytes))
+        }
+        StepEnd::Idle => End::Limit(LimitReached::Idle(limits.live_idle_time)),
+        StepEnd::Stopped => End::Stopped,
     }
 }

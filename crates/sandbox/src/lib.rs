@@ -77,7 +77,7 @@ pub use host::{Host, HostSettings};
 pub use identity::{Identity, MAX_BOXES};
 pub use init::{INIT_NAME, init_main};
 pub use outcome::{
-    LeftFile, LeftFiles, Outcome, Output, SkipReason, SkippedFile, Stop,
+    LeftFile, LeftFiles, Output, SkipReason, SkippedFile, StepEnd, StepOutcome,
 };
 pub use rlimits::{NO_CORE, QUEUE_BYTES, QUEUED_SIGNALS};
 pub use sandbox::Sandbox;

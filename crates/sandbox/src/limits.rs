@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 use crate::cgroup::{Group, OutOfMemory};
 use crate::process_handles::ProcessHandles;
 use crate::uncharged::Uncharged;
-use crate::{StepSpec, Stop, sys};
+use crate::{StepEnd, StepSpec, sys};
 
 /// The limits that an [`Attachment`](crate::Attachment) adds.
 pub(crate) struct Watched<'a> {
@@ -25,20 +25,20 @@ pub(crate) struct Watched<'a> {
 /// Resolves with the first limit that is reached.
 pub(crate) async fn reached(
     ProcessHandles { group, uncharged, .. }: &ProcessHandles,
-    before: Option<Duration>,
+    cpu_before: Option<Duration>,
     spec: &StepSpec,
     overflow: watch::Receiver<bool>,
     Watched { stop, idle_time, activity }: Watched<'_>,
-) -> Stop {
+) -> StepEnd {
     tokio::select! {
         biased;
-        () = stopped(stop) => Stop::Stopped,
-        () = out_of_memory(group) => Stop::Memory,
-        () = too_much_uncharged(uncharged.as_ref()) => Stop::Memory,
-        () = overflowed(overflow) => Stop::Output,
-        () = cpu_time_spent(group, before, spec.cpu_time) => Stop::CpuTime,
-        () = sleep(spec.wall_time) => Stop::WallTime,
-        () = idle(idle_time, activity) => Stop::Idle,
+        () = stopped(stop) => StepEnd::Stopped,
+        () = out_of_memory(group) => StepEnd::Memory,
+        () = too_much_uncharged(uncharged.as_ref()) => StepEnd::Memory,
+        () = overflowed(overflow) => StepEnd::Output,
+        () = cpu_time_spent(group, cpu_before, spec.cpu_time) => StepEnd::CpuTime,
+        () = sleep(spec.wall_time) => StepEnd::WallTime,
+        () = idle(idle_time, activity) => StepEnd::Idle,
     }
 }
 
@@ -141,11 +141,11 @@ async fn changed(
 /// can have been reached, that is with every core busy since the last check.
 async fn cpu_time_spent(
     group: &Group,
-    before: Option<Duration>,
+    cpu_before: Option<Duration>,
     limit: Duration,
 ) {
     const MIN_PAUSE: Duration = Duration::from_millis(10);
-    let Some(before) = before else { return pending().await };
+    let Some(before) = cpu_before else { return pending().await };
     // This is one system call. std would read files at every step.
     let cores = rustix::thread::sched_getaffinity(None)
         .map_or(1, |cores| cores.count().max(1));

@@ -8,7 +8,7 @@ use crate::CompileArtifact;
 
 /// How a step ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum StepEnd {
     /// The main process exited with this code.
     Exited(i32),
     /// This signal ended the main process.
@@ -29,9 +29,9 @@ pub enum Stop {
 
 /// The result of one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct StepOutcome {
     /// How it ended.
-    pub stop: Stop,
+    pub end: StepEnd,
     /// The output on stdout, up to the limit. If a caller took output, only the
     /// part that was not taken.
     pub stdout: Output,
@@ -39,7 +39,7 @@ pub struct Outcome {
     pub stderr: Output,
     /// The time that writing the [`Inputs`](crate::Inputs) took. If a limit
     /// ended the step, this time is part of the wall time.
-    pub fill_time: Duration,
+    pub inputs_time: Duration,
     /// The time from the start of the command to its end.
     pub wall_time: Duration,
     /// CPU time of all processes of the step; `None` if the host cannot measure
@@ -131,15 +131,15 @@ impl SkipReason {
     }
 }
 
-impl Outcome {
+impl StepOutcome {
     /// Returns the outcome of a command that did not start, because the box
     /// already uses more memory than the step may have.
     pub(crate) fn without_memory() -> Self {
         Self {
-            stop: Stop::Memory,
+            end: StepEnd::Memory,
             stdout: Output::default(),
             stderr: Output::default(),
-            fill_time: Duration::ZERO,
+            inputs_time: Duration::ZERO,
             wall_time: Duration::ZERO,
             cpu_time: None,
             memory_peak: None,

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use crate::error::{During, Result};
-use crate::streams::Ends;
+use crate::streams::StreamSignals;
 use crate::{Chunk, Output, OutputStream};
 
 /// Bytes that are read at once: the capacity of a pipe.
@@ -75,11 +75,11 @@ pub(crate) async fn capture(
     mut stream: pipe::Receiver,
     cap: u64,
     sink: Option<Sink<'_>>,
-    ends: &Ends,
+    signals: &StreamSignals,
 ) -> io::Result<Output> {
-    let mut dead = ends.dead.clone();
+    let mut dead = signals.dead.clone();
     let mut captured =
-        Captured { bytes: Vec::new(), taken: 0, cap, is_over: false, ends };
+        Captured { bytes: Vec::new(), taken: 0, cap, is_over: false, signals };
     let mut little = 0;
     loop {
         let read = tokio::select! {
@@ -91,7 +91,7 @@ pub(crate) async fn capture(
             Ok(0) => return Ok(captured.end()),
             Ok(read) => {
                 captured.cut();
-                ends.activity.send_replace(());
+                signals.activity.send_replace(());
                 let mut fill_time = FILL_TIME;
                 if let Some(sink) = sink {
                     if !captured.pass_on(sink, &mut dead).await {
@@ -148,7 +148,7 @@ struct Captured<'a> {
     /// The most bytes that may be captured, with those that were passed on.
     cap: u64,
     is_over: bool,
-    ends: &'a Ends,
+    signals: &'a StreamSignals,
 }
 
 impl Captured<'_> {
@@ -166,7 +166,7 @@ impl Captured<'_> {
         if is_over {
             self.bytes.truncate(cap);
             self.is_over = true;
-            self.ends.over.send_replace(true);
+            self.signals.over.send_replace(true);
         }
         is_over
     }
@@ -210,22 +210,21 @@ mod tests {
 
     use super::*;
 
-    fn ends() -> (watch::Sender<bool>, Ends) {
+    fn signals() -> (watch::Sender<bool>, StreamSignals) {
         let (report, dead) = watch::channel(false);
         let (over, activity) =
             (watch::Sender::new(false), watch::Sender::new(()));
-        (report, Ends { over, dead, activity })
+        (report, StreamSignals { over, dead, activity })
     }
 
     #[tokio::test]
     async fn a_stream_ends_with_its_writers() {
         for (written, cap) in [(0, 10), (5, 10), (30_000, 60_000), (9, 4)] {
             let (ours, theirs) = outgoing().unwrap();
-            let (tell, ends) = ends();
-            let capture =
-                tokio::spawn(
-                    async move { capture(ours, cap, None, &ends).await },
-                );
+            let (tell, signals) = signals();
+            let capture = tokio::spawn(async move {
+                capture(ours, cap, None, &signals).await
+            });
             assert_eq!(
                 rustix::io::write(&theirs, &vec![7; written]),
                 Ok(written)
@@ -260,9 +259,9 @@ mod tests {
             runtime.block_on(async {
                 let ours =
                     pipe::Receiver::from_owned_fd_unchecked(endless).unwrap();
-                let (dead, ends) = ends();
+                let (dead, signals) = signals();
                 dead.send_replace(true);
-                let kept = capture(ours, 10, None, &ends).await.unwrap();
+                let kept = capture(ours, 10, None, &signals).await.unwrap();
                 tell.send(kept.bytes.len()).unwrap();
             });
         });
@@ -273,11 +272,10 @@ mod tests {
     #[tokio::test]
     async fn many_little_writes_come_whole() {
         let (ours, theirs) = outgoing().unwrap();
-        let (_dead, ends) = ends();
-        let capture =
-            tokio::spawn(
-                async move { capture(ours, 1 << 20, None, &ends).await },
-            );
+        let (_dead, signals) = signals();
+        let capture = tokio::spawn(async move {
+            capture(ours, 1 << 20, None, &signals).await
+        });
         let lines: Vec<String> =
             (0..20_000).map(|n| format!("{n}\n")).collect();
         let expected = lines.concat();
@@ -294,12 +292,12 @@ mod tests {
     #[tokio::test]
     async fn output_is_passed_on_as_it_comes() {
         let (ours, theirs) = outgoing().unwrap();
-        let (dead, ends) = ends();
+        let (dead, signals) = signals();
         let (output, mut chunks) = mpsc::channel(1);
         let capture = tokio::spawn(async move {
             let stream = OutputStream::Stdout;
             let sink = Sink { stream, output: &output };
-            capture(ours, 7, Some(sink), &ends).await
+            capture(ours, 7, Some(sink), &signals).await
         });
         let mut next = async |text: &str| {
             rustix::io::write(&theirs, text.as_bytes()).unwrap();

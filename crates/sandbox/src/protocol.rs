@@ -161,7 +161,7 @@ pub(crate) struct Ended {
     /// The raw wait status (wait(2)).
     pub(crate) status: i32,
     /// The time that writing its files took.
-    pub(crate) fill_micros: u64,
+    pub(crate) inputs_micros: u64,
     /// The time from its start, or from the opening of its gate, to its end.
     pub(crate) wall_micros: u64,
     pub(crate) compile_artifacts: Option<Vec<CompileArtifact>>,

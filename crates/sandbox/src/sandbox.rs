@@ -20,7 +20,8 @@ use crate::protocol::{Reply, Request, Setup, UserNamespace};
 use crate::spawner::PendingInit;
 use crate::uncharged::Uncharged;
 use crate::{
-    Attachment, BoxSpec, Inputs, LeftFiles, Outcome, StepSpec, Stop, step,
+    Attachment, BoxSpec, Inputs, LeftFiles, StepEnd, StepOutcome, StepSpec,
+    step,
 };
 
 /// One box. Dropping it kills everything in it and removes it.
@@ -128,13 +129,13 @@ impl Sandbox {
     /// fails. A program that misbehaves is never an error. If a program that an
     /// earlier step left cannot be executed, that is an exit with 126 or 127,
     /// and stderr says why.
-    pub async fn run(&mut self, spec: &StepSpec) -> Result<Outcome> {
+    pub async fn run(&mut self, spec: &StepSpec) -> Result<StepOutcome> {
         self.run_with(spec, Inputs::default(), &mut Attachment::default()).await
     }
 
     /// Writes `inputs` and then runs a command to its end, with the caller
     /// attached to its streams. If the box has less memory than they need, it
-    /// ends with [`Stop::Memory`](crate::Stop::Memory). Files that the step left
+    /// ends with [`StepEnd::Memory`](crate::StepEnd::Memory). Files that the step left
     /// are read when its limits have ended.
     ///
     /// # Errors
@@ -146,7 +147,7 @@ impl Sandbox {
         spec: &StepSpec,
         inputs: Inputs<'_>,
         attachment: &mut Attachment,
-    ) -> Result<Outcome> {
+    ) -> Result<StepOutcome> {
         let processes = self.processes;
         let Self { parts, launchers, .. } = self;
         let Parts { control, handles } =
@@ -155,14 +156,14 @@ impl Sandbox {
             && !handles.group.limit_memory(bytes)?
         {
             handles.kill_and_wait().await?;
-            return Ok(Outcome::without_memory());
+            return Ok(StepOutcome::without_memory());
         }
         let request = step::request_for(spec, inputs, processes, launchers)?;
         let mut outcome =
             step::run(control, handles, spec, request, launchers, attachment)
                 .await?;
         let has_ended =
-            matches!(outcome.stop, Stop::Exited(_) | Stop::Signaled(_));
+            matches!(outcome.end, StepEnd::Exited(_) | StepEnd::Signaled(_));
         if let Some(files) = spec.keep_files.as_ref().filter(|_| has_ended) {
             let read = step::read_files(control, handles, files).await;
             // The program did its part, whatever it did to its files.

@@ -15,7 +15,7 @@ pub struct BoxSpec {
     pub rootfs: PathBuf,
     /// Maximum memory of all processes and the tmpfs in bytes, until a step
     /// sets another limit. At the limit the kernel kills, and the box ends with
-    /// [`Stop::Memory`](crate::Stop::Memory).
+    /// [`StepEnd::Memory`](crate::StepEnd::Memory).
     pub memory_bytes: u64,
     /// Maximum number of processes and threads. At the limit fork fails with
     /// EAGAIN.
@@ -130,10 +130,10 @@ pub struct StepSpec {
     /// Return files that the step leaves, whatever its exit status is. After a
     /// limit there are none: the box is dead.
     pub keep_files: Option<FilesSpec>,
-    /// Measure [`Outcome::memory_peak`](crate::Outcome::memory_peak).
+    /// Measure [`StepOutcome::memory_peak`](crate::StepOutcome::memory_peak).
     pub measure_memory: bool,
     /// Maximum memory of the box from this step on, in bytes. If more is in use
-    /// already, the box ends with [`Stop::Memory`](crate::Stop::Memory). `None`
+    /// already, the box ends with [`StepEnd::Memory`](crate::StepEnd::Memory). `None`
     /// leaves the limit as it is.
     pub memory_bytes: Option<u64>,
     /// Maximum wall time, from the moment at which init gets the request.

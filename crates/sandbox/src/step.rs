@@ -16,10 +16,10 @@ use crate::launchers::Launchers;
 use crate::limits::{self, Watched};
 use crate::process_handles::ProcessHandles;
 use crate::protocol::{Ended, ExecSpec, Program, Reply, Request, Run};
-use crate::streams::{self, ChildPipes, Ends, ParentPipes};
+use crate::streams::{self, ChildPipes, ParentPipes, StreamSignals};
 use crate::{
-    Attachment, CompileArtifact, FilesSpec, Inputs, LeftFiles, Outcome,
-    StepSpec, Stop,
+    Attachment, CompileArtifact, FilesSpec, Inputs, LeftFiles, StepEnd,
+    StepOutcome, StepSpec,
 };
 
 /// CPU time that a launcher may use before its submission comes, in addition to
@@ -76,7 +76,7 @@ pub(crate) async fn run(
     request: StepRequest<'_>,
     launchers: &mut Launchers,
     attachment: &mut Attachment,
-) -> Result<Outcome> {
+) -> Result<StepOutcome> {
     let StepRequest { request, pipes, child_pipes } = request;
     let group = &handles.group;
     // CPU time that the box used while it waited does not count.
@@ -109,7 +109,7 @@ pub(crate) async fn run(
             // reached now matters.
             biased;
             ended = ended => First::Ended(ended),
-            stop = limit => First::Limit(stop),
+            end = limit => First::Limit(end),
         };
         let wall_time = started.elapsed();
         let finished = judge(first, handles, spec, before, wall_time).await?;
@@ -118,8 +118,8 @@ pub(crate) async fn run(
         Ok(finished)
     };
     // In this task: a task of its own would wake another thread.
-    let ends = Ends { over, dead, activity };
-    let carried = pipes.carry(spec, output.as_ref(), input.as_mut(), ends);
+    let signals = StreamSignals { over, dead, activity };
+    let carried = pipes.carry(spec, output.as_ref(), input.as_mut(), signals);
     let both = tokio::try_join!(finished, carried);
     // After an error the box must run nothing more: the next request could get
     // the answer to this one.
@@ -127,15 +127,15 @@ pub(crate) async fn run(
     if !finished.others_wait {
         launchers.forget();
     }
-    let Finished { stop, fill_time, wall_time, cpu_time, .. } = finished;
+    let Finished { end, inputs_time, wall_time, cpu_time, .. } = finished;
     let is_over = *overflow.borrow();
-    let has_ended = matches!(stop, Stop::Exited(_) | Stop::Signaled(_));
-    let stop = if has_ended && is_over { Stop::Output } else { stop };
-    Ok(Outcome {
-        stop,
+    let has_ended = matches!(end, StepEnd::Exited(_) | StepEnd::Signaled(_));
+    let end = if has_ended && is_over { StepEnd::Output } else { end };
+    Ok(StepOutcome {
+        end,
         stdout,
         stderr,
-        fill_time,
+        inputs_time,
         wall_time,
         cpu_time,
         memory_peak: memory_peak.and_then(|peak| peak?.bytes()),
@@ -171,13 +171,13 @@ pub(crate) async fn read_files(
 /// The event that happened first.
 enum First {
     Ended(Result<Ended>),
-    Limit(Stop),
+    Limit(StepEnd),
 }
 
 /// The end of a command, of which no process is left.
 struct Finished {
-    stop: Stop,
-    fill_time: Duration,
+    end: StepEnd,
+    inputs_time: Duration,
     wall_time: Duration,
     cpu_time: Option<Duration>,
     compile_artifacts: Option<Vec<CompileArtifact>>,
@@ -189,21 +189,24 @@ async fn judge(
     first: First,
     handles: &ProcessHandles,
     spec: &StepSpec,
-    before: Option<Duration>,
+    cpu_before: Option<Duration>,
     wall_time: Duration,
 ) -> Result<Finished> {
     let group = &handles.group;
     let cpu_time = || {
-        group.cpu_time().zip(before).map(|(now, then)| now.saturating_sub(then))
+        group
+            .cpu_time()
+            .zip(cpu_before)
+            .map(|(now, then)| now.saturating_sub(then))
     };
-    let stop = match first {
+    let end = match first {
         First::Ended(Ok(ended)) => {
             let cpu_time = cpu_time();
             // If the host does not measure CPU time, SIGXCPU is trusted.
             let spent = cpu_time.is_none_or(|used| used >= spec.cpu_time);
             return Ok(Finished {
-                stop: stop_of(&ended, group.killed_for_memory(), spent),
-                fill_time: Duration::from_micros(ended.fill_micros),
+                end: end_of(&ended, group.killed_for_memory(), spent),
+                inputs_time: Duration::from_micros(ended.inputs_micros),
                 wall_time: Duration::from_micros(ended.wall_micros),
                 cpu_time,
                 compile_artifacts: ended.compile_artifacts,
@@ -212,14 +215,14 @@ async fn judge(
         }
         // The kernel may have killed init, which writes the files, or the whole
         // group.
-        First::Ended(Err(_)) if group.killed_for_memory() => Stop::Memory,
+        First::Ended(Err(_)) if group.killed_for_memory() => StepEnd::Memory,
         First::Ended(Err(error)) => return Err(error),
-        First::Limit(stop) => stop,
+        First::Limit(end) => end,
     };
     handles.kill_and_wait().await?;
     Ok(Finished {
-        stop,
-        fill_time: Duration::ZERO,
+        end,
+        inputs_time: Duration::ZERO,
         wall_time,
         cpu_time: cpu_time(),
         compile_artifacts: None,
@@ -227,20 +230,20 @@ async fn judge(
     })
 }
 
-fn stop_of(
+fn end_of(
     ended: &Ended,
     killed_for_memory: bool,
     cpu_time_spent: bool,
-) -> Stop {
+) -> StepEnd {
     if killed_for_memory {
-        return Stop::Memory;
+        return StepEnd::Memory;
     }
     let status = ExitStatus::from_raw(ended.status);
     match (status.code(), status.signal()) {
-        (Some(code), _) => Stop::Exited(code),
+        (Some(code), _) => StepEnd::Exited(code),
         // The rlimit sends it, but so can the program itself.
-        (None, Some(libc::SIGXCPU)) if cpu_time_spent => Stop::CpuTime,
-        (None, signal) => Stop::Signaled(signal.unwrap_or(0)),
+        (None, Some(libc::SIGXCPU)) if cpu_time_spent => StepEnd::CpuTime,
+        (None, signal) => StepEnd::Signaled(signal.unwrap_or(0)),
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct ParentPipes {
 
 /// The signals between a command's streams and its limits.
 #[derive(Debug)]
-pub(crate) struct Ends {
+pub(crate) struct StreamSignals {
     /// Becomes true when a stream passes its limit.
     pub(crate) over: watch::Sender<bool>,
     /// Becomes true when no process is left that could write.
@@ -51,18 +51,18 @@ impl ParentPipes {
         spec: &StepSpec,
         output: Option<&mpsc::Sender<Chunk>>,
         input: Option<&mut InputReceiver>,
-        ends: Ends,
+        signals: StreamSignals,
     ) -> Result<(Output, Output)> {
         let step = "collect the output";
-        let ends = &ends;
+        let signals = &signals;
         let keep = |pipe, stream| {
             let sink = output.map(|output| Sink { stream, output });
-            capture(pipe, spec.output_bytes, sink, ends)
+            capture(pipe, spec.output_bytes, sink, signals)
         };
         let (stdout, stderr, fed) = tokio::join!(
             keep(self.stdout, OutputStream::Stdout),
             keep(self.stderr, OutputStream::Stderr),
-            feed(self.stdin, &spec.stdin, input, ends),
+            feed(self.stdin, &spec.stdin, input, signals),
         );
         fed.during("feed stdin")?;
         Ok((stdout.during(step)?, stderr.during(step)?))
@@ -75,18 +75,18 @@ async fn feed(
     stdin: OwnedFd,
     bytes: &[u8],
     input: Option<&mut InputReceiver>,
-    ends: &Ends,
+    signals: &StreamSignals,
 ) -> io::Result<()> {
     if bytes.is_empty() && input.is_none() {
         return Ok(());
     }
     let mut stdin = pipe::Sender::from_owned_fd_unchecked(stdin)?;
-    let mut dead = ends.dead.clone();
+    let mut dead = signals.dead.clone();
     let fed = async {
         stdin.write_all(bytes).await?;
         let Some(input) = input else { return Ok(()) };
         while let Some(more) = input.next().await {
-            ends.activity.send_replace(());
+            signals.activity.send_replace(());
             stdin.write_all(&more.bytes).await?;
         }
         io::Result::Ok(())

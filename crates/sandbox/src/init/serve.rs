@@ -129,10 +129,10 @@ impl Served<'_> {
             self.waiting.drain(..kill_launchers.min(self.waiting.len()));
             self.leave_nothing()?;
         }
-        self.fill(&files, &compile_artifacts)?;
+        self.write_inputs(&files, &compile_artifacts)?;
         // The program may use all memory that the box has left.
         drop((files, compile_artifacts));
-        let fill_time = asked.elapsed();
+        let inputs_time = asked.elapsed();
         if artifacts_writable {
             mounts::cover_artifacts()?;
         }
@@ -162,7 +162,7 @@ impl Served<'_> {
         Ok(Ended {
             compile_artifacts,
             status: status.into_raw(),
-            fill_micros: micros(fill_time),
+            inputs_micros: micros(inputs_time),
             wall_micros: micros(wall_time),
             others_wait: !self.waiting.is_empty(),
         })
@@ -190,7 +190,7 @@ impl Served<'_> {
     }
 
     /// Writes the files of a command, with the program's rights.
-    fn fill(
+    fn write_inputs(
         &mut self,
         files: &[BoxFile],
         compile_artifacts: &[CompileArtifact],

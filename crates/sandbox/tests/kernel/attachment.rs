@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sandpiper_sandbox::{
-    Attachment, Inputs, Outcome, Sandbox, StepSpec, Stop, input_queue,
+    Attachment, Inputs, Sandbox, StepEnd, StepOutcome, StepSpec, input_queue,
 };
 use tokio::sync::{mpsc, watch};
 
@@ -26,7 +26,7 @@ async fn run(
     fixture: &Fixture,
     step: &StepSpec,
     mut attachment: Attachment,
-) -> Outcome {
+) -> StepOutcome {
     let spec = fixture.box_spec();
     let mut sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
     let inputs = Inputs { files: &[], compile_artifacts: &[] };
@@ -45,7 +45,7 @@ fn a_reader_that_stalls(fixture: &Fixture) {
             ..Attachment::default()
         };
         let outcome = run(fixture, &step(&["flood", "1"]), attachment).await;
-        assert_eq!(outcome.stop, Stop::Idle);
+        assert_eq!(outcome.end, StepEnd::Idle);
         let waiting = chunks.recv().await.unwrap().bytes.len();
         let rest = outcome.stdout.bytes.len();
         assert!(waiting > 0 && waiting + rest <= 4 * PIPE, "{waiting} {rest}");
@@ -82,7 +82,7 @@ fn input_larger_than_a_pipe(fixture: &Fixture) {
         };
         let (outcome, mut read) =
             tokio::join!(run(fixture, &step, attachment), read);
-        assert_eq!(outcome.stop, Stop::Exited(0));
+        assert_eq!(outcome.end, StepEnd::Exited(0));
         read.extend(outcome.stdout.bytes);
         assert!(read == bytes, "{} bytes", read.len());
     });
@@ -109,7 +109,7 @@ fn a_stopped_command(fixture: &Fixture) {
         };
         let step = step(&["echo"]);
         let (outcome, ()) = tokio::join!(run(fixture, &step, attachment), talk);
-        assert_eq!(outcome.stop, Stop::Stopped);
+        assert_eq!(outcome.end, StepEnd::Stopped);
         assert!(sender.try_send(Vec::new()).is_err(), "nobody is left");
     });
 }
@@ -125,7 +125,7 @@ fn an_idle_command(fixture: &Fixture) {
         let mut step = step(&["echo"]);
         step.stdin = b"begun".to_vec();
         let outcome = run(fixture, &step, attachment).await;
-        assert_eq!(outcome.stop, Stop::Idle);
+        assert_eq!(outcome.end, StepEnd::Idle);
         assert_eq!(outcome.stdout.bytes, b"begun");
         assert!(outcome.wall_time >= IDLE_TIME, "{outcome:?}");
     });

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sandpiper_sandbox::{
-    Attachment, BoxFile, BoxSpec, Host, HostSettings, Inputs, Outcome, Sandbox,
-    StepSpec,
+    Attachment, BoxFile, BoxSpec, Host, HostSettings, Inputs, Sandbox,
+    StepOutcome, StepSpec,
 };
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -95,7 +95,7 @@ impl Fixture {
         }
     }
 
-    pub(crate) fn run(&self, arguments: &[&str]) -> Outcome {
+    pub(crate) fn run(&self, arguments: &[&str]) -> StepOutcome {
         self.run_step(self.box_spec(), step(arguments), Vec::new())
     }
 
@@ -104,7 +104,7 @@ impl Fixture {
         spec: BoxSpec,
         step: StepSpec,
         files: Vec<BoxFile>,
-    ) -> Outcome {
+    ) -> StepOutcome {
         self.runtime.block_on(async {
             let mut sandbox =
                 Sandbox::make(&self.host, &spec).await.expect("a box");

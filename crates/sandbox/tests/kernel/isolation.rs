@@ -6,7 +6,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::process::Command;
 
-use sandpiper_sandbox::{Identity, Stop};
+use sandpiper_sandbox::{Identity, StepEnd};
 
 use crate::Test;
 use crate::fixture::{Fixture, step};
@@ -35,7 +35,7 @@ fn check(fixture: &Fixture, arguments: &[&str], expected: &str) {
     let outcome = fixture.run(arguments);
     let stdout = String::from_utf8(outcome.stdout.bytes).unwrap();
     assert_eq!(stdout, expected, "{arguments:?}");
-    assert_eq!(outcome.stop, Stop::Exited(0), "{arguments:?}");
+    assert_eq!(outcome.end, StepEnd::Exited(0), "{arguments:?}");
     assert!(outcome.stderr.bytes.is_empty(), "{arguments:?}");
 }
 
@@ -132,7 +132,7 @@ fn processes(fixture: &Fixture) {
     }
     // Init survives, whatever kill returns.
     let outcome = fixture.run(&["kill-init"]);
-    assert_eq!(outcome.stop, Stop::Exited(0));
+    assert_eq!(outcome.end, StepEnd::Exited(0));
 }
 
 fn network(fixture: &Fixture) {
@@ -249,12 +249,12 @@ fn refused_calls(fixture: &Fixture) {
 
 fn other_calling_conventions(fixture: &Fixture) {
     let outcome = fixture.run(&["other-abi", "i386"]);
-    assert_eq!(outcome.stop, Stop::Signaled(libc::SIGSYS));
+    assert_eq!(outcome.end, StepEnd::Signaled(libc::SIGSYS));
     assert_eq!(outcome.stdout.bytes, b"trying\n");
     let outcome = fixture.run(&["other-abi", "x32"]);
     // The filter of the service's unit may kill the program before ours answers
     // that the call does not exist.
-    if is_filtered() && outcome.stop == Stop::Signaled(libc::SIGSYS) {
+    if is_filtered() && outcome.end == StepEnd::Signaled(libc::SIGSYS) {
         assert_eq!(outcome.stdout.bytes, b"trying\n");
     } else {
         check(fixture, &["other-abi", "x32"], "trying\nENOSYS\n");

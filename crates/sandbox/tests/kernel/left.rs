@@ -1,8 +1,8 @@
 //! The files that a program leaves, of whatever kind it makes them.
 
 use sandpiper_sandbox::{
-    BoxFile, BoxSpec, FilesSpec, Fingerprint, LeftFiles, Sandbox, StepSpec,
-    Stop,
+    BoxFile, BoxSpec, FilesSpec, Fingerprint, LeftFiles, Sandbox, StepEnd,
+    StepSpec,
 };
 
 use crate::fixture::{Fixture, MIB, step};
@@ -25,7 +25,7 @@ fn left(fixture: &Fixture, what: &str, number: usize) -> LeftFiles {
         BoxFile { path: "submitted".to_owned(), content: "as it was".into() };
     let step = keeping(&["leave", what, &number.to_string()]);
     let outcome = fixture.run_step(spec, step, vec![submitted]);
-    assert_eq!(outcome.stop, Stop::Exited(0), "{what}: {outcome:?}");
+    assert_eq!(outcome.end, StepEnd::Exited(0), "{what}: {outcome:?}");
     outcome.files.unwrap()
 }
 
@@ -133,7 +133,7 @@ fn files_are_read_when_all_are_dead(fixture: &Fixture) {
     let left = fixture.runtime.block_on(async {
         let mut sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
         let outcome = sandbox.run(&step).await.unwrap();
-        assert_eq!(outcome.stop, Stop::Exited(0), "{outcome:?}");
+        assert_eq!(outcome.end, StepEnd::Exited(0), "{outcome:?}");
         // It would run until the box is removed.
         assert_eq!(processes::find("writer"), None);
         sandbox.destroy().await;
@@ -152,5 +152,5 @@ fn after_a_limit_there_are_none(fixture: &Fixture) {
     let mut step = keeping(&["flood", "1"]);
     step.output_bytes = 1_000;
     let outcome = fixture.run_step(fixture.box_spec(), step, Vec::new());
-    assert_eq!((outcome.stop, outcome.files), (Stop::Output, None));
+    assert_eq!((outcome.end, outcome.files), (StepEnd::Output, None));
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use sandpiper_sandbox::{
-    Attachment, BoxFile, CompileArtifact, Inputs, Sandbox, Stop,
+    Attachment, BoxFile, CompileArtifact, Inputs, Sandbox, StepEnd,
 };
 
 use crate::Test;
@@ -90,7 +90,7 @@ fn a_step_leaves_no_process(fixture: &Fixture) {
     fixture.runtime.block_on(async {
         let mut sandbox = Sandbox::make(&fixture.host, &spec).await.unwrap();
         let left = sandbox.run(&step(&["daemon"])).await.unwrap();
-        assert_eq!(left.stop, Stop::Exited(0));
+        assert_eq!(left.end, StepEnd::Exited(0));
         assert_eq!(left.stdout.bytes, b"left\n");
         let seen = sandbox.run(&step(&["list", "/proc"])).await.unwrap();
         let seen = String::from_utf8(seen.stdout.bytes).unwrap();
@@ -307,7 +307,7 @@ fn streams_end_with_the_program(fixture: &Fixture) {
     for _ in 0..20 {
         let outcome = fixture.run(&["hide", "/box/file"]);
         assert_eq!(outcome.stdout.bytes, b"ok\n");
-        assert_eq!(outcome.stop, Stop::Exited(0));
+        assert_eq!(outcome.end, StepEnd::Exited(0));
     }
 }
 

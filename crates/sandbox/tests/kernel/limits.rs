@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use sandpiper_sandbox::{BoxFile, BoxSpec, Outcome, Sandbox, StepSpec, Stop};
+use sandpiper_sandbox::{
+    BoxFile, BoxSpec, Sandbox, StepEnd, StepOutcome, StepSpec,
+};
 
 use crate::Test;
 use crate::fixture::{Fixture, MIB, PATIENCE, step};
@@ -34,7 +36,7 @@ fn run_with(
     fixture: &Fixture,
     arguments: &[&str],
     change: impl FnOnce(&mut StepSpec),
-) -> Outcome {
+) -> StepOutcome {
     let mut step = step(arguments);
     change(&mut step);
     fixture.run_step(fixture.box_spec(), step, Vec::new())
@@ -42,16 +44,16 @@ fn run_with(
 
 fn exits_and_signals(fixture: &Fixture) {
     let check = |arguments: &[&str], expected| {
-        assert_eq!(fixture.run(arguments).stop, expected, "{arguments:?}");
+        assert_eq!(fixture.run(arguments).end, expected, "{arguments:?}");
     };
-    check(&["hello"], Stop::Exited(0));
-    check(&["exit", "3"], Stop::Exited(3));
-    check(&["exit", "255"], Stop::Exited(255));
-    check(&["crash"], Stop::Signaled(libc::SIGSEGV));
+    check(&["hello"], StepEnd::Exited(0));
+    check(&["exit", "3"], StepEnd::Exited(3));
+    check(&["exit", "255"], StepEnd::Exited(255));
+    check(&["crash"], StepEnd::Signaled(libc::SIGSEGV));
     if fixture.host.controllers().cpu_time {
         // A program that sends itself the signal has reached no limit.
         let itself = libc::SIGXCPU.to_string();
-        check(&["raise", &itself], Stop::Signaled(libc::SIGXCPU));
+        check(&["raise", &itself], StepEnd::Signaled(libc::SIGXCPU));
     }
     assert_eq!(fixture.run(&["crash"]).stdout.bytes, b"before");
 }
@@ -62,7 +64,7 @@ fn memory(fixture: &Fixture) {
         return;
     }
     for hog in ["hog", "hog-memfd", "hog-in-child"] {
-        assert_eq!(fixture.run(&[hog]).stop, Stop::Memory, "{hog}");
+        assert_eq!(fixture.run(&[hog]).end, StepEnd::Memory, "{hog}");
     }
     // Files count as memory, too.
     let spec = BoxSpec {
@@ -71,7 +73,7 @@ fn memory(fixture: &Fixture) {
         ..fixture.box_spec()
     };
     let outcome = fixture.run_step(spec, step(&["fill", "100"]), Vec::new());
-    assert_eq!(outcome.stop, Stop::Memory);
+    assert_eq!(outcome.end, StepEnd::Memory);
 }
 
 /// Init writes the files. If the kernel kills it, the sandbox has not failed.
@@ -80,7 +82,7 @@ fn memory_of_submitted_files(fixture: &Fixture) {
         fixture.cannot("limit memory");
         return;
     }
-    let check = |mebibytes: u64, expected: Stop| {
+    let check = |mebibytes: u64, expected: StepEnd| {
         let spec = BoxSpec {
             memory_bytes: 32 * MIB,
             disk_bytes: 256 * MIB,
@@ -92,10 +94,10 @@ fn memory_of_submitted_files(fixture: &Fixture) {
         });
         let hello = step(&["hello"]);
         let outcome = fixture.run_step(spec, hello, files.collect());
-        assert_eq!(outcome.stop, expected, "{mebibytes} MiB");
+        assert_eq!(outcome.end, expected, "{mebibytes} MiB");
     };
-    check(1, Stop::Exited(0));
-    check(48, Stop::Memory);
+    check(1, StepEnd::Exited(0));
+    check(48, StepEnd::Memory);
 }
 
 /// The content is in memory only once, as files: init does not keep it.
@@ -109,7 +111,7 @@ fn memory_beside_submitted_files(fixture: &Fixture) {
     let files = vec![BoxFile { path: "large".to_owned(), content }];
     let touch = step(&["touch", "30"]);
     let outcome = fixture.run_step(spec, touch, files);
-    assert_eq!(outcome.stop, Stop::Exited(0));
+    assert_eq!(outcome.end, StepEnd::Exited(0));
     assert_eq!(outcome.stdout.bytes, b"ok\n");
 }
 
@@ -119,7 +121,7 @@ fn memory_of_each_step(fixture: &Fixture) {
         fixture.cannot("limit memory");
         return;
     }
-    let check = |steps: &[(&[&str], Option<u64>)], expected: &[Stop]| {
+    let check = |steps: &[(&[&str], Option<u64>)], expected: &[StepEnd]| {
         let spec = BoxSpec { disk_bytes: 128 * MIB, ..fixture.box_spec() };
         let stops = fixture.runtime.block_on(async {
             let host = &fixture.host;
@@ -128,23 +130,23 @@ fn memory_of_each_step(fixture: &Fixture) {
             for (arguments, mebibytes) in steps {
                 let mut step = step(arguments);
                 step.memory_bytes = mebibytes.map(|number| number * MIB);
-                stops.push(sandbox.run(&step).await.unwrap().stop);
+                stops.push(sandbox.run(&step).await.unwrap().end);
             }
             sandbox.destroy().await;
             stops
         });
         assert_eq!(stops, expected, "{steps:?}");
     };
-    let good = Stop::Exited(0);
+    let good = StepEnd::Exited(0);
     let [touch, keep]: [&[&str]; 2] = [&["touch", "90"], &["fill", "8"]];
-    check(&[(touch, None), (touch, Some(64))], &[good, Stop::Memory]);
+    check(&[(touch, None), (touch, Some(64))], &[good, StepEnd::Memory]);
     check(&[(touch, Some(200)), (touch, None)], &[good, good]);
-    check(&[(touch, Some(64))], &[Stop::Memory]);
+    check(&[(touch, Some(64))], &[StepEnd::Memory]);
     let hello: &[&str] = &["hello"];
     check(&[(hello, Some(64)), (touch, Some(128))], &[good, good]);
     // The content of files counts, and cannot be freed.
     check(&[(keep, None), (hello, Some(96))], &[good, good]);
-    check(&[(keep, None), (hello, Some(32))], &[good, Stop::Memory]);
+    check(&[(keep, None), (hello, Some(32))], &[good, StepEnd::Memory]);
 }
 
 fn processes_and_threads(fixture: &Fixture) {
@@ -178,9 +180,12 @@ fn fork_bomb(fixture: &Fixture) {
     // Memory is possible: processes that ended count until the kernel has freed
     // them.
     assert!(
-        matches!(outcome.stop, Stop::WallTime | Stop::CpuTime | Stop::Memory),
+        matches!(
+            outcome.end,
+            StepEnd::WallTime | StepEnd::CpuTime | StepEnd::Memory
+        ),
         "{:?}",
-        outcome.stop
+        outcome.end
     );
     assert!(outcome.stdout.bytes.starts_with(b"boom\n"));
     assert_eq!(fixture.run(&["hello"]).stdout.bytes, b"hello\n");
@@ -190,17 +195,17 @@ fn wall_time(fixture: &Fixture) {
     for program in [["stop", ""], ["spin", "1"]] {
         let outcome =
             run_with(fixture, &program, |step| step.wall_time = SHORT);
-        assert_eq!(outcome.stop, Stop::WallTime, "{program:?}");
+        assert_eq!(outcome.end, StepEnd::WallTime, "{program:?}");
         assert!(outcome.wall_time >= SHORT);
     }
     let outcome = run_until_it_speaks(fixture, "stubborn");
-    assert_eq!(outcome.stop, Stop::WallTime);
+    assert_eq!(outcome.end, StepEnd::WallTime);
     assert_eq!(outcome.stdout.bytes, b"still here\n");
 }
 
 /// Runs a program that does not end by itself. The wall time is doubled until
 /// the program has printed something: a slow machine takes longer to start it.
-fn run_until_it_speaks(fixture: &Fixture, program: &str) -> Outcome {
+fn run_until_it_speaks(fixture: &Fixture, program: &str) -> StepOutcome {
     let mut limit = SHORT;
     loop {
         let outcome =
@@ -219,7 +224,7 @@ fn cpu_time(fixture: &Fixture) {
     }
     let outcome =
         run_with(fixture, &["spin", "30"], |step| step.cpu_time = SHORT);
-    assert_eq!(outcome.stop, Stop::CpuTime);
+    assert_eq!(outcome.end, StepEnd::CpuTime);
     let spent = outcome.cpu_time.unwrap();
     assert!(spent >= SHORT);
     // Each process used less, so the limit of a single process did not end it.
@@ -230,26 +235,26 @@ fn output(fixture: &Fixture) {
     let cap = 100_000;
     let outcome =
         run_with(fixture, &["flood", "1"], |step| step.output_bytes = cap);
-    assert_eq!(outcome.stop, Stop::Output);
+    assert_eq!(outcome.end, StepEnd::Output);
     assert_eq!(outcome.stdout.bytes.len() as u64, cap);
     assert!(outcome.stderr.bytes.is_empty());
     let outcome =
         run_with(fixture, &["flood", "2"], |step| step.output_bytes = cap);
-    assert_eq!(outcome.stop, Stop::Output);
+    assert_eq!(outcome.end, StepEnd::Output);
     assert_eq!(outcome.stderr.bytes.len() as u64, cap);
     // Exactly the limit is allowed.
     let outcome = run_with(fixture, &["hello"], |step| step.output_bytes = 6);
-    assert_eq!(outcome.stop, Stop::Exited(0));
+    assert_eq!(outcome.end, StepEnd::Exited(0));
     // One byte more is not, although the program has ended by then.
     let outcome = run_with(fixture, &["hello"], |step| step.output_bytes = 5);
-    assert_eq!(outcome.stop, Stop::Output);
+    assert_eq!(outcome.end, StepEnd::Output);
     assert_eq!(outcome.stdout.bytes, b"hello");
 }
 
 fn one_file(fixture: &Fixture) {
     let outcome = fixture.run(&["big-file"]);
     assert_eq!(outcome.stdout.bytes, b"EFBIG\n");
-    assert_eq!(outcome.stop, Stop::Exited(0));
+    assert_eq!(outcome.end, StepEnd::Exited(0));
 }
 
 fn all_files(fixture: &Fixture) {
@@ -277,5 +282,5 @@ fn stdin(fixture: &Fixture) {
     // A program may leave it unread.
     let outcome = run_with(fixture, &["hello"], |step| step.stdin = bytes);
     assert_eq!(outcome.stdout.bytes, b"hello\n");
-    assert_eq!(outcome.stop, Stop::Exited(0));
+    assert_eq!(outcome.end, StepEnd::Exited(0));
 }

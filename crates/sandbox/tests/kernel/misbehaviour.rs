@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use sandpiper_sandbox::{
-    Attachment, CompileArtifact, Inputs, Outcome, Sandbox, StepSpec, Stop,
+    Attachment, CompileArtifact, Inputs, Sandbox, StepEnd, StepOutcome,
+    StepSpec,
 };
 
 use crate::Test;
@@ -23,7 +24,7 @@ fn run_left(
     fixture: &Fixture,
     left: Option<(&[u8], u32)>,
     path: &str,
-) -> Outcome {
+) -> StepOutcome {
     let file = left.map(|(content, mode)| CompileArtifact {
         path: "main".to_owned(),
         mode,
@@ -49,7 +50,7 @@ fn its_program_cannot_be_executed(fixture: &Fixture) {
     let check = |left: Option<(&[u8], u32)>, path: &str, code, reason: &str| {
         let outcome = run_left(fixture, left, path);
         let stderr = String::from_utf8(outcome.stderr.bytes).unwrap();
-        assert_eq!(outcome.stop, Stop::Exited(code), "{path}: {stderr}");
+        assert_eq!(outcome.end, StepEnd::Exited(code), "{path}: {stderr}");
         assert!(outcome.stdout.bytes.is_empty(), "{path}");
         let line = format!("main: cannot execute: {reason}");
         assert!(stderr.starts_with(&line), "{stderr}");
@@ -69,7 +70,7 @@ fn its_program_cannot_be_executed(fixture: &Fixture) {
         check(None, &format!("{folder}/main"), 127, "No such file");
     }
     let outcome = run_left(fixture, Some((&probe, 0o755)), path);
-    assert_eq!(outcome.stop, Stop::Exited(99), "one that can be executed");
+    assert_eq!(outcome.end, StepEnd::Exited(99), "one that can be executed");
 }
 
 fn its_folder_cannot_be_entered(fixture: &Fixture) {
@@ -90,7 +91,7 @@ async fn run_after_signal(
     sandbox: &mut Sandbox,
     signal: i32,
     next: &StepSpec,
-) -> Outcome {
+) -> StepOutcome {
     let first = step(&["signal-others", &signal.to_string()]);
     let first = sandbox.run(&first).await.unwrap();
     assert_eq!(first.stdout.bytes, b"ok\n");
@@ -103,8 +104,8 @@ fn its_launcher_is_killed(fixture: &Fixture) {
             let next = launch("heavy", "text");
             let outcome = run_after_signal(sandbox, libc::SIGKILL, &next).await;
             // If it ended before the step, another was started.
-            let stops = [Stop::Signaled(libc::SIGKILL), Stop::Exited(0)];
-            assert!(stops.contains(&outcome.stop), "{outcome:?}");
+            let stops = [StepEnd::Signaled(libc::SIGKILL), StepEnd::Exited(0)];
+            assert!(stops.contains(&outcome.end), "{outcome:?}");
         });
     }
 }
@@ -114,6 +115,6 @@ fn its_launcher_is_stopped(fixture: &Fixture) {
         let mut next = launch("", "text");
         next.wall_time = Duration::from_secs(10);
         let outcome = run_after_signal(sandbox, libc::SIGSTOP, &next).await;
-        assert_eq!(outcome.stop, Stop::Exited(0));
+        assert_eq!(outcome.end, StepEnd::Exited(0));
     });
 }

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use sandpiper_sandbox::{Attachment, BoxFile, Inputs, Sandbox, StepSpec, Stop};
+use sandpiper_sandbox::{
+    Attachment, BoxFile, Inputs, Sandbox, StepEnd, StepSpec,
+};
 use tokio::time::timeout;
 
 use crate::Test;
@@ -47,7 +49,7 @@ where
 async fn check(sandbox: &mut Sandbox, spec: &StepSpec, expected: &str) {
     let outcome = sandbox.run(spec).await.unwrap();
     let stdout = String::from_utf8(outcome.stdout.bytes).unwrap();
-    assert_eq!((outcome.stop, &*stdout), (Stop::Exited(0), expected));
+    assert_eq!((outcome.end, &*stdout), (StepEnd::Exited(0), expected));
 }
 
 /// Returns the number of processes that a program sees, besides itself.
