@@ -143,9 +143,9 @@ pub(crate) struct Command {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Crash {
     /// As in `[run]`. It has the rights and limits of a compile step, and takes
-    /// `--warnings` if that does. It prints the places of the calls that led to the crash,
-    /// innermost first, each a line `<path>:<line>`. Places outside of the
-    /// submitted files are passed over.
+    /// `--warnings` if that does. It prints the places of the calls that led to
+    /// the crash, innermost first, each a line `<path>:<line>`. Places outside of
+    /// the submitted files are passed over.
     pub(crate) command: Vec<String>,
 }
 

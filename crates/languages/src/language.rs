@@ -216,14 +216,7 @@ impl Language {
         if self.takes_stdin {
             submission.stdin().clone_into(&mut plan.stdin);
         }
-        let args = submission.args();
-        for step in plan.steps.iter_mut().filter(|s| s.stage == Stage::Run) {
-            if step.prepares {
-                plan.args = args.to_vec();
-            } else {
-                step.command.extend_from_slice(args);
-            }
-        }
+        submission.args().clone_into(&mut plan.args);
         plan
     }
 

@@ -59,8 +59,8 @@ pub struct Plan {
     pub files: Vec<SourceFile>,
     /// Standard input of the run step; empty if the language takes none.
     pub stdin: String,
-    /// Arguments of the program, if a launcher that prepares has to get them at
-    /// its gate. Otherwise they stand in the command of the run step.
+    /// Arguments of the program: behind the command of the run step, or at the
+    /// gate of its launcher.
     pub args: Vec<String>,
     /// Whether the compile step also prints the warnings of files that compile,
     /// if its program can.
