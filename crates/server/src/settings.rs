@@ -50,7 +50,7 @@ pub struct Settings {
     /// Default: none; they are shown from the editor's own.
     pub preview_origin: Option<PreviewOrigin>,
     /// Connections at once. Default 2,048. Reached: those that keep the server
-    /// waiting are closed for further ones, which wait until then.
+    /// waiting are closed to make room; the others wait until then.
     pub connections: usize,
     /// Connections of one client at once, an IPv6 /64 being one; trusted
     /// proxies have no such limit. Default 1,024. Reached: the same.

@@ -92,14 +92,14 @@ struct RequestInfo {
 
 /// One admitted run, as metrics and the log know it.
 #[derive(Clone, Copy)]
-struct RunContext<'a> {
+struct RunLabels<'a> {
     request: &'a RequestInfo,
     /// The language's id, or `none`: a name that no language has is refused, and
     /// shown nowhere.
     language: &'a str,
 }
 
-impl RunContext<'_> {
+impl RunLabels<'_> {
     /// Returns the span that gives all log lines of the engine about this run its
     /// id.
     fn span(&self) -> Span {
@@ -232,13 +232,13 @@ impl<R: Runner> Execution<R> {
         }
         let language = self.runner.catalog().find(&request.language);
         let language = language.map_or("none", Language::id);
-        let context = RunContext { request: info, language };
+        let labels = RunLabels { request: info, language };
         let named = head.headers.get(&RUN_ID).map(HeaderValue::as_bytes);
         let named = named.and_then(RunId::parse);
         if is_stream {
-            self.stream(request, options, named, context, connection).await
+            self.stream(request, options, named, labels, connection).await
         } else {
-            let run = self.whole(request, options, named, context, connection);
+            let run = self.whole(request, options, named, labels, connection);
             Ok(answer::of(form, &run.await?, &self.memory))
         }
     }
@@ -249,7 +249,7 @@ impl<R: Runner> Execution<R> {
         request: RunRequest,
         options: RunOptions,
         named: Option<RunId>,
-        context: RunContext<'_>,
+        labels: RunLabels<'_>,
         connection: &Connection,
     ) -> Result<Finished, Failure> {
         let (stop, stopped) = watch::channel(false);
@@ -262,23 +262,23 @@ impl<R: Runner> Execution<R> {
             request,
             options,
             attachment,
-            context.request.client,
+            labels.request.client,
         );
-        let running = running.instrument(context.span());
+        let running = running.instrument(labels.span());
         let ended = tokio::select! {
             // A run that has ended is answered, even if nobody reads that.
             biased;
             finished = running => finished.map_err(Failure::from),
             () = connection.closed_by_client() => Err(Failure::ClientGone),
         };
-        self.end_run(context, ended)
+        self.record_end(labels, ended)
     }
 
     /// Counts a run that was started or was to be started, and logs it. A refusal
     /// of the engine is counted and logged with all other refusals.
-    fn end_run(
+    fn record_end(
         &self,
-        RunContext { request, language }: RunContext<'_>,
+        RunLabels { request, language }: RunLabels<'_>,
         ended: Result<Finished, Failure>,
     ) -> Result<Finished, Failure> {
         let without_outcome = match &ended {

@@ -41,6 +41,7 @@ pub(crate) trait Runner: Send + Sync + 'static {
     /// The versions of the tools and libraries of this language, by their
     /// names.
     fn versions(&self, language: &str) -> BTreeMap<String, String>;
+
     /// How busy it is now.
     fn load(&self) -> Load;
 

@@ -20,7 +20,7 @@ use super::failure::Failure;
 use super::run_request::FrameworkPlace;
 use super::runner::{Finished, Refused, Runner};
 use super::sessions::{RunId, Session};
-use super::{Execution, RunContext, RunRequest};
+use super::{Execution, RunLabels, RunRequest};
 use crate::embed::Framework;
 use crate::http::{Answer, AnswerBody, Connection};
 use crate::limits::LIVE_INPUT_WAITING;
@@ -36,11 +36,11 @@ impl<R: Runner> Execution<R> {
         request: RunRequest,
         options: RunOptions,
         named: Option<RunId>,
-        context: RunContext<'_>,
+        labels: RunLabels<'_>,
         connection: &Arc<Connection>,
     ) -> Result<Answer, Failure> {
         let is_interactive = request.interactive;
-        let framework = self.left_out(&request, context.language).await;
+        let framework = self.left_out(&request, labels.language).await;
         let (attachment, mut reader, session) =
             attach(is_interactive, framework.is_some());
         let own = is_interactive.then(RunId::random);
@@ -50,31 +50,31 @@ impl<R: Runner> Execution<R> {
         let limits = self.runner.limits(&request.language, is_interactive);
         let limits = options.limits.lower(limits);
         let runner = Arc::clone(&self.runner);
-        let client = context.request.client;
+        let client = labels.request.client;
         let run = async move {
             runner.run(request, options, attachment, client).await
         };
-        let mut running = Running::start(run.instrument(context.span()));
+        let mut running = Running::start(run.instrument(labels.span()));
         let stage = tokio::select! {
             biased;
             Some(stage) = reader.stages.recv() => stage,
             ended = running.ended() => {
                 // It was refused, or stopped while it waited: it never began.
-                let Finished { outcome, .. } = self.end_run(context, ended)?;
+                let Finished { outcome, .. } = self.record_end(labels, ended)?;
                 let end = events::end(&outcome, self.sessions.is_stopping());
                 let (sender, answer) = begin_answer(connection);
                 let _ = sender.try_send(end.into());
                 return Ok(answer);
             }
             () = connection.closed_by_client() => {
-                self.end_run(context, Err(Failure::ClientGone))?;
+                self.record_end(labels, Err(Failure::ClientGone))?;
                 return Err(Failure::ClientGone);
             }
         };
         let run = registration.as_ref().and(id);
         let run = run.map(|id| self.sessions.name(id));
         let begin =
-            events::begin(context.language, run, &limits, is_interactive);
+            events::begin(labels.language, run, &limits, is_interactive);
         let (sender, answer) = begin_answer(connection);
         let relayed = relay(
             reader,
@@ -86,12 +86,12 @@ impl<R: Runner> Execution<R> {
         );
         let (own, connection) = (Arc::clone(self), Arc::clone(connection));
         let (language, info) =
-            (context.language.to_owned(), context.request.clone());
+            (labels.language.to_owned(), labels.request.clone());
         tokio::spawn(async move {
             let (ended, mut rest) = relayed.await;
             drop(registration);
-            let context = RunContext { request: &info, language: &language };
-            let Some(last) = own.last_events(context, ended) else { return };
+            let labels = RunLabels { request: &info, language: &language };
+            let Some(last) = own.last_events(labels, ended) else { return };
             rest.extend(last);
             let rest = connection.last_piece(rest, &own.memory);
             let _ = sender.send(rest).await;
@@ -114,10 +114,10 @@ impl<R: Runner> Execution<R> {
     /// `None` if nobody reads them.
     fn last_events(
         &self,
-        context: RunContext<'_>,
+        labels: RunLabels<'_>,
         ended: Result<Finished, Failure>,
     ) -> Option<Vec<u8>> {
-        match self.end_run(context, ended) {
+        match self.record_end(labels, ended) {
             Ok(Finished { outcome, .. }) => {
                 let is_stopping = self.sessions.is_stopping();
                 Some(events::end(&outcome, is_stopping))
@@ -125,7 +125,7 @@ impl<R: Runner> Execution<R> {
             Err(Failure::ClientGone) => None,
             Err(failure) => {
                 let reason = failure.reason();
-                self.note_refusal(reason, context.request, StatusCode::OK);
+                self.note_refusal(reason, labels.request, StatusCode::OK);
                 Some(events::failed(&failure))
             }
         }
@@ -197,8 +197,9 @@ impl Drop for Running {
 }
 
 /// Sends the events of a run that goes on; `begin` has the first ones, and
-/// `framework` is in its document under an address of its own. Returns its end, and the events of output that were not sent before it. So an ended
-/// run waits for no reader, and the caller can count all that is left of it.
+/// `framework` is in its document under an address of its own. Returns its end,
+/// and the events of output that were not sent before it. So an ended run waits
+/// for no reader, and the caller can count all that is left of it.
 async fn relay(
     mut reader: Reader,
     mut running: Running,

@@ -139,9 +139,9 @@ impl ConnectionState {
         *self.state() = State::Serving;
     }
 
-    /// Serving or receiving to sending. `is_read` says whether all of the request's body
-    /// was read; the connection ends after this answer if it was not. If the
-    /// answer is large, it counts in `memory`.
+    /// Serving or receiving to sending. `is_read` says whether all of the
+    /// request's body was read; the connection ends after this answer if it was
+    /// not. If the answer is large, it counts in `memory`.
     pub(super) fn begin_answer(
         &self,
         bytes: u64,

@@ -17,19 +17,17 @@ pub(super) enum Catalogue {
 
 /// Why there is no answer of the catalogue. No product was changed, but perhaps
 /// after `Unreachable`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CatalogueError {
-    #[error("no product has the id")]
+    /// No product has the id.
     NotFound,
-    #[error("the capacity is used up")]
+    /// The capacity is used up.
     Full,
-    #[error("too many answers are not taken yet")]
+    /// Too many answers are not taken yet.
     AnswersOverLimit,
     /// A shared catalogue did not answer in time.
-    #[error("the catalogue cannot be reached")]
     Unreachable,
     /// A shared catalogue has texts that no Sandpiper of this version wrote.
-    #[error("the catalogue holds another program's data")]
     Foreign,
 }
 
@@ -108,8 +106,9 @@ impl Catalogue {
         id: i64,
     ) -> Result<(), CatalogueError> {
         match self {
-            Self::Own(store) if store.remove(id) => Ok(()),
-            Self::Own(_) => Err(CatalogueError::NotFound),
+            Self::Own(store) => {
+                store.remove(id).then_some(()).ok_or(CatalogueError::NotFound)
+            }
             Self::Shared(shared) => {
                 Box::pin(shared.remove(&request(), id)).await
             }
