@@ -324,10 +324,10 @@ mod tests {
         let head = || {
             [word("1.2"), word("7"), word("3"), Value::Int(1), Value::Int(0)]
         };
-        let page = |rest: Vec<Value>| {
+        let batch = |rest: Vec<Value>| {
             changes(Value::Array([&head()[..], &rest].concat()), 2)
         };
-        let found = page(vec![word("5"), word("{}"), word("6"), Value::Nil]);
+        let found = batch(vec![word("5"), word("{}"), word("6"), Value::Nil]);
         let expected = Changes {
             cursor: Cursor {
                 generation: 2,
@@ -340,9 +340,9 @@ mod tests {
             products: vec![(5, Some(b"{}".to_vec())), (6, None)],
         };
         assert_eq!(found, Some(expected));
-        assert_eq!(page(vec![word("5")]), None);
-        assert_eq!(page(vec![word("x"), Value::Nil]), None);
-        assert_eq!(page(vec![word("5"), Value::Int(1)]), None);
+        assert_eq!(batch(vec![word("5")]), None);
+        assert_eq!(batch(vec![word("x"), Value::Nil]), None);
+        assert_eq!(batch(vec![word("5"), Value::Int(1)]), None);
         assert_eq!(changes(Value::Array(vec![word("1.2")]), 2), None);
         assert_eq!(changes(Value::Nil, 2), None);
     }

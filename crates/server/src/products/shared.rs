@@ -16,7 +16,7 @@ use super::catalogue::CatalogueError;
 use super::product::{self, ProductFields};
 use super::store::Store;
 
-/// The longest time for a list, all its pages together.
+/// The longest time for a list, all its batches together.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A catalogue that several Sandpipers share. Every call but `list` is one round
@@ -152,25 +152,25 @@ impl SharedStore {
         end
     }
 
-    /// Takes over pages of changes until there are no more. If one fails, or
+    /// Takes over batches of changes until there are no more. If one fails, or
     /// the time is over, the next call goes on from there.
     async fn follow(&self, cursor: &mut Cursor) -> Result<(), CatalogueError> {
         loop {
-            let page: Changes = self.catalogue.changes(cursor).await?;
-            for (id, text) in &page.products {
+            let batch: Changes = self.catalogue.changes(cursor).await?;
+            for (id, text) in &batch.products {
                 text.as_ref().map_or(Ok(()), |text| check(*id, text))?;
             }
-            if page.is_anew {
+            if batch.is_anew {
                 self.mirror.clear();
             }
-            for (id, text) in page.products {
+            for (id, text) in batch.products {
                 match text {
                     Some(text) => self.mirror.put(id, text)?,
                     None => _ = self.mirror.remove(id),
                 }
             }
-            *cursor = page.cursor;
-            if !page.has_more {
+            *cursor = batch.cursor;
+            if !batch.has_more {
                 return Ok(());
             }
         }

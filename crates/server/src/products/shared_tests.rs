@@ -9,7 +9,7 @@ use super::*;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A catalogue that always has one more page.
+/// A catalogue that always has one more batch.
 const ENDLESS: &str = "#!lua name=sandpiper_catalogue1
 server.register_function('sp1_catalogue_open', function() return '1' end)
 server.register_function('sp1_changes', function()
@@ -35,6 +35,6 @@ async fn a_list_ends_in_time() {
         let list = timeout(PATIENCE, store.list()).await.unwrap();
         assert_eq!(list, Err(CatalogueError::Unreachable));
     }
-    // It got pages.
+    // It got batches.
     assert_ne!(store.progress.lock().await.cursor, Cursor::default());
 }

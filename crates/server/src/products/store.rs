@@ -23,10 +23,10 @@ const LARGE_BYTES: usize = 4 * 1024;
 /// Bytes of the list that are joined before other tasks have a turn.
 const TURN_BYTES: usize = 256 * 1024;
 
-/// Products by id, each as the JSON text that answers carry, whose ids differ in
-/// the last byte alone. A full store has a million products: to copy references
-/// to all of them takes 0.1 s. So a list is made from references to pages, and a
-/// page is copied when a product in it changes meanwhile.
+/// Up to 256 products by id, whose ids differ in the last byte alone. Each is the
+/// JSON text that answers carry. A full store has a million products, and to copy
+/// references to all of them takes 0.1 s. So a list is made from references to
+/// pages, and a page is copied if a product in it changes meanwhile.
 type Page = BTreeMap<i64, Bytes>;
 
 /// All products.
