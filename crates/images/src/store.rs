@@ -204,11 +204,28 @@ impl Store {
             let doomed = self.folder.join(format!("{UNFINISHED}{folder}-old"));
             fs::rename(&path, &doomed).map_err(io_error("rename", &path))?;
             fs::remove_dir_all(&doomed).map_err(io_error("remove", &doomed))?;
-            for kind in ["log", "failed"] {
-                remove_if_there(&self.folder.join(format!("{folder}.{kind}")))?;
+        }
+        self.remove_output(name_or_hash)?;
+        Ok(images)
+    }
+
+    /// Removes the output of all builds with this name or hash, also of those that
+    /// left no image, but not of those that go on.
+    fn remove_output(&self, name_or_hash: &str) -> Result<(), ImageError> {
+        for entry in self.entries()? {
+            let Some((folder, "log" | "failed")) = entry.rsplit_once('.')
+            else {
+                continue;
+            };
+            let is_asked =
+                folder.rsplit_once('-').is_some_and(|(name, hash)| {
+                    name == name_or_hash || hash == name_or_hash
+                });
+            if is_asked && self.lock_file(folder)?.try_lock().is_ok() {
+                remove_if_there(&self.folder.join(&entry))?;
             }
         }
-        Ok(images)
+        Ok(())
     }
 
     /// Returns the folder of the images.

@@ -193,6 +193,26 @@ fn lists_by_name_and_removes_by_hash_but_never_a_build() {
 }
 
 #[test]
+fn the_output_of_failed_builds_goes_with_the_last_image() {
+    let data = tempfile::tempdir().unwrap();
+    let store = Store::open(data.path()).unwrap();
+    let recipe = recipe("a");
+    complete(data.path(), &recipe, 1);
+    let beside = |name: &str| data.path().join("images").join(name);
+    // With other additions; the other image's name begins with the same word.
+    let failed = ["a-0123456789ab.log", "a-0123456789ab.failed"];
+    let others = ["a-b-0123456789ab.failed", "a-123456789abc.log"];
+    for name in failed.iter().chain(&others) {
+        fs::write(beside(name), "").unwrap();
+    }
+    let building = File::create(beside("a-123456789abc.lock")).unwrap();
+    building.lock().unwrap();
+    store.remove("a").unwrap();
+    assert!(failed.iter().all(|name| !beside(name).exists()));
+    assert!(others.iter().all(|name| beside(name).exists()));
+}
+
+#[test]
 fn a_mirror_must_be_a_url() {
     let data = tempfile::tempdir().unwrap();
     let store = Store::open(data.path()).unwrap();
