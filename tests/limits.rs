@@ -58,9 +58,10 @@ fn check(
     let flag = flag.trim_matches('`');
     assert_eq!(if flag.is_empty() { limit } else { flag }, name);
     assert_eq!(shown, default, "{name}");
-    // The line that a client reads names the limit as well.
-    if let Some((_, message)) = reached.split_once("exceeded: ") {
-        assert_eq!(message.trim_end_matches('`'), default, "{name}");
+    // The lines that a client reads name the limit as well.
+    for message in reached.split("exceeded: ").skip(1) {
+        let (named, _) = message.split_once('`').expect("its end");
+        assert_eq!(named, default, "{name}");
     }
 }
 

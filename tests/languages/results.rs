@@ -365,8 +365,7 @@ fn one_window_counts_all_runs() {
         Server::spawn(&["--languages=python", "--compile-rate-limit=4"], None);
     server.wait_until_ready();
     let asked = python("print(1)", &json!({}));
-    let body = asked.to_string();
-    let compile = || server.send("POST", "/api/compile", &[JSON], &body);
+    let compile = || server.compile(&asked);
     assert_eq!(compile().status, 200);
     assert_eq!(send(&server, &asked).status, 200);
     assert_eq!(

@@ -69,6 +69,12 @@ for (const tag of others) {
       await page.keyboard.press("Control+F");
       await expect(page.locator(".cm-search button[name=next]")).toHaveText(own["editor.next"] ?? "");
       expect(await unfit(page), "search").toEqual([]);
+      // The field stands before the button in the order of the language.
+      const edges = await page.locator(".cm-search").evaluate((panel, isMirrored) => {
+        const [field, next] = ["[name=search]", "[name=next]"].map((name) => panel.querySelector(name)?.getBoundingClientRect());
+        return field && next && (isMirrored ? field.left - next.right : next.left - field.right);
+      }, direction === "rtl");
+      expect(edges, "the gap behind the field").toBeGreaterThan(4);
       expect(complaints).toEqual([]);
     });
   }

@@ -176,7 +176,8 @@ impl Store {
         self.folder.join(folder).join("rootfs")
     }
 
-    /// Removes the images that have this name or hash, and returns them. A
+    /// Removes the images that have this name or hash, with the output of their
+    /// builds and of those that failed, and returns them. A
     /// process that uses an image can use it until the process ends.
     ///
     /// # Errors

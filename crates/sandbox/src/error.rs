@@ -3,7 +3,7 @@
 use std::io;
 
 /// A failure of the sandbox, for the operator's log. A program that misbehaves
-/// is an [`StepOutcome`](crate::StepOutcome) and never an error.
+/// is a [`StepOutcome`](crate::StepOutcome) and never an error.
 #[derive(Debug, thiserror::Error)]
 #[error("{step}: {cause}")]
 pub struct SandboxError {

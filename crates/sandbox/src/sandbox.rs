@@ -135,8 +135,8 @@ impl Sandbox {
 
     /// Writes `inputs` and then runs a command to its end, with the caller
     /// attached to its streams. If the box has less memory than they need, it
-    /// ends with [`StepEnd::Memory`](crate::StepEnd::Memory). Files that the step left
-    /// are read when its limits have ended.
+    /// ends with [`StepEnd::Memory`](crate::StepEnd::Memory). Files that the step
+    /// left are read when its limits have ended.
     ///
     /// # Errors
     ///

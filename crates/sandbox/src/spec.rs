@@ -133,8 +133,8 @@ pub struct StepSpec {
     /// Measure [`StepOutcome::memory_peak`](crate::StepOutcome::memory_peak).
     pub measure_memory: bool,
     /// Maximum memory of the box from this step on, in bytes. If more is in use
-    /// already, the box ends with [`StepEnd::Memory`](crate::StepEnd::Memory). `None`
-    /// leaves the limit as it is.
+    /// already, the box ends with [`StepEnd::Memory`](crate::StepEnd::Memory).
+    /// `None` leaves the limit as it is.
     pub memory_bytes: Option<u64>,
     /// Maximum wall time, from the moment at which init gets the request.
     /// Writing [`Inputs`] counts. At the limit everything in the box is killed.
