@@ -27,4 +27,4 @@ foreach (var (name, count) in species)
 }
 
 Sighting first = await Log.EarliestAsync(sightings);
-Console.WriteLine($"First seen: {first with { Count = 1 }}");
+Console.WriteLine($"First seen: {first.Species} at {first.Time}");

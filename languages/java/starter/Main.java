@@ -12,7 +12,7 @@ public class Main {
         shapes.stream()
             .sorted(Comparator.comparingDouble(Shape::area).reversed())
             .forEach(shape ->
-                System.out.printf("%-28s area %6.2f%n", describe(shape), shape.area()));
+                System.out.printf("%-24s %6.2f%n", describe(shape), shape.area()));
 
         var byKind = shapes.stream().collect(Collectors.groupingBy(
             shape -> shape.getClass().getSimpleName(), TreeMap::new, Collectors.counting()));
