@@ -1,4 +1,4 @@
-// The tables of the mysql client, read into rows.
+// The tables of SQL clients, read into rows.
 
 import { describe, expect, test } from "vitest";
 
@@ -113,6 +113,18 @@ test.each<[name: string, cells: string[], values: (string | null)[], isNumeric: 
   const [table] = tablesOf(text);
   expect(table?.rows.map(([value]) => value)).toEqual(values);
   expect(table?.isNumeric).toEqual([isNumeric]);
+});
+
+test.each<[heading: string, name: string]>([
+  ["name    ", "name"],
+  ["  name  ", "name"],
+  ["  name   ", "name"],
+  ["   name  ", "   name"],
+  [" name", " name"],
+])("the heading %j", (heading, name) => {
+  const border = `+${"-".repeat(heading.length + 2)}+\n`;
+  const [table] = tablesOf(`${border}| ${heading} |\n${border}${border}`);
+  expect(table?.columns).toEqual([name]);
 });
 
 test("CSV has no formulas", () => {

@@ -1,4 +1,4 @@
-// Reads the tables that the mysql client draws with + - | into rows.
+// Reads the tables that mysql, psql and sqlite3 draw with + - | into rows.
 
 export interface ResultTable {
   columns: string[];
@@ -64,7 +64,7 @@ function tableAt(text: string, start: number): { table: ResultTable; end: number
   }
   const isNumeric = widths.map((_, column) => isAlignedRight(rows.map((row) => row[column] ?? "")));
   const table: ResultTable = {
-    columns: header.cells.map(unpadded),
+    columns: header.cells.map(heading),
     rows: rows.map((row) => row.map((cell, column) => valueOf(cell, isNumeric[column] === true))),
     isNumeric,
   };
@@ -148,6 +148,14 @@ function isAlignedRight(cells: readonly string[]): boolean {
 function valueOf(cell: string, isNumeric: boolean): string | null {
   const value = isNumeric ? cell.trim() : unpadded(cell);
   return value === "NULL" ? null : value;
+}
+
+/** The name of a column. psql and sqlite3 centre it, and mysql begins at the left. */
+function heading(cell: string): string {
+  const name = unpadded(cell);
+  const before = name.length - name.trimStart().length;
+  const behind = cell.length - name.length;
+  return behind - before === 0 || behind - before === 1 ? name.trimStart() : name;
 }
 
 /** The cell without the spaces at its end; other white space belongs to the value. */
