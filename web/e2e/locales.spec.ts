@@ -75,6 +75,14 @@ for (const tag of others) {
         return field && next && (isMirrored ? field.left - next.right : next.left - field.right);
       }, direction === "rtl");
       expect(edges, "the gap behind the field").toBeGreaterThan(4);
+      await replaceCode(page.locator(".cm-content"), "import os\nos.kill(os.getpid(), 11)");
+      await run.click();
+      const status = page.locator("#status");
+      await expect(status).toContainText("SIGSEGV");
+      expect(await status.evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight), "cut").toBeLessThanOrEqual(1);
+      await page.goto(`${service.url}/editor?lang=python&languages=python,c&ui=${tag}`);
+      await expect(page.locator("#language")).toBeVisible();
+      expect(await unfit(page), "the list of languages").toEqual([]);
       expect(complaints).toEqual([]);
     });
   }
@@ -91,6 +99,9 @@ for (const tag of others) {
     const said = (own["frame.not-opened"] ?? "").split("{address}");
     for (const part of said) await expect(page.locator(".console-log")).toContainText(part.trim());
     expect(await unfit(page)).toEqual([]);
+    const count = page.locator(".console-bar .quiet-words");
+    await expect(count).not.toBeEmpty();
+    expect(await count.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth), "cut").toBeLessThanOrEqual(0);
     // A person who searches sees where.
     await page.setViewportSize({ width: 320, height: 568 });
     await page.locator(".cm-content").click();

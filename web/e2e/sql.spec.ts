@@ -52,3 +52,15 @@ test("without rows to print there is no text to switch to, and files are listed 
   await expect(page.getByRole("button", { name: "Plain text" })).toHaveCount(0);
   await expect(page.locator("#streams")).not.toContainText("query.results");
 });
+
+test("a long result leaves no empty space behind it", async ({ page, service }) => {
+  const sql = "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 100) SELECT i, NULL AS nothing FROM n;";
+  await page.setViewportSize({ width: 800, height: 300 });
+  await page.goto(`${service.url}/${address("&api=run", sql)}`);
+  await expect(page.getByRole("table", { name: "Result 1: 100 rows" })).toBeVisible();
+  const space = await page.locator("#results").evaluate((results) => {
+    const box = results.querySelector(".tables")?.getBoundingClientRect();
+    return results.scrollHeight - ((box?.bottom ?? 0) - results.getBoundingClientRect().top + results.scrollTop);
+  });
+  expect(space).toBeLessThan(100);
+});

@@ -61,9 +61,9 @@ export class Dialogue {
   }
 
   private async addTyped({ text, fault }: Typed): Promise<void> {
-    const markNotSent = this.add(`${t("live.typed")} ${text}`, () => this.transcript.type(text));
+    const markNotSent = this.add(t("live.typed", { text }), () => this.transcript.type(text));
     if ((await fault) === null) return;
-    this.add(`${t("live.not-sent")} ${text}`, markNotSent);
+    this.add(t("live.not-sent", { text }), markNotSent);
   }
 
   /** Adds to the transcript; a person who reads its end stays there. */

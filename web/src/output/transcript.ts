@@ -50,7 +50,7 @@ export class Transcript {
     const [part, box] = [this.parts.at(-1), this.block?.element];
     const lineEnd = text.endsWith("\n") ? "" : "\n";
     return () => {
-      const mark = `${t("live.not-sent")} `;
+      const mark = t("live.not-sent", { text: "" });
       if (part !== undefined) part.text = mark + text + lineEnd;
       box?.classList.add("not-sent");
       box?.prepend(element("span", {}, mark));
