@@ -142,6 +142,22 @@ test.describe("from right to left", () => {
     expect(await faults(page.mainFrame())).toEqual([]);
   });
 
+  test("signs and names are not mirrored", async ({ page, service }) => {
+    await page.setViewportSize({ width: 800, height: 600 });
+    await page.goto(`${service.url}/embed?ui=ar&lang=cpp`);
+    await expect(page.locator("#symbols")).toHaveCSS("direction", "ltr");
+    // Of "C++" the letter stands at the left.
+    const places = await page.locator(".bar h1").evaluate((heading) => {
+      const range = document.createRange();
+      return [0, 1].map((at) => {
+        range.setStart(heading.firstChild ?? heading, at);
+        range.setEnd(heading.firstChild ?? heading, at + 1);
+        return range.getBoundingClientRect().left;
+      });
+    });
+    expect(places[0]).toBeLessThan(places[1] ?? 0);
+  });
+
   test("tabs and dividers are mirrored, and their keys with them", async ({ page, service }) => {
     await page.setViewportSize({ width: 1000, height: 600 });
     await page.goto(`${service.url}/embed?ui=ar&${withFiles("lang=python", { "main.py": "1", "b.py": "2" })}`);
