@@ -17,7 +17,7 @@ const WORDS: Readonly<Record<string, { keyword?: string; tag?: string; string: s
   python: { keyword: "import", string: '"""' },
   c: { keyword: "for", string: '"fraction.h"' },
   cpp: { keyword: "for", string: '".#......"' },
-  java: { keyword: "public", string: '"%-28s' },
+  java: { keyword: "public", string: '"%-24s' },
   php: { keyword: "foreach", string: "'goods.php'" },
   csharp: { keyword: "foreach", string: '"Sandpiper"' },
   mysql: { keyword: "INSERT", string: "'Solaris'" },
