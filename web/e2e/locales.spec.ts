@@ -88,7 +88,7 @@ for (const tag of others) {
   }
 
   test(`${tag}: a preview and its frame`, async ({ page, service }) => {
-    const html = "<!doctype html><title>A</title><a href='https://a.example' onclick='console.error(1)'>Away</a>";
+    const html = "<!doctype html><title>A</title><a href='https://a.example' onclick='console.error(1); console.warn(1)'>Away</a>";
     await page.setViewportSize({ width: 320, height: 900 });
     await page.goto(`${service.url}/embed?ui=${tag}&run=load&${withFiles("lang=web", { "index.html": html })}`);
     await expect(page.locator(".console h2")).toHaveText(own["console.title"] ?? "");
