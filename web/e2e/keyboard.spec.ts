@@ -1,7 +1,7 @@
 // Without a mouse and without sight: everything by keyboard, the announcements of
 // screen readers, the focus, and the system's own colours and motion.
 
-import { embed, editorIn, ended, expect, heldRuns, stopClock, test } from "./service";
+import { embed, editorIn, ended, expect, held, heldRuns, stopClock, test } from "./service";
 import type { Frame, Page } from "@playwright/test";
 
 /** The element with the focus in the frame, in short. */
@@ -208,32 +208,38 @@ test("searching, a run that is stopped, an error that is gone to", async ({ page
   await press(page, frame, "Enter", "run");
 });
 
-test("a screen reader announces a run: each status once, no seconds", async ({ page, service }) => {
-  await page.clock.install();
-  const frame = await embed(page, service, "lang=python");
-  const release = await heldRuns(page);
-  await frame.evaluate(() => {
-    const told: string[] = [];
-    Object.assign(window, { told });
-    const observer = new MutationObserver((records) => {
-      const regions = new Set(records.map(({ target }) => (target instanceof Element ? target : target.parentElement)?.closest("[role=status], [role=alert]")));
-      for (const region of regions) {
-        const text = region?.textContent ?? "";
-        if (text !== "" && region?.getAttribute("aria-live") !== "off") told.push(text);
-      }
+for (const when of ["before", "after"]) {
+  test(`a screen reader announces a run: each status once, no seconds; Run ${when} the page is whole`, async ({ page, service }) => {
+    await page.clock.install();
+    const rest = await held(page, (path) => path.startsWith("assets/page-"));
+    const frame = await embed(page, service, "lang=python");
+    const release = await heldRuns(page);
+    await frame.evaluate(() => {
+      const announced: string[] = [];
+      Object.assign(window, { announced });
+      const observer = new MutationObserver((records) => {
+        const regions = new Set(records.map(({ target }) => (target instanceof Element ? target : target.parentElement)?.closest("[role=status], [role=alert]")));
+        for (const region of regions) {
+          const text = region?.textContent ?? "";
+          if (text !== "" && region?.getAttribute("aria-live") !== "off") announced.push(text);
+        }
+      });
+      observer.observe(document.body, { subtree: true, childList: true, characterData: true });
     });
-    observer.observe(document.body, { subtree: true, childList: true, characterData: true });
+    if (when === "before") await frame.locator("#run").click();
+    rest.release();
+    await expect(frame.locator(".output-bar")).toBeAttached();
+    if (when === "after") await frame.locator("#run").click();
+    await expect(frame.locator("#run-label")).toHaveText("Stop");
+    await page.clock.runFor(5000);
+    await expect(frame.locator("#status")).toHaveText(/^Queued or running… \d+ s$/);
+    release();
+    expect(await ended(frame)).toContain("Finished");
+    const announced = await frame.evaluate(() => (window as unknown as { announced: string[] }).announced);
+    expect(announced).toEqual(["Running…", expect.stringMatching(/^Finished in \d/)]);
+    expect(await frame.locator("#status").getAttribute("role")).toBe("status");
   });
-  await frame.locator("#run").click();
-  await expect(frame.locator("#run-label")).toHaveText("Stop");
-  await page.clock.runFor(5000);
-  await expect(frame.locator("#status")).toHaveText(/^Queued or running… \d+ s$/);
-  release();
-  expect(await ended(frame)).toContain("Finished");
-  const told = await frame.evaluate(() => (window as unknown as { told: string[] }).told);
-  expect(told).toEqual(["Running…", expect.stringMatching(/^Finished in \d/)]);
-  expect(await frame.locator("#status").getAttribute("role")).toBe("status");
-});
+}
 
 test.describe("the host page keeps its focus and its place", () => {
   const far = (url: string, query: string) =>

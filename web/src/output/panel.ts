@@ -31,8 +31,8 @@ export class OutputPanel {
   private readonly bar = byId("outcome");
   private readonly times = element("details", { class: "times", hidden: true });
   private readonly tools: OutputTools;
-  /** The words of the status, without those that are only spoken. */
-  private words = "";
+  /** The words of the status, without those that are only spoken; a person may have run the code before this was loaded. */
+  private words = this.status.textContent ?? "";
   private last: RunResult | null = null;
   private dialogue: Dialogue | null = null;
   /** The person has cleared the output. */
