@@ -36,7 +36,7 @@ export default defineConfig({
     // Every URL stays a file: the page's policy allows no data: scripts or styles.
     assetsInlineLimit: 0,
     rolldownOptions: {
-      input: "src/main.ts",
+      input: ["src/main.ts", "src/styles/direction.css"],
       // The modules that every page needs, in one chunk: that is smaller than several.
       output: { codeSplitting: { groups: [{ name: "core", test: CORE }] } },
     },

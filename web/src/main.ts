@@ -6,7 +6,6 @@ import "./styles/page.css";
 import "./styles/results.css";
 import "./styles/menu.css";
 import "./styles/output.css";
-import "./styles/direction.css";
 import "./styles/start.css";
 import "./styles/touch.css";
 import "./styles/contrast.css";

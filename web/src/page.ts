@@ -3,7 +3,6 @@
 // after the editor.
 
 import "./styles/dialog.css";
-import "./styles/direction-later.css";
 import "./styles/print.css";
 import { openSearchPanel } from "@codemirror/search";
 

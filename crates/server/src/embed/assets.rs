@@ -18,6 +18,9 @@ use crate::http::{Answer, failure, no_content};
 /// The module that the page starts.
 const MAIN: &str = "src/main.ts";
 
+/// The styles that a page in a language from right to left has in addition.
+const RIGHT_TO_LEFT: &str = "src/styles/direction.css";
+
 #[derive(RustEmbed)]
 #[folder = "../../web/dist"]
 #[allow_missing = true]
@@ -69,7 +72,11 @@ impl Assets {
 
     /// The files that a page needs for code with this grammar. A grammar that
     /// was not built needs none.
-    pub(super) fn page_files(&self, grammar: Option<&str>) -> PageFiles {
+    pub(super) fn page_files(
+        &self,
+        grammar: Option<&str>,
+        is_right_to_left: bool,
+    ) -> PageFiles {
         let mut preloads = BTreeSet::new();
         self.add_with_imports(MAIN, &mut preloads);
         if let Some(grammar) = grammar {
@@ -79,7 +86,12 @@ impl Assets {
         let main = self.chunks.get(MAIN);
         let script = main.map(|chunk| chunk.file.clone()).unwrap_or_default();
         preloads.remove(&script);
-        let styles = main.map(|chunk| chunk.css.clone()).unwrap_or_default();
+        let mut styles =
+            main.map(|chunk| chunk.css.clone()).unwrap_or_default();
+        if is_right_to_left {
+            let chunk = self.chunks.get(RIGHT_TO_LEFT);
+            styles.extend(chunk.map(|chunk| chunk.file.clone()));
+        }
         PageFiles { script, styles, preloads }
     }
 
@@ -202,8 +214,14 @@ mod tests {
     #[cfg_attr(not(editor), ignore = "needs the editor page: make web")]
     fn every_page_has_its_files() {
         let assets = Assets::load();
-        for grammar in [Some("python"), Some("cpp"), Some("none"), None] {
-            let files = assets.page_files(grammar);
+        for (grammar, is_right_to_left, styles) in [
+            (Some("python"), false, 1),
+            (Some("cpp"), true, 2),
+            (Some("none"), false, 1),
+            (None, false, 1),
+        ] {
+            let files = assets.page_files(grammar, is_right_to_left);
+            assert_eq!(files.styles.len(), styles, "{files:?}");
             let all = files.styles.iter().chain(&files.preloads);
             let all: Vec<_> = all.chain([&files.script]).collect();
             assert!(all.len() >= 3, "{grammar:?}: {files:?}");

@@ -96,10 +96,13 @@ impl Locale {
         Some(locale)
     }
 
+    pub(super) fn is_right_to_left(&self) -> bool {
+        RIGHT_TO_LEFT.contains(&self.language())
+    }
+
     /// The value of the attribute `dir`.
     pub(super) fn direction(&self) -> &'static str {
-        let is_rtl = RIGHT_TO_LEFT.contains(&self.language());
-        if is_rtl { "rtl" } else { "ltr" }
+        if self.is_right_to_left() { "rtl" } else { "ltr" }
     }
 
     fn language(&self) -> &str {

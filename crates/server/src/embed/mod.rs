@@ -244,17 +244,10 @@ impl Embed {
         else {
             return unknown(wanted);
         };
-        let mut switcher = Vec::new();
-        for id in others {
-            let Some(other) = exact(catalog, id) else { return unknown(id) };
-            if !switcher.iter().any(|it: &&Language| it.id() == id) {
-                switcher.push(other);
-            }
-        }
-        if !switcher.is_empty() && !switcher.iter().any(|it| it.id() == wanted)
-        {
-            switcher.insert(0, language);
-        }
+        let switcher = match switcher(catalog, language, &others) {
+            Ok(switcher) => switcher,
+            Err(id) => return unknown(id),
+        };
         if !self.assets.are_built() {
             let page = page::failure(NOT_BUILT, nonce);
             return (StatusCode::SERVICE_UNAVAILABLE, page);
@@ -263,14 +256,16 @@ impl Embed {
         let grammar = language.editor().grammar(starter.entry_file());
         let explanations = self.explanations.address(language.id());
         let completions = self.completions.address(language, open);
+        let locale = self.locales.find(&parameter(query, "ui"), request);
+        let is_right_to_left = locale.is_right_to_left();
         let page = EditorPage {
             language,
             switcher: &switcher,
             starter,
             catalog: &self.catalog,
             abilities: self.abilities,
-            page_files: self.assets.page_files(grammar),
-            locale: self.locales.find(&parameter(query, "ui"), request),
+            page_files: self.assets.page_files(grammar, is_right_to_left),
+            locale,
             nonce,
             explanations: explanations.as_deref(),
             completions: completions.as_deref(),
@@ -309,6 +304,27 @@ fn parameter<'a>(query: &'a str, name: &str) -> Cow<'a, str> {
     let mut pairs = form_urlencoded::parse(query.as_bytes());
     let found = pairs.find(|(own, _)| own == name);
     found.map(|(_, value)| value).unwrap_or_default()
+}
+
+/// Returns the languages of the list that switches to another: `language` is one
+/// of them. None if no other was named; the error is an id without a language.
+fn switcher<'a, 'q>(
+    catalog: &'a Catalog,
+    language: &'a Language,
+    others: &[&'q str],
+) -> Result<Vec<&'a Language>, &'q str> {
+    let mut switcher = Vec::new();
+    for id in others {
+        let other = exact(catalog, id).ok_or(*id)?;
+        if !switcher.iter().any(|it: &&Language| it.id() == other.id()) {
+            switcher.push(other);
+        }
+    }
+    let has = |id| switcher.iter().any(|it| it.id() == id);
+    if !switcher.is_empty() && !has(language.id()) {
+        switcher.insert(0, language);
+    }
+    Ok(switcher)
 }
 
 /// The language with exactly this id.
