@@ -80,7 +80,8 @@ for (const tag of others) {
       const status = page.locator("#status");
       await expect(status).toContainText("SIGSEGV");
       expect(await status.evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight), "cut").toBeLessThanOrEqual(1);
-      await page.goto(`${service.url}/editor?lang=python&languages=python,c&ui=${tag}`);
+      // The longest of the names has no effect on the page's width.
+      await page.goto(`${service.url}/editor?lang=python&languages=python,web&ui=${tag}`);
       await expect(page.locator("#language")).toBeVisible();
       expect(await unfit(page), "the list of languages").toEqual([]);
       expect(complaints).toEqual([]);
@@ -102,6 +103,25 @@ for (const tag of others) {
     const count = page.locator(".console-bar .quiet-words");
     await expect(count).not.toBeEmpty();
     expect(await count.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth), "cut").toBeLessThanOrEqual(0);
+    await page.locator("#menu-button").click();
+    await page.getByRole("menuitem", { name: own["menu.embed"] ?? "" }).click();
+    await page.evaluate(() => {
+      navigator.clipboard.writeText = () => Promise.reject(new Error("refused"));
+      document.execCommand = () => false;
+    });
+    await page.getByRole("dialog").getByRole("button", { name: own["output.copy"] ?? "", exact: true }).click();
+    const hint = page.locator(".copy-result");
+    await expect(hint).toHaveText(own["dialogs.copy-by-hand"] ?? "");
+    expect((await hint.boundingBox())?.width, "the width of the hint").toBeGreaterThan(160);
+    await page.keyboard.press("Escape");
+    // A notice covers no more than the code, however little of it is in view.
+    await page.setViewportSize({ width: 320, height: 480 });
+    await page.keyboard.press("Control+S");
+    const notice = page.locator(".notice");
+    await expect(notice).toContainText(own["start.kept"] ?? "");
+    const [top, above] = await Promise.all([notice.boundingBox(), page.locator("#code").boundingBox()]);
+    expect(top?.y, "the notice's top").toBeGreaterThanOrEqual(above?.y ?? Infinity);
+    await notice.getByRole("button", { name: own["start.close"] ?? "" }).click();
     // A person who searches sees where.
     await page.setViewportSize({ width: 320, height: 568 });
     await page.locator(".cm-content").click();
