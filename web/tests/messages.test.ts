@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 
 import english from "../src/locales/en.json";
 import { number, speak, t, type Words } from "../src/messages";
+import { summary } from "../src/run/words";
 
 const LOCALES = "src/locales";
 const TEMPLATES = "../crates/server/src/embed";
@@ -114,6 +115,12 @@ test("no words are left in the code", () => {
   const markup = template.split("\n").slice(1).join("\n").replace(/\{\{[\w.-]+\}\}/g, "");
   expect([...markup.matchAll(/>([^<]*[A-Za-z]{2,}[^<]*)</g)].map(([, text]) => text)).toEqual([" (stdin)"]);
   expect(markup).not.toMatch(/(?:title|aria-label|placeholder)="[^"]*[A-Za-z]{2,}/);
+});
+
+test("the unit of a limit is that of the language", () => {
+  speak("fr", words.get("fr") ?? {});
+  expect(summary({ kind: "too-large", message: "larger than 2 MiB" })).toContain("la limite est de 2\u00a0Mio.");
+  speak("en", english);
 });
 
 test("numbers, plural forms and directions are those of the language", () => {

@@ -207,8 +207,10 @@ function foreign(code: number): string {
 
 /** With the limit that a message of the service names, such as 2 MiB. */
 function tooLarge(message: string): string {
-  const limit = /\d+ \w?i?B\b/.exec(message)?.[0];
-  return limit === undefined ? t("run.too-large") : t("run.too-large-limit", { limit });
+  const found = /(\d+) ([MK])iB\b/.exec(message);
+  if (found === null) return t("run.too-large");
+  const size = number(Number(found[1]));
+  return t("run.too-large-limit", { limit: t(found[2] === "M" ? "files.mib" : "files.kib", { size }) });
 }
 
 /** The text with a full stop at its end. */
