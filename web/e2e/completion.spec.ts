@@ -79,6 +79,15 @@ test("members are loaded when typing begins, once", async ({ page, service }) =>
   expect(loaded).toHaveLength(1);
 });
 
+test("the key of Run closes the list, which would cover the output", async ({ page, service }) => {
+  const { list } = await empty(page, service, "python", "main.py");
+  await page.keyboard.type("pas");
+  await expect(list).toBeVisible();
+  await page.keyboard.press("Control+Enter");
+  await expect(list).toHaveCount(0);
+  await expect(page.frameLocator("iframe").locator("#status")).not.toBeEmpty();
+});
+
 test("Enter takes what an arrow key has chosen", async ({ page, service }) => {
   const { code, list } = await empty(page, service, "python", "main.py");
   await page.keyboard.type("retur");

@@ -22,6 +22,8 @@ export const completion: Extension = [
   Prec.highest(keymap.of([
     // Before the keys of the package, which take Escape even while a list is loading or empty.
     { key: "Escape", run: giveUpUnseen },
+    // The key of Run: a list would cover the output.
+    { key: "Mod-Enter", run: close },
     // Before the key that indents.
     { key: "Tab", run: take },
   ])),
@@ -39,6 +41,12 @@ const OFFERED = ".cm-tooltip-autocomplete:not(.cm-tooltip-autocomplete-disabled)
 /** Closes an invisible list, and lets other handlers have Escape. */
 function giveUpUnseen(view: EditorView): false {
   if (view.dom.querySelector(OFFERED) === null) closeCompletion(view);
+  return false;
+}
+
+/** Closes the list, and lets other handlers have the key. */
+function close(view: EditorView): false {
+  closeCompletion(view);
   return false;
 }
 

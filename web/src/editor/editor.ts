@@ -262,10 +262,10 @@ export class Editor {
     const run = { key: "Mod-Enter", run: () => (onRun(), true) };
     return [
       EditorView.cspNonce.of(nonce),
+      // The marks are left of the numbers. Completion has a key of Run, too, which comes first.
+      this.support.of(this.supportOfAll),
       // Before the default, which would insert a line.
       Prec.highest(keymap.of([run, { key: "Shift-Alt-f", run: () => (onFormat(), true) }])),
-      // The marks are left of the numbers.
-      this.support.of(this.supportOfAll),
       parameters.lineNumbers ? [lineNumbers(), highlightActiveLineGutter()] : [],
       this.wrapping.of(this.wrap()),
       EditorState.tabSize.of(parameters.tabSize),
