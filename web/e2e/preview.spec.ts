@@ -167,7 +167,10 @@ test("a page that is left comes back, with a word on it; one that leaves wheneve
   await show(`<button onclick="document.querySelector('p').textContent = 'old'; location.href = 'https://example.com/'">Go</button>`);
   // Twice: it may be left again as soon as it answers.
   for (const time of [1, 2]) {
+    const old = await page.locator(".preview iframe").elementHandle();
     await shown(editor).getByRole("button").click();
+    // A look into its frame while that goes may fail.
+    await old?.waitForElementState("hidden");
     await expect(p, `${time}`).toHaveText("page");
     await expect(banner).toHaveText(/^The page opened another page/);
     // Ended and begun again, not only covered.
