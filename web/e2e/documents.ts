@@ -20,5 +20,12 @@ export function withFiles(query: string, files: Readonly<Record<string, string>>
 /** The lines of the console. */
 export const lines = (editor: Frame) => editor.locator(".console-log > ol > li");
 
+/** Acts, and waits until the preview's frame is gone: a look into it while it goes fails, as if the browser had closed. */
+export async function replaced(page: Page, act: () => unknown): Promise<void> {
+  const old = await page.locator(".preview iframe").elementHandle();
+  await act();
+  await old?.waitForElementState("hidden");
+}
+
 /** The page that the program made. */
 export const shown = (editor: Frame) => editor.frameLocator(".preview iframe").frameLocator("iframe");

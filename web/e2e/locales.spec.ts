@@ -3,7 +3,7 @@
 
 import { readFileSync, readdirSync } from "node:fs";
 
-import type { Page } from "@playwright/test";
+import type { Locator, Page } from "@playwright/test";
 
 import { faults } from "./accessibility";
 import { withFiles } from "./documents";
@@ -33,6 +33,19 @@ const unfit = (page: Page) =>
       ...clipped.map((button) => `clipped: ${button.textContent}`),
       ...(root.scrollWidth > root.clientWidth ? [`${root.scrollWidth} pixels wide`] : []),
     ];
+  });
+
+/** The left edges of the first and the last character of a text. */
+const ends = (text: Locator) =>
+  text.evaluate((element) => {
+    const range = document.createRange();
+    const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT, (node) => (node.textContent === "" ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT));
+    const node = texts.nextNode() ?? element;
+    return [0, (node.textContent ?? "").length - 1].map((at) => {
+      range.setStart(node, at);
+      range.setEnd(node, at + 1);
+      return range.getBoundingClientRect().left;
+    });
   });
 
 for (const tag of others) {
@@ -88,7 +101,7 @@ for (const tag of others) {
     });
   }
 
-  test(`${tag}: a preview and its frame`, async ({ page, service }) => {
+  test(`${tag}: a preview and its frame, a dialog and a notice`, async ({ page, service }) => {
     const html = "<!doctype html><title>A</title><a href='https://a.example' onclick='console.error(1); console.warn(1)'>Away</a>";
     await page.setViewportSize({ width: 320, height: 900 });
     await page.goto(`${service.url}/embed?ui=${tag}&run=load&${withFiles("lang=web", { "index.html": html })}`);
@@ -114,21 +127,21 @@ for (const tag of others) {
     await expect(hint).toHaveText(own["dialogs.copy-by-hand"] ?? "");
     expect((await hint.boundingBox())?.width, "the width of the hint").toBeGreaterThan(160);
     await page.keyboard.press("Escape");
-    // A notice covers no more than the code, however little of it is in view.
+    // A notice leaves the bar in view, however little of the code is.
     await page.setViewportSize({ width: 320, height: 480 });
     await page.keyboard.press("Control+S");
     const notice = page.locator(".notice");
     await expect(notice).toContainText(own["start.kept"] ?? "");
-    const [top, above] = await Promise.all([notice.boundingBox(), page.locator("#code").boundingBox()]);
-    expect(top?.y, "the notice's top").toBeGreaterThanOrEqual(above?.y ?? Infinity);
+    const [shownAt, code] = await Promise.all([notice.boundingBox(), page.locator("#code").boundingBox()]);
+    expect(shownAt?.y, "the notice's top").toBeGreaterThanOrEqual(code?.y ?? Infinity);
     await notice.getByRole("button", { name: own["start.close"] ?? "" }).click();
     // A person who searches sees where.
     await page.setViewportSize({ width: 320, height: 568 });
     await page.locator(".cm-content").click();
     await page.keyboard.press("Control+F");
     await expect(page.locator(".cm-search")).toBeVisible();
-    const code = await page.locator(".cm-scroller").boundingBox();
-    expect(code?.height).toBeGreaterThanOrEqual(40);
+    const inView = await page.locator(".cm-scroller").boundingBox();
+    expect(inView?.height).toBeGreaterThanOrEqual(40);
   });
 }
 
@@ -167,15 +180,15 @@ test.describe("from right to left", () => {
     await page.goto(`${service.url}/embed?ui=ar&lang=cpp`);
     await expect(page.locator("#symbols")).toHaveCSS("direction", "ltr");
     // Of "C++" the letter stands at the left.
-    const places = await page.locator(".bar h1").evaluate((heading) => {
-      const range = document.createRange();
-      return [0, 1].map((at) => {
-        range.setStart(heading.firstChild ?? heading, at);
-        range.setEnd(heading.firstChild ?? heading, at + 1);
-        return range.getBoundingClientRect().left;
-      });
-    });
-    expect(places[0]).toBeLessThan(places[1] ?? 0);
+    const [letter, sign] = await ends(page.locator(".bar h1"));
+    expect(letter).toBeLessThan(sign ?? 0);
+  });
+
+  test("a sentence of a program begins as it is written, also in a page of the other direction", async ({ page, service }) => {
+    const html = "<!doctype html><script>console.log('مرحبا!')</script>";
+    await page.goto(`${service.url}/embed?ui=en&run=load&${withFiles("lang=web", { "index.html": html })}`);
+    const [first, last] = await ends(page.locator(".console-log .words"));
+    expect(last).toBeLessThan(first ?? 0);
   });
 
   test("tabs and dividers are mirrored, and their keys with them", async ({ page, service }) => {

@@ -3,7 +3,7 @@
 import type { Locator, Page } from "@playwright/test";
 
 import { apart } from "./chromium";
-import { lines, shown, withFiles } from "./documents";
+import { lines, replaced, shown, withFiles } from "./documents";
 import { expect, test, type Service } from "./service";
 
 test.use({ launchOptions: apart });
@@ -26,13 +26,6 @@ async function run(page: Page, service: Service, files: Readonly<Record<string, 
 /** Does not wait for the click to end: the frame may be gone by then, and never say so. */
 const press = (target: Locator) => void target.click().catch(() => {});
 
-/** Presses what leads to another page, and waits until the frame of this one is gone: a look into it meanwhile may fail. */
-async function follow(page: Page, target: Locator): Promise<void> {
-  const old = await page.locator(".preview iframe").elementHandle();
-  press(target);
-  await old?.waitForElementState("hidden");
-}
-
 test("a link or a form leads to another page of the program, and back", async ({ page, service }) => {
   const built = await run(page, service, {
     "index.html": html("first", `<a href="sub/about.html#end">About</a><form action="sub/about.html"><input name="q" value="a b"><button>Find</button></form>`),
@@ -40,16 +33,14 @@ test("a link or a form leads to another page of the program, and back", async ({
   });
   const editor = page.mainFrame();
   const p = shown(editor).locator("p");
-  await follow(page, shown(editor).getByText("About"));
+  await replaced(page, () => press(shown(editor).getByText("About")));
   await expect(p).toHaveText("second");
   await expect(shown(editor).locator(":target")).toHaveText("end");
-  const old = await page.locator(".preview iframe").elementHandle();
-  await page.getByRole("button", { name: "Reload" }).click();
-  await old?.waitForElementState("hidden");
+  await replaced(page, () => page.getByRole("button", { name: "Reload" }).click());
   await expect(shown(editor).locator(":target")).toHaveText("end");
-  await follow(page, shown(editor).getByText("Back"));
+  await replaced(page, () => press(shown(editor).getByText("Back")));
   await expect(p).toHaveText("first");
-  await follow(page, shown(editor).getByRole("button", { name: "Find" }));
+  await replaced(page, () => press(shown(editor).getByRole("button", { name: "Find" })));
   await expect(p).toHaveText("second");
   await expect(lines(editor)).toHaveText([/Sent: GET sub\/about\.html\?q=a\+b\. The preview shows the page without the fields\./]);
   // Each page was built once.

@@ -3,7 +3,7 @@
 
 import { faults } from "./accessibility";
 import { apart } from "./chromium";
-import { lines, shown, submit, withFiles } from "./documents";
+import { lines, replaced, shown, submit, withFiles } from "./documents";
 import { embed, expect, test } from "./service";
 
 test.use({ launchOptions: apart });
@@ -167,10 +167,7 @@ test("a page that is left comes back, with a word on it; one that leaves wheneve
   await show(`<button onclick="document.querySelector('p').textContent = 'old'; location.href = 'https://example.com/'">Go</button>`);
   // Twice: it may be left again as soon as it answers.
   for (const time of [1, 2]) {
-    const old = await page.locator(".preview iframe").elementHandle();
-    await shown(editor).getByRole("button").click();
-    // A look into its frame while that goes may fail.
-    await old?.waitForElementState("hidden");
+    await replaced(page, () => shown(editor).getByRole("button").click());
     await expect(p, `${time}`).toHaveText("page");
     await expect(banner).toHaveText(/^The page opened another page/);
     // Ended and begun again, not only covered.

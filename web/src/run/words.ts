@@ -207,10 +207,9 @@ function foreign(code: number): string {
 
 /** With the limit that a message of the service names, such as 2 MiB. */
 function tooLarge(message: string): string {
-  const found = /(\d+) ([MK])iB\b/.exec(message);
-  if (found === null) return t("run.too-large");
-  const size = number(Number(found[1]));
-  return t("run.too-large-limit", { limit: t(found[2] === "M" ? "files.mib" : "files.kib", { size }) });
+  const size = /(\d+) MiB\b/.exec(message)?.[1];
+  if (size === undefined) return t("run.too-large");
+  return t("run.too-large-limit", { limit: t("files.mib", { size: number(Number(size)) }) });
 }
 
 /** The text with a full stop at its end. */
