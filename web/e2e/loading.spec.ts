@@ -95,6 +95,16 @@ for (const name of ["the button", "its key"]) {
   });
 }
 
+test("completions of a word that was typed before they are there", async ({ page, service }) => {
+  const { late, editor } = await early(page, service, "lang=python&autosave=off");
+  const code = editor.locator(".cm-content");
+  await replaceCode(code, "");
+  await page.keyboard.type("whi");
+  await expect(code).toHaveText("whi");
+  late.release();
+  await expect(editor.getByRole("option", { name: "while" })).toBeVisible();
+});
+
 test("input that was typed before there is a run is given to it", async ({ page, service }) => {
   const { late, editor } = await early(page, service, "lang=python&autosave=off");
   await replaceCode(editor.locator(".cm-content"), "print(input())");

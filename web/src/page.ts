@@ -9,6 +9,7 @@ import { openSearchPanel } from "@codemirror/search";
 import type { PageConfig, Parameters } from "./config";
 import { makeDividers } from "./dividers";
 import { byId } from "./dom";
+import { catchUp } from "./editor/completion";
 import type { Editor } from "./editor/editor";
 import { Marks } from "./editor/marks";
 import { Completions } from "./editor/members/completions";
@@ -64,7 +65,7 @@ export async function complete(parts: Parts): Promise<Page> {
   const { config, parameters, workspace, editor } = parts;
   const preview = config.output === "document" ? await previewOf(parts) : null;
   const completions = config.completions === null ? null : Completions.at(config.completions);
-  editor.extend(support(), (path) => supportOf(path, config.editor, completions));
+  void editor.extend(support(), (path) => supportOf(path, config.editor, completions)).then(() => editor.command(catchUp));
   const modes = new Modes(config, parameters);
   const session = new Session(config.language, workspace, (snapshot) => modes.next(snapshot));
   const output = outputOf(config, parts.reader);

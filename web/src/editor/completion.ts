@@ -14,6 +14,7 @@ import {
   selectedCompletionIndex,
   setSelectedCompletion,
 } from "@codemirror/autocomplete";
+import { undoDepth } from "@codemirror/commands";
 import { syntaxTree } from "@codemirror/language";
 import { EditorState, Prec, type Extension } from "@codemirror/state";
 import { keymap, type EditorView } from "@codemirror/view";
@@ -31,6 +32,11 @@ export const completion: Extension = [
   autocompletion({ icons: false, selectOnOpen: false }),
   EditorState.languageData.of(() => everywhere),
 ];
+
+/** Offers the completions of a word that was typed before this was loaded. */
+export function catchUp(view: EditorView): void {
+  if (view.hasFocus && undoDepth(view.state) > 0) view.dispatch({ userEvent: "input.type" });
+}
 
 // The same value each time: the open list identifies its sources by it.
 const everywhere = [{ autocomplete: wordsOfFile }];

@@ -96,14 +96,14 @@ export class Editor {
     this.focusChanged.emit();
   }
 
-  /** Adds the extensions that are loaded later: for every file, and for each file. */
-  extend(all: Extension, of: (path: string) => Promise<Extension>): void {
+  /** Adds the extensions that are loaded later: for every file, and for each file. Returns once the shown file has its own. */
+  extend(all: Extension, of: (path: string) => Promise<Extension>): Promise<void> {
     this.supportOfAll = all;
     this.supportOf = of;
     const change = { effects: this.support.reconfigure(all) };
     for (const [path, state] of this.states) this.states.set(path, state.update(change).state);
     this.view.dispatch(change);
-    void this.load(this.shown);
+    return this.load(this.shown);
   }
 
   /** Tries again to load the grammar. */
