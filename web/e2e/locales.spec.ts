@@ -66,7 +66,10 @@ for (const tag of others) {
       await expect(run).toHaveText(own["page.run"] ?? "");
       await expect(page.locator("#menu-button")).toHaveAttribute("aria-controls", "menu");
       await run.click();
-      await expect(page.locator("#status")).toHaveText(finished);
+      const status = page.locator("#status");
+      await expect(status).toHaveText(finished);
+      const lines = (words: HTMLElement) => Math.round(words.clientHeight / parseFloat(getComputedStyle(words).lineHeight));
+      expect(await status.evaluate(lines), "the usual end").toBe(1);
       await expect(page.locator(".stdout h2")).toHaveText(own["page.output"] ?? "");
       expect(await unfit(page)).toEqual([]);
       // What a program prints stays as it is.
@@ -90,7 +93,6 @@ for (const tag of others) {
       expect(edges, "the gap behind the field").toBeGreaterThan(4);
       await replaceCode(page.locator(".cm-content"), "import os\nos.kill(os.getpid(), 11)");
       await run.click();
-      const status = page.locator("#status");
       await expect(status).toContainText("SIGSEGV");
       expect(await status.evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight), "cut").toBeLessThanOrEqual(1);
       // The longest of the names has no effect on the page's width.
