@@ -61,7 +61,7 @@ impl Language {
         &self.name
     }
 
-    /// The title of the editor page, such as `HTML, CSS and JavaScript`.
+    /// The title of the editor page, such as `HTML, CSS, JavaScript`.
     pub fn title(&self) -> &str {
         &self.title
     }
