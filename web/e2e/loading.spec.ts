@@ -105,6 +105,17 @@ test("completions of a word that was typed before they are there", async ({ page
   await expect(editor.getByRole("option", { name: "while" })).toBeVisible();
 });
 
+test("formatting, before it is known which lines are locked", async ({ page, service }) => {
+  const { release } = await held(page, (path) => path.startsWith("assets/locked-"));
+  const code = JSON.stringify({ files: [{ path: "a.js", content: "let a  = 1;\nlet b  = 2;\n", locked: "1" }] });
+  await page.goto(`${service.url}/embed?lang=web&autosave=off#json=${encodeURIComponent(code)}`);
+  await page.locator("#menu-button[aria-controls]").waitFor();
+  await page.locator(".cm-content").focus();
+  await page.keyboard.press("Shift+Alt+F");
+  release();
+  await expect(page.locator(".notice")).toContainText("Not formatted: locked lines would change.");
+});
+
 test("input that was typed before there is a run is given to it", async ({ page, service }) => {
   const { late, editor } = await early(page, service, "lang=python&autosave=off");
   await replaceCode(editor.locator(".cm-content"), "print(input())");

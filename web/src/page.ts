@@ -65,7 +65,8 @@ export async function complete(parts: Parts): Promise<Page> {
   const { config, parameters, workspace, editor } = parts;
   const preview = config.output === "document" ? await previewOf(parts) : null;
   const completions = config.completions === null ? null : Completions.at(config.completions);
-  void editor.extend(support(), (path) => supportOf(path, config.editor, completions)).then(() => editor.command(catchUp));
+  const extended = editor.extend(support(), (path) => supportOf(path, config.editor, completions));
+  void extended.then(() => editor.command(catchUp));
   const modes = new Modes(config, parameters);
   const session = new Session(config.language, workspace, (snapshot) => modes.next(snapshot));
   const output = outputOf(config, parts.reader);
@@ -85,7 +86,8 @@ export async function complete(parts: Parts): Promise<Page> {
   return {
     run: () => void session.start(),
     search: find,
-    format: () => void formatter.format(),
+    // The locked lines of the file are known then.
+    format: () => void extended.then(() => formatter.format()),
     menu: () => menu.open(0),
     menuEnd: () => menu.open(-1),
   };
