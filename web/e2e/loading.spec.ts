@@ -105,6 +105,16 @@ test("completions of a word that was typed before they are there", async ({ page
   await expect(editor.getByRole("option", { name: "while" })).toBeVisible();
 });
 
+test("Run closes such a list, too", async ({ page, service }) => {
+  const { late, editor } = await early(page, service, "lang=python&autosave=off");
+  await replaceCode(editor.locator(".cm-content"), "");
+  await page.keyboard.type("whi");
+  await page.keyboard.press("Control+Enter");
+  late.release();
+  expect(await ended(editor)).toMatch(/^Failed/);
+  await expect(editor.locator(".cm-tooltip-autocomplete")).toHaveCount(0);
+});
+
 test("formatting, before it is known which lines are locked", async ({ page, service }) => {
   const { release } = await held(page, (path) => path.startsWith("assets/locked-"));
   const code = JSON.stringify({ files: [{ path: "a.js", content: "let a  = 1;\nlet b  = 2;\n", locked: "1" }] });

@@ -37,7 +37,10 @@ const unfit = (page: Page) =>
 
 /** How many lines the words take. */
 const lines = (words: Locator) =>
-  words.evaluate((element) => Math.round(element.clientHeight / parseFloat(getComputedStyle(element).lineHeight)));
+  words.evaluate((element) => {
+    const { lineHeight, paddingTop, paddingBottom } = getComputedStyle(element);
+    return Math.round((element.clientHeight - parseFloat(paddingTop) - parseFloat(paddingBottom)) / parseFloat(lineHeight));
+  });
 
 /** The left edges of the first and the last character of a text. */
 const ends = (text: Locator) =>

@@ -9,7 +9,7 @@ import { openSearchPanel } from "@codemirror/search";
 import type { PageConfig, Parameters } from "./config";
 import { makeDividers } from "./dividers";
 import { byId } from "./dom";
-import { catchUp } from "./editor/completion";
+import { offer } from "./editor/completion";
 import type { Editor } from "./editor/editor";
 import { Marks } from "./editor/marks";
 import { Completions } from "./editor/members/completions";
@@ -66,7 +66,8 @@ export async function complete(parts: Parts): Promise<Page> {
   const preview = config.output === "document" ? await previewOf(parts) : null;
   const completions = config.completions === null ? null : Completions.at(config.completions);
   const extended = editor.extend(support(), (path) => supportOf(path, config.editor, completions));
-  void extended.then(() => editor.command(catchUp));
+  // Of a word that was typed before.
+  void extended.then(() => editor.hasJustTyped && editor.command(offer));
   const modes = new Modes(config, parameters);
   const session = new Session(config.language, workspace, (snapshot) => modes.next(snapshot));
   const output = outputOf(config, parts.reader);
@@ -86,8 +87,7 @@ export async function complete(parts: Parts): Promise<Page> {
   return {
     run: () => void session.start(),
     search: find,
-    // The locked lines of the file are known then.
-    format: () => void extended.then(() => formatter.format()),
+    format: () => void formatter.format(),
     menu: () => menu.open(0),
     menuEnd: () => menu.open(-1),
   };

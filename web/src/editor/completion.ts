@@ -14,7 +14,6 @@ import {
   selectedCompletionIndex,
   setSelectedCompletion,
 } from "@codemirror/autocomplete";
-import { undoDepth } from "@codemirror/commands";
 import { syntaxTree } from "@codemirror/language";
 import { EditorState, Prec, type Extension } from "@codemirror/state";
 import { keymap, type EditorView } from "@codemirror/view";
@@ -33,9 +32,12 @@ export const completion: Extension = [
   EditorState.languageData.of(() => everywhere),
 ];
 
-/** Offers the completions of a word that was typed before this was loaded. */
-export function catchUp(view: EditorView): void {
-  if (view.hasFocus && undoDepth(view.state) > 0) view.dispatch({ userEvent: "input.type" });
+/**
+ * Offers completions as if a character had been typed. An explicit request would offer them after one letter,
+ * and in prose, too.
+ */
+export function offer(view: EditorView): void {
+  if (view.hasFocus) view.dispatch({ userEvent: "input.type" });
 }
 
 // The same value each time: the open list identifies its sources by it.

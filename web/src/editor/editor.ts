@@ -51,6 +51,8 @@ export interface EditorOptions {
 export class Editor {
   /** The code got or lost the focus, or became read-only or editable. */
   readonly focusChanged = new Event<void>();
+  /** Whether a character was typed, and nothing was changed, selected or run since. */
+  hasJustTyped = false;
 
   private readonly view: EditorView;
   private readonly states = new Map<string, EditorState>();
@@ -96,7 +98,10 @@ export class Editor {
     this.focusChanged.emit();
   }
 
-  /** Adds the extensions that are loaded later: for every file, and for each file. Returns once the shown file has its own. */
+  /**
+   * Adds the extensions that are loaded later: for every file, and for each file. Resolves when the file that is
+   * shown has them, or when they could not be loaded.
+   */
   extend(all: Extension, of: (path: string) => Promise<Extension>): Promise<void> {
     this.supportOfAll = all;
     this.supportOf = of;
@@ -109,6 +114,14 @@ export class Editor {
   /** Tries again to load the grammar. */
   retry(): void {
     void this.load(this.shown);
+  }
+
+  /** Loads what locks lines, if a file needs it. Until then, such a file cannot be changed. */
+  async loadLocks(): Promise<void> {
+    if (this.locking !== null || this.options.workspace.files.every(({ locked }) => locked === undefined)) return;
+    // With the words that it has.
+    [this.locking] = await Promise.all([import("./locked"), learn()]);
+    this.restrict();
   }
 
   /** Whether the file has been shown, or changed by `change`. */
@@ -243,11 +256,7 @@ export class Editor {
 
   private async load(path: string): Promise<void> {
     try {
-      if (this.locking === null && this.options.workspace.files.some(({ locked }) => locked !== undefined)) {
-        // With the words that it has.
-        [this.locking] = await Promise.all([import("./locked"), learn()]);
-        this.restrict();
-      }
+      await this.loadLocks();
       const grammar = (await grammarOf(path, this.options.settings)) ?? [];
       // Before the grammar, which it may replace.
       const more = (await this.supportOf?.(path)) ?? [];
@@ -259,7 +268,7 @@ export class Editor {
 
   private extensions(): Extension {
     const { parameters, nonce, onFormat, onRun, workspace } = this.options;
-    const run = { key: "Mod-Enter", run: () => (onRun(), true) };
+    const run = { key: "Mod-Enter", run: () => ((this.hasJustTyped = false), onRun(), true) };
     return [
       EditorView.cspNonce.of(nonce),
       // The marks are left of the numbers. Completion has a key of Run, too, which comes first.
@@ -290,6 +299,9 @@ export class Editor {
       })),
       EditorView.updateListener.of((update) => {
         if (update.focusChanged) this.focusChanged.emit();
+        if (update.docChanged || update.selectionSet) {
+          this.hasJustTyped = update.transactions.some((one) => one.isUserEvent("input.type"));
+        }
         if (!update.docChanged) return;
         workspace.setContent(this.shown, update.state.doc.toString(), this.locking?.lockedNow(update.state));
         this.describeLocks();

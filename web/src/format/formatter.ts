@@ -54,9 +54,10 @@ export class Formatter {
     const source = doc.toString();
     const format = this.formatOf(path);
     if (format === null) return notice.show(t("format.kind"));
-    if (editor.isLocked) return notice.show(t("format.read-only"));
     if (doc.length > MAX_LENGTH) return notice.show(t("format.too-large"));
     try {
+      await editor.loadLocks();
+      if (editor.isLocked) return notice.show(t("format.read-only"));
       const [text, { changesTo, moved }] = await Promise.all([format(path, source), this.changes.get()]);
       if (editor.state.doc !== doc || workspace.active !== path) return notice.show(t("format.changed"));
       if (text === source) return notice.show(t("format.already"));
