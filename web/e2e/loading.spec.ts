@@ -105,7 +105,7 @@ test("completions of a word that was typed before they are there", async ({ page
   await expect(editor.getByRole("option", { name: "while" })).toBeVisible();
 });
 
-test("Run closes such a list, too", async ({ page, service }) => {
+test("no completions over the output of a run that was asked for before they are there", async ({ page, service }) => {
   const { late, editor } = await early(page, service, "lang=python&autosave=off");
   await replaceCode(editor.locator(".cm-content"), "");
   await page.keyboard.type("whi");

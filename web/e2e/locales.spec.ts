@@ -58,7 +58,7 @@ const ends = (text: Locator) =>
 for (const tag of others) {
   const own = words.get(tag) ?? {};
   const direction = tag === "ar" ? "rtl" : "ltr";
-  const finished = new RegExp((own["run.finished"] ?? "").replace("{time}", ".*"));
+  const finished = new RegExp((own["run.finished"] ?? "").replace(/[()]/g, "\\$&").replace("{time}", ".*"));
 
   for (const width of [320, 800]) {
     // There words have room, from either direction.
