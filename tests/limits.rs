@@ -101,6 +101,7 @@ fn limits_of_runs() -> Vec<(&'static str, String)> {
         ("--output-size", mebibytes(limits.output_bytes)),
         ("files that a run returns", limits::MAX_FILES.to_string()),
         ("--artifact-size", mebibytes(limits::FILES_BYTES)),
+        ("wall clock of reading these files", seconds(limits::FILES_TIME)),
     ]
 }
 

@@ -7,7 +7,7 @@ use sandpiper_sandbox::{
     FilesSpec, Fingerprint, LeftFile, LeftFiles, SkippedFile,
 };
 
-use crate::limits::MAX_FILES;
+use crate::limits::{FILES_TIME, MAX_FILES};
 
 /// The files that a run is to return.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,6 +29,7 @@ impl FilesWanted {
             submitted: submitted.collect(),
             max_files: MAX_FILES,
             max_bytes: self.max_bytes,
+            wall_time: FILES_TIME,
         }
     }
 }

@@ -89,6 +89,9 @@ pub const MAX_FILES: usize = 32;
 /// Bytes of all files that a run returns. Beyond it: the rest is listed as
 /// skipped.
 pub const FILES_BYTES: u64 = 4 * MIB;
+/// Wall clock of reading these files. Beyond it: none is returned, and the
+/// working directory is listed as skipped.
+pub const FILES_TIME: Duration = Duration::from_secs(5);
 
 /// Wall clock of finding the line of a crash, and its CPU time. Beyond it: the
 /// crash has no line.

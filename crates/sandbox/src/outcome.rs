@@ -76,6 +76,16 @@ pub struct LeftFiles {
     pub skipped: Vec<SkippedFile>,
 }
 
+impl LeftFiles {
+    /// Returns no files, since the working directory cannot be read.
+    pub(crate) fn unreadable() -> Self {
+        let path = ".".to_owned();
+        let reason = SkipReason::Unreadable;
+        let skipped = vec![SkippedFile { path, reason }];
+        Self { files: Vec::new(), skipped }
+    }
+}
+
 /// A file that a step left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftFile {
@@ -91,7 +101,8 @@ pub struct LeftFile {
 /// A file or folder that was left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedFile {
-    /// The path, with escapes for characters that cannot be shown.
+    /// The path, with escapes for characters that cannot be shown. It is `.` for
+    /// the working directory.
     pub path: String,
     /// The reason.
     pub reason: SkipReason,

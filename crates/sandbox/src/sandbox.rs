@@ -170,7 +170,7 @@ impl Sandbox {
             outcome.files = Some(read.unwrap_or_else(|error| {
                 tracing::debug!(%error, "files were not read");
                 handles.kill();
-                LeftFiles::default()
+                LeftFiles::unreadable()
             }));
         }
         Ok(outcome)

@@ -77,6 +77,8 @@ pub struct FilesSpec {
     pub max_files: usize,
     /// Maximum bytes of all files.
     pub max_bytes: u64,
+    /// Maximum wall clock to read them. Beyond it none is returned.
+    pub wall_time: Duration,
 }
 
 /// The identity of a submitted file.

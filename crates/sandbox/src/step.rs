@@ -27,9 +27,8 @@ use crate::{
 /// start of the process. The group's count starts with the submission.
 const PREPARE_CPU_TIME: Duration = Duration::from_secs(60);
 
-/// Maximum time to read the files that a step left.
-const READ_FILES_TIME: Duration = Duration::from_secs(5);
-/// Memory for that, besides the files: names, and the folders being read.
+/// Memory to read the files that a step left, besides the files: names, and the
+/// folders being read.
 const READ_FILES_MEMORY: u64 = 16 << 20;
 
 /// A request to init, and the streams that go with it.
@@ -159,7 +158,7 @@ pub(crate) async fn read_files(
         control.receive_with(spec.max_bytes).await
     };
     let step = "read files";
-    match timeout(READ_FILES_TIME, read).await {
+    match timeout(spec.wall_time, read).await {
         Ok(reply) => match reply? {
             (Reply::Files(files), _) => Ok(files),
             _ => Err(SandboxError::other(step, "expected files")),

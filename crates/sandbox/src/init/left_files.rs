@@ -89,8 +89,9 @@ impl Reader<'_> {
         depth: usize,
     ) {
         let Some(names) = names(folder) else {
-            let path = parent.trim_end_matches('/').to_owned();
-            return self.skip(path, SkipReason::Unreadable);
+            let path = parent.trim_end_matches('/');
+            let path = if path.is_empty() { "." } else { path };
+            return self.skip(path.to_owned(), SkipReason::Unreadable);
         };
         for name in names {
             let path = match shown_name(&name) {
