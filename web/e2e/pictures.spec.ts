@@ -125,6 +125,17 @@ test("files are shown and saved, one and all, and reported to the embedding page
   expect(all).not.toContain("back\\slash");
 });
 
+test("files that the server could not read are reported", async ({ page, service }) => {
+  await page.route("**/api/run", async (route) => {
+    const response = await route.fetch();
+    const skipped = '"skipped":[{"path":".","reason":"unreadable"}]';
+    await route.fulfill({ response, body: (await response.text()).replace('"skipped":[]', skipped) });
+  });
+  await page.goto(address(service.url, "&artifacts=1", "print(1)"));
+  await page.locator("#run").click();
+  await expect(page.locator(".skipped")).toHaveText("The files could not be read.");
+});
+
 test("a program that draws is offered to be run with pictures: by one press, for this visit", async ({ page, service }) => {
   const code = `try:\n    import turtle\nexcept ImportError:\n    pass\n${leaving({ "a.txt": "left" })}`;
   await page.goto(address(service.url, "", code));

@@ -77,7 +77,7 @@ pub struct LeftFiles {
 }
 
 impl LeftFiles {
-    /// Returns no files, since the working directory cannot be read.
+    /// Returns no files: to read them failed or took too long.
     pub(crate) fn unreadable() -> Self {
         let path = ".".to_owned();
         let reason = SkipReason::Unreadable;

@@ -26,6 +26,8 @@ const REASONS: Readonly<Record<string, Key>> = {
   "not-a-file": "files.not-a-file",
   "unreadable": "files.unreadable",
 };
+/** Its path stands for all files. */
+const WORKING_DIRECTORY = ".";
 const MAX_SKIPPED_SHOWN = 20;
 
 /** A section with all files. */
@@ -175,12 +177,16 @@ function archived(artifacts: readonly Artifact[]): { path: string; content: Uint
 function notesOf(skipped: Left["skipped"]): HTMLElement {
   const list = element("ul", { class: "skipped" });
   for (const { path, reason } of skipped.slice(0, MAX_SKIPPED_SHOWN)) {
-    const key = REASONS[reason];
-    list.append(element("li", {}, t("files.left-out", { path, reason: key === undefined ? reason : t(key) })));
+    list.append(element("li", {}, path === WORKING_DIRECTORY ? t("files.unread") : noteOf(path, reason)));
   }
   const more = skipped.length - MAX_SKIPPED_SHOWN;
   if (more > 0) list.append(element("li", {}, t("files.more-left-out", { n: more })));
   return list;
+}
+
+function noteOf(path: string, reason: string): string {
+  const key = REASONS[reason];
+  return t("files.left-out", { path, reason: key === undefined ? reason : t(key) });
 }
 
 function nameOf(path: string): string {

@@ -34,8 +34,9 @@ pub(super) fn read(spec: &FilesSpec) -> LeftFiles {
     if let Some(folder) = open_root(DISPLAYS) {
         reader.read_displays(folder.as_fd());
     }
-    if let Some(folder) = open_root(FILES) {
-        reader.read_folder(folder.as_fd(), "", 0);
+    match open_root(FILES) {
+        Some(folder) => reader.read_folder(folder.as_fd(), "", 0),
+        None => reader.skip(".".to_owned(), SkipReason::Unreadable),
     }
     reader.found
 }

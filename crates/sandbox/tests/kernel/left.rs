@@ -131,7 +131,7 @@ fn many_files_are_too_many(fixture: &Fixture) {
 }
 
 fn files_that_take_too_long_are_skipped(fixture: &Fixture) {
-    // To read so many takes a moment, and they have none.
+    // To read so many takes longer than no time at all.
     let mut step = keeping(&["leave", "many", "15000"]);
     step.keep_files.as_mut().unwrap().wall_time = Duration::ZERO;
     let outcome = fixture.run_step(roomy(fixture), step, Vec::new());

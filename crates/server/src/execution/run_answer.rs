@@ -115,6 +115,7 @@ pub(super) struct Artifact {
 /// A file or folder that is not among the artifacts.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Skipped<'a> {
+    /// Escaped if it cannot be shown; `.` is the working directory.
     path: &'a str,
     /// Why: `too-many`, `too-large`, `too-deep`, `link`, `name`, `not-a-file`
     /// or `unreadable`.
