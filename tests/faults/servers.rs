@@ -160,7 +160,9 @@ pub(crate) fn assert_serves(server: &Server) {
 /// Returns whether a program ran. Fails if it did not run correctly, and was not
 /// refused either.
 pub(crate) fn ran(server: &Server) -> bool {
-    let reply = server.compile(&python("print('ran')"));
+    // It takes so long that its sockets and locks are counted.
+    let code = "import time\ntime.sleep(0.1)\nprint('ran')";
+    let reply = server.compile(&python(code));
     let ran = reply.status == 200;
     if ran {
         reply.assert_json(200, r#"{"stdout":"ran\n","stderr":""}"#);

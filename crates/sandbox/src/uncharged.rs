@@ -12,9 +12,10 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
-use tokio::task::spawn_blocking;
+use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 /// Maximum number of sockets of a box. Sockets of any kind count, and so do
@@ -75,15 +76,27 @@ impl Uncharged {
         let mut rest = LOCKS_INTERVAL;
         loop {
             sleep(rest).await;
-            let locks = Arc::clone(&self.locks);
             let begun = Instant::now();
-            // It fails if the runtime ends, and the box ends with it.
-            if let Ok(true) = spawn_blocking(move || are_too_many(&locks)).await
-            {
+            if count_apart(&self.locks).await {
                 return;
             }
             rest = LOCKS_INTERVAL.max(PAUSE_FACTOR * begun.elapsed());
         }
+    }
+}
+
+/// Counts on a thread of its own, or on this one if the host is short of threads.
+/// The runtime's `spawn_blocking` panics then, and the client gets no answer.
+async fn count_apart(locks: &Arc<File>) -> bool {
+    let (result, counted) = oneshot::channel();
+    let for_thread = Arc::clone(locks);
+    let counting = thread::Builder::new().spawn(move || {
+        // Nobody waits for it any more if the program has ended.
+        let _ = result.send(are_too_many(&for_thread));
+    });
+    match counting {
+        Ok(_) => counted.await.unwrap_or(true),
+        Err(_) => are_too_many(locks),
     }
 }
 
