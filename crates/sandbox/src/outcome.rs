@@ -76,10 +76,13 @@ pub struct LeftFiles {
     pub skipped: Vec<SkippedFile>,
 }
 
+/// The path of the working directory among skipped files.
+pub(crate) const WORKING_DIRECTORY: &str = ".";
+
 impl LeftFiles {
     /// Returns no files: to read them failed or took too long.
     pub(crate) fn unreadable() -> Self {
-        let path = ".".to_owned();
+        let path = WORKING_DIRECTORY.to_owned();
         let reason = SkipReason::Unreadable;
         let skipped = vec![SkippedFile { path, reason }];
         Self { files: Vec::new(), skipped }

@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags};
 
 use super::files::{below, open_folder};
+use crate::outcome::WORKING_DIRECTORY;
 use crate::pattern::matches;
 use crate::{
     FilesSpec, Fingerprint, LeftFile, LeftFiles, SkipReason, SkippedFile,
@@ -36,7 +37,9 @@ pub(super) fn read(spec: &FilesSpec) -> LeftFiles {
     }
     match open_root(FILES) {
         Some(folder) => reader.read_folder(folder.as_fd(), "", 0),
-        None => reader.skip(".".to_owned(), SkipReason::Unreadable),
+        None => {
+            reader.skip(WORKING_DIRECTORY.to_owned(), SkipReason::Unreadable)
+        }
     }
     reader.found
 }
@@ -91,7 +94,7 @@ impl Reader<'_> {
     ) {
         let Some(names) = names(folder) else {
             let path = parent.trim_end_matches('/');
-            let path = if path.is_empty() { "." } else { path };
+            let path = if path.is_empty() { WORKING_DIRECTORY } else { path };
             return self.skip(path.to_owned(), SkipReason::Unreadable);
         };
         for name in names {
