@@ -11,16 +11,20 @@ use crate::servers::{
     Bystander, Server, assert_serves, at_rest, python, ran, start_under,
 };
 
-pub(crate) const FAULTS: &[(&str, Fault)] =
-    &[("container/memory", memory), ("container/processes", processes)];
+pub(crate) const FAULTS: &[(&str, Fault)] = &[
+    ("container/memory", memory),
+    ("container/processes", processes),
+    ("container/threads", threads),
+];
 
-/// Starts a server of Python in the group.
-fn start_in(group: &Group) -> Server {
+/// Starts a server of this language in the group.
+fn start_in(group: &Group, language: &str) -> Server {
     let procs = group.file(&["cgroup.procs"]);
     // Without the variable, boxes get their groups inside this one.
     let enter = "echo 0 >\"$1\"; shift; unset SANDPIPER_CGROUP; exec \"$@\"";
     let starter = ["sh", "-c", enter, "sh", procs.to_str().unwrap()];
-    start_under(&starter, &["--languages=python", "--boxes=4"], None)
+    let languages = format!("--languages={language}");
+    start_under(&starter, &[&languages, "--boxes=4"], None)
 }
 
 /// The container has less memory than two boxes may use. A program that uses too
@@ -31,7 +35,7 @@ fn memory() -> Completion {
     }
     let group = Group::of(&["memory"]);
     group.set(&["memory.limit_in_bytes", "memory.max"], 384 << 20);
-    let server = start_in(&group);
+    let server = start_in(&group, "python");
     let before = at_rest(&server);
     for _ in 0..3 {
         let beside = Bystander::start(&server, "beside", 1);
@@ -56,10 +60,9 @@ fn processes() -> Completion {
         return not_seen;
     }
     let group = Group::of(&["pids"]);
-    let server = start_in(&group);
+    let server = start_in(&group, "python");
     let before = at_rest(&server);
-    let used = fs::read_to_string(group.file(&["pids.current"])).unwrap();
-    let used: u64 = used.trim().parse().unwrap();
+    let used = in_use(&group);
     let mut refused = 0;
     let mut has_run = false;
     while !has_run {
@@ -77,4 +80,28 @@ fn processes() -> Completion {
     assert!(refused >= 3, "{refused} refused");
     drop(server);
     Completion::Completed
+}
+
+/// The container gives a server no further thread. It still looks for a framework,
+/// which needs a thread for blocking work.
+fn threads() -> Completion {
+    if let Some(not_seen) = crate::needs_root() {
+        return not_seen;
+    }
+    let group = Group::of(&["pids"]);
+    let server = start_in(&group, "react");
+    let before = at_rest(&server);
+    group.set(&["pids.max"], in_use(&group));
+    let missing = server.ask("GET", "/embed/assets/framework-react-0.js");
+    assert_eq!(missing.status, 404);
+    group.set(&["pids.max"], 10_000);
+    assert_eq!(at_rest(&server), before);
+    drop(server);
+    Completion::Completed
+}
+
+/// Returns the number of processes and threads in the group.
+fn in_use(group: &Group) -> u64 {
+    let used = fs::read_to_string(group.file(&["pids.current"])).unwrap();
+    used.trim().parse().unwrap()
 }

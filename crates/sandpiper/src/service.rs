@@ -1,7 +1,8 @@
 //! An engine on a prepared host, and the runtime that it runs in.
 
+use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -13,6 +14,9 @@ use tokio::runtime::{self, Runtime};
 
 use crate::config;
 
+/// The number of threads for blocking work: reading and compressing frameworks,
+/// and the names of engines.
+const BLOCKING_THREADS: usize = 4;
 /// The longest time that the last boxes may take to be removed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -74,10 +78,7 @@ impl Service {
             },
             offer,
         );
-        let runtime = runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build()
-            .context("cannot start the runtime")?;
+        let runtime = start_runtime().context("cannot start the runtime")?;
         let engine = {
             let _inside = runtime.enter();
             let describe = |_: &HostError| NO_SANDBOX.to_owned();
@@ -117,6 +118,26 @@ impl Service {
         runtime.shutdown_background();
         result
     }
+}
+
+/// Starts a runtime with all its threads, those for blocking work included. None
+/// of them ends: if the host gives no thread later, a runtime that has none for
+/// blocking work panics, and the client gets no answer.
+fn start_runtime() -> io::Result<Runtime> {
+    let runtime = runtime::Builder::new_multi_thread()
+        .enable_all()
+        .max_blocking_threads(BLOCKING_THREADS)
+        .thread_keep_alive(Duration::MAX)
+        .build()?;
+    let gate = Arc::new(RwLock::new(()));
+    let closed = gate.write();
+    for _ in 0..BLOCKING_THREADS {
+        let gate = Arc::clone(&gate);
+        // A thread is started for each, because none can go on yet.
+        runtime.spawn_blocking(move || drop(gate.read()));
+    }
+    drop(closed);
+    Ok(runtime)
 }
 
 /// Returns the reason why nothing can run, for the operator's log.
