@@ -287,20 +287,8 @@ fn build_box(setup: &Setup, network: Network) -> Result<Tree> {
     let tree = mounts::build(setup)?;
     join_network(network)?;
     become_undumpable()?;
-    shorten_time_slice();
     rustix::process::umask(Mode::from_raw_mode(0o022));
     Ok(tree)
-}
-
-/// Lets pid 1 run before programs that want the CPU. When it is killed, it kills
-/// them, and must not wait until each has had its turn. Without this the box only
-/// ends later, so an error has no consequence.
-fn shorten_time_slice() {
-    /// In nanoseconds; the kernel's minimum.
-    const SLICE: u64 = 100_000;
-    if let Ok(nice) = rustix::process::getpriority_process(None) {
-        let _ = sys::set_time_slice(SLICE, nice);
-    }
 }
 
 fn join_own_keyring() -> Result<()> {
@@ -330,8 +318,9 @@ fn open_settings() -> Option<OwnedFd> {
 /// Settings of the network that bound the memory of a socket, because it may not
 /// be charged to the box (`uncharged.rs`).
 const NETWORK_SETTINGS: [(&str, &[u8]); 3] = [
-    // The minimum, default and maximum in bytes. This is enough for a loopback.
-    ("ipv4/tcp_rmem", b"4096 65536 65536"),
+    // The minimum, default and maximum in bytes. The default holds until the
+    // connection is accepted; the kernel enlarges the buffer of one that is read.
+    ("ipv4/tcp_rmem", b"4096 4096 65536"),
     ("ipv4/tcp_wmem", b"4096 16384 65536"),
     // Time stamps come back without the datagrams that they belong to.
     ("core/tstamp_allow_data", b"0"),

@@ -73,30 +73,6 @@ pub(crate) fn unshare(flags: c_int) -> io::Result<()> {
     check(unsafe { libc::unshare(flags) }).map(drop)
 }
 
-/// Sets the time slice of the caller in nanoseconds, and its nice value. Its
-/// children have the usual slice. Kernels before 6.12 ignore this.
-pub(crate) fn set_time_slice(slice: u64, nice: i32) -> io::Result<()> {
-    const FLAGS: c_int =
-        libc::SCHED_FLAG_KEEP_POLICY | libc::SCHED_FLAG_RESET_ON_FORK;
-    let attributes = libc::sched_attr {
-        // SCHED_ATTR_SIZE_VER0
-        size: 48,
-        sched_policy: 0,
-        sched_flags: FLAGS as u64,
-        sched_nice: nice,
-        sched_priority: 0,
-        sched_runtime: slice,
-        sched_deadline: 0,
-        sched_period: 0,
-    };
-    // SAFETY: the kernel reads the first 48 bytes of the struct, which has them
-    // and lives until the call returns.
-    let result = unsafe {
-        libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0)
-    };
-    check(result).map(drop)
-}
-
 /// Gives every signal its default action, signals that libc reserves included.
 /// An ignored signal would stay ignored over execve.
 pub(crate) fn reset_signals() -> io::Result<()> {

@@ -13,8 +13,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
@@ -23,11 +24,11 @@ use tokio::time::sleep;
 /// 208 KiB before Linux 6.13.
 const MAX_SOCKETS: usize = 256;
 /// Maximum number of locks of a box, of 200 bytes each.
-const MAX_LOCKS: usize = 2_000;
+const MAX_LOCKS: usize = 500;
 /// In this time a core fills sockets with 10 MiB.
 const SOCKETS_INTERVAL: Duration = Duration::from_millis(5);
 const LOCKS_INTERVAL: Duration = Duration::from_millis(20);
-/// The pause after counting locks, as a multiple of the time that it took.
+/// The pause after counting locks, as a multiple of the CPU time that it took.
 const PAUSE_FACTOR: u32 = 20;
 
 /// The files in which the kernel counts for one box.
@@ -71,33 +72,40 @@ impl Uncharged {
     }
 
     /// Resolves when there are too many locks. Reading the file goes over all
-    /// locks of the host and blocks those who take one, hence the pauses.
+    /// locks of the host and blocks those who take one, hence the pauses. First
+    /// the kernel waits for them, which takes no CPU time and blocks nobody.
     async fn too_many_locks(&self) {
-        let mut rest = LOCKS_INTERVAL;
+        let mut pause = LOCKS_INTERVAL;
         loop {
-            sleep(rest).await;
-            let begun = Instant::now();
-            if count_apart(&self.locks).await {
-                return;
-            }
-            rest = LOCKS_INTERVAL.max(PAUSE_FACTOR * begun.elapsed());
+            sleep(pause).await;
+            let Some(cpu_time) = count_apart(&self.locks).await else { return };
+            pause = LOCKS_INTERVAL.max(PAUSE_FACTOR * cpu_time);
         }
     }
 }
 
 /// Counts on a thread of its own, or on this one if the host is short of threads.
-/// The runtime's `spawn_blocking` panics then, and the client gets no answer.
-async fn count_apart(locks: &Arc<File>) -> bool {
+/// The runtime's threads for blocking work may be busy for clients meanwhile.
+async fn count_apart(locks: &Arc<File>) -> Option<Duration> {
     let (result, counted) = oneshot::channel();
     let for_thread = Arc::clone(locks);
     let counting = thread::Builder::new().spawn(move || {
         // Nobody waits for it any more if the program has ended.
-        let _ = result.send(are_too_many(&for_thread));
+        let _ = result.send(count(&for_thread));
     });
     match counting {
-        Ok(_) => counted.await.unwrap_or(true),
-        Err(_) => are_too_many(locks),
+        Ok(_) => counted.await.unwrap_or(None),
+        Err(_) => count(locks),
     }
+}
+
+/// Returns the CPU time that counting took, or `None` if there are too many locks.
+fn count(locks: &File) -> Option<Duration> {
+    let cpu_time = || clock_gettime(ClockId::ThreadCPUTime);
+    let begun = cpu_time();
+    let too_many = are_too_many(locks);
+    let taken = (cpu_time() - begun).try_into().unwrap_or_default();
+    (!too_many).then_some(taken)
 }
 
 fn are_too_many(locks: &File) -> bool {
