@@ -120,7 +120,7 @@ fn after_300_attacks() -> Completion {
     let memory: Vec<_> = rounds.iter().map(|one| one.memory_kib).collect();
     println!("{before:?}, and {count} attacks; KiB: {memory:?}");
     assert_eq!(after.descriptors, before.descriptors);
-    // Tokio keeps a thread for blocking work until it was idle for 10 s.
+    // Threads that count locks end in their own time.
     eventually("no thread is left of the attacks", || {
         Use::of(&server).threads <= before.threads
     });

@@ -316,12 +316,16 @@ fn open_settings() -> Option<OwnedFd> {
 }
 
 /// Settings of the network that bound the memory of a socket, because it may not
-/// be charged to the box (`uncharged.rs`).
-const NETWORK_SETTINGS: [(&str, &[u8]); 3] = [
-    // The minimum, default and maximum in bytes. The default holds until the
-    // connection is accepted; the kernel enlarges the buffer of one that is read.
-    ("ipv4/tcp_rmem", b"4096 4096 65536"),
-    ("ipv4/tcp_wmem", b"4096 16384 65536"),
+/// be charged to the box (`uncharged.rs`). The buffers of TCP are in bytes:
+/// minimum, default, maximum.
+///
+/// A byte that waits in a buffer keeps the whole page that it was copied to, of
+/// 32 KiB, and is charged as a byte. Small buffers, and little that is not yet
+/// sent, bound the number of such pages. A loopback needs no more.
+const NETWORK_SETTINGS: [(&str, &[u8]); 4] = [
+    ("ipv4/tcp_rmem", b"4096 16384 16384"),
+    ("ipv4/tcp_wmem", b"4096 4096 4096"),
+    ("ipv4/tcp_notsent_lowat", b"1"),
     // Time stamps come back without the datagrams that they belong to.
     ("core/tstamp_allow_data", b"0"),
 ];

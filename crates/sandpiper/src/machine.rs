@@ -49,6 +49,8 @@ pub(crate) struct Machine {
     pub(crate) may_raise_limits: bool,
     /// `net.core.tstamp_allow_data`.
     pub(crate) tstamp_allow_data: Option<u64>,
+    /// `net.core.high_order_alloc_disable`. Network namespaces do not show it.
+    pub(crate) high_order_alloc_disable: Option<u64>,
     /// `kernel.core_pattern`.
     pub(crate) core_pattern: String,
     /// Hard limits of this process.
@@ -103,6 +105,9 @@ impl Machine {
             memory_bytes: memory_bytes(),
             may_raise_limits: may_raise_limits(),
             tstamp_allow_data: number("/proc/sys/net/core/tstamp_allow_data"),
+            high_order_alloc_disable: number(
+                "/proc/sys/net/core/high_order_alloc_disable",
+            ),
             core_pattern: text("/proc/sys/kernel/core_pattern"),
             hard_limits: hard_limits(),
             user,

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -14,9 +14,9 @@ use tokio::runtime::{self, Runtime};
 
 use crate::config;
 
-/// The number of threads for blocking work: reading and compressing frameworks,
-/// and the names of engines.
-const BLOCKING_THREADS: usize = 4;
+/// Maximum number of threads for blocking work, which looks up the host names of
+/// Valkeys and compresses frameworks. Each look-up may take many seconds.
+const BLOCKING_THREADS: usize = 64;
 /// The longest time that the last boxes may take to be removed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -120,23 +120,16 @@ impl Service {
     }
 }
 
-/// Starts a runtime with all its threads, those for blocking work included. None
-/// of them ends: if the host gives no thread later, a runtime that has none for
-/// blocking work panics, and the client gets no answer.
+/// Starts a runtime that always has a thread for blocking work. If it had none,
+/// and the host gave it none later, work of a client would panic.
 fn start_runtime() -> io::Result<Runtime> {
     let runtime = runtime::Builder::new_multi_thread()
         .enable_all()
         .max_blocking_threads(BLOCKING_THREADS)
         .thread_keep_alive(Duration::MAX)
         .build()?;
-    let gate = Arc::new(RwLock::new(()));
-    let closed = gate.write();
-    for _ in 0..BLOCKING_THREADS {
-        let gate = Arc::clone(&gate);
-        // A thread is started for each, because none can go on yet.
-        runtime.spawn_blocking(move || drop(gate.read()));
-    }
-    drop(closed);
+    // This starts the first thread.
+    runtime.spawn_blocking(|| ());
     Ok(runtime)
 }
 

@@ -11,9 +11,10 @@ use std::time::Duration;
 
 use rustix::event::EventfdFlags;
 
+use super::folder::make;
 use super::memory_limit::MemoryLimit;
 use crate::BoxSpec;
-use crate::error::{During, Result, SandboxError};
+use crate::error::{During, Result};
 
 /// The processes of a box that are not programs: the two halves of init.
 const OWN_PROCESSES: u32 = 2;
@@ -35,6 +36,8 @@ pub(crate) struct Group {
     lowered: Option<LoweredShare>,
     /// `memory.stat`, and its keys for memory outside of the page cache.
     memory: Option<(PathBuf, [&'static str; 2])>,
+    /// The file of the memory of the kernel's objects, and its key there.
+    kernel_memory: Option<(PathBuf, &'static str)>,
     memory_limit: Option<MemoryLimit>,
     /// The file of the highest memory since the last reset.
     memory_peak: Option<PathBuf>,
@@ -98,6 +101,7 @@ impl Group {
             share: None,
             lowered: None,
             memory: None,
+            kernel_memory: None,
             memory_limit: None,
             memory_peak: None,
         }
@@ -177,8 +181,10 @@ impl Group {
         write(&folder.join("cgroup.event_control"), &registration)?;
         self.out_of_memory = Some(OutOfMemory::V1(event, control));
         self.memory_peak = Some(folder.join("memory.max_usage_in_bytes"));
-        let keys = ["total_rss ", "total_shmem "];
-        self.memory = Some((folder.join("memory.stat"), keys));
+        let (stat, keys) = ("memory.stat", ["total_rss ", "total_shmem "]);
+        self.memory = Some((folder.join(stat), keys));
+        let kernel = "memory.kmem.usage_in_bytes";
+        self.kernel_memory = Some((folder.join(kernel), ""));
         Ok(())
     }
 
@@ -220,8 +226,9 @@ impl Group {
             let events = open(&folder.join("memory.events"))?;
             self.out_of_memory = Some(OutOfMemory::V2(events));
             self.memory_peak = Some(folder.join("memory.peak"));
-            let keys = ["anon ", "shmem "];
-            self.memory = Some((folder.join("memory.stat"), keys));
+            let stat = folder.join("memory.stat");
+            self.memory = Some((stat.clone(), ["anon ", "shmem "]));
+            self.kernel_memory = Some((stat, "slab_unreclaimable "));
         }
         if controllers.iter().any(|c| c == "cpu") {
             self.share = Some((folder.join("cpu.weight"), SHARES_V2));
@@ -315,6 +322,12 @@ impl Group {
         Some(keys.iter().filter_map(|key| counter(&text, key)).sum())
     }
 
+    /// Returns the memory of the kernel's objects that the group is charged for.
+    pub(crate) fn kernel_bytes(&self) -> Option<u64> {
+        let (file, key) = self.kernel_memory.as_ref()?;
+        counter(&fs::read_to_string(file).ok()?, key)
+    }
+
     /// Begins to measure the highest memory of the group. Returns `None` if the
     /// host does not measure it.
     pub(crate) fn restart_peak(&self) -> Option<MemoryPeak> {
@@ -362,11 +375,6 @@ fn read_again(file: &File) -> Option<String> {
 
 fn write_again(file: &File, text: &str) -> io::Result<()> {
     file.write_all_at(text.as_bytes(), 0)
-}
-
-fn make(folder: &Path) -> Result<()> {
-    fs::create_dir(folder)
-        .map_err(|error| SandboxError::new(named("make group", folder), error))
 }
 
 fn open(path: &Path) -> Result<File> {

@@ -1,4 +1,4 @@
-//! The version of the kernel, on which one of the walls depends.
+//! The version of the kernel and its settings, on which one of the walls depends.
 
 use crate::doctor::Finding;
 use crate::machine::Machine;
@@ -7,11 +7,21 @@ const SUBJECT: &str = "kernel";
 
 /// Checks whether a program is kept below 64 MiB of kernel memory that no group is
 /// charged for. Linux 6.13 ends the copies of datagrams that come back with a time
-/// stamp.
+/// stamp. Without large pages for networks, a byte that waits in a socket keeps
+/// 4 KiB and not 32.
 pub(super) fn kernel(machine: &Machine) -> Finding {
     let release = format!("Linux {}", machine.kernel);
     let is_new = version(&machine.kernel).is_none_or(|it| it >= (6, 13));
-    if is_new || machine.tstamp_allow_data == Some(0) {
+    let returns_data = !is_new && machine.tstamp_allow_data != Some(0);
+    let has_large_pages = machine.high_order_alloc_disable == Some(0);
+    let missing: Vec<_> = [
+        (returns_data, "net.core.tstamp_allow_data=0"),
+        (has_large_pages, "net.core.high_order_alloc_disable=1"),
+    ]
+    .into_iter()
+    .filter_map(|(is_missing, setting)| is_missing.then_some(setting))
+    .collect();
+    if missing.is_empty() {
         return Finding::good(SUBJECT, release);
     }
     Finding::weak(
@@ -21,12 +31,12 @@ pub(super) fn kernel(machine: &Machine) -> Finding {
              beside its limit, by sockets"
         ),
     )
-    .fix(
-        "use Linux 6.13 or newer, or:\n\
-         sudo sysctl -w net.core.tstamp_allow_data=0\n\
-         echo 'net.core.tstamp_allow_data=0' | \
-         sudo tee /etc/sysctl.d/61-sandpiper.conf",
-    )
+    .fix(format!(
+        "sudo sysctl -w {}\n\
+         printf '%s\\n' {} | sudo tee /etc/sysctl.d/61-sandpiper.conf",
+        missing.join(" "),
+        missing.join(" ")
+    ))
 }
 
 /// Returns the first two numbers of a release such as `6.12.48+deb13-amd64`.
@@ -42,23 +52,35 @@ mod tests {
     use crate::doctor::Grade;
 
     #[test]
-    fn older_kernels_are_weak_unless_a_setting_helps() {
-        let check = |release: &str, tstamp_allow_data, expected: bool| {
-            let kernel = release.to_owned();
-            let facts =
-                Machine { kernel, tstamp_allow_data, ..Machine::default() };
-            let found = super::kernel(&facts);
+    fn settings_that_a_kernel_needs() {
+        let check = |release: &str, allow_data, disable, fix: &str| {
+            let facts = Machine {
+                kernel: release.to_owned(),
+                tstamp_allow_data: allow_data,
+                high_order_alloc_disable: disable,
+                ..Machine::default()
+            };
+            let found = kernel(&facts);
             let is_good = found.grade == Grade::Good;
-            assert_eq!(is_good, expected, "{release}: {found}");
+            assert_eq!(is_good, fix.is_empty(), "{release}: {found}");
+            assert!(found.fix.contains(fix), "{release}: {found}");
         };
-        check("6.13.0", Some(1), true);
-        check("7.0-rc1", None, true);
-        check("6.12.48+deb13-amd64", Some(0), true);
-        check("6.12.48+deb13-amd64", Some(1), false);
-        check("6.12.48+deb13-amd64", None, false);
-        check("6.1.0-41-amd64", Some(0), true);
-        check("5.15.0", None, false);
+        const STAMPS: &str = "-w net.core.tstamp_allow_data=0\n";
+        const PAGES: &str = "-w net.core.high_order_alloc_disable=1\n";
+        check("6.13.0", Some(1), Some(1), "");
+        check("6.13.0", Some(1), Some(0), PAGES);
+        check("7.0-rc1", None, None, "");
+        check("6.12.48+deb13-amd64", Some(0), Some(1), "");
+        check("6.12.48+deb13-amd64", Some(1), Some(1), STAMPS);
+        check("6.12.48+deb13-amd64", None, None, STAMPS);
+        check("6.1.0-41-amd64", Some(0), None, "");
+        check(
+            "5.15.0",
+            None,
+            Some(0),
+            "-w net.core.tstamp_allow_data=0 net.core.high_order_alloc_disable=1\n",
+        );
         // An unknown form says nothing of what the kernel has.
-        check("", None, true);
+        check("", None, None, "");
     }
 }

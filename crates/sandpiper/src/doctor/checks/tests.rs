@@ -27,6 +27,7 @@ fn good() -> Machine {
         memory_bytes: Some(4 << 30),
         may_raise_limits: false,
         tstamp_allow_data: Some(0),
+        high_order_alloc_disable: Some(1),
         core_pattern: "core\n".to_owned(),
         hard_limits: HardLimits::default(),
     }
