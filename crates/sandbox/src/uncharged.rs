@@ -19,7 +19,8 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 /// Maximum number of sockets of a box. Sockets of any kind count, and so do
-/// connections that nobody has accepted. Of each, up to 4 MiB are not charged.
+/// connections that nobody has accepted. Of each, some 5 MiB are not charged, or an
+/// eighth if the host gives networks no large pages.
 const MAX_SOCKETS: usize = 64;
 /// Maximum number of locks of a box, of 200 bytes each.
 const MAX_LOCKS: usize = 1_000;
@@ -27,6 +28,8 @@ const SOCKETS_INTERVAL: Duration = Duration::from_millis(5);
 const LOCKS_INTERVAL: Duration = Duration::from_millis(20);
 /// The pause after counting locks, as a multiple of the CPU time that it took.
 const PAUSE_FACTOR: u32 = 20;
+/// The longest pause, also if a program makes counting slow.
+const MAX_PAUSE: Duration = Duration::from_millis(100);
 
 /// The files in which the kernel counts for one box.
 #[derive(Debug)]
@@ -70,14 +73,14 @@ impl Uncharged {
 
     /// Resolves when there are too many locks. Reading the file goes over all
     /// locks of the host and blocks those who take one, hence the pauses. First
-    /// the kernel waits until every core has noticed, which takes no CPU time and
-    /// blocks nobody.
+    /// the kernel waits until no core is amid such a call, which takes no CPU time
+    /// and blocks nobody.
     async fn too_many_locks(&self) {
         let mut pause = LOCKS_INTERVAL;
         loop {
             sleep(pause).await;
             let Some(cpu_time) = count_apart(&self.locks).await else { return };
-            pause = LOCKS_INTERVAL.max(PAUSE_FACTOR * cpu_time);
+            pause = (PAUSE_FACTOR * cpu_time).clamp(LOCKS_INTERVAL, MAX_PAUSE);
         }
     }
 }

@@ -36,8 +36,8 @@ pub(crate) struct Group {
     lowered: Option<LoweredShare>,
     /// `memory.stat`, and its keys for memory outside of the page cache.
     memory: Option<(PathBuf, [&'static str; 2])>,
-    /// The file of the memory of the kernel's objects, and its key there.
-    kernel_memory: Option<(PathBuf, &'static str)>,
+    /// The file of the memory that the kernel keeps for the box, and its key.
+    kernel_memory: Option<(File, &'static str)>,
     memory_limit: Option<MemoryLimit>,
     /// The file of the highest memory since the last reset.
     memory_peak: Option<PathBuf>,
@@ -183,8 +183,9 @@ impl Group {
         self.memory_peak = Some(folder.join("memory.max_usage_in_bytes"));
         let (stat, keys) = ("memory.stat", ["total_rss ", "total_shmem "]);
         self.memory = Some((folder.join(stat), keys));
-        let kernel = "memory.kmem.usage_in_bytes";
-        self.kernel_memory = Some((folder.join(kernel), ""));
+        // It is absent if the kernel does not charge its own memory.
+        let of_kernel = folder.join("memory.kmem.usage_in_bytes");
+        self.kernel_memory = File::open(of_kernel).ok().map(|file| (file, ""));
         Ok(())
     }
 
@@ -228,7 +229,7 @@ impl Group {
             self.memory_peak = Some(folder.join("memory.peak"));
             let stat = folder.join("memory.stat");
             self.memory = Some((stat.clone(), ["anon ", "shmem "]));
-            self.kernel_memory = Some((stat, "slab_unreclaimable "));
+            self.kernel_memory = Some((open(&stat)?, "slab_unreclaimable "));
         }
         if controllers.iter().any(|c| c == "cpu") {
             self.share = Some((folder.join("cpu.weight"), SHARES_V2));
@@ -269,14 +270,11 @@ impl Group {
 
     /// Whether the kernel has killed in this group because of its memory limit.
     pub(crate) fn killed_for_memory(&self) -> bool {
-        let text = match &self.out_of_memory {
-            Some(OutOfMemory::V1(_, file) | OutOfMemory::V2(file)) => {
-                read_again(file)
-            }
-            None => None,
-        };
-        text.as_deref()
-            .and_then(|text| counter(text, "oom_kill "))
+        let file = self.out_of_memory.as_ref().map(|source| match source {
+            OutOfMemory::V1(_, file) | OutOfMemory::V2(file) => file,
+        });
+        file.and_then(read_again)
+            .and_then(|text| counter(&text, "oom_kill "))
             .is_some_and(|kills| kills > 0)
     }
 
@@ -322,10 +320,14 @@ impl Group {
         Some(keys.iter().filter_map(|key| counter(&text, key)).sum())
     }
 
-    /// Returns the memory of the kernel's objects that the group is charged for.
+    /// Returns the memory that the kernel keeps for open files, mappings and the
+    /// like; in version 1 for page tables and names of files, too. Returns `None`
+    /// if the host does not count it.
     pub(crate) fn kernel_bytes(&self) -> Option<u64> {
         let (file, key) = self.kernel_memory.as_ref()?;
-        counter(&fs::read_to_string(file).ok()?, key)
+        let found = read_again(file).and_then(|text| counter(&text, key));
+        // Memory that cannot be read counts as too much.
+        Some(found.unwrap_or(u64::MAX))
     }
 
     /// Begins to measure the highest memory of the group. Returns `None` if the
@@ -368,7 +370,7 @@ fn counter(text: &str, key: &str) -> Option<u64> {
 /// Reads the beginning of a file in one system call. Such files are short, and
 /// the wanted line comes early.
 fn read_again(file: &File) -> Option<String> {
-    let mut bytes = [0; 1024];
+    let mut bytes = [0; 4096];
     let length = file.read_at(&mut bytes, 0).ok()?;
     Some(String::from_utf8_lossy(&bytes[..length]).into_owned())
 }

@@ -12,18 +12,16 @@ const SUBJECT: &str = "kernel";
 pub(super) fn kernel(machine: &Machine) -> Finding {
     let release = format!("Linux {}", machine.kernel);
     let is_new = version(&machine.kernel).is_none_or(|it| it >= (6, 13));
-    let returns_data = !is_new && machine.tstamp_allow_data != Some(0);
-    let has_large_pages = machine.high_order_alloc_disable == Some(0);
-    let missing: Vec<_> = [
-        (returns_data, "net.core.tstamp_allow_data=0"),
-        (has_large_pages, "net.core.high_order_alloc_disable=1"),
-    ]
-    .into_iter()
-    .filter_map(|(is_missing, setting)| is_missing.then_some(setting))
-    .collect();
-    if missing.is_empty() {
+    let mut settings = vec!["net.core.high_order_alloc_disable=1"];
+    let mut is_good = machine.high_order_alloc_disable != Some(0);
+    if !is_new {
+        settings.push("net.core.tstamp_allow_data=0");
+        is_good &= machine.tstamp_allow_data == Some(0);
+    }
+    if is_good {
         return Finding::good(SUBJECT, release);
     }
+    let settings = settings.join(" ");
     Finding::weak(
         SUBJECT,
         format!(
@@ -32,10 +30,8 @@ pub(super) fn kernel(machine: &Machine) -> Finding {
         ),
     )
     .fix(format!(
-        "sudo sysctl -w {}\n\
-         printf '%s\\n' {} | sudo tee /etc/sysctl.d/61-sandpiper.conf",
-        missing.join(" "),
-        missing.join(" ")
+        "sudo sysctl -w {settings}\n\
+         printf '%s\\n' {settings} | sudo tee /etc/sysctl.d/61-sandpiper.conf"
     ))
 }
 
@@ -65,21 +61,17 @@ mod tests {
             assert_eq!(is_good, fix.is_empty(), "{release}: {found}");
             assert!(found.fix.contains(fix), "{release}: {found}");
         };
-        const STAMPS: &str = "-w net.core.tstamp_allow_data=0\n";
         const PAGES: &str = "-w net.core.high_order_alloc_disable=1\n";
+        const BOTH: &str = "-w net.core.high_order_alloc_disable=1 \
+                            net.core.tstamp_allow_data=0\n";
         check("6.13.0", Some(1), Some(1), "");
         check("6.13.0", Some(1), Some(0), PAGES);
         check("7.0-rc1", None, None, "");
         check("6.12.48+deb13-amd64", Some(0), Some(1), "");
-        check("6.12.48+deb13-amd64", Some(1), Some(1), STAMPS);
-        check("6.12.48+deb13-amd64", None, None, STAMPS);
+        check("6.12.48+deb13-amd64", Some(1), Some(1), BOTH);
+        check("6.12.48+deb13-amd64", None, None, BOTH);
         check("6.1.0-41-amd64", Some(0), None, "");
-        check(
-            "5.15.0",
-            None,
-            Some(0),
-            "-w net.core.tstamp_allow_data=0 net.core.high_order_alloc_disable=1\n",
-        );
+        check("5.15.0", Some(0), Some(0), BOTH);
         // An unknown form says nothing of what the kernel has.
         check("", None, None, "");
     }
