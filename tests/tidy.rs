@@ -194,8 +194,8 @@ fn a_library_that_changes_has_another_name() {
     };
     check(
         "catalogue.lua",
-        "sandpiper_catalogue1",
-        "49ea367f1b14174cc0c1e4aefeee0a84366611a432a89492b1ac7c190e4604e8",
+        "sandpiper_catalogue2",
+        "eab4a6c6b21e4780e7f9c58ccc193e69c839c7589b18bb4d4f1939970a41c5ad",
     );
     check(
         "limits.lua",

@@ -61,7 +61,7 @@ fn like_one() {
         assert_eq!(shown(&found), shown(&expected), "{method} {target}");
         *seen.entry((method, expected.status)).or_insert(0) += 1;
     }
-    // More than a page of ids was given out, and it was full then.
+    // It was full.
     for kind in [("POST", 507), ("PUT", 507), ("PUT", 200), ("DELETE", 204)] {
         assert!(seen.contains_key(&kind), "{kind:?} is not in {seen:?}");
     }

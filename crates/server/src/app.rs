@@ -104,8 +104,8 @@ impl<R: Runner> App<R> {
     }
 
     /// The metrics as text.
-    pub(crate) fn metrics_text(&self) -> String {
-        let (products, bytes) = self.products.size();
+    pub(crate) async fn metrics_text(&self) -> String {
+        let (products, bytes) = self.products.size().await;
         let snapshot = Snapshot {
             load: self.runner.load(),
             live_load: self.runner.live_load(),

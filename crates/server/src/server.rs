@@ -220,7 +220,7 @@ impl Service for Admin {
         Ok(page(Page {
             status: StatusCode::OK,
             content_type: "application/openmetrics-text; version=1.0.0; charset=utf-8",
-            text: self.app.metrics_text().into(),
+            text: self.app.metrics_text().await.into(),
         }))
     }
 }

@@ -1,4 +1,4 @@
-#!lua name=sandpiper_catalogue1
+#!lua name=sandpiper_catalogue2
 -- The catalogue of products that several Sandpipers share, as functions of Valkey.
 -- If its code changes, the library and all its functions get the next number:
 -- limits.lua has the reason.
@@ -7,12 +7,11 @@
 local PRODUCTS = 1 -- hash: id -> text, which is the JSON of an answer
 local CHANGES = 2  -- sorted set: id -> number of its last change, removal included
 local STATE = 3    -- hash: epoch, last_id, used bytes, changes, forgotten
-local PAGES = 4    -- hash: id / 256 -> its products
-local REMOVED = 5  -- sorted set: the part of CHANGES that is removals
-local DONE = 6     -- hash of one request: its answer, and how often it was asked
+local REMOVED = 4  -- sorted set: the part of CHANGES that is removals
+local DONE = 5     -- hash of one request: its answer, and how often it was asked
 
 -- The same as in the store of a single Sandpiper, so that both are full at once.
-local PRODUCT_BYTES, PAGE_BYTES, PAGE_IDS = 128, 512, 256
+local PRODUCT_BYTES = 128
 -- Removals that a mirror can catch up with. It begins anew beyond them.
 local MAX_REMOVED = 10000
 -- A balancer tries a request at most 4 times, and each Sandpiper asks at most
@@ -41,15 +40,8 @@ local function fits(keys, text, before, capacity)
   return more <= 0 or state(keys, 'used') + more <= tonumber(capacity)
 end
 
--- Changes the products of the page of `id` and the bytes in use by these numbers.
--- Returns the number of this change.
-local function account(keys, id, products, bytes)
-  if products ~= 0 then
-    local page = digits(math.floor(tonumber(id) / PAGE_IDS))
-    local count = call('HINCRBY', keys[PAGES], page, products)
-    if count == 0 then call('HDEL', keys[PAGES], page) end
-    if count == 0 or count == products then bytes = bytes + products * PAGE_BYTES end
-  end
+-- Changes the bytes in use by this number. Returns the number of this change.
+local function account(keys, id, bytes)
   call('HINCRBY', keys[STATE], 'used', digits(bytes))
   local change = call('HINCRBY', keys[STATE], 'changes', 1)
   call('ZADD', keys[CHANGES], change, id)
@@ -80,7 +72,7 @@ local function create(keys, arguments)
     if not fits(keys, text, false, arguments[1]) then return 0 end
     call('HSET', keys[STATE], 'last_id', id)
     call('HSET', keys[PRODUCTS], id, text)
-    account(keys, id, 1, cost(text))
+    account(keys, id, cost(text))
     return tonumber(id)
   end)
 end
@@ -94,7 +86,7 @@ local function replace(keys, arguments)
     if not before then return 0 end
     if not fits(keys, text, before, capacity) then return -1 end
     call('HSET', keys[PRODUCTS], id, text)
-    account(keys, id, 0, cost(text) - cost(before))
+    account(keys, id, cost(text) - cost(before))
     return 1
   end)
 end
@@ -106,7 +98,7 @@ local function remove(keys, arguments)
     local before = call('HGET', keys[PRODUCTS], id)
     if not before then return 0 end
     call('HDEL', keys[PRODUCTS], id)
-    call('ZADD', keys[REMOVED], account(keys, id, -1, -cost(before)), id)
+    call('ZADD', keys[REMOVED], account(keys, id, -cost(before)), id)
     if call('ZCARD', keys[REMOVED]) > MAX_REMOVED then
       local oldest = call('ZRANGE', keys[REMOVED], 0, 0, 'WITHSCORES')
       call('ZREM', keys[REMOVED], oldest[1])
@@ -162,10 +154,10 @@ local function open(keys, arguments)
   return arguments[1]
 end
 
-server.register_function('sp1_create', create)
-server.register_function('sp1_replace', replace)
+server.register_function('sp2_create', create)
+server.register_function('sp2_replace', replace)
 -- If memory is used up, these still work: removing a product frees some.
-server.register_function{function_name = 'sp1_catalogue_open', callback = open, flags = {'allow-oom'}}
-server.register_function{function_name = 'sp1_remove', callback = remove, flags = {'allow-oom'}}
-server.register_function{function_name = 'sp1_get', callback = get, flags = {'no-writes'}}
-server.register_function{function_name = 'sp1_changes', callback = changes, flags = {'no-writes'}}
+server.register_function{function_name = 'sp2_catalogue_open', callback = open, flags = {'allow-oom'}}
+server.register_function{function_name = 'sp2_remove', callback = remove, flags = {'allow-oom'}}
+server.register_function{function_name = 'sp2_get', callback = get, flags = {'no-writes'}}
+server.register_function{function_name = 'sp2_changes', callback = changes, flags = {'no-writes'}}

@@ -17,25 +17,24 @@ const FIRST_WITHIN: Duration = Duration::from_millis(600);
 
 /// The keys of all functions but `open`, which catalogue.lua explains. Behind
 /// them stands that of the request.
-pub(crate) const KEYS: [&str; 5] = [
+pub(crate) const KEYS: [&str; 4] = [
     "sp1:{catalogue}:products",
     "sp1:{catalogue}:changes",
     "sp1:{catalogue}:state",
-    "sp1:{catalogue}:pages",
     "sp1:{catalogue}:removed",
 ];
 
 /// The functions.
-const CREATE: &str = "sp1_create";
-const REPLACE: &str = "sp1_replace";
-const REMOVE: &str = "sp1_remove";
-const GET: &str = "sp1_get";
-const CHANGES: &str = "sp1_changes";
+const CREATE: &str = "sp2_create";
+const REPLACE: &str = "sp2_replace";
+const REMOVE: &str = "sp2_remove";
+const GET: &str = "sp2_get";
+const CHANGES: &str = "sp2_changes";
 
 const LIBRARY: Library = Library {
     part: "products",
     text: include_str!("catalogue.lua"),
-    open: "sp1_catalogue_open",
+    open: "sp2_catalogue_open",
     epoch_key: KEYS[2],
     within: WITHIN,
     without: "requests for products are answered with 503",
@@ -242,8 +241,8 @@ impl Catalogue {
         arguments: &[&[u8]],
     ) -> Result<Value, CallError> {
         let done = format!("sp1:{{catalogue}}:done:{request}");
-        let [products, changes, state, pages, removed] = KEYS;
-        let keys = [products, changes, state, pages, removed, &done];
+        let [products, changes, state, removed] = KEYS;
+        let keys = [products, changes, state, removed, &done];
         self.call(function, &keys, arguments).await
     }
 

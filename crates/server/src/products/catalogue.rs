@@ -41,8 +41,8 @@ impl Catalogue {
 
     /// Returns the number of products and the bytes that they use. Those of a
     /// shared catalogue are as this process saw them last.
-    pub(super) fn size(&self) -> (u64, u64) {
-        self.store().size()
+    pub(super) async fn size(&self) -> (u64, u64) {
+        self.store().size().await
     }
 
     /// Adds a product under the next id and returns its text. Of all calls with
@@ -57,7 +57,7 @@ impl Catalogue {
         fields: &ProductFields,
     ) -> Result<Bytes, CatalogueError> {
         match self {
-            Self::Own(store) => store.create(fields),
+            Self::Own(store) => store.create(fields).await,
             Self::Shared(shared) => {
                 Box::pin(shared.create(&request(), fields)).await
             }
@@ -71,7 +71,9 @@ impl Catalogue {
     /// `NotFound` if no product has the id.
     pub(super) async fn get(&self, id: i64) -> Result<Bytes, CatalogueError> {
         match self {
-            Self::Own(store) => store.get(id).ok_or(CatalogueError::NotFound),
+            Self::Own(store) => {
+                store.get(id).await.ok_or(CatalogueError::NotFound)
+            }
             Self::Shared(shared) => Box::pin(shared.get(id)).await,
         }
     }
@@ -88,7 +90,7 @@ impl Catalogue {
         fields: &ProductFields,
     ) -> Result<Bytes, CatalogueError> {
         match self {
-            Self::Own(store) => store.replace(id, fields),
+            Self::Own(store) => store.replace(id, fields).await,
             Self::Shared(shared) => {
                 Box::pin(shared.replace(&request(), id, fields)).await
             }
@@ -107,7 +109,8 @@ impl Catalogue {
     ) -> Result<(), CatalogueError> {
         match self {
             Self::Own(store) => {
-                store.remove(id).then_some(()).ok_or(CatalogueError::NotFound)
+                let is_removed = store.remove(id).await;
+                is_removed.then_some(()).ok_or(CatalogueError::NotFound)
             }
             Self::Shared(shared) => {
                 Box::pin(shared.remove(&request(), id)).await

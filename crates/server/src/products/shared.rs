@@ -161,12 +161,12 @@ impl SharedStore {
                 text.as_ref().map_or(Ok(()), |text| check(*id, text))?;
             }
             if batch.is_anew {
-                self.mirror.clear();
+                self.mirror.clear().await;
             }
             for (id, text) in batch.products {
                 match text {
-                    Some(text) => self.mirror.put(id, text)?,
-                    None => _ = self.mirror.remove(id),
+                    Some(text) => self.mirror.put(id, text).await?,
+                    None => _ = self.mirror.remove(id).await,
                 }
             }
             *cursor = batch.cursor;

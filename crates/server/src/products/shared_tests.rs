@@ -10,9 +10,9 @@ use super::*;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A catalogue that always has one more batch.
-const ENDLESS: &str = "#!lua name=sandpiper_catalogue1
-server.register_function('sp1_catalogue_open', function() return '1' end)
-server.register_function('sp1_changes', function()
+const ENDLESS: &str = "#!lua name=sandpiper_catalogue2
+server.register_function('sp2_catalogue_open', function() return '1' end)
+server.register_function('sp2_changes', function()
   return { '1', '1', '1', 1, 0 }
 end)
 ";
@@ -30,7 +30,7 @@ async fn a_list_ends_in_time() {
         ..SharedStore::new(catalogue, u64::MAX, memory)
     };
     let loaded = valkey.cli(&["FUNCTION", "LOAD", "REPLACE", ENDLESS]);
-    assert_eq!(loaded, "sandpiper_catalogue1\n");
+    assert_eq!(loaded, "sandpiper_catalogue2\n");
     for _ in 0..2 {
         let list = timeout(PATIENCE, store.list()).await.unwrap();
         assert_eq!(list, Err(CatalogueError::Unreachable));

@@ -1,10 +1,9 @@
 //! The products in memory.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use tokio::sync::{Mutex, MutexGuard};
 use tokio::task::yield_now;
 
 use crate::http::AnswerMemory;
@@ -15,28 +14,18 @@ use super::product::{self, ProductFields};
 /// Memory of a product besides its text, in bytes: its place in the map, its
 /// reference count, and its share of the allocator's rounding.
 const PRODUCT_BYTES: u64 = 128;
-/// Memory of a page with one product besides that of the product, in bytes.
-const PAGE_BYTES: u64 = 512;
 /// Texts from this size on count as memory of answers: slow clients can hold
 /// many of them after their products have changed.
 const LARGE_BYTES: usize = 4 * 1024;
 /// Bytes of the list that are joined before other tasks have a turn.
 const TURN_BYTES: usize = 256 * 1024;
 
-/// Up to 256 products by id, whose ids differ in the last byte alone. Each is the
-/// JSON text that answers carry. A full store has a million products, and to copy
-/// references to all of them takes 0.1 s. So a list is made from references to
-/// pages, and a page is copied if a product in it changes meanwhile.
-type Page = BTreeMap<i64, Bytes>;
-
 /// All products.
 #[derive(Debug)]
 pub(super) struct Store {
+    /// Locked also while a list of all is made, which takes 0.1 s for a million
+    /// products. Whoever waits for it blocks no thread.
     state: Mutex<State>,
-    /// All products as one JSON list, and [`State::changes`] of that time. It is
-    /// kept until a product changes, so that clients which take it slowly share
-    /// one copy. It is locked while another is made, and before `state`.
-    list: tokio::sync::Mutex<Option<(u64, Bytes)>>,
     /// Most bytes that the products may use.
     capacity: u64,
     /// Counts large texts.
@@ -45,20 +34,20 @@ pub(super) struct Store {
 
 #[derive(Debug, Default)]
 struct State {
-    /// By the ids of their products without the last byte. None is empty.
-    pages: BTreeMap<i64, Arc<Page>>,
+    /// By id. Each is the JSON text that answers carry.
+    products: BTreeMap<i64, Bytes>,
     last_id: i64,
     /// Memory of the products, in bytes.
     used: u64,
-    /// How often a product was stored or removed.
-    changes: u64,
+    /// All products as one JSON list. It is kept until a product changes, so that
+    /// clients which take it slowly share one copy.
+    list: Option<Bytes>,
 }
 
 impl Store {
     /// Returns an empty store of `capacity` bytes.
     pub(super) fn new(capacity: u64, memory: AnswerMemory) -> Self {
-        let (state, list) = (Mutex::default(), tokio::sync::Mutex::default());
-        Self { state, list, capacity, memory }
+        Self { state: Mutex::default(), capacity, memory }
     }
 
     /// Adds a product under the next id and returns its text.
@@ -66,22 +55,22 @@ impl Store {
     /// # Errors
     ///
     /// `Full` if the store has no room for it. This uses up no id.
-    pub(super) fn create(
+    pub(super) async fn create(
         &self,
         fields: &ProductFields,
     ) -> Result<Bytes, CatalogueError> {
-        let mut state = self.state();
+        let mut state = self.state.lock().await;
         let id = state.last_id + 1;
         let text = self.counted(product::text(id, fields));
         state.put(id, text.clone(), self.capacity)?;
         state.last_id = id;
-        self.drop_list(state);
+        drop_list(state);
         Ok(text)
     }
 
     /// Returns the text of a product.
-    pub(super) fn get(&self, id: i64) -> Option<Bytes> {
-        self.state().get(id).cloned()
+    pub(super) async fn get(&self, id: i64) -> Option<Bytes> {
+        self.state.lock().await.products.get(&id).cloned()
     }
 
     /// Replaces all fields of a product but its id and returns its text.
@@ -89,25 +78,27 @@ impl Store {
     /// # Errors
     ///
     /// `NotFound` if no product has the id, `Full` if the store has no room.
-    pub(super) fn replace(
+    pub(super) async fn replace(
         &self,
         id: i64,
         fields: &ProductFields,
     ) -> Result<Bytes, CatalogueError> {
         let text = self.counted(product::text(id, fields));
-        let mut state = self.state();
-        state.get(id).ok_or(CatalogueError::NotFound)?;
+        let mut state = self.state.lock().await;
+        if !state.products.contains_key(&id) {
+            return Err(CatalogueError::NotFound);
+        }
         state.put(id, text.clone(), self.capacity)?;
-        self.drop_list(state);
+        drop_list(state);
         Ok(text)
     }
 
     /// Removes a product. Returns `false` if there is none.
-    pub(super) fn remove(&self, id: i64) -> bool {
-        let mut state = self.state();
+    pub(super) async fn remove(&self, id: i64) -> bool {
+        let mut state = self.state.lock().await;
         let is_removed = state.remove(id);
         if is_removed {
-            self.drop_list(state);
+            drop_list(state);
         }
         is_removed
     }
@@ -117,28 +108,24 @@ impl Store {
     /// # Errors
     ///
     /// `Full` if the store has no room for it.
-    pub(super) fn put(
+    pub(super) async fn put(
         &self,
         id: i64,
         text: Vec<u8>,
     ) -> Result<(), CatalogueError> {
         let text = self.counted(text);
-        let mut state = self.state();
+        let mut state = self.state.lock().await;
         state.put(id, text, self.capacity)?;
-        self.drop_list(state);
+        drop_list(state);
         Ok(())
     }
 
     /// Removes all products.
-    pub(super) fn clear(&self) {
-        let mut state = self.state();
-        let changes = state.changes + 1;
-        let before = std::mem::replace(
-            &mut *state,
-            State { changes, ..State::default() },
-        );
-        self.drop_list(state);
+    pub(super) async fn clear(&self) {
+        let mut state = self.state.lock().await;
+        let before = std::mem::take(&mut *state);
         // Freeing many products takes time, in which the store is not locked.
+        drop(state);
         drop(before);
     }
 
@@ -149,29 +136,22 @@ impl Store {
     /// `AnswersOverLimit` if another list would have to be made, and the memory
     /// is over its limit.
     pub(super) async fn list(&self) -> Result<Bytes, CatalogueError> {
-        let asked = self.state().changes;
-        let mut list = self.list.lock().await;
-        // A list that was begun since then is new enough. So nobody waits for
-        // more than two, however many clients ask and change products.
-        if let Some((_, text)) = list.as_ref().filter(|list| list.0 >= asked) {
-            return Ok(text.clone());
+        let mut state = self.state.lock().await;
+        if let Some(list) = &state.list {
+            return Ok(list.clone());
         }
         if self.memory.is_over_limit() {
             return Err(CatalogueError::AnswersOverLimit);
         }
-        // Its memory is free before the next one takes as much.
-        *list = None;
-        let (changes, pages, bytes) = self.state().pages();
-        let text = self.counted(joined(pages, bytes).await);
-        *list = Some((changes, text.clone()));
-        Ok(text)
+        let list = self.counted(state.joined().await);
+        state.list = Some(list.clone());
+        Ok(list)
     }
 
     /// Returns the number of products and the bytes that they use.
-    pub(super) fn size(&self) -> (u64, u64) {
-        let state = self.state();
-        let products: usize = state.pages.values().map(|it| it.len()).sum();
-        (products as u64, state.used())
+    pub(super) async fn size(&self) -> (u64, u64) {
+        let state = self.state.lock().await;
+        (state.products.len() as u64, state.used)
     }
 
     /// Returns a text that counts as memory of answers if it is large.
@@ -183,28 +163,9 @@ impl Store {
             self.memory.count(text)
         }
     }
-
-    /// Frees the list, since a product has changed. If somebody makes one or
-    /// waits for it, it is needed: it goes with the next change.
-    fn drop_list(&self, changed: MutexGuard<'_, State>) {
-        // Freeing a large list takes time.
-        drop(changed);
-        if let Ok(mut list) = self.list.try_lock() {
-            *list = None;
-        }
-    }
-
-    // No code that holds the lock leaves the state half changed.
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl State {
-    fn get(&self, id: i64) -> Option<&Bytes> {
-        self.pages.get(&page_of(id))?.get(&id)
-    }
-
     /// Stores the text of a product in place of the one before.
     fn put(
         &mut self,
@@ -212,65 +173,51 @@ impl State {
         text: Bytes,
         capacity: u64,
     ) -> Result<(), CatalogueError> {
-        let before = self.get(id).map_or(0, cost);
+        let before = self.products.get(&id).map_or(0, cost);
         let more = cost(&text).saturating_sub(before);
         // Even a full store takes a smaller text in place of a larger one.
-        if more > 0 && self.used() + more > capacity {
+        if more > 0 && self.used + more > capacity {
             return Err(CatalogueError::Full);
         }
         self.used = self.used - before + cost(&text);
-        self.changes += 1;
-        let page = self.pages.entry(page_of(id)).or_default();
-        Arc::make_mut(page).insert(id, text);
+        self.products.insert(id, text);
         Ok(())
     }
 
     fn remove(&mut self, id: i64) -> bool {
-        let Some(text) = self.get(id) else { return false };
-        self.used -= cost(text);
-        self.changes += 1;
-        if let Entry::Occupied(mut page) = self.pages.entry(page_of(id)) {
-            Arc::make_mut(page.get_mut()).remove(&id);
-            if page.get().is_empty() {
-                page.remove();
-            }
-        }
+        let Some(text) = self.products.remove(&id) else { return false };
+        self.used -= cost(&text);
         true
     }
 
-    fn used(&self) -> u64 {
-        self.used + PAGE_BYTES * self.pages.len() as u64
-    }
-
-    /// Returns how often products have changed, all of them, and enough bytes
-    /// for their list.
-    fn pages(&self) -> (u64, Vec<Arc<Page>>, u64) {
-        let pages = self.pages.values().cloned().collect();
-        (self.changes, pages, self.used / 2)
+    /// Returns the texts of all products as one JSON list.
+    async fn joined(&self) -> Vec<u8> {
+        // The cost of a product has its text twice.
+        let capacity = usize::try_from(self.used / 2).unwrap_or(0);
+        let mut list = Vec::with_capacity(capacity);
+        list.push(b'[');
+        let mut turn_end = TURN_BYTES;
+        for text in self.products.values() {
+            if list.len() > 1 {
+                list.push(b',');
+            }
+            list.extend_from_slice(text);
+            if list.len() > turn_end {
+                turn_end = list.len() + TURN_BYTES;
+                yield_now().await;
+            }
+        }
+        list.push(b']');
+        list
     }
 }
 
-fn page_of(id: i64) -> i64 {
-    id >> 8
-}
-
-/// Returns the texts of all products as one JSON list.
-async fn joined(pages: Vec<Arc<Page>>, bytes: u64) -> Vec<u8> {
-    let mut list = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
-    list.push(b'[');
-    let mut turn_end = TURN_BYTES;
-    for text in pages.iter().flat_map(|page| page.values()) {
-        if list.len() > 1 {
-            list.push(b',');
-        }
-        list.extend_from_slice(text);
-        if list.len() > turn_end {
-            turn_end = list.len() + TURN_BYTES;
-            yield_now().await;
-        }
-    }
-    list.push(b']');
-    list
+/// Frees the list, since a product has changed.
+fn drop_list(mut changed: MutexGuard<'_, State>) {
+    let list = changed.list.take();
+    // Freeing a large list takes time, in which the store is not locked.
+    drop(changed);
+    drop(list);
 }
 
 /// Returns the memory that a product and its part of the list use, in bytes.

@@ -1,7 +1,9 @@
 //! The store against a model, under concurrency, and at its bound.
 
-use std::sync::{Arc, Barrier};
+use std::pin::pin;
+use std::sync::Arc;
 
+use futures_util::FutureExt;
 use proptest::prelude::*;
 
 use super::*;
@@ -18,121 +20,109 @@ fn text(id: i64, name: &str, price: f64) -> String {
     serde_json::json!({ "id": id, "name": name, "price": price }).to_string()
 }
 
-fn list(store: &Store) -> Bytes {
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
-    runtime.unwrap().block_on(store.list()).unwrap()
+async fn list(store: &Store) -> Bytes {
+    store.list().await.unwrap()
 }
 
-fn listed(store: &Store) -> Vec<serde_json::Value> {
-    serde_json::from_slice(&list(store)).unwrap()
+async fn listed(store: &Store) -> Vec<serde_json::Value> {
+    serde_json::from_slice(&list(store).await).unwrap()
 }
 
-#[test]
-fn a_product_is_created_read_replaced_and_removed() {
+#[tokio::test]
+async fn a_product_is_created_read_replaced_and_removed() {
     let store = store(1 << 20);
-    assert_eq!(list(&store), "[]");
-    let json = store.create(&product("a \"b\"", 9.99)).unwrap();
+    assert_eq!(list(&store).await, "[]");
+    let json = store.create(&product("a \"b\"", 9.99)).await.unwrap();
     assert_eq!(json, r#"{"id":1,"name":"a \"b\"","price":9.99}"#);
-    assert_eq!(store.get(1).unwrap(), json);
-    let json = store.replace(1, &product("", -0.0)).unwrap();
+    assert_eq!(store.get(1).await.unwrap(), json);
+    let json = store.replace(1, &product("", -0.0)).await.unwrap();
     assert_eq!(json, r#"{"id":1,"name":"","price":0}"#);
-    assert_eq!(list(&store), r#"[{"id":1,"name":"","price":0}]"#);
-    assert!(store.remove(1));
-    assert!(!store.remove(1));
-    assert_eq!(store.get(1), None);
-    let missing = store.replace(1, &product("a", 1.0));
+    assert_eq!(list(&store).await, r#"[{"id":1,"name":"","price":0}]"#);
+    assert!(store.remove(1).await);
+    assert!(!store.remove(1).await);
+    assert_eq!(store.get(1).await, None);
+    let missing = store.replace(1, &product("a", 1.0)).await;
     assert_eq!(missing, Err(CatalogueError::NotFound));
-    assert_eq!(list(&store), "[]");
-    assert_eq!(store.state().used, 0);
+    assert_eq!(list(&store).await, "[]");
+    assert_eq!(store.state.lock().await.used, 0);
     assert!(
-        store.create(&product("b", 1.0)).unwrap().starts_with(b"{\"id\":2,")
+        store
+            .create(&product("b", 1.0))
+            .await
+            .unwrap()
+            .starts_with(b"{\"id\":2,")
     );
 }
 
-#[test]
-fn texts_are_put_and_all_are_cleared() {
+#[tokio::test]
+async fn texts_are_put_and_all_are_cleared() {
     let store = store(1_000);
     let large = vec![b'x'; 500];
-    assert_eq!(store.put(7, large), Err(CatalogueError::Full));
-    store.put(7, b"seven".to_vec()).unwrap();
-    store.put(3, b"three".to_vec()).unwrap();
-    store.put(7, b"7".to_vec()).unwrap();
-    assert_eq!(list(&store), "[three,7]");
-    store.clear();
-    assert_eq!(list(&store), "[]");
-    assert_eq!((store.get(7), store.size()), (None, (0, 0)));
+    assert_eq!(store.put(7, large).await, Err(CatalogueError::Full));
+    store.put(7, b"seven".to_vec()).await.unwrap();
+    store.put(3, b"three".to_vec()).await.unwrap();
+    store.put(7, b"7".to_vec()).await.unwrap();
+    assert_eq!(list(&store).await, "[three,7]");
+    store.clear().await;
+    assert_eq!(list(&store).await, "[]");
+    assert_eq!((store.get(7).await, store.size().await), (None, (0, 0)));
 }
 
-#[test]
-fn a_full_store_changes_nothing_and_uses_no_id() {
+#[tokio::test]
+async fn a_full_store_changes_nothing_and_uses_no_id() {
     let store = store(2_000);
     let mut stored = 0;
-    while store.create(&product("name", 1.0)).is_ok() {
+    while store.create(&product("name", 1.0)).await.is_ok() {
         stored += 1;
     }
     assert!(stored > 0);
-    let before = list(&store);
+    let before = list(&store).await;
     let long = product(&"x".repeat(5_000), 1.0);
-    assert_eq!(store.replace(1, &long), Err(CatalogueError::Full));
-    assert_eq!(list(&store), before);
-    assert!(store.replace(1, &product("n", 2.0)).is_ok());
-    assert!(store.remove(1));
-    let next = store.create(&product("n", 1.0)).unwrap();
+    assert_eq!(store.replace(1, &long).await, Err(CatalogueError::Full));
+    assert_eq!(list(&store).await, before);
+    assert!(store.replace(1, &product("n", 2.0)).await.is_ok());
+    assert!(store.remove(1).await);
+    let next = store.create(&product("n", 1.0)).await.unwrap();
     assert_eq!(next, text(stored + 1, "n", 1.0).replace("1.0", "1"));
 }
 
-#[test]
-fn the_list_is_made_once_for_each_change() {
+#[tokio::test]
+async fn the_list_is_made_once_for_each_change() {
     let memory = AnswerMemory::new(u64::MAX);
     let store = Store::new(1 << 20, memory.clone());
     // No text is large but that of the list.
     let large = product(&"x".repeat(3_000), 1.0);
-    store.create(&large).unwrap();
-    store.create(&large).unwrap();
-    let [before, same] = [list(&store), list(&store)];
+    store.create(&large).await.unwrap();
+    store.create(&large).await.unwrap();
+    let [before, same] = [list(&store).await, list(&store).await];
     assert_eq!(memory.held(), before.len() as u64);
     drop(same);
-    store.create(&large).unwrap();
-    assert_eq!(listed(&store).len(), 3);
+    store.create(&large).await.unwrap();
+    assert_eq!(listed(&store).await.len(), 3);
     // A client that still reads the list before has it as it was.
     let old: Vec<serde_json::Value> = serde_json::from_slice(&before).unwrap();
     assert_eq!(old.len(), 2);
-    assert_eq!(memory.held(), (before.len() + list(&store).len()) as u64);
+    assert_eq!(memory.held(), (before.len() + list(&store).await.len()) as u64);
     drop(before);
-    store.remove(1);
+    store.remove(1).await;
     assert_eq!(memory.held(), 0);
 }
 
 #[tokio::test]
-async fn nobody_waits_for_a_list_that_is_made() {
-    let memory = AnswerMemory::new(u64::MAX);
-    let store = Arc::new(Store::new(8 << 20, memory.clone()));
-    // No text is large but that of the list.
+async fn other_tasks_have_turns_while_a_list_is_made() {
+    let store = store(8 << 20);
     let part = product(&"x".repeat(4_000), 1.0);
     for _ in 0..2 * TURN_BYTES / 4_000 {
-        store.create(&part).unwrap();
+        store.create(&part).await.unwrap();
     }
-    let list = || {
-        let store = Arc::clone(&store);
-        tokio::spawn(async move { store.list().await.unwrap() })
-    };
-    let first = list();
-    yield_now().await;
-    assert!(store.list.try_lock().is_err(), "it is being made");
-    assert!(store.get(1).is_some());
-    assert!(store.remove(1));
-    // Those that ask meanwhile share the next one, whatever changes.
-    let (second, third) = (list(), list());
-    yield_now().await;
-    assert!(first.await.unwrap().starts_with(b"[{\"id\":1,"));
-    yield_now().await;
-    assert!(store.remove(2));
-    let (second, third) = (second.await.unwrap(), third.await.unwrap());
-    assert!(!second.starts_with(b"[{\"id\":1,"));
-    assert_eq!(second.as_ptr(), third.as_ptr());
-    drop((second, third));
-    assert!(store.remove(3));
-    assert_eq!(memory.held(), 0);
+    let mut list = pin!(store.list());
+    assert!(list.as_mut().now_or_never().is_none(), "it is being made");
+    // A change waits for the list, which does not have it.
+    let mut removed = pin!(store.remove(1));
+    assert!(removed.as_mut().now_or_never().is_none());
+    assert!(list.await.unwrap().starts_with(b"[{\"id\":1,"));
+    assert!(removed.await);
+    assert!(store.list().await.unwrap().starts_with(b"[{\"id\":2,"));
 }
 
 #[tokio::test]
@@ -140,47 +130,43 @@ async fn no_list_is_made_beyond_the_limit_of_memory() {
     let part = product(&"x".repeat(3_000), 1.0);
     let store = Store::new(1 << 20, AnswerMemory::new(5_000));
     for _ in 0..2 {
-        store.create(&part).unwrap();
+        store.create(&part).await.unwrap();
     }
     let slow = store.list().await.unwrap();
     // No other has to be made.
     assert_eq!(store.list().await, Ok(slow.clone()));
-    store.create(&part).unwrap();
+    store.create(&part).await.unwrap();
     assert_eq!(store.list().await, Err(CatalogueError::AnswersOverLimit));
     drop(slow);
     assert!(store.list().await.is_ok());
 }
 
-#[test]
-fn writers_at_once_get_every_id_once() {
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn writers_at_once_get_every_id_once() {
     const WRITERS: i64 = 64;
     const EACH: i64 = 50;
-    let store = store(64 << 20);
-    let start = Barrier::new(usize::try_from(WRITERS).unwrap());
-    let ids = std::thread::scope(|scope| {
-        let writers: Vec<_> = (0..WRITERS)
-            .map(|_| {
-                scope.spawn(|| {
-                    start.wait();
-                    let mut ids = Vec::new();
-                    for _ in 0..EACH {
-                        let json = store.create(&product("a", 1.0)).unwrap();
-                        let json: serde_json::Value =
-                            serde_json::from_slice(&json).unwrap();
-                        ids.push(json["id"].as_i64().unwrap());
-                        assert!(list(&store).len() >= 3);
-                    }
-                    assert!(ids.is_sorted());
-                    ids
-                })
-            })
-            .collect();
-        writers.into_iter().flat_map(|one| one.join().unwrap()).collect()
-    });
-    let mut ids: Vec<i64> = ids;
+    let store = Arc::new(store(64 << 20));
+    let write = async |store: Arc<Store>| {
+        let mut ids = Vec::new();
+        for _ in 0..EACH {
+            let json = store.create(&product("a", 1.0)).await.unwrap();
+            let json: serde_json::Value =
+                serde_json::from_slice(&json).unwrap();
+            ids.push(json["id"].as_i64().unwrap());
+            assert!(list(&store).await.len() >= 3);
+        }
+        assert!(ids.is_sorted());
+        ids
+    };
+    let writers = (0..WRITERS).map(|_| tokio::spawn(write(Arc::clone(&store))));
+    let mut ids = Vec::new();
+    for one in writers.collect::<Vec<_>>() {
+        ids.extend(one.await.unwrap());
+    }
     ids.sort_unstable();
     assert_eq!(ids, (1..=WRITERS * EACH).collect::<Vec<_>>());
     let listed: Vec<i64> = listed(&store)
+        .await
         .iter()
         .map(|product| product["id"].as_i64().unwrap())
         .collect();
@@ -215,46 +201,53 @@ proptest! {
 
     #[test]
     fn the_store_does_what_a_map_does(steps in steps()) {
-        let store = store(u64::MAX);
-        let mut model = BTreeMap::new();
-        let mut next_id = 1;
-        for step in steps {
-            match step {
-                Step::Create(name, price) => {
-                    store.create(&product(&name, price)).unwrap();
-                    model.insert(next_id, (name, price));
-                    next_id += 1;
-                }
-                Step::Replace(id, name, price) => {
-                    let replaced = store.replace(id, &product(&name, price));
-                    prop_assert_eq!(replaced.is_ok(), model.contains_key(&id));
-                    if replaced.is_ok() {
-                        model.insert(id, (name, price));
-                    }
-                }
-                Step::Remove(id) => {
-                    prop_assert_eq!(
-                        store.remove(id), model.remove(&id).is_some());
-                }
-                Step::List => {
-                    prop_assert_eq!(listed(&store).len(), model.len());
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        runtime.unwrap().block_on(does_what_a_map_does(steps))?;
+    }
+}
+
+async fn does_what_a_map_does(steps: Vec<Step>) -> Result<(), TestCaseError> {
+    let store = store(u64::MAX);
+    let mut model = BTreeMap::new();
+    let mut next_id = 1;
+    for step in steps {
+        match step {
+            Step::Create(name, price) => {
+                store.create(&product(&name, price)).await.unwrap();
+                model.insert(next_id, (name, price));
+                next_id += 1;
+            }
+            Step::Replace(id, name, price) => {
+                let replaced = store.replace(id, &product(&name, price)).await;
+                prop_assert_eq!(replaced.is_ok(), model.contains_key(&id));
+                if replaced.is_ok() {
+                    model.insert(id, (name, price));
                 }
             }
+            Step::Remove(id) => {
+                prop_assert_eq!(
+                    store.remove(id).await,
+                    model.remove(&id).is_some()
+                );
+            }
+            Step::List => {
+                prop_assert_eq!(listed(&store).await.len(), model.len());
+            }
         }
-        let found = listed(&store);
-        prop_assert_eq!(found.len(), model.len());
-        for (found, (id, (name, price))) in found.iter().zip(&model) {
-            prop_assert_eq!(found["id"].as_i64(), Some(*id));
-            prop_assert_eq!(found["name"].as_str(), Some(name.as_str()));
-            prop_assert_eq!(found["price"].as_f64(), Some(*price));
-            let one: serde_json::Value =
-                serde_json::from_slice(&store.get(*id).unwrap()).unwrap();
-            prop_assert_eq!(&one, found);
-        }
-        for id in model.into_keys() {
-            store.remove(id);
-        }
-        prop_assert_eq!(store.state().used, 0);
-        prop_assert!(store.state().pages.is_empty());
     }
+    let found = listed(&store).await;
+    prop_assert_eq!(found.len(), model.len());
+    for (found, (id, (name, price))) in found.iter().zip(&model) {
+        prop_assert_eq!(found["id"].as_i64(), Some(*id));
+        prop_assert_eq!(found["name"].as_str(), Some(name.as_str()));
+        prop_assert_eq!(found["price"].as_f64(), Some(*price));
+        let one: serde_json::Value =
+            serde_json::from_slice(&store.get(*id).await.unwrap()).unwrap();
+        prop_assert_eq!(&one, found);
+    }
+    for id in model.into_keys() {
+        store.remove(id).await;
+    }
+    prop_assert_eq!(store.state.lock().await.used, 0);
+    Ok(())
 }

@@ -104,8 +104,11 @@ async fn a_client_that_opens_far_too_many_is_closed() {
     assert!(is_closed(&mut connect()).await);
     assert!(is_left_waiting(&mut waiting[63]).await);
     // A socket that waits for a permit is no connection yet, and not refused.
-    assert_eq!(value(&server, "sandpiper_connections"), 1.0);
-    assert_eq!(value(&server, "sandpiper_connections_refused_total"), 1.0);
+    assert_eq!(value(&server, "sandpiper_connections").await, 1.0);
+    assert_eq!(
+        value(&server, "sandpiper_connections_refused_total").await,
+        1.0
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -135,7 +138,7 @@ async fn check_that_who_waits_makes_room(settings: Settings, begun: &str) {
     assert!(is_closed(&mut first).await, "{begun}");
     // The second, of which all was read that the server had to say, and `busy`.
     is_closed(&mut second).await;
-    assert_eq!(value(&server, "sandpiper_connections"), 2.0, "{begun}");
+    assert_eq!(value(&server, "sandpiper_connections").await, 2.0, "{begun}");
     server.runs.release();
     assert_eq!(Reply::read(&mut busy).await.status, 200);
 }
@@ -246,7 +249,7 @@ async fn outputs_that_nobody_takes_share_their_memory() {
     slow.read_exact(&mut [0; 12]).await.unwrap();
     server.compile("echo").await.assert_failure(503, NOT_TAKEN);
     let refused = "sandpiper_compile_refused_total{reason=\"answer_memory\"}";
-    assert_eq!(value(&server, refused), 1.0);
+    assert_eq!(value(&server, refused).await, 1.0);
     let list = format!("GET /products HTTP/1.1\r\nHost: x\r\n{CLOSE}\r\n");
     assert_eq!(server.ask(list).await.status, 200);
     // Until slow clients are closed.
@@ -289,17 +292,20 @@ async fn lists_that_nobody_takes_share_their_memory() {
     reply.assert_failure(503, NOT_TAKEN);
     assert_eq!(reply.header("retry-after"), Some("2"));
     assert_eq!(server.compile("echo").await.status, 200);
-    let shown = || {
+    let shown = async || {
         value(&server, "sandpiper_answer_memory_bytes{answers=\"products\"}")
+            .await
     };
     let most = "sandpiper_answer_memory_limit_bytes{answers=\"products\"}";
-    let most = value(&server, most);
-    assert!(shown() > most, "{} of {most}", shown());
+    let most = value(&server, most).await;
+    let held = shown().await;
+    assert!(held > most, "{held} of {most}");
     assert_eq!(server.ask(HEALTH).await.status, 200);
     sleep(20 * SECOND).await;
     assert_eq!(server.ask(&list).await.status, 200);
     sleep(20 * SECOND).await;
-    assert!(shown() <= most, "{} of {most}", shown());
+    let held = shown().await;
+    assert!(held <= most, "{held} of {most}");
     // Those that were ended first made room.
     let mut whole = 0;
     for mut stream in slow {

@@ -10,8 +10,8 @@ const MANUAL: &str = include_str!("../../../../docs/monitoring.md");
 const ALERTS: &str = include_str!("../../../../packaging/alerts.yaml");
 
 /// Returns the present value of one series.
-pub(super) fn value(server: &TestServer, series: &str) -> f64 {
-    Exposition::parse(&server.app.metrics_text()).values[series]
+pub(super) async fn value(server: &TestServer, series: &str) -> f64 {
+    Exposition::parse(&server.app.metrics_text().await).values[series]
 }
 
 /// Everything that there can be, after one request and one run. Metrics of shared
@@ -23,7 +23,7 @@ async fn shown() -> Exposition {
     };
     let server = TestServer::with(settings).await;
     server.compile("echo").await;
-    Exposition::parse(&server.app.metrics_text())
+    Exposition::parse(&server.app.metrics_text().await)
 }
 
 /// The rows of the manual's table: a metric, its type and its labels.
@@ -66,7 +66,7 @@ async fn the_manual_has_every_metric_and_no_other() {
 #[tokio::test]
 async fn without_shared_valkeys_there_are_no_metrics_of_them() {
     let server = TestServer::start().await;
-    let shown = Exposition::parse(&server.app.metrics_text());
+    let shown = Exposition::parse(&server.app.metrics_text().await);
     for name in ["shared_up", "limited_locally", "repeated"] {
         let name = format!("sandpiper_{name}");
         assert!(!shown.families.contains_key(&name), "{name}");

@@ -141,17 +141,18 @@ async fn an_ended_run_counts_until_it_is_read() {
     let server = TestServer::in_memory(Settings::default()).await;
     let mut stream = server.connect().await;
     stream.write_all(streamed("stalls").as_bytes()).await.unwrap();
-    let held = || {
+    let held = async || {
         let name = "sandpiper_answer_memory_bytes{answers=\"others\"} ";
-        let text = server.app.metrics_text();
+        let text = server.app.metrics_text().await;
         let line = text.lines().find_map(|line| line.strip_prefix(name));
         line.unwrap().parse::<u64>().unwrap()
     };
     sleep(ANSWER_TIME / 2).await;
-    assert!(held() >= BIG_BYTES, "{}", held());
+    let held_now = held().await;
+    assert!(held_now >= BIG_BYTES, "{held_now}");
     drop(stream);
     sleep(Duration::from_secs(1)).await;
-    assert_eq!(held(), 0);
+    assert_eq!(held().await, 0);
 }
 
 /// A client that goes on taking a little keeps neither the connection nor the
