@@ -53,6 +53,12 @@ pub(crate) struct Machine {
     pub(crate) high_order_alloc_disable: Option<u64>,
     /// `kernel.core_pattern`.
     pub(crate) core_pattern: String,
+    /// `kernel.modprobe`. Empty if the kernel loads no modules.
+    pub(crate) modprobe: String,
+    /// The kernel's command line.
+    pub(crate) command_line: String,
+    /// `vm.overcommit_memory`.
+    pub(crate) overcommit_memory: Option<u64>,
     /// Hard limits of this process.
     pub(crate) hard_limits: HardLimits,
 }
@@ -109,6 +115,9 @@ impl Machine {
                 "/proc/sys/net/core/high_order_alloc_disable",
             ),
             core_pattern: text("/proc/sys/kernel/core_pattern"),
+            modprobe: text("/proc/sys/kernel/modprobe"),
+            command_line: text("/proc/cmdline"),
+            overcommit_memory: number("/proc/sys/vm/overcommit_memory"),
             hard_limits: hard_limits(),
             user,
         }

@@ -10,7 +10,7 @@ use sandpiper_engine::{
     Controllers, Host, ImageState, NO_CORE, QUEUE_BYTES, QUEUED_SIGNALS,
 };
 
-use self::kernel::kernel;
+use self::kernel::{accounting, kernel, modules};
 use super::Finding;
 use crate::machine::{HardLimits, Machine};
 
@@ -19,6 +19,8 @@ use crate::machine::{HardLimits, Machine};
 pub(crate) fn machine(machine: &Machine, binary: &str) -> Vec<Finding> {
     vec![
         kernel(machine),
+        accounting(machine),
+        modules(machine),
         user(machine),
         user_namespaces(machine),
         apparmor(machine, binary),
@@ -159,6 +161,14 @@ fn devices(are_own: bool) -> Finding {
 /// Checks whether a crash in a box starts a program on the host.
 fn core_handler(machine: &Machine) -> Finding {
     const SUBJECT: &str = "core dumps";
+    if machine.core_pattern.starts_with('@') {
+        return Finding::weak(
+            SUBJECT,
+            "kernel.core_pattern names a socket: each crash of a program \
+             connects to it, whatever the limit on core files is",
+        )
+        .fix("name a program (`|`) or a file in kernel.core_pattern");
+    }
     let has_handler = machine.core_pattern.starts_with('|');
     let is_too_low = machine.hard_limits.core.is_some_and(|it| it < NO_CORE);
     if !has_handler || !is_too_low || machine.may_raise_limits {

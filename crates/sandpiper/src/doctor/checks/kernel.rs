@@ -1,4 +1,4 @@
-//! The version of the kernel and its settings, on which one of the walls depends.
+//! The version of the kernel and its settings, on which some of the walls depend.
 
 use crate::doctor::Finding;
 use crate::machine::Machine;
@@ -33,6 +33,53 @@ pub(super) fn kernel(machine: &Machine) -> Finding {
         "sudo sysctl -w {settings}\n\
          printf '%s\\n' {settings} | sudo tee /etc/sysctl.d/61-sandpiper.conf"
     ))
+}
+
+/// Checks whether the kernel charges the memory that a program takes to its box.
+pub(super) fn accounting(machine: &Machine) -> Finding {
+    const SUBJECT: &str = "memory accounting";
+    let words = machine.command_line.split_ascii_whitespace();
+    let mut off = words
+        .filter_map(|word| word.strip_prefix("cgroup.memory="))
+        .flat_map(|value| value.split(','))
+        .filter(|part| ["nokmem", "nosocket"].contains(part));
+    if let Some(part) = off.next() {
+        let found = format!(
+            "off in part (cgroup.memory={part}): a program can take memory of \
+             the kernel beside its limit"
+        );
+        return Finding::weak(SUBJECT, found)
+            .fix("remove this from the kernel's command line");
+    }
+    // Then the kernel also counts memory that is reserved and never used.
+    if machine.overcommit_memory == Some(2) {
+        return Finding::weak(
+            SUBJECT,
+            "vm.overcommit_memory is 2: one program can reserve the memory of \
+             the whole host",
+        )
+        .fix("sudo sysctl -w vm.overcommit_memory=0");
+    }
+    Finding::good(SUBJECT, "a box is charged for its memory")
+}
+
+/// Checks whether a program can make the kernel start modprobe. Before Linux 6.14
+/// it does so for each file that is executed and has an unknown format.
+pub(super) fn modules(machine: &Machine) -> Finding {
+    const SUBJECT: &str = "modules";
+    let is_new = version(&machine.kernel).is_none_or(|it| it >= (6, 14));
+    if is_new || machine.modprobe.trim().is_empty() {
+        return Finding::good(SUBJECT, "no program makes the host load one");
+    }
+    Finding::weak(
+        SUBJECT,
+        "a program can start modprobe as root again and again, by files of \
+         an unknown format (before Linux 6.14)",
+    )
+    .fix(
+        "when all modules are loaded that the host needs:\n\
+         echo | sudo tee /proc/sys/kernel/modprobe",
+    )
 }
 
 /// Returns the first two numbers of a release such as `6.12.48+deb13-amd64`.
@@ -74,5 +121,40 @@ mod tests {
         check("5.15.0", Some(0), Some(0), BOTH);
         // An unknown form says nothing of what the kernel has.
         check("", None, None, "");
+    }
+
+    #[test]
+    fn memory_is_charged() {
+        let check = |command_line: &str, overcommit, expected: Grade| {
+            let facts = Machine {
+                command_line: command_line.to_owned(),
+                overcommit_memory: overcommit,
+                ..Machine::default()
+            };
+            let found = accounting(&facts);
+            assert_eq!(found.grade, expected, "{found}");
+        };
+        check("quiet root=/dev/vda\n", Some(1), Grade::Good);
+        check("quiet cgroup.memory=nobpf", None, Grade::Good);
+        check("cgroup.memory=nokmem quiet", Some(0), Grade::Weak);
+        check("cgroup.memory=nobpf,nosocket\n", Some(0), Grade::Weak);
+        check("", Some(2), Grade::Weak);
+    }
+
+    #[test]
+    fn modules_for_unknown_files() {
+        let check = |release: &str, modprobe: &str, expected: Grade| {
+            let facts = Machine {
+                kernel: release.to_owned(),
+                modprobe: modprobe.to_owned(),
+                ..Machine::default()
+            };
+            let found = modules(&facts);
+            assert_eq!(found.grade, expected, "{found}");
+        };
+        check("6.12.48+deb13-amd64", "/sbin/modprobe\n", Grade::Weak);
+        check("6.12.48+deb13-amd64", "\n", Grade::Good);
+        check("6.14.0", "/sbin/modprobe\n", Grade::Good);
+        check("6.1.0-41-amd64", "", Grade::Good);
     }
 }

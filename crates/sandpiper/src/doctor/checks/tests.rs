@@ -29,6 +29,9 @@ fn good() -> Machine {
         tstamp_allow_data: Some(0),
         high_order_alloc_disable: Some(1),
         core_pattern: "core\n".to_owned(),
+        modprobe: String::new(),
+        command_line: "quiet\n".to_owned(),
+        overcommit_memory: Some(0),
         hard_limits: HardLimits::default(),
     }
 }
@@ -48,6 +51,7 @@ fn a_core_handler_is_weak_if_the_limit_is_0() {
     check("|/lib/systemd/systemd-coredump %P", None, false, Grade::Good);
     check("|/lib/systemd/systemd-coredump %P", Some(0), true, Grade::Good);
     check("core", Some(0), false, Grade::Good);
+    check("@/run/cores.socket", Some(1), true, Grade::Weak);
 }
 
 #[test]
