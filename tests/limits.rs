@@ -183,6 +183,6 @@ fn limits_of_the_server() -> Vec<(&'static str, String)> {
         ),
         ("age of a box made ahead", seconds(limits::POOL_BOX_AGE)),
         ("time to prepare a box ahead", seconds(limits::PREPARE_AHEAD_TIME)),
-        ("--artifact-cache", mebibytes(limits::COMPILE_CACHE_BYTES)),
+        ("--compile-cache", mebibytes(limits::COMPILE_CACHE_BYTES)),
     ]
 }

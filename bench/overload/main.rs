@@ -43,7 +43,7 @@ struct Settings {
 /// Without these, runs without load would start in boxes that were made ahead,
 /// and runs under load would not: the two could not be compared.
 const FLAGS: [&str; 3] =
-    ["--compile-rate-limit=0", "--warm-memory=0", "--artifact-cache=0"];
+    ["--compile-rate-limit=0", "--warm-memory=0", "--compile-cache=0"];
 /// The requests that are sent, as a multiple of what the machine can do.
 const TIMES: f64 = 10.0;
 /// How long clients keep all boxes busy, to measure what the machine can do.

@@ -68,7 +68,7 @@ fn help_lists_every_flag_and_its_variable() {
         "check-interval",
         "drain-time",
         "warm-memory",
-        "artifact-cache",
+        "compile-cache",
         "artifact-size",
     ];
     check_flags(&["serve"], &[&serve[..], &SANDBOX, &COMMON].concat());

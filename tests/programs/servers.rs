@@ -53,7 +53,7 @@ impl Servers {
         Self {
             usual: spawn(
                 &[Start::Usual, Start::Warm],
-                &[PATIENT, &["--artifact-cache=0"]].concat(),
+                &[PATIENT, &["--compile-cache=0"]].concat(),
             ),
             short: spawn(
                 &[Start::Short],

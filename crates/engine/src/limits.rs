@@ -1,6 +1,8 @@
-//! Every default limit of a run and of the engine, with its unit and what
-//! happens when it is reached. The table of limits in the docs is tested
-//! against this file and `crates/server/src/limits.rs`.
+//! The default limits of a run and of the engine, with their units and the effect
+//! of reaching them. The table of limits in the docs is tested against this file
+//! and `crates/server/src/limits.rs`. Bounds that no operator can change are where
+//! they are enforced: of sockets, locks and kernel memory in the sandbox, of
+//! arguments in the languages.
 
 use std::time::Duration;
 

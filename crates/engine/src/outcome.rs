@@ -185,10 +185,7 @@ impl Outcome {
     /// stopped=true`. The limits are `time`, `cpu`, `memory`, `output` and, of
     /// live runs, `idle`.
     pub fn exit_summary(&self) -> String {
-        let stage = match self.stage {
-            Stage::Compile => "compile",
-            Stage::Run => "run",
-        };
+        let stage = self.stage.word();
         let end = match self.end {
             End::Exited(code) => format!("code={code}"),
             End::Signaled(signal) => format!("signal={}", signal_name(signal)),

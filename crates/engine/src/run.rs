@@ -206,7 +206,7 @@ impl Compiled {
         Self { key, found }
     }
 
-    /// Keeps what a step left.
+    /// Puts the compile artifacts of a step into the cache.
     fn keep(&self, cache: &CompileCache, step: &mut StepOutcome) {
         let left = step.compile_artifacts.take();
         // A step that exited with 0 may still have reached a limit.

@@ -51,7 +51,7 @@ pub enum ImageError {
         /// The sample programs that failed, or why none could run.
         why: String,
     },
-    /// What an operator adds to an image is wrong. The message names the file.
+    /// An operator's addition to an image is wrong. The message names the file.
     #[error("{0}")]
     Addition(String),
     /// An archive cannot be imported. The message ends the text `image x: `.

@@ -35,7 +35,7 @@ pub(crate) struct Definition {
     /// The image that holds the toolchain.
     pub(crate) image: String,
     /// Whether the program gets the submission's standard input. If not, the
-    /// editor page has no box for it.
+    /// editor page has no field for it.
     #[serde(default = "yes")]
     pub(crate) stdin: bool,
     /// Whether the program gets the submission's arguments. A command that
@@ -142,7 +142,7 @@ pub(crate) struct Command {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Crash {
-    /// As in `[run]`. It has the rights and limits of a compile step, and takes
+    /// As in `[run]`. It has the rights and the memory of a compile step, and takes
     /// `--warnings` if that does. It prints the places of the calls that led to
     /// the crash, innermost first, each a line `<path>:<line>`. Places outside of
     /// the submitted files are passed over.

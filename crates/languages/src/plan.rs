@@ -11,6 +11,16 @@ pub enum Stage {
     Run,
 }
 
+impl Stage {
+    /// Returns the word for the stage in answers, headers and metrics.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Compile => "compile",
+            Self::Run => "run",
+        }
+    }
+}
+
 /// One command of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {

@@ -269,9 +269,13 @@ fn inner(
     let ready = Reply::Ready { own_inodes: tree.own_inodes };
     let own = pidfd_open(getpid(), PidfdFlags::empty()).during(step)?;
     // Pid 1 is in the network namespace of the box by now.
-    let sockets = fs::File::open("/proc/self/net/sockstat")
-        .during("open /proc/net/sockstat")?;
-    let descriptors = [own.as_fd(), tree.locks.as_fd(), sockets.as_fd()];
+    let open = |name: &str| {
+        fs::File::open(format!("/proc/self/net/{name}"))
+            .during("open a file of /proc/net")
+    };
+    let (sockets, protocols) = (open("sockstat")?, open("protocols")?);
+    let locks = tree.locks.as_fd();
+    let descriptors = [own.as_fd(), locks, sockets.as_fd(), protocols.as_fd()];
     protocol::send(socket, &ready, &descriptors).during(step)?;
     let user_namespace = setup.user_namespace;
     let context = BoxContext { socket, tree: &tree, user_namespace, seccomp };

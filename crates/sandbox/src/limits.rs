@@ -74,10 +74,10 @@ async fn too_much_uncharged(counts: Option<&Uncharged>) {
     }
 }
 
-/// Resolves when the kernel keeps too much memory for the box. Some of it comes
-/// with memory that no group is charged for and that nothing counts: the lock of a
-/// process that has ended, with an open file and its mapping. It is 0.6 as large,
-/// or at most 25 MiB if descriptors hold the files.
+/// Resolves when the kernel keeps too much memory for the box. Beside it
+/// there may be memory that no group is charged for and that nothing counts: locks
+/// of processes that have ended. Each needs an open file, with a mapping or a
+/// descriptor. For each byte that is charged here, the locks take up to 0.6 bytes.
 async fn too_much_of_kernel(group: &Group) {
     /// A program with 16,384 files and 100 threads takes 18 MiB.
     const MAX_BYTES: u64 = 80 << 20;

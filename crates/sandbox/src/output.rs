@@ -306,7 +306,7 @@ mod tests {
         // Before the writer ends.
         assert_eq!(next("ab").await, b"ab");
         assert_eq!(next("cd").await, b"cd");
-        // What nobody takes is returned, up to the limit.
+        // Output that nobody takes is returned, up to the limit.
         rustix::io::write(&theirs, b"ef").unwrap();
         while chunks.is_empty() {
             tokio::task::yield_now().await;

@@ -117,7 +117,7 @@ pub(crate) enum Reply {
     Begun,
     /// The box stands. `own_inodes` says whether the files of its image have
     /// inodes that no other box has. Descriptors: a pidfd of pid 1,
-    /// /proc/locks, and /proc/net/sockstat.
+    /// /proc/locks, and sockstat and protocols of /proc/net.
     Ready { own_inodes: bool },
     /// The launcher waits at its gate.
     Prepared,

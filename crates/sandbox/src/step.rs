@@ -104,8 +104,8 @@ pub(crate) async fn run(
         let limit =
             limits::reached(handles, before, spec, overflow.clone(), watched);
         let first = tokio::select! {
-            // In this order: if the program ended in time, no limit that is
-            // reached now matters.
+            // In this order: if the program ended in time, no limit of time
+            // matters. Those of memory and output are looked at below.
             biased;
             ended = ended => First::Ended(ended),
             end = limit => First::Limit(end),

@@ -18,9 +18,9 @@ use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-/// Maximum number of sockets of a box. Sockets of any kind count, and so do
-/// connections that nobody has accepted. Of each, some 5 MiB are not charged, or an
-/// eighth if the host gives networks no large pages.
+/// Maximum number of sockets of a box, but for Unix sockets, whose memory is
+/// charged. Connections that nobody has accepted count, too. Each can keep some 5 MiB that nobody is
+/// charged for, or an eighth of it if the host gives networks no large pages.
 const MAX_SOCKETS: usize = 64;
 /// Maximum number of locks of a box, of 200 bytes each.
 const MAX_LOCKS: usize = 1_000;
@@ -38,6 +38,8 @@ pub(crate) struct Uncharged {
     locks: Arc<File>,
     /// /proc/net/sockstat of its network namespace.
     sockets: File,
+    /// /proc/net/protocols of it.
+    protocols: File,
 }
 
 impl Uncharged {
@@ -47,7 +49,12 @@ impl Uncharged {
         mut files: impl Iterator<Item = OwnedFd>,
     ) -> Option<Self> {
         let locks = Arc::new(files.next()?.into());
-        Some(Self { locks, sockets: files.next()?.into() })
+        let (sockets, protocols) = (files.next()?, files.next()?);
+        Some(Self {
+            locks,
+            sockets: sockets.into(),
+            protocols: protocols.into(),
+        })
     }
 
     /// Resolves when the box has too many sockets or locks.
@@ -59,14 +66,16 @@ impl Uncharged {
     }
 
     async fn too_many_sockets(&self) {
-        let mut bytes = [0; 64];
         loop {
             sleep(SOCKETS_INTERVAL).await;
-            let length = self.sockets.read_at(&mut bytes, 0).unwrap_or(0);
-            let text = String::from_utf8_lossy(&bytes[..length]);
             // A count that cannot be read counts as too many.
-            if sockets_in(&text).is_none_or(|count| count > MAX_SOCKETS) {
-                return;
+            let Some(all) = sockets_in(&text_of(&self.sockets)) else { return };
+            // The second file takes longer to read.
+            if all > MAX_SOCKETS {
+                let unix = unix_sockets_in(&text_of(&self.protocols));
+                if all.saturating_sub(unix) > MAX_SOCKETS {
+                    return;
+                }
             }
         }
     }
@@ -134,6 +143,30 @@ fn are_too_many(locks: &File) -> bool {
     }
 }
 
+/// Returns the text of a file in /proc/net, as far as it can be read.
+fn text_of(file: &File) -> String {
+    let mut bytes = [0; 16 * 1024];
+    let mut length = 0;
+    // The kernel returns whole lines, a page of them at most.
+    while let Ok(more @ 1..) = file.read_at(&mut bytes[length..], length as u64)
+    {
+        length += more;
+    }
+    String::from_utf8_lossy(&bytes[..length]).into_owned()
+}
+
+/// Returns the number of Unix sockets in the text of protocols. Those of streams
+/// have a line of their own since Linux 5.15.
+fn unix_sockets_in(text: &str) -> usize {
+    let counts = text.lines().filter_map(|line| {
+        let mut fields = line.split_ascii_whitespace();
+        let is_unix = ["UNIX", "UNIX-STREAM"].contains(&fields.next()?);
+        let count: usize = fields.nth(1)?.parse().ok()?;
+        is_unix.then_some(count)
+    });
+    counts.sum()
+}
+
 /// Returns the number of all sockets in the text of sockstat, those without an
 /// address included.
 fn sockets_in(text: &str) -> Option<usize> {
@@ -165,6 +198,22 @@ mod tests {
         check("sockets: used 300\nTCP: inuse 15 orphan 2 tw 9\n", Some(300));
         check("sockets: used 0\n", Some(0));
         check("", None);
+    }
+
+    #[test]
+    fn unix_sockets_in_use() {
+        let check = |text: &str, expected| {
+            assert_eq!(unix_sockets_in(text), expected, "{text:?}");
+        };
+        check(
+            "protocol  size sockets  memory press\n\
+             PACKET    1600      3      -1   NI\n\
+             UNIX-STREAM 1152     20      -1   NI\n\
+             UNIX      1152      1      -1   NI\n\
+             TCP       2304     11     147   no\n",
+            21,
+        );
+        check("", 0);
     }
 
     #[test]

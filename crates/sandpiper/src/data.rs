@@ -157,8 +157,8 @@ impl ImageStore {
         Self { store, recipes: known.recipes.clone(), faults, stand_ins }
     }
 
-    /// Returns what hinders the packages that the operator adds, a line for
-    /// each image.
+    /// Returns the reasons that the operator's packages are not there, a line
+    /// for each image.
     pub(crate) fn notes(&self) -> Vec<String> {
         let faults = self.faults.iter().map(|(image, fault)| {
             format!("image {image} stays as it was: {fault}")

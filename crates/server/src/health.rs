@@ -63,8 +63,8 @@ pub(crate) struct Report<'a> {
 #[schemars(rename = "LanguageReadiness")]
 struct LanguageReport<'a> {
     id: &'a str,
-    /// `ready`, `building`, `missing` or `broken`. What is not ready is 503
-    /// for `/api/compile`, with the reason.
+    /// `ready`, `building`, `missing` or `broken`. A language that is not
+    /// ready is 503 for `/api/compile`, with the reason.
     state: &'static str,
     /// For how long it has been in this state.
     state_age_ms: u64,

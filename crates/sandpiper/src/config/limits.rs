@@ -40,7 +40,7 @@ pub(crate) struct LimitArgs {
     compile_wall_time: Duration,
 
     /// Memory of the run step, including its files; one that uses more is
-    /// killed. A language may ask for more
+    /// killed. A language's own limit takes its place
     #[arg(long, value_name = "SIZE", value_parser = values::memory,
         default_value = mebibytes(Limits::default().memory_bytes))]
     memory: u64,

@@ -153,7 +153,7 @@ pub(crate) struct ServeArgs {
     /// submitted again; 0: none
     #[arg(long, value_name = "SIZE", value_parser = values::size_or_none,
         default_value = mebibytes(default::COMPILE_CACHE_BYTES))]
-    artifact_cache: u64,
+    compile_cache: u64,
 
     /// Files that a run returns to a client that asks for them; the rest is
     /// listed as skipped; 0: none
@@ -258,7 +258,7 @@ impl ServeArgs {
             allow_missing_limits: self.sandbox.allow_missing_limits,
             check_interval: self.check_interval,
             pool_memory_bytes,
-            compile_cache_bytes: self.artifact_cache,
+            compile_cache_bytes: self.compile_cache,
         }
     }
 }

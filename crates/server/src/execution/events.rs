@@ -124,7 +124,7 @@ pub(super) fn failed(failure: &Failure) -> Vec<u8> {
 
 /// Returns the event of a step that begins.
 pub(super) fn stage(stage: Stage) -> Vec<u8> {
-    Event::Stage { stage: stage_word(stage) }.encode()
+    Event::Stage { stage: stage.word() }.encode()
 }
 
 /// Returns the events at the end of a run: its artifacts, and its end. If the
@@ -142,20 +142,13 @@ pub(super) fn end(outcome: &Outcome, is_stopping: bool) -> Vec<u8> {
     }
     let left = outcome.files.as_ref();
     let end = Event::End {
-        stage: stage_word(outcome.stage),
+        stage: outcome.stage.word(),
         step,
         warnings: outcome.warnings.as_deref(),
         skipped: left.map(skipped).unwrap_or_default(),
     };
     bytes.extend(end.encode());
     bytes
-}
-
-fn stage_word(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Compile => "compile",
-        Stage::Run => "run",
-    }
 }
 
 /// Makes text of the two output streams as it comes in pieces. A character that

@@ -7,7 +7,7 @@ use http::StatusCode;
 use sandpiper_engine::{End, Outcome, Output};
 use tracing::{debug, info};
 
-use crate::metrics::{RunEnd, stage_word};
+use crate::metrics::RunEnd;
 
 use super::RequestInfo;
 
@@ -28,7 +28,7 @@ pub(super) fn run_ended(
         try_of = request.client_request.named_by_proxy(),
         client = %request.client,
         language,
-        stage = stage_word(outcome.stage),
+        stage = outcome.stage.word(),
         outcome = RunEnd::of(outcome).word(),
         code,
         signal,

@@ -143,7 +143,7 @@ impl Runner for Engine {
     }
 }
 
-/// Checks what a submission cannot know: the limits of the server.
+/// Checks a request against the limits of the server.
 fn check(
     engine: &Engine,
     limits: RequestedLimits,

@@ -72,13 +72,13 @@ impl Boxes {
             self.compiled_before.clone(),
         );
         own.register_with_unit(
-            "artifacts",
+            "compile_cache",
             "Compile artifacts that are kept",
             Unit::Bytes,
             self.compile_cache.clone(),
         );
         own.register_with_unit(
-            "artifacts_limit",
+            "compile_cache_limit",
             "Most of them before the one not used for longest goes",
             Unit::Bytes,
             self.compile_cache_limit.clone(),

@@ -20,7 +20,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
-use sandpiper_engine::{LanguageState, Load, Outcome, Stage, Supply};
+use sandpiper_engine::{LanguageState, Load, Outcome, Supply};
 
 use boxes::Boxes;
 use measured::Measured;
@@ -202,7 +202,7 @@ impl Metrics {
         let end = RunEnd::of(outcome);
         self.run(language, end);
         if RunEnd::LIMITS.contains(&end.word()) {
-            let stage = stage_word(outcome.stage);
+            let stage = outcome.stage.word();
             let labels = LimitLabels { stage, limit: end.word() };
             self.limits.get_or_create(&labels).inc();
         }
@@ -297,12 +297,5 @@ pub(crate) struct ConnectionGuard(Gauge);
 impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         self.0.dec();
-    }
-}
-
-pub(crate) fn stage_word(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Compile => "compile",
-        Stage::Run => "run",
     }
 }

@@ -108,8 +108,8 @@ async fn what_is_measured_now_is_shown() {
     check("sandpiper_warm_memory_bytes", 6.0);
     check("sandpiper_warm_memory_limit_bytes", 7.0);
     check("sandpiper_run_boxes_total{language=\"echo\",box=\"cold\"}", 1.0);
-    check("sandpiper_artifacts_bytes", 8.0);
-    check("sandpiper_artifacts_limit_bytes", 9.0);
+    check("sandpiper_compile_cache_bytes", 8.0);
+    check("sandpiper_compile_cache_limit_bytes", 9.0);
     check("sandpiper_runs_compiled_before_total{language=\"echo\"}", 1.0);
     check("sandpiper_shared_up{part=\"limits\"}", 0.0);
     check("sandpiper_limited_locally_total", 1.0);
