@@ -56,8 +56,9 @@ impl SharedStore {
         capacity: u64,
         memory: AnswerMemory,
     ) -> Self {
-        // The catalogue has checked its own bound.
-        let mirror = Store::new(u64::MAX, memory);
+        // The catalogue has checked its own bound. Amid an update the mirror can
+        // have products of before beside those of now.
+        let mirror = Store::new(capacity.saturating_mul(2), memory);
         let (progress, arrivals) = Default::default();
         let list_timeout = LIST_TIMEOUT;
         Self { catalogue, capacity, mirror, progress, arrivals, list_timeout }
@@ -165,7 +166,10 @@ impl SharedStore {
             }
             for (id, text) in batch.products {
                 match text {
-                    Some(text) => self.mirror.put(id, text).await?,
+                    Some(text) => {
+                        let is_put = self.mirror.put(id, text).await;
+                        is_put.map_err(too_large)?;
+                    }
                     None => _ = self.mirror.remove(id).await,
                 }
             }
@@ -188,6 +192,15 @@ fn check(id: i64, text: &[u8]) -> Result<(), CatalogueError> {
          of this version wrote; remove it there"
     );
     Err(CatalogueError::Foreign)
+}
+
+/// Reports that the catalogue holds more than any Sandpiper would have put there.
+fn too_large(_: CatalogueError) -> CatalogueError {
+    error!(
+        "the shared catalogue is larger than --products-memory allows; give all \
+         servers the same, and remove products that none of them made"
+    );
+    CatalogueError::Foreign
 }
 
 impl From<shared::CatalogueError> for CatalogueError {

@@ -17,17 +17,36 @@ server.register_function('sp2_changes', function()
 end)
 ";
 
+/// A node of `capacity` bytes.
+async fn node(valkey: &Valkey, capacity: u64) -> SharedStore {
+    let url = valkey.url("").parse().unwrap();
+    let catalogue = shared::Catalogue::start(url, Arc::new(|_, _| {}));
+    timeout(PATIENCE, catalogue.link().until_up()).await.unwrap();
+    SharedStore::new(catalogue, capacity, AnswerMemory::new(u64::MAX))
+}
+
+#[tokio::test]
+#[ignore = "needs Valkey"]
+async fn a_catalogue_beyond_the_capacity_stays_in_valkey() {
+    let valkey = Valkey::start(&[]);
+    let (large, small) =
+        (node(&valkey, 10_000).await, node(&valkey, 1_000).await);
+    let fields = ProductFields { name: "n".to_owned(), price: 1.0 };
+    for request in 0..20 {
+        large.create(&request.to_string(), &fields).await.unwrap();
+    }
+    assert!(large.list().await.is_ok());
+    assert_eq!(small.list().await, Err(CatalogueError::Foreign));
+    assert!(small.mirror.size().await.1 <= 2_000);
+}
+
 #[tokio::test]
 #[ignore = "needs Valkey"]
 async fn a_list_ends_in_time() {
     let valkey = Valkey::start(&[]);
-    let url = valkey.url("").parse().unwrap();
-    let catalogue = shared::Catalogue::start(url, Arc::new(|_, _| {}));
-    timeout(PATIENCE, catalogue.link().until_up()).await.unwrap();
-    let memory = AnswerMemory::new(u64::MAX);
     let store = SharedStore {
         list_timeout: Duration::from_millis(200),
-        ..SharedStore::new(catalogue, u64::MAX, memory)
+        ..node(&valkey, u64::MAX).await
     };
     let loaded = valkey.cli(&["FUNCTION", "LOAD", "REPLACE", ENDLESS]);
     assert_eq!(loaded, "sandpiper_catalogue2\n");
