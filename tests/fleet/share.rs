@@ -1,18 +1,20 @@
 //! One client has its share of a balancer, and others have theirs.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use sandpiper_testkit::{Reply, eventually};
 
 use crate::Test;
 use crate::balancer::Nginx;
-use crate::client::{Client, JSON, read};
+use crate::client::{Client, JSON, printed, prints, read, waits, word};
 use crate::fleet::{Fleet, Setup};
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
     ("share/large-requests-behind-haproxy", large_behind_haproxy),
+    ("share/requests-behind-haproxy", all_behind_haproxy),
     ("share/requests-behind-nginx", all_behind_nginx),
+    ("share/one-request-for-each-connection", no_http2),
 ];
 
 /// A request that a node refuses with [`BAD`], in two parts.
@@ -57,12 +59,55 @@ fn large_behind_haproxy() {
     drop(held);
 }
 
+const TOO_MANY: &str =
+    "too many requests of your address are in progress; try again";
+
 fn all_behind_nginx() {
     let fleet = fleet();
     let nginx = Nginx::start(fleet.folder.path().join("n"), &fleet.nodes);
-    let message =
-        "too many requests of your address are in progress; try again";
-    check(&fleet, nginx.address, 200, &small(), message);
+    check(&fleet, nginx.address, 200, &small(), TOO_MANY);
+}
+
+/// HAProxy counts a request when it has read it, so these are runs that wait.
+fn all_behind_haproxy() {
+    let flags = &["--compile-rate-limit=0", "--queue=1000"];
+    let fleet = Fleet::start(Setup { flags, ..Setup::default() });
+    let to = fleet.address();
+    let client = Client::new();
+    let mut held: Vec<_> =
+        (0..200).map(|_| client.begin_run(to, &waits("held"))).collect();
+    eventually("the client has its share", || {
+        let parts = ["sandpiper_runs_waiting", "sandpiper_boxes_in_use"];
+        parts.iter().map(|part| fleet.count(part)).sum::<usize>() == 200
+    });
+    let ask = |client: Client| client.send(to, "GET /products", "");
+    let reply = ask(client);
+    reply.assert_failure(429, TOO_MANY);
+    assert_eq!(reply.header("retry-after"), Some("1"));
+    let word = word();
+    let reply = Client::new().run(to, &prints(&word, 0));
+    assert!(printed(&reply, &word), "{reply:?}");
+    held.pop();
+    eventually("there is room", || ask(client).status == 200);
+    drop(held);
+    fleet.wait_for_boxes(0);
+}
+
+/// A client that begins with HTTP/2, for which a connection has many requests.
+fn no_http2() {
+    let fleet = fleet();
+    let nginx = Nginx::start(fleet.folder.path().join("n"), &fleet.nodes);
+    for to in [fleet.address(), nginx.address] {
+        let mut stream = TcpStream::connect(to).unwrap();
+        // The preface, and an empty frame of settings.
+        let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+        stream.write_all(preface).unwrap();
+        let mut answer = Vec::new();
+        // It may be reset behind the answer, since not all was read.
+        let _ = stream.read_to_end(&mut answer);
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{to}: {answer:?}");
+    }
 }
 
 fn small() -> Request {
