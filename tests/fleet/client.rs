@@ -26,6 +26,21 @@ impl Client {
         Self { address: own_address() }
     }
 
+    fn connect(&self, to: SocketAddr) -> io::Result<TcpStream> {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+        socket.bind(&SocketAddr::from((self.address, 0)).into())?;
+        socket.connect(&to.into())?;
+        let stream = TcpStream::from(socket);
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        Ok(stream)
+    }
+
+    /// Returns a connection for several requests; see [`ask_again`].
+    pub(crate) fn keep(&self, to: SocketAddr) -> TcpStream {
+        self.connect(to).expect("the balancer is there")
+    }
+
     /// Sends a request, and returns the connection, from which the answer can be
     /// read.
     ///
@@ -55,12 +70,7 @@ impl Client {
         headers: &[&str],
         body: &str,
     ) -> io::Result<TcpStream> {
-        let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
-        socket.bind(&SocketAddr::from((self.address, 0)).into())?;
-        socket.connect(&to.into())?;
-        let mut stream = TcpStream::from(socket);
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
+        let mut stream = self.connect(to)?;
         let mut request =
             format!("{head} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n");
         for header in headers {
@@ -127,6 +137,32 @@ impl Client {
     ) -> Reply {
         let head = format!("POST /api/run/{run}/{what}");
         self.send(to, &head, &body.to_string())
+    }
+}
+
+/// Runs a program on a connection that stays open.
+pub(crate) fn ask_again(stream: &mut TcpStream, program: &Value) -> Reply {
+    let body = program.to_string();
+    let request = format!(
+        "POST /api/compile HTTP/1.1\r\nHost: x\r\n{JSON}\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut bytes = Vec::new();
+    loop {
+        let mut piece = [0; 4096];
+        let count = stream.read(&mut piece).unwrap();
+        assert!(count > 0, "it ended: {}", String::from_utf8_lossy(&bytes));
+        bytes.extend_from_slice(&piece[..count]);
+        if !bytes.windows(4).any(|part| part == b"\r\n\r\n") {
+            continue;
+        }
+        let reply = Reply::read(&mut &bytes[..]);
+        let length = reply.header("content-length").expect("a length");
+        if reply.body.len() == length.parse::<usize>().unwrap() {
+            return reply;
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! has a network namespace of its own, so only root can run these.
 
 use std::io::Read;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -11,7 +11,8 @@ use sandpiper_testkit::{Reply, eventually};
 use serde_json::json;
 
 use crate::balancer::HaProxy;
-use crate::client::{Client, printed, prints, read, waits, word};
+use crate::client::{Client, ask_again, printed, prints, read, waits, word};
+use crate::dispatch::RUNS;
 use crate::fleet::usual;
 use crate::limits::UP;
 use crate::node::{self, Node};
@@ -22,6 +23,7 @@ type Test = fn() -> Completion;
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
     ("cut/node-from-balancer", node_from_balancer),
+    ("cut/between-requests", between_requests),
     ("cut/node-from-valkey", node_from_valkey),
 ];
 
@@ -164,6 +166,33 @@ fn node_from_balancer() -> Completion {
         let reply = Client::new().run(to, &prints(&word, number));
         assert!(printed(&reply, &word), "{reply:?}");
     }
+    Completion::Completed
+}
+
+/// The next requests on connections that clients keep have answers.
+fn between_requests() -> Completion {
+    if let Some(ignored) = needs_root() {
+        return ignored;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let namespace = Namespace::new();
+    let cable = namespace.cable();
+    let nodes = nodes(&cable, &["--compile-rate-limit=0"]);
+    let balancer = HaProxy::start(folder.path().join("h"), &nodes);
+    let mut kept: Vec<TcpStream> =
+        (0..4).map(|_| Client::new().keep(balancer.address)).collect();
+    let mut ask_all = || {
+        for stream in &mut kept {
+            let word = word();
+            let reply = ask_again(stream, &prints(&word, 0));
+            assert!(printed(&reply, &word), "{reply:?}");
+        }
+    };
+    ask_all();
+    let runs = nodes.each_ref().map(|node| node.count(RUNS));
+    assert!(!runs.contains(&0), "{runs:?}");
+    cable.set("down");
+    ask_all();
     Completion::Completed
 }
 

@@ -115,7 +115,8 @@ fn client_is_gone() {
 }
 
 /// Runs of Python that ended well.
-const RUNS: &str = r#"sandpiper_runs_total{language="python",outcome="ok"}"#;
+pub(crate) const RUNS: &str =
+    r#"sandpiper_runs_total{language="python",outcome="ok"}"#;
 
 /// Runs a program four times. Returns the answers, each with the word of a right one.
 fn four_runs(to: SocketAddr) -> Vec<(String, Reply)> {
