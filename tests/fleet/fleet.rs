@@ -1,8 +1,9 @@
 //! Nodes, a balancer and Valkeys that belong together.
 
 use std::fs;
+use std::io::Write;
 use std::net::SocketAddr;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::process;
 
@@ -42,9 +43,6 @@ impl Fleet {
     /// Starts three nodes with what they need.
     pub(crate) fn start(setup: Setup<'_>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        // Nodes give up root, and read their files there.
-        let open = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(folder.path(), open).unwrap();
         let at = |name: &str| folder.path().join(name);
         let limits = setup.limits.then(|| Valkey::start(false));
         let products = setup.products.map(Valkey::start);
@@ -52,7 +50,7 @@ impl Fleet {
         for (flag, valkey) in [("limits", &limits), ("products", &products)] {
             let Some(valkey) = valkey else { continue };
             let file = at(&format!("{flag}.url"));
-            fs::write(&file, valkey.url()).unwrap();
+            write_secret(&file, &valkey.url());
             flags.push(format!("--shared-{flag}=@{}", file.display()));
         }
         let nodes: Vec<Node> = TAGS
@@ -106,6 +104,13 @@ impl Fleet {
             balancer.wait_until(&self.nodes[node].tag, is_up);
         }
     }
+}
+
+/// Writes a file for its owner alone. Nodes read it before they give up root.
+fn write_secret(path: &Path, text: &str) {
+    let mut options = fs::File::options();
+    let file = options.write(true).create_new(true).mode(0o600).open(path);
+    file.unwrap().write_all(text.as_bytes()).unwrap();
 }
 
 /// Returns the flags of all nodes.
