@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use sandpiper_testkit::{Reply, eventually};
 
 use crate::Test;
+use crate::balancer::Nginx;
 use crate::client::{Client, printed, read, waits, word};
 use crate::fleet::{Fleet, Setup, usual};
 use crate::node::{Command, Node};
@@ -16,6 +17,7 @@ use crate::valkey::Valkey;
 pub(crate) const TESTS: &[(&str, Test)] = &[
     ("limits/20-in-any-minute", in_any_minute),
     ("limits/as-one-node", as_one_node),
+    ("limits/forged-headers", forged_headers),
     ("limits/repeated-request-counts-once", repeated_counts_once),
     ("limits/without-valkey", without_valkey),
 ];
@@ -154,6 +156,43 @@ fn as_one_node() {
     }
     check("2001:db8::b", 2, 2);
     check("2001:db8:0:1::1", 1, 0);
+}
+
+/// A balancer replaces the headers by which a client claims to be others, and its
+/// requests to be one.
+fn forged_headers() {
+    let fleet = fleet();
+    let nginx = Nginx::start(fleet.folder.path().join("n"), &fleet.nodes);
+    // An id of HAProxy's has hyphens, and one that a node makes has none.
+    for (to, hyphens) in [(fleet.address(), 4), (nginx.address, 0)] {
+        let mut attempts = 0..MAX_ATTEMPTS;
+        let is_judged = attempts.any(|_| forges(&fleet, to, hyphens));
+        assert!(is_judged, "nodes decided alone each time");
+    }
+}
+
+/// Returns whether it could be judged, as [`in_this_minute`] does.
+fn forges(fleet: &Fleet, to: SocketAddr, hyphens: usize) -> bool {
+    let client = Client::new();
+    let before = fleet.count(ALONE);
+    let is_admitted = |other: &usize| {
+        let headers = [
+            "Sandpiper-Request: forged-id",
+            &format!("X-Forwarded-For: 192.0.2.{other}"),
+            &format!("Forwarded: for=192.0.2.{other}"),
+        ];
+        is_admitted(&ask(client, to, &headers))
+    };
+    let admitted = (0..=LIMIT).filter(is_admitted).count();
+    if fleet.count(ALONE) > before {
+        return false;
+    }
+    assert_eq!(admitted, LIMIT, "{to}");
+    let ids = times(fleet.limits.as_ref().unwrap(), client);
+    assert_eq!(ids.len(), LIMIT, "{ids:?}");
+    let is_of_balancer = |id: &String| id.matches('-').count() == hyphens;
+    assert!(ids.keys().all(is_of_balancer), "{ids:?}");
+    true
 }
 
 /// Returns all that an answer says about the limit, but for the moments.
