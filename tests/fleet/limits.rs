@@ -28,6 +28,8 @@ pub(crate) const UP: &str = r#"sandpiper_shared_up{part="limits"}"#;
 pub(crate) const LIMIT: usize = 20;
 /// Requests on which a node decided without the Valkey.
 const ALONE: &str = "sandpiper_limited_locally_total";
+/// Answers of the Valkey to requests that it was asked to count.
+const CALLS: &str = r#"sandpiper_shared_seconds_count{call="sp2_admit"}"#;
 const MAX_ATTEMPTS: usize = 5;
 const MINUTE: u64 = 60_000_000;
 
@@ -60,6 +62,7 @@ fn in_this_minute(fleet: &Fleet, client: Client) -> bool {
     let to = fleet.address();
     let valkey = fleet.limits.as_ref().unwrap();
     let before = fleet.count(ALONE);
+    let calls = fleet.count(CALLS);
     let is_disturbed = || fleet.count(ALONE) > before;
     let admitted = AtomicUsize::new(0);
     let ask = || {
@@ -73,6 +76,7 @@ fn in_this_minute(fleet: &Fleet, client: Client) -> bool {
     if is_disturbed() {
         return false;
     }
+    assert_eq!(fleet.count(CALLS) - calls, 64, "one call for each request");
     assert_eq!(admitted.load(Ordering::Relaxed), LIMIT);
     let mut seen = times(valkey, client);
     assert_eq!(seen.len(), LIMIT);
