@@ -14,7 +14,7 @@ pub enum CallError {
     /// Valkey has no memory for the call, and did nothing.
     #[error("the memory of Valkey is used up")]
     OutOfMemory,
-    /// Valkey answered with another error.
+    /// Valkey answered with another error, or not as ours does.
     #[error("Valkey answers with an error")]
     Refused,
 }
@@ -25,6 +25,8 @@ pub(crate) enum Fault {
     Timeout(Duration),
     /// The answer was an error.
     Reply(RedisError),
+    /// The answer was a value that no function of ours returns.
+    Form,
     /// The connection broke.
     Broken(RedisError),
 }
@@ -42,6 +44,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&match self {
             Self::Timeout(within) => late(*within),
+            Self::Form => "its answer has another form than ours".to_owned(),
             Self::Reply(error) | Self::Broken(error) => reason(error),
         })
     }
@@ -54,7 +57,7 @@ impl From<Fault> for CallError {
             Fault::Reply(error) if is_out_of_memory(&error) => {
                 Self::OutOfMemory
             }
-            Fault::Reply(_) => Self::Refused,
+            Fault::Reply(_) | Fault::Form => Self::Refused,
         }
     }
 }

@@ -170,8 +170,9 @@ impl Limits {
             vec![id.as_str(), &window, if counts { "1" } else { "0" }];
         args.extend(limits.iter().map(String::as_str));
         let args: Vec<&[u8]> = args.into_iter().map(str::as_bytes).collect();
-        let answer = link.call(ADMIT, &keys, &args, self.within).await?;
-        verdict(answer).ok_or(CallError::Refused)
+        let (answer, generation) =
+            link.call_numbered(ADMIT, &keys, &args, self.within).await?;
+        verdict(answer).ok_or_else(|| link.refuse_value(generation))
     }
 
     fn link(&self, tag: &str) -> Option<&Link> {

@@ -141,6 +141,13 @@ impl Link {
         }
     }
 
+    /// Counts a call of this connection as failed: its value has another form than
+    /// ours. Returns the error for the caller.
+    pub(crate) fn refuse_value(&self, generation: u64) -> CallError {
+        self.inner.fail(generation, Instant::now(), &Fault::Form);
+        Fault::Form.into()
+    }
+
     /// Returns whether Valkey can be called.
     #[must_use]
     pub fn is_up(&self) -> bool {
@@ -295,7 +302,7 @@ impl Inner {
         has_generation(&now, generation)
             && match fault {
                 Fault::Timeout(_) => self.timeouts.count(begun),
-                Fault::Reply(_) => {
+                Fault::Reply(_) | Fault::Form => {
                     self.timeouts.reset();
                     false
                 }

@@ -303,6 +303,24 @@ async fn a_stopped_valkey_costs_three_pauses() {
     timeout(PATIENCE, limits.until_up()).await.unwrap();
 }
 
+/// The log and the metrics have it, and the node counts beside Valkey.
+#[tokio::test]
+#[ignore = "needs Valkey"]
+async fn an_answer_of_another_form_is_a_failed_call() {
+    let valkey = Valkey::start(&[]);
+    let limits = limits(&[valkey.url("")]).await;
+    let text = "#!lua name=sandpiper_limits2
+        local function open(keys) return server.call('GET', keys[1]) end
+        server.register_function('sp2_limits_open', open)
+        server.register_function('sp2_admit', function() return {3, 19, 0} end)";
+    let loaded = valkey.cli(&["FUNCTION", "LOAD", "REPLACE", text]);
+    assert_eq!(loaded, "sandpiper_limits2\n");
+    let own = client("192.0.2.1", 2);
+    assert_eq!(limits.admit(own, "a").await, Err(CallError::Refused));
+    let state = limits.state();
+    assert_eq!((state.is_up, state.failures), (true, 1));
+}
+
 #[tokio::test]
 #[ignore = "needs Valkey"]
 async fn clients_are_spread_over_valkeys() {
