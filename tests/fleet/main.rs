@@ -15,6 +15,7 @@ mod client;
 mod clients;
 mod cut;
 mod dispatch;
+mod doctor;
 mod fleet;
 mod killed;
 mod limits;
@@ -46,8 +47,9 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let arguments = Arguments::from_args();
-    let tests = [catalogue::TESTS, dispatch::TESTS, killed::TESTS]
+    let tests = [catalogue::TESTS, dispatch::TESTS, doctor::TESTS]
         .into_iter()
+        .chain([killed::TESTS])
         .chain([limits::TESTS, live::TESTS, overload::TESTS])
         .chain([secrets::TESTS, share::TESTS])
         .chain([upgrade::TESTS, writers::TESTS])

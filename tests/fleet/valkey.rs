@@ -13,6 +13,9 @@ const USERS: &str = include_str!("../../packaging/fleet/users.acl");
 /// The password of nodes.
 pub(crate) const PASSWORD: &str = "a-word-that-no-box-may-read";
 
+/// The password of operators.
+pub(crate) const OPERATOR: &str = "another-word";
+
 /// A Valkey that keeps its data in memory, or also on disk.
 pub(crate) struct Valkey {
     server: Server,
@@ -28,22 +31,37 @@ impl Valkey {
 
     /// Starts a Valkey with this address.
     pub(crate) fn start_at(address: Ipv4Addr, keeps: bool) -> Self {
+        let keeps = if keeps { "yes" } else { "no" };
+        let options = ["--appendfsync", "always", "--appendonly", keeps];
+        Self::start_with(address, &options)
+    }
+
+    /// Starts a Valkey with the settings of this packaged file, but for its place.
+    pub(crate) fn packaged(settings: &str) -> Self {
+        let mut options = Vec::new();
+        for line in settings.lines().filter(|line| !line.starts_with('#')) {
+            let (name, value) = line.split_once(' ').unwrap();
+            if !["bind", "port", "dir", "aclfile"].contains(&name) {
+                let value = value.trim_matches('"');
+                options.extend([format!("--{name}"), value.to_owned()]);
+            }
+        }
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        Self::start_with(own_address(), &options)
+    }
+
+    fn start_with(address: Ipv4Addr, options: &[&str]) -> Self {
         let mut users = USERS.to_owned();
-        for (hash, password) in [("#NODES", PASSWORD), ("#OPERATOR", "any")] {
+        for (hash, password) in [("#NODES", PASSWORD), ("#OPERATOR", OPERATOR)]
+        {
             assert!(users.contains(hash), "{users}");
             users = users.replace(hash, &format!(">{password}"));
         }
         users += "user test on nopass allkeys allchannels allcommands\n";
         let file = NamedTempFile::new().unwrap();
         std::fs::write(&file, users).unwrap();
-        let options = [
-            "--aclfile",
-            file.path().to_str().unwrap(),
-            "--appendfsync",
-            "always",
-            "--appendonly",
-            if keeps { "yes" } else { "no" },
-        ];
+        let users = ["--aclfile", file.path().to_str().unwrap()];
+        let options = [&users, options].concat();
         let server = Server::start_at(address.into(), &options);
         Self { server, _users: file }
     }
@@ -69,6 +87,11 @@ impl Valkey {
     /// Returns the URL that nodes are given.
     pub(crate) fn url(&self) -> String {
         self.server.url(&format!("sandpiper:{PASSWORD}@"))
+    }
+
+    /// Returns the URL of its operator.
+    pub(crate) fn operator_url(&self) -> String {
+        self.server.url(&format!("operator:{OPERATOR}@"))
     }
 
     /// Returns the lines that a command of the test's own user is answered.

@@ -33,6 +33,36 @@ const NEEDLESS: [&str; 13] = [
     "GET x",
 ];
 
+/// Commands that a node needs for its limits, those of their functions included.
+pub const COMMANDS_OF_LIMITS: [&str; 11] = [
+    "FUNCTION LOAD REPLACE x",
+    "FCALL x 1 sp1:x",
+    "TIME",
+    "GET sp1:x",
+    "PEXPIRE sp1:x 1",
+    "SET sp1:x x",
+    "ZADD sp1:x 1 x",
+    "ZCARD sp1:x",
+    "ZRANGE sp1:x 0 0",
+    "ZREMRANGEBYSCORE sp1:x 0 1",
+    "ZSCORE sp1:x x",
+];
+
+/// Commands that a node needs for its products, those of their functions included.
+pub const COMMANDS_OF_PRODUCTS: [&str; 11] = [
+    "FUNCTION LOAD REPLACE x",
+    "FCALL x 1 sp1:x",
+    "HDEL sp1:x x",
+    "HGET sp1:x x",
+    "HINCRBY sp1:x x 1",
+    "HSET sp1:x x x",
+    "PEXPIRE sp1:x 1",
+    "ZADD sp1:x 1 x",
+    "ZCARD sp1:x",
+    "ZRANGE sp1:x 0 0",
+    "ZREM sp1:x x",
+];
+
 /// Facts about a Valkey that answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
@@ -65,6 +95,8 @@ pub struct ValkeySettings {
 /// The rights of the users of a Valkey.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rights {
+    /// The commands that nodes need and may not run.
+    pub lacking: Vec<&'static str>,
     /// The commands that nodes may run and do not need.
     pub needless: Vec<&'static str>,
     /// Whether Valkey can read its file of changes, which it does as the user
@@ -92,16 +124,18 @@ pub async fn inspect(url: &ServerUrl) -> Result<Facts, NoAnswer> {
 }
 
 /// Asks a Valkey as its operator for the rights of its users, that of `node`
-/// among them. Returns `None` if the operator may not ask. Nothing is changed.
+/// among them, who needs these commands. Returns `None` if the operator may not
+/// ask. Nothing is changed.
 ///
 /// # Errors
 /// The Valkey cannot be reached, refuses the operator, or takes too long.
 pub async fn rights(
     operator: &ServerUrl,
     node: &ServerUrl,
+    needed: &[&'static str],
 ) -> Result<Option<Rights>, NoAnswer> {
     in_time(async {
-        match ask_rights(operator, node.user()).await {
+        match ask_rights(operator, node.user(), needed).await {
             Ok(rights) => Ok(Some(rights)),
             Err(error) if error.code() == Some("NOPERM") => Ok(None),
             Err(error) => Err(error),
@@ -156,6 +190,7 @@ async fn in_time<T>(
 async fn ask_rights(
     operator: &ServerUrl,
     node: &str,
+    needed: &[&'static str],
 ) -> Result<Rights, RedisError> {
     let mut connection = operator.connect().await?;
     let mut may = async |user: &str, command: &str| {
@@ -165,6 +200,12 @@ async fn ask_rights(
         let answer = asked.query_async::<Value>(&mut connection).await?;
         Ok::<bool, RedisError>(answer == Value::Okay)
     };
+    let mut lacking = Vec::new();
+    for command in needed {
+        if !may(node, command).await? {
+            lacking.push(*command);
+        }
+    }
     let mut needless = Vec::new();
     for command in NEEDLESS {
         if may(node, command).await? {
@@ -174,7 +215,7 @@ async fn ask_rights(
     let change = format!("HSET {} x x", KEYS[0]);
     let can_replay = may(DEFAULT_USER, &change).await?
         && may(DEFAULT_USER, "FUNCTION LOAD x").await?;
-    Ok(Rights { needless, can_replay })
+    Ok(Rights { lacking, needless, can_replay })
 }
 
 async fn ask(url: &ServerUrl) -> Result<Facts, RedisError> {
@@ -221,6 +262,20 @@ async fn settings(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nodes_need_the_commands_of_their_functions() {
+        let check = |text: &str, needed: &[&str]| {
+            let calls = text.split("call('").skip(1);
+            let calls = calls.filter_map(|rest| rest.split('\'').next());
+            for call in calls {
+                let is_it = |it: &&str| it.split(' ').next() == Some(call);
+                assert!(needed.iter().any(is_it), "{call}");
+            }
+        };
+        check(include_str!("limits.lua"), &COMMANDS_OF_LIMITS);
+        check(include_str!("catalogue.lua"), &COMMANDS_OF_PRODUCTS);
+    }
 
     #[test]
     fn only_a_refusal_of_the_user_closes_a_valkey() {

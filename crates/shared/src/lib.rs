@@ -28,7 +28,8 @@ mod url;
 pub use catalogue::{Catalogue, CatalogueError, Changes, Cursor, Replaced};
 pub use fault::CallError;
 pub use inspect::{
-    Facts, NoAnswer, Rights, ValkeySettings, inspect, is_open, rights,
+    COMMANDS_OF_LIMITS, COMMANDS_OF_PRODUCTS, Facts, NoAnswer, Rights,
+    ValkeySettings, inspect, is_open, rights,
 };
 pub use library::Library;
 pub use limits::{Client, Limits, Verdict, VerdictKind};

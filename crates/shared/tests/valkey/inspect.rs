@@ -1,6 +1,9 @@
 //! Facts about Valkeys with the users of packaging/fleet/users.acl.
 
-use sandpiper_shared::{Rights, ValkeySettings, inspect, is_open, rights};
+use sandpiper_shared::{
+    COMMANDS_OF_LIMITS, COMMANDS_OF_PRODUCTS, Rights, ServerUrl,
+    ValkeySettings, inspect, is_open,
+};
 use sandpiper_testkit::Valkey;
 
 /// Gives a Valkey the users of a fleet, with their names as passwords.
@@ -56,6 +59,10 @@ async fn an_operator_sees_the_rights_of_others() {
     let url = |login: &str| valkey.url(login).parse().unwrap();
     // As Valkey is installed: whoever reaches it may do all.
     assert_eq!(is_open(&url("")).await, Ok(true));
+    let rights = async |operator: &ServerUrl, node: &ServerUrl| {
+        let needed = [COMMANDS_OF_LIMITS, COMMANDS_OF_PRODUCTS].concat();
+        sandpiper_shared::rights(operator, node, &needed).await
+    };
     let seen = rights(&url(""), &url("")).await.unwrap().unwrap();
     assert_eq!((seen.needless.len(), seen.can_replay), (13, true));
     let all = ["test", "on", ">x", "allkeys", "allcommands"];
@@ -64,7 +71,7 @@ async fn an_operator_sees_the_rights_of_others() {
     let [node, operator] =
         ["sandpiper", "operator"].map(|user| url(&format!("{user}:{user}@")));
     assert_eq!(is_open(&node).await, Ok(false));
-    let packaged = Rights { needless: Vec::new(), can_replay: true };
+    let packaged = Rights { can_replay: true, ..Rights::default() };
     assert_eq!(rights(&operator, &node).await, Ok(Some(packaged.clone())));
     assert_eq!(rights(&node, &node).await, Ok(None));
     assert!(rights(&url("operator:other@"), &node).await.is_err());
@@ -77,6 +84,11 @@ async fn an_operator_sees_the_rights_of_others() {
     let wide = Rights { needless: vec!["FLUSHALL"], ..packaged.clone() };
     assert_eq!(rights(&operator, &node).await, Ok(Some(wide)));
     set(&["sandpiper", "-flushall"]);
+    set(&["sandpiper", "-fcall", "resetkeys"]);
+    let seen = rights(&operator, &node).await.unwrap().unwrap();
+    assert!(seen.lacking.contains(&"FCALL x 1 sp1:x"), "{seen:?}");
+    assert!(seen.lacking.contains(&"ZREM sp1:x x"), "{seen:?}");
+    set(&["sandpiper", "+fcall", "~sp1:*"]);
     set(&["default", "reset", "off"]);
     let lossy = Rights { can_replay: false, ..packaged };
     assert_eq!(rights(&operator, &node).await, Ok(Some(lossy)));

@@ -3,7 +3,8 @@
 use std::time::{Duration, SystemTime};
 
 use sandpiper_shared::{
-    NoAnswer, Rights, ServerUrl, ValkeySettings, inspect, is_open, rights,
+    COMMANDS_OF_LIMITS, COMMANDS_OF_PRODUCTS, NoAnswer, Rights, ServerUrl,
+    ValkeySettings, inspect, is_open, rights,
 };
 use tokio::time::Instant;
 
@@ -30,6 +31,24 @@ impl Part {
             Self::Products(_) => "shared products",
         }
     }
+
+    /// The commands that a node needs.
+    fn commands(self) -> &'static [&'static str] {
+        match self {
+            Self::Limits => &COMMANDS_OF_LIMITS,
+            Self::Products(_) => &COMMANDS_OF_PRODUCTS,
+        }
+    }
+
+    /// The effect of a Valkey that nodes cannot use.
+    fn effect(self) -> (Grade, &'static str) {
+        match self {
+            Self::Limits => (Grade::Weak, "each node counts for itself"),
+            Self::Products(_) => {
+                (Grade::Missing, "requests for products are answered 503")
+            }
+        }
+    }
 }
 
 /// Asks a Valkey as the node does, and its settings and rights as the operator.
@@ -49,7 +68,7 @@ pub(super) async fn findings(
     ];
     let rights = match operator {
         None => Ok(None),
-        Some(operator) => rights(operator, url).await,
+        Some(operator) => rights(operator, url, part.commands()).await,
     };
     let settings = match operator {
         None => Ok(facts.settings),
@@ -62,7 +81,7 @@ pub(super) async fn findings(
                 Ok(Some(settings)) => settings.append_only,
                 _ => false,
             };
-            users(&subject, is_open, rights.as_ref(), keeps_file)
+            users(part, &subject, is_open, rights.as_ref(), keeps_file)
         }
         (Err(reason), _) | (_, Err(reason)) => not_checked(&subject, &reason),
     });
@@ -100,9 +119,10 @@ fn hint(reason: &NoAnswer, otherwise: &'static str) -> &'static str {
     }
 }
 
-/// Whether others than nodes get in, and whether a node that somebody took over
-/// could do more than nodes do.
+/// Whether others than nodes get in, whether nodes can do their work, and whether
+/// one that somebody took over could do more than that.
 fn users(
+    part: Part,
     subject: &str,
     is_open: bool,
     rights: Option<&Rights>,
@@ -126,6 +146,13 @@ fn users(
                      the user default, who may not write it";
         return Finding::missing(subject, found).fix(DEFAULT);
     }
+    if !rights.lacking.is_empty() {
+        let (grade, effect) = part.effect();
+        let list = rights.lacking.join(", ");
+        let found = format!("nodes may not run: {list}; {effect}");
+        return Finding::new(grade, subject, found)
+            .fix("give the user of the nodes all rights in users.acl");
+    }
     if !rights.needless.is_empty() {
         let found = format!(
             "whoever takes a node over may also run: {}",
@@ -141,12 +168,7 @@ fn users(
 }
 
 fn unreachable(part: Part, url: &ServerUrl, reason: &NoAnswer) -> Finding {
-    let (grade, effect) = match part {
-        Part::Limits => (Grade::Weak, "each node counts for itself"),
-        Part::Products(_) => {
-            (Grade::Missing, "requests for products are answered 503")
-        }
-    };
+    let (grade, effect) = part.effect();
     let found = format!("{url} cannot be reached: {reason}; {effect}");
     let otherwise = "check that Valkey runs, that its `bind` and firewalls let \
                      this machine in, and the user and password of the URL";

@@ -81,11 +81,14 @@ fn a_clock_is_compared_as_it_was_read() {
 
 #[test]
 fn users_have_the_rights_that_they_need() {
-    let check = |is_open, rights, keeps_file, grade, part| {
-        let found = users("users", is_open, rights, keeps_file);
+    let check_of = |of, is_open, rights, keeps_file, grade, part| {
+        let found = users(of, "users", is_open, rights, keeps_file);
         check(&found, grade, part);
     };
-    let packaged = Rights { needless: Vec::new(), can_replay: true };
+    let check = |is_open, rights, keeps_file, grade, part| {
+        check_of(Part::Limits, is_open, rights, keeps_file, grade, part);
+    };
+    let packaged = Rights { can_replay: true, ..Rights::default() };
     let lossy = Rights { can_replay: false, ..packaged.clone() };
     let needless = vec!["FLUSHALL", "KEYS x"];
     let wide = Rights { needless, ..packaged.clone() };
@@ -95,6 +98,11 @@ fn users_have_the_rights_that_they_need() {
     check(false, Some(&lossy), true, Grade::Missing, "loses all data");
     check(false, Some(&lossy), false, Grade::Good, "their work alone");
     check(false, Some(&wide), true, Grade::Weak, "run: FLUSHALL, KEYS x");
+    let lacking = vec!["FCALL x 1 sp1:x"];
+    let narrow = Some(&Rights { lacking, ..wide.clone() });
+    check(false, narrow, true, Grade::Weak, "FCALL x 1 sp1:x; each node");
+    let products = Part::Products(1);
+    check_of(products, false, narrow, true, Grade::Missing, "answered 503");
 }
 
 /// Of these, the user and password are right.
