@@ -64,8 +64,9 @@ pub(crate) struct ServeArgs {
     client_header: server::HeaderName,
 
     /// Take the id of a request from the header Sandpiper-Request of trusted
-    /// proxies, so that all tries of a balancer count as one. They must remove
-    /// the header that their clients send
+    /// proxies: with --shared-limits four tries of a balancer count as one, and
+    /// with --shared-products they create one product. Proxies must remove the
+    /// header that their clients send
     #[arg(long, value_parser = BoolishValueParser::new())]
     request_id_from_proxy: bool,
 
