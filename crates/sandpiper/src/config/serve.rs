@@ -132,7 +132,8 @@ pub(crate) struct ServeArgs {
 
     /// Live runs at once, besides the boxes; half of them for one client;
     /// 0: none [default: as many as --boxes, but not more than an eighth of this
-    /// machine's memory holds]
+    /// machine's memory holds, each with the larger of --memory and
+    /// --compile-memory]
     #[arg(long, value_name = "N",
         value_parser = values::count(0_usize, engine::MAX_BOXES))]
     live_boxes: Option<usize>,
@@ -246,10 +247,9 @@ impl ServeArgs {
             .unwrap_or_else(|| (machine / 4).min(default::POOL_MEMORY_BYTES));
         let boxes = self.boxes.unwrap_or_else(default_boxes);
         let limits = self.sandbox.limits.limits();
-        let live_boxes = self.live_boxes.unwrap_or_else(|| {
-            let fitting = machine / 8 / limits.memory_bytes.max(1);
-            boxes.min(usize::try_from(fitting).unwrap_or(usize::MAX))
-        });
+        let live_boxes = self
+            .live_boxes
+            .unwrap_or_else(|| default_live_boxes(machine, boxes, &limits));
         engine::Settings {
             limits,
             boxes,
@@ -261,5 +261,36 @@ impl ServeArgs {
             pool_memory_bytes,
             compile_cache_bytes: self.compile_cache,
         }
+    }
+}
+
+/// Returns as many as `boxes`, but no more than an eighth of the machine's memory
+/// holds. A compile step may take more than a run, and holds the box as well.
+fn default_live_boxes(
+    machine_bytes: u64,
+    boxes: usize,
+    limits: &engine::Limits,
+) -> usize {
+    let fitting = machine_bytes / 8 / limits.box_memory_bytes().max(1);
+    boxes.min(usize::try_from(fitting).unwrap_or(usize::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn live_boxes_fit_into_an_eighth_of_the_memory() {
+        let limits = engine::Limits::default();
+        let check = |gib: u64, boxes, expected| {
+            let found = default_live_boxes(gib << 30, boxes, &limits);
+            assert_eq!(found, expected, "{gib} GiB, {boxes} boxes");
+        };
+        check(1, 2, 0);
+        check(4, 4, 0);
+        check(7, 8, 0);
+        check(8, 8, 1);
+        check(64, 16, 8);
+        check(64, 4, 4);
     }
 }
