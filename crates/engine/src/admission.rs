@@ -5,7 +5,8 @@
 //! bounded queue. Clients take turns in it (round robin), and the runs of one
 //! client keep their order. A client that comes without a slot has its turn
 //! before those with one. One client holds at most half of the slots and half
-//! of the queue, both rounded up, so it cannot starve the others. In a full
+//! of the queue, both rounded up, so it cannot starve the others. Live runs have
+//! slots of their own and no queue; their half is rounded down. In a full
 //! queue the newest run of the client with the most gives way to a client that
 //! has none there, so a few clients together cannot starve the others either.
 //!
@@ -104,10 +105,24 @@ impl Admission {
         queue_wait: Duration,
     ) -> Self {
         let slots = slots.max(1);
-        let state = Mutex::new(State {
-            queue: Queue::new(slots, queue_capacity),
-            mean_run: FIRST_MEAN_RUN,
-        });
+        let queue = Queue::new(slots, slots.div_ceil(2), queue_capacity);
+        Self::with_queue(queue, queue_wait)
+    }
+
+    /// Creates an admission of live runs, which do not wait. A client that takes
+    /// a slot may hold it for minutes, so the half of one client is rounded down.
+    pub(crate) fn of_live_runs(slots: usize) -> Self {
+        let slots = slots.max(1);
+        let share = (slots / 2).max(1);
+        Self::with_queue(Queue::new(slots, share, 0), Duration::ZERO)
+    }
+
+    fn with_queue(
+        queue: Queue<oneshot::Sender<RunPermit>>,
+        queue_wait: Duration,
+    ) -> Self {
+        let slots = queue.slots();
+        let state = Mutex::new(State { queue, mean_run: FIRST_MEAN_RUN });
         let removals = Arc::new(Semaphore::new(slots));
         let contention = Notify::new();
         let inner = Inner { queue_wait, state, contention, removals };

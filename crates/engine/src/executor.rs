@@ -48,11 +48,7 @@ impl Executor {
                 settings.queue_wait,
             ),
             live_boxes: settings.live_boxes,
-            live_admission: Admission::new(
-                settings.live_boxes,
-                0,
-                settings.queue_wait,
-            ),
+            live_admission: Admission::of_live_runs(settings.live_boxes),
             pool: BoxPool::new(
                 settings.pool_memory_bytes,
                 settings.pool_boxes(),

@@ -11,6 +11,8 @@ use std::net::IpAddr;
 #[derive(Debug)]
 pub(super) struct Queue<T> {
     slots: usize,
+    /// The slots that one client can hold.
+    share: usize,
     capacity: usize,
     running: usize,
     waiting: usize,
@@ -37,10 +39,12 @@ pub(super) enum Full {
 }
 
 impl<T> Queue<T> {
-    /// Creates a queue for `slots` runs at once and `capacity` runs that wait.
-    pub(super) fn new(slots: usize, capacity: usize) -> Self {
+    /// Creates a queue for `slots` runs at once, of which one client can have
+    /// `share`, and `capacity` runs that wait.
+    pub(super) fn new(slots: usize, share: usize, capacity: usize) -> Self {
         Self {
             slots,
+            share,
             capacity,
             running: 0,
             waiting: 0,
@@ -125,7 +129,7 @@ impl<T> Queue<T> {
 
     /// The slots that one client can hold.
     pub(super) fn share(&self) -> usize {
-        self.slots.div_ceil(2)
+        self.share
     }
 
     /// The runs that can wait.

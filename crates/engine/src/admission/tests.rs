@@ -68,6 +68,28 @@ async fn refused(admission: &Admission, number: u8) -> Busy {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_client_holds_at_most_half_of_the_live_slots_rounded_down() {
+    let check = async |slots: usize, share: usize| {
+        let admission = Admission::of_live_runs(slots);
+        let mut held = Vec::new();
+        for _ in 0..share {
+            held.push(take(&admission, 1).await);
+        }
+        let _refused = refused(&admission, 1).await;
+        for other in 0..slots - share {
+            held.push(take(&admission, 2 + u8::try_from(other).unwrap()).await);
+        }
+        let _refused = refused(&admission, 100).await;
+        assert_eq!(load(&admission), (slots, 0));
+    };
+    check(1, 1).await;
+    check(2, 1).await;
+    check(3, 1).await;
+    check(4, 2).await;
+    check(5, 2).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_client_holds_at_most_half_of_the_slots_rounded_up() {
     let check = async |slots: usize, share: usize| {
         let admission = Admission::new(slots, 64, WAIT);
