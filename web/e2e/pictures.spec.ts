@@ -137,7 +137,7 @@ test("files that the server could not read are reported", async ({ page, service
 });
 
 test("a program that draws is offered to be run with pictures: by one press, for this visit", async ({ page, service }) => {
-  const code = `try:\n    import turtle\nexcept ImportError:\n    pass\n${leaving({ "a.txt": "left" })}`;
+  const code = `try:\n    import turtle\nexcept ImportError:\n    pass\n${leaving({ "a.txt": "\u001b[31mleft\u001b[0m" })}`;
   await page.goto(address(service.url, "", code));
   const run = page.locator("#run");
   await run.click();
@@ -145,7 +145,8 @@ test("a program that draws is offered to be run with pictures: by one press, for
   await expect(page.locator(".offers")).toHaveText("This program draws.Run and show pictures");
   await offer.focus();
   await page.keyboard.press("Enter");
-  await expect(page.locator(".left-file")).toHaveCount(1);
+  // The server sends its colours, and so all of it, as base64.
+  await expect(page.locator(".left-file .file-text")).toHaveText("left");
   await expect(offer).toHaveCount(0);
   await expect(page.locator("#results")).toBeFocused();
   await run.click();

@@ -4,7 +4,7 @@
 import { describe, expect, test } from "vitest";
 
 import { readCsv } from "../src/output/csv";
-import { bytesOf, leftIn } from "../src/run/left";
+import { bytesOf, leftIn, textOf } from "../src/run/left";
 import { ServerEvents } from "../src/run/server-events";
 import { Picture } from "../src/turtle/picture";
 import { readRecording } from "../src/turtle/recording";
@@ -120,6 +120,20 @@ test("files of an answer: those that are not as they should be are left out", ()
   expect(left).toEqual({ artifacts: [file, shown], skipped: [skipped[0]] });
   expect(leftIn(null)).toEqual({ artifacts: [], skipped: [] });
   expect([...bytesOf(left.artifacts[0]!)]).toEqual([255, 0]);
+});
+
+test.each<[string, string, string | null]>([
+  ["text/plain", "G1szMW1yZWQbWzBtDA==", "\u001b[31mred\u001b[0m\f"],
+  ["text/csv", "77u/YQHDsQ==", "\ufeffa\u0001\u00f1"],
+  ["application/json", "IgAi", '"\0"'],
+  ["application/x-ipynb+json", "Ag==", "\u0002"],
+  ["text/plain", "/w==", null],
+  ["text/plain", "?", null],
+  ["application/octet-stream", "YQE=", null],
+])("base64 of %s, %s, is %j as text", (type, content, expected) => {
+  const file = { path: "a", type, size: 1, content };
+  expect(textOf({ ...file, encoding: "base64" })).toBe(expected);
+  expect(textOf({ ...file, encoding: "utf8" })).toBe(content);
 });
 
 test("events are read from any pieces; what a program wrote begins none", () => {

@@ -7,7 +7,7 @@ import "../styles/artifacts.css";
 import { element } from "../dom";
 import { number, t, type Key } from "../messages";
 import type { Preview } from "../preview/preview";
-import { bytesOf, isRecording, type Artifact, type Left } from "../run/left";
+import { bytesOf, isRecording, textOf, type Artifact, type Left } from "../run/left";
 import { download } from "../share/download";
 import { Player } from "../turtle/player";
 import { readRecording } from "../turtle/recording";
@@ -89,19 +89,20 @@ interface Around {
 }
 
 function contentOf(artifact: Artifact, drawn: Artifact | undefined, { head, room, pages }: Around): Node[] {
-  const { path, type, encoding, content } = artifact;
+  const { path, type } = artifact;
   if (PICTURES.has(type)) {
     const alt = titleOf(artifact) ?? path;
     const recording = drawn === undefined ? null : readRecording(drawn.content);
     const image = imageOf(artifact, alt);
     return [recording === null ? image : new Player(recording, alt, image).element];
   }
-  if (encoding !== "utf8" || content === "") return [];
+  const content = textOf(artifact) ?? "";
+  if (content === "") return [];
   const separator = SEPARATORS[type];
   const table = separator === undefined ? null : readCsv(content, separator);
   if (table !== null) return [tableOf(table, room.rowsOf(table), path)];
   const box = element("div", { class: "file-text" });
-  if (type === "text/html") head.append(pages.tool(artifact, box));
+  if (type === "text/html") head.append(pages.tool(path, content, box));
   text(content, box);
   return [box];
 }
@@ -131,7 +132,7 @@ class Pages {
   }
 
   /** The button that shows the page in place of its source, which stands in `source`. */
-  tool({ path, content }: Artifact, source: HTMLElement): HTMLButtonElement {
+  tool(path: string, content: string, source: HTMLElement): HTMLButtonElement {
     const made = button(t("files.show-page"), t("files.show-page-of", { path }));
     made.setAttribute("aria-label", made.title);
     made.addEventListener("click", () => {

@@ -53,6 +53,21 @@ export function bytesOf({ encoding, content }: Artifact): Uint8Array<ArrayBuffer
   return Uint8Array.from(atob(content), (character) => character.charCodeAt(0));
 }
 
+/** The media types of texts. */
+const TEXTS = /^text\/|[/+]json$/;
+
+/** The text of the file; `null` for any other. A text with control characters, such as those of colours, comes as base64. */
+export function textOf(artifact: Artifact): string | null {
+  const { type, encoding, content } = artifact;
+  if (encoding === "utf8") return content;
+  if (!TEXTS.test(type)) return null;
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytesOf(artifact));
+  } catch {
+    return null;
+  }
+}
+
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
