@@ -294,6 +294,20 @@ fn ids_are_those_of_live_runs(server: &Server) {
     }
 }
 
+/// There is no queue in which the next run could wait for it.
+#[test]
+#[ignore = "needs the images: make test"]
+fn a_box_is_free_before_the_end_of_its_run() {
+    let server = start_python(&["--live-boxes=1"]);
+    for _ in 0..10 {
+        // The end of the other processes takes the box some time.
+        let source = "for _ in range(9):\n    if os.fork() == 0:\n\
+                      \x20       time.sleep(999)";
+        let mut one = Dialogue::python(&server, source);
+        assert_eq!(one.events.end()["exit"], json!({"code": 0}));
+    }
+}
+
 /// Proxies ask in HTTP/1.0 by default.
 fn old_clients_are_answered(server: &Server) {
     let mut asked = python("input('? ')\nprint('end')");
