@@ -130,6 +130,41 @@ fn a_recording_keeps_no_picture_out() {
     assert_eq!(skipped, "001.json too-large");
 }
 
+#[test]
+#[ignore = "needs the images: make test"]
+fn libraries_that_draw_give_displays() {
+    let server = service::start_python(&[]);
+    let check = |source: &str, expected: Value| {
+        let asked = python(source, &json!({"artifacts": true}));
+        let answer = result(&server, &asked);
+        let files = answer["artifacts"].as_array().unwrap().iter();
+        let found = files
+            .map(|file| json!([file["display"], file["path"], file["type"]]));
+        let found = Value::from_iter(found);
+        assert_eq!(found, expected, "{source}: {}", answer["run"]);
+        assert_eq!(answer["run"]["stderr"], "", "{source}");
+    };
+    check(
+        "import matplotlib.pyplot as plt\nplt.plot([1, 4, 2])\nplt.show()\n\
+         open('out.csv', 'w').write('x,y\\n1,2\\n')",
+        json!([
+            [1, "figure-1.svg", "image/svg+xml"],
+            [null, "out.csv", "text/csv"],
+        ]),
+    );
+    check(
+        "from PIL import Image\nImage.new('RGB', (9, 9)).show()",
+        json!([[1, "figure-1.png", "image/png"]]),
+    );
+    check(
+        "import turtle\nturtle.forward(9)\nturtle.done()",
+        json!([
+            [1, "figure-1.json", "application/json"],
+            [1, "figure-1.svg", "image/svg+xml"],
+        ]),
+    );
+}
+
 /// Those of `turtledemo` that draw without a window; without `FULL=1` the first
 /// three.
 #[test]

@@ -3,10 +3,11 @@
 import { readFileSync } from "node:fs";
 
 import type { Page } from "@playwright/test";
+import { runnerImport } from "vite";
 
 import { faults } from "./accessibility";
 import { withFiles } from "./documents";
-import { editorIn, expect, test } from "./service";
+import { editorIn, expect, test, type Service } from "./service";
 
 /** A program that leaves these files; a name that begins with / is one of the whole box. */
 const leaving = (files: Readonly<Record<string, string>>) => `import os
@@ -216,5 +217,79 @@ test.describe("a drawing", () => {
     await expect(page.locator("canvas")).toBeHidden();
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320);
     expect(await faults(page.mainFrame())).toEqual([]);
+  });
+});
+
+test("the recording of a real drawing is read, each of its changes", async ({ service }) => {
+  const code = `import turtle as t
+t.bgcolor("#eeeeff")
+t.begin_fill()
+t.circle(40)
+t.end_fill()
+t.dot(9, "red")
+t.write("a\\nb", font=("Courier", 12, "bold"), align="center")
+t.undo()
+t.penup()
+t.goto(-90, 20)
+t.stamp()
+t.done()
+`;
+  const response = await fetch(`${service.url}/api/run`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ language: "python", entryFile: "a.py", files: [{ path: "a.py", content: code }], artifacts: true }),
+  });
+  const { artifacts } = (await response.json()) as { artifacts: { type: string; content: string }[] };
+  const text = artifacts.find(({ type }) => type === "application/json")?.content ?? "";
+  const { segments } = JSON.parse(text) as { segments: unknown[][] };
+  const kinds = ["view", "background", "line", "dot", "polygon", "text", "extend", "remove"];
+  expect(segments.map(([, kind]) => kind)).toEqual(expect.arrayContaining(kinds));
+  // It imports what only Vite can load.
+  const reader = await runnerImport<typeof import("../src/turtle/recording")>("./src/turtle/recording.ts", { configFile: false });
+  expect(reader.module.readRecording(text)?.segments).toHaveLength(segments.length);
+});
+
+test.describe("an example of the index page", () => {
+  /** Opens it, and runs it in the editor there. */
+  async function run(page: Page, service: Service, name: string, code: string) {
+    await page.goto(`${service.url}/`);
+    await page.getByRole("link", { name, exact: true }).click();
+    const frame = page.frameLocator("iframe[name=live]");
+    await expect(frame.locator(".cm-content")).toContainText(code);
+    await frame.locator("#run").click();
+    return frame;
+  }
+
+  test("shows a plot", async ({ page, service }) => {
+    const frame = await run(page, service, "A plot", "plt.show()");
+    const picture = frame.locator(".left-file img");
+    await expect(picture).toBeVisible();
+    await picture.evaluate((image: HTMLImageElement) => image.decode());
+    expect(await picture.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBeGreaterThan(0);
+  });
+
+  test("plays a drawing to its end", async ({ page, service }) => {
+    const frame = await run(page, service, "A drawing", "turtle.done()");
+    const canvas = frame.locator(".left-file canvas");
+    const drawn = () => canvas.evaluate((own: HTMLCanvasElement) => own.toDataURL());
+    await expect(canvas).toBeVisible();
+    const before = await drawn();
+    await expect.poll(drawn).not.toBe(before);
+    await frame.getByRole("combobox", { name: "Speed" }).selectOption("20");
+    await expect(frame.getByRole("button", { name: "Play again" })).toBeVisible();
+    await expect(frame.locator(".left-file img")).toBeVisible();
+  });
+
+  test("talks to its end", async ({ page, service }) => {
+    const frame = await run(page, service, "A dialogue", "Guesses the number");
+    const line = frame.getByRole("textbox", { name: "Input", exact: true });
+    const said = frame.locator(".transcript pre");
+    for (const guess of [50, 25, 13, 7, 4, 2, 1]) {
+      await expect(said).toHaveText(new RegExp(`more than ${guess}\\? \\(y/n\\) $`));
+      await line.fill("n");
+      await line.press("Enter");
+    }
+    await expect(said).toContainText("You thought of 1. I asked 7 times.");
+    await expect(frame.locator("#status")).toContainText("Finished");
   });
 });
