@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 
 import type { Request } from "@playwright/test";
 
+import { withFiles } from "./documents";
 import { expect, held, languages, test } from "./service";
 
 /** Bytes as they come over the wire, the page itself counted: KB of 1024. */
@@ -62,5 +63,29 @@ for (const language of languages) {
     release();
     await page.locator("#menu-button[aria-controls]").waitFor();
     await expect(code).toContainText("typed");
+  });
+}
+
+const LATER = ["src/run/live.ts", "src/output/dialogue.ts", "src/output/artifacts.ts"];
+
+for (const [query, code, used] of [
+  ["", "print(1)", []],
+  ["&input=live", "print(input('? '))", ["src/run/live.ts", "src/output/dialogue.ts"]],
+  ["&artifacts=1", "open('a.txt', 'w').write('left')", ["src/run/live.ts", "src/output/artifacts.ts"]],
+] as const) {
+  test(`what a run needs is loaded at the first, with ${JSON.stringify(query)}`, async ({ page, service }) => {
+    const asked: string[] = [];
+    page.on("request", (request) => void asked.push(new URL(request.url()).pathname.replace(/^\/embed\//, "")));
+    const loaded = () => LATER.filter((source) => asked.includes(manifest[source]?.file ?? source));
+    await page.goto(`${service.url}/embed?${withFiles(`lang=python${query}`, { "main.py": code })}`);
+    // The page is complete.
+    await page.locator("#menu-button[aria-controls]").waitFor();
+    await page.waitForLoadState("networkidle");
+    expect(loaded()).toEqual([]);
+    await page.locator("#run").click();
+    if (query === "&input=live") await page.getByRole("textbox", { name: "Input", exact: true }).press("Enter");
+    await expect(page.locator("#status")).toContainText("Finished");
+    await expect.poll(loaded).toEqual(used);
+    for (const source of LATER) expect(Object.keys(manifest)).toContain(source);
   });
 }

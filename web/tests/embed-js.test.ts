@@ -27,13 +27,15 @@ test("the language that an element names, or the code in it", () => {
 
 test("attributes become parameters, and the code a fragment that the page reads", async () => {
   const files = [{ content: "print('ü & #')\n" }];
-  const dataset = { lang: "py", theme: "dark", readonly: "", hide: "stdin", fontSize: "16", entry: undefined };
+  const dataset = { lang: "py", theme: "dark", readonly: "", hide: "stdin", fontSize: "16", input: "live", artifacts: "", entry: undefined };
   const url = new URL(frameUrl(BASE, { language: "python", address: "embed", dataset, files }, "https://host.example", "abc"));
   expect(url.origin + url.pathname).toBe("https://run.example/prefix/embed");
   expect(readParameters(url.search)).toMatchObject({
     theme: "dark",
     readonly: true,
     fontSize: 16,
+    input: "live",
+    artifacts: true,
     autosave: "abc",
     parentOrigin: "https://host.example",
   });
