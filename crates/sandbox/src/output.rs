@@ -207,6 +207,7 @@ impl Captured<'_> {
 #[cfg(test)]
 mod tests {
     use rustix::fs::OFlags;
+    use tokio::time::Instant;
 
     use super::*;
 
@@ -287,6 +288,42 @@ mod tests {
         writer.await.unwrap();
         let kept = capture.await.unwrap().unwrap().bytes;
         assert!(kept == expected.as_bytes(), "{}", kept.len());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn quick_writes_are_gathered() {
+        let (ours, theirs) = outgoing().unwrap();
+        let (_dead, signals) = signals();
+        let (output, mut chunks) = mpsc::channel(64);
+        tokio::spawn(async move {
+            let stream = OutputStream::Stdout;
+            let sink = Sink { stream, output: &output };
+            capture(ours, 1 << 20, Some(sink), &signals).await
+        });
+        let write = |text: &str| {
+            rustix::io::write(&theirs, text.as_bytes()).unwrap();
+        };
+        let begun = Instant::now();
+        write("first");
+        assert_eq!(chunks.recv().await.unwrap().bytes, b"first");
+        assert_eq!(begun.elapsed(), Duration::ZERO, "must come at once");
+        let mut written = Vec::new();
+        for number in 0..50 {
+            let line = format!("{number}\n");
+            write(&line);
+            written.extend_from_slice(line.as_bytes());
+            // Time stands still while this task is ready to go on.
+            for _ in 0..20 {
+                tokio::task::yield_now().await;
+            }
+        }
+        let (mut read, mut count) = (Vec::new(), 0);
+        while read.len() < written.len() {
+            read.extend(chunks.recv().await.unwrap().bytes);
+            count += 1;
+        }
+        assert_eq!(read, written);
+        assert!(count <= 5, "{count} pieces of 50 writes");
     }
 
     #[tokio::test]
