@@ -1,12 +1,12 @@
 //! The resources of a server do not grow, whatever it went through.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::path::PathBuf;
 
 use libtest_mimic::Completion;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::Fault;
 use crate::servers::{
@@ -97,6 +97,7 @@ fn after_300_attacks() -> Completion {
         "--compile-memory=64MiB",
         "--processes=16",
         "--queue=4",
+        "--live-boxes=1",
     ];
     let starter = [ONE_HEAP, NO_TOP].concat();
     let server = start_under(&starter, &flags, None);
@@ -160,6 +161,7 @@ fn attack_all_ways(server: &Server) -> usize {
         count += 1;
     }
     count += leave_in_the_middle(server);
+    count += leave_unread(server);
     count += crowd(server);
     count + garbage(server)
 }
@@ -199,6 +201,35 @@ fn leave_in_the_middle(server: &Server) -> usize {
         eventually("it is given up", || in_use() == 0);
     }
     3
+}
+
+/// Clients read the beginning of events or of a large answer, and disconnect.
+fn leave_unread(server: &Server) -> usize {
+    const JSON: &str = "Content-Type: application/json";
+    const EVENTS: &str = "Accept: text/event-stream";
+    let left = |metric: &str| server.metrics().count(metric);
+    // As JSON each of these characters has six bytes: sockets do not hold all.
+    let flood = python("while 1: print('\\x01' * 9999)");
+    let mut files = python("open('a', 'wb').write(b'x' * (4 << 20))");
+    files["artifacts"] = json!(true);
+    let all = [(&[JSON, EVENTS][..], flood), (&[JSON], files)];
+    for (headers, asked) in &all {
+        let path = "/api/run";
+        let mut connection =
+            server.begin("POST", path, headers, asked.to_string());
+        let mut status = [0; 12];
+        connection.read_exact(&mut status).unwrap();
+        assert_eq!(&status, b"HTTP/1.1 200");
+        drop(connection);
+        eventually("it is given up", || left("sandpiper_boxes_in_use") == 0);
+    }
+    let mut dialogue = python("print(input('? '))");
+    dialogue["interactive"] = json!(true);
+    let mut events = server.stream(&[], &dialogue).unwrap();
+    events.until("? ");
+    drop(events);
+    eventually("it is given up", || left("sandpiper_live_boxes_in_use") == 0);
+    all.len() + 1
 }
 
 /// Sends more runs at once than the queue holds: some run, others are refused.
