@@ -361,8 +361,9 @@ fn least_limits(server: &Server) {
 #[test]
 #[ignore = "needs the images: make test"]
 fn one_window_counts_all_runs() {
-    let server =
-        Server::spawn(&["--languages=python", "--compile-rate-limit=4"], None);
+    let flags =
+        ["--languages=python", "--compile-rate-limit=5", "--live-boxes=1"];
+    let server = Server::spawn(&flags, None);
     server.wait_until_ready();
     let asked = python("print(1)", &json!({}));
     let compile = || server.compile(&asked);
@@ -372,6 +373,17 @@ fn one_window_counts_all_runs() {
         server.stream(&[], &asked).unwrap().end()["exit"],
         json!({"code": 0})
     );
+    // A live run counts once, whatever is sent to it.
+    let live = python("sys.stdin.read()", &json!({"interactive": true}));
+    let mut live = server.stream(&[], &live).unwrap();
+    live.next();
+    let run = live.run.clone().unwrap();
+    for _ in 0..5 {
+        let input = server.tell(&run, "input", r#"{"text":"a"}"#);
+        assert_eq!(input.status, 204, "{input:?}");
+    }
+    assert_eq!(server.tell(&run, "stop", "").status, 204);
+    assert_eq!(live.end()["exit"], json!({"stopped": true}));
     // A refusal counts as well.
     assert_eq!(send(&server, &json!({})).status, 400);
     let streamed = server.stream(&[], &asked).unwrap_err();
