@@ -96,6 +96,7 @@ fn start(log_format: &str, wall_time: &str) -> Server {
             // When others are made is a matter of time.
             "--warm-memory=0",
             "--compile-rate-limit=0",
+            "--live-boxes=1",
             "--run-wall-time",
             wall_time,
             "--run-cpu-time=500ms",
@@ -162,6 +163,28 @@ fn every_run_has_its_series_and_its_line() {
         assert_eq!(line["compile_ms"], Value::Null, "{line}");
     }
     assert!(lines.iter().any(|line| line["outcome"] == "client_gone"));
+}
+
+/// Who knows the id of a live run could type into it.
+#[test]
+#[ignore = "needs the images: make test"]
+fn a_live_run_leaves_neither_its_id_nor_its_words() {
+    let server = start("json", "600s");
+    let mut asked = request("input(sys.argv[1] + '? ')");
+    asked["interactive"] = json!(true);
+    asked["args"] = json!([MARK]);
+    let mut events = server.stream(&[], &asked).unwrap();
+    events.until("? ");
+    assert_eq!(events.stdout, format!("{MARK}{MARK}\n{MARK}? "));
+    let run = events.run.clone().unwrap();
+    let input = json!({"text": MARK}).to_string();
+    assert_eq!(server.tell(&run, "input", &input).status, 204);
+    assert_eq!(server.tell(&run, "stop", "").status, 204);
+    assert_eq!(events.end()["exit"], json!({"stopped": true}));
+    let line = server.line_of(&events.head);
+    assert!(line.contains("\"outcome\":\"stopped\""), "{line}");
+    let log = server.into_log();
+    assert!(!log.contains(MARK) && !log.contains(&run), "{log}");
 }
 
 /// The line for people is one line, too.
