@@ -326,12 +326,15 @@ fn open_settings() -> Option<OwnedFd> {
 /// A byte that waits in a buffer keeps the whole page that it was copied to, of
 /// 32 KiB, and is charged as a byte. Small buffers, and little that is not yet
 /// sent, bound the number of such pages. A loopback needs no more.
-const NETWORK_SETTINGS: [(&str, &[u8]); 5] = [
+const NETWORK_SETTINGS: [(&str, &[u8]); 7] = [
     ("ipv4/tcp_rmem", b"4096 16384 16384"),
     ("ipv4/tcp_wmem", b"4096 4096 4096"),
     ("ipv4/tcp_notsent_lowat", b"1"),
-    // They are in the host's table, and no control group is charged for them.
+    // These are in tables of the host, and no control group is charged for them:
+    // connections that wait for late packets, measurements, and cookies.
     ("ipv4/tcp_max_tw_buckets", b"1024"),
+    ("ipv4/tcp_no_metrics_save", b"1"),
+    ("ipv4/tcp_fastopen", b"0"),
     // Time stamps come back without the datagrams that they belong to.
     ("core/tstamp_allow_data", b"0"),
 ];

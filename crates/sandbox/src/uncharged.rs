@@ -18,12 +18,14 @@ use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-/// Maximum number of sockets of a box, but for Unix sockets, whose memory is
-/// charged. Connections that nobody has accepted count, too. Each can keep some 5 MiB that nobody is
+/// Maximum number of sockets of a box that are not Unix sockets. Connections that nobody has accepted count, too. Each can keep some 5 MiB that nobody is
 /// charged for, or an eighth of it if the host gives networks no large pages.
 const MAX_SOCKETS: usize = 64;
 /// Maximum number of locks of a box, of 200 bytes each.
 const MAX_LOCKS: usize = 1_000;
+/// Maximum number of Unix sockets of a box. Of each connection that nobody has
+/// accepted, 1 KiB is not charged.
+const MAX_UNIX_SOCKETS: usize = 4_096;
 const SOCKETS_INTERVAL: Duration = Duration::from_millis(5);
 const LOCKS_INTERVAL: Duration = Duration::from_millis(20);
 /// The pause after counting locks, as a multiple of the CPU time that it took.
@@ -73,7 +75,10 @@ impl Uncharged {
             // The second file takes longer to read.
             if all > MAX_SOCKETS {
                 let unix = unix_sockets_in(&text_of(&self.protocols));
-                if all.saturating_sub(unix) > MAX_SOCKETS {
+                // Some may have been closed meanwhile.
+                let later = sockets_in(&text_of(&self.sockets)).unwrap_or(all);
+                let others = all.min(later).saturating_sub(unix);
+                if others > MAX_SOCKETS || unix > MAX_UNIX_SOCKETS {
                     return;
                 }
             }

@@ -55,6 +55,8 @@ pub(crate) struct Machine {
     pub(crate) core_pattern: String,
     /// `kernel.modprobe`. Empty if the kernel loads no modules.
     pub(crate) modprobe: String,
+    /// Whether the kernel has IPv6.
+    pub(crate) has_ipv6: bool,
     /// The kernel's command line.
     pub(crate) command_line: String,
     /// `vm.overcommit_memory`.
@@ -116,6 +118,7 @@ impl Machine {
             ),
             core_pattern: text("/proc/sys/kernel/core_pattern"),
             modprobe: text("/proc/sys/kernel/modprobe"),
+            has_ipv6: Path::new("/proc/net/if_inet6").exists(),
             command_line: text("/proc/cmdline"),
             overcommit_memory: number("/proc/sys/vm/overcommit_memory"),
             hard_limits: hard_limits(),

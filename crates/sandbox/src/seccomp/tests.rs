@@ -83,6 +83,7 @@ fn the_page_cache_is_not_asked() {
     check("preadv2", &[0, 0, 0, 0, 0, 1], Action::Allow);
     check("preadv2", &[0, 0, 0, 0, 0, 8], UNNAMED);
     check("preadv2", &[0, 0, 0, 0, 0, 9], UNNAMED);
+    check("preadv2", &[0, 0, 0, 0, 0, 0x80], UNNAMED);
 }
 
 #[test]
@@ -203,8 +204,9 @@ fn options_of_sockets() {
     // devices (25) and memory (70 to 72).
     let socket = [2, 5, 6, 9, 10, 12, 13, 15, 16, 18, 20, 21, 42, 66, 67];
     assert_eq!(of(1), socket);
-    // IP_OPTIONS (4), policies (16, 17), sources (37 to 48) and tables (64).
-    assert_eq!(of(0), [1, 2, 8, 10, 12, 13, 32, 33, 34, 35, 36]);
+    // IP_OPTIONS (4), policies (16, 17), memberships (35, 36), sources (37 to
+    // 48) and tables (64).
+    assert_eq!(of(0), [1, 2, 8, 10, 12, 13, 32, 33, 34]);
     assert_eq!(of(41), [16, 17, 18, 19, 23, 26, 49, 51, 66, 67]);
     // TCP_MD5SIG (14), repair (19 to 22), ULP (31), zero copy (35), AO (38).
     assert_eq!(of(6), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 18, 23, 30]);
@@ -323,8 +325,8 @@ fn options_of_other_calls() {
     ];
     check("fcntl", 2048, |it| vec![3, it], libc::EINVAL, &fcntl);
     let advice = [
-        0, 1, 2, 3, 4, 8, 9, 10, 11, 14, 15, 16, 17, 18, 19, 22, 23, 24, 25,
-        102, 103,
+        0, 1, 2, 3, 4, 8, 9, 10, 11, 14, 15, 16, 17, 18, 19, 22, 23, 24, 102,
+        103,
     ];
     check("madvise", 256, |it| vec![0, 0, it], libc::EINVAL, &advice);
     let process = [

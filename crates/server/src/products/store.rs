@@ -26,6 +26,11 @@ pub(super) struct Store {
     /// Locked also while a list of all is made, which takes 0.1 s for a million
     /// products. Whoever waits for it blocks no thread.
     state: Mutex<State>,
+    /// All products as one JSON list, and [`State::changes`] of that time. It is
+    /// kept until a product changes, so that clients which take it slowly share
+    /// one copy. It is locked while another is made, and before `state`: others
+    /// get `state` between two lists.
+    list: Mutex<Option<(u64, Bytes)>>,
     /// Most bytes that the products may use.
     capacity: u64,
     /// Counts large texts.
@@ -39,15 +44,15 @@ struct State {
     last_id: i64,
     /// Memory of the products, in bytes.
     used: u64,
-    /// All products as one JSON list. It is kept until a product changes, so that
-    /// clients which take it slowly share one copy.
-    list: Option<Bytes>,
+    /// How often a product was stored or removed.
+    changes: u64,
 }
 
 impl Store {
     /// Returns an empty store of `capacity` bytes.
     pub(super) fn new(capacity: u64, memory: AnswerMemory) -> Self {
-        Self { state: Mutex::default(), capacity, memory }
+        let (state, list) = Default::default();
+        Self { state, list, capacity, memory }
     }
 
     /// Adds a product under the next id and returns its text.
@@ -64,7 +69,7 @@ impl Store {
         let text = self.counted(product::text(id, fields));
         state.put(id, text.clone(), self.capacity)?;
         state.last_id = id;
-        drop_list(state);
+        self.drop_list(state);
         Ok(text)
     }
 
@@ -89,7 +94,7 @@ impl Store {
             return Err(CatalogueError::NotFound);
         }
         state.put(id, text.clone(), self.capacity)?;
-        drop_list(state);
+        self.drop_list(state);
         Ok(text)
     }
 
@@ -98,7 +103,7 @@ impl Store {
         let mut state = self.state.lock().await;
         let is_removed = state.remove(id);
         if is_removed {
-            drop_list(state);
+            self.drop_list(state);
         }
         is_removed
     }
@@ -116,16 +121,18 @@ impl Store {
         let text = self.counted(text);
         let mut state = self.state.lock().await;
         state.put(id, text, self.capacity)?;
-        drop_list(state);
+        self.drop_list(state);
         Ok(())
     }
 
     /// Removes all products.
     pub(super) async fn clear(&self) {
         let mut state = self.state.lock().await;
-        let before = std::mem::take(&mut *state);
+        let changes = state.changes + 1;
+        let empty = State { changes, ..State::default() };
+        let before = std::mem::replace(&mut *state, empty);
+        self.drop_list(state);
         // Freeing many products takes time, in which the store is not locked.
-        drop(state);
         drop(before);
     }
 
@@ -136,16 +143,22 @@ impl Store {
     /// `AnswersOverLimit` if another list would have to be made, and the memory
     /// is over its limit.
     pub(super) async fn list(&self) -> Result<Bytes, CatalogueError> {
-        let mut state = self.state.lock().await;
-        if let Some(list) = &state.list {
-            return Ok(list.clone());
+        let asked = self.state.lock().await.changes;
+        let mut list = self.list.lock().await;
+        // A list that was begun since then is new enough. So nobody waits for
+        // more than two, however many clients ask and change products.
+        if let Some((_, text)) = list.as_ref().filter(|list| list.0 >= asked) {
+            return Ok(text.clone());
         }
         if self.memory.is_over_limit() {
             return Err(CatalogueError::AnswersOverLimit);
         }
-        let list = self.counted(state.joined().await);
-        state.list = Some(list.clone());
-        Ok(list)
+        // Its memory is free before the next one takes as much.
+        *list = None;
+        let state = self.state.lock().await;
+        let text = self.counted(state.joined().await);
+        *list = Some((state.changes, text.clone()));
+        Ok(text)
     }
 
     /// Returns the number of products and the bytes that they use.
@@ -161,6 +174,16 @@ impl Store {
             text.into_boxed_slice().into()
         } else {
             self.memory.count(text)
+        }
+    }
+
+    /// Frees the list, since a product has changed. If somebody makes one or
+    /// waits for it, it is needed: it goes with the next change.
+    fn drop_list(&self, changed: MutexGuard<'_, State>) {
+        // Freeing a large list takes time.
+        drop(changed);
+        if let Ok(mut list) = self.list.try_lock() {
+            *list = None;
         }
     }
 }
@@ -180,6 +203,7 @@ impl State {
             return Err(CatalogueError::Full);
         }
         self.used = self.used - before + cost(&text);
+        self.changes += 1;
         self.products.insert(id, text);
         Ok(())
     }
@@ -187,6 +211,7 @@ impl State {
     fn remove(&mut self, id: i64) -> bool {
         let Some(text) = self.products.remove(&id) else { return false };
         self.used -= cost(&text);
+        self.changes += 1;
         true
     }
 
@@ -210,14 +235,6 @@ impl State {
         list.push(b']');
         list
     }
-}
-
-/// Frees the list, since a product has changed.
-fn drop_list(mut changed: MutexGuard<'_, State>) {
-    let list = changed.list.take();
-    // Freeing a large list takes time, in which the store is not locked.
-    drop(changed);
-    drop(list);
 }
 
 /// Returns the memory that a product and its part of the list use, in bytes.

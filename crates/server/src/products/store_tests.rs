@@ -109,20 +109,31 @@ async fn the_list_is_made_once_for_each_change() {
 }
 
 #[tokio::test]
-async fn other_tasks_have_turns_while_a_list_is_made() {
+async fn lists_share_and_others_wait_for_one() {
     let store = store(8 << 20);
     let part = product(&"x".repeat(4_000), 1.0);
     for _ in 0..2 * TURN_BYTES / 4_000 {
         store.create(&part).await.unwrap();
     }
-    let mut list = pin!(store.list());
-    assert!(list.as_mut().now_or_never().is_none(), "it is being made");
-    // A change waits for the list, which does not have it.
+    let mut first = pin!(store.list());
+    assert!(first.as_mut().now_or_never().is_none(), "it is being made");
+    // A change waits for that list, which does not have it. Those who ask
+    // meanwhile share the next one.
     let mut removed = pin!(store.remove(1));
     assert!(removed.as_mut().now_or_never().is_none());
-    assert!(list.await.unwrap().starts_with(b"[{\"id\":1,"));
+    let (mut second, mut third) = (pin!(store.list()), pin!(store.list()));
+    for list in [&mut second, &mut third] {
+        assert!(list.as_mut().now_or_never().is_none());
+    }
+    assert!(first.await.unwrap().starts_with(b"[{\"id\":1,"));
     assert!(removed.await);
-    assert!(store.list().await.unwrap().starts_with(b"[{\"id\":2,"));
+    let (second, removed, third) = tokio::join!(second, store.remove(2), third);
+    let (second, third) = (second.unwrap(), third.unwrap());
+    assert!(removed);
+    assert!(!second.starts_with(b"[{\"id\":1,"));
+    assert_eq!(second.as_ptr(), third.as_ptr());
+    assert!(store.remove(3).await);
+    assert!(list(&store).await.starts_with(b"[{\"id\":4,"));
 }
 
 #[tokio::test]

@@ -64,20 +64,33 @@ pub(super) fn accounting(machine: &Machine) -> Finding {
 }
 
 /// Checks whether a program can make the kernel start modprobe. Before Linux 6.14
-/// it does so for each file that is executed and has an unknown format.
+/// it does so for each file that is executed and has an unknown format. Without
+/// IPv6 it does so for each socket of it.
 pub(super) fn modules(machine: &Machine) -> Finding {
     const SUBJECT: &str = "modules";
-    let is_new = version(&machine.kernel).is_none_or(|it| it >= (6, 14));
-    if is_new || machine.modprobe.trim().is_empty() {
-        return Finding::good(SUBJECT, "no program makes the host load one");
+    let is_old = version(&machine.kernel).is_some_and(|it| it < (6, 14));
+    let way = match (is_old, machine.has_ipv6) {
+        (true, _) => "files of an unknown format (before Linux 6.14)",
+        (false, false) => "sockets of IPv6, which this host does not have",
+        (false, true) => {
+            return Finding::good(
+                SUBJECT,
+                "no program makes the host load one",
+            );
+        }
+    };
+    if machine.modprobe.trim().is_empty() {
+        return Finding::good(SUBJECT, "the host loads none");
     }
     Finding::weak(
         SUBJECT,
-        "a program can start modprobe as root again and again, by files of \
-         an unknown format (before Linux 6.14)",
+        format!(
+            "a program can start modprobe as root again and again, by {way}"
+        ),
     )
     .fix(
-        "when all modules are loaded that the host needs:\n\
+        "if the host needs no more modules until its next start (those of \
+         firewalls, mounts and containers load at their first use):\n\
          echo | sudo tee /proc/sys/kernel/modprobe",
     )
 }
@@ -143,18 +156,20 @@ mod tests {
 
     #[test]
     fn modules_for_unknown_files() {
-        let check = |release: &str, modprobe: &str, expected: Grade| {
+        let check = |release: &str, has_ipv6, modprobe: &str, expected| {
             let facts = Machine {
                 kernel: release.to_owned(),
+                has_ipv6,
                 modprobe: modprobe.to_owned(),
                 ..Machine::default()
             };
             let found = modules(&facts);
             assert_eq!(found.grade, expected, "{found}");
         };
-        check("6.12.48+deb13-amd64", "/sbin/modprobe\n", Grade::Weak);
-        check("6.12.48+deb13-amd64", "\n", Grade::Good);
-        check("6.14.0", "/sbin/modprobe\n", Grade::Good);
-        check("6.1.0-41-amd64", "", Grade::Good);
+        check("6.12.48+deb13-amd64", true, "/sbin/modprobe\n", Grade::Weak);
+        check("6.12.48+deb13-amd64", true, "\n", Grade::Good);
+        check("6.14.0", true, "/sbin/modprobe\n", Grade::Good);
+        check("6.14.0", false, "/sbin/modprobe\n", Grade::Weak);
+        check("6.1.0-41-amd64", true, "", Grade::Good);
     }
 }
