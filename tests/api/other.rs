@@ -1,11 +1,12 @@
 //! The other paths, and what holds for all of them.
 
+use std::fs;
 use std::io::Write;
 
 use serde_json::Value;
 
-use sandpiper_testkit::Reply;
-use sandpiper_testkit::{Server, connect};
+use sandpiper_testkit::traces::descendants;
+use sandpiper_testkit::{Reply, Server, connect, eventually};
 
 #[test]
 fn unknown_paths_are_not_found_for_every_method() {
@@ -231,4 +232,40 @@ fn the_description_has_the_headers_that_pages_may_send() {
         let described: Vec<_> = headers.map(|it| &it["name"]).collect();
         assert_eq!(described, allowed, "{path}");
     }
+}
+
+/// Whoever takes over the process that serves must not write what the next start
+/// by root reads.
+#[test]
+fn no_process_can_write_to_the_lock() {
+    let server = Server::start();
+    eventually("a process has the lock", || !lock_modes(&server).is_empty());
+    let modes = lock_modes(&server);
+    // For reading alone.
+    assert!(modes.iter().all(|mode| *mode == '0'), "{modes:?}");
+}
+
+/// Returns the last octal digit of the flags of each descriptor of the lock.
+fn lock_modes(server: &Server) -> Vec<char> {
+    let mut pids = descendants(server.pid());
+    pids.insert(server.pid());
+    // A process may have ended meanwhile.
+    let folders = pids.iter().map(|pid| format!("/proc/{pid}"));
+    let open = folders.flat_map(|folder| {
+        let open = fs::read_dir(format!("{folder}/fd"));
+        open.into_iter().flatten().flatten().map(move |it| {
+            let number = it.file_name().to_string_lossy().into_owned();
+            (it.path(), format!("{folder}/fdinfo/{number}"))
+        })
+    });
+    open.filter(|(link, _)| {
+        let path = fs::read_link(link).unwrap_or_default();
+        path.to_string_lossy().contains("/instance-")
+    })
+    .filter_map(|(_, about)| {
+        let about = fs::read_to_string(about).ok()?;
+        let flags = about.lines().find_map(|it| it.strip_prefix("flags:"))?;
+        flags.trim().chars().last()
+    })
+    .collect()
 }
