@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::time::sleep;
 
 /// Maximum number of sockets of a box that are not Unix sockets. Connections that nobody has accepted count, too. Each can keep some 5 MiB that nobody is
@@ -32,6 +32,10 @@ const LOCKS_INTERVAL: Duration = Duration::from_millis(20);
 const PAUSE_FACTOR: u32 = 20;
 /// The longest pause, also if a program makes counting slow.
 const MAX_PAUSE: Duration = Duration::from_millis(100);
+
+/// Of all boxes, one is counted at a time. If the host has many locks, each count
+/// blocks everybody who takes one, and those of short runs would pile up.
+static COUNTING: Semaphore = Semaphore::const_new(1);
 
 /// The files in which the kernel counts for one box.
 #[derive(Debug)]
@@ -104,11 +108,14 @@ impl Uncharged {
 /// Returns the time that others were kept waiting, or `None` if there are too many
 /// locks.
 async fn count_apart(locks: &Arc<File>) -> Option<Duration> {
+    let permit = COUNTING.acquire().await.ok();
     let (result, counted) = oneshot::channel();
     let for_thread = Arc::clone(locks);
     let counting = thread::Builder::new().spawn(move || {
-        // Nobody waits for it any more if the program has ended.
-        let _ = result.send(count(&for_thread));
+        let counted = count(&for_thread);
+        // Also if nobody waits for it any more, since the program has ended.
+        drop(permit);
+        let _ = result.send(counted);
     });
     if counting.is_ok() {
         // A count that failed counts as too many.
