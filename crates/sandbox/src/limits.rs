@@ -74,9 +74,9 @@ async fn too_much_uncharged(counts: Option<&Uncharged>) {
     }
 }
 
-/// Resolves when the kernel keeps too much memory for the box. Beside it
-/// there may be memory that no group is charged for and that nothing counts: locks
-/// of processes that have ended. Each needs an open file, with a mapping or a
+/// Resolves when the kernel keeps too much memory for the box. Beside it there may
+/// be memory that no group is charged for and that nothing counts: locks of
+/// processes that have ended. Each needs an open file, with a mapping or a
 /// descriptor. For each byte that is charged here, the locks take up to 0.6 bytes.
 /// Before Linux 6.13 a mapping of a file of the image takes 256 bytes beside 200.
 async fn too_much_of_kernel(group: &Group) {
