@@ -31,7 +31,7 @@ pub(super) fn kernel(machine: &Machine) -> Finding {
     )
     .fix(format!(
         "sudo sysctl -w {settings}\n\
-         printf '%s\\n' {settings} | sudo tee /etc/sysctl.d/61-sandpiper.conf"
+         printf '%s\\n' {settings} | sudo tee /etc/sysctl.d/60-sandpiper.conf"
     ))
 }
 
