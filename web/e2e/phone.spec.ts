@@ -159,8 +159,9 @@ test.describe("a phone", () => {
     }
   });
 
-  test("the line to type in is one row", async ({ page, service }) => {
-    await page.goto(`${service.url}/embed?${withFiles("lang=python&input=live&run=load", { "main.py": "input('Name? ')" })}`);
+  test("a dialogue by touch, in a line that is one row", async ({ page, service }) => {
+    const code = "print('Hi', input('Name? '))\ntry: input('More? ')\nexcept EOFError: print('Bye')";
+    await page.goto(`${service.url}/embed?${withFiles("lang=python&input=live&run=load", { "main.py": code })}`);
     const row = page.locator(".live-input");
     await expect(row.getByRole("button", { name: "End input" })).toBeVisible();
     const parts = await row.locator("label, input, button").evaluateAll((all) =>
@@ -170,6 +171,13 @@ test.describe("a phone", () => {
     for (const { height } of parts.slice(1)) expect(height).toBeGreaterThanOrEqual(44);
     expect(parts[1]?.width).toBeGreaterThan(100);
     expect(await faults(page.mainFrame())).toEqual([]);
+    await row.getByRole("textbox", { name: "Input", exact: true }).tap();
+    await page.keyboard.type("Ada");
+    await row.getByRole("button", { name: "Send" }).tap();
+    await expect(page.locator(".transcript pre")).toHaveText("Name? Ada\nHi Ada\nMore? ");
+    await row.getByRole("button", { name: "End input" }).tap();
+    expect(await ended(page.mainFrame())).toMatch(/^Finished in/);
+    await expect(page.locator(".transcript pre")).toHaveText(/Bye\n$/);
   });
 
   test("a locked editor has no symbols and opens no keyboard", async ({ page, service }) => {
