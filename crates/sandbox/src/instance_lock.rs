@@ -46,7 +46,9 @@ impl Instance {
         sweep: impl Fn(&Path),
         make: impl Fn(&str) -> Result<Option<(T, Vec<File>)>>,
     ) -> Result<(Self, T)> {
-        let run_dir = open_run_dir(otherwise)?;
+        let is_root = rustix::process::geteuid().is_root();
+        let otherwise = (!is_root).then(|| otherwise.join("locks"));
+        let run_dir = open_run_dir(run_dir(), otherwise)?;
         let mut taken = None;
         for number in 0..MAX_SERVERS {
             let path = run_dir.join(format!("instance-{number}.lock"));
@@ -105,13 +107,10 @@ fn group_name(number: u32) -> String {
 
 const STEP: &str = "use the folder of locks";
 
-fn open_run_dir(otherwise: &Path) -> Result<PathBuf> {
-    let usual = open_own(run_dir());
-    if rustix::process::geteuid().is_root() {
-        return usual;
-    }
-    // Another user may have taken the name in /tmp.
-    usual.or_else(|_| open_own(otherwise.join("locks")))
+/// Opens a folder for locks that nobody else can change. Another user may have
+/// taken the usual name in /tmp.
+fn open_run_dir(usual: PathBuf, otherwise: Option<PathBuf>) -> Result<PathBuf> {
+    open_own(usual).or_else(|error| open_own(otherwise.ok_or(error)?))
 }
 
 fn open_own(run_dir: PathBuf) -> Result<PathBuf> {
@@ -125,6 +124,9 @@ fn open_own(run_dir: PathBuf) -> Result<PathBuf> {
     let own = rustix::process::geteuid().as_raw();
     if !found.is_dir() || found.uid() != own {
         return Err(SandboxError::other(step, "it belongs to another user"));
+    }
+    if found.mode() & 0o022 != 0 {
+        return Err(SandboxError::other(step, "other users can write to it"));
     }
     Ok(run_dir)
 }
@@ -210,6 +212,8 @@ fn run_dir() -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
     use rustix::fs::OFlags;
 
     use super::*;
@@ -241,13 +245,40 @@ mod tests {
     }
 
     #[test]
-    fn a_name_in_tmp_that_is_taken_is_no_end() {
+    fn a_folder_that_others_can_change_is_not_used() {
         let folder = tempfile::tempdir().unwrap();
-        let taken = folder.path().join("taken");
-        fs::write(&taken, "").unwrap();
-        assert!(open_own(taken).is_err());
-        let own = folder.path().join("locks");
-        assert_eq!(open_own(own.clone()).unwrap(), own);
+        let path = |name: &str| folder.path().join(name);
+        let make = |name, mode| {
+            fs::create_dir(path(name)).unwrap();
+            let mode = fs::Permissions::from_mode(mode);
+            fs::set_permissions(path(name), mode).unwrap();
+        };
+        make("own", 0o755);
+        make("others", 0o777);
+        make("group", 0o770);
+        fs::write(path("file"), "").unwrap();
+        symlink(path("own"), path("link")).unwrap();
+        symlink(path("gone"), path("loose")).unwrap();
+        // A folder of another user: root's, or one that root gave away.
+        make("given", 0o755);
+        let of_another = match chown(path("given"), Some(65_534), None) {
+            Ok(()) => path("given"),
+            Err(_) => PathBuf::from("/usr"),
+        };
+        let unsafe_names = ["others", "group", "file", "link", "loose"];
+        let found = unsafe_names.map(path).into_iter().chain([of_another]);
+        for usual in found {
+            let otherwise = path("locks");
+            let opened =
+                open_run_dir(usual.clone(), Some(otherwise.clone())).unwrap();
+            assert_eq!(opened, otherwise, "{usual:?}");
+            assert_eq!(otherwise.metadata().unwrap().mode() & 0o777, 0o700);
+            fs::remove_dir(otherwise).unwrap();
+            // Root has no other.
+            assert!(open_run_dir(usual.clone(), None).is_err(), "{usual:?}");
+        }
+        assert!(!path("gone").exists());
+        assert_eq!(open_run_dir(path("own"), None).unwrap(), path("own"));
     }
 
     #[test]
