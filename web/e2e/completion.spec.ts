@@ -2,12 +2,14 @@
 // is offered, Enter only what an arrow key has chosen. The words of each
 // language are in tests/completion.test.ts.
 
+import { existsSync, readdirSync } from "node:fs";
+
 import type { Locator, Page } from "@playwright/test";
 
-import { embed, expect, test, type Service } from "./service";
+import { embed, expect, languages, test, type Service } from "./service";
 
 /** Other languages differ from these in their words alone. */
-const ALWAYS: readonly string[] = ["python", "java", "mysql", "web", "vue"];
+const ALWAYS: readonly string[] = ["python", "java", "mysql", "web", "vue", "ruby"];
 const tagOf = (language: string) => (ALWAYS.includes(language) ? [] : "@full");
 
 const CASES = [
@@ -22,7 +24,10 @@ const CASES = [
 async function empty(page: Page, service: Service, language: string, path: string): Promise<{ code: Locator; list: Locator }> {
   await page.clock.install();
   const files = encodeURIComponent(JSON.stringify({ files: [{ path, content: "" }] }));
-  const frame = await embed(page, service, `lang=${language}&autosave=off#json=${files}`);
+  const query = `lang=${language}&autosave=off#json=${files}`;
+  // A language that has to be chosen is not embedded.
+  if (!languages.includes(language)) await page.goto(`${service.url}/editor?${query}`);
+  const frame = languages.includes(language) ? await embed(page, service, query) : page;
   const code = frame.locator(".cm-content");
   await code.click();
   return { code, list: frame.getByRole("listbox", { name: "Completions" }) };
@@ -112,11 +117,26 @@ const WORDS: Readonly<Record<string, readonly [path: string, ...lines: string[]]
   web: ["main.js", "return", "break", "functio"],
   react: ["App.jsx", "return", "break", "useStat"],
   vue: ["App.vue", "<script>", "const", "return"],
+  bash: ["main.sh", "if true", "then", "ech", "fi"],
+  go: ["main.go", "return", "func", "packag"],
+  javascript: ["main.js", "return", "break", "functio"],
+  typescript: ["main.ts", "return", "break", "interfac"],
+  postgresql: ["main.sql", "select", "1 from", "order by"],
+  sqlite: ["main.sql", "select", "1 from", "order by"],
+  ruby: ["main.rb", "return", "els", "puts"],
+  rust: ["main.rs", "return", "break", "matc"],
 };
 
+test("Enter is tried in every language", () => {
+  const all = readdirSync("../languages").filter((id) => existsSync(`../languages/${id}/language.toml`));
+  expect(Object.keys(WORDS).sort()).toEqual(all.sort());
+});
+
 for (const [language, [path, ...lines]] of Object.entries(WORDS)) {
-  test(`${language}: Enter after a word begins a line, whatever is offered`, { tag: tagOf(language) }, async ({ page, service }) => {
-    const { code, list } = await empty(page, service, language, path);
+  test(`${language}: Enter after a word begins a line, whatever is offered`, { tag: tagOf(language) }, async ({ page, service, serve }) => {
+    // The shared service has only the languages that need no choice.
+    const { url } = languages.includes(language) ? service : await serve(`--languages=${language}`);
+    const { code, list } = await empty(page, { ...service, url }, language, path);
     for (const line of lines) {
       await page.keyboard.type(line);
       // A pair that opens by itself and closes nothing is no word.
