@@ -7,6 +7,8 @@ export interface Attack {
   html: (url: string) => string;
   /** It needs a document of its own: its success replaces this document or the page around, or it needs a visible one. */
   alone?: true;
+  /** Only the whole browser does it. */
+  whole?: true;
   /** Chromium 156 ends the process of the preview that tries, and Playwright then knows nothing more of the page. */
   ends?: true;
 }
@@ -88,15 +90,15 @@ export const attacks: readonly Attack[] = [
   { name: "form-blank", html: submit('target="_blank"') },
   { name: "worklet", html: script((url) => `new AudioContext().audioWorklet.addModule(${quoted(url)}).catch(() => {})`) },
   // Connections without a request.
-  { name: "preconnect", html: link("rel=preconnect") },
-  { name: "preconnect-anonymous", html: link("rel=preconnect crossorigin") },
-  { name: "preconnect-names", html: link('rel="dns-prefetch preconnect"') },
+  { name: "preconnect", html: link("rel=preconnect"), whole: true },
+  { name: "preconnect-anonymous", html: link("rel=preconnect crossorigin"), whole: true },
+  { name: "preconnect-names", html: link('rel="dns-prefetch preconnect"'), whole: true },
   { name: "preconnect-script", html: script((url) => `const l = document.createElement("link");
-    l.rel = "preconnect"; l.href = ${quoted(url)}; document.head.append(l)`) },
-  { name: "preconnect-frame", html: framed(link("rel=preconnect")) },
-  { name: "preconnect-frame-data", html: (url) => `<iframe src="data:text/html,<link rel=preconnect href=${url}>"></iframe>` },
+    l.rel = "preconnect"; l.href = ${quoted(url)}; document.head.append(l)`), whole: true },
+  { name: "preconnect-frame", html: framed(link("rel=preconnect")), whole: true },
+  { name: "preconnect-frame-data", html: (url) => `<iframe src="data:text/html,<link rel=preconnect href=${url}>"></iframe>`, whole: true },
   { name: "preconnect-frame-blob", html: script((url) => `const f = document.createElement("iframe");
-    f.src = ${blob}(["<link rel=preconnect href=${url}>"], "text/html"); document.body.append(f)`) },
+    f.src = ${blob}(["<link rel=preconnect href=${url}>"], "text/html"); document.body.append(f)`), whole: true },
   // Hints.
   { name: "prefetch-document", html: link("rel=prefetch as=document") },
   { name: "preload-script", html: link("rel=preload as=script") },

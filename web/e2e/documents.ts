@@ -10,6 +10,14 @@ export async function submit(page: Page, language: string, files: Readonly<Recor
   await page.route("**/api/compile", (route) => route.continue({ postData: JSON.stringify(body) }));
 }
 
+/** Has each run print this document, without a program. */
+export async function answer(page: Page, document: string) {
+  await page.unroute("**/api/compile");
+  await page.route("**/api/compile", (route) =>
+    route.fulfill({ headers: { "Sandpiper-Exit": "stage=run; code=0" }, json: { stdout: document, stderr: "" } }),
+  );
+}
+
 /** The query of an editor with these files, the first of them the entry. */
 export function withFiles(query: string, files: Readonly<Record<string, string>>): string {
   const list = Object.entries(files).map(([path, content]) => ({ path, content }));

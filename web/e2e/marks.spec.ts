@@ -35,7 +35,7 @@ const cases: Case[] = [
     message: "IndexError: string index out of range",
   },
   {
-    language: "c", what: "syntax", path: "main.c",
+    language: "c", what: "syntax", tag: "@full", path: "main.c",
     content: "int main(void) {\n    int a = 1\n    return a;\n}\n", line: 3, message: "expected ‘,’ or ‘;’ before ‘return’",
   },
   {
@@ -44,7 +44,7 @@ const cases: Case[] = [
     message: "Assertion `age >= 0' failed.",
   },
   {
-    language: "cpp", what: "syntax", path: "main.cpp",
+    language: "cpp", what: "syntax", tag: "@full", path: "main.cpp",
     content: '#include <iostream>\nint main() {\n    std::cuot << "a";\n}\n', line: 3,
     message: "‘cuot’ is not a member of ‘std’",
   },
@@ -54,7 +54,7 @@ const cases: Case[] = [
     message: "Assertion `1 + 1 == 3' failed.",
   },
   {
-    language: "java", what: "syntax", path: "Main.java",
+    language: "java", what: "syntax", tag: "@full", path: "Main.java",
     content: "class Main {\n    void main() {\n        int a = 1\n    }\n}\n", line: 3, message: "';' expected",
   },
   {
@@ -64,7 +64,7 @@ const cases: Case[] = [
     line: 4, message: "ArithmeticException: / by zero",
   },
   {
-    language: "php", what: "syntax", path: "main.php",
+    language: "php", what: "syntax", tag: "@full", path: "main.php",
     content: "<?php\n$a = 1;\n$b = ;\n", line: 3, message: 'Parse error: syntax error, unexpected token ";"',
   },
   {
@@ -73,7 +73,7 @@ const cases: Case[] = [
     message: "DivisionByZeroError: Division by zero",
   },
   {
-    language: "csharp", what: "unknown name", path: "Program.cs",
+    language: "csharp", what: "unknown name", tag: "@full", path: "Program.cs",
     content: "using Birds;\nConsole.WriteLine(1);\nConsole.WriteLine(birds);\n", line: 3,
     message: "The name 'birds' does not exist in the current context",
   },
@@ -83,7 +83,7 @@ const cases: Case[] = [
     message: "IndexOutOfRangeException: Index was outside the bounds of the array.",
   },
   {
-    language: "mysql", what: "syntax", path: "main.sql",
+    language: "mysql", what: "syntax", tag: "@full", path: "main.sql",
     content: "SELECT 1;\nSELECT 2,\nFROM dual;\n", line: 3, message: "Syntax error near 'FROM dual'",
   },
   {
@@ -91,7 +91,7 @@ const cases: Case[] = [
     content: "SELECT 1;\n\nSELECT name FROM nowhere;\n", line: 3, message: "Table 'sandbox.nowhere' doesn't exist",
   },
   {
-    language: "mongodb", what: "syntax", path: "main.js",
+    language: "mongodb", what: "syntax", tag: "@full", path: "main.js",
     content: "db.birds.insertOne({ _id: 1 })\ndb.birds.find({ _id: 1 )\n", line: 2, message: "SyntaxError: Unexpected token",
   },
   {
@@ -108,7 +108,7 @@ const cases: Case[] = [
     content: 'import { tides } from "./tides.js";\n\nconst all = tides(1;\n', line: 3, message: 'Expected ")"',
   },
   {
-    language: "react", what: "syntax", path: "App.jsx",
+    language: "react", what: "syntax", tag: "@full", path: "App.jsx",
     content: "export default function App() {\n  return <main>Walks</mian>;\n}\n", line: 2, message: "closing",
   },
   {
@@ -183,7 +183,7 @@ for (const [language, code, line, message] of warned) {
   });
 }
 
-test("the tab of another file that has an error is marked", async ({ page, service, complaints }) => {
+test("the tab of another file that has an error is marked; a mark goes with the next run", async ({ page, service, complaints }) => {
   const frame = await embed(page, service, "lang=python");
   await show(frame, "words.py");
   await replaceCode(frame.locator(".cm-content"), "def most_common(text, limit):\n    return text[1000]\n");
@@ -192,6 +192,7 @@ test("the tab of another file that has an error is marked", async ({ page, servi
   await ended(frame);
   // The file is shown: its marks are beside the code.
   await expect(frame.getByRole("tab", { name: "words.py", exact: true })).toHaveAttribute("aria-selected", "true");
+  await expect(frame.locator(".cm-lint-marker-error")).toHaveCount(1);
   await show(frame, "main.py");
   await expect(faulty).toBeVisible();
   await frame.locator("#run").click();
@@ -205,6 +206,8 @@ test("the tab of another file that has an error is marked", async ({ page, servi
   await frame.locator("#run").click();
   await expect(frame.locator("#status")).toContainText("Finished in");
   await expect(faulty).toHaveCount(0);
+  await show(frame, "words.py");
+  await expect(frame.locator(".cm-lint-marker")).toHaveCount(0);
   expect(complaints).toEqual([]);
 });
 
@@ -224,18 +227,6 @@ test("typing over a selection replaces it, and nothing complains", async ({ page
   await page.keyboard.press("Control+Z");
   await expect(code).toHaveText("words");
   expect(complaints).toEqual([]);
-});
-
-test("a mark goes with the next run", async ({ page, service }) => {
-  const frame = await embed(page, service, "lang=python");
-  const code = frame.locator(".cm-content");
-  await replaceCode(code, "print(a)\n");
-  await frame.locator("#run").click();
-  await expect(frame.locator(".cm-lint-marker-error")).toHaveCount(1);
-  await replaceCode(code, "print(1)\n");
-  await frame.locator("#run").click();
-  await expect(frame.locator(".stdout pre")).toHaveText("1\n");
-  await expect(frame.locator(".cm-lint-marker")).toHaveCount(0);
 });
 
 async function show(frame: Frame, path: string): Promise<void> {

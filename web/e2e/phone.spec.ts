@@ -133,7 +133,8 @@ async function journey(page: Page, frame: Frame): Promise<void> {
 test.describe("a phone", () => {
   test.use(PHONE);
 
-  test("the whole way by touch, on 320 pixels", async ({ page, service, complaints }) => {
+  // In a frame, less of it is in view.
+  test("the whole way by touch, on 320 pixels", { tag: "@full" }, async ({ page, service, complaints }) => {
     await page.goto(`${service.url}/embed?lang=python`);
     await page.waitForSelector(".cm-content");
     await journey(page, page.mainFrame());
@@ -152,7 +153,7 @@ test.describe("a phone", () => {
   });
 
   test("every kind of result fits, and nothing is covered", async ({ page, service }) => {
-    for (const language of ["mysql", "web", "java"]) {
+    for (const language of ["mysql", "web", "python"]) {
       await page.goto(`${service.url}/embed?lang=${language}&run=load`);
       expect(await ended(page.mainFrame())).toContain("Finished");
       expect(await faults(page.mainFrame()), language).toEqual([]);
@@ -227,7 +228,9 @@ test("with text twice as large nothing is cut off", async ({ page, service }) =>
 });
 
 for (const layout of ["auto", "rows", "cols"] as const) {
-  test(`the layout ${layout} on small, medium and large screens`, async ({ page, service }) => {
+  // It is one of them, by the width.
+  const tag = layout === "auto" ? [] : "@full";
+  test(`the layout ${layout} on small, medium and large screens`, { tag }, async ({ page, service }) => {
     await page.goto(`${service.url}/embed?lang=python&layout=${layout}&run=load`);
     expect(await ended(page.mainFrame())).toContain("Finished");
     for (const width of [320, 768, 1280]) {

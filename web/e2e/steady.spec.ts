@@ -31,7 +31,8 @@ async function lines(page: Page, selector: string) {
 
 for (const width of [320, 1000]) {
   for (const language of ["python", "web"]) {
-    test(`${language}, ${width} px: the editor shows the code where it was`, async ({ browser, service, page }) => {
+    const tag = (language === "web") === (width === 320) ? [] : "@full";
+    test(`${language}, ${width} px: the editor shows the code where it was`, { tag }, async ({ browser, service, page }) => {
       const url = `${service.url}/embed?lang=${language}`;
       const viewport = { width, height: 500 };
       const context = await browser.newContext({ javaScriptEnabled: false, viewport });
@@ -47,7 +48,7 @@ for (const width of [320, 1000]) {
   }
 }
 
-for (const language of ["python", "react"]) {
+for (const language of ["python", "web"]) {
   test(`${language}: before the first run the code has the space, then both`, async ({ page, service }) => {
     await page.setViewportSize({ width: 360, height: 640 });
     await page.goto(`${service.url}/embed?lang=${language}`);
