@@ -318,6 +318,31 @@ fn is_named(
     })
 }
 
+/// A program or an attack that runs with `FULL=1` alone names the one that states
+/// its promise without it.
+#[test]
+fn what_is_repeated_is_there() {
+    let tests: Vec<_> = code(&["toml"])
+        .into_iter()
+        .filter_map(|(path, text)| {
+            let name = path.strip_prefix("tests/")?.strip_suffix(".toml")?;
+            let table: toml::Table = text.parse().ok()?;
+            let repeats = table.get("repeats")?.as_str()?.to_owned();
+            Some((name.to_owned(), repeats))
+        })
+        .collect();
+    assert!(!tests.is_empty());
+    let mut faults = Vec::new();
+    for (name, repeats) in &tests {
+        let is_there =
+            checkout().join(format!("tests/{repeats}.toml")).is_file();
+        if !is_there || tests.iter().any(|(other, _)| other == repeats) {
+            faults.push(format!("{name} repeats {repeats}"));
+        }
+    }
+    refuse(&faults);
+}
+
 #[test]
 fn a_container_allows_what_boxes_do() {
     let policy: toml::Table =

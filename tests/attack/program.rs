@@ -53,6 +53,9 @@ pub(crate) struct Program {
     /// else to do can let it win once, but not three times.
     #[serde(default)]
     race: bool,
+    /// The test whose promise it repeats, in another language or another place:
+    /// it runs with `FULL=1` alone.
+    pub(crate) repeats: Option<String>,
     /// To run where times are short.
     #[serde(default)]
     pub(crate) short: bool,

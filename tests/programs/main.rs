@@ -23,7 +23,8 @@ use servers::{Servers, Start};
 
 /// How a run starts is a matter of the engine and of a language's launcher, and
 /// not of each program: about so many of a language run in every way, spread
-/// over their names. With `FULL=1` all do.
+/// over their names, beside those that look at how they started. The others run
+/// in a box made then. With `FULL=1` all run in every way.
 const IN_EVERY_WAY: usize = 10;
 
 fn main() {
@@ -75,36 +76,57 @@ impl Case {
     }
 }
 
-/// Every program; of a language that has to be chosen only the smallest, in one
-/// way, unless `FULL=1` asks for all. Languages take turns: while a box is made
-/// ahead for one, programs of others run.
+/// Every program that runs; of a language that has to be chosen only the
+/// smallest, in one way, unless `FULL=1` asks for all. Languages take turns: while
+/// a box is made ahead for one, programs of others run.
 fn cases() -> Vec<Case> {
     let root = checkout().join("tests/programs");
     let mut cases = Vec::new();
     for folder in entries(&root).iter().filter(|path| path.is_dir()) {
-        let paths = entries(folder);
-        let every = paths.len().div_ceil(IN_EVERY_WAY);
+        let programs: Vec<_> = entries(folder)
+            .into_iter()
+            .map(|path| (Program::read(&path), path))
+            .filter(|(program, _)| is_full() || !is_repeated(program))
+            .collect();
+        let every = programs.len().div_ceil(IN_EVERY_WAY);
         let language = folder.file_name().unwrap().to_str().unwrap();
         let is_whole = is_full() || is_default_language(language);
-        for (turn, path) in paths.into_iter().enumerate() {
+        for (turn, (program, path)) in programs.into_iter().enumerate() {
             let name = path.strip_prefix(&root).unwrap().with_extension("");
             let name = name.to_str().unwrap().to_owned();
             if !is_whole && !name.ends_with("/hello") {
                 continue;
             }
-            let program = Program::read(&path);
-            let starts = if program.as_ref().is_ok_and(|it| it.short) {
-                vec![Start::Short]
-            } else if is_full() || (is_whole && turn % every == 0) {
-                every_way(language)
-            } else {
-                vec![Start::Usual]
-            };
-            cases.push((turn, Case { name, path, program, starts }));
+            let is_chosen = is_full() || (is_whole && turn % every == 0);
+            let starts = program.as_ref().map_or_else(
+                |_| vec![Start::Cold],
+                |program| starts(language, program, is_chosen),
+            );
+            if !starts.is_empty() {
+                cases.push((turn, Case { name, path, program, starts }));
+            }
         }
     }
     cases.sort_by_key(|(turn, _)| *turn);
     cases.into_iter().map(|(_, case)| case).collect()
+}
+
+fn is_repeated(program: &Result<Program, String>) -> bool {
+    program.as_ref().is_ok_and(|program| program.repeats.is_some())
+}
+
+/// The ways in which a program runs. One that prints a document runs in none, if
+/// it is not one of the chosen: web/e2e/programs runs it, and looks at more.
+fn starts(language: &str, program: &Program, is_chosen: bool) -> Vec<Start> {
+    if program.short {
+        vec![Start::Short]
+    } else if is_chosen || program.sees_start {
+        every_way(language)
+    } else if program.page.is_some() {
+        Vec::new()
+    } else {
+        vec![Start::Cold]
+    }
 }
 
 /// All ways that runs of a language can start.

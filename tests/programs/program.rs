@@ -55,8 +55,14 @@ pub(crate) struct Program {
     /// Ends by a limit of time: runs where times are short, in one way.
     #[serde(default)]
     pub(crate) short: bool,
+    /// Looks at what its launcher may have left: runs in every way.
+    #[serde(default)]
+    pub(crate) sees_start: bool,
+    /// The test whose promise it repeats, in another language or another place:
+    /// it runs with `FULL=1` alone.
+    pub(crate) repeats: Option<String>,
     /// Stdout is a document: web/e2e/programs looks at it, by this table.
-    page: Option<IgnoredAny>,
+    pub(crate) page: Option<IgnoredAny>,
 }
 
 /// The answer of the server.

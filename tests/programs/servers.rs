@@ -7,12 +7,10 @@ use sandpiper_testkit::{Reply, Server, eventually};
 /// How a run starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// As the service starts it: in a box that was ready, if there is one.
-    Usual,
-    /// Likewise, where times are short.
-    Short,
     /// In a box made then, and everything compiled.
     Cold,
+    /// Likewise, where times are short.
+    Short,
     /// After [`Self::Cold`], with what was kept when the same was compiled.
     Kept,
     /// In a box that was ready, and everything compiled.
@@ -25,10 +23,10 @@ const PATIENT: &[&str] = &["--run-wall-time=120s", "--compile-wall-time=120s"];
 /// Running servers, each with the languages that are sent to it. They end with
 /// the thread that started them.
 pub(crate) struct Servers {
-    /// Keeps nothing that was compiled.
-    usual: Option<Server>,
+    /// Makes boxes ahead, each of which takes more than many runs, and keeps
+    /// nothing that was compiled.
+    warm: Option<Server>,
     short: Option<Server>,
-    /// Makes no box ahead.
     cold: Option<Server>,
 }
 
@@ -51,13 +49,19 @@ impl Servers {
             (!ids.is_empty()).then(|| Server::spawn(&flags, None))
         };
         Self {
-            usual: spawn(
-                &[Start::Usual, Start::Warm],
+            warm: spawn(
+                &[Start::Warm],
                 &[PATIENT, &["--compile-cache=0"]].concat(),
             ),
             short: spawn(
                 &[Start::Short],
-                &["--run-wall-time=3s", "--run-cpu-time=3s"],
+                &[
+                    "--run-wall-time=3s",
+                    "--run-cpu-time=3s",
+                    "--warm-memory=0",
+                    // Nor is a starter program to end by these times.
+                    "--check-interval=1h",
+                ],
             ),
             cold: spawn(
                 &[Start::Cold, Start::Kept],
@@ -74,7 +78,7 @@ impl Servers {
         send: impl Fn(&Server) -> Result<Reply, String>,
     ) -> Result<Reply, String> {
         let server = match start {
-            Start::Usual | Start::Warm => &self.usual,
+            Start::Warm => &self.warm,
             Start::Short => &self.short,
             Start::Cold | Start::Kept => &self.cold,
         };
@@ -93,7 +97,7 @@ impl Servers {
                     Err(format!("it was compiled again: {line}"))
                 }
             }
-            Start::Usual | Start::Short | Start::Cold => send(server),
+            Start::Short | Start::Cold => send(server),
         }
     }
 }

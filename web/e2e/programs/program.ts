@@ -45,6 +45,9 @@ export interface Program {
   request: object;
 }
 
+/** No word of these may be in a document. */
+const OURS = ["/box/", "/artifacts", "/opt/sandpiper", "/tmp/"];
+
 const root = new URL("../../../tests/programs/", import.meta.url);
 
 /** All that have a `[page]` table. */
@@ -58,7 +61,7 @@ export function programs(): Program[] {
 }
 
 function read(name: string, text: string): Program[] {
-  // Its other keys are looked at where all programs are run.
+  // Its other keys are looked at where programs of all languages are run.
   const { entry, files, files_repeat: repeat = {}, stdin = "", page } = parse(text) as unknown as {
     entry?: string; files: Record<string, string>; files_repeat?: Record<string, number>; stdin?: string;
     page?: PageTable;
@@ -70,7 +73,7 @@ function read(name: string, text: string): Program[] {
   return [{ name, language, page, paths: new Set(Object.keys(files)), request }];
 }
 
-/** Has a service run the program; gives the document. */
+/** Has a service run the program, which says nothing else and ends well; gives the document. */
 export async function run(service: string, { request }: Program): Promise<string> {
   const answer = await fetch(`${service}/api/compile`, {
     method: "POST",
@@ -78,7 +81,10 @@ export async function run(service: string, { request }: Program): Promise<string
     body: JSON.stringify(request),
   });
   const text = await answer.text();
-  const { stdout } = JSON.parse(text) as { stdout?: string };
-  if (stdout === undefined || stdout === "") throw new Error(`no document: ${text}`);
+  const { stdout = "", stderr } = JSON.parse(text) as { stdout?: string; stderr?: string };
+  const exit = answer.headers.get("Sandpiper-Exit");
+  if (stdout === "" || stderr !== "" || exit !== "stage=run; code=0") throw new Error(`${exit}: ${text}`);
+  const ours = OURS.find((word) => stdout.includes(word));
+  if (ours !== undefined) throw new Error(`the document holds ${ours}`);
   return stdout;
 }
