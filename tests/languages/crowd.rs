@@ -8,6 +8,7 @@ use std::thread::scope;
 use serde_json::{Value, json};
 
 use crate::service::{self, Server};
+use sandpiper_testkit::is_full;
 use sandpiper_testkit::traces::at_rest;
 
 /// Submissions of each language.
@@ -118,14 +119,13 @@ impl Program {
     }
 }
 
+/// With `FULL=1` also of those that have to be chosen, and in boxes made ahead.
 #[test]
 #[ignore = "needs the images: make test"]
 fn three_of_each_language_at_once() {
-    let server = service::start(&[
-        "--languages=all",
-        "--queue-wait=120s",
-        "--trusted-proxy=127.0.0.1",
-    ]);
+    let usual = ["--queue-wait=120s", "--trusted-proxy=127.0.0.1"];
+    let more = if is_full() { "--languages=all" } else { service::COLD };
+    let server = service::start(&[&usual[..], &[more]].concat());
     let programs = programs_of(&server);
     let before = at_rest(&server);
     scope(|scope| {

@@ -9,6 +9,8 @@ use std::process::Command;
 
 use sandpiper_testkit::{Server, checkout};
 
+use crate::service::COLD;
+
 /// The address that examples ask; the server under test has another port.
 const ADDRESS: &str = "http://localhost:8080";
 
@@ -48,7 +50,7 @@ fn check_page(page: &str) -> Vec<Example> {
     let text = fs::read_to_string(checkout().join(page)).unwrap();
     let examples = examples(&text);
     // A small machine has no live boxes by default.
-    let flags = ["--languages=python,mysql", "--live-boxes=1"];
+    let flags = ["--languages=python,mysql", "--live-boxes=1", COLD];
     let server = Server::spawn(&flags, None);
     server.wait_until_ready();
     let mut faults = String::new();

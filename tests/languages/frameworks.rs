@@ -51,7 +51,7 @@ fn program(language: &str, files: &[(&str, &str)]) -> Value {
 #[test]
 #[ignore = "needs the images: make test"]
 fn a_document_is_the_same_with_its_framework_put_back() {
-    let server = &service::start(&["--languages=react,vue,web"]);
+    let server = &service::start(&["--languages=react,vue,web", service::COLD]);
     for (language, entry, source) in SAMPLES {
         let own = (entry, source);
         let (document, left_out) = both(server, &program(language, &[own]));

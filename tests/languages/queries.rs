@@ -48,7 +48,7 @@ fn change(statement: &str, affected: u64) -> Value {
 #[test]
 #[ignore = "needs the images: make test"]
 fn statements_have_results() {
-    let server = &service::start(&["--languages=mysql"]);
+    let server = &service::start(&["--languages=mysql", service::COLD]);
     let check = |source: &str, expected: &[Value]| {
         let found = results(server, &[("main.sql", source)]);
         assert_eq!(found["results"], json!(expected), "{source}");

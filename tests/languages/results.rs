@@ -41,7 +41,7 @@ pub(crate) fn result(server: &Server, request: &Value) -> Value {
 #[test]
 #[ignore = "needs the images: make test"]
 fn every_language_gives_results_and_talks() {
-    let server = service::start(&["--live-boxes=8"]);
+    let server = service::start(&["--live-boxes=8", service::COLD]);
     for sample in &SAMPLES {
         let source = sample.source.replace("MARK", "a ñ");
         let more = json!({"artifacts": true, "args": []});

@@ -5,6 +5,9 @@ use crate::case::Answer;
 pub(crate) use sandpiper_testkit::Reply;
 pub(crate) use sandpiper_testkit::Server;
 
+/// No box is made ahead: of most languages that takes more than many runs.
+pub(crate) const COLD: &str = "--warm-memory=0";
+
 /// A server with the operator's images and no rate limit.
 pub(crate) fn start(flags: &[&str]) -> Server {
     let usual = [
