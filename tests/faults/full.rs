@@ -20,11 +20,11 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
 ];
 
 /// Executes the rest of its arguments in its own mounts. There, `$1` is a file system
-/// of size `$3` that the command `$2` fills. The program `$4` stays reachable.
+/// with the options `$3` that the command `$2` fills. The program `$4` stays reachable.
 const IN_MOUNTS: &str = r#"
-    set -eu; place=$1 fill=$2 size=$3 program=$4; shift 4
+    set -eu; place=$1 fill=$2 options=$3 program=$4; shift 4
     exec 9<"$program"
-    mkdir -p "$place"; mount -t tmpfs -o "$size" none "$place"
+    mkdir -p "$place"; mount -t tmpfs -o "$options" none "$place"
     if [ ! -e "$program" ]; then
         mkdir -p "${program%/*}"; : >"$program"
         mount --no-canonicalize --bind /proc/self/fd/9 "$program"
@@ -38,13 +38,13 @@ const NAMES: &str = "touch 1 2 3 4 5 6 7 8 9";
 fn start_with_full(
     place: &str,
     fill: &str,
-    size: &str,
+    options: &str,
     flags: &[&str],
 ) -> Server {
     let starter = ["unshare", "--mount", "--propagation=private", "sh", "-c"];
     let program = program();
     let program = program.to_str().unwrap();
-    let script = [IN_MOUNTS, "sh", place, fill, size, program];
+    let script = [IN_MOUNTS, "sh", place, fill, options, program];
     let starter = [&starter[..], &script].concat();
     let usual = [
         "--languages=python",
@@ -76,8 +76,12 @@ fn run_folder() -> Completion {
         return not_seen;
     }
     let (_group, cgroup) = own_group();
-    let server =
-        start_with_full("/run/sandpiper", BYTES, "size=256k", &[&cgroup]);
+    let server = start_with_full(
+        "/run/sandpiper",
+        BYTES,
+        "mode=755,size=256k",
+        &[&cgroup],
+    );
     server.wait_until_ready();
     assert_serves(&server);
     let told = "No space left on device";
@@ -101,8 +105,14 @@ fn run_folder_of_its_own() -> Completion {
         return not_seen;
     }
     let (_group, cgroup) = own_group();
-    let start =
-        || start_with_full("/run/sandpiper", "true", "size=1m", &[&cgroup]);
+    let start = || {
+        start_with_full(
+            "/run/sandpiper",
+            "true",
+            "mode=755,size=1m",
+            &[&cgroup],
+        )
+    };
     let first = start();
     first.wait_until_ready();
     let beside = Bystander::start(&first, "first", 1);
@@ -122,7 +132,8 @@ fn run_folder_without_inodes() -> Completion {
     if let Some(not_seen) = crate::needs_root() {
         return not_seen;
     }
-    let server = start_with_full("/run/sandpiper", NAMES, "nr_inodes=5", &[]);
+    let server =
+        start_with_full("/run/sandpiper", NAMES, "mode=755,nr_inodes=5", &[]);
     eventually("the engine has looked", || {
         server.ask("GET", "/readyz").text().contains("broken")
     });
