@@ -321,7 +321,7 @@ fn is_named(
 /// A program or an attack that runs with `FULL=1` alone names the one that states
 /// its promise without it.
 #[test]
-fn what_is_repeated_is_there() {
+fn repeated_tests_exist() {
     let tests: Vec<_> = code(&["toml"])
         .into_iter()
         .filter_map(|(path, text)| {

@@ -80,7 +80,7 @@ test("a sandbox that takes the origin away", async ({ page, service, complaints 
   const sandbox = 'sandbox="allow-scripts"';
   await journey(page, service.hostPage(frameOf(service.url, "lang=python", sandbox)));
   expect(origins).toEqual(["null"]);
-  for (const [language, part] of [["web", "#range"], ["react", "button"]] as const) {
+  for (const [language, part] of [["web", "#range"], ["react", "button"], ["vue", "button"]] as const) {
     await page.goto(service.hostPage(frameOf(service.url, `lang=${language}`, sandbox)));
     const frame = await editorIn(page);
     await frame.locator("#run").click();

@@ -13,14 +13,17 @@ const hosts: readonly [name: string, headers: Readonly<Record<string, string>>, 
 for (const [name, headers, isIsolated] of hosts) {
   test(`a page whose embedder policy is ${name} has the editor and its preview`, async ({ page, service, complaints }) => {
     const files = { "index.html": "<!doctype html><p>page</p><script>console.log('said')</script>" };
-    const frame = `<iframe src="${service.url}/embed?${withFiles("lang=web", files)}" width="900" height="600"></iframe>`;
-    await page.goto(service.hostPage(frame, headers));
+    const frame = (query: string) => `<iframe src="${service.url}/embed?${query}" width="900" height="600"></iframe>`;
+    await page.goto(service.hostPage(frame("lang=python"), headers));
     expect(await page.evaluate(() => crossOriginIsolated)).toBe(isIsolated);
-    const editor = await editorIn(page);
-    await editor.click("#run");
-    await expect(shown(editor).locator("p")).toHaveText("page");
-    await expect(lines(editor)).toHaveText([/said/]);
-    expect(await ended(editor)).toContain("Finished");
+    const python = await editorIn(page);
+    await python.click("#run");
+    expect(await ended(python)).toContain("Finished");
+    await page.goto(service.hostPage(frame(withFiles("lang=web", files)), headers));
+    const web = await editorIn(page);
+    await web.click("#run");
+    await expect(shown(web).locator("p")).toHaveText("page");
+    await expect(lines(web)).toHaveText([/said/]);
     expect(complaints).toEqual([]);
   });
 }

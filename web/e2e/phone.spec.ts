@@ -153,7 +153,7 @@ test.describe("a phone", () => {
   });
 
   test("every kind of result fits, and nothing is covered", async ({ page, service }) => {
-    for (const language of ["mysql", "web", "python"]) {
+    for (const language of ["mysql", "web", "java"]) {
       await page.goto(`${service.url}/embed?lang=${language}&run=load`);
       expect(await ended(page.mainFrame())).toContain("Finished");
       expect(await faults(page.mainFrame()), language).toEqual([]);

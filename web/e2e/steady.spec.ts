@@ -48,7 +48,7 @@ for (const width of [320, 1000]) {
   }
 }
 
-for (const language of ["python", "web"]) {
+for (const language of ["python", "react"]) {
   test(`${language}: before the first run the code has the space, then both`, async ({ page, service }) => {
     await page.setViewportSize({ width: 360, height: 640 });
     await page.goto(`${service.url}/embed?lang=${language}`);
