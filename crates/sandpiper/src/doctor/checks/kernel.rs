@@ -5,7 +5,7 @@ use crate::machine::Machine;
 
 const SUBJECT: &str = "kernel";
 
-/// Checks whether a program is kept below 64 MiB of kernel memory that no group is
+/// Checks the settings that bound the kernel memory of sockets, which no group is
 /// charged for. Linux 6.13 ends the copies of datagrams that come back with a time
 /// stamp. Without large pages for networks, a byte that waits in a socket keeps
 /// 4 KiB and not 32.
@@ -25,7 +25,7 @@ pub(super) fn kernel(machine: &Machine) -> Finding {
     Finding::weak(
         SUBJECT,
         format!(
-            "{release}: a program can hold more than 64 MiB of kernel memory \
+            "{release}: a program can hold hundreds of MiB of kernel memory \
              beside its limit, by sockets"
         ),
     )
