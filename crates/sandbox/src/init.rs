@@ -325,9 +325,10 @@ fn open_settings() -> Option<OwnedFd> {
 ///
 /// A byte that waits in a buffer keeps the whole page that it was copied to, of
 /// 32 KiB, and is charged as a byte. Small buffers, and little that is not yet
-/// sent, bound the number of such pages. A loopback needs no more.
+/// sent, bound the number of such pages. A loopback needs no more: with 16 KiB the
+/// kernel often waits 40 ms for more data before it acknowledges.
 const NETWORK_SETTINGS: [(&str, &[u8]); 7] = [
-    ("ipv4/tcp_rmem", b"4096 16384 16384"),
+    ("ipv4/tcp_rmem", b"4096 8192 8192"),
     ("ipv4/tcp_wmem", b"4096 4096 4096"),
     ("ipv4/tcp_notsent_lowat", b"1"),
     // These are in tables of the host, and no control group is charged for them:
