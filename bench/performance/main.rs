@@ -28,6 +28,7 @@ use sandpiper_testkit::{Server, eventually, image_folder};
 
 mod boxes;
 mod client;
+mod fleet;
 mod languages;
 mod live;
 mod products;
@@ -120,6 +121,9 @@ impl Step {
         }
         let name = "throughput: clients".to_owned();
         add(name, Needs::Server, Box::new(throughput::crowds));
+        for (name, measure) in fleet::STEPS {
+            add((*name).to_owned(), Needs::Nothing, Box::new(measure));
+        }
         steps
     }
 }

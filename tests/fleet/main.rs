@@ -9,7 +9,6 @@
 )]
 
 mod as_one;
-mod balancer;
 mod catalogue;
 mod client;
 mod clients;
@@ -20,10 +19,8 @@ mod fleet;
 mod killed;
 mod limits;
 mod live;
-mod node;
 mod overload;
 mod pair;
-mod process;
 mod secrets;
 mod share;
 mod upgrade;
@@ -33,6 +30,7 @@ mod writers;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
+use sandpiper_testkit::fleet::{balancer, node, process};
 use sandpiper_testkit::needs_images;
 
 /// A test, which panics if a promise is broken.

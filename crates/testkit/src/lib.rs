@@ -9,6 +9,7 @@ mod choice;
 mod engines;
 mod events;
 mod exposition;
+pub mod fleet;
 mod image_folder;
 mod reply;
 mod server;

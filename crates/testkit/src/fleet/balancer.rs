@@ -4,14 +4,14 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use sandpiper_testkit::{begin, engine, eventually};
+use crate::{Reply, begin, engine, eventually};
 
-use crate::node::Node;
-use crate::process::{Process, free};
+use super::node::Node;
+use super::process::{Process, free};
 
-const HAPROXY: &str = include_str!("../../packaging/fleet/haproxy.cfg");
-const NODES: &str = include_str!("../../packaging/fleet/nodes.cfg");
-const NGINX: &str = include_str!("../../packaging/fleet/nginx.conf");
+const HAPROXY: &str = include_str!("../../../../packaging/fleet/haproxy.cfg");
+const NODES: &str = include_str!("../../../../packaging/fleet/nodes.cfg");
+const NGINX: &str = include_str!("../../../../packaging/fleet/nginx.conf");
 
 /// The file that has the packaged one in it, as nginx.conf of Debian has.
 const NGINX_MAIN: &str = "
@@ -31,9 +31,10 @@ http {
 ";
 
 /// An HAProxy.
-pub(crate) struct HaProxy {
+#[derive(Debug)]
+pub struct HaProxy {
     /// The address of the service.
-    pub(crate) address: SocketAddr,
+    pub address: SocketAddr,
     /// The address of its metrics.
     metrics: SocketAddr,
     folder: PathBuf,
@@ -42,12 +43,12 @@ pub(crate) struct HaProxy {
 
 impl HaProxy {
     /// Starts an HAProxy in front of these nodes, each with its tag.
-    pub(crate) fn start(folder: PathBuf, nodes: &[Node]) -> Self {
+    pub fn start(folder: PathBuf, nodes: &[Node]) -> Self {
         Self::start_checked(folder, nodes, "/readyz")
     }
 
     /// Starts one that sends requests to nodes that cannot run programs, too.
-    pub(crate) fn start_alive(folder: PathBuf, nodes: &[Node]) -> Self {
+    pub fn start_alive(folder: PathBuf, nodes: &[Node]) -> Self {
         Self::start_checked(folder, nodes, "/healthz")
     }
 
@@ -70,18 +71,19 @@ impl HaProxy {
         haproxy
     }
 
-    pub(crate) fn kill(&mut self) {
+    /// Kills it.
+    pub fn kill(&mut self) {
         self.process.kill();
     }
 
     /// Starts it again after it was killed.
-    pub(crate) fn restart(&mut self) {
+    pub fn restart(&mut self) {
         self.process = spawn(&self.folder);
         self.process.wait(self.address);
     }
 
     /// Waits until it has found out whether this node answers.
-    pub(crate) fn wait_until(&self, node: &str, is_up: bool) {
+    pub fn wait_until(&self, node: &str, is_up: bool) {
         let state = if is_up { "UP" } else { "DOWN" };
         let line = format!(
             "haproxy_server_status{{proxy=\"nodes\",server=\"{node}\",\
@@ -89,7 +91,7 @@ impl HaProxy {
         );
         eventually(&line, || {
             let mut stream = begin(self.metrics, "GET", "/metrics", &[], "");
-            let reply = sandpiper_testkit::Reply::read(&mut stream);
+            let reply = Reply::read(&mut stream);
             String::from_utf8_lossy(&reply.body).contains(&line)
         });
     }
@@ -128,20 +130,22 @@ fn servers(nodes: &[Node]) -> String {
 }
 
 /// An nginx.
-pub(crate) struct Nginx {
-    pub(crate) address: SocketAddr,
+#[derive(Debug)]
+pub struct Nginx {
+    /// The address of the service.
+    pub address: SocketAddr,
     _process: Process,
 }
 
 impl Nginx {
     /// Starts an nginx in front of the first two of these nodes, whose tags are `a`
     /// and `b`.
-    pub(crate) fn start(folder: PathBuf, nodes: &[Node]) -> Self {
+    pub fn start(folder: PathBuf, nodes: &[Node]) -> Self {
         Self::start_with(folder, nodes, &[])
     }
 
     /// Starts one with these words of its configuration replaced.
-    pub(crate) fn start_with(
+    pub fn start_with(
         folder: PathBuf,
         nodes: &[Node],
         words: &[(&str, &str)],

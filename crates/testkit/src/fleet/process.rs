@@ -6,18 +6,19 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use sandpiper_testkit::eventually;
+use crate::eventually;
 use socket2::{Domain, Socket, Type};
 
 /// A process, which is killed when this is dropped.
-pub(crate) struct Process {
+#[derive(Debug)]
+pub struct Process {
     child: Child,
     log: PathBuf,
 }
 
 impl Process {
     /// Starts a command, whose output goes to the file `log`.
-    pub(crate) fn start(command: &mut Command, log: PathBuf) -> Self {
+    pub fn start(command: &mut Command, log: PathBuf) -> Self {
         let file = File::options().create(true).append(true).open(&log);
         let file = file.unwrap();
         let child = command
@@ -30,7 +31,7 @@ impl Process {
     }
 
     /// Waits until it listens.
-    pub(crate) fn wait(&mut self, address: SocketAddr) {
+    pub fn wait(&mut self, address: SocketAddr) {
         eventually("the process listens", || {
             let ended = self.child.try_wait().unwrap();
             assert!(ended.is_none(), "it ended: {}", self.log());
@@ -39,18 +40,19 @@ impl Process {
     }
 
     /// Kills it at once, with SIGKILL.
-    pub(crate) fn kill(&mut self) {
+    pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
     /// Returns its log so far.
-    pub(crate) fn log(&self) -> String {
+    pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap()
     }
 }
 
 impl Drop for Process {
+    #[expect(clippy::print_stdout, reason = "the test that failed shows it")]
     fn drop(&mut self) {
         // Both fail without effect if it has ended.
         let _ = self.child.kill();
@@ -63,14 +65,15 @@ impl Drop for Process {
 
 /// An address that answers nothing, as that of a machine whose power is off: the
 /// kernel drops what asks for a connection while a queue is full.
-pub(crate) struct Silence {
+#[derive(Debug)]
+pub struct Silence {
     _queue: Socket,
     _kept: Vec<Socket>,
 }
 
 impl Silence {
     /// Takes an address that nothing uses any longer.
-    pub(crate) fn at(address: SocketAddr) -> Self {
+    pub fn at(address: SocketAddr) -> Self {
         let socket = || Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         let queue = socket();
         queue.set_reuse_address(true).unwrap();
@@ -90,7 +93,7 @@ impl Silence {
 /// Returns an address of this host that nothing else uses. The kernel takes none
 /// of these for the near end of a connection, so a port that was free once stays
 /// free: a process that was killed gets it again.
-pub(crate) fn own_address() -> Ipv4Addr {
+pub fn own_address() -> Ipv4Addr {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     let next = NEXT.fetch_add(1, Ordering::Relaxed);
     assert!(next < 1 << 12, "too many addresses");
@@ -100,7 +103,7 @@ pub(crate) fn own_address() -> Ipv4Addr {
 }
 
 /// Returns an address of its own with a free port.
-pub(crate) fn free() -> SocketAddr {
+pub fn free() -> SocketAddr {
     let listener = TcpListener::bind((own_address(), 0)).unwrap();
     listener.local_addr().unwrap()
 }

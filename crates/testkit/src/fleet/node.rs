@@ -6,27 +6,30 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process;
 
+use crate::traces::{descendants, outside};
+use crate::{Exposition, Server, metrics, program};
 use rustix::process::{Pid, Signal, kill_process};
-use sandpiper_testkit::traces::{descendants, outside};
-use sandpiper_testkit::{Exposition, Server, metrics, program};
 
-use crate::process::free;
+use super::process::free;
 
 /// The program, the address and the flags of a node.
-#[derive(Clone)]
-pub(crate) struct Command {
+#[derive(Clone, Debug)]
+pub struct Command {
     /// A command that executes the rest of its arguments.
-    pub(crate) starter: Vec<String>,
-    pub(crate) program: PathBuf,
-    pub(crate) address: SocketAddr,
-    pub(crate) flags: Vec<String>,
+    pub starter: Vec<String>,
+    /// The program.
+    pub program: PathBuf,
+    /// Its address.
+    pub address: SocketAddr,
+    /// Its flags.
+    pub flags: Vec<String>,
     /// The language whose image is there; it has started when that is ready.
-    pub(crate) language: Option<&'static str>,
+    pub language: Option<&'static str>,
 }
 
 impl Command {
     /// Returns the usual command, with these flags.
-    pub(crate) fn with(flags: Vec<String>) -> Self {
+    pub fn with(flags: Vec<String>) -> Self {
         Self {
             starter: Vec::new(),
             program: program(),
@@ -38,19 +41,22 @@ impl Command {
 }
 
 /// A node, which may be dead.
-pub(crate) struct Node {
+#[derive(Debug)]
+pub struct Node {
     /// The word that its runs' ids begin with.
-    pub(crate) tag: String,
-    pub(crate) address: SocketAddr,
+    pub tag: String,
+    /// Its address.
+    pub address: SocketAddr,
     /// The address of its metrics.
-    pub(crate) admin: SocketAddr,
-    pub(crate) command: Command,
+    pub admin: SocketAddr,
+    /// The command that starts it.
+    pub command: Command,
     server: Option<Server>,
 }
 
 impl Node {
     /// Starts a node.
-    pub(crate) fn start(tag: &str, command: Command) -> Self {
+    pub fn start(tag: &str, command: Command) -> Self {
         let tag = tag.to_owned();
         let address = command.address;
         let admin = SocketAddr::from((address.ip(), 0));
@@ -60,7 +66,7 @@ impl Node {
     }
 
     /// Starts it again, at the same addresses.
-    pub(crate) fn restart(&mut self) {
+    pub fn restart(&mut self) {
         let mut words = self.command.starter.clone();
         // The kernel ends it with the thread that started it.
         words.extend(["setpriv", "--pdeathsig", "TERM"].map(str::to_owned));
@@ -81,7 +87,7 @@ impl Node {
     }
 
     /// Kills all of its processes at once. Those in boxes end with them.
-    pub(crate) fn kill(&mut self) {
+    pub fn kill(&mut self) {
         let server = self.server.take().unwrap();
         for pid in outside(server.pid()) {
             // One ends with another.
@@ -91,12 +97,12 @@ impl Node {
 
     /// Stops all of its processes that are not in boxes: the kernel takes its
     /// connections, and nothing answers.
-    pub(crate) fn pause(&self) {
+    pub fn pause(&self) {
         self.signal(Signal::STOP);
     }
 
     /// Ends the pause.
-    pub(crate) fn resume(&self) {
+    pub fn resume(&self) {
         self.signal(Signal::CONT);
     }
 
@@ -107,30 +113,29 @@ impl Node {
     }
 
     /// Asks it to end, and waits until it has.
-    pub(crate) fn stop(&mut self) {
+    pub fn stop(&mut self) {
         drop(self.server.take().unwrap());
     }
 
     /// Asks it to end, and returns its whole log.
-    pub(crate) fn end(&mut self) -> String {
+    pub fn end(&mut self) -> String {
         let server = self.server.take().unwrap();
         server.begun.clone() + &server.into_log()
     }
 
     /// Returns its processes that are not in boxes.
-    pub(crate) fn processes(&self) -> BTreeSet<i32> {
+    pub fn processes(&self) -> BTreeSet<i32> {
         outside(self.server().pid())
     }
 
-    /// Lets a program of this name go on, which then ends; see
-    /// [`waits`](crate::client::waits).
-    pub(crate) fn release(&self, name: &str) {
+    /// Lets a program of this name go on, which waits for its sleep and then ends.
+    pub fn release(&self, name: &str) {
         let sleep = Pid::from_raw(self.waiting(name).unwrap()).unwrap();
         kill_process(sleep, Signal::KILL).unwrap();
     }
 
     /// Returns the process in a box that has this name, and waits for another.
-    pub(crate) fn waiting(&self, name: &str) -> Option<i32> {
+    pub fn waiting(&self, name: &str) -> Option<i32> {
         let server = self.server.as_ref()?;
         let is_it = |pid: &i32| {
             let command = fs::read(format!("/proc/{pid}/cmdline"));
@@ -146,16 +151,17 @@ impl Node {
     }
 
     /// Returns its metrics.
-    pub(crate) fn metrics(&self) -> Exposition {
+    pub fn metrics(&self) -> Exposition {
         metrics(self.admin)
     }
 
     /// Returns the value of a metric; 0 if it is dead.
-    pub(crate) fn count(&self, series: &str) -> usize {
+    pub fn count(&self, series: &str) -> usize {
         self.server.as_ref().map_or(0, |_| self.metrics().count(series))
     }
 
-    pub(crate) fn server(&self) -> &Server {
+    /// Returns the server, which must live.
+    pub fn server(&self) -> &Server {
         self.server.as_ref().expect("it lives")
     }
 }

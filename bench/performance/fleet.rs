@@ -1,0 +1,273 @@
+//! Nodes behind HAProxy, with limits and products in Valkey, in turns with one node
+//! that has its own.
+
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::{scope, sleep};
+use std::time::{Duration, Instant};
+
+use sandpiper_testkit::fleet::balancer::HaProxy;
+use sandpiper_testkit::fleet::node::{Command, Node};
+use sandpiper_testkit::{Reply, Valkey};
+use serde_json::json;
+use socket2::{Domain, Socket, Type};
+
+use crate::Context;
+use crate::client::Service;
+use crate::row::{Asked, Row, Series, since};
+use crate::sample::Sample;
+
+const ROUNDS: usize = 100;
+const CLIENTS: usize = 8;
+const TIME: Duration = Duration::from_secs(3);
+const PRODUCTS: usize = 1_000;
+/// A run that lasts long enough to be interrupted.
+const RUN: &str = "import time; time.sleep(0.3); print('slept')";
+const KILLS: usize = 10;
+
+type Measure = fn(&Context) -> Vec<Row>;
+
+/// The steps, each with its name.
+pub(crate) const STEPS: &[(&str, Measure)] = &[
+    ("fleet: latency", latency),
+    ("fleet: throughput", throughput),
+    ("fleet: catalogue", catalogue),
+    ("fleet: killed", killed),
+];
+
+/// The time that HAProxy and shared limits add to a run.
+fn latency(context: &Context) -> Vec<Row> {
+    let limits = Valkey::start(&[]);
+    let shared = format!("--shared-limits={}", limits.url(""));
+    let alone = node("alone", 2, &[]);
+    let nodes = ["a", "b"].map(|tag| node(tag, 2, &[&shared]));
+    let balancer = balancer(&context.folder, "latency", &nodes);
+    let sample = Sample::named("c hello");
+    let request = sample.request("0");
+    let [mut bare, mut ours] = [const { Vec::new() }; 2];
+    for _ in 0..=ROUNDS {
+        for (to, times) in
+            [(alone.address, &mut bare), (balancer.address, &mut ours)]
+        {
+            for Node { address, admin, .. } in nodes.iter().chain([&alone]) {
+                let (address, admin) = (*address, *admin);
+                Service { address, admin }.wait_for_box("c");
+            }
+            let begun = Instant::now();
+            run(to, &request);
+            times.push(since(begun));
+        }
+    }
+    vec![Row {
+        name: "C again, through HAProxy, with shared limits".to_owned(),
+        unit: "ms",
+        other: Series::new("one node", &bare[1..]),
+        ours: Series::new("behind HAProxy", &ours[1..]),
+        asked: Asked::More(0.25),
+    }]
+}
+
+/// The runs per second of two nodes with a box each, and of one node with two.
+fn throughput(context: &Context) -> Vec<Row> {
+    let limits = Valkey::start(&[]);
+    let shared = format!("--shared-limits={}", limits.url(""));
+    let alone = node("alone", 2, &[]);
+    let nodes = ["a", "b"].map(|tag| node(tag, 1, &[&shared]));
+    let balancer = balancer(&context.folder, "throughput", &nodes);
+    let rows = ["python hello", "c hello"].map(|name| {
+        let request = Sample::named(name).request("0");
+        let [mut bare, mut ours] = [const { Vec::new() }; 2];
+        for _ in 0..=3 {
+            bare.push(rate(alone.address, &request));
+            ours.push(rate(balancer.address, &request));
+        }
+        Row {
+            name: format!("{name}, two nodes of a box"),
+            unit: "1/s",
+            other: Series::new("one node of two boxes", &bare[1..]),
+            ours: Series::new("behind HAProxy", &ours[1..]),
+            asked: Asked::AtLeastTimes(0.95),
+        }
+    });
+    rows.to_vec()
+}
+
+/// Products in Valkey, and in the memory of a node.
+fn catalogue(_: &Context) -> Vec<Row> {
+    let memory = Valkey::start(&[]);
+    let disk =
+        Valkey::start(&["--appendonly", "yes", "--appendfsync", "always"]);
+    let alone = node("alone", 2, &[]);
+    let [memory, disk] =
+        [("memory", &memory), ("disk", &disk)].map(|(tag, valkey)| {
+            node(tag, 2, &[&format!("--shared-products={}", valkey.url(""))])
+        });
+    let create = r#"{"name":"a pencil","price":1.5}"#;
+    let [mut own, mut in_memory, mut on_disk] = [const { Vec::new() }; 3];
+    for _ in 0..PRODUCTS {
+        for (at, times) in [
+            (&alone, &mut own),
+            (&memory, &mut in_memory),
+            (&disk, &mut on_disk),
+        ] {
+            times.push(timed(at.address, "POST", create, 201));
+        }
+    }
+    let [mut own_lists, mut lists] = [const { Vec::new() }; 2];
+    for _ in 0..=ROUNDS {
+        own_lists.push(timed(alone.address, "GET", "", 200));
+        lists.push(timed(memory.address, "GET", "", 200));
+    }
+    let row =
+        |name: &str, own: &[f64], what: &str, shared: &[f64], asked| Row {
+            name: name.to_owned(),
+            unit: "ms",
+            other: Series::new("of the node", own),
+            ours: Series::new(what, shared),
+            asked,
+        };
+    vec![
+        row(
+            "POST a shared product",
+            &own,
+            "in memory",
+            &in_memory,
+            Asked::More(1.0),
+        ),
+        row(
+            "POST, kept on disk",
+            &own,
+            "with an fsync",
+            &on_disk,
+            Asked::Nothing,
+        ),
+        row(
+            "GET 1,000 shared products, none new",
+            &own_lists[1..],
+            "of Valkey",
+            &lists[1..],
+            Asked::More(1.0),
+        ),
+    ]
+}
+
+/// A run whose node is killed, and the same run again without that.
+fn killed(context: &Context) -> Vec<Row> {
+    let mut nodes = ["a", "b"].map(|tag| node(tag, 2, &[]));
+    let balancer = balancer(&context.folder, "killed", &nodes);
+    let request = &json!({
+        "language": "python", "entryFile": "m", "files": [{"path": "m", "content": RUN}],
+    })
+    .to_string();
+    let [mut plain, mut after] = [const { Vec::new() }; 2];
+    for _ in 0..=KILLS {
+        let begun = Instant::now();
+        run(balancer.address, request);
+        plain.push(since(begun));
+        let killed = scope(|scope| {
+            let answer = scope.spawn(|| run(balancer.address, request));
+            let number = loop {
+                let is_busy =
+                    |node: &Node| node.count("sandpiper_boxes_in_use") > 0;
+                if let Some(number) = nodes.iter().position(is_busy) {
+                    break number;
+                }
+                sleep(Duration::from_millis(2));
+            };
+            nodes[number].kill();
+            let begun = Instant::now();
+            answer.join().unwrap();
+            after.push(since(begun));
+            number
+        });
+        balancer.wait_until(&nodes[killed].tag, false);
+        nodes[killed].restart();
+        balancer.wait_until(&nodes[killed].tag, true);
+    }
+    vec![Row {
+        name: "a run of 0.3 s whose node is killed".to_owned(),
+        unit: "ms",
+        other: Series::new("the run", &plain[1..]),
+        ours: Series::new("from the kill to the answer", &after[1..]),
+        asked: Asked::More(50.0),
+    }]
+}
+
+/// Starts a node with so many boxes.
+fn node(tag: &str, boxes: usize, more: &[&str]) -> Node {
+    let boxes = format!("--boxes={boxes}");
+    let usual = [
+        boxes.as_str(),
+        "--languages=python,c",
+        "--trusted-proxy=127.0.0.1",
+        "--request-id-from-proxy",
+        "--elsewhere-status=425",
+    ];
+    let flags = usual.iter().chain(more).map(ToString::to_string).collect();
+    let node = Node::start(tag, Command::with(flags));
+    node.server().wait_until_ready_for(&["c", "python"]);
+    node
+}
+
+fn balancer(folder: &Path, name: &str, nodes: &[Node]) -> HaProxy {
+    let balancer = HaProxy::start(folder.join(name), nodes);
+    for node in nodes {
+        balancer.wait_until(&node.tag, true);
+    }
+    balancer
+}
+
+/// Runs a program, of a client with an address of its own.
+fn run(to: SocketAddr, request: &str) {
+    let reply = ask(to, "POST /api/compile", request);
+    let exit = reply.header("sandpiper-exit");
+    let is_right = reply.status == 200 && exit == Some("stage=run; code=0");
+    assert!(is_right, "{} {exit:?}: {}", reply.status, reply.text());
+}
+
+/// Asks for products, and returns the milliseconds until the end of the answer.
+fn timed(to: SocketAddr, method: &str, body: &str, status: u16) -> f64 {
+    let begun = Instant::now();
+    let reply = ask(to, &format!("{method} /products"), body);
+    assert_eq!(reply.status, status, "{}", reply.text());
+    since(begun)
+}
+
+/// Sends a request from an address that no other has had: each is a client.
+fn ask(to: SocketAddr, head: &str, body: &str) -> Reply {
+    static NEXT: AtomicU32 = AtomicU32::new(0x7f01_0000);
+    let own = Ipv4Addr::from_bits(NEXT.fetch_add(1, Ordering::Relaxed));
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.bind(&SocketAddr::from((own, 0)).into()).unwrap();
+    socket.connect(&to.into()).unwrap();
+    let mut stream = TcpStream::from(socket);
+    stream.set_nodelay(true).unwrap();
+    let request = format!(
+        "{head} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    Reply::read(&mut stream)
+}
+
+/// Returns the runs per second if clients send one after the other.
+fn rate(to: SocketAddr, request: &str) -> f64 {
+    let begun = Instant::now();
+    let run_all = || {
+        let mut count = 0_u32;
+        while begun.elapsed() < TIME {
+            run(to, request);
+            count += 1;
+        }
+        count
+    };
+    let count: u32 = scope(|scope| {
+        let threads = (0..CLIENTS).map(|_| scope.spawn(run_all));
+        let threads: Vec<_> = threads.collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    f64::from(count) / begun.elapsed().as_secs_f64()
+}
