@@ -25,4 +25,4 @@ pub use editor::{Editor, Members, MembersFile};
 pub use file::SourceFile;
 pub use language::Language;
 pub use plan::{Plan, Stage, Step};
-pub use submission::{Submission, SubmissionError};
+pub use submission::{MAX_ARG_BYTES, MAX_ARGS, Submission, SubmissionError};

@@ -61,9 +61,9 @@ pub enum SubmissionError {
 }
 
 /// The most arguments of a program.
-const MAX_ARGS: usize = 64;
+pub const MAX_ARGS: usize = 64;
 /// The most bytes of one argument.
-const MAX_ARG_BYTES: usize = 4 << 10;
+pub const MAX_ARG_BYTES: usize = 4 << 10;
 /// The most bytes of all arguments together.
 const MAX_ARGS_BYTES: usize = 32 << 10;
 

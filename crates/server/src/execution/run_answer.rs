@@ -50,6 +50,7 @@ pub(super) struct StepEnd {
     crash: Option<Place>,
     /// The streams that were cut at their limit.
     truncated: Vec<Stream>,
+    /// Wall clock; null if the run was stopped before it had a box.
     wall_ms: Option<f64>,
     /// CPU time of all processes; null if the host does not measure it.
     cpu_ms: Option<f64>,

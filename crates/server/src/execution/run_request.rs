@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use sandpiper_engine::languages::SourceFile;
+use sandpiper_engine::languages::{MAX_ARG_BYTES, MAX_ARGS, SourceFile};
 use sandpiper_engine::limits::MIB;
 use sandpiper_engine::{FilesWanted, Limits, LowerLimits, RunOptions};
 use schemars::JsonSchema;
@@ -35,14 +35,22 @@ pub(crate) struct RunRequest {
     /// Standard input of the run.
     #[schemars(default)]
     pub(crate) stdin: String,
-    /// Arguments of the program.
-    #[schemars(default)]
+    /// Arguments of the program, of at most 32,768 bytes together.
+    #[schemars(
+        default,
+        length(max = MAX_ARGS),
+        inner(length(max = MAX_ARG_BYTES))
+    )]
     pub(crate) args: Vec<String>,
     /// Limits below the server's.
     #[schemars(default)]
     pub(crate) limits: RequestedLimits,
     /// The files to return.
-    #[schemars(with = "Artifacts", default)]
+    #[schemars(
+        with = "Artifacts",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub(crate) artifacts: Option<Vec<String>>,
     /// Return the messages of a compile step that succeeds.
     #[schemars(default)]
@@ -100,16 +108,32 @@ pub(crate) enum FrameworkPlace {
 #[serde(default)]
 pub(crate) struct RequestedLimits {
     /// Wall clock in milliseconds.
-    #[schemars(range(min = 1))]
+    #[schemars(
+        with = "u64",
+        range(min = 1),
+        skip_serializing_if = "Option::is_none"
+    )]
     wall_ms: Option<u64>,
     /// CPU time of all processes in milliseconds.
-    #[schemars(range(min = 1))]
+    #[schemars(
+        with = "u64",
+        range(min = 1),
+        skip_serializing_if = "Option::is_none"
+    )]
     cpu_ms: Option<u64>,
     /// stdout and stderr, each, in KiB.
-    #[schemars(range(min = 1))]
+    #[schemars(
+        with = "u64",
+        range(min = 1),
+        skip_serializing_if = "Option::is_none"
+    )]
     output_kib: Option<u64>,
     /// Memory in MiB. The run starts in a new box.
-    #[schemars(range(min = 1))]
+    #[schemars(
+        with = "u64",
+        range(min = 1),
+        skip_serializing_if = "Option::is_none"
+    )]
     memory_mib: Option<u64>,
 }
 
@@ -122,7 +146,11 @@ enum Artifacts {
     All(bool),
     Matching {
         /// At most 16 patterns of at most 256 bytes.
-        #[schemars(example = &["*.png", "out/**"])]
+        #[schemars(
+            example = &["*.png", "out/**"],
+            length(min = 1, max = ARTIFACT_PATTERNS),
+            inner(length(min = 1, max = ARTIFACT_PATTERN_BYTES))
+        )]
         paths: Vec<String>,
     },
 }

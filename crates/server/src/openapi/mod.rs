@@ -138,6 +138,18 @@ mod tests {
         assert!(check(&document, &document) > 20);
     }
 
+    /// The server answers 400 to a field that is null.
+    #[test]
+    fn no_field_of_a_run_is_null() {
+        let document = document();
+        let schemas = &document["components"]["schemas"];
+        for name in ["RunRequest", "RequestedLimits", "Artifacts"] {
+            let fields = schemas[name].to_string();
+            assert!(fields.contains("\"type\""), "{name}: {fields}");
+            assert!(!fields.contains("null"), "{name}: {fields}");
+        }
+    }
+
     #[test]
     fn every_route_is_described() {
         let document = document();

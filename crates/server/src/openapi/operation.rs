@@ -56,9 +56,15 @@ impl Operation {
 
     /// Adds that the first answer may be a stream of this media type, if the
     /// request accepts that.
-    pub(super) fn stream_answers(&mut self, media_type: &str) {
+    pub(super) fn stream_answers(
+        &mut self,
+        media_type: &str,
+        description: &str,
+    ) {
         if let Some(first) = self.responses.first_mut() {
-            let content = json!({ "schema": { "type": "string" } });
+            let schema =
+                json!({ "type": "string", "description": description });
+            let content = json!({ "schema": schema });
             first.content.insert(media_type.to_owned(), content);
         }
     }

@@ -18,10 +18,16 @@ use super::schema;
 const HTML: &str = "text/html; charset=utf-8";
 const PRODUCT_BODY: &str = "Read whatever its Content-Type, up to 1 MiB. A \
 field that is missing or null is the empty string or 0; others are ignored.";
-const RUN_BODY: &str = "Up to 2 MiB. Failures are reported in this order: \
+const COMPILE_BODY: &str = "Up to 2 MiB. Failures are reported in this order: \
 405, 429, 415, 413 for the body, 400 for JSON, 413 for the number of files, \
 400 for fields, language, paths and entry file, 503.";
-
+const RUN_BODY: &str = "Up to 2 MiB. Failures are reported in this order: \
+405, 429, 415, 413 for the body, 400 for JSON, 413 for the number of files, \
+400 for fields, interactive without events, artifacts that are off, language, \
+paths, entry file, args, interactive and limits, 503.";
+const EVENTS: &str = "Server-sent events while the run goes on, for \
+Accept: text/event-stream. The data of each is JSON: begin, stage, output, \
+framework, artifact, and at last end, or error if the service failed.";
 const INPUT_BODY: &str = "Up to 64 KiB.";
 
 /// The body of every failure.
@@ -214,16 +220,18 @@ fn cross_site(schemas: &mut SchemaGenerator) -> Response {
 fn compile(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     let request = schema::<CompileRequest>(schemas);
     let response = schema::<CompileResponse<'_>>(schemas);
-    execution("Run a program", request, response, schemas)
+    let body = Body { description: COMPILE_BODY, schema: request };
+    execution("Run a program", body, response, schemas)
 }
 
 fn run(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     let request = schema::<RunRequest>(schemas);
     let response = schema::<RunResponse<'_>>(schemas);
     let summary = "Run a program, for the full result";
-    let mut operations = execution(summary, request, response, schemas);
+    let body = Body { description: RUN_BODY, schema: request };
+    let mut operations = execution(summary, body, response, schemas);
     if let Some(post) = operations.first_mut() {
-        post.stream_answers("text/event-stream");
+        post.stream_answers("text/event-stream", EVENTS);
     }
     operations
 }
@@ -288,7 +296,7 @@ fn preflight() -> Operation {
 
 fn execution(
     summary: &'static str,
-    request: Value,
+    body: Body,
     response: Value,
     schemas: &mut SchemaGenerator,
 ) -> Vec<Operation> {
@@ -324,12 +332,7 @@ fn execution(
             );
     }
     vec![
-        Operation {
-            method: "post",
-            summary,
-            body: Some(Body { description: RUN_BODY, schema: request }),
-            responses,
-        },
+        Operation { method: "post", summary, body: Some(body), responses },
         preflight(),
     ]
 }
