@@ -33,6 +33,10 @@ fn a_language_that_cannot_run_says_why() {
     let server = unlimited();
     let hint = "sandpiper images build";
     compile(&server, RIGHT).assert_failure_about(503, &["Python", hint]);
+    // Who asks for events gets JSON as well.
+    let right = serde_json::from_str(RIGHT).unwrap();
+    let refused = server.stream(&[], &right).unwrap_err();
+    refused.assert_failure_about(503, &["Python", hint]);
     for alias in ["PYTHON", "py", "Python3"] {
         let body = RIGHT.replace("python", alias);
         compile(&server, body).assert_failure_about(503, &[hint]);
@@ -41,38 +45,52 @@ fn a_language_that_cannot_run_says_why() {
 
 #[test]
 fn failures_are_told_in_order() {
-    let server = unlimited();
-    let reply = server.ask("GET", "/api/compile");
-    reply.assert_failure(405, "method not allowed on /api/compile");
-    assert_eq!(reply.header("allow"), Some("POST, OPTIONS"));
-    assert_eq!(server.ask("HEAD", "/api/compile").status, 405);
+    let server = Server::with(&["--compile-rate-limit=0", "--artifact-size=0"]);
+    for path in ["/api/compile", "/api/run"] {
+        let reply = server.ask("GET", path);
+        let message = format!("method not allowed on {path}");
+        reply.assert_failure(405, &message);
+        assert_eq!(reply.header("allow"), Some("POST, OPTIONS"));
+        assert_eq!(server.ask("HEAD", path).status, 405);
 
-    let oversized = vec![b'['; (2 << 20) + 1];
-    let reply = server.send("POST", "/api/compile", &[], &oversized);
-    reply.assert_failure(415, "Content-Type must be application/json");
-    let message = "the request body must not be larger than 2 MiB";
-    compile(&server, &oversized).assert_failure(413, message);
+        let oversized = vec![b'['; (2 << 20) + 1];
+        let reply = server.send("POST", path, &[], &oversized);
+        reply.assert_failure(415, "Content-Type must be application/json");
+        let send = |body: &[u8]| server.send("POST", path, &[JSON], body);
+        let message = "the request body must not be larger than 2 MiB";
+        send(&oversized).assert_failure(413, message);
 
-    let many = vec![r#"{"path":"a","content":""}"#; 201].join(",");
-    let many = format!(r#"{{"language":5,"files":[{many}]}}"#);
-    compile(&server, many.clone() + "x")
-        .assert_failure(400, "invalid JSON body");
-    let message = "a submission must not have more than 200 files";
-    compile(&server, many).assert_failure(413, message);
+        let many = vec![r#"{"path":"a","content":""}"#; 201].join(",");
+        let many = format!(r#"{{"language":5,"files":[{many}]}}"#);
+        let longer = many.clone() + "x";
+        send(longer.as_bytes()).assert_failure(400, "invalid JSON body");
+        let message = "a submission must not have more than 200 files";
+        send(many.as_bytes()).assert_failure(413, message);
 
-    let body = r#"{"language":"nope","entryFile":5,"files":[]}"#;
-    compile(&server, body).assert_failure(400, "entryFile must be a string");
-    let body = r#"{"language":"nope","entryFile":"a","files":[]}"#;
-    let message = "files must hold at least one file";
-    compile(&server, body).assert_failure(400, message);
-    let body = r#"{"language":"pyton","entryFile":"a","files":[{"path":"/b","content":""}]}"#;
-    let parts = ["pyton", "python", "cpp"];
-    compile(&server, body).assert_failure_about(400, &parts);
-    let body = body.replace("pyton", "python");
-    compile(&server, body).assert_failure_about(400, &["/b", "slash"]);
-    let body = RIGHT.replace(r#""entryFile":"main.py""#, r#""entryFile":"x""#);
-    let message = r#"entryFile "x" is not one of the files"#;
-    compile(&server, body).assert_failure(400, message);
+        let is = |body: &str, message: &str| {
+            send(body.as_bytes()).assert_failure(400, message);
+        };
+        let body = r#"{"language":"nope","entryFile":5,"files":[]}"#;
+        is(body, "entryFile must be a string");
+        let body = r#"{"language":"nope","entryFile":"a","files":[]}"#;
+        is(body, "files must hold at least one file");
+        let body = r#"{"language":"pyton","entryFile":"a","files":[{"path":"/b","content":""}]}"#;
+        if path == "/api/run" {
+            let own = |more: &str| body.replace("\"entryFile", more);
+            let more = r#""interactive":true,"artifacts":true,"entryFile"#;
+            is(&own(more), "interactive needs Accept: text/event-stream");
+            let more = r#""artifacts":true,"entryFile"#;
+            is(&own(more), "artifacts are off on this server");
+        }
+        let about = |body: &str, parts: &[&str]| {
+            send(body.as_bytes()).assert_failure_about(400, parts);
+        };
+        about(body, &["pyton", "python", "cpp"]);
+        about(&body.replace("pyton", "python"), &["/b", "slash"]);
+        let other = r#""entryFile":"x""#;
+        let body = RIGHT.replace(r#""entryFile":"main.py""#, other);
+        is(&body, r#"entryFile "x" is not one of the files"#);
+    }
 }
 
 #[test]
@@ -169,7 +187,10 @@ fn two_hundred_files_are_not_too_many() {
     let paths: Vec<String> =
         (0..200).map(|index| format!("f{index}.py")).collect();
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-    compile(&server, with_paths(&paths)).assert_failure_about(503, &[]);
+    for path in ["/api/compile", "/api/run"] {
+        let reply = server.send("POST", path, &[JSON], with_paths(&paths));
+        reply.assert_failure_about(503, &[]);
+    }
 }
 
 #[test]
@@ -212,6 +233,15 @@ fn any_origin_may_ask() {
             "X-Request-Id",
         ] {
             assert!(exposed.split(", ").any(|own| own == name), "{name}");
+        }
+    }
+    for what in ["input", "stop"] {
+        let target = format!("/api/run/{}/{what}", "0".repeat(32));
+        for (method, status) in [("OPTIONS", 204), ("POST", 404)] {
+            let reply = server.send(method, &target, &[JSON], "{}");
+            assert_eq!(reply.status, status, "{method} {target}");
+            let origins = reply.header("access-control-allow-origin");
+            assert_eq!(origins, Some("*"), "{method} {target}");
         }
     }
 }

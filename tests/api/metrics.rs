@@ -191,6 +191,7 @@ fn no_request_makes_a_series_of_its_own() {
         requests += &plain(format!("GET /products/i{number}"));
         requests += &plain(format!("GET /embed/assets/a{number}.js"));
         requests += &plain(format!("GET /embed?lang=e{number}"));
+        requests += &plain(format!("POST /api/run/r{number}/stop"));
         requests += &format!(
             "POST /api/compile HTTP/1.1\r\nHost: x\r\n{JSON}\r\n\
              X-Request-Id: r{number}\r\nContent-Length: {}\r\n\r\n{body}",

@@ -14,12 +14,11 @@ const request = {
 };
 
 /** A run that prints `a` and then ends so; `run` is its id. */
-function answer(run: string, exit: object, message: string | null): Response {
-  const events = [
-    ["begin", { run }],
-    ["output", { stream: "stdout", text: "a" }],
-    ["end", { stage: "run", exit, message, wall_ms: 1, skipped: [] }],
-  ];
+const answer = (run: string, exit: object, message: string | null) =>
+  stream(run, ["end", { stage: "run", exit, message, wall_ms: 1, skipped: [] }]);
+
+function stream(run: string, last: [string, object]): Response {
+  const events = [["begin", { run }], ["output", { stream: "stdout", text: "a" }], last];
   const text = events.map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`).join("");
   return new Response(text, { headers: { "Content-Type": "text/event-stream" } });
 }
@@ -34,6 +33,13 @@ test.each([
   vi.stubGlobal("fetch", () => Promise.resolve(answer("0".repeat(32), exit, message)));
   const end = await runLive(request, new AbortController().signal, () => {}, () => {});
   expect(end).toMatchObject({ kind: "ran", stdout: "a", stderr });
+});
+
+test("a run that the service fails is no result", async () => {
+  const failed = stream("0".repeat(32), ["error", { error: "internal error" }]);
+  vi.stubGlobal("fetch", () => Promise.resolve(failed));
+  const end = await runLive(request, new AbortController().signal, () => {}, () => {});
+  expect(end).toEqual({ kind: "refused", status: 500, message: "the run failed" });
 });
 
 test("input goes to the id of the run, with the tag of its node", async () => {

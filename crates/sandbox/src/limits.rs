@@ -180,3 +180,30 @@ async fn cpu_time_spent(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::Instant;
+
+    use super::*;
+
+    /// The time begins anew with each activity, and not without one.
+    #[tokio::test(start_paused = true)]
+    async fn a_command_is_idle_from_its_last_activity() {
+        const IDLE_TIME: Duration = Duration::from_secs(10);
+        let (activity, seen) = watch::channel(());
+        let begun = Instant::now();
+        let active = async {
+            for _ in 0..3 {
+                sleep(Duration::from_secs(9)).await;
+                activity.send_replace(());
+            }
+            pending::<()>().await
+        };
+        tokio::select! {
+            () = idle(Some(IDLE_TIME), seen) => {}
+            () = active => {}
+        }
+        assert_eq!(begun.elapsed().as_secs(), 3 * 9 + 10);
+    }
+}

@@ -97,3 +97,24 @@ async fn feed(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::input_queue;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn input_is_activity() {
+        let (stdin, _program) = incoming().unwrap();
+        let (_alive, dead) = watch::channel(false);
+        let (activity, seen) = watch::channel(());
+        let over = watch::Sender::new(false);
+        let signals = StreamSignals { over, dead, activity };
+        let (sender, mut input) = input_queue(1);
+        sender.try_send(b"a".to_vec()).unwrap();
+        drop(sender);
+        feed(stdin, b"", Some(&mut input), &signals).await.unwrap();
+        assert!(seen.has_changed().unwrap());
+    }
+}

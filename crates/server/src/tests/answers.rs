@@ -25,6 +25,31 @@ async fn a_run_is_answered_with_its_output() {
     assert_eq!(reply.header("access-control-allow-credentials"), None);
 }
 
+/// Whatever a client accepts or asks for.
+#[tokio::test]
+async fn compile_has_one_form_of_answer() {
+    let server = TestServer::start().await;
+    let body = r#"{"language":"echo","entryFile":"a","interactive":true,
+        "files":[{"path":"a","content":"b"}]}"#;
+    let headers = format!("{JSON}{CLOSE}Accept: text/event-stream\r\n");
+    let reply = server.ask(post("/api/compile", &headers, body)).await;
+    assert_eq!(reply.header("content-type"), Some("application/json"));
+    assert_eq!(reply.text(), r#"{"stdout":"b","stderr":""}"#);
+}
+
+#[tokio::test]
+async fn what_the_host_does_not_measure_is_null() {
+    let server = TestServer::start().await;
+    let request = compile("echo", CLOSE).replace("/compile", "/run");
+    let reply = server.ask(request).await;
+    let answer: serde_json::Value = serde_json::from_str(reply.text()).unwrap();
+    let run = &answer["run"];
+    assert_eq!(run["wall_ms"], 30.0, "{answer}");
+    for name in ["cpu_ms", "memory_peak_kib"] {
+        assert_eq!(run.get(name), Some(&serde_json::Value::Null), "{answer}");
+    }
+}
+
 #[tokio::test]
 async fn refusals_say_why_and_when_to_come_back() {
     let server = TestServer::start().await;
@@ -39,6 +64,9 @@ async fn refusals_say_why_and_when_to_come_back() {
     check("busy", Some("2"), "too many runs are waiting already").await;
     check("building", Some("60"), "building").await;
     check("unavailable", None, "unavailable").await;
+    check("live", Some("2"), "all 1 live runs are taken").await;
+    let live = "sandpiper_compile_refused_total{reason=\"live_full\"}";
+    assert_eq!(metrics::value(&server, live).await, 1.0);
     let reply = server.compile("fail").await;
     reply.assert_failure(500, "internal error");
 }

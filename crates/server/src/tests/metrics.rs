@@ -102,6 +102,8 @@ async fn what_is_measured_now_is_shown() {
     };
     check("sandpiper_boxes_in_use", 1.0);
     check("sandpiper_boxes", 2.0);
+    check("sandpiper_live_boxes_in_use", 1.0);
+    check("sandpiper_live_boxes", 2.0);
     check("sandpiper_runs_waiting", 3.0);
     check("sandpiper_queue_places", 4.0);
     check("sandpiper_boxes_ready{language=\"python\"}", 5.0);

@@ -169,6 +169,18 @@ async fn the_rest_of_an_ended_run_is_taken_in_time() {
     check(SLOWEST_RATE / 4, false).await;
 }
 
+/// Its client has had its 200.
+#[tokio::test]
+async fn the_stream_of_a_run_that_fails_says_so() {
+    let server = TestServer::start().await;
+    let reply = server.ask(streamed("fail")).await;
+    let text = reply.text();
+    assert!(text.contains("event: begin\n"), "{text}");
+    let (_, last) = text.rsplit_once("event: ").unwrap();
+    let error = "error\ndata: {\"error\":\"internal error\"}\n\n";
+    assert!(last.starts_with(error), "{text}");
+}
+
 /// However long it takes, and however little it prints.
 #[tokio::test(start_paused = true)]
 async fn a_stream_lasts_as_long_as_its_run() {
