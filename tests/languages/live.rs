@@ -5,7 +5,7 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use crate::results::{request, send};
+use crate::results::{self, request, send};
 use crate::service::{self, Reply, Server, start_python};
 use crate::stop;
 use sandpiper_testkit::Events;
@@ -155,7 +155,8 @@ pub(crate) fn refuses_input(server: &Server) {
 #[test]
 #[ignore = "needs the images: make test"]
 fn a_run_is_talked_to() {
-    let server = service::start(&["--languages=python,c", "--live-boxes=16"]);
+    let server =
+        service::start(&["--languages=python,c,cpp", "--live-boxes=16"]);
     input_ends(&server);
     input_follows_stdin(&server);
     characters_are_whole(&server);
@@ -166,6 +167,8 @@ fn a_run_is_talked_to() {
     ids_are_those_of_live_runs(&server);
     old_clients_are_answered(&server);
     stop::a_stopped_run_keeps_its_output(&server);
+    stop::a_compiler_is_stopped(&server);
+    results::lower_memory_takes_a_new_box(&server);
 }
 
 fn input_ends(server: &Server) {
@@ -327,7 +330,7 @@ fn old_clients_are_answered(server: &Server) {
     assert_eq!(one.events.end()["exit"], json!({"code": 0}));
 }
 
-/// Neither output nor input for that long. Input alone is activity, too.
+/// Neither output nor input for that long.
 #[test]
 #[ignore = "needs the images: make test"]
 fn a_run_that_nobody_types_into_is_ended() {
@@ -341,4 +344,6 @@ fn a_run_that_nobody_types_into_is_ended() {
     assert_eq!(end["message"], "Nobody typed for 2 s");
     assert_eq!(one.events.stdout, "begun\n");
     assert!(end["wall_ms"].as_f64() >= Some(2_000.0), "{end}");
+    let ended = "sandpiper_runs_total{language=\"python\",outcome=\"idle\"}";
+    assert_eq!(server.metrics().count(ended), 1);
 }

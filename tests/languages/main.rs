@@ -23,5 +23,6 @@ mod readiness;
 mod results;
 mod service;
 mod stop;
+mod wishes;
 
 use case::Case;

@@ -11,6 +11,8 @@ use sandpiper_testkit::eventually;
 
 /// A word that no line of the log may hold.
 const MARK: &str = "m4rk3r";
+/// An id that a client gives its run, so that it can be stopped.
+const ID: &str = "5f1d4b8c0a9e4c1f8e7d6c5b4a392817";
 
 /// A program that prints the mark, and how it ends.
 struct Run {
@@ -118,10 +120,13 @@ fn every_run_has_its_series_and_its_line() {
     // The one program that is to reach it.
     let short = start("json", "4s");
     let mut told = Vec::new();
+    let named = format!("Sandpiper-Run: {ID}");
+    let headers = ["Content-Type: application/json", &named];
     for Run { source, outcome, field } in runs() {
         let server = if outcome == "time" { &short } else { &server };
         let before = server.metrics();
-        let reply = server.compile(&request(source));
+        let body = request(source).to_string();
+        let reply = server.send("POST", "/api/compile", &headers, body);
         assert_eq!(reply.status, 200, "{outcome}: {}", reply.text());
         let changes = countable(server.metrics().since(&before));
         assert_eq!(changes, expected(outcome), "{}", reply.text());
@@ -129,9 +134,8 @@ fn every_run_has_its_series_and_its_line() {
         told.push((id, outcome, field));
     }
     let before = server.metrics();
-    let json = ["Content-Type: application/json"];
     let body = request("time.sleep(99)").to_string();
-    let leaving = server.begin("POST", "/api/compile", &json, body);
+    let leaving = server.begin("POST", "/api/compile", &headers, body);
     let in_use = || server.metrics().values["sandpiper_boxes_in_use"];
     eventually("the program runs", || in_use() == 1.0);
     drop(leaving);
@@ -141,7 +145,7 @@ fn every_run_has_its_series_and_its_line() {
     });
     eventually("the box is free", || in_use() == 0.0);
     let log = server.into_log() + &short.into_log();
-    assert!(!log.contains(MARK), "{log}");
+    assert!(!log.contains(MARK) && !log.contains(ID), "{log}");
     let lines: Vec<Value> = log
         .lines()
         .map(|line| serde_json::from_str(line).expect(line))
@@ -181,6 +185,7 @@ fn a_live_run_leaves_neither_its_id_nor_its_words() {
     assert_eq!(server.tell(&run, "input", &input).status, 204);
     assert_eq!(server.tell(&run, "stop", "").status, 204);
     assert_eq!(events.end()["exit"], json!({"stopped": true}));
+    assert_eq!(server.metrics().count(&ended("stopped")), 1);
     let line = server.line_of(&events.head);
     assert!(line.contains("\"outcome\":\"stopped\""), "{line}");
     let log = server.into_log();

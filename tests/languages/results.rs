@@ -1,11 +1,13 @@
 //! `POST /api/run`: the full result of a run, its arguments, limits and files.
 
+use sandpiper_testkit::eventually;
 use serde_json::{Value, json};
 
 use crate::Case;
 use crate::crowd::SAMPLES;
 use crate::live;
 use crate::service::{self, Reply, Server, compile};
+use crate::wishes;
 
 const JSON: &str = "Content-Type: application/json";
 
@@ -42,11 +44,13 @@ pub(crate) fn result(server: &Server, request: &Value) -> Value {
 #[ignore = "needs the images: make test"]
 fn every_language_gives_results_and_talks() {
     let server = service::start(&["--live-boxes=8", service::COLD]);
+    let document = server.ask("GET", "/openapi.json").json();
+    let schemas = &document["components"]["schemas"];
     for sample in &SAMPLES {
         let source = sample.source.replace("MARK", "a ñ");
         let more = json!({"artifacts": true, "args": []});
         let asked = request(sample.language, sample.file, &source, &more);
-        let stdout = check_result(&server, &asked);
+        let stdout = check_result(&server, schemas, &asked);
         let streamed = check_events(&server, &asked);
         assert_eq!(streamed, stdout);
         // The same fields change nothing beside it.
@@ -54,13 +58,15 @@ fn every_language_gives_results_and_talks() {
         assert_eq!(beside.stdout, stdout);
         assert_eq!(beside.stderr, "");
     }
-    programs_get_arguments(&server);
-    warnings_are_returned(&server);
+    wishes::programs_get_arguments(&server);
+    wishes::programs_leave_files(&server);
+    wishes::warnings_are_returned(&server);
+    a_failed_compile_step_is_told(&server);
     live::prompts_are_answered(&server);
     live::refuses_input(&server);
 }
 
-fn check_result(server: &Server, asked: &Value) -> String {
+fn check_result(server: &Server, schemas: &Value, asked: &Value) -> String {
     let reply = send(server, asked);
     let text = reply.text();
     assert_eq!(reply.status, 200, "{text}");
@@ -86,6 +92,12 @@ fn check_result(server: &Server, asked: &Value) -> String {
     let artifacts = answer["artifacts"].as_array().unwrap();
     assert_eq!(artifacts.len(), displays(asked), "{text}");
     let times = &answer["timings"];
+    for (object, name) in
+        [(&answer, "RunResponse"), (run, "StepResult"), (times, "Timings")]
+    {
+        let described = keys(&schemas[name]["properties"]);
+        assert_eq!(keys(object), described, "{name}");
+    }
     for measured in [&times["queue_ms"], &times["prepare_ms"]] {
         assert!(measured.as_f64().is_some(), "{text}");
     }
@@ -93,6 +105,10 @@ fn check_result(server: &Server, asked: &Value) -> String {
         assert!(run[name].as_f64() > Some(0.0), "{name}: {text}");
     }
     run["stdout"].as_str().unwrap().to_owned()
+}
+
+fn keys(object: &Value) -> Vec<&String> {
+    object.as_object().unwrap().keys().collect()
 }
 
 /// Returns how many displays a sample has: the results of its statements.
@@ -135,84 +151,16 @@ fn check_events(server: &Server, asked: &Value) -> String {
     events.stdout
 }
 
-fn warnings_are_returned(server: &Server) {
-    let check = |language, file: &str, source: &str, warning: &str| {
-        let shown = |warnings: bool| {
-            let more = json!({"warnings": warnings});
-            let answer =
-                result(server, &request(language, file, source, &more));
-            assert_eq!(answer["run"]["stdout"], "44", "{answer}");
-            assert_eq!(answer["run"]["stderr"], "", "{answer}");
-            answer["compile"].clone()
-        };
-        // Nobody sees those of others, who asked for the same program.
-        for _ in 0..2 {
-            assert_eq!(shown(false), Value::Null);
-            let compile = shown(true);
-            assert_eq!(compile["exit"], json!({"code": 0}));
-            let stderr = compile["stderr"].as_str().unwrap();
-            assert!(stderr.contains(warning), "{stderr}");
-        }
-    };
-    let c = "#include <stdio.h>\nint main(void) { int no; printf(\"44\"); }";
-    check("c", "main.c", c, "main.c:2:22: warning: unused variable");
-    let cpp = c.replace("stdio.h", "cstdio");
-    check("cpp", "main.cpp", &cpp, "main.cpp:2:22: warning: unused variable");
-    let java = "import java.util.*;\nclass Main { static List of(List raw) {\n\
-                raw.add(44); return raw; } public static void main(String[] no)\n\
-                { System.out.print(of(new ArrayList()).get(0)); } }";
-    check("java", "Main.java", java, "Main.java:3: warning: [unchecked]");
-    let csharp = "int no = 1;\nSystem.Console.Write(44);";
-    check("csharp", "main.cs", csharp, "main.cs(1,5): warning CS0219");
-}
-
-fn programs_get_arguments(server: &Server) {
-    let args =
-        ["", "ñ 😀", "-x", "--help", "a  b", "\"'\\$(id)", "{entry}", "*"];
-    let printed: String = args.iter().map(|arg| format!("[{arg}]")).collect();
-    let check = |language, file, source: &str| {
-        let asked = request(language, file, source, &json!({"args": args}));
-        let answer = result(server, &asked);
-        assert_eq!(answer["run"]["stdout"], printed, "{language}: {answer}");
-    };
-    check(
-        "c",
-        "m.c",
-        "#include <stdio.h>\nint main(int n, char **a) {\n\
-         for (int i = 1; i < n; i++) printf(\"[%s]\", a[i]); }",
-    );
-    check(
-        "cpp",
-        "m.cpp",
-        "#include <iostream>\nint main(int n, char **a) {\n\
-         for (int i = 1; i < n; i++) std::cout << '[' << a[i] << ']'; }",
-    );
-    check(
-        "python",
-        "m.py",
-        "import sys\nfor a in sys.argv[1:]: print(end=f'[{a}]')",
-    );
-    check(
-        "java",
-        "M.java",
-        "class M { public static void main(String[] args) {\n\
-         for (var a : args) System.out.print(\"[\" + a + \"]\"); } }",
-    );
-    check(
-        "php",
-        "m.php",
-        "<?php foreach (array_slice($argv, 1) as $a) echo \"[$a]\";",
-    );
-    check(
-        "csharp",
-        "m.cs",
-        "foreach (var a in args) Console.Write($\"[{a}]\");",
-    );
-    for language in ["mysql", "mongodb", "web", "react", "vue"] {
-        let asked = request(language, "m", "", &json!({"args": ["a"]}));
-        let message = format!("language {language} takes no args");
-        send(server, &asked).assert_failure(400, &message);
-    }
+fn a_failed_compile_step_is_told(server: &Server) {
+    let asked = request("c", "m.c", "int main(void) { x; }", &json!({}));
+    let reply = send(server, &asked);
+    let end = reply.header("sandpiper-exit");
+    assert_eq!(end, Some("stage=compile; code=1"), "{reply:?}");
+    let answer = reply.json();
+    let compile = &answer["compile"];
+    assert_eq!(answer["run"], Value::Null);
+    assert_eq!(compile["exit"], json!({"code": 1}));
+    assert!(compile["stderr"].as_str().unwrap().contains("m.c:1:"), "{answer}");
 }
 
 #[test]
@@ -293,6 +241,25 @@ fn limits_are_only_lowered(server: &Server) {
             &format!("limits.{name} is at most {max}"),
         );
         assert_eq!(send(server, &asked(max)).status, 200, "{name}");
+    }
+}
+
+/// A box that is ready has the memory of the server's own limit.
+pub(crate) fn lower_memory_takes_a_new_box(server: &Server) {
+    eventually("a box is ready", || server.metrics().ready("python") > 0);
+    let source = "x = b'x' * (100 << 20)";
+    for (more, exit, kind) in [
+        (
+            json!({"limits": {"memory_mib": 64}}),
+            json!({"limit": "memory"}),
+            "cold",
+        ),
+        (json!({}), json!({"code": 0}), "warm"),
+    ] {
+        let reply = send(server, &python(source, &more));
+        assert_eq!(reply.json()["run"]["exit"], exit, "{}", reply.text());
+        let line = server.line_of(&reply);
+        assert!(line.contains(&format!("box=\"{kind}\"")), "{line}");
     }
 }
 

@@ -7,6 +7,7 @@ use sandpiper_testkit::{Events, eventually};
 use serde_json::{Value, json};
 
 use crate::live::python;
+use crate::results::request;
 use crate::service::{Reply, Server, start_python};
 
 /// Sends a run that can be stopped under this id.
@@ -47,6 +48,32 @@ pub(crate) fn a_stopped_run_keeps_its_output(server: &Server) {
     }
 }
 
+/// The compile step is stopped as the run step is.
+pub(crate) fn a_compiler_is_stopped(server: &Server) {
+    // The compiler works on each of these values for seconds.
+    let source = "constexpr int f(int n) {\n\
+                  for (int i = 0; i < 5000; ++i)\n\
+                  for (int j = 0; j < 1000; ++j) n ^= j;\n return n; }\n\
+                  template <int N> constexpr int v = f(N) + v<N - 1>;\n\
+                  template <> constexpr int v<0> = 0;\n\
+                  constexpr int all = v<200>;\nint main() {}";
+    let asked = request("cpp", "m.cpp", source, &json!({}));
+    for path in ["/api/compile", "/api/run"] {
+        let id = "0123456789abcdef0123456789abcdef";
+        let mut reply = named(server, path, id, &asked);
+        eventually("it compiles", || shows(server.pid(), "cc1plus"));
+        assert_eq!(server.tell(id, "stop", "").status, 204);
+        let reply = Reply::read(&mut reply);
+        let end = reply.header("sandpiper-exit");
+        assert_eq!(end, Some("stage=compile; stopped=true"), "{reply:?}");
+        if path == "/api/run" {
+            assert_eq!(reply.json()["run"], Value::Null);
+            let exit = &reply.json()["compile"]["exit"];
+            assert_eq!(*exit, json!({"stopped": true}));
+        }
+    }
+}
+
 /// Reads the answer to a run that was stopped.
 fn stopped(mut stream: TcpStream) -> Reply {
     let reply = Reply::read(&mut stream);
@@ -78,6 +105,9 @@ fn a_run_that_waits_is_stopped() {
     // It had no box, so it never began.
     assert_eq!((ends.len(), &*ends[0].name), (1, "end"), "{ends:?}");
     assert_eq!(ends[0].data["exit"], json!({"stopped": true}));
+    for time in ["wall_ms", "cpu_ms", "memory_peak_kib"] {
+        assert_eq!(ends[0].data.get(time), Some(&Value::Null), "{ends:?}");
+    }
     // No stop before there is output.
     for (id, reply) in [(second, waiting), (first, running)] {
         stop(&id);
