@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::bystander::Bystander;
 use crate::crash::forged_crashes;
 use crate::crossed::crossed_runs;
-use crate::left::left_links;
+use crate::left::left_files;
 use crate::servers::{self, Server, Start, client};
 
 /// An attack, and whether times are measured beside it.
@@ -28,7 +28,7 @@ const ATTACKS: [Attack; 8] = [
     ("live/input-flood", false, input_flood),
     ("live/forged-events", false, forged_events),
     ("live/crossed-runs", false, crossed_runs),
-    ("live/left-links", false, left_links),
+    ("live/left-files", false, left_files),
     ("live/forged-crashes", false, forged_crashes),
 ];
 
@@ -149,7 +149,7 @@ fn many_runs() {
                         let text =
                             "this client's half of the live runs is taken";
                         refused.assert_failure(503, text);
-                        assert!(refused.header("retry-after").is_some());
+                        assert_eq!(refused.header("retry-after"), Some("1"));
                         None
                     }
                 })
@@ -162,13 +162,17 @@ fn many_runs() {
         opening.join().unwrap()
     });
     assert_eq!(live.len(), 4);
-    // Another client has the rest.
-    let mut other = open(2).unwrap();
+    // Others have the rest.
+    let mut others = [2, 2, 3, 3].map(|number| open(number).unwrap());
+    let refused = open(4).unwrap_err();
+    refused.assert_failure(503, "all 8 live runs are taken");
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    let other = &mut others[0];
     other.until("? ");
     let run = other.run.clone().unwrap();
     assert_eq!(server.tell(&run, "input", r#"{"text":"a\n"}"#).status, 204);
     assert_eq!(other.end()["exit"], json!({"code": 0}));
-    drop((live, other));
+    drop((live, others));
     assert_eq!(at_rest(&server), rest);
 }
 
@@ -296,6 +300,9 @@ fn input_flood() {
     // One is in the pipe, one waits, and one more came before the pipe was.
     let taken = found.iter().filter(|status| *status == "204").count();
     assert!(taken <= 3, "{found:?}");
+    let refused = server.tell(&id, "input", str::from_utf8(&large).unwrap());
+    refused.assert_failure(503, "the program is not reading");
+    assert_eq!(refused.header("retry-after"), Some("1"));
     let huge = [br#"{"text":""#, &vec![b'a'; 1 << 20][..], br#""}"#].concat();
     let huge =
         server.send("POST", &format!("/api/run/{id}/input"), &[JSON], huge);
