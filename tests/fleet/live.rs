@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 
+use sandpiper_testkit::Reply;
 use serde_json::json;
 
 use crate::Test;
@@ -17,18 +18,26 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("live/each-node-is-asked-once", each_node_is_asked_once),
 ];
 
+const NO_SUCH_RUN: &str = "no such run";
+
 fn behind_haproxy() {
-    let fleet = Fleet::start(Setup::default());
-    by_their_tags(fleet.address(), &["a", "b", "c"]);
-    by_an_id_of_the_client(&fleet, fleet.address());
+    let mut fleet = Fleet::start(Setup::default());
+    let to = fleet.address();
+    by_their_tags(to, &["a", "b", "c"]);
+    by_an_id_of_the_client(&fleet, to);
+    let reply = on_a_node_that_dies(&mut fleet, to);
+    reply.assert_failure(404, NO_SUCH_RUN);
 }
 
 fn behind_nginx() {
-    let fleet = Fleet::start(Setup::default());
+    let mut fleet = Fleet::start(Setup::default());
     let folder = fleet.folder.path().join("nginx");
     let nginx = Nginx::start(folder, &fleet.nodes);
     by_their_tags(nginx.address, &["a", "b"]);
     by_an_id_of_the_client(&fleet, nginx.address);
+    let reply = on_a_node_that_dies(&mut fleet, nginx.address);
+    // nginx asks no other node.
+    reply.assert_failure(503, "no node can answer now; try again");
 }
 
 fn by_their_tags(to: SocketAddr, tags: &[&str]) {
@@ -56,11 +65,11 @@ fn by_their_tags(to: SocketAddr, tags: &[&str]) {
         assert_eq!(other.tell(to, id, "stop", &json!({})).status, 204);
         assert_eq!(events.end()["exit"], json!({"stopped": true}));
         let reply = other.tell(to, id, "stop", &json!({}));
-        reply.assert_failure(404, "no such run");
+        reply.assert_failure(404, NO_SUCH_RUN);
     }
     let unknown = "z-0123456789abcdef0123456789abcdef";
     let reply = other.tell(to, unknown, "stop", &json!({}));
-    reply.assert_failure(404, "no such run");
+    reply.assert_failure(404, NO_SUCH_RUN);
 }
 
 fn by_an_id_of_the_client(fleet: &Fleet, to: SocketAddr) {
@@ -79,6 +88,25 @@ fn by_an_id_of_the_client(fleet: &Fleet, to: SocketAddr) {
         let exit = reply.header("sandpiper-exit");
         assert_eq!(exit, Some("stage=run; stopped=true"), "{reply:?}");
     }
+}
+
+/// Returns the answer to input for a run whose node is dead.
+fn on_a_node_that_dies(fleet: &mut Fleet, to: SocketAddr) -> Reply {
+    let client = Client::new();
+    let mut events = client.talk(to, "input('Name? ')");
+    events.until("Name? ");
+    let id = events.run.clone().unwrap();
+    let is_it = |node: &&mut Node| id.starts_with(&node.tag);
+    let node = fleet.nodes.iter_mut().find(is_it).unwrap();
+    node.kill();
+    let rest = events.cut();
+    assert!(!rest.contains("event: end"), "{rest}");
+    let input = json!({"text": "Ann\n"});
+    let reply = client.tell(to, &id, "input", &input);
+    node.restart();
+    let later = client.tell(to, &id, "input", &input);
+    later.assert_failure(404, NO_SUCH_RUN);
+    reply
 }
 
 /// Each node is asked at most once about a run that no node has.

@@ -76,6 +76,20 @@ impl Events {
         last.data
     }
 
+    /// Reads to the end of a connection that is cut off, and returns the bytes that
+    /// come before that.
+    ///
+    /// # Panics
+    ///
+    /// If the answer has an end.
+    pub fn cut(mut self) -> String {
+        let mut rest = Vec::new();
+        self.stream.read_to_end(&mut rest).unwrap();
+        let rest = String::from_utf8(rest).unwrap();
+        assert!(self.is_chunked && !rest.ends_with("0\r\n\r\n"), "{rest}");
+        self.rest + &rest
+    }
+
     /// Returns the next piece of the body; nothing at its end.
     fn piece(&mut self) -> Vec<u8> {
         if !self.is_chunked {
