@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::Test;
 use crate::pair::{Pair, id};
+use crate::random::Random;
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
     ("catalogue/like_one", like_one),
@@ -22,7 +23,8 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("catalogue/foreign", foreign),
 ];
 
-const UNREACHABLE: &str = "the catalogue cannot be reached; try again";
+pub(crate) const UNREACHABLE: &str =
+    "the catalogue cannot be reached; try again";
 const NOT_FOUND: &str = "product not found";
 
 /// Answers and their order are those of a single server, up to the last byte of
@@ -31,12 +33,8 @@ fn like_one() {
     let memory = "--products-memory=96KiB";
     let one = Server::with(&[memory]);
     let pair = Pair::start(false, &[memory]);
-    let mut random = 1_u64;
-    let mut next = |below: u64| {
-        // The generator of POSIX's example.
-        random = random.wrapping_mul(1_103_515_245).wrapping_add(12_345);
-        random / 65_536 % below
-    };
+    let mut random = Random::with(1);
+    let mut next = |below: u64| random.below(below);
     let mut seen = BTreeMap::new();
     for step in 0..1_000 {
         let target = format!("/products/{}", next(400));

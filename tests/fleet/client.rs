@@ -14,6 +14,8 @@ use crate::process::own_address;
 /// The longest time that an answer may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) const JSON: &str = "Content-Type: application/json";
+/// The error of an answer that ended within its body.
+pub(crate) const CUT_BODY: &str = "a cut body";
 
 /// A client, which may ask several balancers and nodes.
 #[derive(Clone, Copy, Debug)]
@@ -181,7 +183,7 @@ pub(crate) fn read(stream: &mut TcpStream) -> io::Result<Reply> {
     let length = reply.header("content-length").map(str::parse);
     match length {
         Some(Ok(length)) if reply.body.len() < length => {
-            Err(Error::other("a cut body"))
+            Err(Error::other(CUT_BODY))
         }
         _ => Ok(reply),
     }

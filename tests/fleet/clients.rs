@@ -2,34 +2,72 @@
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread::{Scope, ScopedJoinHandle};
+use std::sync::{Mutex, PoisonError};
+use std::thread::Scope;
+use std::time::{Duration, Instant};
 
-use sandpiper_testkit::eventually;
+use sandpiper_testkit::{Reply, eventually};
 
-use crate::client::{Client, printed, prints, word};
+use crate::client::{Client, JSON, printed, prints, word};
 
-/// The requests of all clients, while they send.
+/// A request whose connection was cut or refused.
+#[derive(Clone, Debug)]
+pub(crate) struct Cut {
+    /// The balancer.
+    pub(crate) to: SocketAddr,
+    pub(crate) begun: Instant,
+    pub(crate) ended: Instant,
+    /// The error; see [`CUT_BODY`](crate::client::CUT_BODY).
+    pub(crate) reason: String,
+}
+
+/// The requests of many clients whose connections were cut or refused.
+#[derive(Debug, Default)]
+pub(crate) struct Cuts(Mutex<Vec<Cut>>);
+
+impl Cuts {
+    /// Sends a request. Returns no answer if its connection is cut or refused.
+    pub(crate) fn send(
+        &self,
+        client: Client,
+        to: SocketAddr,
+        head: &str,
+        body: &str,
+    ) -> Option<Reply> {
+        let begun = Instant::now();
+        let reason = match client.try_send(to, head, &[JSON], body) {
+            Ok(reply) => return Some(reply),
+            Err(reason) => reason.to_string(),
+        };
+        let cut = Cut { to, begun, ended: Instant::now(), reason };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(cut);
+        // The client would try as fast as it can.
+        std::thread::sleep(Duration::from_millis(20));
+        None
+    }
+
+    pub(crate) fn all(&self) -> Vec<Cut> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// The programs of all clients, while they send.
+#[derive(Debug)]
 pub(crate) struct Load {
     stops: AtomicBool,
     /// The requests of each client that have ended.
     ended: Vec<AtomicUsize>,
-}
-
-/// The requests of one client.
-#[derive(Debug, Default)]
-pub(crate) struct Seen {
     /// Answers that are right.
-    pub(crate) right: usize,
-    /// Requests whose connection was cut or refused.
-    pub(crate) cut: usize,
-    /// Answers that are not right.
-    pub(crate) wrong: Vec<String>,
+    right: AtomicUsize,
+    /// Answers that are not.
+    wrong: Mutex<Vec<String>>,
 }
 
 impl Load {
     pub(crate) fn of(clients: usize) -> Self {
         let ended = (0..clients).map(|_| AtomicUsize::new(0)).collect();
-        Self { stops: AtomicBool::new(false), ended }
+        let (stops, right, wrong) = Default::default();
+        Self { stops, ended, right, wrong }
     }
 
     /// Starts the clients, which use these balancers in turns.
@@ -37,38 +75,33 @@ impl Load {
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
         balancers: &[SocketAddr],
-    ) -> Vec<ScopedJoinHandle<'scope, Seen>> {
-        let numbers = 0..self.ended.len();
-        let clients = numbers.map(|number| {
+        cuts: &'scope Cuts,
+    ) {
+        for number in 0..self.ended.len() {
             let to = balancers[number % balancers.len()];
-            scope.spawn(move || self.send(number, to))
-        });
-        clients.collect()
+            scope.spawn(move || self.send(number, to, cuts));
+        }
     }
 
     /// Sends programs until the end.
-    fn send(&self, number: usize, to: SocketAddr) -> Seen {
+    fn send(&self, number: usize, to: SocketAddr, cuts: &Cuts) {
         let client = Client::new();
-        let mut seen = Seen::default();
         while !self.stops.load(Ordering::Relaxed) {
             let count = self.ended[number].load(Ordering::Relaxed);
             let word = word();
             let body = prints(&word, number + count).to_string();
-            let json = ["Content-Type: application/json"];
-            match client.try_send(to, "POST /api/compile", &json, &body) {
-                Ok(reply) if printed(&reply, &word) => seen.right += 1,
-                Ok(reply) => {
-                    seen.wrong.push(format!("{}{}", reply.head, reply.text()));
+            match cuts.send(client, to, "POST /api/compile", &body) {
+                Some(reply) if printed(&reply, &word) => {
+                    self.right.fetch_add(1, Ordering::Relaxed);
                 }
-                Err(_) => {
-                    seen.cut += 1;
-                    // It would try as fast as it can.
-                    std::thread::sleep(std::time::Duration::from_millis(20));
+                Some(reply) => {
+                    let wrong = format!("{}{}", reply.head, reply.text());
+                    self.wrong.lock().unwrap().push(wrong);
                 }
+                None => {}
             }
             self.ended[number].fetch_add(1, Ordering::Relaxed);
         }
-        seen
     }
 
     /// Waits until each client has had another two requests. The second one began
@@ -86,5 +119,12 @@ impl Load {
 
     pub(crate) fn end(&self) {
         self.stops.store(true, Ordering::Relaxed);
+    }
+
+    /// Fails if an answer was wrong.
+    pub(crate) fn check(self) {
+        let wrong = self.wrong.into_inner().unwrap();
+        assert!(wrong.is_empty(), "{wrong:?}");
+        println!("{} programs answered", self.right.into_inner());
     }
 }

@@ -21,6 +21,8 @@ mod limits;
 mod live;
 mod overload;
 mod pair;
+mod parts;
+mod random;
 mod secrets;
 mod share;
 mod upgrade;
@@ -45,12 +47,13 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let arguments = Arguments::from_args();
-    let tests = [catalogue::TESTS, dispatch::TESTS, doctor::TESTS]
+    // Those with most load come first: limits need an answer of Valkey in 50 ms.
+    let tests = [parts::TESTS, catalogue::TESTS, dispatch::TESTS]
         .into_iter()
-        .chain([killed::TESTS])
+        .chain([doctor::TESTS, killed::TESTS])
         .chain([limits::TESTS, live::TESTS, overload::TESTS])
         .chain([secrets::TESTS, share::TESTS])
-        .chain([upgrade::TESTS, writers::TESTS])
+        .chain([upgrade::TESTS])
         .flatten()
         .map(|&(name, test)| {
             Trial::test(name, move || {

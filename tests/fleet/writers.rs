@@ -1,20 +1,19 @@
-//! Clients write to the catalogue of a fleet and read it while parts are killed.
+//! Clients that write to the catalogue of a fleet and read it while parts die, and
+//! what they may see.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::Scope;
 use std::time::Instant;
 
 use sandpiper_testkit::{Reply, eventually};
 use serde_json::{Value, json};
 
-use crate::Test;
+use crate::catalogue::UNREACHABLE;
 use crate::client::{Client, word};
-use crate::fleet::{Fleet, Setup};
-
-pub(crate) const TESTS: &[(&str, Test)] =
-    &[("killed/each-part-under-writes", each_part)];
+use crate::clients::Cuts;
 
 const WRITERS: usize = 12;
 const LISTERS: usize = 3;
@@ -44,45 +43,50 @@ struct List {
 
 /// All that clients saw.
 #[derive(Default)]
-struct History {
+pub(crate) struct History {
     /// By name, which no two products have in common.
     products: Mutex<BTreeMap<String, Product>>,
     lists: Mutex<Vec<List>>,
+    /// Answers that the catalogue cannot be reached.
+    refused: AtomicUsize,
     ends: AtomicBool,
 }
 
+/// A client of the catalogue.
+#[derive(Clone, Copy)]
+struct Visitor<'a> {
+    history: &'a History,
+    client: Client,
+    to: SocketAddr,
+    cuts: &'a Cuts,
+}
+
 impl History {
+    /// Starts the clients, which use these balancers in turns.
+    pub(crate) fn start<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        balancers: &[SocketAddr],
+        cuts: &'scope Cuts,
+    ) {
+        let visitor = |number: usize| {
+            let to = balancers[number % balancers.len()];
+            Visitor { history: self, client: Client::new(), to, cuts }
+        };
+        for visitor in (0..WRITERS).map(visitor) {
+            scope.spawn(move || visitor.write());
+        }
+        for visitor in (0..LISTERS).map(visitor) {
+            scope.spawn(move || visitor.read());
+        }
+    }
+
     fn goes_on(&self) -> bool {
         !self.ends.load(Ordering::Relaxed)
     }
 
-    /// Creates products, and deletes every third of them.
-    fn write(&self, to: SocketAddr) {
-        let client = Client::new();
-        while self.goes_on() {
-            let name = word();
-            let mut product = create(client, to, &name);
-            if let Some(id) = product.id.filter(|id| id % 3 == 0) {
-                product.deleted = Some(delete(client, to, id));
-            }
-            self.products.lock().unwrap().insert(name, product);
-        }
-    }
-
-    fn list(&self, to: SocketAddr) {
-        let client = Client::new();
-        while self.goes_on() {
-            let begun = Instant::now();
-            if let Some(products) = list(client, to) {
-                let done = Instant::now();
-                let list = List { begun, done, products };
-                self.lists.lock().unwrap().push(list);
-            }
-        }
-    }
-
     /// Waits until there are more products and more lists.
-    fn advances(&self) {
+    pub(crate) fn advances(&self) {
         let count = || {
             let products = self.products.lock().unwrap();
             let made = products.values().filter(|it| it.id.is_some()).count();
@@ -94,117 +98,116 @@ impl History {
             now.0 >= before.0 + WRITERS && now.1 >= before.1 + LISTERS
         });
     }
-}
 
-/// Asks the service. Returns no answer if the balancer is dead, or if the answer
-/// is that the catalogue cannot be reached.
-fn ask(
-    client: Client,
-    to: SocketAddr,
-    head: &str,
-    body: &str,
-) -> Option<Reply> {
-    let reply = client.try_send(to, head, &[], body).ok()?;
-    if reply.status == 503 {
-        reply.assert_failure_about(503, &[]);
-        assert!(reply.header("retry-after").is_some(), "{reply:?}");
-        return None;
+    /// Waits until a client reads that the catalogue cannot be reached.
+    pub(crate) fn is_refused(&self) {
+        let count = || self.refused.load(Ordering::Relaxed);
+        let before = count();
+        eventually("a client is refused", || count() > before);
     }
-    Some(reply)
-}
 
-fn create(client: Client, to: SocketAddr, name: &str) -> Product {
-    let begun = Instant::now();
-    let body = json!({"name": name, "price": 1}).to_string();
-    let reply = ask(client, to, "POST /products", &body);
-    let id = reply.map(|reply| {
-        assert_eq!(reply.status, 201, "{reply:?}");
-        let product = reply.json();
-        assert_eq!(product["name"], name);
-        product["id"].as_u64().unwrap()
-    });
-    let done = id.map(|_| Instant::now());
-    Product { id, created: Change { begun, done }, deleted: None }
-}
+    pub(crate) fn end(&self) {
+        self.ends.store(true, Ordering::Relaxed);
+    }
 
-fn delete(client: Client, to: SocketAddr, id: u64) -> Change {
-    let begun = Instant::now();
-    let reply = ask(client, to, &format!("DELETE /products/{id}"), "");
-    let done = reply.map(|reply| {
-        assert_eq!(reply.status, 204, "{reply:?}");
-        Instant::now()
-    });
-    Change { begun, done }
-}
-
-/// Returns the ids of all products by their names.
-fn list(client: Client, to: SocketAddr) -> Option<BTreeMap<String, u64>> {
-    let reply = ask(client, to, "GET /products", "")?;
-    assert_eq!(reply.status, 200, "{reply:?}");
-    let list = reply.json();
-    let all = list.as_array().unwrap();
-    let count = all.len();
-    let named = |it: &Value| {
-        (it["name"].as_str().unwrap().to_owned(), it["id"].as_u64().unwrap())
-    };
-    let products: BTreeMap<String, u64> = all.iter().map(named).collect();
-    assert_eq!(products.len(), count, "a product is there twice");
-    Some(products)
-}
-
-fn each_part() {
-    let mut fleet = Fleet::start(Setup {
-        products: Some(true),
-        balancers: 2,
-        ..Setup::default()
-    });
-    let balancers: Vec<_> =
-        fleet.balancers.iter().map(|it| it.address).collect();
-    let history = History::default();
-    std::thread::scope(|scope| {
-        for number in 0..WRITERS {
-            let to = balancers[number % 2];
-            let history = &history;
-            scope.spawn(move || history.write(to));
+    /// Fails if what they saw is not what one catalogue shows, whose products are
+    /// these at last.
+    pub(crate) fn check(self, to: SocketAddr) {
+        let cuts = Cuts::default();
+        let visitor =
+            Visitor { history: &self, client: Client::new(), to, cuts: &cuts };
+        let last = visitor.list().expect("all is up again");
+        let products = self.products.into_inner().unwrap();
+        let lists = self.lists.into_inner().unwrap();
+        println!(
+            "{} products, {} lists, {} refusals",
+            products.len(),
+            lists.len(),
+            self.refused.into_inner()
+        );
+        for list in &lists {
+            assert_is_a_state(list, &products);
         }
-        for number in 0..LISTERS {
-            let to = balancers[number % 2];
-            let history = &history;
-            scope.spawn(move || history.list(to));
-        }
-        let done =
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                kill_each(&mut fleet, &history)
-            }));
-        history.ends.store(true, Ordering::Relaxed);
-        done.unwrap_or_else(|it| std::panic::resume_unwind(it));
-    });
-    let last = list(Client::new(), balancers[0]).expect("all is up again");
-    let products = history.products.into_inner().unwrap();
-    let lists = history.lists.into_inner().unwrap();
-    println!("{} products, {} lists", products.len(), lists.len());
-    for list in &lists {
-        assert_is_a_state(list, &products);
+        assert_all_is_kept(&last, &products);
     }
-    assert_all_is_kept(&last, &products);
 }
 
-fn kill_each(fleet: &mut Fleet, history: &History) {
-    history.advances();
-    for round in 0..3 {
-        fleet.products.as_mut().unwrap().kill();
-        fleet.products.as_mut().unwrap().restart();
-        history.advances();
-        fleet.nodes[round].kill();
-        history.advances();
-        fleet.nodes[round].restart();
-        fleet.wait_until(round, true);
-        history.advances();
+impl Visitor<'_> {
+    /// Creates products, and deletes every third of them.
+    fn write(self) {
+        while self.history.goes_on() {
+            let name = word();
+            let mut product = self.create(&name);
+            if let Some(id) = product.id.filter(|id| id % 3 == 0) {
+                product.deleted = Some(self.delete(id));
+            }
+            self.history.products.lock().unwrap().insert(name, product);
+        }
     }
-    fleet.balancers[1].kill();
-    history.advances();
-    fleet.balancers[1].restart();
-    history.advances();
+
+    fn read(self) {
+        while self.history.goes_on() {
+            let begun = Instant::now();
+            if let Some(products) = self.list() {
+                let done = Instant::now();
+                let list = List { begun, done, products };
+                self.history.lists.lock().unwrap().push(list);
+            }
+        }
+    }
+
+    /// Asks the service. Returns no answer if the connection is cut, or if the
+    /// answer is that the catalogue cannot be reached.
+    fn ask(self, head: &str, body: &str) -> Option<Reply> {
+        let reply = self.cuts.send(self.client, self.to, head, body)?;
+        if reply.status == 503 {
+            reply.assert_failure(503, UNREACHABLE);
+            assert_eq!(reply.header("retry-after"), Some("1"));
+            self.history.refused.fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
+        Some(reply)
+    }
+
+    fn create(self, name: &str) -> Product {
+        let begun = Instant::now();
+        let body = json!({"name": name, "price": 1}).to_string();
+        let reply = self.ask("POST /products", &body);
+        let id = reply.map(|reply| {
+            assert_eq!(reply.status, 201, "{reply:?}");
+            let product = reply.json();
+            assert_eq!(product["name"], name);
+            product["id"].as_u64().unwrap()
+        });
+        let done = id.map(|_| Instant::now());
+        Product { id, created: Change { begun, done }, deleted: None }
+    }
+
+    fn delete(self, id: u64) -> Change {
+        let begun = Instant::now();
+        let reply = self.ask(&format!("DELETE /products/{id}"), "");
+        let done = reply.map(|reply| {
+            assert_eq!(reply.status, 204, "{reply:?}");
+            Instant::now()
+        });
+        Change { begun, done }
+    }
+
+    /// Returns the ids of all products by their names.
+    fn list(self) -> Option<BTreeMap<String, u64>> {
+        let reply = self.ask("GET /products", "")?;
+        assert_eq!(reply.status, 200, "{reply:?}");
+        let list = reply.json();
+        let all = list.as_array().unwrap();
+        let count = all.len();
+        let named = |it: &Value| {
+            let name = it["name"].as_str().unwrap().to_owned();
+            (name, it["id"].as_u64().unwrap())
+        };
+        let products: BTreeMap<String, u64> = all.iter().map(named).collect();
+        assert_eq!(products.len(), count, "a product is there twice");
+        Some(products)
+    }
 }
 
 /// A list is the catalogue at one moment between its request and its answer.

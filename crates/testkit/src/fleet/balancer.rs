@@ -134,7 +134,8 @@ fn servers(nodes: &[Node]) -> String {
 pub struct Nginx {
     /// The address of the service.
     pub address: SocketAddr,
-    _process: Process,
+    folder: PathBuf,
+    process: Process,
 }
 
 impl Nginx {
@@ -165,13 +166,27 @@ impl Nginx {
         let text = replaced(&text, words);
         fs::write(folder.join("sandpiper.conf"), text).unwrap();
         fs::write(folder.join("nginx.conf"), NGINX_MAIN).unwrap();
-        let mut command = engine("nginx");
-        command.args(["-e", "stderr", "-p"]).arg(&folder);
-        command.args(["-c", "nginx.conf"]);
-        let mut process = Process::start(&mut command, folder.join("log"));
-        process.wait(address);
-        Self { address, _process: process }
+        let mut nginx = Self { address, process: spawn_nginx(&folder), folder };
+        nginx.process.wait(address);
+        nginx
     }
+
+    pub fn kill(&mut self) {
+        self.process.kill();
+    }
+
+    /// Starts it again after it was killed.
+    pub fn restart(&mut self) {
+        self.process = spawn_nginx(&self.folder);
+        self.process.wait(self.address);
+    }
+}
+
+fn spawn_nginx(folder: &Path) -> Process {
+    let mut command = engine("nginx");
+    command.args(["-e", "stderr", "-p"]).arg(folder);
+    command.args(["-c", "nginx.conf"]);
+    Process::start(&mut command, folder.join("log"))
 }
 
 /// Returns the text with each of these words replaced, which must be there.

@@ -1,0 +1,245 @@
+//! Each part of a fleet dies while clients send programs, and while they write and
+//! read products. Each answer is right, or is a failure that docs/scale.md lists.
+
+use std::hash::{BuildHasher, RandomState};
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::time::{Duration, Instant};
+
+use sandpiper_testkit::{eventually, is_full};
+
+use crate::Test;
+use crate::balancer::Nginx;
+use crate::client::CUT_BODY;
+use crate::clients::{Cut, Cuts, Load};
+use crate::fleet::{Fleet, Setup};
+use crate::limits::UP;
+use crate::random::Random;
+use crate::writers::History;
+
+pub(crate) const TESTS: &[(&str, Test)] = &[
+    ("parts/killed-under-load", killed),
+    ("parts/nodes-restart-under-load", nodes_restart),
+];
+
+/// The part of a service that dies.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    Node(usize),
+    HaProxy(usize),
+    Nginx,
+    Limits,
+    Products,
+}
+
+const PARTS: [Part; 8] = [
+    Part::Node(0),
+    Part::Node(1),
+    Part::Node(2),
+    Part::HaProxy(0),
+    Part::HaProxy(1),
+    Part::Nginx,
+    Part::Limits,
+    Part::Products,
+];
+
+/// With `FULL=1` parts die for so long, one in each of these intervals.
+const FULL_TIME: Duration = Duration::from_secs(60);
+const INTERVAL: Duration = Duration::from_secs(5);
+
+/// A part was dead.
+#[derive(Debug)]
+struct Death {
+    part: Part,
+    begun: Instant,
+    ended: Instant,
+}
+
+struct Service {
+    fleet: Fleet,
+    nginx: Nginx,
+}
+
+/// What clients send at once.
+struct Loads {
+    programs: Load,
+    products: History,
+}
+
+/// The parts die one after the other in an order by chance, each at least once.
+/// `SEED` repeats an order.
+fn killed() {
+    let mut random = Random::with(seed());
+    let mut service = Service::start();
+    let (deaths, cuts) = service.under_loads(|service, loads| {
+        let mut deaths = Vec::new();
+        let begun = Instant::now();
+        let mut order = Vec::new();
+        while deaths.len() < PARTS.len()
+            || is_full() && begun.elapsed() < FULL_TIME
+        {
+            if order.is_empty() {
+                order = shuffled(&mut random);
+            }
+            deaths.push(service.dies(order.pop().unwrap(), loads));
+            let count = u32::try_from(deaths.len()).unwrap();
+            while is_full() && begun.elapsed() < INTERVAL * count {
+                loads.go_on();
+            }
+        }
+        deaths
+    });
+    for cut in &cuts {
+        let is_known = deaths.iter().any(|it| service.explains(it, cut));
+        assert!(is_known, "{cut:?} of {cuts:?} after {deaths:?}");
+    }
+    println!("{} deaths, {} cut connections", deaths.len(), cuts.len());
+}
+
+/// Returns the seed of an order, which is printed.
+#[expect(clippy::disallowed_methods, reason = "chosen by whoever runs tests")]
+fn seed() -> u64 {
+    let chosen = std::env::var("SEED").ok();
+    let chosen = chosen.map(|seed| seed.parse().expect("SEED is a number"));
+    let seed = chosen.unwrap_or_else(|| RandomState::new().hash_one(0));
+    println!("parts die in the order of SEED={seed}");
+    seed
+}
+
+fn shuffled(random: &mut Random) -> Vec<Part> {
+    let mut rest = PARTS.to_vec();
+    let mut order = Vec::new();
+    while !rest.is_empty() {
+        let number = random.below(rest.len() as u64);
+        order.push(rest.swap_remove(usize::try_from(number).unwrap()));
+    }
+    order
+}
+
+/// An upgrade: each node is asked to end, and starts again.
+fn nodes_restart() {
+    let mut service = Service::start();
+    let ((), cuts) = service.under_loads(|service, loads| {
+        for number in 0..service.fleet.nodes.len() {
+            service.fleet.nodes[number].stop();
+            loads.go_on();
+            service.restart(Part::Node(number));
+            loads.go_on();
+        }
+    });
+    assert!(cuts.is_empty(), "{cuts:?}");
+}
+
+impl Service {
+    fn start() -> Self {
+        let fleet = Fleet::start(Setup {
+            limits: true,
+            products: Some(true),
+            balancers: 2,
+            // Every request is counted, and none is refused.
+            flags: &["--compile-rate-limit=1000000"],
+        });
+        for node in &fleet.nodes {
+            node.server().wait_until_ready();
+        }
+        let nginx = Nginx::start(fleet.folder.path().join("n"), &fleet.nodes);
+        Self { fleet, nginx }
+    }
+
+    /// Does this while clients send programs and use products.
+    fn under_loads<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self, &Loads) -> T,
+    ) -> (T, Vec<Cut>) {
+        let haproxies = self.fleet.balancers.iter().map(|it| it.address);
+        let haproxies: Vec<SocketAddr> = haproxies.collect();
+        let all = [&haproxies[..], &[self.nginx.address]].concat();
+        let cuts = Cuts::default();
+        let loads =
+            Loads { programs: Load::of(8), products: History::default() };
+        let done = std::thread::scope(|scope| {
+            // A node that starts refuses programs with 425, of which nginx knows
+            // nothing.
+            loads.programs.start(scope, &haproxies, &cuts);
+            loads.products.start(scope, &all, &cuts);
+            // The clients would send for ever if this panicked.
+            let done = catch_unwind(AssertUnwindSafe(|| {
+                loads.go_on();
+                let done = work(self, &loads);
+                loads.go_on();
+                done
+            }));
+            loads.programs.end();
+            loads.products.end();
+            done.unwrap_or_else(|it| resume_unwind(it))
+        });
+        loads.programs.check();
+        loads.products.check(self.fleet.address());
+        (done, cuts.all())
+    }
+
+    /// Kills a part, and starts it again when clients have noticed.
+    fn dies(&mut self, part: Part, loads: &Loads) -> Death {
+        let begun = Instant::now();
+        let Self { fleet, nginx } = self;
+        match part {
+            Part::Node(number) => fleet.nodes[number].kill(),
+            Part::HaProxy(number) => fleet.balancers[number].kill(),
+            Part::Nginx => nginx.kill(),
+            Part::Limits => fleet.limits.as_mut().unwrap().kill(),
+            Part::Products => fleet.products.as_mut().unwrap().kill(),
+        }
+        loads.programs.goes_on();
+        if let Part::Products = part {
+            loads.products.is_refused();
+        } else {
+            loads.products.advances();
+        }
+        self.restart(part);
+        Death { part, begun, ended: Instant::now() }
+    }
+
+    /// Starts a part again, and waits until it does all that it did.
+    fn restart(&mut self, part: Part) {
+        let Self { fleet, nginx } = self;
+        match part {
+            Part::Node(number) => {
+                fleet.nodes[number].restart();
+                fleet.nodes[number].server().wait_until_ready();
+                fleet.wait_until(number, true);
+            }
+            Part::HaProxy(number) => fleet.balancers[number].restart(),
+            Part::Nginx => nginx.restart(),
+            Part::Limits => fleet.limits.as_mut().unwrap().restart(),
+            Part::Products => fleet.products.as_mut().unwrap().restart(),
+        }
+        for up in [UP, &UP.replace("limits", "products")] {
+            eventually("all nodes reach the Valkeys", || {
+                fleet.count(up) == fleet.nodes.len()
+            });
+        }
+    }
+
+    /// Returns whether a connection was cut for this reason: its balancer was
+    /// dead, or a node died while it sent the answer.
+    fn explains(&self, death: &Death, cut: &Cut) -> bool {
+        let is_then = cut.begun <= death.ended && death.begun <= cut.ended;
+        let is_reason = match death.part {
+            Part::Node(_) => cut.reason == CUT_BODY,
+            Part::HaProxy(number) => {
+                self.fleet.balancers[number].address == cut.to
+            }
+            Part::Nginx => self.nginx.address == cut.to,
+            Part::Limits | Part::Products => false,
+        };
+        is_then && is_reason
+    }
+}
+
+impl Loads {
+    /// Waits until all clients have further answers.
+    fn go_on(&self) {
+        self.programs.goes_on();
+        self.products.advances();
+    }
+}
