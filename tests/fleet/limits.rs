@@ -2,6 +2,7 @@
 //! node keeps to it alone if the Valkey is gone.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,7 +10,7 @@ use sandpiper_testkit::{Reply, eventually};
 
 use crate::Test;
 use crate::balancer::Nginx;
-use crate::client::{Client, printed, read, waits, word};
+use crate::client::{Client, JSON, printed, read, waits, word};
 use crate::fleet::{Fleet, Setup, usual};
 use crate::node::{Command, Node};
 use crate::valkey::Valkey;
@@ -17,6 +18,7 @@ use crate::valkey::Valkey;
 pub(crate) const TESTS: &[(&str, Test)] = &[
     ("limits/20-in-any-minute", in_any_minute),
     ("limits/as-one-node", as_one_node),
+    ("limits/counted-before-the-body", counted_before_the_body),
     ("limits/forged-headers", forged_headers),
     ("limits/repeated-request-counts-once", repeated_counts_once),
     ("limits/without-valkey", without_valkey),
@@ -40,12 +42,12 @@ fn fleet() -> Fleet {
 /// Sends a request that counts and then fails: its `Content-Type` is missing.
 fn ask(client: Client, to: SocketAddr, headers: &[&str]) -> Reply {
     let reply = client.try_send(to, "POST /api/compile", headers, "");
-    let reply = reply.expect("an answer");
-    assert!([415, 429].contains(&reply.status), "{reply:?}");
-    reply
+    reply.expect("an answer")
 }
 
+/// Fails unless the request was either admitted or refused for the limit.
 fn is_admitted(reply: &Reply) -> bool {
+    assert!([415, 429].contains(&reply.status), "{reply:?}");
     reply.status == 415
 }
 
@@ -114,7 +116,8 @@ fn in_this_minute(fleet: &Fleet, client: Client) -> bool {
 fn times(valkey: &Valkey, client: Client) -> BTreeMap<String, u64> {
     let key = format!("sp1:l:{{{}}}", client.address);
     let all = valkey.ask(&["ZRANGE", &key, "0", "-1", "WITHSCORES"]);
-    let all = all.chunks(2);
+    // An answer without any is one empty line.
+    let all = all.chunks_exact(2);
     all.map(|pair| (pair[0].clone(), pair[1].parse().unwrap())).collect()
 }
 
@@ -160,6 +163,23 @@ fn as_one_node() {
     }
     check("2001:db8::b", 2, 2);
     check("2001:db8:0:1::1", 1, 0);
+}
+
+/// The Valkey is asked while the body of a request is still to come.
+fn counted_before_the_body() {
+    let valkey = Valkey::start(false);
+    let flag = format!("--shared-limits={}", valkey.url());
+    let command = Command::with(vec![flag]);
+    let node = Node::start("a", Command { language: None, ..command });
+    eventually("it counts in the Valkey", || node.count(UP) == 1);
+    let client = Client::new();
+    let headers = [JSON, "Content-Length: 2"];
+    let to = node.address;
+    let stream = client.begin_with(to, "POST /api/compile", &headers, "");
+    eventually("it is counted", || times(&valkey, client).len() == 1);
+    let mut stream = stream.unwrap();
+    stream.write_all(b"{}").unwrap();
+    assert_eq!(read(&mut stream).unwrap().status, 400);
 }
 
 /// A balancer replaces the headers by which a client claims to be others, and its
@@ -211,42 +231,47 @@ fn seen_of(reply: &Reply) -> (u16, String, String, bool) {
 /// A node counts a run and dies. The balancer sends the run to another node.
 fn repeated_counts_once() {
     let mut fleet = fleet();
-    let to = fleet.address();
-    let client = Client::new();
-    let name = word();
-    let mut stream = client.begin_run(to, &waits(&name));
-    let first = fleet.runner(&name);
-    fleet.nodes[first].kill();
-    fleet.release(&name);
-    let reply = read(&mut stream).unwrap();
-    assert!(printed(&reply, &name), "{reply:?}");
-    let left = [reply, ask(client, to, &[])].map(|reply| {
-        let left = reply.header("ratelimit").unwrap_or_default();
-        let (_, left) = left.split_once(";r=").expect("a count");
-        left.split(';').next().unwrap().parse::<usize>().unwrap()
+    let nginx = Nginx::start(fleet.folder.path().join("n"), &fleet.nodes);
+    for to in [fleet.address(), nginx.address] {
+        wait_for_valkey(&fleet);
+        let client = Client::new();
+        let name = word();
+        let mut stream = client.begin_run(to, &waits(&name));
+        let first = fleet.runner(&name);
+        fleet.nodes[first].kill();
+        fleet.release(&name);
+        let reply = read(&mut stream).unwrap();
+        assert!(printed(&reply, &name), "{reply:?}");
+        let left = [reply, ask(client, to, &[])].map(|reply| {
+            let left = reply.header("ratelimit").unwrap_or_default();
+            let (_, left) = left.split_once(";r=").expect("a count");
+            left.split(';').next().unwrap().parse::<usize>().unwrap()
+        });
+        assert_eq!(left, [LIMIT - 1, LIMIT - 2], "{to}");
+        fleet.nodes[first].restart();
+        fleet.wait_until(first, true);
+    }
+}
+
+fn wait_for_valkey(fleet: &Fleet) {
+    eventually("all nodes count in the Valkey", || {
+        fleet.count(UP) == fleet.nodes.len()
     });
-    assert_eq!(left, [LIMIT - 1, LIMIT - 2]);
-    fleet.nodes[first].restart();
 }
 
 fn without_valkey() {
     let mut fleet = fleet();
-    let valkeys = |fleet: &Fleet, up: usize| {
-        eventually(&format!("{up} nodes count in the Valkey"), || {
-            fleet.count(UP) == up
-        });
-    };
-    valkeys(&fleet, 3);
+    wait_for_valkey(&fleet);
     check(&fleet);
     fleet.limits.as_ref().unwrap().pause();
-    assert_eq!(admitted(&fleet), 3 * LIMIT);
+    assert_eq!(admitted(&fleet), [LIMIT; 3]);
     fleet.limits.as_ref().unwrap().resume();
-    valkeys(&fleet, 3);
+    wait_for_valkey(&fleet);
     check(&fleet);
     fleet.limits.as_mut().unwrap().kill();
-    assert_eq!(admitted(&fleet), 3 * LIMIT);
+    assert_eq!(admitted(&fleet), [LIMIT; 3]);
     fleet.limits.as_mut().unwrap().restart();
-    valkeys(&fleet, 3);
+    wait_for_valkey(&fleet);
     check(&fleet);
 }
 
@@ -256,27 +281,27 @@ fn without_valkey() {
 pub(crate) fn check(fleet: &Fleet) {
     for _ in 0..MAX_ATTEMPTS {
         let before = fleet.count(ALONE);
-        let count = admitted(fleet);
+        let counts = admitted(fleet);
         if fleet.count(ALONE) == before {
-            assert_eq!(count, LIMIT);
+            assert_eq!(counts.iter().sum::<usize>(), LIMIT, "{counts:?}");
             return;
         }
     }
     assert_eq!(fleet.count(ALONE), 0, "nodes decided alone each time");
 }
 
-/// Returns the number of requests of a new client that all nodes admit.
-fn admitted(fleet: &Fleet) -> usize {
+/// Returns the numbers of requests of a new client that the nodes admit.
+fn admitted(fleet: &Fleet) -> [usize; 3] {
     static CLIENT: AtomicUsize = AtomicUsize::new(1);
     let client = CLIENT.fetch_add(1, Ordering::Relaxed);
     let header = format!("X-Forwarded-For: 192.0.2.{client}");
-    let mut count = 0;
+    let mut counts = [0; 3];
     for _ in 0..=LIMIT {
-        for node in &fleet.nodes {
+        for (node, count) in fleet.nodes.iter().zip(&mut counts) {
             let server = node.server();
             let reply = server.send("POST", "/api/compile", &[&header], "");
-            count += usize::from(is_admitted(&reply));
+            *count += usize::from(is_admitted(&reply));
         }
     }
-    count
+    counts
 }
