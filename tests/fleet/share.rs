@@ -6,12 +6,13 @@ use std::net::{SocketAddr, TcpStream};
 use sandpiper_testkit::{Reply, eventually};
 
 use crate::Test;
-use crate::balancer::Nginx;
+use crate::balancer::{HaProxy, Nginx};
 use crate::client::{Client, JSON, printed, prints, read, waits, word};
 use crate::fleet::{Fleet, Setup};
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
     ("share/large-requests-behind-haproxy", large_behind_haproxy),
+    ("share/networks-behind-haproxy", networks_behind_haproxy),
     ("share/requests-behind-haproxy", all_behind_haproxy),
     ("share/requests-behind-nginx", all_behind_nginx),
     ("share/one-request-for-each-connection", no_http2),
@@ -32,13 +33,16 @@ fn fleet() -> Fleet {
     Fleet::start(Setup { flags, ..Setup::default() })
 }
 
+const TOO_MANY_LARGE: &str =
+    "too many large requests of your address are in progress; try again";
+/// The body of a large request: more than HAProxy keeps, so that it has chosen a node.
+const LARGE: usize = 150 << 10;
+
 fn large_behind_haproxy() {
     let fleet = fleet();
     let to = fleet.address();
-    let message =
-        "too many large requests of your address are in progress; try again";
-    // More than HAProxy keeps, so that it has chosen a node.
-    let begun = 150 << 10;
+    let message = TOO_MANY_LARGE;
+    let begun = LARGE;
     let spaces = " ".repeat(begun);
     let large = Request {
         length: format!("Content-Length: {}", begun + 2),
@@ -56,6 +60,46 @@ fn large_behind_haproxy() {
     let client = Client::new();
     let held: Vec<_> = (0..20).map(|_| large.begin(client, to)).collect();
     assert_eq!(small().ask(client, to).unwrap().status, BAD);
+    drop(held);
+}
+
+/// All addresses of a /64 of IPv6 have one share.
+fn networks_behind_haproxy() {
+    let fleet = fleet();
+    let folder = fleet.folder.path().join("h");
+    let haproxy = HaProxy::start_told(folder, &fleet.nodes);
+    let begin = |address: &str| {
+        let mut stream = TcpStream::connect(haproxy.address).unwrap();
+        let spaces = " ".repeat(LARGE);
+        let request = format!(
+            "PROXY TCP6 {address} ::1 1 1\r\n\
+             POST /api/compile HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+             {JSON}\r\nContent-Length: {}\r\n\r\n{spaces}",
+            LARGE + 2
+        );
+        // It may be refused at once.
+        let _ = stream.write_all(request.as_bytes());
+        stream
+    };
+    let ask = |address: &str| {
+        let mut stream = begin(address);
+        let _ = stream.write_all(b"{}");
+        read(&mut stream).ok()
+    };
+    let mut hosts = (1..).map(|host| format!("2001:db8::{host:x}"));
+    let mut next = || begin(&hosts.next().unwrap());
+    let mut held: Vec<_> = (0..20).map(|_| next()).collect();
+    eventually("the network has its share", || {
+        let reply = ask("2001:db8::1:0:0").filter(|it| it.status != BAD);
+        if let Some(reply) = &reply {
+            reply.assert_failure(429, TOO_MANY_LARGE);
+        } else {
+            // This one was earlier than one of those, or its refusal was cut off.
+            held.push(next());
+        }
+        reply.is_some()
+    });
+    assert_eq!(ask("2001:db8:0:1::1").unwrap().status, BAD);
     drop(held);
 }
 

@@ -44,23 +44,36 @@ pub struct HaProxy {
 impl HaProxy {
     /// Starts an HAProxy in front of these nodes, each with its tag.
     pub fn start(folder: PathBuf, nodes: &[Node]) -> Self {
-        Self::start_checked(folder, nodes, "/readyz")
+        Self::start_with(folder, nodes, ("", ""))
     }
 
     /// Starts one that sends requests to nodes that cannot run programs, too.
     pub fn start_alive(folder: PathBuf, nodes: &[Node]) -> Self {
-        Self::start_checked(folder, nodes, "/healthz")
+        Self::start_with(folder, nodes, ("uri /readyz", "uri /healthz"))
     }
 
-    fn start_checked(folder: PathBuf, nodes: &[Node], check: &str) -> Self {
+    /// Starts one whose clients say in a line of the PROXY protocol which address
+    /// they have.
+    pub fn start_told(folder: PathBuf, nodes: &[Node]) -> Self {
+        let bind = "bind :::8080 v4v6";
+        let told = format!("{bind} accept-proxy");
+        Self::start_with(folder, nodes, (bind, &told))
+    }
+
+    /// Starts one with these words of its configuration replaced.
+    fn start_with(
+        folder: PathBuf,
+        nodes: &[Node],
+        words: (&str, &str),
+    ) -> Self {
         fs::create_dir(&folder).unwrap();
         let (address, metrics) = (free(), free());
         let text = replaced(
             HAPROXY,
             &[
+                words,
                 ("bind :::8080 v4v6", &format!("bind {address}")),
                 ("bind 127.0.0.1:8405", &format!("bind {metrics}")),
-                ("uri /readyz", &format!("uri {check}")),
             ],
         );
         fs::write(folder.join("haproxy.cfg"), text).unwrap();
