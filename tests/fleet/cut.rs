@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use libtest_mimic::Completion;
 use sandpiper_testkit::{Reply, eventually};
 use serde_json::json;
+use tempfile::TempDir;
 
 use crate::balancer::HaProxy;
 use crate::client::{Client, ask_again, printed, prints, read, waits, word};
@@ -124,6 +125,27 @@ fn nodes(cable: &Cable, flags: &[&str]) -> [Node; 2] {
     [Node::start("near", near), Node::start("far", far)]
 }
 
+/// A service of two nodes, one of which is at the far end of a cable.
+struct Service {
+    // They end in this order.
+    balancer: HaProxy,
+    nodes: [Node; 2],
+    cable: Cable,
+    _namespace: Namespace,
+    _folder: TempDir,
+}
+
+impl Service {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let namespace = Namespace::new();
+        let cable = namespace.cable();
+        let nodes = nodes(&cable, &["--compile-rate-limit=0"]);
+        let balancer = HaProxy::start(folder.path().join("h"), &nodes);
+        Self { balancer, nodes, cable, _namespace: namespace, _folder: folder }
+    }
+}
+
 /// Returns the reason for which a test is ignored unless root runs it.
 fn needs_root() -> Option<Completion> {
     let is_root = rustix::process::geteuid().is_root();
@@ -135,11 +157,8 @@ fn node_from_balancer() -> Completion {
     if let Some(ignored) = needs_root() {
         return ignored;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let namespace = Namespace::new();
-    let cable = namespace.cable();
-    let nodes = nodes(&cable, &["--compile-rate-limit=0"]);
-    let balancer = HaProxy::start(folder.path().join("h"), &nodes);
+    let service = Service::start();
+    let Service { balancer, nodes, cable, .. } = &service;
     let to = balancer.address;
     let names = [word(), word()];
     let mut runs =
@@ -174,11 +193,8 @@ fn between_requests() -> Completion {
     if let Some(ignored) = needs_root() {
         return ignored;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let namespace = Namespace::new();
-    let cable = namespace.cable();
-    let nodes = nodes(&cable, &["--compile-rate-limit=0"]);
-    let balancer = HaProxy::start(folder.path().join("h"), &nodes);
+    let service = Service::start();
+    let Service { balancer, nodes, cable, .. } = &service;
     let mut kept: Vec<TcpStream> =
         (0..4).map(|_| Client::new().keep(balancer.address)).collect();
     let mut ask_all = || {
