@@ -1,12 +1,18 @@
-//! The catalogue in a Valkey whose memory is used up, and in one that comes back
-//! with an older state.
+//! The catalogue in a Valkey whose memory is used up, in one whose answer is lost,
+//! and in one that comes back with an older state.
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::future::poll_fn;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
+use rustix::process::Signal;
 use sandpiper_shared::{Catalogue, Cursor, Observe, Replaced};
 use sandpiper_testkit::Valkey;
 use tokio::time::timeout;
@@ -46,6 +52,42 @@ async fn a_full_valkey_gives_room_back() {
         assert_eq!(node.remove("e", id).await, Ok(true));
         assert!(node.link().is_up());
     }
+}
+
+/// Valkey adds the product, and the connection ends before its answer. The call asks
+/// again.
+#[tokio::test]
+#[ignore = "needs Valkey"]
+async fn a_create_whose_answer_is_lost_adds_one_product() {
+    /// One may come to Valkey too late, when the connection has ended.
+    const ATTEMPTS: i64 = 20;
+    let valkey = Valkey::start(&[]);
+    let node = catalogue(&valkey).await;
+    let url = valkey.url("");
+    let mut operator =
+        TcpStream::connect(url.trim_start_matches("valkey://")).unwrap();
+    operator.write_all(b"PING\r\n").unwrap();
+    operator.read_exact(&mut [0; 7]).unwrap();
+    for id in 1..=ATTEMPTS {
+        timeout(PATIENCE, node.link().until_up()).await.unwrap();
+        let request = format!("request-{id}");
+        let mut created = pin!(node.create(&request, CAPACITY, TEXT));
+        // Valkey takes both at one moment, and then has no connection to answer to.
+        valkey.signal(Signal::STOP);
+        let begun =
+            poll_fn(|context| Poll::Ready(created.as_mut().poll(context)));
+        assert!(begun.await.is_pending());
+        // It is sent by another task.
+        tokio::task::yield_now().await;
+        operator.write_all(b"CLIENT KILL TYPE normal\r\n").unwrap();
+        valkey.signal(Signal::CONT);
+        assert_eq!(created.await, Ok(Some(id)));
+        let done = format!("sp1:{{catalogue}}:done:create:{request}");
+        if valkey.cli(&["HGET", &done, "asked"]) == "2\n" {
+            return;
+        }
+    }
+    panic!("each answer came");
 }
 
 /// The texts of all products by id, as a mirror has them.
