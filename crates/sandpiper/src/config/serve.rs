@@ -65,7 +65,7 @@ pub(crate) struct ServeArgs {
 
     /// Take the id of a request from the header Sandpiper-Request of trusted
     /// proxies: with --shared-limits four tries of a balancer count as one, and
-    /// with --shared-products they create one product. Proxies must remove the
+    /// with --shared-products eight create one product. Proxies must remove the
     /// header that their clients send
     #[arg(long, value_parser = BoolishValueParser::new())]
     request_id_from_proxy: bool,
