@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::test_runner::{Config, TestRunner};
 use sandpiper_shared::{Library, Link, Value};
-use sandpiper_testkit::Valkey;
+use sandpiper_testkit::{Valkey, is_full};
 use tokio::runtime::Runtime;
 use tokio::time::{sleep, timeout};
 
@@ -199,7 +199,8 @@ fn valkey_and_table_give_the_same_verdicts() {
     };
     let up = async { timeout(PATIENCE, link.until_up()).await.unwrap() };
     runtime.block_on(up);
-    let mut runner = TestRunner::new(Config::with_cases(1_000));
+    let cases = if is_full() { 10_000 } else { 1_000 };
+    let mut runner = TestRunner::new(Config::with_cases(cases));
     let number = std::cell::Cell::new(0);
     let played = runner.run(&sequences(), |(window, limit, steps)| {
         number.set(number.get() + 1);
