@@ -184,6 +184,7 @@ impl Nginx {
         nginx
     }
 
+    /// Kills it.
     pub fn kill(&mut self) {
         self.process.kill();
     }
