@@ -18,8 +18,9 @@ use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::sleep;
 
-/// Maximum number of sockets of a box that are not Unix sockets. Connections that nobody has accepted count, too. Each can keep some 5 MiB that nobody is
-/// charged for, or an eighth of it if the host gives networks no large pages.
+/// Maximum number of sockets of a box that are not Unix sockets. Connections that
+/// nobody has accepted count, too. Each can keep some 5 MiB that nobody is charged
+/// for, or less than 1 MiB if the host gives networks no large pages.
 const MAX_SOCKETS: usize = 64;
 /// Maximum number of locks of a box, of 200 bytes each.
 const MAX_LOCKS: usize = 1_000;
