@@ -124,7 +124,6 @@ fn nodes_restart() {
             service.fleet.nodes[number].stop();
             loads.go_on();
             service.restart(Part::Node(number));
-            loads.go_on();
         }
     });
     assert!(cuts.is_empty(), "{cuts:?}");
@@ -155,8 +154,9 @@ impl Service {
         let haproxies: Vec<SocketAddr> = haproxies.collect();
         let all = [&haproxies[..], &[self.nginx.address]].concat();
         let cuts = Cuts::default();
-        let loads =
-            Loads { programs: Load::of(8), products: History::default() };
+        let clients = if is_full() { 8 } else { 4 };
+        let programs = Load::of(clients);
+        let loads = Loads { programs, products: History::default() };
         let done = std::thread::scope(|scope| {
             // A node that starts refuses programs with 425, of which nginx knows
             // nothing.
