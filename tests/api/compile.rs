@@ -33,7 +33,7 @@ fn a_language_that_cannot_run_says_why() {
     let server = unlimited();
     let hint = "sandpiper images build";
     compile(&server, RIGHT).assert_failure_about(503, &["Python", hint]);
-    // Who asks for events gets JSON as well.
+    // A client that asks for events gets JSON, too.
     let right = serde_json::from_str(RIGHT).unwrap();
     let refused = server.stream(&[], &right).unwrap_err();
     refused.assert_failure_about(503, &["Python", hint]);

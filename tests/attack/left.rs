@@ -79,7 +79,7 @@ pub(crate) fn left_files() {
     }
 }
 
-/// Whoever opens a pipe like a file waits until somebody writes.
+/// A reader that opens a pipe like a file waits until somebody writes.
 fn waits_at_a_pipe(path: &Path) {
     let reading = scope(|scope| {
         let reading = scope.spawn(|| naive(path));

@@ -43,7 +43,7 @@ const PARTS: [Part; 8] = [
     Part::Products,
 ];
 
-/// With `FULL=1` parts die for so long, one in each of these intervals.
+/// With `FULL=1` a part dies every 5 s for a minute.
 const FULL_TIME: Duration = Duration::from_secs(60);
 const INTERVAL: Duration = Duration::from_secs(5);
 
@@ -125,6 +125,7 @@ fn nodes_restart() {
             loads.go_on();
             service.restart(Part::Node(number));
         }
+        assert_eq!(loads.products.refusals(), 0);
     });
     assert!(cuts.is_empty(), "{cuts:?}");
 }

@@ -101,9 +101,13 @@ impl History {
 
     /// Waits until a client reads that the catalogue cannot be reached.
     pub(crate) fn is_refused(&self) {
-        let count = || self.refused.load(Ordering::Relaxed);
-        let before = count();
-        eventually("a client is refused", || count() > before);
+        let before = self.refusals();
+        eventually("a client is refused", || self.refusals() > before);
+    }
+
+    /// Returns how often a client has read that the catalogue cannot be reached.
+    pub(crate) fn refusals(&self) -> usize {
+        self.refused.load(Ordering::Relaxed)
     }
 
     pub(crate) fn end(&self) {

@@ -246,7 +246,6 @@ fn limits_are_only_lowered(server: &Server) {
 
 /// A box that is ready has the memory of the server's own limit.
 pub(crate) fn lower_memory_takes_a_new_box(server: &Server) {
-    eventually("a box is ready", || server.metrics().ready("python") > 0);
     let source = "x = b'x' * (100 << 20)";
     for (more, exit, kind) in [
         (
@@ -256,6 +255,7 @@ pub(crate) fn lower_memory_takes_a_new_box(server: &Server) {
         ),
         (json!({}), json!({"code": 0}), "warm"),
     ] {
+        eventually("a box is ready", || server.metrics().ready("python") > 0);
         let reply = send(server, &python(source, &more));
         assert_eq!(reply.json()["run"]["exit"], exit, "{}", reply.text());
         let line = server.line_of(&reply);

@@ -64,8 +64,8 @@ pub(crate) struct ServeArgs {
     client_header: server::HeaderName,
 
     /// Take the id of a request from the header Sandpiper-Request of trusted
-    /// proxies: with --shared-limits four tries of a balancer count as one, and
-    /// with --shared-products eight create one product. Proxies must remove the
+    /// proxies: up to four tries of a balancer count as one with --shared-limits,
+    /// and create one product with --shared-products. Proxies must remove the
     /// header that their clients send
     #[arg(long, value_parser = BoolishValueParser::new())]
     request_id_from_proxy: bool,

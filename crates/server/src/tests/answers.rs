@@ -25,7 +25,7 @@ async fn a_run_is_answered_with_its_output() {
     assert_eq!(reply.header("access-control-allow-credentials"), None);
 }
 
-/// Whatever a client accepts or asks for.
+/// This holds for every `Accept` and every field of `/api/run`.
 #[tokio::test]
 async fn compile_has_one_form_of_answer() {
     let server = TestServer::start().await;

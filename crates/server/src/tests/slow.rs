@@ -169,7 +169,7 @@ async fn the_rest_of_an_ended_run_is_taken_in_time() {
     check(SLOWEST_RATE / 4, false).await;
 }
 
-/// Its client has had its 200.
+/// The answer's status is 200 by then.
 #[tokio::test]
 async fn the_stream_of_a_run_that_fails_says_so() {
     let server = TestServer::start().await;

@@ -52,7 +52,7 @@ impl Process {
 }
 
 impl Drop for Process {
-    #[expect(clippy::print_stdout, reason = "the test that failed shows it")]
+    #[expect(clippy::print_stdout, reason = "the failure shows it")]
     fn drop(&mut self) {
         // Both fail without effect if it has ended.
         let _ = self.child.kill();
@@ -97,7 +97,7 @@ pub fn own_address() -> Ipv4Addr {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     let next = NEXT.fetch_add(1, Ordering::Relaxed);
     assert!(next < 1 << 12, "too many addresses");
-    // Of two runs of this suite, each has its own.
+    // Of two test processes, each has its own.
     let group = std::process::id() % (1 << 11);
     Ipv4Addr::from_bits(0x7f80_0000 | group << 12 | next)
 }
