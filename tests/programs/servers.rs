@@ -48,21 +48,26 @@ impl Servers {
             let flags = [&usual, flags].concat();
             (!ids.is_empty()).then(|| Server::spawn(&flags, None))
         };
+        let short = spawn(
+            &[Start::Short],
+            &[
+                "--run-wall-time=3s",
+                "--run-cpu-time=3s",
+                "--warm-memory=0",
+                // No starter program is to end by these times: each runs once,
+                "--check-interval=1h",
+            ],
+        );
+        // and before the servers and programs that are busy.
+        if let Some(server) = &short {
+            server.wait_until_ready();
+        }
         Self {
             warm: spawn(
                 &[Start::Warm],
                 &[PATIENT, &["--compile-cache=0"]].concat(),
             ),
-            short: spawn(
-                &[Start::Short],
-                &[
-                    "--run-wall-time=3s",
-                    "--run-cpu-time=3s",
-                    "--warm-memory=0",
-                    // Nor is a starter program to end by these times.
-                    "--check-interval=1h",
-                ],
-            ),
+            short,
             cold: spawn(
                 &[Start::Cold, Start::Kept],
                 &[PATIENT, &["--warm-memory=0"]].concat(),
