@@ -2,7 +2,7 @@
 //! that has its own.
 
 use std::io::Write;
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{scope, sleep};
@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use sandpiper_testkit::fleet::balancer::HaProxy;
 use sandpiper_testkit::fleet::node::{Command, Node};
+use sandpiper_testkit::fleet::process::connect_from;
 use sandpiper_testkit::{Reply, Valkey};
 use serde_json::json;
-use socket2::{Domain, Socket, Type};
 
 use crate::Context;
 use crate::client::Service;
@@ -239,10 +239,7 @@ fn timed(to: SocketAddr, method: &str, body: &str, status: u16) -> f64 {
 fn ask(to: SocketAddr, head: &str, body: &str) -> Reply {
     static NEXT: AtomicU32 = AtomicU32::new(0x7f01_0000);
     let own = Ipv4Addr::from_bits(NEXT.fetch_add(1, Ordering::Relaxed));
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-    socket.bind(&SocketAddr::from((own, 0)).into()).unwrap();
-    socket.connect(&to.into()).unwrap();
-    let mut stream = TcpStream::from(socket);
+    let mut stream = connect_from(own, to).unwrap();
     stream.set_nodelay(true).unwrap();
     let request = format!(
         "{head} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\

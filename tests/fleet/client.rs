@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use sandpiper_testkit::{Events, Reply};
 use serde_json::{Value, json};
-use socket2::{Domain, Socket, Type};
 
-use crate::process::own_address;
+use crate::process::{connect_from, own_address};
 
 /// The longest time that an answer may take.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -29,10 +28,7 @@ impl Client {
     }
 
     fn connect(&self, to: SocketAddr) -> io::Result<TcpStream> {
-        let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
-        socket.bind(&SocketAddr::from((self.address, 0)).into())?;
-        socket.connect(&to.into())?;
-        let stream = TcpStream::from(socket);
+        let stream = connect_from(self.address, to)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         Ok(stream)

@@ -106,7 +106,7 @@ impl Load {
 
     /// Waits until each client has had another two requests. The second one began
     /// after this call.
-    pub(crate) fn goes_on(&self) {
+    pub(crate) fn advances(&self) {
         let counts = || {
             let all = self.ended.iter();
             all.map(|it| it.load(Ordering::Relaxed)).collect::<Vec<_>>()

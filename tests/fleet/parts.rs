@@ -84,7 +84,7 @@ fn killed() {
             deaths.push(service.dies(order.pop().unwrap(), loads));
             let count = u32::try_from(deaths.len()).unwrap();
             while is_full() && begun.elapsed() < INTERVAL * count {
-                loads.go_on();
+                loads.advance();
             }
         }
         deaths
@@ -122,7 +122,7 @@ fn nodes_restart() {
     let ((), cuts) = service.under_loads(|service, loads| {
         for number in 0..service.fleet.nodes.len() {
             service.fleet.nodes[number].stop();
-            loads.go_on();
+            loads.advance();
             service.restart(Part::Node(number));
         }
         assert_eq!(loads.products.refusals(), 0);
@@ -165,9 +165,9 @@ impl Service {
             loads.products.start(scope, &all, &cuts);
             // The clients would send for ever if this panicked.
             let done = catch_unwind(AssertUnwindSafe(|| {
-                loads.go_on();
+                loads.advance();
                 let done = work(self, &loads);
-                loads.go_on();
+                loads.advance();
                 done
             }));
             loads.programs.end();
@@ -190,7 +190,7 @@ impl Service {
             Part::Limits => fleet.limits.as_mut().unwrap().kill(),
             Part::Products => fleet.products.as_mut().unwrap().kill(),
         }
-        loads.programs.goes_on();
+        loads.programs.advances();
         if let Part::Products = part {
             loads.products.is_refused();
         } else {
@@ -239,8 +239,8 @@ impl Service {
 
 impl Loads {
     /// Waits until all clients have further answers.
-    fn go_on(&self) {
-        self.programs.goes_on();
+    fn advance(&self) {
+        self.programs.advances();
         self.products.advances();
     }
 }

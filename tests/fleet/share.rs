@@ -67,7 +67,7 @@ fn large_behind_haproxy() {
 fn networks_behind_haproxy() {
     let fleet = fleet();
     let folder = fleet.folder.path().join("h");
-    let haproxy = HaProxy::start_told(folder, &fleet.nodes);
+    let haproxy = HaProxy::start_with_proxy_protocol(folder, &fleet.nodes);
     let begin = |address: &str| {
         let mut stream = TcpStream::connect(haproxy.address).unwrap();
         let spaces = " ".repeat(LARGE);

@@ -81,8 +81,8 @@ impl History {
         }
     }
 
-    fn goes_on(&self) -> bool {
-        !self.ends.load(Ordering::Relaxed)
+    fn has_ended(&self) -> bool {
+        self.ends.load(Ordering::Relaxed)
     }
 
     /// Waits until there are more products and more lists.
@@ -139,7 +139,7 @@ impl History {
 impl Visitor<'_> {
     /// Creates products, and deletes every third of them.
     fn write(self) {
-        while self.history.goes_on() {
+        while !self.history.has_ended() {
             let name = word();
             let mut product = self.create(&name);
             if let Some(id) = product.id.filter(|id| id % 3 == 0) {
@@ -150,7 +150,7 @@ impl Visitor<'_> {
     }
 
     fn read(self) {
-        while self.history.goes_on() {
+        while !self.history.has_ended() {
             let begun = Instant::now();
             if let Some(products) = self.list() {
                 let done = Instant::now();

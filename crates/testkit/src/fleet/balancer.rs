@@ -54,10 +54,10 @@ impl HaProxy {
 
     /// Starts one whose clients say in a line of the PROXY protocol which address
     /// they have.
-    pub fn start_told(folder: PathBuf, nodes: &[Node]) -> Self {
+    pub fn start_with_proxy_protocol(folder: PathBuf, nodes: &[Node]) -> Self {
         let bind = "bind :::8080 v4v6";
-        let told = format!("{bind} accept-proxy");
-        Self::start_with(folder, nodes, (bind, &told))
+        let taken = format!("{bind} accept-proxy");
+        Self::start_with(folder, nodes, (bind, &taken))
     }
 
     /// Starts one with these words of its configuration replaced.

@@ -102,6 +102,22 @@ pub fn own_address() -> Ipv4Addr {
     Ipv4Addr::from_bits(0x7f80_0000 | group << 12 | next)
 }
 
+/// Connects from this address of the host: for the other side it is a client of its
+/// own.
+///
+/// # Errors
+///
+/// Returns an error if the other side is not there.
+pub fn connect_from(
+    own: Ipv4Addr,
+    to: SocketAddr,
+) -> std::io::Result<TcpStream> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+    socket.bind(&SocketAddr::from((own, 0)).into())?;
+    socket.connect(&to.into())?;
+    Ok(socket.into())
+}
+
 /// Returns an address of its own with a free port.
 pub fn free() -> SocketAddr {
     let listener = TcpListener::bind((own_address(), 0)).unwrap();
