@@ -23,7 +23,7 @@ use super::failure::Failure;
 use super::request::RequestError;
 use super::request_id::RequestId;
 use super::run_answer::RunResponse;
-use super::runner::{Finished, Refused};
+use super::runner::Finished;
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const EXIT: HeaderName = HeaderName::from_static("sandpiper-exit");
@@ -147,13 +147,8 @@ impl From<Failure> for Answer {
                 failure(status, &error.to_string())
             }
             Failure::OverLimit => answers_over_limit(),
-            Failure::Refused(Refused::Submission(error)) => {
-                bad_request(&error.to_string())
-            }
-            Failure::Refused(Refused::Request(error)) => {
-                bad_request(&error.to_string())
-            }
-            Failure::Refused(Refused::Engine(refusal)) => refused(&refusal),
+            Failure::Submission(error) => bad_request(&error.to_string()),
+            Failure::Engine(refusal) => refused(&refusal),
             Failure::Input(refused) => refused.into(),
             Failure::ClientGone => internal_error(),
         }

@@ -12,7 +12,6 @@ use super::failure::Failure;
 use super::run_answer::{
     Artifact, Skipped, StepEnd, Stream, artifacts, skipped,
 };
-use super::runner::Refused;
 use crate::embed::Framework;
 
 /// Bytes of text in one event.
@@ -112,9 +111,7 @@ pub(super) fn begin(
 /// Returns the event of a run that failed.
 pub(super) fn failed(failure: &Failure) -> Vec<u8> {
     let error = match failure {
-        Failure::Refused(Refused::Engine(refusal))
-            if *refusal != Refusal::Failed =>
-        {
+        Failure::Engine(refusal) if *refusal != Refusal::Failed => {
             refusal.to_string()
         }
         _ => "internal error".to_owned(),

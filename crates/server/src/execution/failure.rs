@@ -1,26 +1,29 @@
 //! The reasons why requests are not run.
 
+use sandpiper_engine::languages::SubmissionError;
 use sandpiper_engine::{BusyCause, Refusal};
 
 use crate::http::BodyError;
 use crate::rate_limit::Quota;
 
 use super::request::RequestError;
-use super::runner::Refused;
 use super::sessions::InputRefused;
 
 /// The reason why a request was not run, in the order in which failures are
 /// reported.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     RateLimited(Quota),
     NotJsonType,
     Body(BodyError),
     NotJson,
+    /// The fields are wrong, or ask for more than the server gives.
     Request(RequestError),
+    Submission(SubmissionError),
     /// The memory of answers is over its limit.
     OverLimit,
-    Refused(Refused),
+    /// The engine cannot run it now.
+    Engine(Refusal),
     /// Input for a run was not taken.
     Input(InputRefused),
     /// There is no client to answer.
@@ -51,7 +54,7 @@ pub(crate) const REFUSALS: [&str; 17] = [
 impl Failure {
     /// A run that failed for a reason that clients do not read.
     pub(super) fn run_failed() -> Self {
-        Self::Refused(Refused::Engine(Refusal::Failed))
+        Self::Engine(Refusal::Failed)
     }
 
     /// One of [`REFUSALS`]; `None` for a run that failed.
@@ -65,11 +68,10 @@ impl Failure {
             Self::Body(BodyError::Busy) => "body_memory",
             Self::NotJson | Self::Request(RequestError::NotAnObject) => "json",
             Self::Request(RequestError::TooManyFiles) => "files",
-            Self::Request(_) => "fields",
-            Self::Refused(Refused::Submission(_)) => "submission",
-            Self::Refused(Refused::Request(_)) | Self::Input(_) => "fields",
+            Self::Request(_) | Self::Input(_) => "fields",
+            Self::Submission(_) => "submission",
             Self::OverLimit => "answer_memory",
-            Self::Refused(Refused::Engine(refusal)) => match refusal {
+            Self::Engine(refusal) => match refusal {
                 Refusal::Busy { cause: BusyCause::Queue, .. } => "queue_full",
                 Refusal::Busy { cause: BusyCause::Share, .. } => "client_share",
                 Refusal::Busy { cause: BusyCause::Wait(_), .. } => "queue_wait",
@@ -90,7 +92,7 @@ impl Failure {
     pub(super) fn may_run_elsewhere(&self) -> bool {
         match self {
             Self::OverLimit => true,
-            Self::Refused(Refused::Engine(refusal)) => match refusal {
+            Self::Engine(refusal) => match refusal {
                 Refusal::Short { .. } | Refusal::Unavailable { .. } => true,
                 Refusal::Busy { cause, .. } => {
                     matches!(cause, BusyCause::Live(_) | BusyCause::LiveShare)
@@ -120,9 +122,15 @@ impl From<RequestError> for Failure {
     }
 }
 
-impl From<Refused> for Failure {
-    fn from(refused: Refused) -> Self {
-        Self::Refused(refused)
+impl From<SubmissionError> for Failure {
+    fn from(error: SubmissionError) -> Self {
+        Self::Submission(error)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Engine(refusal)
     }
 }
 
@@ -130,15 +138,13 @@ impl From<Refused> for Failure {
 mod tests {
     use std::time::Duration;
 
-    use sandpiper_engine::languages::SubmissionError;
-
     use super::*;
 
     #[test]
     fn every_failure_has_a_reason_but_those_of_runs() {
         let zero = Duration::ZERO;
         let quota = Quota { limit: 1, window: zero, remaining: 0, reset: zero };
-        let engine = |refusal| Failure::Refused(Refused::Engine(refusal));
+        let engine = |refusal| Failure::Engine(refusal);
         let busy = |cause| {
             let retry_after = zero;
             engine(Refusal::Busy { cause, retry_after })
@@ -155,10 +161,9 @@ mod tests {
             Failure::NotJson,
             RequestError::TooManyFiles.into(),
             RequestError::Missing { field, expected }.into(),
-            Refused::Submission(SubmissionError::NoEntryFile {
+            Failure::Submission(SubmissionError::NoEntryFile {
                 entry_file: String::new(),
-            })
-            .into(),
+            }),
             Failure::OverLimit,
             busy(BusyCause::Queue),
             busy(BusyCause::Share),

@@ -40,8 +40,7 @@ use crate::settings::NodeTag;
 pub(crate) use answer::CompileResponse;
 #[cfg(feature = "fuzzing")]
 pub(crate) use events::OutputText;
-use failure::Failure;
-pub(crate) use failure::REFUSALS;
+pub(crate) use failure::{Failure, REFUSALS};
 pub(crate) use input_request::InputRequest;
 use negotiation::{accepts_events, is_json};
 pub(crate) use request::CompileRequest;
@@ -49,8 +48,8 @@ use request::RequestError;
 use request_id::RequestId;
 pub(crate) use run_answer::RunResponse;
 pub(crate) use run_request::RunRequest;
+use runner::Finished;
 pub(crate) use runner::Runner;
-use runner::{Finished, Refused};
 use sessions::{RunId, Session, Sessions};
 
 /// The header in which a client names its run, so that it can stop it.
@@ -268,7 +267,7 @@ impl<R: Runner> Execution<R> {
         let ended = tokio::select! {
             // A run that has ended is answered, even if nobody reads that.
             biased;
-            finished = running => finished.map_err(Failure::from),
+            finished = running => finished,
             () = connection.closed_by_client() => Err(Failure::ClientGone),
         };
         self.record_end(labels, ended)
@@ -288,9 +287,7 @@ impl<R: Runner> Execution<R> {
                 None
             }
             Err(Failure::ClientGone) => Some(RunEnd::CLIENT_GONE),
-            Err(Failure::Refused(Refused::Engine(Refusal::Failed))) => {
-                Some(RunEnd::FAILED)
-            }
+            Err(Failure::Engine(Refusal::Failed)) => Some(RunEnd::FAILED),
             Err(_) => None,
         };
         if let Some(end) = without_outcome {

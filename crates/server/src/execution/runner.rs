@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::net::IpAddr;
 
-use sandpiper_engine::languages::{Catalog, Language, SubmissionError};
+use sandpiper_engine::languages::{Catalog, Language};
 use sandpiper_engine::{
-    Engine, LanguageState, Limits, Load, Outcome, Refusal, RunAttachment,
-    RunOptions, Supply,
+    Engine, LanguageState, Limits, Load, Outcome, RunAttachment, RunOptions,
+    Supply,
 };
 
 use super::RunRequest;
+use super::failure::Failure;
 use super::request::RequestError;
 use super::run_request::RequestedLimits;
 
@@ -23,7 +24,7 @@ pub(crate) trait Runner: Send + Sync + 'static {
         options: RunOptions,
         attachment: RunAttachment,
         client: IpAddr,
-    ) -> impl Future<Output = Result<Finished, Refused>> + Send;
+    ) -> impl Future<Output = Result<Finished, Failure>> + Send;
 
     /// The languages that there are.
     fn catalog(&self) -> &Catalog;
@@ -63,17 +64,6 @@ pub(crate) struct Finished {
     pub(crate) outcome: Outcome,
 }
 
-/// A request that was not run.
-#[derive(Debug)]
-pub(crate) enum Refused {
-    /// The submission is wrong.
-    Submission(SubmissionError),
-    /// The request asks for more than the language or the server gives.
-    Request(RequestError),
-    /// The engine cannot run it now.
-    Engine(Refusal),
-}
-
 impl Runner for Engine {
     async fn run(
         &self,
@@ -81,24 +71,20 @@ impl Runner for Engine {
         options: RunOptions,
         attachment: RunAttachment,
         client: IpAddr,
-    ) -> Result<Finished, Refused> {
+    ) -> Result<Finished, Failure> {
         let RunRequest { limits, interactive: is_interactive, .. } = request;
-        let submission = self
-            .catalog()
-            .submission(
-                &request.language,
-                request.entry_file,
-                request.files,
-                request.stdin,
-                request.args,
-            )
-            .map_err(Refused::Submission)?;
+        let submission = self.catalog().submission(
+            &request.language,
+            request.entry_file,
+            request.files,
+            request.stdin,
+            request.args,
+        )?;
         let language = submission.language();
-        check(self, limits, is_interactive, language)
-            .map_err(Refused::Request)?;
+        check(self, limits, is_interactive, language)?;
         let language = language.id().to_owned();
         let run = self.execute(submission, options, attachment, client);
-        let outcome = run.await.map_err(Refused::Engine)?;
+        let outcome = run.await?;
         Ok(Finished { language, outcome })
     }
 

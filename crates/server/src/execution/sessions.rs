@@ -56,7 +56,7 @@ pub(super) struct Registration {
 
 /// Why input was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum InputRefused {
+pub(crate) enum InputRefused {
     /// No live run has this id.
     NoSuchRun,
     /// The program has not read what was sent before.

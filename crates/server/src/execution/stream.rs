@@ -18,7 +18,7 @@ use super::answer;
 use super::events::{self, OutputText, PING};
 use super::failure::Failure;
 use super::run_request::FrameworkPlace;
-use super::runner::{Finished, Refused, Runner};
+use super::runner::{Finished, Runner};
 use super::sessions::{RunId, Session};
 use super::{Execution, RunLabels, RunRequest};
 use crate::embed::Framework;
@@ -142,7 +142,7 @@ struct Reader {
 /// A run in a task of its own, so that its limits hold even if its reader
 /// stalls. Dropping it kills the run.
 #[derive(Debug)]
-struct Running(JoinHandle<Result<Finished, Refused>>);
+struct Running(JoinHandle<Result<Finished, Failure>>);
 
 /// Returns the two sides of a run that is read while it goes on, and the ways
 /// into it. If its output is a document, that stays in its outcome.
@@ -175,7 +175,7 @@ fn begin_answer(connection: &Arc<Connection>) -> (mpsc::Sender<Bytes>, Answer) {
 
 impl Running {
     fn start(
-        run: impl Future<Output = Result<Finished, Refused>> + Send + 'static,
+        run: impl Future<Output = Result<Finished, Failure>> + Send + 'static,
     ) -> Self {
         Self(tokio::spawn(run))
     }
@@ -183,7 +183,7 @@ impl Running {
     /// Waits for the end of the run.
     async fn ended(&mut self) -> Result<Finished, Failure> {
         match (&mut self.0).await {
-            Ok(result) => result.map_err(Failure::from),
+            Ok(result) => result,
             // It panicked: nothing else aborts it while this is here.
             Err(_) => Err(Failure::run_failed()),
         }

@@ -18,8 +18,9 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
 use super::PATIENCE;
+use crate::execution::Failure;
 use crate::execution::RunRequest;
-use crate::execution::runner::{Finished, Refused, Runner};
+use crate::execution::runner::{Finished, Runner};
 
 /// Runs a request as its language says: `echo` ends at once, `hang` when the
 /// test releases it, `stalls` when nobody takes more of its output, `stops` when
@@ -111,7 +112,7 @@ impl Runner for TestRunner {
         _options: RunOptions,
         attachment: RunAttachment,
         client: IpAddr,
-    ) -> Result<Finished, Refused> {
+    ) -> Result<Finished, Failure> {
         let _ = self.events.send(Event::Started(client));
         if let Some(stages) = &attachment.stages {
             let _ = stages.send(Stage::Run);
@@ -125,7 +126,7 @@ impl Runner for TestRunner {
             "echo" | "big" | "document" => {}
             "stalls" => fill(&attachment).await,
             "stops" => stopped(&attachment).await,
-            other => return Err(Refused::Engine(refusal(other))),
+            other => return Err(Failure::Engine(refusal(other))),
         }
         let mut outcome = outcome(&request);
         if request.language == "document" {
