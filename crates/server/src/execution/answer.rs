@@ -1,4 +1,4 @@
-//! Answers of runs: an outcome or a failure, and their headers.
+//! Answers of runs: an outcome or an error, and their headers.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::http::{
 use crate::rate_limit::Quota;
 
 use super::Form;
-use super::failure::Failure;
+use super::error::ExecutionError;
 use super::request::RequestError;
 use super::request_id::RequestId;
 use super::run_answer::RunResponse;
@@ -129,28 +129,30 @@ pub(super) fn for_any_origin(mut answer: Answer) -> Answer {
     answer
 }
 
-impl From<Failure> for Answer {
-    fn from(reason: Failure) -> Self {
+impl From<ExecutionError> for Answer {
+    fn from(reason: ExecutionError) -> Self {
         match reason {
-            Failure::RateLimited(quota) => rate_limited(quota),
-            Failure::NotJsonType => failure(
+            ExecutionError::RateLimited(quota) => rate_limited(quota),
+            ExecutionError::NotJsonType => failure(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "Content-Type must be application/json",
             ),
-            Failure::Body(error) => error.into(),
-            Failure::NotJson => bad_request("invalid JSON body"),
-            Failure::Request(error) => {
+            ExecutionError::Body(error) => error.into(),
+            ExecutionError::NotJson => bad_request("invalid JSON body"),
+            ExecutionError::Request(error) => {
                 let status = match error {
                     RequestError::TooManyFiles => StatusCode::PAYLOAD_TOO_LARGE,
                     _ => StatusCode::BAD_REQUEST,
                 };
                 failure(status, &error.to_string())
             }
-            Failure::OverLimit => answers_over_limit(),
-            Failure::Submission(error) => bad_request(&error.to_string()),
-            Failure::Engine(refusal) => refused(&refusal),
-            Failure::Input(refused) => refused.into(),
-            Failure::ClientGone => internal_error(),
+            ExecutionError::OverLimit => answers_over_limit(),
+            ExecutionError::Submission(error) => {
+                bad_request(&error.to_string())
+            }
+            ExecutionError::Engine(refusal) => refused(&refusal),
+            ExecutionError::Input(refused) => refused.into(),
+            ExecutionError::ClientGone => internal_error(),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::http::{
 
 use super::Execution;
 use super::answer;
-use super::failure::Failure;
+use super::error::ExecutionError;
 use super::input_request::InputRequest;
 use super::negotiation::is_json;
 use super::sessions::InputRefused;
@@ -24,10 +24,10 @@ impl<R> Execution<R> {
         let RequestContext { head, route, body, .. } = request;
         let sent = async {
             if !is_json(&head.headers) {
-                return Err(Failure::NotJsonType);
+                return Err(ExecutionError::NotJsonType);
             }
             let body = body.read().await?;
-            let text = json_text(&body).ok_or(Failure::NotJson)?;
+            let text = json_text(&body).ok_or(ExecutionError::NotJson)?;
             let InputRequest { text, end } = InputRequest::parse(&text)?;
             let id = self.sessions.id(run).ok_or(InputRefused::NoSuchRun)?;
             Ok(self.sessions.input(id, text, end)?)
@@ -55,7 +55,7 @@ impl<R> Execution<R> {
                 if id.is_some_and(|id| self.sessions.stop(id)) {
                     no_content()
                 } else {
-                    Failure::from(InputRefused::NoSuchRun).into()
+                    ExecutionError::from(InputRefused::NoSuchRun).into()
                 }
             }
             _ => method_not_allowed(request.route.path, "POST, OPTIONS"),

@@ -8,7 +8,7 @@ use sandpiper_engine::{
 };
 use serde::Serialize;
 
-use super::failure::Failure;
+use super::error::ExecutionError;
 use super::run_answer::{
     Artifact, Skipped, StepEnd, Stream, artifacts, skipped,
 };
@@ -109,14 +109,14 @@ pub(super) fn begin(
 }
 
 /// Returns the event of a run that failed.
-pub(super) fn failed(failure: &Failure) -> Vec<u8> {
-    let error = match failure {
-        Failure::Engine(refusal) if *refusal != Refusal::Failed => {
+pub(super) fn failed(error: &ExecutionError) -> Vec<u8> {
+    let message = match error {
+        ExecutionError::Engine(refusal) if *refusal != Refusal::Failed => {
             refusal.to_string()
         }
         _ => "internal error".to_owned(),
     };
-    Event::Error { error: &error }.encode()
+    Event::Error { error: &message }.encode()
 }
 
 /// Returns the event of a step that begins.

@@ -3,8 +3,8 @@
 
 mod answer;
 mod control;
+mod error;
 mod events;
-mod failure;
 mod input_request;
 mod log;
 mod media_type;
@@ -38,9 +38,9 @@ use crate::rate_limit::{Limiter, Quota, Verdict};
 use crate::settings::NodeTag;
 
 pub(crate) use answer::CompileResponse;
+pub(crate) use error::{ExecutionError, REFUSALS};
 #[cfg(feature = "fuzzing")]
 pub(crate) use events::OutputText;
-pub(crate) use failure::{Failure, REFUSALS};
 pub(crate) use input_request::InputRequest;
 use negotiation::{accepts_events, is_json};
 pub(crate) use request::CompileRequest;
@@ -149,7 +149,7 @@ impl<R: Runner> Execution<R> {
                     async { Ok(read(form, head, body).await) },
                 ) {
                     Err(quota) => {
-                        (Some(quota), Err(Failure::RateLimited(quota)))
+                        (Some(quota), Err(ExecutionError::RateLimited(quota)))
                     }
                     Ok((quota, Err(failure))) => (quota, Err(failure)),
                     Ok((quota, Ok(request))) => {
@@ -217,7 +217,7 @@ impl<R: Runner> Execution<R> {
         head: &Parts,
         connection: &Arc<Connection>,
         info: &RequestInfo,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Answer, ExecutionError> {
         let is_stream = form == Form::Run && accepts_events(&head.headers);
         if request.interactive && !is_stream {
             return Err(RequestError::NeedsEvents.into());
@@ -227,7 +227,7 @@ impl<R: Runner> Execution<R> {
             Form::Run => request.options(self.artifact_bytes)?,
         };
         if self.memory.is_over_limit() {
-            return Err(Failure::OverLimit);
+            return Err(ExecutionError::OverLimit);
         }
         let language = self.runner.catalog().find(&request.language);
         let language = language.map_or("none", Language::id);
@@ -250,7 +250,7 @@ impl<R: Runner> Execution<R> {
         named: Option<RunId>,
         labels: RunLabels<'_>,
         connection: &Connection,
-    ) -> Result<Finished, Failure> {
+    ) -> Result<Finished, ExecutionError> {
         let (stop, stopped) = watch::channel(false);
         let attachment =
             RunAttachment { stop: Some(stopped), ..RunAttachment::default() };
@@ -268,7 +268,7 @@ impl<R: Runner> Execution<R> {
             // A run that has ended is answered, even if nobody reads that.
             biased;
             finished = running => finished,
-            () = connection.closed_by_client() => Err(Failure::ClientGone),
+            () = connection.closed_by_client() => Err(ExecutionError::ClientGone),
         };
         self.record_end(labels, ended)
     }
@@ -278,16 +278,18 @@ impl<R: Runner> Execution<R> {
     fn record_end(
         &self,
         RunLabels { request, language }: RunLabels<'_>,
-        ended: Result<Finished, Failure>,
-    ) -> Result<Finished, Failure> {
+        ended: Result<Finished, ExecutionError>,
+    ) -> Result<Finished, ExecutionError> {
         let without_outcome = match &ended {
             Ok(Finished { language, outcome }) => {
                 self.metrics.outcome(language, outcome);
                 log::run_ended(request, language, outcome);
                 None
             }
-            Err(Failure::ClientGone) => Some(RunEnd::CLIENT_GONE),
-            Err(Failure::Engine(Refusal::Failed)) => Some(RunEnd::FAILED),
+            Err(ExecutionError::ClientGone) => Some(RunEnd::CLIENT_GONE),
+            Err(ExecutionError::Engine(Refusal::Failed)) => {
+                Some(RunEnd::FAILED)
+            }
             Err(_) => None,
         };
         if let Some(end) = without_outcome {
@@ -297,20 +299,20 @@ impl<R: Runner> Execution<R> {
         ended
     }
 
-    /// Returns the answer to a failure. A refused request is counted and logged.
+    /// Returns the answer to an error. A refused request is counted and logged.
     fn answer_of(
         &self,
-        answered: Result<Answer, Failure>,
+        answered: Result<Answer, ExecutionError>,
         info: &RequestInfo,
     ) -> Result<Answer, ClientGone> {
-        let failure = match answered {
+        let error = match answered {
             Ok(answer) => return Ok(answer),
-            Err(Failure::ClientGone) => return Err(ClientGone),
-            Err(failure) => failure,
+            Err(ExecutionError::ClientGone) => return Err(ClientGone),
+            Err(error) => error,
         };
-        let reason = failure.reason();
-        let may_run_elsewhere = failure.may_run_elsewhere();
-        let mut answer = Answer::from(failure);
+        let reason = error.reason();
+        let may_run_elsewhere = error.may_run_elsewhere();
+        let mut answer = Answer::from(error);
         if may_run_elsewhere {
             *answer.status_mut() = info.elsewhere_status;
         }
@@ -333,17 +335,17 @@ impl<R: Runner> Execution<R> {
     }
 }
 
-/// Reads a request, and checks it in the order in which failures are reported.
+/// Reads a request, and checks it in the order in which errors are reported.
 async fn read(
     form: Form,
     head: &Parts,
     body: &mut RequestBody,
-) -> Result<RunRequest, Failure> {
+) -> Result<RunRequest, ExecutionError> {
     if !is_json(&head.headers) {
-        return Err(Failure::NotJsonType);
+        return Err(ExecutionError::NotJsonType);
     }
     let body = body.read().await?;
-    let text = json_text(&body).ok_or(Failure::NotJson)?;
+    let text = json_text(&body).ok_or(ExecutionError::NotJson)?;
     Ok(match form {
         Form::Compile => CompileRequest::parse(&text)?.into(),
         Form::Run => RunRequest::parse(&text)?,

@@ -11,7 +11,7 @@ use sandpiper_engine::{
 };
 
 use super::RunRequest;
-use super::failure::Failure;
+use super::error::ExecutionError;
 use super::request::RequestError;
 use super::run_request::RequestedLimits;
 
@@ -24,7 +24,7 @@ pub(crate) trait Runner: Send + Sync + 'static {
         options: RunOptions,
         attachment: RunAttachment,
         client: IpAddr,
-    ) -> impl Future<Output = Result<Finished, Failure>> + Send;
+    ) -> impl Future<Output = Result<Finished, ExecutionError>> + Send;
 
     /// The languages that there are.
     fn catalog(&self) -> &Catalog;
@@ -71,7 +71,7 @@ impl Runner for Engine {
         options: RunOptions,
         attachment: RunAttachment,
         client: IpAddr,
-    ) -> Result<Finished, Failure> {
+    ) -> Result<Finished, ExecutionError> {
         let RunRequest { limits, interactive: is_interactive, .. } = request;
         let submission = self.catalog().submission(
             &request.language,

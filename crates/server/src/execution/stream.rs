@@ -15,8 +15,8 @@ use tokio::time::sleep;
 use tracing::Instrument;
 
 use super::answer;
+use super::error::ExecutionError;
 use super::events::{self, OutputText, PING};
-use super::failure::Failure;
 use super::run_request::FrameworkPlace;
 use super::runner::{Finished, Runner};
 use super::sessions::{RunId, Session};
@@ -38,7 +38,7 @@ impl<R: Runner> Execution<R> {
         named: Option<RunId>,
         labels: RunLabels<'_>,
         connection: &Arc<Connection>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Answer, ExecutionError> {
         let is_interactive = request.interactive;
         let framework = self.left_out(&request, labels.language).await;
         let (attachment, mut reader, session) =
@@ -67,8 +67,8 @@ impl<R: Runner> Execution<R> {
                 return Ok(answer);
             }
             () = connection.closed_by_client() => {
-                self.record_end(labels, Err(Failure::ClientGone))?;
-                return Err(Failure::ClientGone);
+                self.record_end(labels, Err(ExecutionError::ClientGone))?;
+                return Err(ExecutionError::ClientGone);
             }
         };
         let run = registration.as_ref().and(id);
@@ -115,18 +115,18 @@ impl<R: Runner> Execution<R> {
     fn last_events(
         &self,
         labels: RunLabels<'_>,
-        ended: Result<Finished, Failure>,
+        ended: Result<Finished, ExecutionError>,
     ) -> Option<Vec<u8>> {
         match self.record_end(labels, ended) {
             Ok(Finished { outcome, .. }) => {
                 let is_stopping = self.sessions.is_stopping();
                 Some(events::end(&outcome, is_stopping))
             }
-            Err(Failure::ClientGone) => None,
-            Err(failure) => {
-                let reason = failure.reason();
+            Err(ExecutionError::ClientGone) => None,
+            Err(error) => {
+                let reason = error.reason();
                 self.note_refusal(reason, labels.request, StatusCode::OK);
-                Some(events::failed(&failure))
+                Some(events::failed(&error))
             }
         }
     }
@@ -142,7 +142,7 @@ struct Reader {
 /// A run in a task of its own, so that its limits hold even if its reader
 /// stalls. Dropping it kills the run.
 #[derive(Debug)]
-struct Running(JoinHandle<Result<Finished, Failure>>);
+struct Running(JoinHandle<Result<Finished, ExecutionError>>);
 
 /// Returns the two sides of a run that is read while it goes on, and the ways
 /// into it. If its output is a document, that stays in its outcome.
@@ -175,17 +175,17 @@ fn begin_answer(connection: &Arc<Connection>) -> (mpsc::Sender<Bytes>, Answer) {
 
 impl Running {
     fn start(
-        run: impl Future<Output = Result<Finished, Failure>> + Send + 'static,
+        run: impl Future<Output = Result<Finished, ExecutionError>> + Send + 'static,
     ) -> Self {
         Self(tokio::spawn(run))
     }
 
     /// Waits for the end of the run.
-    async fn ended(&mut self) -> Result<Finished, Failure> {
+    async fn ended(&mut self) -> Result<Finished, ExecutionError> {
         match (&mut self.0).await {
             Ok(result) => result,
             // It panicked: nothing else aborts it while this is here.
-            Err(_) => Err(Failure::run_failed()),
+            Err(_) => Err(ExecutionError::run_failed()),
         }
     }
 }
@@ -207,7 +207,7 @@ async fn relay(
     framework: Option<Arc<Framework>>,
     events: mpsc::Sender<Bytes>,
     connection: Arc<Connection>,
-) -> (Result<Finished, Failure>, Vec<u8>) {
+) -> (Result<Finished, ExecutionError>, Vec<u8>) {
     let mut text = OutputText::default();
     let relayed = async {
         let mut next = begin;
@@ -253,6 +253,6 @@ async fn relay(
     }
 }
 
-fn gone() -> (Result<Finished, Failure>, Vec<u8>) {
-    (Err(Failure::ClientGone), Vec::new())
+fn gone() -> (Result<Finished, ExecutionError>, Vec<u8>) {
+    (Err(ExecutionError::ClientGone), Vec::new())
 }

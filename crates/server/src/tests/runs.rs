@@ -18,7 +18,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
 use super::PATIENCE;
-use crate::execution::Failure;
+use crate::execution::ExecutionError;
 use crate::execution::RunRequest;
 use crate::execution::runner::{Finished, Runner};
 
@@ -112,7 +112,7 @@ impl Runner for TestRunner {
         _options: RunOptions,
         attachment: RunAttachment,
         client: IpAddr,
-    ) -> Result<Finished, Failure> {
+    ) -> Result<Finished, ExecutionError> {
         let _ = self.events.send(Event::Started(client));
         if let Some(stages) = &attachment.stages {
             let _ = stages.send(Stage::Run);
@@ -126,7 +126,7 @@ impl Runner for TestRunner {
             "echo" | "big" | "document" => {}
             "stalls" => fill(&attachment).await,
             "stops" => stopped(&attachment).await,
-            other => return Err(Failure::Engine(refusal(other))),
+            other => return Err(ExecutionError::Engine(refusal(other))),
         }
         let mut outcome = outcome(&request);
         if request.language == "document" {

@@ -9,10 +9,10 @@ use crate::rate_limit::Quota;
 use super::request::RequestError;
 use super::sessions::InputRefused;
 
-/// The reason why a request was not run, in the order in which failures are
-/// reported.
+/// The reason why a request has no result. The variants are in the order in
+/// which they are reported.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum ExecutionError {
     RateLimited(Quota),
     NotJsonType,
     Body(BodyError),
@@ -51,7 +51,7 @@ pub(crate) const REFUSALS: [&str; 17] = [
     "unavailable",
 ];
 
-impl Failure {
+impl ExecutionError {
     /// A run that failed for a reason that clients do not read.
     pub(super) fn run_failed() -> Self {
         Self::Engine(Refusal::Failed)
@@ -104,31 +104,31 @@ impl Failure {
     }
 }
 
-impl From<InputRefused> for Failure {
+impl From<InputRefused> for ExecutionError {
     fn from(refused: InputRefused) -> Self {
         Self::Input(refused)
     }
 }
 
-impl From<BodyError> for Failure {
+impl From<BodyError> for ExecutionError {
     fn from(error: BodyError) -> Self {
         Self::Body(error)
     }
 }
 
-impl From<RequestError> for Failure {
+impl From<RequestError> for ExecutionError {
     fn from(error: RequestError) -> Self {
         Self::Request(error)
     }
 }
 
-impl From<SubmissionError> for Failure {
+impl From<SubmissionError> for ExecutionError {
     fn from(error: SubmissionError) -> Self {
         Self::Submission(error)
     }
 }
 
-impl From<Refusal> for Failure {
+impl From<Refusal> for ExecutionError {
     fn from(refusal: Refusal) -> Self {
         Self::Engine(refusal)
     }
@@ -141,30 +141,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_failure_has_a_reason_but_those_of_runs() {
+    fn every_error_has_a_reason_but_those_of_runs() {
         let zero = Duration::ZERO;
         let quota = Quota { limit: 1, window: zero, remaining: 0, reset: zero };
-        let engine = |refusal| Failure::Engine(refusal);
+        let engine = |refusal| ExecutionError::Engine(refusal);
         let busy = |cause| {
             let retry_after = zero;
             engine(Refusal::Busy { cause, retry_after })
         };
         let (field, expected) = (String::new(), "");
         let message = String::new();
-        let failures = [
-            Failure::RateLimited(quota),
-            Failure::NotJsonType,
+        let errors = [
+            ExecutionError::RateLimited(quota),
+            ExecutionError::NotJsonType,
             BodyError::TooLarge { limit: 0 }.into(),
             BodyError::TooSlow.into(),
             BodyError::Broken.into(),
             BodyError::Busy.into(),
-            Failure::NotJson,
+            ExecutionError::NotJson,
             RequestError::TooManyFiles.into(),
             RequestError::Missing { field, expected }.into(),
-            Failure::Submission(SubmissionError::NoEntryFile {
+            ExecutionError::Submission(SubmissionError::NoEntryFile {
                 entry_file: String::new(),
             }),
-            Failure::OverLimit,
+            ExecutionError::OverLimit,
             busy(BusyCause::Queue),
             busy(BusyCause::Share),
             busy(BusyCause::Wait(zero)),
@@ -173,9 +173,9 @@ mod tests {
             engine(Refusal::Unavailable { message, retry_after: None }),
         ];
         let reasons: Vec<_> =
-            failures.iter().filter_map(Failure::reason).collect();
+            errors.iter().filter_map(ExecutionError::reason).collect();
         assert_eq!(reasons, REFUSALS);
         assert_eq!(engine(Refusal::Failed).reason(), None);
-        assert_eq!(Failure::ClientGone.reason(), None);
+        assert_eq!(ExecutionError::ClientGone.reason(), None);
     }
 }
