@@ -151,7 +151,7 @@ impl From<ExecutionError> for Answer {
                 bad_request(&error.to_string())
             }
             ExecutionError::Engine(refusal) => refused(&refusal),
-            ExecutionError::Input(refused) => refused.into(),
+            ExecutionError::Session(error) => error.into(),
             ExecutionError::ClientGone => internal_error(),
         }
     }

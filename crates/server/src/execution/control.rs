@@ -11,7 +11,7 @@ use super::answer;
 use super::error::ExecutionError;
 use super::input_request::InputRequest;
 use super::negotiation::is_json;
-use super::sessions::InputRefused;
+use super::sessions::SessionError;
 
 impl<R> Execution<R> {
     /// The answer to any request that sends input to a run. `run` is the id in
@@ -29,7 +29,7 @@ impl<R> Execution<R> {
             let body = body.read().await?;
             let text = json_text(&body).ok_or(ExecutionError::NotJson)?;
             let InputRequest { text, end } = InputRequest::parse(&text)?;
-            let id = self.sessions.id(run).ok_or(InputRefused::NoSuchRun)?;
+            let id = self.sessions.id(run).ok_or(SessionError::NoSuchRun)?;
             Ok(self.sessions.input(id, text, end)?)
         };
         let answer = match head.method {
@@ -55,7 +55,7 @@ impl<R> Execution<R> {
                 if id.is_some_and(|id| self.sessions.stop(id)) {
                     no_content()
                 } else {
-                    ExecutionError::from(InputRefused::NoSuchRun).into()
+                    SessionError::NoSuchRun.into()
                 }
             }
             _ => method_not_allowed(request.route.path, "POST, OPTIONS"),

@@ -7,7 +7,7 @@ use crate::http::BodyError;
 use crate::rate_limit::Quota;
 
 use super::request::RequestError;
-use super::sessions::InputRefused;
+use super::sessions::SessionError;
 
 /// The reason why a request has no result. The variants are in the order in
 /// which they are reported.
@@ -24,8 +24,8 @@ pub(crate) enum ExecutionError {
     OverLimit,
     /// The engine cannot run it now.
     Engine(Refusal),
-    /// Input for a run was not taken.
-    Input(InputRefused),
+    /// A run was not found by its id, or did not take input.
+    Session(SessionError),
     /// There is no client to answer.
     ClientGone,
 }
@@ -68,7 +68,7 @@ impl ExecutionError {
             Self::Body(BodyError::Busy) => "body_memory",
             Self::NotJson | Self::Request(RequestError::NotAnObject) => "json",
             Self::Request(RequestError::TooManyFiles) => "files",
-            Self::Request(_) | Self::Input(_) => "fields",
+            Self::Request(_) | Self::Session(_) => "fields",
             Self::Submission(_) => "submission",
             Self::OverLimit => "answer_memory",
             Self::Engine(refusal) => match refusal {
@@ -104,9 +104,9 @@ impl ExecutionError {
     }
 }
 
-impl From<InputRefused> for ExecutionError {
-    fn from(refused: InputRefused) -> Self {
-        Self::Input(refused)
+impl From<SessionError> for ExecutionError {
+    fn from(error: SessionError) -> Self {
+        Self::Session(error)
     }
 }
 

@@ -54,9 +54,9 @@ pub(super) struct Registration {
     id: RunId,
 }
 
-/// Why input was not taken.
+/// The reason why a session did not do what a request asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum InputRefused {
+pub(crate) enum SessionError {
     /// No live run has this id.
     NoSuchRun,
     /// The program has not read what was sent before.
@@ -65,15 +65,15 @@ pub(crate) enum InputRefused {
     TooMuch,
 }
 
-impl From<InputRefused> for Answer {
-    fn from(refused: InputRefused) -> Self {
-        let (status, message) = match refused {
-            InputRefused::NoSuchRun => (StatusCode::NOT_FOUND, "no such run"),
-            InputRefused::TooMuch => (
+impl From<SessionError> for Answer {
+    fn from(error: SessionError) -> Self {
+        let (status, message) = match error {
+            SessionError::NoSuchRun => (StatusCode::NOT_FOUND, "no such run"),
+            SessionError::TooMuch => (
                 StatusCode::TOO_MANY_REQUESTS,
                 "the run has had all the input that it may have",
             ),
-            InputRefused::NotReading => {
+            SessionError::NotReading => {
                 let status = StatusCode::SERVICE_UNAVAILABLE;
                 let answer = failure(status, "the program is not reading");
                 return come_back(answer, Some(Duration::from_secs(1)));
@@ -133,16 +133,16 @@ impl Session {
         &mut self,
         text: String,
         is_end: bool,
-    ) -> Result<(), InputRefused> {
-        let input = self.input.as_ref().ok_or(InputRefused::NoSuchRun)?;
+    ) -> Result<(), SessionError> {
+        let input = self.input.as_ref().ok_or(SessionError::NoSuchRun)?;
         let bytes = self.input_bytes + text.len();
         if self.inputs == LIVE_INPUTS || bytes > LIVE_INPUT_BYTES {
-            return Err(InputRefused::TooMuch);
+            return Err(SessionError::TooMuch);
         }
         if !text.is_empty() {
             input.try_send(text.into_bytes()).map_err(|error| match error {
-                InputError::Full => InputRefused::NotReading,
-                InputError::Ended => InputRefused::NoSuchRun,
+                InputError::Full => SessionError::NotReading,
+                InputError::Ended => SessionError::NoSuchRun,
             })?;
         }
         self.inputs += 1;
@@ -218,10 +218,10 @@ impl Sessions {
         id: RunId,
         text: String,
         is_end: bool,
-    ) -> Result<(), InputRefused> {
+    ) -> Result<(), SessionError> {
         let mut sessions = self.lock();
         let session = sessions.by_id.get_mut(&id);
-        let session = session.ok_or(InputRefused::NoSuchRun)?;
+        let session = session.ok_or(SessionError::NoSuchRun)?;
         session.take_input(text, is_end)
     }
 
@@ -308,14 +308,14 @@ mod tests {
         let input =
             |text: &str, is_end| sessions.input(id, text.to_owned(), is_end);
         assert_eq!(input("abcd", false), Ok(()));
-        assert_eq!(input("e", false), Err(InputRefused::NotReading));
+        assert_eq!(input("e", false), Err(SessionError::NotReading));
         assert_eq!(input("", true), Ok(()));
-        assert_eq!(input("", true), Err(InputRefused::NoSuchRun));
+        assert_eq!(input("", true), Err(SessionError::NoSuchRun));
         assert!(sessions.stop(id));
         assert!(!sessions.stop(RunId::random()));
         drop((registration, receiver));
         assert!(!sessions.stop(id));
-        assert_eq!(input("", false), Err(InputRefused::NoSuchRun));
+        assert_eq!(input("", false), Err(SessionError::NoSuchRun));
     }
 
     #[test]
@@ -326,11 +326,11 @@ mod tests {
         let all = "a".repeat(LIVE_INPUT_BYTES);
         assert_eq!(session.take_input(all, false), Ok(()));
         let more = session.take_input("a".to_owned(), false);
-        assert_eq!(more, Err(InputRefused::TooMuch));
+        assert_eq!(more, Err(SessionError::TooMuch));
         for _ in 1..LIVE_INPUTS {
             assert_eq!(session.take_input(String::new(), false), Ok(()));
         }
         let more = session.take_input(String::new(), false);
-        assert_eq!(more, Err(InputRefused::TooMuch));
+        assert_eq!(more, Err(SessionError::TooMuch));
     }
 }
