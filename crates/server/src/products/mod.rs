@@ -139,10 +139,10 @@ impl Products {
         &self,
         client_request: impl FnOnce() -> String,
         body: &mut RequestBody,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Answer, ProductError> {
         let product = fields(&body.read().await?)?;
         if product.name.is_empty() || product.price < 0.0 {
-            return Err(Failure::NotAcceptable);
+            return Err(ProductError::NotAcceptable);
         }
         let text = self.catalogue.create(client_request, &product).await?;
         Ok(json(StatusCode::CREATED, text))
@@ -153,44 +153,46 @@ impl Products {
         client_request: impl FnOnce() -> String,
         id: i64,
         body: &mut RequestBody,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Answer, ProductError> {
         let product = fields(&body.read().await?)?;
         let text = self.catalogue.replace(client_request, id, &product).await?;
         Ok(json(StatusCode::OK, text))
     }
 }
 
-/// Why a product was not stored.
+/// The reason why a request for a product was not answered with it.
 #[derive(Debug)]
-enum Failure {
+enum ProductError {
     Body(BodyError),
     NotJson,
     NotAcceptable,
     Catalogue(CatalogueError),
 }
 
-impl From<BodyError> for Failure {
+impl From<BodyError> for ProductError {
     fn from(error: BodyError) -> Self {
         Self::Body(error)
     }
 }
 
-impl From<CatalogueError> for Failure {
+impl From<CatalogueError> for ProductError {
     fn from(error: CatalogueError) -> Self {
         Self::Catalogue(error)
     }
 }
 
-impl From<Failure> for Answer {
-    fn from(reason: Failure) -> Self {
+impl From<ProductError> for Answer {
+    fn from(reason: ProductError) -> Self {
         let (status, message) = match reason {
-            Failure::Body(error) => return error.into(),
-            Failure::NotJson => (StatusCode::BAD_REQUEST, "invalid JSON body"),
-            Failure::NotAcceptable => (
+            ProductError::Body(error) => return error.into(),
+            ProductError::NotJson => {
+                (StatusCode::BAD_REQUEST, "invalid JSON body")
+            }
+            ProductError::NotAcceptable => (
                 StatusCode::BAD_REQUEST,
                 "name is required and price must be non-negative",
             ),
-            Failure::Catalogue(error) => return error.into(),
+            ProductError::Catalogue(error) => return error.into(),
         };
         failure(status, message)
     }
@@ -230,9 +232,9 @@ fn unreachable() -> Answer {
     answer
 }
 
-fn fields(body: &Bytes) -> Result<ProductFields, Failure> {
-    let text: Cow<'_, str> = json_text(body).ok_or(Failure::NotJson)?;
-    product::parse(&text).ok_or(Failure::NotJson)
+fn fields(body: &Bytes) -> Result<ProductFields, ProductError> {
+    let text: Cow<'_, str> = json_text(body).ok_or(ProductError::NotJson)?;
+    product::parse(&text).ok_or(ProductError::NotJson)
 }
 
 /// For fuzzing: the name and the price of a body that is accepted, and the
