@@ -126,25 +126,25 @@ pub(crate) enum Reply {
     /// The files that the program left.
     Files(LeftFiles),
     /// The box could not do it.
-    Failed(FailureReport),
+    Failed(SerializedError),
 }
 
 /// An error of the sandbox, on its way to another process.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct FailureReport {
+pub(crate) struct SerializedError {
     step: String,
     errno: Option<i32>,
     reason: String,
 }
 
-impl From<SandboxError> for FailureReport {
+impl From<SandboxError> for SerializedError {
     fn from(SandboxError { step, cause }: SandboxError) -> Self {
         let errno = cause.raw_os_error();
         Self { step, errno, reason: cause.to_string() }
     }
 }
 
-impl FailureReport {
+impl SerializedError {
     /// Returns the error again, as one that happened during `step`.
     pub(crate) fn into_error(self, step: &str) -> SandboxError {
         let cause = self.errno.map_or_else(

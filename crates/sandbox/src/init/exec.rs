@@ -15,7 +15,7 @@ use super::context::{BoxContext, become_undumpable};
 use super::mounts;
 use crate::error::{During, Result, SandboxError};
 use crate::ids::{self, PROGRAM_ID};
-use crate::protocol::{self, ExecSpec, FailureReport, UserNamespace};
+use crate::protocol::{self, ExecSpec, SerializedError, UserNamespace};
 use crate::rlimits::{self, limit};
 use crate::sys;
 
@@ -34,7 +34,7 @@ pub(super) fn become_program(
 ) -> ! {
     let Err(error) = try_to_become_program(channel, context);
     // Nobody is left to report to if this fails.
-    let _ = protocol::send(channel, &FailureReport::from(error), &[]);
+    let _ = protocol::send(channel, &SerializedError::from(error), &[]);
     sys::exit_now(127)
 }
 

@@ -15,7 +15,7 @@ use super::context::BoxContext;
 use super::exec;
 use crate::children;
 use crate::error::{During, Result, SandboxError};
-use crate::protocol::{self, ExecSpec, FailureReport};
+use crate::protocol::{self, ExecSpec, SerializedError};
 use crate::sys::{self, Fork};
 
 /// Starts and reaps the programs of a box.
@@ -134,7 +134,7 @@ impl<'a> Programs<'a> {
             Ok(()) => Ok(process),
             // It has failed before, and says why.
             Err(error) => process
-                .failure()
+                .wait_for_start()
                 .and(Err(SandboxError::new("send the command", error))),
         }
     }
@@ -167,7 +167,7 @@ impl<'a> Programs<'a> {
             if !ready[0].revents().is_empty() {
                 return match (&launcher.gate).read(&mut [0]).during(step)? {
                     1 => Ok(()),
-                    _ => launcher.process.failure().and_then(|()| {
+                    _ => launcher.process.wait_for_start().and_then(|()| {
                         Err(SandboxError::other(step, "the launcher ended"))
                     }),
                 };
@@ -177,7 +177,7 @@ impl<'a> Programs<'a> {
             }
             let ended = self.reap(waiting.iter_mut().chain([&mut *launcher]));
             if ended.during(step)? {
-                launcher.process.failure()?;
+                launcher.process.wait_for_start()?;
                 return Err(SandboxError::other(step, "the launcher ended"));
             }
         }
@@ -198,7 +198,7 @@ impl<'a> Programs<'a> {
         loop {
             while let Some(reaped) = children::wait_any(false).during(step)? {
                 if reaped.pid == program.process.pid {
-                    program.process.failure()?;
+                    program.process.wait_for_start()?;
                     return Ok(reaped.status);
                 }
                 if waiting.iter().any(|w| w.is_process(reaped.pid)) {
@@ -236,11 +236,13 @@ pub(super) fn are_left() -> Result<bool> {
 }
 
 impl Process {
-    /// Returns an error if the process could not become its program. Blocks
-    /// until it is that program, or has ended.
-    fn failure(&self) -> Result<()> {
+    /// Blocks until the process is its program.
+    ///
+    /// # Errors
+    /// It ended before.
+    fn wait_for_start(&self) -> Result<()> {
         let step = "start the program";
-        match protocol::receive::<FailureReport>(&self.channel) {
+        match protocol::receive::<SerializedError>(&self.channel) {
             // Nothing was left to read: execve closed the other end.
             Ok(None) => Ok(()),
             Ok(Some((report, _))) => Err(report.into_error(step)),
