@@ -5,7 +5,7 @@ use std::time::Duration;
 use redis::Value;
 use tokio::time::{Instant, timeout_at};
 
-use crate::fault::CallError;
+use crate::error::CallError;
 use crate::library::Library;
 use crate::link::{Link, Observe};
 use crate::url::ServerUrl;

@@ -8,7 +8,7 @@ use redis::{ErrorKind, FromRedisValue, RedisError, Value};
 use tokio::time::{Instant, timeout};
 
 use crate::catalogue::KEYS;
-use crate::fault::{late, reason};
+use crate::error::{late, reason};
 use crate::url::{DEFAULT_USER, ServerUrl};
 
 /// The longest time that a Valkey may take for all questions.

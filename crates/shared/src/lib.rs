@@ -5,7 +5,7 @@
 //! url        where a Valkey is, and the words to log in there
 //! link       one connection to it, up or down
 //! library    the functions that run there
-//! fault      the failure of one call
+//! error      the failure of one call
 //! timeouts   the failures that show that it is gone
 //! limits     how often a client may ask, counted for all servers at once
 //! catalogue  the products
@@ -17,7 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod catalogue;
-mod fault;
+mod error;
 mod inspect;
 mod library;
 mod limits;
@@ -26,7 +26,7 @@ mod timeouts;
 mod url;
 
 pub use catalogue::{Catalogue, CatalogueError, Changes, Cursor, Replaced};
-pub use fault::CallError;
+pub use error::CallError;
 pub use inspect::{
     COMMANDS_OF_LIMITS, COMMANDS_OF_PRODUCTS, Facts, NoAnswer, Rights,
     ValkeySettings, inspect, is_open, rights,

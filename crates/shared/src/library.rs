@@ -6,7 +6,7 @@ use redis::Value;
 use redis::aio::MultiplexedConnection;
 use tokio::time::timeout;
 
-use crate::fault::{Fault, is_out_of_memory};
+use crate::error::{LinkError, is_out_of_memory};
 
 /// The functions that are called in a Valkey.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ impl Library {
     pub(crate) async fn load(
         &self,
         commands: &MultiplexedConnection,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), LinkError> {
         let mut load = redis::cmd("FUNCTION");
         load.arg("LOAD").arg("REPLACE").arg(self.text);
         match load.query_async::<()>(&mut commands.clone()).await {
@@ -47,7 +47,7 @@ impl Library {
     pub(crate) async fn open(
         &self,
         commands: &MultiplexedConnection,
-    ) -> Result<Value, Fault> {
+    ) -> Result<Value, LinkError> {
         let Self { open, epoch_key, within, .. } = *self;
         let new = format!("{:016x}", rand::random::<u64>());
         fcall(commands, open, &[epoch_key], &[new.as_bytes()], within).await
@@ -61,11 +61,11 @@ pub(crate) async fn fcall(
     keys: &[&str],
     args: &[&[u8]],
     within: Duration,
-) -> Result<Value, Fault> {
+) -> Result<Value, LinkError> {
     let mut command = redis::cmd("FCALL");
     command.arg(function).arg(keys.len()).arg(keys).arg(args);
     let mut commands = commands.clone();
     let answer = command.query_async::<Value>(&mut commands);
     let answer = timeout(within, answer).await;
-    Ok(answer.map_err(|_| Fault::Timeout(within))??)
+    Ok(answer.map_err(|_| LinkError::Timeout(within))??)
 }

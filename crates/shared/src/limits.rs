@@ -6,7 +6,7 @@ use std::time::Duration;
 use redis::{Value, from_redis_value};
 use sha2::{Digest, Sha256};
 
-use crate::fault::CallError;
+use crate::error::CallError;
 use crate::library::Library;
 use crate::link::{Link, LinkState, Observe};
 use crate::url::ServerUrl;

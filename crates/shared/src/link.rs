@@ -12,7 +12,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tracing::{info, warn};
 
-use crate::fault::{CallError, Fault};
+use crate::error::{CallError, LinkError};
 use crate::library::{Library, fcall};
 use crate::timeouts::Timeouts;
 use crate::url::ServerUrl;
@@ -134,9 +134,9 @@ impl Link {
                 (self.inner.observe)(function, begun.elapsed());
                 Ok((value, generation))
             }
-            Err(fault) => {
-                self.inner.fail(generation, begun, &fault);
-                Err(fault.into())
+            Err(error) => {
+                self.inner.fail(generation, begun, &error);
+                Err(error.into())
             }
         }
     }
@@ -144,8 +144,8 @@ impl Link {
     /// Counts a call of this connection as failed: its value has another form than
     /// ours. Returns the error for the caller.
     pub(crate) fn refuse_value(&self, generation: u64) -> CallError {
-        self.inner.fail(generation, Instant::now(), &Fault::Form);
-        Fault::Form.into()
+        self.inner.fail(generation, Instant::now(), &LinkError::Form);
+        LinkError::Form.into()
     }
 
     /// Returns whether Valkey can be called.
@@ -206,8 +206,9 @@ impl Inner {
         for generation in 1.. {
             attempts.tick().await;
             let connected = timeout(CONNECT_TIMEOUT, self.connect(generation));
-            let connected =
-                connected.await.unwrap_or(Err(Fault::Timeout(CONNECT_TIMEOUT)));
+            let connected = connected
+                .await
+                .unwrap_or(Err(LinkError::Timeout(CONNECT_TIMEOUT)));
             match connected {
                 Ok(connection) => {
                     info!("shared {}: {} answers", self.library.part, self.url);
@@ -215,15 +216,15 @@ impl Inner {
                     self.state.send_replace(Some(connection));
                     self.check(generation).await;
                 }
-                Err(fault) => {
+                Err(error) => {
                     self.failures.fetch_add(1, Relaxed);
-                    self.report_down(&fault);
+                    self.report_down(&error);
                 }
             }
         }
     }
 
-    async fn connect(&self, generation: u64) -> Result<Connection, Fault> {
+    async fn connect(&self, generation: u64) -> Result<Connection, LinkError> {
         let commands = self.url.connect().await?;
         self.library.load(&commands).await?;
         let epoch = self.library.open(&commands).await?;
@@ -248,11 +249,11 @@ impl Inner {
                     }
                 }
                 // The functions may be gone. Another connection has them.
-                Err(fault @ Fault::Reply(_)) => {
+                Err(error @ LinkError::Reply(_)) => {
                     self.failures.fetch_add(1, Relaxed);
-                    self.take_down(generation, &fault);
+                    self.take_down(generation, &error);
                 }
-                Err(fault) => self.fail(generation, begun, &fault),
+                Err(error) => self.fail(generation, begun, &error),
             }
         }
     }
@@ -280,61 +281,61 @@ impl Inner {
 
     /// Counts a call that began then and failed on this connection. Takes the
     /// link down if the next one would fail as well.
-    fn fail(&self, generation: u64, begun: Instant, fault: &Fault) {
+    fn fail(&self, generation: u64, begun: Instant, error: &LinkError) {
         self.failures.fetch_add(1, Relaxed);
-        if self.count_fault(generation, begun, fault) {
-            self.take_down(generation, fault);
+        if self.count_error(generation, begun, error) {
+            self.take_down(generation, error);
         } else {
-            self.lacks_a_call(generation, fault);
+            self.lacks_a_call(generation, error);
         }
     }
 
-    /// Counts a fault of this connection, if the link still is this one. Returns
+    /// Counts an error of this connection, if the link still is this one. Returns
     /// whether the next call would fail as well.
-    fn count_fault(
+    fn count_error(
         &self,
         generation: u64,
         begun: Instant,
-        fault: &Fault,
+        error: &LinkError,
     ) -> bool {
         // While this is borrowed there is no other connection.
         let now = self.state.borrow();
         has_generation(&now, generation)
-            && match fault {
-                Fault::Timeout(_) => self.timeouts.count(begun),
-                Fault::Reply(_) | Fault::Form => {
+            && match error {
+                LinkError::Timeout(_) => self.timeouts.count(begun),
+                LinkError::Reply(_) | LinkError::Form => {
                     self.timeouts.reset();
                     false
                 }
-                Fault::Broken(_) => true,
+                LinkError::Broken(_) => true,
             }
     }
 
     /// Valkey may lack a call of this connection, which goes on.
-    fn lacks_a_call(&self, generation: u64, fault: &Fault) {
+    fn lacks_a_call(&self, generation: u64, error: &LinkError) {
         let is_same = self.state.send_if_modified(|now| {
             let same = now.as_mut().filter(|it| it.generation == generation);
             same.map(|now| now.since = Instant::now()).is_some()
         });
         if is_same {
-            self.report(format!("failed a call: {fault}"));
+            self.report(format!("failed a call: {error}"));
         }
     }
 
     /// Takes the link down, if it still is this connection.
-    fn take_down(&self, generation: u64, fault: &Fault) {
+    fn take_down(&self, generation: u64, error: &LinkError) {
         let was_up = self.state.send_if_modified(|now| {
             now.take_if(|it| it.generation == generation).is_some()
         });
         if was_up {
             self.reported().clear();
-            self.report_down(fault);
+            self.report_down(error);
         }
     }
 
-    fn report_down(&self, fault: &Fault) {
+    fn report_down(&self, error: &LinkError) {
         let without = self.library.without;
-        self.report(format!("cannot be reached: {fault}; {without}"));
+        self.report(format!("cannot be reached: {error}; {without}"));
     }
 
     fn report(&self, warning: String) {

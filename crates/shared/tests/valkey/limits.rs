@@ -316,7 +316,7 @@ async fn an_answer_of_another_form_is_a_failed_call() {
     let loaded = valkey.cli(&["FUNCTION", "LOAD", "REPLACE", text]);
     assert_eq!(loaded, "sandpiper_limits2\n");
     let own = client("192.0.2.1", 2);
-    assert_eq!(limits.admit(own, "a").await, Err(CallError::Refused));
+    assert_eq!(limits.admit(own, "a").await, Err(CallError::BadAnswer));
     let state = limits.state();
     assert_eq!((state.is_up, state.failures), (true, 1));
 }

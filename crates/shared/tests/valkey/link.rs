@@ -158,7 +158,7 @@ async fn an_error_fails_one_call() {
     let old = (Instant::now(), first.age().unwrap());
     assert_eq!(valkey.cli(&["SET", "text", "x"]), "OK\n");
     let to_text = first.call("test_count", &["text"], &[b"1"], PATIENCE);
-    assert_eq!(to_text.await, Err(CallError::Refused));
+    assert_eq!(to_text.await, Err(CallError::BadAnswer));
     assert!(first.is_up());
     assert!(first.age().unwrap() < old.1 + old.0.elapsed());
     assert_eq!(count(&first, PATIENCE).await, Ok(Value::Int(1)));
@@ -292,7 +292,7 @@ async fn each_reason_is_logged_once() {
         }
     };
     up(&link).await;
-    // A check notices it. Its fault is one line.
+    // A check notices it. Its error is one line.
     assert_eq!(valkey.cli(&["FUNCTION", "FLUSH"]), "OK\n");
     let begun = Instant::now();
     while count("cannot be reached: it answered ERR") == 0 {
@@ -304,7 +304,7 @@ async fn each_reason_is_logged_once() {
     assert_eq!(valkey.cli(&["SET", "text", "x"]), "OK\n");
     for _ in 0..2 {
         let to_text = link.call("test_count", &["text"], &[b"1"], PATIENCE);
-        assert_eq!(to_text.await, Err(CallError::Refused));
+        assert_eq!(to_text.await, Err(CallError::BadAnswer));
     }
     assert_eq!(count("failed a call: it answered ERR"), 1);
     // This ends its connection.

@@ -1,4 +1,4 @@
-//! The faults of a call of a Valkey, for callers and for the log.
+//! The errors of a call of a Valkey, for callers and for the log.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,11 +16,11 @@ pub enum CallError {
     OutOfMemory,
     /// Valkey answered with another error, or not as ours does.
     #[error("Valkey answers with an error")]
-    Refused,
+    BadAnswer,
 }
 
 /// Why a call was not answered with a value.
-pub(crate) enum Fault {
+pub(crate) enum LinkError {
     /// There was no answer within this time.
     Timeout(Duration),
     /// The answer was an error.
@@ -31,7 +31,7 @@ pub(crate) enum Fault {
     Broken(RedisError),
 }
 
-impl From<RedisError> for Fault {
+impl From<RedisError> for LinkError {
     fn from(error: RedisError) -> Self {
         match error.code() {
             Some(_) => Self::Reply(error),
@@ -40,7 +40,7 @@ impl From<RedisError> for Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for LinkError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&match self {
             Self::Timeout(within) => late(*within),
@@ -50,14 +50,14 @@ impl fmt::Display for Fault {
     }
 }
 
-impl From<Fault> for CallError {
-    fn from(fault: Fault) -> Self {
-        match fault {
-            Fault::Timeout(_) | Fault::Broken(_) => Self::Unreachable,
-            Fault::Reply(error) if is_out_of_memory(&error) => {
+impl From<LinkError> for CallError {
+    fn from(error: LinkError) -> Self {
+        match error {
+            LinkError::Timeout(_) | LinkError::Broken(_) => Self::Unreachable,
+            LinkError::Reply(error) if is_out_of_memory(&error) => {
                 Self::OutOfMemory
             }
-            Fault::Reply(_) | Fault::Form => Self::Refused,
+            LinkError::Reply(_) | LinkError::Form => Self::BadAnswer,
         }
     }
 }
