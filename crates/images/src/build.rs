@@ -12,7 +12,7 @@ use crate::downloads::{Downloads, Settings};
 use crate::error::{ImageError, io_error};
 use crate::manifest::{Manifest, installed_packages};
 use crate::mirror::{self, KEYRING};
-use crate::mmdebstrap::{self, Failure, Invocation, VERSIONS};
+use crate::mmdebstrap::{self, Invocation, MmdebstrapError, VERSIONS};
 use crate::progress::{Progress, Stage};
 use crate::recipe::{Recipe, architecture};
 use crate::rootfs;
@@ -52,7 +52,7 @@ pub(crate) fn build(
         rootfs: &root,
     };
     mmdebstrap::run(&invocation, &mut log, report).map_err(
-        |Failure { reason, tail }| {
+        |MmdebstrapError { reason, tail }| {
             let log = log_path.display();
             let place = recipe.addition().map(|it| it.place_of(&tail));
             let place = place.map(|place| place + ": ").unwrap_or_default();

@@ -35,7 +35,7 @@ pub enum Imported {
     /// It is installed, by this import or before.
     Installed(PathBuf),
     /// It was not installed. The import continues with the others.
-    Refused(ImageError),
+    Failed(ImageError),
 }
 
 impl Store {
@@ -77,7 +77,7 @@ impl Store {
             let (image, end) = import.one(&mut entry, size, sum, &mut progress);
             match end {
                 Ok(rootfs) => report(&image, Imported::Installed(rootfs)),
-                Err(error) => report(&image, Imported::Refused(error)),
+                Err(error) => report(&image, Imported::Failed(error)),
             }
             io::copy(&mut entry, &mut io::sink()).map_err(unreadable)?;
         }

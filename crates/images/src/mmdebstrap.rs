@@ -59,7 +59,7 @@ pub(crate) const VERSIONS: &str = "/build/versions";
 
 /// Why a run failed.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct MmdebstrapError {
     pub(crate) reason: String,
     /// The last lines of the log.
     pub(crate) tail: String,
@@ -70,7 +70,7 @@ pub(crate) fn run(
     invocation: &Invocation<'_>,
     log: &mut File,
     report: &mut dyn FnMut(Progress),
-) -> Result<(), Failure> {
+) -> Result<(), MmdebstrapError> {
     let mut tail = VecDeque::new();
     let result = pipeline(invocation, log, &mut tail, report);
     let reason = match result {
@@ -86,7 +86,7 @@ pub(crate) fn run(
         ),
         Err(error) => format!("cannot run mmdebstrap: {error}"),
     };
-    Err(Failure { reason, tail: Vec::from(tail).join("\n") })
+    Err(MmdebstrapError { reason, tail: Vec::from(tail).join("\n") })
 }
 
 struct ExitStatuses {

@@ -79,7 +79,7 @@ fn import_checked(
     let ended = store.import(recipes, &check, file, &mut |_, now| match now {
         Imported::Underway(_) => {}
         Imported::Installed(_) => said.push("ready".to_owned()),
-        Imported::Refused(error) => said.push(error.to_string()),
+        Imported::Failed(error) => said.push(error.to_string()),
     });
     said.extend(ended.err().map(|error| error.to_string()));
     said.join("; ")

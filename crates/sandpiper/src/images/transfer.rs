@@ -71,7 +71,7 @@ fn export_to_file(
     Ok(())
 }
 
-/// Installs the images of `file`. If one is refused, the others are still
+/// Installs the images of `file`. If one fails, the others are still
 /// installed.
 pub(super) fn import(
     store: &Store,
@@ -89,7 +89,7 @@ pub(super) fn import(
         )
     };
     let display = Display::new();
-    let mut refused = Vec::new();
+    let mut failed = Vec::new();
     let result = store.import(
         &known.recipes,
         check,
@@ -100,15 +100,15 @@ pub(super) fn import(
                 let text = format!("ready: {}", rootfs.display());
                 display.end(image, &text);
             }
-            Imported::Refused(error) => {
+            Imported::Failed(error) => {
                 display.end(image, &format!("not imported: {error}"));
-                refused.push(image.to_owned());
+                failed.push(image.to_owned());
             }
         },
     );
     result.with_context(|| format!("cannot import {}", file.display()))?;
-    if !refused.is_empty() {
-        bail!("not imported: {}", refused.join(", "));
+    if !failed.is_empty() {
+        bail!("not imported: {}", failed.join(", "));
     }
     Ok(ExitCode::SUCCESS)
 }
