@@ -111,8 +111,8 @@ impl Admission {
 
     /// Creates an admission of live runs, which do not wait. A client that takes
     /// a slot may hold it for minutes, so the half of one client is rounded down.
+    /// Without slots it admits none.
     pub(crate) fn of_live_runs(slots: usize) -> Self {
-        let slots = slots.max(1);
         let share = (slots / 2).max(1);
         Self::with_queue(Queue::new(slots, share, 0), Duration::ZERO)
     }
@@ -282,7 +282,9 @@ impl Inner {
         };
         let [ahead, slots] =
             [ahead, slots].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
-        let estimate = mean_run.saturating_mul(ahead) / slots;
+        let all = mean_run.saturating_mul(ahead);
+        // There may be no slots for live runs.
+        let estimate = all.checked_div(slots).unwrap_or_default();
         let most = self.queue_wait.max(MIN_RETRY);
         Busy { cause, retry_after: estimate.clamp(MIN_RETRY, most) }
     }

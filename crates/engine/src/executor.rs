@@ -32,7 +32,6 @@ pub(crate) struct Executor {
     admission: Admission,
     /// For live runs, which hold a box for minutes. They have no queue.
     live_admission: Admission,
-    live_boxes: usize,
     pool: BoxPool,
     compile_cache: CompileCache,
 }
@@ -47,7 +46,6 @@ impl Executor {
                 settings.queue_length,
                 settings.queue_wait,
             ),
-            live_boxes: settings.live_boxes,
             live_admission: Admission::of_live_runs(settings.live_boxes),
             pool: BoxPool::new(
                 settings.pool_memory_bytes,
@@ -96,11 +94,11 @@ impl Executor {
     ) -> Result<RunPermit, Refusal> {
         let entered = self.live_admission.enter(client).await;
         entered.map_err(|busy| {
-            let is_share = self.live_load().running < self.live_boxes;
-            let cause = if is_share {
+            let Load { running, boxes, .. } = self.live_load();
+            let cause = if running < boxes {
                 BusyCause::LiveShare
             } else {
-                BusyCause::Live(self.live_boxes)
+                BusyCause::Live(boxes)
             };
             Refusal::Busy { cause, retry_after: busy.retry_after }
         })
@@ -163,9 +161,10 @@ impl Executor {
         &self.limits
     }
 
-    /// Returns how many live runs have a box.
+    /// Returns how many live runs have a box, of how many. Without boxes, live
+    /// runs are off.
     pub(crate) fn live_load(&self) -> Load {
-        Load { boxes: self.live_boxes, ..self.live_admission.load() }
+        self.live_admission.load()
     }
 
     /// Returns how many runs have a box and how many wait.

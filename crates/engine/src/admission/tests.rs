@@ -82,6 +82,7 @@ async fn a_client_holds_at_most_half_of_the_live_slots_rounded_down() {
         let _refused = refused(&admission, 100).await;
         assert_eq!(load(&admission), (slots, 0));
     };
+    check(0, 0).await;
     check(1, 1).await;
     check(2, 1).await;
     check(3, 1).await;
