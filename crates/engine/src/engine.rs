@@ -17,14 +17,13 @@ use crate::admission::Load;
 use crate::attachment::RunAttachment;
 use crate::executor::Executor;
 use crate::monitor::HealthMonitor;
-use crate::options::RunOptions;
+use crate::options::{LowerLimits, RunOptions};
 use crate::outcome::Outcome;
 use crate::pool::Supply;
 use crate::readiness::{Images, LanguageState};
 use crate::refusal::Refusal;
 use crate::run::RunSpec;
 use crate::settings::Settings;
-use crate::spec::overridden;
 
 /// The reason why nothing can run on this host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -121,11 +120,16 @@ impl Engine {
         self.executor.compile_cache()
     }
 
-    /// Returns the limits of a run in this language. Those of live runs
-    /// differ.
-    pub fn limits(&self, language: &Language, is_interactive: bool) -> Limits {
-        let limits = overridden(self.executor.limits(), &language.plan_ahead());
-        if is_interactive { limits.of_live_runs() } else { limits }
+    /// Returns the limits of a run in this language, whose client asks for these
+    /// lower ones. Those of live runs differ.
+    pub fn limits(
+        &self,
+        language: &Language,
+        is_interactive: bool,
+        lower: &LowerLimits,
+    ) -> Limits {
+        let plan = language.plan_ahead();
+        self.executor.limits(&plan, is_interactive, lower).of_steps
     }
 
     /// Returns the versions of the tools and libraries of this language, by
@@ -167,12 +171,7 @@ impl Engine {
     ) -> Result<Outcome, Refusal> {
         let Self { executor, monitor, .. } = self;
         let rootfs = monitor.ready_rootfs(submission.language())?;
-        let mut plan = submission.plan();
-        // The box depends on it, and so does the plan.
-        if let Some(bytes) = options.limits.memory_bytes {
-            let limit = self.limits(submission.language(), false).memory_bytes;
-            plan.memory_bytes = Some(bytes.min(limit));
-        }
+        let plan = submission.plan();
         let (language, image) = (plan.language.clone(), plan.image.clone());
         let arrived = Instant::now();
         let entered = async {

@@ -12,7 +12,9 @@ use tokio::task::AbortHandle;
 use crate::Limits;
 use crate::admission::{Admission, BusyCause, Load, RunPermit};
 use crate::compile_cache::CompileCache;
+use crate::effective_limits::EffectiveLimits;
 use crate::lease::RunContext;
+use crate::options::LowerLimits;
 use crate::outcome::{Outcome, Timing};
 use crate::pool::{BoxPool, PoolKey, Supply, fill};
 use crate::refusal::Refusal;
@@ -151,14 +153,20 @@ impl Executor {
             return;
         }
         let keys = languages.map(|(id, rootfs, plan)| {
-            (id, PoolKey::of(&self.limits, rootfs, &plan))
+            let limits = self.limits(&plan, false, &LowerLimits::default());
+            (id, PoolKey::of(&limits.of_box, rootfs, &plan))
         });
         self.pool.offer(keys.collect());
     }
 
-    /// Returns the operator's limits of a run.
-    pub(crate) fn limits(&self) -> &Limits {
-        &self.limits
+    /// Returns the limits of a run of `plan`.
+    pub(crate) fn limits(
+        &self,
+        plan: &Plan,
+        is_interactive: bool,
+        lower: &LowerLimits,
+    ) -> EffectiveLimits {
+        EffectiveLimits::new(&self.limits, plan, is_interactive, lower)
     }
 
     /// Returns how many live runs have a box, of how many. Without boxes, live

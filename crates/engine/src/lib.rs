@@ -17,6 +17,7 @@ mod checks;
 mod client;
 mod compile_cache;
 mod crash;
+mod effective_limits;
 mod engine;
 mod executor;
 mod files;

@@ -10,7 +10,8 @@ use std::time::Duration;
 pub const MIB: u64 = 1 << 20;
 
 /// The limits of one run. The operator sets them; a language may override
-/// memory, output and processes.
+/// memory, output and processes, and a client may lower some
+/// (`effective_limits.rs`).
 ///
 /// The wall clock, the CPU time and the memory are those of a step, not of the
 /// whole run: the run step is the program itself, and some languages have a
@@ -75,11 +76,6 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns the limits of a live run.
-    pub(crate) fn of_live_runs(self) -> Self {
-        Self { run_wall_time: self.live_wall_time, ..self }
-    }
-
     /// Returns the most memory that a box can take, in bytes.
     pub fn box_memory_bytes(&self) -> u64 {
         self.memory_bytes.max(self.compile_memory_bytes)

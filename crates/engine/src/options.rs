@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::Limits;
 use crate::files::FilesWanted;
 
 /// The wishes of a client for one run. By default there are none.
@@ -33,24 +32,4 @@ pub struct LowerLimits {
     /// Memory of the box, in bytes. The run then starts in a cold box, because
     /// launchers size their heaps when they start.
     pub memory_bytes: Option<u64>,
-}
-
-impl LowerLimits {
-    /// Returns `limits` with the lower ones in their place. Memory is not among
-    /// them: the box depends on it, so the plan has it.
-    #[must_use]
-    pub fn lower(&self, limits: Limits) -> Limits {
-        fn least<T: Ord>(limit: T, wanted: Option<T>) -> T {
-            match wanted {
-                Some(wanted) => limit.min(wanted),
-                None => limit,
-            }
-        }
-        Limits {
-            run_wall_time: least(limits.run_wall_time, self.wall_time),
-            run_cpu_time: least(limits.run_cpu_time, self.cpu_time),
-            output_bytes: least(limits.output_bytes, self.output_bytes),
-            ..limits
-        }
-    }
 }

@@ -15,6 +15,7 @@ use crate::admission::RunPermit;
 use crate::attachment::RunAttachment;
 use crate::compile_cache::{CompileCache, CompileKey};
 use crate::crash;
+use crate::effective_limits::EffectiveLimits;
 use crate::files::RunFiles;
 use crate::lease::{Lease, RunContext, failed};
 use crate::options::RunOptions;
@@ -22,7 +23,7 @@ use crate::outcome::{
     End, LimitReached, Outcome, Start, Timing, cut_at_character,
 };
 use crate::pool::PoolKey;
-use crate::spec::{memory_bytes, overridden, step_spec};
+use crate::spec::{memory_bytes, step_spec};
 
 /// Everything that a caller says of a run.
 #[derive(Debug)]
@@ -48,12 +49,18 @@ pub(crate) async fn run(
     permit: RunPermit,
     timing: Timing,
 ) -> Result<Outcome, SandboxError> {
-    let key = PoolKey::of(context.limits, rootfs, &plan);
     let is_interactive = attachment.is_interactive();
+    let limits = EffectiveLimits::new(
+        context.limits,
+        &plan,
+        is_interactive,
+        &options.limits,
+    );
+    let key = PoolKey::of(&limits.of_box, rootfs, &plan);
     let mut lease = Lease::new(context, &key, permit, timing);
     let result = {
-        let steps = pin!(run_steps(&mut lease, plan, &options, attachment));
-        context.pool.refill_if_long(steps).await
+        let steps = run_steps(&mut lease, plan, &limits, &options, attachment);
+        context.pool.refill_if_long(pin!(steps)).await
     };
     let ended = lease.end();
     // The client may begin another live run as soon as it reads the end of this
@@ -68,19 +75,14 @@ pub(crate) async fn run(
 async fn run_steps(
     lease: &mut Lease<'_>,
     mut plan: Plan,
+    EffectiveLimits { of_box, of_steps: limits }: &EffectiveLimits,
     options: &RunOptions,
     mut attachment: RunAttachment,
 ) -> Result<Outcome, SandboxError> {
     let context @ RunContext { compile_cache: cache, .. } = lease.context;
-    let is_interactive = attachment.is_interactive();
-    let limits = overridden(context.limits, &plan);
     plan.shows_warnings = options.warnings;
     plan.leaves_results = options.files.is_some();
-    let compiled = Compiled::find(&context, &lease.key.spec, &limits, &plan);
-    // From here on: compile artifacts do not depend on the limits of the run
-    // step.
-    let limits = if is_interactive { limits.of_live_runs() } else { limits };
-    let limits = options.limits.lower(limits);
+    let compiled = Compiled::find(&context, &lease.key.spec, of_box, &plan);
     let wanted = options.files.as_ref();
     let keep_files = wanted.map(|wanted| wanted.spec(&plan.files));
     let files = box_files(std::mem::take(&mut plan.files));
@@ -90,7 +92,7 @@ async fn run_steps(
     let mut warnings = None;
     for step in std::mem::take(&mut plan.steps) {
         let stage = step.stage;
-        let mut spec = step_spec(&limits, step, &plan);
+        let mut spec = step_spec(limits, step, &plan);
         if stage == Stage::Compile && compiled.found.is_some() {
             lease.sandbox()?.skip(&spec);
             continue;
@@ -120,13 +122,13 @@ async fn run_steps(
         last.ok_or_else(|| failed("the plan has no step"))?;
     let start =
         Start { kind: lease.start_kind, is_compiled: compiled.found.is_some() };
-    let mut outcome = outcome_of(&limits, stage, outcome, lease.timing, start);
+    let mut outcome = outcome_of(limits, stage, outcome, lease.timing, start);
     outcome.warnings = warnings;
     if options.crash
         && let (Stage::Run, End::Signaled(_)) = (stage, outcome.end)
         && let Some(step) = plan.crash.take()
     {
-        let command = step_spec(&limits, step, &plan);
+        let command = step_spec(limits, step, &plan);
         outcome.crash = crash::place(lease, command, &attachment, &files).await;
     }
     Ok(outcome)

@@ -8,16 +8,6 @@ use sandpiper_sandbox::{BoxSpec, StepSpec};
 
 use crate::Limits;
 
-/// Returns the operator's limits with the language's overrides.
-pub(crate) fn overridden(limits: &Limits, plan: &Plan) -> Limits {
-    Limits {
-        memory_bytes: plan.memory_bytes.unwrap_or(limits.memory_bytes),
-        output_bytes: plan.output_bytes.unwrap_or(limits.output_bytes),
-        processes: plan.processes.unwrap_or(limits.processes),
-        ..limits.clone()
-    }
-}
-
 /// Returns the memory of a box in a step of this stage, in bytes.
 pub(crate) fn memory_bytes(limits: &Limits, stage: Stage) -> u64 {
     match stage {

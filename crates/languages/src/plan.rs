@@ -57,7 +57,7 @@ impl Step {
 }
 
 /// The steps that run one submission.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// The language's id, such as `cpp`.
     pub language: String,

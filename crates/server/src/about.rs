@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::StatusCode;
-use sandpiper_engine::Limits;
+use sandpiper_engine::{Limits, LowerLimits};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -28,7 +28,11 @@ pub(crate) fn answer(runner: &impl Runner, id: &str) -> Answer {
     let about = About {
         title: language.title(),
         versions,
-        limits: LimitsOfRun::of(&runner.limits(id, false)),
+        limits: LimitsOfRun::of(&runner.limits(
+            id,
+            false,
+            &LowerLimits::default(),
+        )),
     };
     match serde_json::to_string(&about) {
         Ok(body) => json(StatusCode::OK, body),

@@ -9,7 +9,7 @@ use sandpiper_sandbox::{BoxSpec, StepSpec};
 
 use crate::Limits;
 use crate::outcome::StartKind;
-use crate::spec::{box_spec, overridden, step_spec};
+use crate::spec::{box_spec, step_spec};
 
 /// Everything that a box made ahead depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,20 +24,19 @@ pub(crate) struct PoolKey {
 }
 
 impl PoolKey {
-    /// Returns the key of `plan` on `rootfs`. It does not depend on the
-    /// submission.
+    /// Returns the key of `plan` on `rootfs`, with these limits of the box. It
+    /// does not depend on the submission.
     pub(crate) fn of(limits: &Limits, rootfs: PathBuf, plan: &Plan) -> Self {
-        let limits = overridden(limits, plan);
         let steps = plan.steps.iter().filter(|step| step.prepares);
         let launchers = steps
             .map(|step| StepSpec {
                 gate: Some(String::new()),
                 stdin: Vec::new(),
-                ..step_spec(&limits, step.clone(), plan)
+                ..step_spec(limits, step.clone(), plan)
             })
             .collect();
         let image = fs::metadata(&rootfs).ok().map(|folder| folder.ino());
-        let spec = box_spec(&limits, rootfs, plan);
+        let spec = box_spec(limits, rootfs, plan);
         Self { spec, image, launchers }
     }
 
@@ -76,18 +75,8 @@ mod tests {
         Plan {
             language: "c".to_owned(),
             image: "native".to_owned(),
-            entry_file: String::new(),
-            files: Vec::new(),
-            stdin: String::new(),
-            args: Vec::new(),
-            shows_warnings: false,
-            leaves_results: false,
-            is_repeatable: false,
             steps: steps.collect(),
-            crash: None,
-            memory_bytes: None,
-            output_bytes: None,
-            processes: None,
+            ..Plan::default()
         }
     }
 

@@ -6,8 +6,8 @@ use std::net::IpAddr;
 
 use sandpiper_engine::languages::{Catalog, Language};
 use sandpiper_engine::{
-    Engine, LanguageState, Limits, Load, Outcome, RunAttachment, RunOptions,
-    Supply,
+    Engine, LanguageState, Limits, Load, LowerLimits, Outcome, RunAttachment,
+    RunOptions, Supply,
 };
 
 use super::RunRequest;
@@ -32,8 +32,14 @@ pub(crate) trait Runner: Send + Sync + 'static {
     /// Each language, and whether it can run.
     fn languages(&self) -> Vec<LanguageState>;
 
-    /// The limits of a run in this language, by id or alias.
-    fn limits(&self, language: &str, is_interactive: bool) -> Limits;
+    /// The limits of a run in this language, by id or alias, whose client asks
+    /// for these lower ones.
+    fn limits(
+        &self,
+        language: &str,
+        is_interactive: bool,
+        lower: &LowerLimits,
+    ) -> Limits;
 
     /// Opens a file of a language's image by its absolute path there. Returns
     /// `None` if it cannot be opened now.
@@ -96,10 +102,15 @@ impl Runner for Engine {
         Self::languages(self)
     }
 
-    fn limits(&self, language: &str, is_interactive: bool) -> Limits {
+    fn limits(
+        &self,
+        language: &str,
+        is_interactive: bool,
+        lower: &LowerLimits,
+    ) -> Limits {
         let language = Self::catalog(self).find(language);
         language.map_or_else(Limits::default, |language| {
-            Self::limits(self, language, is_interactive)
+            Self::limits(self, language, is_interactive, lower)
         })
     }
 
@@ -143,5 +154,6 @@ fn check(
     if is_interactive && engine.live_load().boxes == 0 {
         return Err(RequestError::LiveOff);
     }
-    limits.check(&engine.limits(language, is_interactive))
+    let none = LowerLimits::default();
+    limits.check(&engine.limits(language, is_interactive, &none))
 }

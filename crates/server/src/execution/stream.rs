@@ -47,8 +47,9 @@ impl<R: Runner> Execution<R> {
         let id = own.or(named);
         let registration =
             id.and_then(|id| self.sessions.register(id, session));
-        let limits = self.runner.limits(&request.language, is_interactive);
-        let limits = options.limits.lower(limits);
+        let language = &request.language;
+        let limits =
+            self.runner.limits(language, is_interactive, &options.limits);
         let runner = Arc::clone(&self.runner);
         let client = labels.request.client;
         let run = async move {

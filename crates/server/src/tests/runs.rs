@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use sandpiper_engine::languages::{Catalog, Language, LanguageFolder};
 use sandpiper_engine::{
-    BusyCause, Chunk, End, LanguageState, Limits, Load, Outcome, Output,
-    OutputStream, Readiness, Ready, Refusal, RunAttachment, RunOptions, Stage,
-    Start, StartKind, Supply, Timing,
+    BusyCause, Chunk, End, LanguageState, Limits, Load, LowerLimits, Outcome,
+    Output, OutputStream, Readiness, Ready, Refusal, RunAttachment, RunOptions,
+    Stage, Start, StartKind, Supply, Timing,
 };
 use tempfile::TempDir;
 use tokio::sync::{Notify, mpsc};
@@ -175,7 +175,12 @@ impl Runner for TestRunner {
         BTreeMap::new()
     }
 
-    fn limits(&self, _language: &str, _is_interactive: bool) -> Limits {
+    fn limits(
+        &self,
+        _language: &str,
+        _is_interactive: bool,
+        _lower: &LowerLimits,
+    ) -> Limits {
         Limits::default()
     }
 
