@@ -48,7 +48,7 @@ mod ids;
 mod init;
 mod instance_lock;
 mod launchers;
-mod limits;
+mod limit_watch;
 mod outcome;
 mod output;
 mod pattern;

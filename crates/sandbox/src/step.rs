@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use crate::control::Control;
 use crate::error::{Result, SandboxError};
 use crate::launchers::Launchers;
-use crate::limits::{self, Watched};
+use crate::limit_watch::{Watched, first_limit};
 use crate::process_handles::ProcessHandles;
 use crate::protocol::{Ended, ExecSpec, Program, Reply, Request, Run};
 use crate::streams::{self, ChildPipes, ParentPipes, StreamSignals};
@@ -102,7 +102,7 @@ pub(crate) async fn run(
     let finished = async {
         let started = Instant::now();
         let limit =
-            limits::reached(handles, before, spec, overflow.clone(), watched);
+            first_limit(handles, before, spec, overflow.clone(), watched);
         let first = tokio::select! {
             // In this order: if the program ended in time, no limit of time
             // matters. Those of memory and output are looked at below.

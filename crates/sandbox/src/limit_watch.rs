@@ -23,7 +23,7 @@ pub(crate) struct Watched<'a> {
 }
 
 /// Resolves with the first limit that is reached.
-pub(crate) async fn reached(
+pub(crate) async fn first_limit(
     ProcessHandles { group, uncharged, .. }: &ProcessHandles,
     cpu_before: Option<Duration>,
     spec: &StepSpec,
