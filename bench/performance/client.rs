@@ -16,12 +16,12 @@ const QUIET: Duration = Duration::from_millis(200);
 
 /// The server that steps share.
 #[derive(Clone, Copy)]
-pub(crate) struct Service {
+pub(crate) struct Target {
     pub(crate) address: SocketAddr,
     pub(crate) admin: SocketAddr,
 }
 
-impl Service {
+impl Target {
     /// Sends a run. Returns its standard output, and the milliseconds from the first
     /// byte sent to the end of the answer. Each client has its own address, since one
     /// client may use only half of the boxes.

@@ -15,7 +15,7 @@ use sandpiper_testkit::{Reply, Valkey};
 use serde_json::json;
 
 use crate::Context;
-use crate::client::Service;
+use crate::client::Target;
 use crate::row::{Asked, Row, Series, since};
 use crate::sample::Sample;
 
@@ -53,7 +53,7 @@ fn latency(context: &Context) -> Vec<Row> {
         {
             for Node { address, admin, .. } in nodes.iter().chain([&alone]) {
                 let (address, admin) = (*address, *admin);
-                Service { address, admin }.wait_for_box("c");
+                Target { address, admin }.wait_for_box("c");
             }
             let begun = Instant::now();
             run(to, &request);

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::Context;
 use crate::boxes::Boxes;
-use crate::client::Service;
+use crate::client::Target;
 use crate::row::{Asked, Row, Series, since};
 use crate::sample::Sample;
 use crate::stock::Stock;
@@ -85,7 +85,7 @@ fn other(sample: &Sample, context: &Context) -> Box<dyn FnMut(&str) -> f64> {
     })
 }
 
-fn run(sample: &Sample, round: &str, server: Service) -> f64 {
+fn run(sample: &Sample, round: &str, server: Target) -> f64 {
     server.wait_for_box(&sample.language);
     let (stdout, time) = server.run(1, &sample.request(round));
     sample.check(round, &stdout);

@@ -37,7 +37,7 @@ mod sample;
 mod stock;
 mod throughput;
 
-use client::Service;
+use client::Target;
 use row::Row;
 use sample::Sample;
 
@@ -70,7 +70,7 @@ struct Settings {
 struct Context {
     folder: PathBuf,
     /// If the step needs it.
-    server: Option<Service>,
+    server: Option<Target>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -138,7 +138,7 @@ fn main() -> ExitCode {
     if let Some(name) = &settings.step {
         let step = all.iter().find(|step| step.name == *name).unwrap();
         let server = match settings.server[..] {
-            [address, admin] => Some(Service { address, admin }),
+            [address, admin] => Some(Target { address, admin }),
             _ => None,
         };
         let rows = (step.measure)(&Context { folder: settings.folder, server });

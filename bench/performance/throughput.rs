@@ -5,7 +5,7 @@ use std::thread::{available_parallelism, scope};
 use std::time::{Duration, Instant};
 
 use crate::Context;
-use crate::client::Service;
+use crate::client::Target;
 use crate::row::{Asked, Row, Series};
 use crate::sample::Sample;
 use crate::stock::Stock;
@@ -104,7 +104,7 @@ fn xargs(stock: &Stock, command: &str) -> f64 {
 
 /// Runs the service for about a second. Each client sends its next request when it
 /// has the answer to the last.
-fn rate(sample: &Sample, server: Service, clients: usize) -> f64 {
+fn rate(sample: &Sample, server: Target, clients: usize) -> f64 {
     let begun = Instant::now();
     let request = &sample.request("0");
     let run_all = |client: usize| {

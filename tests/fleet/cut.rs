@@ -126,7 +126,7 @@ fn nodes(cable: &Cable, flags: &[&str]) -> [Node; 2] {
 }
 
 /// A service of two nodes, one of which is at the far end of a cable.
-struct Service {
+struct CableFleet {
     // They end in this order.
     balancer: HaProxy,
     nodes: [Node; 2],
@@ -135,7 +135,7 @@ struct Service {
     _folder: TempDir,
 }
 
-impl Service {
+impl CableFleet {
     fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let namespace = Namespace::new();
@@ -157,8 +157,8 @@ fn node_from_balancer() -> Completion {
     if let Some(ignored) = needs_root() {
         return ignored;
     }
-    let service = Service::start();
-    let Service { balancer, nodes, cable, .. } = &service;
+    let service = CableFleet::start();
+    let CableFleet { balancer, nodes, cable, .. } = &service;
     let to = balancer.address;
     let names = [word(), word()];
     let mut runs =
@@ -193,8 +193,8 @@ fn between_requests() -> Completion {
     if let Some(ignored) = needs_root() {
         return ignored;
     }
-    let service = Service::start();
-    let Service { balancer, nodes, cable, .. } = &service;
+    let service = CableFleet::start();
+    let CableFleet { balancer, nodes, cable, .. } = &service;
     let mut kept: Vec<TcpStream> =
         (0..4).map(|_| Client::new().keep(balancer.address)).collect();
     let mut ask_all = || {

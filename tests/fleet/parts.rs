@@ -55,7 +55,7 @@ struct Death {
     ended: Instant,
 }
 
-struct Service {
+struct NginxFleet {
     fleet: Fleet,
     nginx: Nginx,
 }
@@ -70,7 +70,7 @@ struct Loads {
 /// `SEED` repeats an order.
 fn killed() {
     let mut random = Random::with(seed());
-    let mut service = Service::start();
+    let mut service = NginxFleet::start();
     let (deaths, cuts) = service.under_loads(|service, loads| {
         let mut deaths = Vec::new();
         let begun = Instant::now();
@@ -118,7 +118,7 @@ fn shuffled(random: &mut Random) -> Vec<Part> {
 
 /// An upgrade: each node is asked to end, and starts again.
 fn nodes_restart() {
-    let mut service = Service::start();
+    let mut service = NginxFleet::start();
     let ((), cuts) = service.under_loads(|service, loads| {
         for number in 0..service.fleet.nodes.len() {
             service.fleet.nodes[number].stop();
@@ -130,7 +130,7 @@ fn nodes_restart() {
     assert!(cuts.is_empty(), "{cuts:?}");
 }
 
-impl Service {
+impl NginxFleet {
     fn start() -> Self {
         let fleet = Fleet::start(Setup {
             limits: true,

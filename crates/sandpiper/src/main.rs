@@ -7,6 +7,7 @@ mod artifacts;
 mod config;
 mod data;
 mod doctor;
+mod engine_runtime;
 mod error;
 mod images;
 mod listen;
@@ -15,7 +16,6 @@ mod machine;
 mod manual;
 mod run;
 mod serve;
-mod service;
 mod terminal;
 
 use std::io::{self, Write};

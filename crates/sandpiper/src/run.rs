@@ -20,9 +20,9 @@ use tracing::Level;
 use crate::artifacts::Writer;
 use crate::config::{CommonArgs, RunArgs};
 use crate::data::{ImageStore, Known};
+use crate::engine_runtime::EngineRuntime;
 use crate::error;
 use crate::logging::{self, Target};
-use crate::service::Service;
 use crate::terminal::Terminal;
 
 /// The exit code after a time limit, as for timeout(1).
@@ -63,7 +63,7 @@ fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
     let settings = args.sandbox.engine_settings();
     let images = Arc::new(images);
     let writer = args.artifacts.as_deref().map(Writer::start).transpose()?;
-    let service = Service::start(
+    let runtime = EngineRuntime::start(
         common.data_dir()?,
         args.sandbox.cgroup.clone(),
         settings,
@@ -76,7 +76,7 @@ fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
         max_bytes: limits::FILES_BYTES,
     });
     let options = RunOptions { files, ..RunOptions::default() };
-    let outcome = service.block_on(async |engine| {
+    let outcome = runtime.block_on(async |engine| {
         let mut languages = engine.watch_languages();
         let checked = languages.wait_for(|all| {
             let building = |state: &LanguageState| {

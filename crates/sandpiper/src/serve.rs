@@ -15,11 +15,11 @@ use tracing::{Level, info, warn};
 use crate::config::{self, CommonArgs, ServeArgs};
 use crate::data::{ImageStore, Known};
 use crate::doctor::{Grade, boxes_fit};
+use crate::engine_runtime::EngineRuntime;
 use crate::error;
 use crate::listen::listen;
 use crate::logging::{self, Target};
 use crate::machine;
-use crate::service::Service;
 
 /// Serves until a signal ends it.
 pub(crate) fn serve(
@@ -49,7 +49,7 @@ pub(crate) fn serve(
     for note in images.notes() {
         warn!("{note}");
     }
-    let service = Service::start(
+    let runtime = EngineRuntime::start(
         common.data_dir()?,
         args.sandbox.cgroup.clone(),
         settings,
@@ -57,7 +57,7 @@ pub(crate) fn serve(
         images,
         true,
     )?;
-    let offer = service.offer().clone();
+    let offer = runtime.offer().clone();
     let announce = move |address| {
         info!("listening on {}", url(address));
         if offer.is_whole {
@@ -71,7 +71,7 @@ pub(crate) fn serve(
         }
     };
     let drain = args.drain_time;
-    service.block_on(async |engine| {
+    runtime.block_on(async |engine| {
         serve_with(engine, server, listener, admin, drain, announce).await
     })?;
     info!("stopped");

@@ -21,8 +21,8 @@ use tracing::Level;
 
 use crate::config::{self, CheckArgs, CommonArgs, Folders};
 use crate::data::{self, ImageStore, Known};
+use crate::engine_runtime::EngineRuntime;
 use crate::logging::{self, Target};
-use crate::service::Service;
 
 /// The exit code if this host cannot run programs in any image.
 const NOT_RUN: u8 = 125;
@@ -43,9 +43,9 @@ pub(super) fn check(
     let catalog = known.languages.only(is_chosen);
     let settings = config::check_settings();
     let (data, cgroup) = (common.data_dir()?, args.cgroup.clone());
-    let service =
-        Service::start(data, cgroup, settings, catalog, images, true)?;
-    if let Some(why) = &service.offer().nothing_runs {
+    let runtime =
+        EngineRuntime::start(data, cgroup, settings, catalog, images, true)?;
+    if let Some(why) = &runtime.offer().nothing_runs {
         let line = format!("sandpiper: no box can be made: {why}\n");
         let _ = io::stderr().write_all(line.as_bytes());
         return Ok(ExitCode::from(NOT_RUN));
@@ -55,7 +55,7 @@ pub(super) fn check(
     let recipe =
         recipes.find(|it| args.rootfs.is_some() && it.name() == args.names[0]);
     let program = recipe.and_then(Recipe::addition).and_then(Addition::check);
-    let right = service.block_on(async |engine| {
+    let right = runtime.block_on(async |engine| {
         let printed = tokio::time::timeout(TIMEOUT, print_states(engine));
         let right = printed.await.unwrap_or(Ok(false))?;
         match program.filter(|_| right) {

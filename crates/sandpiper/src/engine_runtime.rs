@@ -26,7 +26,7 @@ const NO_SANDBOX: &str = "this host has no safe sandbox: the operator's log \
 
 /// An engine, ready to run submissions.
 #[derive(Debug)]
-pub(crate) struct Service {
+pub(crate) struct EngineRuntime {
     runtime: Runtime,
     engine: Engine,
     offer: Offer,
@@ -43,7 +43,7 @@ pub(crate) struct Offer {
     pub(crate) nothing_runs: Option<String>,
 }
 
-impl Service {
+impl EngineRuntime {
     /// Prepares the host and starts the engine. `leave_terminal` is that of
     /// [`HostSettings`]. This drops root, so everything
     /// that needs root must be done before, and no thread may exist yet.
