@@ -172,7 +172,7 @@ fn limits_of_the_server() -> Vec<(&'static str, String)> {
         mebibytes(limits::POOL_MEMORY_BYTES)
     );
     vec![
-        ("time to make a box", seconds(limits::PREPARE_TIME)),
+        ("time to make a box", seconds(limits::MAKE_TIME)),
         ("--warm-memory", warm_memory),
         (
             "boxes made ahead, besides 4 for each that may run",
@@ -183,7 +183,7 @@ fn limits_of_the_server() -> Vec<(&'static str, String)> {
             limits::POOL_BOXES_PER_KEY.to_string(),
         ),
         ("age of a box made ahead", seconds(limits::POOL_BOX_AGE)),
-        ("time to prepare a box ahead", seconds(limits::PREPARE_AHEAD_TIME)),
+        ("time to make a box ahead", seconds(limits::MAKE_AHEAD_TIME)),
         ("--compile-cache", mebibytes(limits::COMPILE_CACHE_BYTES)),
     ]
 }

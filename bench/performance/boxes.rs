@@ -21,7 +21,7 @@ pub(crate) const OTHERS: [&str; 3] =
     ["fork and exec", "bubblewrap", "namespaces"];
 const ROUNDS: usize = 200;
 
-/// A prepared host that makes boxes.
+/// A host that makes boxes.
 pub(crate) struct Boxes {
     host: Arc<Host>,
     runtime: Runtime,
@@ -29,9 +29,9 @@ pub(crate) struct Boxes {
 }
 
 impl Boxes {
-    /// Prepares the host. No thread may exist yet. Like a server, this drops root.
+    /// Sets the host up. No thread may exist yet. Like a server, this drops root.
     pub(crate) fn new(rootfs: &Path) -> Self {
-        let host = Host::prepare(&HostSettings {
+        let host = Host::set_up(&HostSettings {
             // The user that root becomes may not be able to reach the program by
             // its path, for example below a home of mode 0700.
             init: "/proc/self/exe".into(),

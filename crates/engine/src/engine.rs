@@ -49,7 +49,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Creates an engine on a prepared host, and starts to check the languages.
+    /// Creates an engine on a host that is set up, and starts to check the languages.
     /// It must be called in a runtime.
     ///
     /// If the host cannot make boxes, or cannot limit them, the engine refuses

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use crate::Limits;
 use crate::admission::RunPermit;
 use crate::compile_cache::CompileCache;
-use crate::limits::PREPARE_TIME;
+use crate::limits::MAKE_TIME;
 use crate::outcome::{StartKind, Timing};
 use crate::pool::{BoxPool, PoolKey};
 
@@ -138,7 +138,7 @@ impl<'a> Lease<'a> {
             (Arc::clone(self.context.host), self.key.spec.clone());
         let making = async move { Sandbox::make(&host, &spec).await };
         let making = self.making.insert(Box::pin(making));
-        let made = timeout(PREPARE_TIME, making)
+        let made = timeout(MAKE_TIME, making)
             .await
             .map_err(|_| failed("it took too long to make a box"))?;
         self.making = None;

@@ -105,13 +105,13 @@ pub const QUEUE_WAIT: Duration = Duration::from_secs(15);
 pub const MIN_BOXES: usize = 2;
 /// Time to make a box. Beyond it: the run fails, and the log says so: the host
 /// is stuck.
-pub const PREPARE_TIME: Duration = Duration::from_secs(30);
+pub const MAKE_TIME: Duration = Duration::from_secs(30);
 
 /// Memory of the pool, in bytes, unless a quarter of the machine's memory
 /// is less. Beyond it: fewer boxes are made ahead, and programs that find none
 /// start cold.
 pub const POOL_MEMORY_BYTES: u64 = 2048 * MIB;
-/// Boxes of the pool that the host is prepared for, plus four for each
+/// Boxes of the pool that the host is set up for, plus four for each
 /// box that may run. Beyond it: no more boxes are made ahead.
 pub const POOL_BOXES: usize = 16;
 /// Boxes of the pool with one key. Beyond it: no more of them are made
@@ -123,7 +123,7 @@ pub const POOL_BOXES_PER_KEY: usize = 8;
 pub const POOL_BOX_AGE: Duration = Duration::from_secs(3_600);
 /// Time to make a box ahead and to prepare it, with the least CPU share.
 /// Beyond it: the box is given up, and another is tried later.
-pub const PREPARE_AHEAD_TIME: Duration = Duration::from_secs(120);
+pub const MAKE_AHEAD_TIME: Duration = Duration::from_secs(120);
 
 /// Compile artifacts that are kept, in bytes. One submission has at most a
 /// quarter of it. Beyond it: the compile artifacts not used for longest go.

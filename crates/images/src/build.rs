@@ -29,7 +29,7 @@ pub(crate) fn build(
     let as_root = rustix::process::geteuid().is_root();
     let mirror = downloads.mirror.as_deref();
     check_host(recipe, mirror, as_root)?;
-    report(Progress::start(Stage::Preparing));
+    report(Progress::start(Stage::ReadingLists));
     let image = scratch.join("image");
     let root = image.join("rootfs");
     for folder in [&image, &root] {

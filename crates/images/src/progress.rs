@@ -10,7 +10,7 @@ pub enum Stage {
     /// Waiting for another process that builds the same image.
     Waiting,
     /// Choosing the mirror and reading its package lists.
-    Preparing,
+    ReadingLists,
     /// Downloading and installing the packages of every Debian system.
     BaseSystem,
     /// Downloading and installing the recipe's packages.
@@ -61,7 +61,7 @@ impl fmt::Display for Progress {
         f.write_str(match self.stage {
             Stage::Queued => "queued",
             Stage::Waiting => "waiting for another process that builds it",
-            Stage::Preparing => "reading package lists",
+            Stage::ReadingLists => "reading package lists",
             Stage::BaseSystem => "installing the base system",
             Stage::Packages => "installing packages",
             Stage::Script => "running the build script",
@@ -89,7 +89,7 @@ pub(crate) struct Tracker {
 
 impl Tracker {
     pub(crate) fn new() -> Self {
-        Self { progress: Progress::start(Stage::Preparing) }
+        Self { progress: Progress::start(Stage::ReadingLists) }
     }
 
     /// Reads one line. Returns the progress if it changed.

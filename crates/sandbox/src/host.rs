@@ -1,4 +1,4 @@
-//! The preparation of the host before the server serves: control groups, user
+//! Sets the host up before the server serves: control groups, user
 //! namespaces, and the change to another user if it was started as root.
 
 use std::io;
@@ -49,7 +49,7 @@ pub struct HostSettings {
     pub leave_terminal: bool,
 }
 
-/// A prepared host, on which boxes can be made.
+/// A host that is set up, so that boxes can be made on it.
 #[derive(Debug)]
 pub struct Host {
     pub(crate) cgroups: CgroupRoot,
@@ -67,7 +67,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Prepares the host. Call it before any other thread exists.
+    /// Sets the host up. Call it before any other thread exists.
     ///
     /// A process of root forks here. The call returns in the child, which is no
     /// longer root and can never be again. The parent waits for the child and
@@ -81,15 +81,15 @@ impl Host {
     /// an error, see [`Host::controllers`]. This process gives up root even
     /// then, and may serve requests that need no box. The caller must check
     /// that it is not root any more.
-    pub fn prepare(settings: &HostSettings) -> Result<Self> {
-        let prepared = Self::build(settings);
-        if prepared.is_err() {
+    pub fn set_up(settings: &HostSettings) -> Result<Self> {
+        let host = Self::build(settings);
+        if host.is_err() {
             if rustix::process::geteuid().is_root() {
                 give_up_root()?;
             }
             forbid_privileges()?;
         }
-        prepared
+        host
     }
 
     fn build(settings: &HostSettings) -> Result<Self> {
@@ -109,12 +109,12 @@ impl Host {
                  killed, only a start with the same --cgroup removes them"
             );
         }
-        let prepared = IdSource::find(instance.number).and_then(|source| {
+        let found = IdSource::find(instance.number).and_then(|source| {
             let namespaces = source.make_namespaces(boxes)?;
             Ok((source, namespaces))
         });
-        let (source, namespaces) = match prepared {
-            Ok(prepared) => prepared,
+        let (source, namespaces) = match found {
+            Ok(found) => found,
             Err(error) => {
                 remove(&cgroups, &instance);
                 return Err(error);

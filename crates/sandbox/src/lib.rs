@@ -3,7 +3,7 @@
 //! # Theory of operation
 //!
 //! A box is a process tree that shares only a read-only image with the host.
-//! The [`Host`] is prepared once, while the server may still be privileged: it
+//! The [`Host`] is set up once, while the server may still be privileged: it
 //! makes control groups, and user namespaces with host ids of their own. Then
 //! the server gives up root for good. After that a [`Sandbox`] is made for
 //! each submission, used once and destroyed.

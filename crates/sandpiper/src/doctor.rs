@@ -53,7 +53,7 @@ pub(crate) fn doctor(
     // Last, since it drops root.
     let settings =
         config::host_settings(common.data_dir()?, args.cgroup.clone(), 1, 0);
-    let host = Host::prepare(&settings);
+    let host = Host::set_up(&settings);
     let of_host = checks::host(host.as_ref());
     print(&of_host)?;
     findings.extend(of_host);

@@ -1,4 +1,4 @@
-//! An engine on a prepared host, and the runtime that it runs in.
+//! An engine on a host that is set up, and the runtime that it runs in.
 
 use std::io;
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ pub(crate) struct Offer {
 }
 
 impl EngineRuntime {
-    /// Prepares the host and starts the engine. `leave_terminal` is that of
+    /// Sets the host up and starts the engine. `leave_terminal` is that of
     /// [`HostSettings`]. This drops root, so everything
     /// that needs root must be done before, and no thread may exist yet.
     ///
@@ -66,7 +66,7 @@ impl EngineRuntime {
             settings.boxes,
             settings.boxes_besides(),
         );
-        let host = Host::prepare(&HostSettings { leave_terminal, ..host });
+        let host = Host::set_up(&HostSettings { leave_terminal, ..host });
         if host.is_err() && rustix::process::geteuid().is_root() {
             bail!("cannot drop root here; start as an ordinary user");
         }

@@ -1,4 +1,4 @@
-//! `sandpiper serve`: binds, prepares the host, serves, and shuts down.
+//! `sandpiper serve`: binds, sets the host up, serves, and shuts down.
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};

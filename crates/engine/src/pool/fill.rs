@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::key::PoolKey;
 use super::{BoxPool, Work};
 use crate::admission::Admission;
-use crate::limits::PREPARE_AHEAD_TIME;
+use crate::limits::MAKE_AHEAD_TIME;
 
 /// The longest time between two looks at the demand, because demand fades.
 pub(super) const MAX_WAIT: Duration = Duration::from_secs(10);
@@ -27,7 +27,7 @@ pub(crate) async fn fill(pool: BoxPool, host: Arc<Host>, admission: Admission) {
         match pool.next_work(Instant::now(), admission.is_contended()) {
             Work::Make(key) => {
                 let started = Instant::now();
-                let made = timeout(PREPARE_AHEAD_TIME, make(&host, &key))
+                let made = timeout(MAKE_AHEAD_TIME, make(&host, &key))
                     .await
                     .map_err(|_| "it took too long".to_owned())
                     .and_then(|made| made.map_err(|error| error.to_string()));

@@ -1,4 +1,4 @@
-//! The prepared host and root filesystem that all kernel tests share.
+//! The host that is set up, and the root filesystem that all kernel tests share.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -41,7 +41,7 @@ pub(crate) fn run_with_rootfs() -> ExitCode {
 }
 
 impl Fixture {
-    pub(crate) fn prepare(rootfs: PathBuf) -> Self {
+    pub(crate) fn set_up(rootfs: PathBuf) -> Self {
         let settings = HostSettings {
             data: std::env::temp_dir(),
             init: PathBuf::from("/proc/self/exe"),
@@ -50,7 +50,7 @@ impl Fixture {
             besides: 0,
             leave_terminal: true,
         };
-        let host = Host::prepare(&settings).expect("a host that can sandbox");
+        let host = Host::set_up(&settings).expect("a host that can sandbox");
         let runtime = Runtime::new().expect("a runtime");
         Self { host: Arc::new(host), runtime, rootfs }
     }

@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     let Some(rootfs) = std::env::var_os(fixture::ROOTFS) else {
         return fixture::run_with_rootfs();
     };
-    let fixture = Arc::new(Fixture::prepare(rootfs.into()));
+    let fixture = Arc::new(Fixture::set_up(rootfs.into()));
     println!("{}", fixture.describe());
     let groups = [
         ("isolation", isolation::TESTS),

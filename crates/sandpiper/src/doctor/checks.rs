@@ -126,7 +126,7 @@ pub(crate) fn language(id: &str, found: &str) -> Finding {
     Finding::missing(&subject, found)
 }
 
-/// Returns the findings on a prepared host, or why it could not be prepared.
+/// Returns the findings on a host that is set up, or why it could not be.
 pub(crate) fn host(host: Result<&Host, &impl Display>) -> Vec<Finding> {
     const BOXES: &str = "boxes";
     let host = match host {
