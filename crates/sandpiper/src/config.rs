@@ -144,9 +144,13 @@ pub(crate) struct SandboxArgs {
     limits: LimitArgs,
 }
 
-/// Flags of `run`.
-#[derive(Args, Debug)]
-#[command(after_help = "\
+/// The values of flags, for the end of a command's help.
+pub(crate) const UNITS: &str = "\
+TIME is a number and a unit, such as 500ms, 10s or 2m; without a unit, seconds.
+SIZE is a number and a unit, such as 64KiB, 512MiB or 1GiB; without one, bytes.";
+
+/// The end of the help of `run`.
+const RUN_HELP: &str = "\
 The program gets this command's standard input, unless that is a terminal. With
 --interactive it gets that of a terminal, too.
 
@@ -154,7 +158,11 @@ The exit code is that of the program, or:
   124          the program exceeded a time limit
   125          the program could not be run
   128 + N      signal N killed the program
-  137          the program exceeded another limit")]
+  137          the program exceeded another limit";
+
+/// Flags of `run`.
+#[derive(Args, Debug)]
+#[command(after_help = format!("{RUN_HELP}\n\n{UNITS}"))]
 pub(crate) struct RunArgs {
     /// Files of the program; the first one is run
     #[arg(value_name = "FILE", required = true)]
@@ -187,22 +195,24 @@ pub(crate) struct RunArgs {
 
 /// Flags of `doctor`.
 #[derive(Args, Debug)]
+#[command(after_help = UNITS)]
 pub(crate) struct DoctorArgs {
     /// Control group in which the boxes' control groups are created [default:
     /// the one that this process is in]
     #[arg(long, value_name = "PATH")]
     pub(crate) cgroup: Option<PathBuf>,
 
-    /// Boxes that run at once [default: one per CPU core, at least two]
+    /// Boxes (sandboxes) that run at once, as given to serve [default: one per
+    /// CPU core, at least two]
     #[arg(long, value_name = "N", value_parser = values::boxes())]
     boxes: Option<usize>,
 
-    /// Memory of a run, including its files
+    /// Memory of the run step, including its files, as given to serve
     #[arg(long, value_name = "SIZE", value_parser = values::memory,
         default_value = mebibytes(Limits::default().memory_bytes))]
     memory: u64,
 
-    /// Memory of the compile step, including its files
+    /// Memory of the compile step, including its files, as given to serve
     #[arg(long, value_name = "SIZE", value_parser = values::memory,
         default_value = mebibytes(Limits::default().compile_memory_bytes))]
     compile_memory: u64,

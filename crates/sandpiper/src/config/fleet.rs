@@ -18,11 +18,12 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_parser = BoolishValueParser::new())]
     pub(crate) fleet: bool,
 
-    /// As for serve
+    /// Valkey that counts the compile requests of several servers, as given to
+    /// serve (repeatable)
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     shared_limits: Vec<SharedUrl>,
 
-    /// As for serve
+    /// Valkey that holds the products of several servers, as given to serve
     #[arg(long, value_name = "URL")]
     shared_products: Option<SharedUrl>,
 
@@ -31,26 +32,27 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     operator_url: Vec<SharedUrl>,
 
-    /// As for serve
+    /// Memory for all products, as given to serve
     #[arg(long, value_name = "SIZE", value_parser = values::size,
         default_value = mebibytes(sandpiper_server::limits::PRODUCTS_BYTES))]
     pub(crate) products_memory: u64,
 
-    /// As for serve
+    /// Proxy whose --client-header is trusted, as given to serve (repeatable)
     #[arg(long, value_name = "CIDR", value_delimiter = ',',
         value_parser = values::network)]
     pub(crate) trusted_proxy: Vec<IpNet>,
 
-    /// As for serve
+    /// Take the id of a request from trusted proxies, as given to serve
     #[arg(long, value_parser = BoolishValueParser::new())]
     pub(crate) request_id_from_proxy: bool,
 
-    /// As for serve
+    /// Status that a trusted proxy gets if another node may be able to run a
+    /// request, as given to serve
     #[arg(long, value_name = "STATUS",
         value_parser = values::elsewhere_status(), default_value = "503")]
     pub(crate) elsewhere_status: StatusCode,
 
-    /// As for serve
+    /// Name of this server in the ids of live runs, as given to serve
     #[arg(long, value_name = "TAG")]
     pub(crate) node_tag: Option<NodeTag>,
 }

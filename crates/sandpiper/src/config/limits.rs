@@ -51,36 +51,42 @@ pub(crate) struct LimitArgs {
         default_value = mebibytes(Limits::default().compile_memory_bytes))]
     compile_memory: u64,
 
-    /// Processes and threads of a box; beyond this, fork fails
+    /// Processes and threads that a program may have at once; beyond this,
+    /// starting another fails in the program. A language's own limit takes its
+    /// place
     #[arg(long, value_name = "N",
         value_parser = values::count(4_u32, 32_768),
         default_value_t = Limits::default().processes)]
     processes: u32,
 
-    /// Size of one file; beyond this, writing to it fails
+    /// Size of one file; beyond this, writing to it fails in the program
     #[arg(long, value_name = "SIZE", value_parser = values::size,
         default_value = mebibytes(Limits::default().file_bytes))]
     file_size: u64,
 
-    /// Total size of all files in a box; beyond this, writing fails
+    /// Total size of all files that a run writes; beyond this, writing fails in
+    /// the program
     #[arg(long, value_name = "SIZE", value_parser = values::size,
         default_value = mebibytes(Limits::default().disk_bytes))]
     disk_size: u64,
 
-    /// Files and folders in a box; beyond this, creating one fails
+    /// Files and folders that a run may have; beyond this, creating another fails
+    /// in the program
     #[arg(long, value_name = "N",
         value_parser = values::count(64_u64, 1 << 32),
         default_value_t = Limits::default().inodes)]
     inodes: u64,
 
-    /// Open files of one process; beyond this, opening one fails
+    /// Open files of one process; beyond this, opening another fails in the
+    /// program
     #[arg(long, value_name = "N",
         value_parser = values::count(16_u64, 1 << 20),
         default_value_t = Limits::default().open_files)]
     open_files: u64,
 
-    /// Size of stdout, and of stderr; a run that writes more is killed, and the
-    /// first bytes are returned
+    /// Size of stdout, and of stderr; a step that writes more to one of them is
+    /// killed, and the bytes up to this size are returned. A language's own limit
+    /// takes its place
     #[arg(long, value_name = "SIZE", value_parser = values::size,
         default_value = mebibytes(Limits::default().output_bytes))]
     output_size: u64,

@@ -12,7 +12,7 @@ use sandpiper_server as server;
 
 use super::shared::SharedUrl;
 use super::values::{self, AddressOrOff};
-use super::{SandboxArgs, default_boxes, mebibytes, seconds, variable};
+use super::{SandboxArgs, UNITS, default_boxes, mebibytes, seconds, variable};
 
 /// The port if neither `--listen` nor `PORT` is given.
 const PORT: u16 = 8080;
@@ -22,6 +22,7 @@ const ADMIN: SocketAddr =
 
 /// Flags of `serve`.
 #[derive(Args, Debug)]
+#[command(after_help = UNITS)]
 pub(crate) struct ServeArgs {
     /// Address and port to serve on [default: port 8080, or the one in the
     /// variable PORT, on every interface: IPv6 and IPv4, or only IPv4 if IPv6
@@ -34,7 +35,8 @@ pub(crate) struct ServeArgs {
         value_parser = values::address_or_off)]
     admin_listen: Option<AddressOrOff>,
 
-    /// Compile requests that one client may send per minute; 0: no limit
+    /// Compile requests that one client may send per minute; beyond this, it gets
+    /// 429; 0: no limit
     #[arg(long, value_name = "N", value_parser = values::count(0_u32, u32::MAX),
         default_value_t = server::limits::COMPILE_REQUESTS_PER_MINUTE)]
     compile_rate_limit: u32,
@@ -70,8 +72,9 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_parser = BoolishValueParser::new())]
     request_id_from_proxy: bool,
 
-    /// Status for trusted proxies if only another node may run a request. A
-    /// busy node, and every other client, gets 503
+    /// Status that a trusted proxy gets in place of 503 if another node may be
+    /// able to run a request, so that the proxy asks that node. A node that is
+    /// only busy answers 503
     #[arg(long, value_name = "STATUS",
         value_parser = values::elsewhere_status(), default_value = "503")]
     elsewhere_status: server::StatusCode,
@@ -100,7 +103,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ORIGIN")]
     preview_origin: Option<server::PreviewOrigin>,
 
-    /// Memory for all products; beyond this, creating one fails
+    /// Memory for all products; beyond this, creating one is answered with 507
     #[arg(long, value_name = "SIZE", value_parser = values::size,
         default_value = mebibytes(server::limits::PRODUCTS_BYTES))]
     products_memory: u64,
@@ -116,22 +119,24 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) languages: Option<Vec<String>>,
 
-    /// Maximum number of runs that wait for a box
+    /// Runs that may wait for a box; beyond this, they are answered with 503
     #[arg(long, value_name = "N", value_parser = values::count(0_usize, 100_000),
         default_value_t = default::QUEUE_LENGTH)]
     queue: usize,
 
-    /// Maximum time that a run waits for a box
+    /// Time that a run may wait for a box; after that it is answered with 503
     #[arg(long, value_name = "TIME", value_parser = values::duration,
         default_value = seconds(default::QUEUE_WAIT))]
     queue_wait: Duration,
 
-    /// Boxes that run at once [default: one per CPU core, at least two]
+    /// Boxes (sandboxes) that run at once, one for each run; beyond this, runs
+    /// wait [default: one per CPU core, at least two]
     #[arg(long, value_name = "N", value_parser = values::boxes())]
     boxes: Option<usize>,
 
-    /// Live runs at once, besides the boxes; half of them for one client;
-    /// 0: none [default: as many as --boxes, but not more than an eighth of this
+    /// Live runs at once, which take input while they go on, besides --boxes.
+    /// One client may have half of them; beyond this, they are answered with
+    /// 503; 0: none [default: as many as --boxes, but not more than an eighth of this
     /// machine's memory holds, each with the larger of --memory and
     /// --compile-memory]
     #[arg(long, value_name = "N",
@@ -152,13 +157,14 @@ pub(crate) struct ServeArgs {
     warm_memory: Option<u64>,
 
     /// Memory for compiled programs, which are reused if the same program is
-    /// submitted again; 0: none
+    /// submitted again; beyond this, the least recently used are forgotten;
+    /// 0: none
     #[arg(long, value_name = "SIZE", value_parser = values::size_or_none,
         default_value = mebibytes(default::COMPILE_CACHE_BYTES))]
     compile_cache: u64,
 
-    /// Files that a run returns to a client that asks for them; the rest is
-    /// listed as skipped; 0: none
+    /// Total size of the files that a run returns to a client that asks for them;
+    /// the rest is listed as skipped; 0: none
     #[arg(long, value_name = "SIZE", value_parser = values::size_or_none,
         default_value = mebibytes(default::FILES_BYTES))]
     artifact_size: u64,
