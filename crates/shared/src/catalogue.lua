@@ -1,7 +1,7 @@
 #!lua name=sandpiper_catalogue2
 -- The catalogue of products that several Sandpipers share, as functions of Valkey.
 -- If its code changes, the library and all its functions get the next number:
--- limits.lua has the reason.
+-- rate_limits.lua has the reason.
 --
 -- The keys of every function but `open`, in this order:
 local PRODUCTS = 1 -- hash: id -> text, which is the JSON of an answer

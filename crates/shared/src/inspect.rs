@@ -273,7 +273,7 @@ mod tests {
                 assert!(needed.iter().any(is_it), "{call}");
             }
         };
-        check(include_str!("limits.lua"), &COMMANDS_OF_LIMITS);
+        check(include_str!("rate_limits.lua"), &COMMANDS_OF_LIMITS);
         check(include_str!("catalogue.lua"), &COMMANDS_OF_PRODUCTS);
     }
 

@@ -2,14 +2,14 @@
 //! server is a *Valkey* in the comments here.
 //!
 //! ```text
-//! url        where a Valkey is, and the words to log in there
-//! link       one connection to it, up or down
-//! library    the functions that run there
-//! error      the failure of one call
-//! timeouts   the failures that show that it is gone
-//! limits     how often a client may ask, counted for all servers at once
-//! catalogue  the products
-//! inspect    facts about a Valkey, for operators
+//! url          where a Valkey is, and the words to log in there
+//! link         one connection to it, up or down
+//! library      the functions that run there
+//! error        the failure of one call
+//! timeouts     the failures that show that it is gone
+//! rate_limits  how often a client may ask, counted for all servers at once
+//! catalogue    the products
+//! inspect      facts about a Valkey, for operators
 //! ```
 //!
 //! There is no HTTP here. If no flag names a Valkey, nothing here runs.
@@ -20,8 +20,8 @@ mod catalogue;
 mod error;
 mod inspect;
 mod library;
-mod limits;
 mod link;
+mod rate_limits;
 mod timeouts;
 mod url;
 
@@ -32,7 +32,7 @@ pub use inspect::{
     ValkeySettings, inspect, is_open, rights,
 };
 pub use library::Library;
-pub use limits::{Client, Limits, Verdict, VerdictKind};
 pub use link::{Link, LinkState, Observe};
+pub use rate_limits::{Client, RateLimits, Verdict, VerdictKind};
 pub use redis::Value;
 pub use url::{InvalidServerUrl, ServerUrl};

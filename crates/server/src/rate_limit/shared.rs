@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use sandpiper_shared::{self as shared, Limits, ServerUrl, VerdictKind};
+use sandpiper_shared::{self as shared, RateLimits, ServerUrl, VerdictKind};
 use tokio::time::Instant;
 
 use super::{Key, Quota, RateLimiter, Verdict, keys};
@@ -15,7 +15,7 @@ use crate::metrics::Shared;
 /// Counts the requests of several servers.
 #[derive(Debug)]
 pub(crate) struct SharedLimiter {
-    pub(super) limits: Limits,
+    pub(super) limits: RateLimits,
     /// Every admission of this server.
     pub(super) own: RateLimiter,
     metrics: Shared,
@@ -30,8 +30,8 @@ impl SharedLimiter {
         within: Duration,
         metrics: Shared,
     ) -> Self {
-        let observe = metrics.observe(&Limits::CALLS);
-        let limits = Limits::start(valkeys, within, &observe);
+        let observe = metrics.observe(&RateLimits::CALLS);
+        let limits = RateLimits::start(valkeys, within, &observe);
         Self { limits, own, metrics }
     }
 

@@ -4,8 +4,8 @@
 
 mod catalogue;
 mod inspect;
-mod limits;
 mod link;
+mod rate_limits;
 mod tls;
 
 use std::time::Duration;

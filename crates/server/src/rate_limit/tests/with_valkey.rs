@@ -125,7 +125,7 @@ const CLIENTS: [&str; 6] = [
 
 const LIBRARY: Library = Library {
     part: "test",
-    text: include_str!("../../../../shared/src/limits.lua"),
+    text: include_str!("../../../../shared/src/rate_limits.lua"),
     open: "sp2_limits_open",
     epoch_key: "epoch",
     within: PATIENCE,

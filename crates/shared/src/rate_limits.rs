@@ -20,7 +20,7 @@ const ADMIT: &str = "sp2_admit";
 /// Limits that several servers share. Each client is counted by one of the
 /// Valkeys: the same one at all servers that name the same ones.
 #[derive(Debug)]
-pub struct Limits {
+pub struct RateLimits {
     /// Each with the name that all servers know it by.
     links: Vec<(String, Link)>,
     /// The longest time that a call may take.
@@ -62,7 +62,7 @@ pub enum VerdictKind {
     Repeated,
 }
 
-impl Limits {
+impl RateLimits {
     /// The functions that it calls.
     pub const CALLS: [&'static str; 1] = [ADMIT];
 
@@ -79,7 +79,7 @@ impl Limits {
     ) -> Self {
         let library = Library {
             part: PART,
-            text: include_str!("limits.lua"),
+            text: include_str!("rate_limits.lua"),
             open: "sp2_limits_open",
             epoch_key: "sp1:l:epoch",
             within,

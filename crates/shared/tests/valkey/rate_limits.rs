@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use sandpiper_shared::{CallError, Client, Limits, Observe, VerdictKind};
+use sandpiper_shared::{CallError, Client, Observe, RateLimits, VerdictKind};
 use sandpiper_testkit::Valkey;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -17,15 +17,15 @@ const MINUTE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(10);
 
 /// A server's view of these Valkeys.
-async fn limits(urls: &[String]) -> Limits {
+async fn limits(urls: &[String]) -> RateLimits {
     limits_within(urls, PATIENCE).await
 }
 
 /// The view of a server that waits so long for answers.
-async fn limits_within(urls: &[String], within: Duration) -> Limits {
+async fn limits_within(urls: &[String], within: Duration) -> RateLimits {
     let urls = urls.iter().map(|url| url.parse().unwrap()).collect();
     let observe: Observe = Arc::new(|_, _| {});
-    let limits = Limits::start(urls, within, &observe);
+    let limits = RateLimits::start(urls, within, &observe);
     timeout(PATIENCE, limits.until_up()).await.unwrap();
     limits
 }
@@ -45,7 +45,7 @@ fn client(address: &str, limit: u32) -> Client {
 
 /// The verdict of a Valkey that answers.
 async fn admit(
-    limits: &Limits,
+    limits: &RateLimits,
     client: Client,
     id: &str,
 ) -> (VerdictKind, u32) {
