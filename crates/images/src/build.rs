@@ -13,7 +13,7 @@ use crate::error::{ImageError, io_error};
 use crate::manifest::{Manifest, installed_packages};
 use crate::mirror::{self, KEYRING};
 use crate::mmdebstrap::{self, Invocation, MmdebstrapError, VERSIONS};
-use crate::progress::{Progress, Stage};
+use crate::progress::{Phase, Progress};
 use crate::recipe::{Recipe, architecture};
 use crate::rootfs;
 
@@ -29,7 +29,7 @@ pub(crate) fn build(
     let as_root = rustix::process::geteuid().is_root();
     let mirror = downloads.mirror.as_deref();
     check_host(recipe, mirror, as_root)?;
-    report(Progress::start(Stage::ReadingLists));
+    report(Progress::start(Phase::ReadingLists));
     let image = scratch.join("image");
     let root = image.join("rootfs");
     for folder in [&image, &root] {
@@ -63,7 +63,7 @@ pub(crate) fn build(
             }
         },
     )?;
-    report(Progress::start(Stage::Finishing));
+    report(Progress::start(Phase::Finishing));
     describe(recipe, &root)?.save(&image)?;
     Ok(image)
 }

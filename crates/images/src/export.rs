@@ -14,7 +14,7 @@ use zstd::stream::write::Encoder;
 use crate::archive::{ArchiveName, Hashing, SUMS};
 use crate::error::{ImageError, io_error};
 use crate::manifest::Manifest;
-use crate::progress::{Progress, Stage};
+use crate::progress::{Phase, Progress};
 use crate::recipe::Recipe;
 use crate::store::Store;
 
@@ -156,7 +156,7 @@ impl<'a> Walk<'a> {
         header.set_size(metadata.len());
         tar.append_data(&mut header, name, File::open(path)?)?;
         self.done += metadata.blocks() * 512;
-        (self.report)(Progress::part(Stage::Packing, self.done, self.total));
+        (self.report)(Progress::part(Phase::Packing, self.done, self.total));
         Ok(())
     }
 }

@@ -12,7 +12,7 @@ use zstd::stream::read::Decoder;
 use crate::archive::{ArchiveName, Hashing, SUMS};
 use crate::error::{ImageError, io_error};
 use crate::manifest::Manifest;
-use crate::progress::{Progress, Stage};
+use crate::progress::{Phase, Progress};
 use crate::queue::{Check, checked};
 use crate::recipe::{Recipe, architecture};
 use crate::store::Store;
@@ -173,7 +173,7 @@ impl Import<'_> {
             })
             .map_err(io_error("create", &image))?;
         let mut done = |bytes| {
-            report(Progress::part(Stage::Unpacking, bytes, size));
+            report(Progress::part(Phase::Unpacking, bytes, size));
         };
         let mut hashing = Hashing::new(content, &mut done);
         let max = MIN_UNPACKED_BYTES.max(size.saturating_mul(MAX_EXPANSION));
@@ -196,7 +196,7 @@ impl Import<'_> {
         {
             return Err(damaged("its manifest belongs to another image"));
         }
-        report(Progress::start(Stage::Checking));
+        report(Progress::start(Phase::Checking));
         checked(recipe, self.check, image)
     }
 }

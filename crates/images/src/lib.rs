@@ -46,7 +46,7 @@ pub use error::ImageError;
 pub use import::Imported;
 pub use inside::open_file;
 pub use manifest::Package;
-pub use progress::{Progress, Stage};
+pub use progress::{Phase, Progress};
 pub use queue::{BuildOptions, Check, Queued};
 pub use recipe::Recipe;
 pub use store::{Listing, State, Store};

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The current part of a build, an export or an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum Phase {
     /// Waiting for other images of the same builder.
     Queued,
     /// Waiting for another process that builds the same image.
@@ -34,7 +34,7 @@ pub enum Stage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// The current part.
-    pub stage: Stage,
+    pub phase: Phase,
     /// The number of finished steps of this part.
     pub done: u32,
     /// The number of all steps of this part; 0 if unknown.
@@ -44,32 +44,32 @@ pub struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn start(stage: Stage) -> Self {
-        Self { stage, done: 0, total: 0, step: String::new() }
+    pub(crate) fn start(phase: Phase) -> Self {
+        Self { phase, done: 0, total: 0, step: String::new() }
     }
 
     /// Returns the progress after `done` of `total` bytes, in percent.
-    pub(crate) fn part(stage: Stage, done: u64, total: u64) -> Self {
+    pub(crate) fn part(phase: Phase, done: u64, total: u64) -> Self {
         let percent = done.min(total) * 100 / total.max(1);
         let done = u32::try_from(percent).unwrap_or(100);
-        Self { done, total: 100, ..Self::start(stage) }
+        Self { done, total: 100, ..Self::start(phase) }
     }
 }
 
 impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.stage {
-            Stage::Queued => "queued",
-            Stage::Waiting => "waiting for another process that builds it",
-            Stage::ReadingLists => "reading package lists",
-            Stage::BaseSystem => "installing the base system",
-            Stage::Packages => "installing packages",
-            Stage::Script => "running the build script",
-            Stage::Writing => "writing files",
-            Stage::Packing => "packing",
-            Stage::Unpacking => "unpacking",
-            Stage::Finishing => "finishing",
-            Stage::Checking => "running the sample programs",
+        f.write_str(match self.phase {
+            Phase::Queued => "queued",
+            Phase::Waiting => "waiting for another process that builds it",
+            Phase::ReadingLists => "reading package lists",
+            Phase::BaseSystem => "installing the base system",
+            Phase::Packages => "installing packages",
+            Phase::Script => "running the build script",
+            Phase::Writing => "writing files",
+            Phase::Packing => "packing",
+            Phase::Unpacking => "unpacking",
+            Phase::Finishing => "finishing",
+            Phase::Checking => "running the sample programs",
         })?;
         if !self.step.is_empty() {
             write!(f, ": {}", self.step)?;
@@ -89,20 +89,20 @@ pub(crate) struct Tracker {
 
 impl Tracker {
     pub(crate) fn new() -> Self {
-        Self { progress: Progress::start(Stage::ReadingLists) }
+        Self { progress: Progress::start(Phase::ReadingLists) }
     }
 
     /// Reads one line. Returns the progress if it changed.
     pub(crate) fn line(&mut self, line: &str) -> Option<Progress> {
         let before = self.progress.clone();
         if let Some(message) = line.strip_prefix("I: ") {
-            self.stage(message);
+            self.phase(message);
         } else if let Some(packages) = newly_installed(line) {
             // Each package is downloaded, unpacked and set up.
             self.progress.done = 0;
             self.progress.total = packages * 3;
         } else if let Some(step) = line.strip_prefix("==> ")
-            && self.progress.stage == Stage::Script
+            && self.progress.phase == Phase::Script
         {
             step.clone_into(&mut self.progress.step);
         } else if ["Get:", "Unpacking ", "Setting up "]
@@ -115,23 +115,23 @@ impl Tracker {
         (self.progress != before).then(|| self.progress.clone())
     }
 
-    fn stage(&mut self, message: &str) {
+    fn phase(&mut self, message: &str) {
         let begins = |prefix: &str| message.starts_with(prefix);
-        let stage = if begins("downloading packages with apt") {
-            Stage::BaseSystem
+        let phase = if begins("downloading packages with apt") {
+            Phase::BaseSystem
         } else if begins("installing remaining packages") {
-            Stage::Packages
+            Phase::Packages
         } else if begins("running special hook: tar-in")
             || begins("running --customize-hook")
         {
-            Stage::Script
+            Phase::Script
         } else if begins("creating tarball") {
-            Stage::Writing
+            Phase::Writing
         } else {
             return;
         };
-        if stage != self.progress.stage {
-            self.progress = Progress::start(stage);
+        if phase != self.progress.phase {
+            self.progress = Progress::start(phase);
         }
     }
 }

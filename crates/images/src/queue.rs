@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::build;
 use crate::downloads::Downloads;
 use crate::error::{ImageError, io_error};
-use crate::progress::{Progress, Stage};
+use crate::progress::{Phase, Progress};
 use crate::recipe::Recipe;
 use crate::share::share;
 use crate::store::{State, Store, UNFINISHED, remove_if_there};
@@ -58,7 +58,7 @@ impl Store {
         match file.try_lock() {
             Ok(()) => {
                 let mut lock = BuildLock { file };
-                lock.report(&Progress::start(Stage::Queued));
+                lock.report(&Progress::start(Phase::Queued));
                 queued.lock = Some(lock);
             }
             Err(TryLockError::WouldBlock) => {}
@@ -144,7 +144,7 @@ impl Store {
         let file = self.lock_file(&recipe.folder())?;
         let wait = |error| match error {
             TryLockError::WouldBlock => {
-                progress(Progress::start(Stage::Waiting));
+                progress(Progress::start(Phase::Waiting));
                 file.lock()
             }
             TryLockError::Error(error) => Err(error),
@@ -174,7 +174,7 @@ impl Queued<'_> {
         self.make(progress, |scratch, report| {
             let downloads = &options.downloads;
             let image = build::build(recipe, downloads, scratch, &log, report)?;
-            report(Progress::start(Stage::Checking));
+            report(Progress::start(Phase::Checking));
             checked(recipe, options.check, image)
         })
     }

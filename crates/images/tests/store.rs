@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use sandpiper_images::{
-    Addition, BuildOptions, Downloads, ImageError, Progress, Recipe, Stage,
+    Addition, BuildOptions, Downloads, ImageError, Phase, Progress, Recipe,
     State, Store,
 };
 
@@ -96,17 +96,17 @@ fn a_builder_is_seen_and_waited_for() {
     let progress = "installing packages, 40 %".to_owned();
     assert_eq!(store.state(&recipe), State::Building { progress });
 
-    let mut stages = Vec::new();
+    let mut phases = Vec::new();
     let mut other_builder = Some(lock);
     let built = build(&store, &recipe, &mut |now| {
-        stages.push(now.stage);
+        phases.push(now.phase);
         // The first builder ends while the second one waits.
         complete(data.path(), &recipe, 1);
         let lock = other_builder.take();
         thread::spawn(move || drop(lock)).join().unwrap();
     });
     assert_eq!(built.unwrap(), path(data.path(), &recipe, "/rootfs"));
-    assert_eq!(stages, [Stage::Waiting]);
+    assert_eq!(phases, [Phase::Waiting]);
 }
 
 #[test]
