@@ -24,7 +24,7 @@ pub(crate) struct Fleet {
     pub(crate) folder: TempDir,
 }
 
-/// The wishes of a test.
+/// The options of a test.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Setup<'a> {
     /// Whether nodes count requests together.

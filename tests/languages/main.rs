@@ -18,11 +18,11 @@ mod life;
 mod live;
 mod node;
 mod observed;
+mod options;
 mod queries;
 mod readiness;
 mod results;
 mod service;
 mod stop;
-mod wishes;
 
 use case::Case;

@@ -82,7 +82,7 @@ fn age_ms(language: &Value, name: &str) -> u64 {
 }
 
 /// Whether something ran right since the language is in its state.
-fn is_proved_anew(server: &Server) -> bool {
+fn has_new_success(server: &Server) -> bool {
     let php = php(server);
     age_ms(&php, "proof_age_ms") < age_ms(&php, "state_age_ms")
 }
@@ -114,7 +114,7 @@ fn is_told(server: &Server) {
 fn a_language_is_checked_again_and_again() {
     let image = Image::copied();
     let server = image.serve("100ms");
-    eventually("it is checked again", || is_proved_anew(&server));
+    eventually("it is checked again", || has_new_success(&server));
     // Nobody asks for a run.
     image.set_broken(true);
     is_told(&server);
@@ -129,9 +129,9 @@ fn runs_tell_what_a_language_can() {
     let image = Image::copied();
     let server = image.serve("24h");
     assert_eq!(ask(&server, "<?php exit(3);").status, 200);
-    assert!(!is_proved_anew(&server), "exit code 3 proves nothing");
+    assert!(!has_new_success(&server), "exit code 3 is no success");
     runs(&server);
-    assert!(is_proved_anew(&server), "exit code 0 is proof");
+    assert!(has_new_success(&server), "exit code 0 is a success");
     // The next run finds out, and the next check is not a day away.
     image.set_broken(true);
     let failed = ask(&server, "");

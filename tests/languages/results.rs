@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use crate::Case;
 use crate::crowd::SAMPLES;
 use crate::live;
+use crate::options;
 use crate::service::{self, Reply, Server, compile};
-use crate::wishes;
 
 const JSON: &str = "Content-Type: application/json";
 
@@ -58,9 +58,9 @@ fn every_language_gives_results_and_talks() {
         assert_eq!(beside.stdout, stdout);
         assert_eq!(beside.stderr, "");
     }
-    wishes::programs_get_arguments(&server);
-    wishes::programs_leave_files(&server);
-    wishes::warnings_are_returned(&server);
+    options::programs_get_arguments(&server);
+    options::programs_leave_files(&server);
+    options::warnings_are_returned(&server);
     a_failed_compile_step_is_told(&server);
     live::prompts_are_answered(&server);
     live::refuses_input(&server);

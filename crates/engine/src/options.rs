@@ -1,10 +1,10 @@
-//! The wishes of a client for one run, beside its submission.
+//! The options of a client for one run, beside its submission.
 
 use std::time::Duration;
 
 use crate::files::FilesWanted;
 
-/// The wishes of a client for one run. By default there are none.
+/// The options of a client for one run. By default there are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunOptions {
     /// Limits below the server's.

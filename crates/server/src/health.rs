@@ -91,7 +91,7 @@ impl<'a> LanguageReport<'a> {
             state_age_ms: age_ms(language.since, now),
             proof_age_ms: language
                 .last_success
-                .map(|proved| age_ms(proved, now)),
+                .map(|last_success| age_ms(last_success, now)),
             reason: reason.map(String::as_str),
         }
     }
@@ -114,7 +114,7 @@ mod tests {
     fn check(
         readiness: Readiness,
         since: u64,
-        proved: Option<u64>,
+        last_success: Option<u64>,
         expected: Value,
     ) {
         let start = Instant::now();
@@ -123,7 +123,7 @@ mod tests {
             id: "x".to_owned(),
             readiness,
             since: at(since),
-            last_success: proved.map(at),
+            last_success: last_success.map(at),
         };
         let report = LanguageReport::of(&language, at(9));
         assert_eq!(serde_json::to_value(report).unwrap(), expected);

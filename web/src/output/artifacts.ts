@@ -81,14 +81,14 @@ function viewOf({ artifact, recording }: Entry, room: Room, pages: Pages): HTMLE
   return box;
 }
 
-interface Around {
+interface RenderContext {
   /** Takes the tools of a view. */
   head: HTMLElement;
   room: Room;
   pages: Pages;
 }
 
-function contentOf(artifact: Artifact, drawn: Artifact | undefined, { head, room, pages }: Around): Node[] {
+function contentOf(artifact: Artifact, drawn: Artifact | undefined, { head, room, pages }: RenderContext): Node[] {
   const { path, type } = artifact;
   if (PICTURES.has(type)) {
     const alt = titleOf(artifact) ?? path;

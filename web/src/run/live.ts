@@ -196,7 +196,7 @@ export function runWithEvents(request: RunRequest, signal: AbortSignal, enter: (
   return answerOf(request, signal, { isLive: false, enter });
 }
 
-interface Wishes {
+interface LiveOptions {
   isLive: boolean;
   /** The run has left the queue; gets the event. */
   begin?: (event: Readonly<Record<string, unknown>>) => void;
@@ -205,9 +205,9 @@ interface Wishes {
   write?: (output: Output) => void;
 }
 
-async function answerOf(request: RunRequest, signal: AbortSignal, wishes: Wishes): Promise<Answer> {
+async function answerOf(request: RunRequest, signal: AbortSignal, options: LiveOptions): Promise<Answer> {
   const { language, snapshot, artifacts, results, warnings, external, id } = request;
-  const { isLive, begin, enter, write } = wishes;
+  const { isLive, begin, enter, write } = options;
   const result = new Result(request);
   try {
     const response = await fetch("api/run", {
@@ -236,7 +236,7 @@ async function answerOf(request: RunRequest, signal: AbortSignal, wishes: Wishes
       if (name === "framework") {
         const text = await frameworkAt(data, signal);
         // Another server of several may have answered. This one sends all of it.
-        if (text === null) return await answerOf({ ...request, external: false }, signal, wishes);
+        if (text === null) return await answerOf({ ...request, external: false }, signal, options);
         result.add(text);
       }
       if (name === "error") return { kind: "refused", status: 500, message: "the run failed" };
@@ -266,7 +266,7 @@ class Result {
   }
 
   /** Takes an event. Returns the result with the last one. */
-  take(name: string, data: Readonly<Record<string, unknown>>, write: Wishes["write"]): RunResult | null {
+  take(name: string, data: Readonly<Record<string, unknown>>, write: LiveOptions["write"]): RunResult | null {
     const { stream, text } = data;
     if (name === "begin") this.endStep("queue");
     // The compile step has ended.
@@ -305,7 +305,7 @@ class Result {
     this.stepMs = now;
   }
 
-  private write(output: Output, write: Wishes["write"]): void {
+  private write(output: Output, write: LiveOptions["write"]): void {
     this.output[output.stream] += output.text;
     this.isAtLineStart = output.text.endsWith("\n");
     write?.(output);

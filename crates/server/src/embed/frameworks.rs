@@ -31,12 +31,12 @@ const PREFIX: &str = "framework-";
 pub(crate) struct Frameworks<R> {
     runner: Arc<R>,
     /// By the ids of the languages.
-    slots: BTreeMap<String, Arc<Mutex<Slot>>>,
+    last: BTreeMap<String, Arc<Mutex<LastFramework>>>,
 }
 
 /// The framework that a language had last.
 #[derive(Debug, Default)]
-struct Slot {
+struct LastFramework {
     version: Option<Version>,
     framework: Option<Arc<Framework>>,
 }
@@ -55,26 +55,26 @@ pub(crate) struct Framework {
 impl<R: Runner> Frameworks<R> {
     pub(crate) fn new(runner: Arc<R>) -> Self {
         let languages = runner.catalog().languages();
-        let slots = languages
+        let last = languages
             .filter(|language| language.framework().is_some())
             .map(|language| (Language::id(language).to_owned(), Arc::default()))
             .collect();
-        Self { runner, slots }
+        Self { runner, last }
     }
 
     /// Returns the framework of the language with this id. Returns `None` if it
     /// has none, or if its image is not there.
     pub(crate) async fn of(&self, language: &str) -> Option<Arc<Framework>> {
-        let slot = Arc::clone(self.slots.get(language)?);
+        let last = Arc::clone(self.last.get(language)?);
         let (runner, language) =
             (Arc::clone(&self.runner), language.to_owned());
         // This goes on even if the client does not wait for it.
         let found = spawn_blocking(move || {
             let language = runner.catalog().find(&language)?;
             let file = runner.open_file(language, language.framework()?)?;
-            // No panic leaves a slot half changed.
-            let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-            slot.renew(language.id(), file)
+            // No panic leaves it half changed.
+            let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+            last.renew(language.id(), file)
         });
         found.await.ok().flatten()
     }
@@ -103,7 +103,7 @@ impl<R: Runner> Frameworks<R> {
     }
 }
 
-impl Slot {
+impl LastFramework {
     /// Returns the framework in a file, which is read if it is another one.
     fn renew(&mut self, language: &str, file: File) -> Option<Arc<Framework>> {
         let version = Some(Version::of(&file).ok()?);

@@ -220,7 +220,7 @@ impl RunRequest {
         })
     }
 
-    /// Returns the wishes beside the submission, on a server that returns up to
+    /// Returns the options beside the submission, on a server that returns up to
     /// this many bytes of artifacts.
     ///
     /// # Errors
@@ -247,7 +247,7 @@ impl RunRequest {
     }
 }
 
-/// A request without any of the wishes that only `/api/run` takes.
+/// A request without any of the options that only `/api/run` takes.
 impl From<CompileRequest> for RunRequest {
     fn from(request: CompileRequest) -> Self {
         let CompileRequest { language, entry_file, files, stdin } = request;

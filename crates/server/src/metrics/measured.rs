@@ -108,8 +108,8 @@ impl Measured {
             let is_ready = state.readiness == Readiness::Ready;
             let ready = self.language_ready.get_or_create_owned(&labels);
             ready.set(is_ready.into());
-            if let Some(proved) = state.last_success {
-                let age = now.saturating_duration_since(proved);
+            if let Some(last_success) = state.last_success {
+                let age = now.saturating_duration_since(last_success);
                 let gauge =
                     self.language_proof_age.get_or_create_owned(&labels);
                 gauge.set(age.as_secs_f64());

@@ -15,11 +15,11 @@ const FRAMEWORK: &str = "(() => { /* é */ })();\n";
 type Parts = Vec<String>;
 
 /// Runs a document that contains exactly these bytes.
-async fn run(server: &TestServer, document: &[u8], wishes: &str) -> Reply {
+async fn run(server: &TestServer, document: &[u8], options: &str) -> Reply {
     let content = BASE64_STANDARD.encode(document);
     let body = format!(
         r#"{{"language":"document","entryFile":"a","files":[{{"path":"a",
-            "content":"{content}","encoding":"base64"}}]{wishes}}}"#
+            "content":"{content}","encoding":"base64"}}]{options}}}"#
     );
     let headers = format!("{JSON}{CLOSE}Accept: text/event-stream\r\n");
     server.ask(post("/api/run", &headers, &body)).await
@@ -206,14 +206,14 @@ async fn another_framework_has_another_address() {
 async fn a_client_gets_it_inline_unless_it_asks() {
     let server = TestServer::start().await;
     fs::write(server.runs.framework(), FRAMEWORK).unwrap();
-    for wishes in [
+    for options in [
         "",
         r#","framework":"inline""#,
         // Its output has to come while it runs.
         r#","framework":"external","interactive":true"#,
     ] {
-        let reply = run(&server, FRAMEWORK.as_bytes(), wishes).await;
-        assert_eq!(parts(&reply), [FRAMEWORK], "{wishes}");
+        let reply = run(&server, FRAMEWORK.as_bytes(), options).await;
+        assert_eq!(parts(&reply), [FRAMEWORK], "{options}");
     }
     let body = format!(
         r#"{{"language":"document","entryFile":"a","files":[{{"path":"a",

@@ -141,11 +141,11 @@ impl Runner for TestRunner {
 
     fn languages(&self) -> Vec<LanguageState> {
         let now = Instant::now();
-        let state = |id: &str, readiness, proved| LanguageState {
+        let state = |id: &str, readiness, last_success| LanguageState {
             id: id.to_owned(),
             readiness,
             since: now,
-            last_success: proved,
+            last_success,
         };
         let missing = Readiness::Missing("build it".to_owned());
         vec![
