@@ -80,7 +80,7 @@ impl Canaries {
         Self { values, heard, keeper, _folders: folders }
     }
 
-    /// Whether a listener was told this word.
+    /// Whether a listener received this word.
     pub(crate) fn heard(&self, word: &str) -> bool {
         self.heard.0.lock().unwrap().contains(word)
     }

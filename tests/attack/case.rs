@@ -28,7 +28,7 @@ impl Case {
         case.map_err(|error| error.to_string())
     }
 
-    /// The program, where it is one.
+    /// The program, if it is one.
     pub(crate) fn program(&self) -> Option<&Program> {
         match self {
             Self::Program(program) | Self::Exhaustion(program) => Some(program),

@@ -15,7 +15,7 @@ use crate::program::{Ending, Source};
 use crate::servers::program;
 use crate::text::{Values, fill};
 
-/// The same program where it is to succeed, so that success is known to be
+/// The same program in a place in which it succeeds. It shows that success is
 /// seen.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -168,7 +168,7 @@ pub(crate) fn command(
     run(folder.path(), program(), &arguments, &source.stdin)
 }
 
-/// The exit code of `sandpiper run` where the header would be this.
+/// The exit code of `sandpiper run` for an end that the header describes so.
 pub(crate) fn exit_code(header: &str) -> String {
     let (_, end) = header.split_once("; ").unwrap_or_default();
     let code = match end.split_once('=') {

@@ -68,7 +68,7 @@ pub(crate) struct Program {
 /// A submission as it stands in a file.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct Source {
-    /// May be missing where there is one file.
+    /// May be missing if there is one file.
     pub(crate) entry: Option<String>,
     #[serde(default)]
     pub(crate) files: BTreeMap<String, String>,
@@ -116,7 +116,7 @@ pub(crate) enum Shown {
 pub(crate) struct Ending {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
-    /// As the header tells it, or the exit code where there is none.
+    /// As the header says it, or the exit code if there is none.
     pub(crate) exit: String,
 }
 

@@ -60,7 +60,7 @@ impl Start {
         }
     }
 
-    /// Waits for a box that is ready, where one is to be. Where none is made
+    /// Waits for a box that is ready, if one is to be. If none is made
     /// soon, others are asked for more: a run changes that.
     pub(crate) fn wait(self, server: &Server, language: &str) {
         let deadline = Instant::now() + Duration::from_secs(10);

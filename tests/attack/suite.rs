@@ -96,7 +96,7 @@ impl Suite {
 
     /// The control, the attack, and a client that comes after it.
     pub(crate) fn check(&self, case: &Case) -> Result<Shown, String> {
-        // An attack that failed has told so; the others go on.
+        // An attack that failed has reported it; the others go on.
         let shared =
             || self.turn.read().unwrap_or_else(PoisonError::into_inner);
         match case {

@@ -60,7 +60,7 @@ struct NginxFleet {
     nginx: Nginx,
 }
 
-/// What clients send at once.
+/// The requests that clients send at once.
 struct Loads {
     programs: Load,
     products: History,

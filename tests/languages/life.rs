@@ -18,7 +18,7 @@ fn children(pid: i32) -> Vec<i32> {
 #[ignore = "needs the images: make test"]
 fn the_server_has_no_privilege() {
     let server = service::start_python(&[]);
-    // The parent, where there is one, is the one that stays root.
+    // The parent, if there is one, is the one that stays root.
     let started = server.pid();
     let serving = children(started).first().copied().unwrap_or(started);
     let path = format!("/proc/{serving}/status");

@@ -169,7 +169,7 @@ fn every_run_has_its_series_and_its_line() {
     assert!(lines.iter().any(|line| line["outcome"] == "client_gone"));
 }
 
-/// Who knows the id of a live run could type into it.
+/// A client that knows the id of a live run could type into it.
 #[test]
 #[ignore = "needs the images: make test"]
 fn a_live_run_leaves_neither_its_id_nor_its_words() {

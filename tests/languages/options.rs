@@ -1,4 +1,4 @@
-//! What a request of `/api/run` may ask for, in the languages that can give it.
+//! The options of a request of `/api/run`, in the languages that can give it.
 
 use serde_json::{Value, json};
 

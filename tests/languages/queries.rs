@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use crate::results::{request, result};
 use crate::service::{self, Server, compile};
 
-/// Returns the results of statements, and whether some are missing. What the
-/// client prints is the same with and without them.
+/// Returns the results of statements, and whether some are missing. The
+/// client prints the same with and without them.
 fn results(server: &Server, files: &[(&str, &str)]) -> Value {
     let (path, source) = files[0];
     let mut asked = request("mysql", path, source, &json!({"artifacts": true}));

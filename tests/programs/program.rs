@@ -24,10 +24,10 @@ const OURS: [&str; 4] = ["/box/", "/artifacts", "/opt/sandpiper", "/tmp/"];
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Program {
-    /// May be missing where there is one file.
+    /// May be missing if there is one file.
     entry: Option<String>,
     files: BTreeMap<String, String>,
-    /// How often the text of a file is sent, where it is not once.
+    /// How often the text of a file is sent, if not once.
     #[serde(default)]
     files_repeat: BTreeMap<String, usize>,
     #[serde(default)]
@@ -40,16 +40,16 @@ pub(crate) struct Program {
     /// How often `stdout` is expected.
     #[serde(default = "once")]
     stdout_repeat: usize,
-    /// In place of `stdout`, where that cannot be exact.
+    /// In place of `stdout`, if that cannot be exact.
     stdout_has: Option<Vec<String>>,
     #[serde(default)]
     stderr: String,
-    /// In place of `stderr`, where that cannot be exact.
+    /// In place of `stderr`, if that cannot be exact.
     stderr_has: Option<Vec<String>>,
     /// The `Sandpiper-Exit` header.
     #[serde(default = "exited")]
     exit: String,
-    /// Why its output is another each time, where it is: else it is the same
+    /// Why its output is another each time, if it is: else it is the same
     /// in a box made then, in one that was ready, and from kept compile artifacts.
     differs: Option<String>,
     /// Ends by a limit of time: runs where times are short, in one way.
@@ -189,7 +189,7 @@ impl Program {
         }))
     }
 
-    /// Writes what came back into the file, where it is to be exact.
+    /// Writes what came back into the file, if it is to be exact.
     fn update(&self, answer: &Answer, path: &Path) -> Result<(), String> {
         let text = fs::read_to_string(path).map_err(|e| e.to_string())?;
         // It would stay with the first table, below the keys set here.
@@ -218,7 +218,7 @@ impl Answer {
         Self { stdout: text("stdout"), stderr: text("stderr"), exit }
     }
 
-    /// Where another way gave other bytes.
+    /// Returns how the answer differs from that of another way.
     fn differences(&self, other: &Self, start: Start) -> Vec<String> {
         let streams = [
             ("stdout", &self.stdout, &other.stdout),

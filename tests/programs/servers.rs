@@ -9,7 +9,7 @@ use sandpiper_testkit::{Reply, Server, eventually};
 pub(crate) enum Start {
     /// In a box made then, and everything compiled.
     Cold,
-    /// Likewise, where times are short.
+    /// Likewise, if times are short.
     Short,
     /// After [`Self::Cold`], with what was kept when the same was compiled.
     Kept,

@@ -19,7 +19,7 @@ pub(crate) struct Definition {
     /// without one come last, by id.
     pub(crate) order: Option<u32>,
     /// Whether the language is served unless the operator chooses languages. If
-    /// not, it is known, and served only where it is chosen.
+    /// not, it is known, and served only if it is chosen.
     #[serde(default = "yes")]
     pub(crate) default: bool,
     /// Other values of `language` that mean this one.

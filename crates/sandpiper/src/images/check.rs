@@ -50,7 +50,7 @@ pub(super) fn check(
         let _ = io::stderr().write_all(line.as_bytes());
         return Ok(ExitCode::from(NOT_RUN));
     }
-    // What the operator adds is in an image that is being built with it.
+    // The operator's additions are in an image that is being built with it.
     let mut recipes = known.recipes.iter();
     let recipe =
         recipes.find(|it| args.rootfs.is_some() && it.name() == args.names[0]);

@@ -68,7 +68,7 @@ pub(crate) struct Embed {
     locales: Locales,
 }
 
-/// What the server can do beside `/api/compile`, for the page to offer it.
+/// The abilities of the server beside `/api/compile`, which the page offers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Abilities {
     /// Returns the files that programs leave.

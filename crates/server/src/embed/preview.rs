@@ -98,7 +98,7 @@ fn policy(frame_ancestors: &FrameAncestors) -> String {
     )
 }
 
-/// Those of the editor page, and that page, where both have one origin. For
+/// Those of the editor page, and that page, if both have one origin. For
 /// any there is no directive: `*` is none of those that a host page has
 /// sandboxed, the editor among them.
 fn ancestors(configured: &str) -> String {

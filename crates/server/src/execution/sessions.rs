@@ -15,8 +15,8 @@ use crate::http::{Answer, failure};
 use crate::limits::{LIVE_INPUT_BYTES, LIVE_INPUTS};
 use crate::settings::NodeTag;
 
-/// The name of a run in later requests: 128 bits that nobody can guess. Who
-/// knows it may stop the run and type into it, so no log has it.
+/// The name of a run in later requests: 128 bits that nobody can guess. A
+/// client that knows it may stop the run and type into it, so no log has it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct RunId([u8; 16]);
 

@@ -24,7 +24,7 @@ const TURN_BYTES: usize = 256 * 1024;
 #[derive(Debug)]
 pub(super) struct Store {
     /// Locked also while a list of all is made, which takes 0.1 s for a million
-    /// products. Whoever waits for it blocks no thread.
+    /// products. Waiting for it blocks no thread.
     state: Mutex<State>,
     /// All products as one JSON list, and [`State::changes`] of that time. It is
     /// kept until a product changes, so that clients which take it slowly share

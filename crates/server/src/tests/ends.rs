@@ -5,7 +5,7 @@ use tokio::sync::oneshot;
 use super::*;
 use runs::Event;
 
-/// A server that ends when this is told.
+/// A server that ends when the sender sends.
 async fn stoppable(
     drain: Duration,
 ) -> (TestServer, oneshot::Sender<()>, JoinHandle<()>) {

@@ -16,7 +16,7 @@ pub(super) fn id() -> ClientRequestId {
     ClientRequestId::Own(rand::random())
 }
 
-/// What is left after a request, or `None` if it was refused.
+/// The requests that are left after a request, or `None` if it was refused.
 pub(super) async fn left(
     shared: &SharedLimiter,
     client: IpAddr,
