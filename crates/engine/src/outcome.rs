@@ -157,12 +157,12 @@ impl Outcome {
 
     /// Returns stdout as text. Bytes that are not UTF-8 become U+FFFD.
     pub fn stdout_text(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(&self.stdout.bytes)
+        text(&self.stdout.bytes)
     }
 
     /// Returns stderr as text, in the same way.
     pub fn stderr_text(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(&self.stderr.bytes)
+        text(&self.stderr.bytes)
     }
 
     /// Returns stderr as text. If the run did not end by itself, its last line
@@ -196,6 +196,13 @@ impl Outcome {
         };
         format!("stage={stage}; {end}")
     }
+}
+
+/// Returns output as text. A document of a megabyte is usual, and
+/// `from_utf8_lossy` looks at each byte, while `from_utf8` reads ASCII by words.
+fn text(bytes: &[u8]) -> Cow<'_, str> {
+    str::from_utf8(bytes)
+        .map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// Returns the last line of stderr if the program did not end by itself.
