@@ -59,7 +59,7 @@ server=$!
 trap 'kill "$server" 2>/dev/null' EXIT
 (
     cd box
-    printf ../rehearsal.js | node --no-warnings --stack-size=6000 \
+    printf ../starter.js | node --no-warnings --stack-size=6000 \
         --max-old-space-size=1048576 --no-memory-reducer \
         /opt/sandpiper/mongosh/load.js 5 4 --compile 3<&0 4>/dev/null
 ) 5<log >output

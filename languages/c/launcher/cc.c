@@ -150,7 +150,7 @@ static void add_addresses(struct command *command) {
     if (fstat(file, &status) == 0 && S_ISREG(status.st_mode))
         (void)!read(file, text, sizeof text - 1);
     close(file);
-    size_t most = command->count + MOST_ADDRESSES;
+    size_t most = command->count + MAX_ADDRESSES;
     char *rest = text;
     for (char *line; (line = strsep(&rest, "\n")) != NULL;)
         if (is_address(line) && command->count < most)

@@ -20,7 +20,7 @@ void fail(const char *what) {
 }
 
 void add(struct command *command, const char *argument) {
-    if (command->count + 1 == MOST_ARGUMENTS)
+    if (command->count + 1 == MAX_ARGUMENTS)
         abort();
     command->arguments[command->count++] = argument;
     command->arguments[command->count] = NULL;

@@ -5,10 +5,10 @@
 #include <sys/types.h>
 
 // Those of addr2line are the most.
-#define MOST_ARGUMENTS 320
+#define MAX_ARGUMENTS 320
 
 struct command {
-    const char *arguments[MOST_ARGUMENTS];
+    const char *arguments[MAX_ARGUMENTS];
     size_t count;
 };
 

@@ -15,9 +15,9 @@
 #include "crash.h"
 
 // Bounds the time that an endless recursion takes.
-#define MOST_CALLS 100000
+#define MAX_CALLS 100000
 // "0x", the digits, a newline.
-#define MOST_DIGITS (2 + 2 * sizeof(uintptr_t) + 1)
+#define MAX_DIGITS (2 + 2 * sizeof(uintptr_t) + 1)
 
 // The linker defines them: where the program's own code begins and ends.
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
@@ -26,7 +26,7 @@ extern const char etext[];
 static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 static struct {
-    uintptr_t list[MOST_ADDRESSES];
+    uintptr_t list[MAX_ADDRESSES];
     size_t count;
     size_t calls;
 } found;
@@ -44,7 +44,7 @@ static void add(uintptr_t address) {
     for (size_t i = 0; i < found.count; i++)
         if (found.list[i] == address)
             return;
-    if (found.count < MOST_ADDRESSES)
+    if (found.count < MAX_ADDRESSES)
         found.list[found.count++] = address;
 }
 
@@ -55,11 +55,11 @@ static _Unwind_Reason_Code add_call(struct _Unwind_Context *context,
     uintptr_t address = _Unwind_GetIPInfo(context, &is_exact);
     // A call returns behind itself, which can be the next line.
     add(is_exact ? address : address - 1);
-    return ++found.calls < MOST_CALLS ? _URC_NO_REASON : _URC_END_OF_STACK;
+    return ++found.calls < MAX_CALLS ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
 static void write_addresses(void) {
-    static char text[MOST_ADDRESSES * MOST_DIGITS];
+    static char text[MAX_ADDRESSES * MAX_DIGITS];
     char *end = text;
     for (size_t i = 0; i < found.count; i++) {
         *end++ = '0';

@@ -3,4 +3,4 @@
 
 #define ADDRESSES "/tmp/.crash"
 // A recursion repeats the same few addresses.
-#define MOST_ADDRESSES 256
+#define MAX_ADDRESSES 256

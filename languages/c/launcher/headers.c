@@ -12,11 +12,11 @@
 #include "text.h"
 
 // Far more than before the first line of code.
-#define MOST_LINES 64
+#define MAX_LINES 64
 
 // Names of headers, as #include lines have them.
 struct headers {
-    char *names[MOST_LINES];
+    char *names[MAX_LINES];
     size_t count;
 };
 
@@ -131,7 +131,7 @@ static char *submitted(const char *from, const char *name, size_t length) {
 static struct headers leading_headers(const char *path) {
     struct headers headers = {.count = 0};
     const char *at = lines_of(path);
-    for (int i = 0; at != NULL && i < MOST_LINES; i++) {
+    for (int i = 0; at != NULL && i < MAX_LINES; i++) {
         at = skip_space(at);
         const char *behind = skip_guard(at);
         if (behind != NULL) {

@@ -33,8 +33,8 @@
 // Kept for what is not the managed heap: the runtime, stacks, files.
 #define MEMORY_BESIDE_HEAP 112
 // The runtime starts threads by the number of cores; a box has room for 128.
-#define MOST_CORES 8
-#define MOST_PROPERTIES 16
+#define MAX_CORES 8
+#define MAX_PROPERTIES 16
 
 // Settings that the runtime reads from the environment alone: no debugger's socket in
 // /tmp, and no second mapping of all code against attacks on the process.
@@ -63,8 +63,8 @@ struct runtime {
 };
 
 struct properties {
-    const char *keys[MOST_PROPERTIES];
-    const char *values[MOST_PROPERTIES];
+    const char *keys[MAX_PROPERTIES];
+    const char *values[MAX_PROPERTIES];
     int count;
 };
 
@@ -89,7 +89,7 @@ static void *symbol(const struct runtime *runtime, const char *name) {
 
 static void add(struct properties *properties, const char *key,
                 const char *value) {
-    if (properties->count == MOST_PROPERTIES)
+    if (properties->count == MAX_PROPERTIES)
         abort();
     properties->keys[properties->count] = key;
     properties->values[properties->count++] = value;
@@ -139,9 +139,9 @@ static const char *heap_limit(void) {
 static void limit_cores(void) {
     cpu_set_t cores;
     char most[8];
-    snprintf(most, sizeof most, "%X", MOST_CORES);
+    snprintf(most, sizeof most, "%X", MAX_CORES);
     if (sched_getaffinity(0, sizeof cores, &cores) != 0
-        || CPU_COUNT(&cores) > MOST_CORES)
+        || CPU_COUNT(&cores) > MAX_CORES)
         setenv("DOTNET_PROCESSOR_COUNT", most, 1);
 }
 

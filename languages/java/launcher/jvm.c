@@ -15,9 +15,9 @@
 #define DEFAULT_MEMORY_MIB 512
 // The compiler's threads, the common pool and the carriers of virtual threads
 // grow with this number, and all of them count against the box's limit.
-#define MOST_PROCESSORS 4
-#define MOST_OPTIONS 32
-#define LONGEST_OPTION 256
+#define MAX_PROCESSORS 4
+#define MAX_OPTIONS 32
+#define MAX_OPTION_BYTES 256
 
 // Replaced by the image's build, which makes the cache.
 #ifndef CACHE_OPTION
@@ -25,8 +25,8 @@
 #endif
 
 struct options {
-    JavaVMOption list[MOST_OPTIONS];
-    char texts[MOST_OPTIONS][LONGEST_OPTION];
+    JavaVMOption list[MAX_OPTIONS];
+    char texts[MAX_OPTIONS][MAX_OPTION_BYTES];
     int count;
 };
 
@@ -62,14 +62,14 @@ static void add(struct options *options, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 static void add(struct options *options, const char *format, ...) {
-    if (options->count == MOST_OPTIONS)
+    if (options->count == MAX_OPTIONS)
         fail("hold so many options");
     char *text = options->texts[options->count];
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(text, LONGEST_OPTION, format, arguments);
+    int length = vsnprintf(text, MAX_OPTION_BYTES, format, arguments);
     va_end(arguments);
-    if (length >= LONGEST_OPTION)
+    if (length >= MAX_OPTION_BYTES)
         fail("hold so long an option");
     options->list[options->count++].optionString = text;
 }
@@ -91,9 +91,9 @@ static void add_processors(struct options *options) {
     cpu_set_t set;
     // Fails where the machine has more processors than the set has bits.
     int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
-                                                            : MOST_PROCESSORS;
-    if (count > MOST_PROCESSORS)
-        count = MOST_PROCESSORS;
+                                                            : MAX_PROCESSORS;
+    if (count > MAX_PROCESSORS)
+        count = MAX_PROCESSORS;
     add(options, "-XX:ActiveProcessorCount=%d", count);
 }
 

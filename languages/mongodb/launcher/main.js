@@ -5,7 +5,7 @@
 const fs = require('node:fs');
 const net = require('node:net');
 const { Gate } = require('./gate');
-const { rehearse } = require('./rehearse');
+const { warmUp } = require('./warm-up');
 const { statements } = require('./statements');
 const { Shell } = require('./shell');
 const { Trace } = require('./trace');
@@ -24,7 +24,7 @@ async function run(log, code) {
   const shell = new Shell(trace);
   const server = await serverIsReady(own(log, 'r'));
   await shell.connect();
-  if (!await gate.isOpen()) rehearse(shell);
+  if (!await gate.isOpen()) warmUp(shell);
   const fail = () => process.exit(1);
   server.once('end', fail);
   const entry = await gate.pass();

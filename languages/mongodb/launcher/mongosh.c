@@ -107,7 +107,7 @@ static void become_shell(int log, int code) {
     fail("start the shell");
 }
 
-// Ends as the shell has ended that told no exit code.
+// Ends as the shell ended, which reported no exit code.
 static _Noreturn void end_as(pid_t shell) {
     int status;
     if (waitpid(shell, &status, 0) != shell)

@@ -18,8 +18,8 @@ const PRODUCT = {
   // Without it each connection looks for the cloud it might be in.
   driverInfo: { name: 'mongosh', version },
   // A day. Else the number of connections, and of what the server has done,
-  // would tell how long the shell has waited for its script. That the server has
-  // ended is told by its connections.
+  // would tell how long the shell has waited for its script. Its connections
+  // report that the server has ended.
   heartbeatFrequencyMS: 24 * 60 * 60 * 1000,
 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 // As much as a run may print, twice: quotes in values are escaped.
-#define MOST_BYTES (2 << 20)
+#define MAX_BYTES (2 << 20)
 // For what json_end() writes.
 #define RESERVE 256
 
@@ -33,18 +33,18 @@ static void add(struct json *json, const void *data, size_t size,
 }
 
 void json_put(struct json *json, const char *text) {
-    add(json, text, strlen(text), MOST_BYTES - RESERVE);
+    add(json, text, strlen(text), MAX_BYTES - RESERVE);
 }
 
 void json_end(struct json *json, const char *text) {
     bool is_full = json->is_full;
     json->is_full = false;
-    add(json, text, strlen(text), MOST_BYTES);
+    add(json, text, strlen(text), MAX_BYTES);
     json->is_full = is_full;
 }
 
 static void put_bytes(struct json *json, const void *data, size_t size) {
-    add(json, data, size, MOST_BYTES - RESERVE);
+    add(json, data, size, MAX_BYTES - RESERVE);
 }
 
 // Returns the length of the character at `data`, or 0 if there is none.

@@ -13,7 +13,7 @@ static void begin(struct packet *packet) {
     if (!packet->goes_on)
         packet->length = packet->kept = 0;
     packet->length += length;
-    packet->goes_on = length == LONGEST_PACKET;
+    packet->goes_on = length == MAX_PACKET_BYTES;
 }
 
 static void keep(struct packet *packet, const unsigned char *data,

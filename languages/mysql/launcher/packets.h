@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 // A packet of this length goes on in the next one.
-#define LONGEST_PACKET 0xffffff
+#define MAX_PACKET_BYTES 0xffffff
 // More of a packet is not kept.
 #define KEPT_BYTES (1 << 20)
 

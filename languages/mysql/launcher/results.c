@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define DISPLAYS "/tmp/.display"
-#define MOST_COLUMNS 4096
+#define MAX_COLUMNS 4096
 
 // First bytes of packets.
 enum {
@@ -56,7 +56,7 @@ static struct {
     bool is_first;
     uint64_t columns;
     uint64_t columns_known;
-    unsigned char kinds[MOST_COLUMNS];
+    unsigned char kinds[MAX_COLUMNS];
     uint64_t rows;
 } noted = {.file = -1, .is_first = true};
 
@@ -150,7 +150,7 @@ static void note_column(struct values values) {
     uint64_t character_set = take_fixed(&values, 2);
     take_fixed(&values, 4);
     enum kind kind = kind_of(take_fixed(&values, 1), character_set);
-    if (noted.columns_known < MOST_COLUMNS)
+    if (noted.columns_known < MAX_COLUMNS)
         noted.kinds[noted.columns_known] = (unsigned char)kind;
     else
         noted.json.is_full = true;
@@ -222,7 +222,7 @@ static void answer(const struct packet *packet) {
         note_column(values);
     // A row that begins so is longer.
     else if (noted.expected == ROWS && first == END &&
-             packet->length < LONGEST_PACKET)
+             packet->length < MAX_PACKET_BYTES)
         end_rows(values);
     else if (noted.expected == ROWS)
         note_row(packet);

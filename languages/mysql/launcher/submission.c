@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 // Below the eight hours after which the server closes an idle connection.
-#define LONGEST_WAIT (6 * 60 * 60)
+#define MAX_WAIT (6 * 60 * 60)
 
 static void give_up(int signal) {
     (void)signal;
@@ -35,7 +35,7 @@ __attribute__((constructor)) static void prepare(void) {
 }
 
 static void open_submission(void) {
-    alarm(LONGEST_WAIT);
+    alarm(MAX_WAIT);
     char **arguments = pass_gate();
     const char *path = arguments[0];
     alarm(0);

@@ -213,7 +213,7 @@ export class Bundle {
       const isDeep = error instanceof RangeError;
       if (!isDeep && !(error instanceof Faults)) throw error;
       this.#found.push(...(isDeep ? [fault({ file: path }, "this is nested too deeply")] : error.list));
-      // Others that import it have nothing to be told of.
+      // Others that import it have nothing to report.
       return "export default {};";
     }
   }

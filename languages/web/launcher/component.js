@@ -236,9 +236,9 @@ class Component {
     }
     if (error.line) return fault({ file, line: error.line, column: error.column ?? 1 }, first);
     // compileScript tells the place in the text of its message.
-    const told = /\n(\d+)\s*\|[^\n]*\n\s*\|([^\n]*?)(\^+)/.exec(message);
-    if (!told) return fault({ file }, first);
-    const [, line, spaces, marks] = told;
+    const excerpt = /\n(\d+)\s*\|[^\n]*\n\s*\|([^\n]*?)(\^+)/.exec(message);
+    if (!excerpt) return fault({ file }, first);
+    const [, line, spaces, marks] = excerpt;
     const column = spaces.replace(/^ {2}/, "").length + 1;
     return fault({ file, line: Number(line), column }, first, { length: marks.length });
   }

@@ -1,7 +1,7 @@
 // An error in a submission, and how it is reported: the place, the message,
 // the line and a mark under it.
 
-/** Everything that was found wrong: thrown once, told together. */
+/** Everything that was found wrong: thrown once, reported together. */
 export class Faults extends Error {
   constructor(list) {
     super("the submission cannot be built");
@@ -32,7 +32,7 @@ export function place(file, text, offset) {
 export const characters = (text) => [...text].length;
 
 /** The faults as text: file by file as they came, each from top to bottom. */
-export function told(list, files) {
+export function formatted(list, files) {
   const order = [...new Set(list.map(({ file }) => file))];
   const sorted = list.toSorted(
     (a, b) =>

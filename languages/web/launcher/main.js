@@ -3,10 +3,10 @@
 import { writeFileSync } from "node:fs";
 import { startupSnapshot } from "node:v8";
 import { Bundle, start } from "./bundle.js";
-import { Faults, fault, told } from "./faults.js";
+import { Faults, fault, formatted } from "./faults.js";
 import { Files } from "./files.js";
 import { end, gateIsOpen, passGate } from "./gate.js";
-import { rehearse, rehearseApart } from "./rehearsal.js";
+import { warmUp, warmUpSnapshot } from "./warm-up.js";
 
 /** The built document, for show() of document.c. */
 const DOCUMENT = "/artifacts/document";
@@ -19,7 +19,7 @@ export function makeSnapshot(languages, frameworkOf, build) {
   // Advice of the compilers is none of the program's.
   console.warn = console.error = console.log = () => {};
   startupSnapshot.setDeserializeMainFunction(() => main(process.argv[1], frameworkOf, build));
-  rehearseApart(languages, frameworkOf, build);
+  warmUpSnapshot(languages, frameworkOf, build);
 }
 
 async function main(language, frameworkOf, build) {
@@ -32,7 +32,7 @@ async function main(language, frameworkOf, build) {
   } catch (error) {
     // A fault of ours: it says nothing of the image.
     const message = `the document cannot be built: ${error.message}`;
-    writeFileSync(2, told([fault({ file: entry }, message)], { has: () => false }));
+    writeFileSync(2, formatted([fault({ file: entry }, message)], { has: () => false }));
   }
   end(status);
 }
@@ -41,7 +41,7 @@ async function main(language, frameworkOf, build) {
 async function prepare(language, frameworkOf, build) {
   await start();
   const framework = frameworkOf(language);
-  await rehearse(language, framework, build, gateIsOpen);
+  await warmUp(language, framework, build, gateIsOpen);
   return framework;
 }
 
@@ -55,7 +55,7 @@ async function submit(framework, entry, build) {
     return 0;
   } catch (error) {
     if (!(error instanceof Faults)) throw error;
-    writeFileSync(2, told(error.list, files));
+    writeFileSync(2, formatted(error.list, files));
     return 1;
   }
 }

@@ -19,7 +19,7 @@ const VALUE = { acknowledged: true, titles: ['Solaris'], year: 1961, at: new Dat
 const ROUNDS = 3;
 
 /** @param {import('./shell').Shell} shell */
-function rehearse(shell) {
+function warmUp(shell) {
   for (let round = 0; round < ROUNDS; round += 1) {
     const parts = statements(SCRIPT, 'main.js', (word) => shell.isCommand(word));
     for (const part of parts) shell.rewritten(part);
@@ -27,4 +27,4 @@ function rehearse(shell) {
   }
 }
 
-module.exports = { rehearse };
+module.exports = { warmUp };

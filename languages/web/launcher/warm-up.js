@@ -9,9 +9,9 @@ const ENTRIES = { web: "index.html", react: "App.jsx", vue: "App.vue" };
 const BUILDS = 5;
 
 /** Builds the starter of a language, until `isEnough`. */
-export async function rehearse(language, framework, build, isEnough) {
+export async function warmUp(language, framework, build, isEnough) {
   for (let count = 0; count < BUILDS && !isEnough(); count++) {
-    await rehearsal(language, framework, build, Bundle);
+    await buildStarter(language, framework, build, Bundle);
   }
 }
 
@@ -19,13 +19,13 @@ export async function rehearse(language, framework, build, isEnough) {
  * Runs what is not esbuild's, while the snapshot is made: it keeps compiled
  * functions, and no child process.
  */
-export async function rehearseApart(languages, frameworkOf, build) {
+export async function warmUpSnapshot(languages, frameworkOf, build) {
   for (const language of languages) {
-    await rehearsal(language, frameworkOf(language), build, BundleApart);
+    await buildStarter(language, frameworkOf(language), build, BundleApart);
   }
 }
 
-async function rehearsal(language, framework, build, Kind) {
+async function buildStarter(language, framework, build, Kind) {
   const files = new Files(`${STARTERS}/${language}`);
   await build(new Kind(files, framework), ENTRIES[language]);
   framework?.forget?.(files);
