@@ -44,7 +44,7 @@ fn alerts_and_dashboard_use_metrics_that_there_are() {
 #[test]
 fn nodes_may_use_the_commands_of_their_functions_alone() {
     let mut called = BTreeSet::new();
-    for library in ["limits", "catalogue"] {
+    for library in ["rate_limits", "catalogue"] {
         let text = read(&format!("crates/shared/src/{library}.lua"));
         let calls = text.split("call('").skip(1);
         called.extend(

@@ -49,8 +49,8 @@ pub(crate) struct Program {
     /// The `Sandpiper-Exit` header.
     #[serde(default = "exited")]
     exit: String,
-    /// Why its output is another each time, if it is: else it is the same
-    /// in a box made then, in one that was ready, and from kept compile artifacts.
+    /// The reason why its output differs each time, if it does. Otherwise it is
+    /// the same in a box made then, in one that was ready, and from kept compile artifacts.
     differs: Option<String>,
     /// Ends by a limit of time: runs where times are short, in one way.
     #[serde(default)]

@@ -9,7 +9,7 @@ use sandpiper_testkit::{Reply, Server, eventually};
 pub(crate) enum Start {
     /// In a box made then, and everything compiled.
     Cold,
-    /// Likewise, if times are short.
+    /// Likewise, on a server with short times.
     Short,
     /// After [`Self::Cold`], with what was kept when the same was compiled.
     Kept,

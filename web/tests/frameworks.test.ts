@@ -20,7 +20,7 @@ function answer(...middle: readonly (readonly [string, object])[]): Response {
   return new Response(text, { headers: { "Content-Type": "text/event-stream" } });
 }
 
-/** Answers requests in turn; a request without an answer fails. Returns the addresses that were asked, and of runs the wish. */
+/** Answers requests in turn; a request without an answer fails. Returns the addresses that were asked, and of runs what they ask for. */
 function serve(...answers: readonly (Response | "lost")[]): string[] {
   const asked: string[] = [];
   const left = [...answers];

@@ -152,8 +152,8 @@ describe("names that every object has", () => {
     const now = { entryFile: "main.py", files: [{ path: "main.py", content: "" }], stdin: "" };
     const files = [{ name: "main.py", content: "1" }];
     for (const language of ["constructor", "__proto__", { toString: 1 }]) {
-      const wish = readHostRequest({ eventType: "populateCode", language, files }, { language: "python", names }, now);
-      expect(wish?.kind === "populate" && wish.snapshot.value?.files).toEqual([{ path: "main.py", content: "1" }]);
+      const request = readHostRequest({ eventType: "populateCode", language, files }, { language: "python", names }, now);
+      expect(request?.kind === "populate" && request.snapshot.value?.files).toEqual([{ path: "main.py", content: "1" }]);
     }
   });
 

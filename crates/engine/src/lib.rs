@@ -42,7 +42,7 @@ pub use files::{FilesWanted, RunFile, RunFiles};
 pub use limits::Limits;
 pub use options::{LowerLimits, RunOptions};
 pub use outcome::{
-    End, LimitReached, Outcome, Stage, Start, StartKind, Timing,
+    End, LimitReached, Outcome, Stage, Start, StartKind, Timing, output_text,
 };
 pub use pool::{Ready, Supply};
 pub use readiness::{ImageState, Images, LanguageState, Readiness};

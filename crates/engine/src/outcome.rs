@@ -157,12 +157,12 @@ impl Outcome {
 
     /// Returns stdout as text. Bytes that are not UTF-8 become U+FFFD.
     pub fn stdout_text(&self) -> Cow<'_, str> {
-        text(&self.stdout.bytes)
+        output_text(&self.stdout.bytes)
     }
 
     /// Returns stderr as text, in the same way.
     pub fn stderr_text(&self) -> Cow<'_, str> {
-        text(&self.stderr.bytes)
+        output_text(&self.stderr.bytes)
     }
 
     /// Returns stderr as text. If the run did not end by itself, its last line
@@ -198,9 +198,11 @@ impl Outcome {
     }
 }
 
-/// Returns output as text. A document of a megabyte is usual, and
-/// `from_utf8_lossy` looks at each byte, while `from_utf8` reads ASCII by words.
-fn text(bytes: &[u8]) -> Cow<'_, str> {
+/// Returns output as text. Bytes that are not UTF-8 become U+FFFD.
+///
+/// A document of a megabyte is usual, and `from_utf8_lossy` looks at each byte,
+/// while `from_utf8` reads ASCII by words.
+pub fn output_text(bytes: &[u8]) -> Cow<'_, str> {
     str::from_utf8(bytes)
         .map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }

@@ -22,7 +22,8 @@ pub(crate) struct Watched<'a> {
     pub(crate) activity: watch::Receiver<()>,
 }
 
-/// Resolves with the first limit that is reached.
+/// Resolves with the first limit that is reached, or when the caller stops the
+/// command.
 pub(crate) async fn first_limit(
     ProcessHandles { group, uncharged, .. }: &ProcessHandles,
     cpu_before: Option<Duration>,

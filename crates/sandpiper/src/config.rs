@@ -149,6 +149,10 @@ pub(crate) const UNITS: &str = "\
 TIME is a number and a unit, such as 500ms, 10s or 2m; without a unit, seconds.
 SIZE is a number and a unit, such as 64KiB, 512MiB or 1GiB; without one, bytes.";
 
+/// The same for a command without times.
+const SIZE_UNIT: &str = "\
+SIZE is a number and a unit, such as 64KiB, 512MiB or 1GiB; without one, bytes.";
+
 /// The end of the help of `run`.
 const RUN_HELP: &str = "\
 The program gets this command's standard input, unless that is a terminal. With
@@ -195,7 +199,7 @@ pub(crate) struct RunArgs {
 
 /// Flags of `doctor`.
 #[derive(Args, Debug)]
-#[command(after_help = UNITS)]
+#[command(after_help = SIZE_UNIT)]
 pub(crate) struct DoctorArgs {
     /// Control group in which the boxes' control groups are created [default:
     /// the one that this process is in]

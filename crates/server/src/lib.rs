@@ -3,7 +3,7 @@
 //! ```text
 //! http/        connections, bodies, answers, addresses of clients
 //! products/    the catalogue in memory
-//! compile/     POST /api/compile, from wire shape to answer
+//! execution/   /api/compile and /api/run, from wire shape to answer
 //! rate_limit   how often one client may compile, at this server or at several
 //! embed/       the editor page
 //! about        a language: versions and limits
@@ -15,7 +15,7 @@
 //! server       listeners, and the end
 //! ```
 //!
-//! `products/` and `compile/` never import each other. No framework stands
+//! `products/` and `execution/` never import each other. No framework stands
 //! between hyper and the routes, so that every answer, failures included, is
 //! one that is written here.
 

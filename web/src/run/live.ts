@@ -196,7 +196,7 @@ export function runWithEvents(request: RunRequest, signal: AbortSignal, enter: (
   return answerOf(request, signal, { isLive: false, enter });
 }
 
-interface LiveOptions {
+interface AnswerOptions {
   isLive: boolean;
   /** The run has left the queue; gets the event. */
   begin?: (event: Readonly<Record<string, unknown>>) => void;
@@ -205,7 +205,7 @@ interface LiveOptions {
   write?: (output: Output) => void;
 }
 
-async function answerOf(request: RunRequest, signal: AbortSignal, options: LiveOptions): Promise<Answer> {
+async function answerOf(request: RunRequest, signal: AbortSignal, options: AnswerOptions): Promise<Answer> {
   const { language, snapshot, artifacts, results, warnings, external, id } = request;
   const { isLive, begin, enter, write } = options;
   const result = new Result(request);
@@ -266,7 +266,7 @@ class Result {
   }
 
   /** Takes an event. Returns the result with the last one. */
-  take(name: string, data: Readonly<Record<string, unknown>>, write: LiveOptions["write"]): RunResult | null {
+  take(name: string, data: Readonly<Record<string, unknown>>, write: AnswerOptions["write"]): RunResult | null {
     const { stream, text } = data;
     if (name === "begin") this.endStep("queue");
     // The compile step has ended.
@@ -305,7 +305,7 @@ class Result {
     this.stepMs = now;
   }
 
-  private write(output: Output, write: LiveOptions["write"]): void {
+  private write(output: Output, write: AnswerOptions["write"]): void {
     this.output[output.stream] += output.text;
     this.isAtLineStart = output.text.endsWith("\n");
     write?.(output);

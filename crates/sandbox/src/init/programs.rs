@@ -236,10 +236,10 @@ pub(super) fn are_left() -> Result<bool> {
 }
 
 impl Process {
-    /// Blocks until the process is its program.
+    /// Blocks until the process is its program, or has ended.
     ///
     /// # Errors
-    /// It ended before.
+    /// It reported that it could not become its program.
     fn wait_for_start(&self) -> Result<()> {
         let step = "start the program";
         match protocol::receive::<SerializedError>(&self.channel) {

@@ -64,7 +64,7 @@ pub(crate) struct LimitArgs {
         default_value = mebibytes(Limits::default().file_bytes))]
     file_size: u64,
 
-    /// Total size of all files that a run writes; beyond this, writing fails in
+    /// Size of all files in a box at one time; beyond this, writing fails in
     /// the program
     #[arg(long, value_name = "SIZE", value_parser = values::size,
         default_value = mebibytes(Limits::default().disk_bytes))]

@@ -73,8 +73,8 @@ pub(crate) struct ServeArgs {
     request_id_from_proxy: bool,
 
     /// Status that a trusted proxy gets in place of 503 if another node may be
-    /// able to run a request, so that the proxy asks that node. A node that is
-    /// only busy answers 503
+    /// able to run a request, so that the proxy asks that node. If too many runs
+    /// wait, the status is 503 all the same
     #[arg(long, value_name = "STATUS",
         value_parser = values::elsewhere_status(), default_value = "503")]
     elsewhere_status: server::StatusCode,

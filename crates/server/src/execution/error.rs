@@ -1,4 +1,4 @@
-//! The reasons why requests are not run.
+//! The reasons why requests have no result, in one word each for metrics and log.
 
 use sandpiper_engine::languages::SubmissionError;
 use sandpiper_engine::{BusyCause, Refusal};
@@ -9,8 +9,7 @@ use crate::rate_limit::Quota;
 use super::request::RequestError;
 use super::sessions::SessionError;
 
-/// The reason why a request has no result. The variants are in the order in
-/// which they are reported.
+/// The reason why a request has no result.
 #[derive(Debug)]
 pub(crate) enum ExecutionError {
     RateLimited(Quota),
@@ -30,7 +29,7 @@ pub(crate) enum ExecutionError {
     ClientGone,
 }
 
-/// Why requests are not run, in one word each, for the metrics and the log.
+/// The words of the reasons, for the metrics and the log.
 pub(crate) const REFUSALS: [&str; 17] = [
     "rate_limited",
     "content_type",

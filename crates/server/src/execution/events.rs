@@ -4,7 +4,7 @@ use std::mem;
 use std::str;
 
 use sandpiper_engine::{
-    End, Limits, Outcome, Output, OutputStream, Refusal, Stage,
+    End, Limits, Outcome, Output, OutputStream, Refusal, Stage, output_text,
 };
 use serde::Serialize;
 
@@ -168,7 +168,7 @@ impl OutputText {
         let whole = held.len() - unfinished(held);
         let rest = held.split_off(whole);
         let bytes = mem::replace(held, rest);
-        encode_output(stream, &String::from_utf8_lossy(&bytes))
+        encode_output(stream, &output_text(&bytes))
     }
 
     /// Returns the events for the last bytes of a stream. If it was truncated,
@@ -183,7 +183,7 @@ impl OutputText {
         if *is_truncated {
             held.truncate(held.len() - unfinished(&held));
         }
-        encode_output(stream, &String::from_utf8_lossy(&held))
+        encode_output(stream, &output_text(&held))
     }
 
     /// Returns the events for a whole document. If it contains this framework,

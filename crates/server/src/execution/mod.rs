@@ -151,7 +151,7 @@ impl<R: Runner> Execution<R> {
                     Err(quota) => {
                         (Some(quota), Err(ExecutionError::RateLimited(quota)))
                     }
-                    Ok((quota, Err(failure))) => (quota, Err(failure)),
+                    Ok((quota, Err(error))) => (quota, Err(error)),
                     Ok((quota, Ok(request))) => {
                         let run =
                             self.run(form, request, head, connection, &info);

@@ -75,7 +75,7 @@ impl Measured {
         }
         own.register(
             "language_ready",
-            "1 where the language can run",
+            "1 if the language can run",
             self.language_ready.clone(),
         );
         own.register_with_unit(

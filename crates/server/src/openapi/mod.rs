@@ -22,10 +22,10 @@ use parameters::parameters;
 const DESCRIPTION: &str = "A product catalogue in memory, and a service that \
 runs submitted programs in sandboxes. Neither needs credentials. The compile \
 endpoint is unversioned: its shape may change before a stable release. A \
-request that cannot be read as HTTP is 400, or 431 where its head is too \
+request that cannot be read as HTTP is 400, or 431 if its head is too \
 large, and the connection is closed. A method that a path does not have is \
 405. HEAD works where GET does, but for the products. A request for a host \
-that the operator did not name, where hosts are named, is 421.";
+that the operator did not name, if hosts are named, is 421.";
 
 /// The document for a server of these languages, as JSON text.
 pub(crate) fn document(catalog: &Catalog) -> Bytes {
