@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use sandpiper_testkit::{Reply, eventually};
 
@@ -13,10 +14,9 @@ use crate::balancer::Nginx;
 use crate::client::{Client, JSON, printed, read, waits, word};
 use crate::fleet::{Fleet, Setup, usual};
 use crate::node::{Command, Node};
-use crate::valkey::Valkey;
+use crate::valkey::{MINUTE, Valkey, log_of};
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
-    ("limits/20-in-any-minute", in_any_minute),
     ("limits/as-one-node", as_one_node),
     ("limits/counted-before-the-body", counted_before_the_body),
     ("limits/forged-headers", forged_headers),
@@ -29,103 +29,35 @@ pub(crate) const UP: &str = r#"sandpiper_shared_up{part="limits"}"#;
 
 pub(crate) const LIMIT: usize = 20;
 /// Requests on which a node decided without the Valkey.
-const ALONE: &str = "sandpiper_limited_locally_total";
-/// Answers of the Valkey to requests that it was asked to count.
-const CALLS: &str = r#"sandpiper_shared_seconds_count{call="sp2_admit"}"#;
+pub(crate) const ALONE: &str = "sandpiper_limited_locally_total";
+/// On a busy machine a node may not wait long enough for the Valkey, and then decides
+/// alone: another client is asked for then.
 const MAX_ATTEMPTS: usize = 5;
-const MINUTE: u64 = 60_000_000;
 
 fn fleet() -> Fleet {
     Fleet::start(Setup { limits: true, ..Setup::default() })
 }
 
 /// Sends a request that counts and then fails: its `Content-Type` is missing.
-fn ask(client: Client, to: SocketAddr, headers: &[&str]) -> Reply {
+pub(crate) fn ask(client: Client, to: SocketAddr, headers: &[&str]) -> Reply {
     let reply = client.try_send(to, "POST /api/compile", headers, "");
     reply.expect("an answer")
 }
 
 /// Fails unless the request was either admitted or refused for the limit.
-fn is_admitted(reply: &Reply) -> bool {
+pub(crate) fn is_admitted(reply: &Reply) -> bool {
     assert!([415, 429].contains(&reply.status), "{reply:?}");
     reply.status == 415
-}
-
-fn in_any_minute() {
-    let fleet = fleet();
-    let is_judged =
-        (0..MAX_ATTEMPTS).any(|_| in_this_minute(&fleet, Client::new()));
-    assert!(is_judged, "nodes decided alone each time");
-}
-
-/// Returns whether it could be judged: on a busy machine a node may not wait long
-/// enough for the Valkey, and then decides alone.
-fn in_this_minute(fleet: &Fleet, client: Client) -> bool {
-    let to = fleet.address();
-    let valkey = fleet.limits.as_ref().unwrap();
-    let before = fleet.count(ALONE);
-    let calls = fleet.count(CALLS);
-    let is_disturbed = || fleet.count(ALONE) > before;
-    let admitted = AtomicUsize::new(0);
-    let ask = || {
-        if is_admitted(&ask(client, to, &[])) {
-            admitted.fetch_add(1, Ordering::Relaxed);
-        }
-    };
-    std::thread::scope(|scope| {
-        (0..64).for_each(|_| drop(scope.spawn(ask)));
-    });
-    if is_disturbed() {
-        return false;
-    }
-    assert_eq!(fleet.count(CALLS) - calls, 64, "one call for each request");
-    assert_eq!(admitted.load(Ordering::Relaxed), LIMIT);
-    let mut seen = times(valkey, client);
-    assert_eq!(seen.len(), LIMIT);
-    let first = *seen.values().min().unwrap();
-    eventually("the first was nearly a minute ago", || {
-        now(valkey) > first + MINUTE - MINUTE / 60
-    });
-    // They ask on both sides of the moment at which there is room again.
-    let is_over = || admitted.load(Ordering::Relaxed) >= 2 * LIMIT;
-    std::thread::scope(|scope| {
-        (0..4).for_each(|_| {
-            scope.spawn(|| {
-                while !is_over() {
-                    ask();
-                }
-            });
-        });
-    });
-    seen.extend(times(valkey, client));
-    if is_disturbed() {
-        return false;
-    }
-    assert_eq!(seen.len(), admitted.load(Ordering::Relaxed));
-    let mut times: Vec<u64> = seen.into_values().collect();
-    times.sort_unstable();
-    let spans = times.windows(LIMIT + 1).map(|it| it[LIMIT] - it[0]);
-    let shortest = spans.min().unwrap();
-    println!("{} requests in {shortest} µs", LIMIT + 1);
-    assert!(shortest >= MINUTE, "{times:?}");
-    true
 }
 
 /// Returns the requests of a client that the Valkey has counted, with their times in
 /// µs.
 fn times(valkey: &Valkey, client: Client) -> BTreeMap<String, u64> {
-    let key = format!("sp1:l:{{{}}}", client.address);
+    let key = log_of(client.address);
     let all = valkey.ask(&["ZRANGE", &key, "0", "-1", "WITHSCORES"]);
     // An answer without any is one empty line.
     let all = all.chunks_exact(2);
     all.map(|pair| (pair[0].clone(), pair[1].parse().unwrap())).collect()
-}
-
-/// Returns the time of the Valkey's clock in µs.
-fn now(valkey: &Valkey) -> u64 {
-    let time = valkey.ask(&["TIME"]);
-    let [seconds, micros] = [0, 1].map(|it| time[it].parse::<u64>().unwrap());
-    seconds * 1_000_000 + micros
 }
 
 /// The same requests have the same answers from several nodes and from one.
@@ -133,36 +65,84 @@ fn as_one_node() {
     let flags = ["--rate-limit-for=198.51.100.0/24=30"];
     let fleet =
         Fleet::start(Setup { limits: true, flags: &flags, ..Setup::default() });
+    wait_for_valkey(&fleet);
     let alone = Node::start("a", Command::with(usual(&flags)));
     let mut count = 0;
+    // Returns the times of the first requests.
     let mut check = |from: &str, times: usize, refused: usize| {
         let header = format!("X-Forwarded-For: {from}");
-        let mut statuses = Vec::new();
-        for _ in 0..times {
-            count += 1;
-            let node = &fleet.nodes[count % fleet.nodes.len()];
-            let [own, other] = [node, &alone].map(|node| {
+        let asked: Vec<[Asked; 2]> = (0..times)
+            .map(|_| {
+                count += 1;
+                let node = &fleet.nodes[count % fleet.nodes.len()];
                 // From the address of the proxy.
-                let (head, to) = ("/api/compile", node.server());
-                to.send("POST", head, &[&header], "")
-            });
-            assert_eq!(seen_of(&own), seen_of(&other), "{from}: {count}");
-            statuses.push(own.status);
+                [node, &alone].map(|node| Asked::of(node, &header))
+            })
+            .collect();
+        for [own, other] in &asked {
+            let [seen, expected] = [own, other].map(|it| seen_of(&it.reply));
+            assert_eq!(seen, expected, "{from}: {count}");
         }
-        let is_refused = |status: &&u16| **status == 429;
-        assert_eq!(statuses.iter().filter(is_refused).count(), refused);
+        let is_refused = |it: &&[Asked; 2]| it[0].reply.status == 429;
+        assert_eq!(asked.iter().filter(is_refused).count(), refused);
+        asked
     };
-    check("192.0.2.1", 22, 2);
-    check("192.0.2.2", 1, 0);
-    // A network with a limit of its own.
-    check("198.51.100.1", 31, 1);
-    // Each IPv6 address has the limit, and its network ten times that.
-    check("2001:db8::1", 21, 1);
-    for other in 2..=10 {
-        check(&format!("2001:db8::{other:x}"), 20, 0);
+    for (from, times, refused) in [
+        ("192.0.2.1", 22, 2),
+        ("192.0.2.2", 1, 0),
+        // A network with a limit of its own.
+        ("198.51.100.1", 31, 1),
+    ] {
+        let all = check(from, times, refused);
+        assert_since(&all, &all);
     }
-    check("2001:db8::b", 2, 2);
-    check("2001:db8:0:1::1", 1, 0);
+    // Each IPv6 address has the limit, and its network ten times that.
+    let first = check("2001:db8::1", 21, 1);
+    assert_since(&first, &first);
+    for other in 2..=10 {
+        let all = check(&format!("2001:db8::{other:x}"), 20, 0);
+        assert_since(&all, &all);
+    }
+    assert_since(&first, &check("2001:db8::b", 2, 2));
+    let all = check("2001:db8:0:1::1", 1, 0);
+    assert_since(&all, &all);
+}
+
+/// Fails unless the first of these requests is the oldest one that counts for all.
+fn assert_since(first: &[[Asked; 2]], all: &[[Asked; 2]]) {
+    for asked in all {
+        for (asked, first) in asked.iter().zip(&first[0]) {
+            asked.assert_since(first);
+        }
+    }
+}
+
+/// A request that was answered.
+struct Asked {
+    begun: Instant,
+    reply: Reply,
+    ended: Instant,
+}
+
+impl Asked {
+    fn of(node: &Node, header: &str) -> Self {
+        let begun = Instant::now();
+        let to = node.server();
+        let reply = to.send("POST", "/api/compile", &[header], "");
+        Self { begun, reply, ended: Instant::now() }
+    }
+
+    /// Fails unless the answer says that there is more room a minute after the
+    /// first of these requests was counted.
+    fn assert_since(&self, first: &Self) {
+        let left = self.reply.header("ratelimit").unwrap();
+        let (_, left) = left.split_once(";t=").unwrap();
+        let seconds = |time: Duration| time.as_nanos().div_ceil(1_000_000_000);
+        let least = seconds(first.begun + MINUTE - self.ended);
+        let most = seconds(first.ended + MINUTE - self.begun);
+        let left: u128 = left.parse().unwrap();
+        assert!((least..=most).contains(&left), "{left}: {least} to {most}");
+    }
 }
 
 /// The Valkey is asked while the body of a request is still to come.
@@ -195,7 +175,7 @@ fn forged_headers() {
     }
 }
 
-/// Returns whether it could be judged, as [`in_this_minute`] does.
+/// Returns whether it could be judged; see [`MAX_ATTEMPTS`].
 fn forges(fleet: &Fleet, to: SocketAddr, hyphens: usize) -> bool {
     let client = Client::new();
     let before = fleet.count(ALONE);
@@ -262,7 +242,7 @@ fn left_of_two(fleet: &mut Fleet, to: SocketAddr) -> [usize; 2] {
     left
 }
 
-fn wait_for_valkey(fleet: &Fleet) {
+pub(crate) fn wait_for_valkey(fleet: &Fleet) {
     eventually("all nodes count in the Valkey", || {
         fleet.count(UP) == fleet.nodes.len()
     });

@@ -19,6 +19,7 @@ mod fleet;
 mod killed;
 mod limits;
 mod live;
+mod minute;
 mod overload;
 mod pair;
 mod parts;
@@ -51,7 +52,7 @@ fn main() -> ExitCode {
     let tests = [parts::TESTS, catalogue::TESTS, dispatch::TESTS]
         .into_iter()
         .chain([doctor::TESTS, killed::TESTS])
-        .chain([limits::TESTS, live::TESTS, overload::TESTS])
+        .chain([minute::TESTS, limits::TESTS, live::TESTS, overload::TESTS])
         .chain([secrets::TESTS, share::TESTS])
         .chain([upgrade::TESTS])
         .flatten()

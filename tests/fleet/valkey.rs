@@ -1,9 +1,11 @@
 //! A Valkey under test, with the packaged users.
 
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 use rustix::process::Signal;
 use sandpiper_testkit::Valkey as Server;
+use sandpiper_testkit::decisions::{Decision, Watch};
 use tempfile::NamedTempFile;
 
 use crate::process::own_address;
@@ -15,6 +17,16 @@ pub(crate) const PASSWORD: &str = "a-word-that-no-box-may-read";
 
 /// The password of operators.
 pub(crate) const OPERATOR: &str = "another-word";
+
+/// The command by which the test's own user logs in.
+const LOGIN: &str = "AUTH test any\r\n";
+
+pub(crate) const MINUTE: Duration = Duration::from_secs(60);
+
+/// Returns the key at which the requests of a client are counted.
+pub(crate) fn log_of(client: Ipv4Addr) -> String {
+    format!("sp1:l:{{{client}}}")
+}
 
 /// A Valkey that keeps its data in memory, or also on disk.
 pub(crate) struct Valkey {
@@ -92,6 +104,16 @@ impl Valkey {
     /// Returns the URL of its operator.
     pub(crate) fn operator_url(&self) -> String {
         self.server.url(&format!("operator:{OPERATOR}@"))
+    }
+
+    /// Begins to read what it decides about a client in any minute.
+    pub(crate) fn watch(&self, client: Ipv4Addr) -> Watch {
+        Watch::begin(&self.server, LOGIN, &log_of(client), MINUTE)
+    }
+
+    /// Returns all that was read.
+    pub(crate) fn decided(&self, watch: Watch) -> Vec<Decision> {
+        watch.end(&self.server, LOGIN)
     }
 
     /// Returns the lines that a command of the test's own user is answered.

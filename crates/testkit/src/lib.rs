@@ -6,6 +6,7 @@
 
 mod checkout;
 mod choice;
+pub mod decisions;
 mod engines;
 mod events;
 mod exposition;

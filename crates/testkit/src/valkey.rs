@@ -1,7 +1,7 @@
 //! A Valkey server in a folder of its own, which ends with the test.
 
-use std::io::{BufRead, BufReader};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -54,6 +54,20 @@ impl Valkey {
     #[must_use]
     pub fn url(&self, login: &str) -> String {
         format!("valkey://{login}{}", self.address)
+    }
+
+    /// Returns a connection, after `login`: lines with commands, each of which is
+    /// answered `+OK`.
+    pub(crate) fn connect(&self, login: &str) -> BufReader<TcpStream> {
+        let stream = TcpStream::connect(self.address).unwrap();
+        let mut connection = BufReader::new(stream);
+        connection.get_mut().write_all(login.as_bytes()).unwrap();
+        for _ in login.lines() {
+            let mut answer = String::new();
+            connection.read_line(&mut answer).unwrap();
+            assert_eq!(answer, "+OK\r\n");
+        }
+        connection
     }
 
     /// Returns the answer to a command as the program that operators have

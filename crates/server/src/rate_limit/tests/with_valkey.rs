@@ -1,11 +1,15 @@
 //! Shared limits with real Valkeys, which each test starts.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use futures_util::future::join_all;
 use proptest::test_runner::{Config, TestRunner};
 use sandpiper_shared::{Library, Link, Value};
+use sandpiper_testkit::decisions::{Watch, assert_exact};
 use sandpiper_testkit::{Valkey, is_full};
-use tokio::runtime::Runtime;
+use tokio::runtime::Builder;
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::shared::{id, left, left_of, shared};
@@ -91,36 +95,95 @@ async fn the_own_limit_knows_every_admission() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs Valkey"]
+async fn many_clients_of_three_servers_have_one_exact_limit() {
+    const LIMIT: usize = 20;
+    const CLIENTS: usize = 64;
+    const WINDOWS: usize = 5;
+    let window = SECOND;
+    let valkey = Valkey::start(&[]);
+    let start = || {
+        let own = RateLimiter::new(20, Vec::new(), window);
+        let urls = vec![valkey.url("").parse().unwrap()];
+        SharedLimiter::start(own, urls, PATIENCE, Shared::default())
+    };
+    let servers = [(); 3].map(|()| Arc::new(start()));
+    let guest = client("192.0.2.1");
+    for server in &servers {
+        until(server, true).await;
+        let client = server.shared_client(guest).unwrap();
+        // Until then a server's own limit can refuse a request.
+        while !server.limits.has_whole_window(client) {
+            sleep(POLL).await;
+        }
+    }
+    let watch = Watch::begin(&valkey, "", "sp1:l:{192.0.2.1}", window);
+    let admitted = Arc::new(AtomicUsize::new(0));
+    let mut tasks = JoinSet::new();
+    for number in 0..CLIENTS {
+        let server = Arc::clone(&servers[number % servers.len()]);
+        let admitted = Arc::clone(&admitted);
+        tasks.spawn(async move {
+            while admitted.load(Ordering::Relaxed) < WINDOWS * LIMIT {
+                if left(&server, guest).await.is_some() {
+                    admitted.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        });
+    }
+    while let Some(ended) = tasks.join_next().await {
+        ended.unwrap();
+    }
+    let decisions = watch.end(&valkey, "");
+    let counted = decisions.iter().filter(|it| it.is_admitted).count();
+    assert_eq!(admitted.load(Ordering::Relaxed), counted);
+    assert!(decisions.len() > 2 * counted, "{}", decisions.len());
+    assert_exact(&decisions, LIMIT, window);
+}
+
 /// A request: the gap before it in microseconds, the client, whether it counts.
 type Step = (i64, usize, bool);
 
 /// A window in microseconds, a limit, and requests.
 fn sequences() -> impl Strategy<Value = (i64, u32, Vec<Step>)> {
     let windows = prop_oneof![Just(60_000_000), 10_000_000..60_000_000_i64];
-    (windows, 1..8_u32).prop_flat_map(|(window, limit)| {
+    // In some sequences a window has many requests.
+    let often = prop_oneof![Just(4_u32), Just(60)];
+    (windows, 1..8_u32, often).prop_flat_map(|(window, limit, often)| {
         let gap = prop_oneof![
-            4 => Just(0),
-            4 => 0..=window / 20,
+            often => Just(0),
+            often => 0..=window / 20,
             2 => 0..=window / 3,
             1 => Just(window - 1),
             1 => Just(window),
             // A clock that is set back.
             1 => -window / 10..0,
         ];
-        let step = (gap, 0..CLIENTS.len(), prop::bool::weighted(0.8));
+        let place = prop_oneof![0..6_usize, 0..CLIENTS.len()];
+        let step = (gap, place, prop::bool::weighted(0.8));
         let steps = proptest::collection::vec(step, 1..120);
         (Just(window), Just(limit), steps)
     })
 }
 
-/// Some share a prefix.
-const CLIENTS: [&str; 6] = [
+/// The last ones share a prefix, whose limit they reach together.
+const CLIENTS: [&str; 15] = [
     "192.0.2.1",
     "192.0.2.2",
+    "2001:db8:0:1::1",
     "2001:db8::1",
     "2001:db8::2",
     "2001:db8::3",
-    "2001:db8:0:1::1",
+    "2001:db8::4",
+    "2001:db8::5",
+    "2001:db8::6",
+    "2001:db8::7",
+    "2001:db8::8",
+    "2001:db8::9",
+    "2001:db8::a",
+    "2001:db8::b",
+    "2001:db8::c",
 ];
 
 const LIBRARY: Library = Library {
@@ -191,7 +254,8 @@ fn valkey_and_table_give_the_same_verdicts() {
     /// Beyond any window before it.
     const BEGIN: i64 = 1_000_000_000;
     let valkey = Valkey::start(&[]);
-    let runtime = Runtime::new().unwrap();
+    // With another thread each answer would wait for two changes of threads.
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let link = {
         let _inside = runtime.enter();
         let url = valkey.url("").parse().unwrap();
@@ -207,17 +271,21 @@ fn valkey_and_table_give_the_same_verdicts() {
         let span = Duration::from_micros(window.unsigned_abs());
         let limiter = RateLimiter::new(limit, Vec::new(), span);
         let mut time = BEGIN;
-        for (gap, place, counts) in steps {
-            time += gap;
-            let client = client(CLIENTS[place]);
+        let steps: Vec<_> = steps
+            .into_iter()
+            .map(|(gap, place, counts)| {
+                time += gap;
+                (client(CLIENTS[place]), time, counts)
+            })
+            .collect();
+        // On one connection they are answered in their order. Valkey gets the
+        // whole sequence before it is asked for the first answer.
+        let found = runtime.block_on(join_all(steps.iter().map(|step| {
+            let (client, time, counts) = *step;
             let asking = (limit, window, time);
-            let found = runtime.block_on(asked(
-                &link,
-                number.get(),
-                client,
-                asking,
-                counts,
-            ));
+            asked(&link, number.get(), client, asking, counts)
+        })));
+        for ((client, time, counts), found) in steps.into_iter().zip(found) {
             let expected = own_verdict(&limiter, client, time, counts);
             prop_assert_eq!(found, expected, "{} at {}", client, time);
         }
