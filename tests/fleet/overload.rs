@@ -1,9 +1,13 @@
-//! Ten times as many clients as there are boxes, beside a hostile one. Each answer
-//! is right, or says when to ask again; and each client has one in the end.
+//! Ten times as many clients as there are boxes, which all want several answers,
+//! beside a hostile one that does not wait as it is told. Each answer is right, or
+//! says when to ask again; and each client has all of its own in the end.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+use sandpiper_testkit::is_full;
 
 use crate::Test;
 use crate::client::{Client, printed, prints, python, word};
@@ -15,38 +19,51 @@ pub(crate) const TESTS: &[(&str, Test)] =
 const CLIENTS: usize = 60;
 /// The requests that the hostile client has open at once.
 const HOSTILE: usize = 24;
+/// A client that is refused so often has had no turn, though all others together
+/// have had this many.
+const MAX_REFUSALS: usize = CLIENTS;
 
 fn nobody_starves() {
     let flags = ["--compile-rate-limit=0", "--queue=4"];
     let fleet = Fleet::start(Setup { flags: &flags, ..Setup::default() });
     let to = fleet.address();
+    let rounds = if is_full() { 20 } else { 3 };
+    let hostile = Hostile::start(to);
     let refused = AtomicUsize::new(0);
-    let hostile = Client::new();
-    let endless: Vec<_> = (0..HOSTILE)
-        .map(|_| hostile.begin_run(to, &python("while True: pass")))
-        .collect();
+    let most = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for number in 0..CLIENTS {
-            let refused = &refused;
+            let (hostile, refused, most) = (&hostile, &refused, &most);
             scope.spawn(move || {
-                refused.fetch_add(ask(to, number), Ordering::Relaxed);
+                let client = Client::new();
+                for round in 0..rounds {
+                    let count = ask(client, to, number + round, hostile);
+                    refused.fetch_add(count, Ordering::Relaxed);
+                    most.fetch_max(count, Ordering::Relaxed);
+                }
             });
         }
     });
-    drop(endless);
-    let refused = refused.into_inner();
-    println!("{CLIENTS} answers, {refused} refusals");
-    assert!(refused > CLIENTS / 2, "{refused}: this was no overload");
+    drop(hostile);
+    let [refused, most] = [refused, most].map(AtomicUsize::into_inner);
+    let answers = CLIENTS * rounds;
+    println!("{answers} answers, {refused} refusals, {most} in a row at most");
+    assert!(refused > answers / 2, "{refused}: this was no overload");
     fleet.wait_for_boxes(0);
 }
 
 /// Asks until there is a right answer. Returns the number of refusals.
-fn ask(to: SocketAddr, number: usize) -> usize {
-    let client = Client::new();
+fn ask(
+    client: Client,
+    to: SocketAddr,
+    number: usize,
+    hostile: &Hostile,
+) -> usize {
     let mut refused = 0;
     loop {
         let word = word();
         let reply = client.run(to, &prints(&word, number));
+        hostile.insist();
         if reply.status != 503 {
             assert!(printed(&reply, &word), "{reply:?}");
             return refused;
@@ -56,6 +73,39 @@ fn ask(to: SocketAddr, number: usize) -> usize {
         let wait: u64 = wait.parse().unwrap();
         assert!((1..=120).contains(&wait), "{wait}");
         refused += 1;
+        assert!(refused < MAX_REFUSALS, "{number} starves");
         std::thread::sleep(Duration::from_secs(wait));
+    }
+}
+
+/// A client that always has many endless runs open.
+struct Hostile {
+    client: Client,
+    to: SocketAddr,
+    open: Mutex<Vec<TcpStream>>,
+}
+
+impl Hostile {
+    fn start(to: SocketAddr) -> Self {
+        let client = Client::new();
+        let open = (0..HOSTILE).map(|_| Self::begin(client, to)).collect();
+        Self { client, to, open: Mutex::new(open) }
+    }
+
+    fn begin(client: Client, to: SocketAddr) -> TcpStream {
+        // It takes boxes, and leaves the CPU to the tests beside this one.
+        let endless = python("import time; time.sleep(1000)");
+        let stream = client.begin_run(to, &endless);
+        stream.set_nonblocking(true).unwrap();
+        stream
+    }
+
+    /// Sends a run again, at once, if any was answered.
+    fn insist(&self) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_answered = |it: &&mut TcpStream| it.peek(&mut [0]).is_ok();
+        if let Some(answered) = open.iter_mut().find(is_answered) {
+            *answered = Self::begin(self.client, self.to);
+        }
     }
 }
