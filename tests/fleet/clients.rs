@@ -10,18 +10,19 @@ use sandpiper_testkit::{Reply, eventually};
 
 use crate::client::{Client, JSON, printed, prints, word};
 
-/// A request whose connection was cut or refused.
+/// A request whose connection was cut or refused, or that was answered that the
+/// catalogue cannot be reached.
 #[derive(Clone, Debug)]
 pub(crate) struct Cut {
     /// The balancer.
     pub(crate) to: SocketAddr,
     pub(crate) begun: Instant,
     pub(crate) ended: Instant,
-    /// The error; see [`CUT_BODY`](crate::client::CUT_BODY).
+    /// The error; see [`CUT_BODY`](crate::client::CUT_BODY). Or the message.
     pub(crate) reason: String,
 }
 
-/// The requests of many clients whose connections were cut or refused.
+/// Those of many clients.
 #[derive(Debug, Default)]
 pub(crate) struct Cuts(Mutex<Vec<Cut>>);
 
@@ -39,11 +40,17 @@ impl Cuts {
             Ok(reply) => return Some(reply),
             Err(reason) => reason.to_string(),
         };
-        let cut = Cut { to, begun, ended: Instant::now(), reason };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(cut);
+        self.add(to, begun, &reason);
         // The client would try as fast as it can.
         std::thread::sleep(Duration::from_millis(20));
         None
+    }
+
+    /// Adds a request that began then, and has ended for this reason.
+    pub(crate) fn add(&self, to: SocketAddr, begun: Instant, reason: &str) {
+        let reason = reason.to_owned();
+        let cut = Cut { to, begun, ended: Instant::now(), reason };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(cut);
     }
 
     pub(crate) fn all(&self) -> Vec<Cut> {

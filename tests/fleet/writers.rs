@@ -163,11 +163,13 @@ impl Visitor<'_> {
     /// Asks the service. Returns no answer if the connection is cut, or if the
     /// answer is that the catalogue cannot be reached.
     fn ask(self, head: &str, body: &str) -> Option<Reply> {
+        let begun = Instant::now();
         let reply = self.cuts.send(self.client, self.to, head, body)?;
         if reply.status == 503 {
             reply.assert_failure(503, UNREACHABLE);
             assert_eq!(reply.header("retry-after"), Some("1"));
             self.history.refused.fetch_add(1, Ordering::Relaxed);
+            self.cuts.add(self.to, begun, UNREACHABLE);
             return None;
         }
         Some(reply)
