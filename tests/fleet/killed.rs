@@ -9,20 +9,21 @@ use crate::fleet::{Fleet, Setup};
 use crate::node::Node;
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
-    ("killed/parts-of-a-run", parts_of_a_run),
+    ("killed/all-nodes", all_nodes),
+    ("killed/balancer-of-a-run", balancer),
+    ("killed/node-of-a-run", node),
     ("killed/node-of-a-large-run", node_of_a_large_run),
 ];
 
-fn parts_of_a_run() {
-    let mut fleet = Fleet::start(Setup::default());
-    let mut nginx = Nginx::start(fleet.folder.path().join("n"), &fleet.nodes);
-    node(&mut fleet, &nginx);
-    balancer(&mut fleet, &mut nginx);
-    all_nodes(&mut fleet, &nginx);
+fn start() -> (Fleet, Nginx) {
+    let fleet = Fleet::start(Setup::default());
+    let nginx = Nginx::start(fleet.folder.path().join("n"), &fleet.nodes);
+    (fleet, nginx)
 }
 
 /// The run begins again on another node, and the client reads its answer.
-fn node(fleet: &mut Fleet, nginx: &Nginx) {
+fn node() {
+    let (mut fleet, nginx) = start();
     for to in [fleet.address(), nginx.address] {
         let name = word();
         let mut stream = Client::new().begin_run(to, &waits(&name));
@@ -39,29 +40,26 @@ fn node(fleet: &mut Fleet, nginx: &Nginx) {
 }
 
 /// The node ends the run.
-fn balancer(fleet: &mut Fleet, nginx: &mut Nginx) {
-    let begin = |fleet: &Fleet, to: SocketAddr| {
+fn balancer() {
+    let (mut fleet, mut nginx) = start();
+    let begin = |to: SocketAddr| {
         let name = word();
         let stream = Client::new().begin_run(to, &waits(&name));
         fleet.runner(&name);
         stream
     };
-    let ends = |fleet: &Fleet, mut stream: TcpStream| {
-        assert!(read(&mut stream).is_err());
-        fleet.wait_for_boxes(0);
-    };
-    let stream = begin(fleet, fleet.address());
+    let streams = [fleet.address(), nginx.address].map(begin);
     fleet.balancers[0].kill();
-    ends(fleet, stream);
-    fleet.balancers[0].restart();
-    let stream = begin(fleet, nginx.address);
     nginx.kill();
-    ends(fleet, stream);
-    nginx.restart();
+    for mut stream in streams {
+        assert!(read(&mut stream).is_err());
+    }
+    fleet.wait_for_boxes(0);
 }
 
 /// The balancers say when to ask again.
-fn all_nodes(fleet: &mut Fleet, nginx: &Nginx) {
+fn all_nodes() {
+    let (mut fleet, nginx) = start();
     fleet.nodes.iter_mut().for_each(Node::kill);
     for to in [fleet.address(), nginx.address] {
         let reply = Client::new().run(to, &waits(&word()));
@@ -73,8 +71,7 @@ fn all_nodes(fleet: &mut Fleet, nginx: &Nginx) {
 /// HAProxy does not keep a large request, and says that its node is gone. nginx
 /// keeps it on disk.
 fn node_of_a_large_run() {
-    let mut fleet = Fleet::start(Setup::default());
-    let nginx = Nginx::start(fleet.folder.path().join("n"), &fleet.nodes);
+    let (mut fleet, nginx) = start();
     let haproxy = fleet.address();
     let (_, mut stream, first) = large_run(&mut fleet, haproxy);
     let reply = read(&mut stream).unwrap();
