@@ -1,6 +1,7 @@
 //! Black-box tests of the HTTP interface: they start the real program and
 //! speak HTTP to it. No image is needed, and no root.
 
+mod alone;
 mod balancer;
 mod compile;
 mod concurrency;
