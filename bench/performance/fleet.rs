@@ -8,10 +8,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use sandpiper_testkit::fleet::balancer::HaProxy;
 use sandpiper_testkit::fleet::node::{Command, Node};
 use sandpiper_testkit::fleet::process::connect_from;
-use sandpiper_testkit::{Reply, Valkey};
+use sandpiper_testkit::{Reply, Valkey, eventually};
 use serde_json::json;
 
 use crate::Context;
@@ -26,6 +27,12 @@ const PRODUCTS: usize = 1_000;
 /// A run that lasts long enough to be interrupted.
 const RUN: &str = "import time; time.sleep(0.3); print('slept')";
 const KILLS: usize = 10;
+/// How often the Valkey of the limits hangs, and how often it dies.
+const FAULTS: usize = 20;
+/// The calls without an answer after which a node takes a Valkey for gone.
+const CALLS: usize = 3;
+/// 1 if a node counts in the Valkey.
+const UP: &str = r#"sandpiper_shared_up{part="limits"}"#;
 
 type Measure = fn(&Context) -> Vec<Row>;
 
@@ -35,6 +42,7 @@ pub(crate) const STEPS: &[(&str, Measure)] = &[
     ("fleet: throughput", throughput),
     ("fleet: catalogue", catalogue),
     ("fleet: killed", killed),
+    ("fleet: without limits", without_limits),
 ];
 
 /// The time that HAProxy and shared limits add to a run.
@@ -193,6 +201,56 @@ fn killed(context: &Context) -> Vec<Row> {
         ours: Series::new("from the kill to the answer", &after[1..]),
         asked: Asked::More(50.0),
     }]
+}
+
+/// Runs while the Valkey of the limits answers, hangs, or is dead.
+fn without_limits(_: &Context) -> Vec<Row> {
+    let mut limits = Valkey::start(&[]);
+    let shared = format!("--shared-limits={}", limits.url(""));
+    let node = node("a", 2, &[&shared]);
+    let (address, admin) = (node.address, node.admin);
+    let request = Sample::named("c hello").request("0");
+    let runs = |count: usize| -> Vec<f64> {
+        let timed = |_| {
+            Service { address, admin }.wait_for_box("c");
+            let begun = Instant::now();
+            run(address, &request);
+            since(begun)
+        };
+        (0..count).map(timed).collect()
+    };
+    let wait = |up: usize| {
+        eventually("the node knows of its Valkey", || node.count(UP) == up);
+    };
+    wait(1);
+    runs(CALLS);
+    let [mut usual, mut first, mut later, mut dead] = [const { Vec::new() }; 4];
+    for _ in 0..FAULTS {
+        usual.extend(runs(CALLS));
+        limits.signal(Signal::STOP);
+        first.extend(runs(CALLS));
+        wait(0);
+        later.extend(runs(CALLS));
+        limits.signal(Signal::CONT);
+        wait(1);
+        usual.extend(runs(CALLS));
+        limits.kill();
+        dead.extend(runs(CALLS));
+        limits.restart();
+        wait(1);
+    }
+    let row = |name: &str, ours: &[f64], most| Row {
+        name: format!("C again, limits' Valkey {name}"),
+        unit: "ms",
+        other: Series::new("it answers", &usual),
+        ours: Series::new("it does not", ours),
+        asked: Asked::More(most),
+    };
+    vec![
+        row("hangs: the first runs", &first, 60.0),
+        row("hangs: those after them", &later, 1.0),
+        row("is dead", &dead, 1.0),
+    ]
 }
 
 /// Starts a node with so many boxes.
