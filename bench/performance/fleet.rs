@@ -212,7 +212,7 @@ fn without_limits(_: &Context) -> Vec<Row> {
     let request = Sample::named("c hello").request("0");
     let runs = |count: usize| -> Vec<f64> {
         let timed = |_| {
-            Service { address, admin }.wait_for_box("c");
+            Target { address, admin }.wait_for_box("c");
             let begun = Instant::now();
             run(address, &request);
             since(begun)

@@ -18,7 +18,10 @@ fn a_server_alone_has_no_thread_and_no_connection_besides() {
     ask_all(&server);
     assert_eq!(other_sockets(&server), 0);
     let cores = std::thread::available_parallelism().unwrap().get();
-    assert_eq!(threads(&server), cores + BESIDES_CORES);
+    // Idle threads for blocking work end after a while.
+    eventually("it has no other thread", || {
+        threads(&server) <= cores + BESIDES_CORES
+    });
 
     // Connections to a Valkey would be seen.
     let valkey = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -18,7 +18,8 @@ pub(crate) struct Cut {
     pub(crate) to: SocketAddr,
     pub(crate) begun: Instant,
     pub(crate) ended: Instant,
-    /// The error; see [`CUT_BODY`](crate::client::CUT_BODY). Or the message.
+    /// The error (see [`CUT_BODY`](crate::client::CUT_BODY)), or the answer's
+    /// message.
     pub(crate) reason: String,
 }
 

@@ -1,5 +1,5 @@
 //! Ten times as many clients as there are boxes, which all want several answers,
-//! beside a hostile one that does not wait as it is told. Each answer is right, or
+//! beside a hostile one that does not wait as it is asked to. Each answer is right, or
 //! says when to ask again; and each client has all of its own in the end.
 
 use std::net::{SocketAddr, TcpStream};

@@ -1,4 +1,4 @@
-//! What a Valkey has decided about the requests of a client, by its own clock: it
+//! The decisions of a Valkey about the requests of a client, by its own clock. It
 //! reports every command, and the time of a decision is in one of them.
 
 use std::io::{BufRead, Write};
@@ -12,7 +12,7 @@ use crate::valkey::Valkey;
 /// The last command that is read.
 const LAST: &str = "no-more-decisions";
 
-/// Reads the decisions about a client until it is told that there are no more.
+/// Reads the decisions about a client until [`Self::end`].
 #[derive(Debug)]
 pub struct Watch {
     reader: JoinHandle<Vec<Decision>>,

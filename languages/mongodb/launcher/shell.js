@@ -21,6 +21,8 @@ const PRODUCT = {
   // would tell how long the shell has waited for its script. Its connections
   // report that the server has ended.
   heartbeatFrequencyMS: 24 * 60 * 60 * 1000,
+  // A box has 64 sockets, and a connection takes two of them.
+  maxPoolSize: 20,
 };
 
 /** The services that mongosh asks of the program around it; settings live in memory. */
