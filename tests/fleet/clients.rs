@@ -23,7 +23,7 @@ pub(crate) struct Cut {
     pub(crate) reason: String,
 }
 
-/// Those of many clients.
+/// The failed requests of many clients.
 #[derive(Debug, Default)]
 pub(crate) struct Cuts(Mutex<Vec<Cut>>);
 

@@ -231,7 +231,8 @@ impl NginxFleet {
     fn explains(&self, death: &Death, cut: &Cut) -> bool {
         let is_then = cut.begun <= death.ended && death.begun <= cut.ended;
         let is_reason = match death.part {
-            Part::Node(_) => cut.reason == CUT_BODY,
+            // When it is back, it may not yet have reached the products.
+            Part::Node(_) => [CUT_BODY, UNREACHABLE].contains(&&*cut.reason),
             Part::HaProxy(number) => {
                 self.fleet.balancers[number].address == cut.to
             }

@@ -99,7 +99,7 @@ async fn the_own_limit_knows_every_admission() {
 #[ignore = "needs Valkey"]
 async fn many_clients_of_three_servers_have_one_exact_limit() {
     const LIMIT: usize = 20;
-    const CLIENTS: usize = 64;
+    const TASKS: usize = 64;
     const WINDOWS: usize = 5;
     let window = SECOND;
     let valkey = Valkey::start(&[]);
@@ -121,7 +121,7 @@ async fn many_clients_of_three_servers_have_one_exact_limit() {
     let watch = Watch::begin(&valkey, "", "sp1:l:{192.0.2.1}", window);
     let admitted = Arc::new(AtomicUsize::new(0));
     let mut tasks = JoinSet::new();
-    for number in 0..CLIENTS {
+    for number in 0..TASKS {
         let server = Arc::clone(&servers[number % servers.len()]);
         let admitted = Arc::clone(&admitted);
         tasks.spawn(async move {
