@@ -93,7 +93,6 @@ fn every_link_leads_somewhere() {
     assert!(faults.is_empty(), "lead nowhere:\n{}", faults.join("\n"));
 }
 
-/// The files of one request are listed with their whole paths, in order.
 /// Returns the path of a file that the architecture names by its crate, as in
 /// `engine/run.rs`.
 fn in_crate(name: &str) -> String {
@@ -101,6 +100,7 @@ fn in_crate(name: &str) -> String {
     format!("crates/{of}/src/{file}")
 }
 
+/// The files of one request are listed with their whole paths, in order.
 #[test]
 fn the_files_of_a_request_are_there() {
     let text = read("ARCHITECTURE.md");
@@ -115,6 +115,8 @@ fn the_files_of_a_request_are_there() {
         assert!(tracked.iter().any(|own| own == path), "{path} is gone");
         assert!(!paths[..index].contains(path), "{path} is there twice");
     }
+    let bold = list.matches("**`").count();
+    assert!(list.contains(&format!("The {bold} files in **bold**")), "{bold}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-// Builds the scripts that stand alone, one at a time, as its mode says: what a
-// host page loads, and what runs in the preview frame. Neither leaves a name
+// Builds the scripts that stand alone, one at a time, as its mode says: the one that a
+// host page loads, or the one in the preview frame. Neither leaves a name
 // behind in the page that it runs in.
 import { defineConfig } from "vite";
 

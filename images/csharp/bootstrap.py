@@ -1,4 +1,4 @@
-# Compiles the compiler of C# submissions with Roslyn, where no csc is at hand.
+# Compiles the compiler of C# submissions with Roslyn, since no csc is at hand.
 #
 # usage: bootstrap.py DOTNET REFERENCES ROSLYN OUTPUT SOURCE...
 #

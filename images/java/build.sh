@@ -19,7 +19,7 @@ mkdir /opt/sandpiper/samples
 cp training/*.java samples/*.java /opt/sandpiper/samples
 
 # A launcher that records takes the place of the real one, with an empty class
-# path: a cache whose class path holds folders fits only where they are empty.
+# path: a cache whose class path holds folders fits only if they are empty.
 # The JVM then finds classes in the working directory.
 launcher -o record -DPROGRAM_CLASS_PATH='""' \
     -DCACHE_OPTION='"-XX:AOTCacheOutput=%s"'
@@ -34,7 +34,7 @@ printf Training.java >entry
 (cd /artifacts && echo line | /build/record run 3</build/entry) >output 2>&1
 rm /artifacts/*.class
 
-# A JVM that must use its cache fails where that does not fit.
+# A JVM that must use its cache fails if that does not fit.
 JAVA_TOOL_OPTIONS=-XX:AOTMode=on
 (cd training && /opt/sandpiper/java compile 3<../entry)
 (cd training && echo line | /opt/sandpiper/java run 3<../entry) >output 2>&1

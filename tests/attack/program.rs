@@ -56,7 +56,7 @@ pub(crate) struct Program {
     /// The test whose promise it repeats, in another language or another place:
     /// it runs with `FULL=1` alone.
     pub(crate) repeats: Option<String>,
-    /// To run where times are short.
+    /// To run with short limits.
     #[serde(default)]
     pub(crate) short: bool,
     pub(crate) control: Control,

@@ -24,7 +24,7 @@ pub(crate) enum Start {
     Usual,
     /// Made when the program comes.
     Cold,
-    /// Ready before it comes, with its launchers where its language has some.
+    /// Ready before it comes, with its launchers if its language has some.
     Warm,
 }
 

@@ -12,7 +12,7 @@ use super::ordinary::{ATTACKER, Target, connect};
 /// As many as can keep a small machine busy.
 const ATTACKERS: usize = 2;
 
-/// Attackers write `bytes` again and again, on new connections where theirs
+/// Attackers write `bytes` again and again, on new connections if theirs
 /// have ended, and read what comes; an ordinary client is answered in time meanwhile.
 /// Of the answers each must begin with `status`.
 fn flood(bytes: &[u8], status: &str) {

@@ -39,7 +39,7 @@ fn what_was_compiled_is_kept_unless_the_time_is_in_it() {
     check("cpp", "puts(__DATE__);", false);
     check("c", "\n#define JOIN(a, b) a##b\nputs(JOIN(__TI, ME__));", false);
     check("cpp", "puts(__CONCAT(__TI, ME__));", false);
-    // GCC joins lines where nothing but these follows the backslash.
+    // GCC joins lines if nothing but these follows the backslash.
     for blanks in ["", "\r", " ", "\t", "\x0b", "\x0c", "\0", " \t \r"] {
         check("c", &format!("puts(__TI\\{blanks}\nME__);"), false);
     }

@@ -4,7 +4,7 @@
 use crate::{files, refuse};
 
 /// Lines with such a clause, in 1,000 lines of comments and pages.
-const MAX_HEADLESS: usize = 5;
+const MAX_HEADLESS: usize = 1;
 /// The files that a failure names.
 const SHOWN: usize = 20;
 

@@ -1,4 +1,4 @@
-// What a page may expect of a browser: dialogs, files and their addresses.
+// A page may expect these of a browser: dialogs, files and their addresses.
 
 import { apart } from "./chromium";
 import { lines, shown, withFiles } from "./documents";

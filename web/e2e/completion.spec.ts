@@ -47,7 +47,7 @@ for (const [language, path, typed, word] of CASES) {
   });
 }
 
-/** What a person types, and a member that must be offered then. */
+/** The text that a person types, and a member that must be offered then. */
 const MEMBERS = [
   ["python", "main.py", '"abc".', "upper", "str"],
   ["python", "main.py", "import math\nmath.", "sqrt", ""],

@@ -1,4 +1,4 @@
-// Most of the page comes after the editor: what a person or the embedding page
+// Most of the page comes after the editor: all that a person or the embedding page
 // asks for before it is there is done when it is, and a part that could not be
 // loaded is told, and asked for again.
 

@@ -78,7 +78,7 @@ for (const tag of others) {
       expect(await lines(status), "the usual end").toBe(1);
       await expect(page.locator(".stdout h2")).toHaveText(own["page.output"] ?? "");
       expect(await unfit(page)).toEqual([]);
-      // What a program prints stays as it is.
+      // The output of a program stays as it is.
       for (const part of [".cm-content", ".stdout pre"]) await expect(page.locator(part)).toHaveCSS("direction", "ltr");
       await page.locator("#menu-button").click();
       await expect(page.getByRole("menuitem").first()).toHaveText(own["menu.link"] ?? "");

@@ -218,7 +218,7 @@ test("the tab of another file that has an error is marked; a mark goes with the 
 test("typing over a selection replaces it, and nothing complains", async ({ page, service, complaints }) => {
   const frame = await embed(page, service, "lang=python");
   const code = frame.locator(".cm-content");
-  // What closes brackets is loaded after the editor.
+  // The code that closes brackets is loaded after the editor.
   await frame.locator("#menu-button[aria-controls]").waitFor();
   await code.click();
   await page.keyboard.press("Control+A");

@@ -31,7 +31,7 @@ const hostile = (url: string) => `<svg xmlns="http://www.w3.org/2000/svg" xmlns:
 /** A picture of one pixel. */
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==";
 
-/** The paths that the page asks of this origin; what a policy blocks is asked, but not answered. */
+/** The paths that the page asks of this origin; a path that a policy blocks is asked for, but not answered. */
 function watched(page: Page, origin: string) {
   const paths: { asked: string[]; answered: string[] } = { asked: [], answered: [] };
   const note = (list: string[], url: string) => {

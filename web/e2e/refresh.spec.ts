@@ -40,7 +40,7 @@ for (const [language, files] of programs) {
     await page.getByRole("button", { name: "Reload" }).click();
     await expect(p).toHaveText("x");
     await expect(p).toHaveCSS("color", "rgb(0, 0, 3)");
-    // What needs the bundler waits for Run.
+    // A change that needs the bundler waits for Run.
     await replaceCode(page.locator(".cm-content"), "p { color: rgb(0, 0, 4); background: url(none.svg) }");
     await expect(p).toHaveCSS("color", "rgb(0, 0, 1)");
   });

@@ -13,7 +13,7 @@ const FIELD = `<!doctype html><p>page</p><input><a href="other.html">other</a><a
   addEventListener("keydown", ({ key }) => console.log("took", key));
   console.log("mine");`;
 
-/** Runs the page. What Playwright does in a frame counts as the person's there, so nothing is done in it. */
+/** Runs the page. Anything that Playwright does in a frame counts as the person's there, so nothing is done in it. */
 async function run(page: Page, service: Service, script: string, others: Readonly<Record<string, string>> = {}): Promise<void> {
   const files = { "index.html": `${FIELD}${script}</script>`, ...others };
   await page.goto(`${service.url}/embed?${withFiles("lang=web", files)}`);

@@ -9,7 +9,7 @@ export interface SourceFile {
   content: string;
   /** Belongs to the program, but is not shown. */
   hidden?: true;
-  /** What the reader cannot change: all of it, or lines such as `1-3,10-` (locks.ts). */
+  /** The part that the reader cannot change: all of it, or lines such as `1-3,10-` (locks.ts). */
   locked?: true | string;
 }
 

@@ -1,4 +1,4 @@
-// What programs leave and write: files, tables, recordings and events. Programs
+// Programs leave and write these: files, tables, recordings and events. Programs
 // choose all of it, so everything that is not as it should be is left out.
 
 import { describe, expect, test } from "vitest";

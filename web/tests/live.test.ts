@@ -77,7 +77,7 @@ test.each<[string, number | "lost" | "over", string | null]>([
   expect(live.isOpen).toBe(false);
   expect(await faults).toEqual([status === "over" ? null : expected, expected, expected]);
   expect(live.isOpen).toBe(expected !== null);
-  // What was typed later would be the answer to another question.
+  // A text that was typed later would be the answer to another question.
   expect(asked).toEqual(status === 204 ? ["a\n", "b\n", ""] : ["a\n"]);
 });
 

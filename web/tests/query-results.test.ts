@@ -1,5 +1,5 @@
 // The results of SQL statements, in the place of the tables that were drawn of
-// them. A program may have made them: what is not as it should be is left out.
+// them. A program may have made them: a part that is not as it should be is left out.
 
 import { describe, expect, test } from "vitest";
 

@@ -21,7 +21,7 @@
 // A source that is compiled.
 struct job {
     pid_t compiler;
-    // 0 where the driver starts it, and when it has ended.
+    // 0 when the driver starts it, and when it has ended.
     pid_t assembler;
     int messages;
     int status;

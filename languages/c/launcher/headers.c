@@ -46,7 +46,7 @@ static const char *skip_space(const char *text) {
     }
 }
 
-// The end of the line, where nothing but comments is before it; NULL elsewhere.
+// The end of the line, if nothing but comments is before it; otherwise NULL.
 static const char *skip_line(const char *text) {
     for (;;) {
         const char *behind = skip_comment(skip_blanks(text));
@@ -58,13 +58,13 @@ static const char *skip_line(const char *text) {
     }
 }
 
-// Behind the word, where the text begins with it.
+// Behind the word, if the text begins with it.
 static const char *skip_word(const char *text, const char *word) {
     size_t length = strlen(word);
     return strncmp(text, word, length) == 0 ? text + length : NULL;
 }
 
-// Behind the name of a directive, where that is the one that begins here.
+// Behind the name of a directive, if that is the one that begins here.
 static const char *skip_directive(const char *at, const char *name) {
     if (*at != '#')
         return NULL;
@@ -87,7 +87,7 @@ static const char *lines_of(const char *path) {
 }
 
 // Behind `#pragma once`, or the two lines that an include guard begins with;
-// NULL where there is neither. A macro without an underscore (NDEBUG), with one
+// NULL if there is neither. A macro without an underscore (NDEBUG), with one
 // in front or in small letters may mean something to standard headers.
 static const char *skip_guard(const char *at) {
     const char *once = skip_directive(at, "pragma");
@@ -108,7 +108,7 @@ static const char *skip_guard(const char *at) {
     return skip_line(define + length);
 }
 
-// The path of a submitted file that another one includes; NULL where there is
+// The path of a submitted file that another one includes; NULL if there is
 // none: beside that file, or in the working directory.
 static char *submitted(const char *from, const char *name, size_t length) {
     const char *slash = strrchr(from, '/');

@@ -4,7 +4,7 @@
 #include "sources.h"
 
 // The header of the folder to include before the source, in which standard
-// headers that it begins with are compiled already; NULL where none may stand
+// headers that it begins with are compiled already; NULL if none may stand
 // for them.
 const char *precompiled_header(const char *folder, const struct source *source,
                                const struct names *files);

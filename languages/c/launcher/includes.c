@@ -19,7 +19,7 @@ static const char *skip_literal(const char *text) {
     return *text == quote ? text + 1 : text;
 }
 
-// The path of the directive behind this '#', and its length; NULL where that
+// The path of the directive behind this '#', and its length; NULL if that
 // is none of #include.
 static const char *included(const char *text, size_t *length) {
     text = skip_blanks(text);

@@ -17,7 +17,7 @@ struct object {
     size_t size;
 };
 
-// The part of the object that begins at `offset`; NULL where it is not there.
+// The part of the object that begins at `offset`; NULL if it is not there.
 static const void *part(struct object object, size_t offset, size_t length) {
     if (offset > object.size || length > object.size - offset)
         return NULL;

@@ -1,5 +1,5 @@
 // Compiles a C# submission with Roslyn: every .cs file of its folder becomes
-// one program. The host, dotnet.c, calls Prepare, WarmUp where there is time
+// one program. The host, dotnet.c, calls Prepare, WarmUp if there is time
 // for it, then Submit.
 using System;
 using System.Collections.Generic;
@@ -52,8 +52,8 @@ public static class Compiler
             options);
     }
 
-    // Compiles each file of the folder for nothing: what the runtime compiles
-    // of the compiler, and what that reads of the references, is there then.
+    // Compiles each file of the folder for nothing. Then the runtime has compiled the
+    // compiler's own code, and the references that it reads are in memory.
     [UnmanagedCallersOnly]
     public static void WarmUp(IntPtr folder)
     {

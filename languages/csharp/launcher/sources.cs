@@ -42,7 +42,7 @@ static class Sources
 
 static class EntryPoint
 {
-    // The type whose Main is the program, where several files have one: the
+    // The type whose Main is the program, if several files have one: the
     // first of the entry file. Null leaves the choice to the compiler.
     public static string Find(List<SyntaxTree> trees)
     {

@@ -93,7 +93,7 @@ final class MainSearch implements TaskListener {
         }
     }
 
-    /** Null where the file declares none. */
+    /** Null if the file declares none. */
     private Tree firstType() {
         return unit == null || unit.getTypeDecls().isEmpty()
             ? null

@@ -89,7 +89,7 @@ static void add_memory(struct options *options) {
 
 static void add_processors(struct options *options) {
     cpu_set_t set;
-    // Fails where the machine has more processors than the set has bits.
+    // Fails if the machine has more processors than the set has bits.
     int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
                                                             : MAX_PROCESSORS;
     if (count > MAX_PROCESSORS)

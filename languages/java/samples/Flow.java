@@ -1,4 +1,4 @@
-// What the compiler refuses after it has understood every type.
+// Code that the compiler refuses after it has understood every type.
 import java.io.*;
 import java.util.function.Supplier;
 

@@ -1,4 +1,4 @@
-// What the compiler most often refuses, so that it has the words at hand.
+// The mistakes that the compiler meets most, so that it has the words at hand.
 import java.util.*;
 
 public class Mistakes {

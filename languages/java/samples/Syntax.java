@@ -1,4 +1,4 @@
-// What the compiler cannot even read.
+// Code that the compiler cannot even parse.
 public class Syntax {
     public static void main(String[] args) {
         int number = 1

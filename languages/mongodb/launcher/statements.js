@@ -58,7 +58,7 @@ function attempt(text) {
 
 /**
  * The command in the line of a syntax error, if there is one. JavaScript has
- * no statement of two words where the first is a name of ours.
+ * no statement of two words if the first is a name of ours.
  */
 function commandAt(text, { index }, isCommand) {
   const lineStart = text.lastIndexOf('\n', index - 1) + 1;

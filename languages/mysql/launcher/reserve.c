@@ -2,8 +2,8 @@
 // is written inside of them.
 //
 // The data folder is unpacked with holes, of which the server knows nothing.
-// It bears a full disk where it makes a file larger: the table is full. It
-// aborts where a page has no room that has its place in a file already.
+// It bears a full disk when it makes a file larger: the table is full. It
+// aborts if a page has no room that has its place in a file already.
 
 #define _GNU_SOURCE
 #include <errno.h>

@@ -12,7 +12,7 @@
 static atomic_bool listening;
 
 // Before anything else the server measures how long a tick of times() is, and
-// spins until ten have passed: 100 ms where a tick is 10 ms. Here it is a
+// spins until ten have passed: 100 ms if a tick is 10 ms. Here it is a
 // microsecond, and the server finds that out.
 clock_t times(struct tms *used) {
     if (used != NULL)

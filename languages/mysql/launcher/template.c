@@ -16,7 +16,7 @@ struct reader {
     const char *end;
 };
 
-// Takes `length` bytes, or NULL where the template is cut short.
+// Takes `length` bytes, or NULL if the template is cut short.
 static const void *take(struct reader *reader, uint64_t length) {
     const char *start = reader->at;
     if ((uint64_t)(reader->end - start) < length) {

@@ -24,7 +24,7 @@ struct extent {
 };
 
 // Makes the folders and files of the template `file` inside `folder`. False,
-// with errno, where that fails.
+// with errno, if that fails.
 bool template_unpack(const char *file, const char *folder);
 
 #endif

@@ -2,7 +2,7 @@
 # messages name files as they were submitted.
 $stdout.sync = true
 
-# Frames of an exception, and its message where Ruby itself prints it.
+# Frames of an exception, and its message if Ruby itself prints it.
 module SubmittedNames
   FOLDER = "#{Dir.pwd}/"
   private_constant :FOLDER

@@ -27,7 +27,7 @@ static _Noreturn void become_compiler(char *entry, bool warns, int messages) {
     char *lints = warns ? "--cap-lints=forbid" : "--cap-lints=allow";
     char *arguments[] = {
         "rustc", "--edition=2024", "--crate-name=main", lints,
-        // What a learner expects of a debug build, in less time than -O2.
+        // The checks that a learner expects of a debug build, in less time than -O2.
         "-Copt-level=1", "-Cdebug-assertions=on", "-Ccodegen-units=4",
         // The standard library is in the image, and need not be linked in.
         "-Cprefer-dynamic", "-Cstrip=debuginfo",

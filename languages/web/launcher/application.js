@@ -66,7 +66,7 @@ async function mounting(bundle, entry) {
   return bundle.add(`${entry}?mount`, { file: null, contents, loader: "js" });
 }
 
-/** The syntax tree of a script, or nothing where it is none that Babel knows. */
+/** The syntax tree of a script, or nothing if it is none that Babel knows. */
 function parsed(path, text) {
   const [, kind] = /\.[mc]?([jt])sx?$/.exec(path) ?? [];
   if (!kind) return null;
@@ -82,7 +82,7 @@ function parsed(path, text) {
   return null;
 }
 
-/** The names that a script exports, or nothing where that takes more to tell. */
+/** The names that a script exports, or nothing if that takes more to tell. */
 function exported(script) {
   const names = script?.program.body.map((statement) => {
     const { type, declaration, specifiers, exportKind } = statement;

@@ -278,7 +278,7 @@ const loadAdded = (path) => ({
 /** A hint for messages that do not name the usual cause. */
 function hint(text, location) {
   if (text.startsWith("The JSX syntax extension")) {
-    return "it is built where the language is React: here, document.createElement makes elements";
+    return "it is built if the language is React: here, document.createElement makes elements";
   }
   const isMarkup = text === "Unterminated regular expression" && location?.lineText.includes("</");
   return isMarkup

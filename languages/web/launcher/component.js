@@ -143,7 +143,7 @@ class Component {
     };
   }
 
-  /** The lines that bring a style in, and its class names where it is a module. */
+  /** The lines that bring a style in, and its class names if it is a module. */
   #style(style, index) {
     const file = style.src ? this.#found(style.src) : this.path;
     if (!file) return [];
@@ -186,7 +186,7 @@ class Component {
     return JSON.stringify(name);
   }
 
-  /** The file that a part stands in; a fault where there is none. */
+  /** The file that a part stands in; a fault if there is none. */
   #found(source) {
     const found = byName(this.files, this.path, source);
     if (found) return found.path;

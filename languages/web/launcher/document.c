@@ -47,7 +47,7 @@ static unsigned char heard(int node) {
     return word;
 }
 
-// Builds in a child, and ends as soon as that tells how it went: what Node
+// Builds in a child, and ends as soon as that tells how it went: the work that Node
 // would then do for milliseconds is done when it is killed.
 static int build(const char *name, char *language) {
     int ends[2];

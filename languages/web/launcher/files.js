@@ -48,7 +48,7 @@ export class Files {
 }
 
 /**
- * The path of `target` as it is named in the file `from`, or nothing where it
+ * The path of `target` as it is named in the file `from`, or nothing if it
  * leads out of the submission. A leading slash is the submission's folder.
  */
 export function join(from, target) {

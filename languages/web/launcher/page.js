@@ -112,13 +112,13 @@ class Page {
     this.#change(node, name, taken, value);
   }
 
-  /** The file as an address that holds it; a fault where there is none. */
+  /** The file as an address that holds it; a fault if there is none. */
   found(node, name, address) {
     const found = this.located(node, name, address);
     return found && dataUrl(found.path, this.files.text(found.path)) + found.fragment;
   }
 
-  /** The file that an attribute names; a fault where there is none. */
+  /** The file that an attribute names; a fault if there is none. */
   located(node, name, address) {
     const found = byAddress(this.files, this.file, address);
     if (found) return found;

@@ -144,7 +144,7 @@ function sideOf({ from, to, inserted }: Change, region: Region, doc: Text): "bef
 function moved(region: Region, changes: readonly Change[], doc: Text): Region {
   let by = 0;
   for (const change of changes) {
-    // What was undone may have been several changes; it leaves the lines as they are all the same.
+    // Several changes may have been undone at once; that leaves the lines as they are all the same.
     const side = sideOf(change, region, doc) ?? (change.from < region.from ? "before" : "after");
     if (side === "before") by += change.inserted.length - (change.to - change.from);
   }

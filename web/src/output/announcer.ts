@@ -5,7 +5,7 @@ import { element } from "../dom";
 import { t } from "../messages";
 
 const MIN_PAUSE_MS = 1000;
-/** What comes together is one announcement. */
+/** Messages that come within this time are one announcement. */
 const GATHER_MS = 100;
 /** Of a longer text the end is read. */
 const MAX_LENGTH = 1000;

@@ -197,7 +197,7 @@ export function tableOf(result: ResultTable, shown: ResultTable["rows"], name: s
   return element("div", { class: "table-box", tabindex: "0", role: "region", "aria-label": name }, table);
 }
 
-/** Those who listen hear that it is not the text, where that is certain. */
+/** Those who listen hear that it is not the text, if that is certain. */
 function nothing({ isExact = false }: ResultTable): HTMLElement {
   return element("span", { class: "null" }, "NULL", ...(isExact ? [element("span", { class: "unseen" }, t("output.no-value"))] : []));
 }

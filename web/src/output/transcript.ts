@@ -63,7 +63,7 @@ export class Transcript {
     for (const box of this.lines.querySelectorAll<HTMLElement>(":scope > .stderr")) {
       const plain = box.textContent ?? "";
       const anchors = this.anchorsOf(plain);
-      // Colours go where there are links: a message with both is rare.
+      // Colours go if there are links: a message with both is rare.
       if (anchors.length > 0) box.replaceChildren(styled([{ text: plain, look: {} }], anchors));
     }
   }
@@ -104,7 +104,7 @@ export class Transcript {
   }
 }
 
-/** What one speaker writes before another does. */
+/** The text that one speaker writes before another does. */
 class Block {
   readonly element: HTMLElement;
   private readonly terminal: Terminal;

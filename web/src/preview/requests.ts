@@ -1,4 +1,4 @@
-// What a page asks for that is not in its document: another page of its program, or
+// A page asks for something that is not in its document: another page of its program, or
 // to save a file. A page can ask at any time, so the person decides.
 
 import { Event } from "../event";

@@ -75,7 +75,7 @@ export class Player {
     if (context !== null && (isChanged || isEmpty || ms === 0)) this.picture.draw(context, this.scale);
   }
 
-  /** Gives the canvas a pixel for each of the screen, since thin lines break where it is scaled down. Returns whether that has emptied it. */
+  /** Gives the canvas a pixel for each of the screen, since thin lines break if it is scaled down. Returns whether that has emptied it. */
   private fit(): boolean {
     const { width, height } = this.recording;
     // Before it is in the page it has no width.

@@ -1,27 +1,23 @@
 //! The product catalogue.
 
-mod catalogue;
+mod error;
 mod product;
 mod shared;
 mod store;
 
 use std::borrow::Cow;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::RETRY_AFTER;
-use http::request::Parts;
 use http::{Method, StatusCode};
 use sandpiper_shared::LinkState;
 
 use crate::http::{
-    Answer, AnswerMemory, BodyError, Proxies, RequestBody, RequestContext,
-    answers_over_limit, failure, is_cross_site, json, json_text,
-    method_not_allowed, no_content,
+    Answer, AnswerMemory, Proxies, RequestContext, is_cross_site, json,
+    json_text, method_not_allowed, no_content,
 };
 
-use catalogue::{Catalogue, CatalogueError};
+use error::ProductError;
 pub(crate) use product::{NewProduct, Product, ProductFields};
 use shared::SharedStore;
 use store::Store;
@@ -33,6 +29,12 @@ pub(crate) struct Products {
     proxies: Arc<Proxies>,
     /// Most bytes that the products may use.
     capacity: u64,
+}
+
+#[derive(Debug)]
+enum Catalogue {
+    Own(Store),
+    Shared(SharedStore),
 }
 
 impl Products {
@@ -57,12 +59,13 @@ impl Products {
 
     /// Returns the memory of large products and lists.
     pub(crate) fn memory(&self) -> &AnswerMemory {
-        self.catalogue.memory()
+        &self.store().memory
     }
 
-    /// Returns the number of products and the bytes that they use.
+    /// Returns the number of products and the bytes that they use. Those of a
+    /// shared catalogue are as this process saw them last.
     pub(crate) async fn size(&self) -> (u64, u64) {
-        self.catalogue.size().await
+        self.store().size().await
     }
 
     /// Returns the most bytes that the products may use.
@@ -83,20 +86,12 @@ impl Products {
         &self,
         request: RequestContext<'_>,
     ) -> Answer {
-        let RequestContext { head, body, peer, .. } = request;
-        let client_request = || self.client_request(head, peer);
-        match head.method {
-            Method::GET => match self.catalogue.list().await {
-                Ok(text) => json(StatusCode::OK, text),
-                Err(reason) => reason.into(),
-            },
-            Method::POST if is_cross_site(head) => cross_site(),
-            Method::POST => {
-                let created = self.create(client_request, body).await;
-                created.unwrap_or_else(Into::into)
-            }
-            _ => method_not_allowed("/products", "GET, POST"),
-        }
+        let answer = match request.head.method {
+            Method::GET => self.list().await,
+            Method::POST => self.create(request).await,
+            _ => Ok(method_not_allowed("/products", "GET, POST")),
+        };
+        answer.unwrap_or_else(Into::into)
     }
 
     /// `/products/` followed by `segment`.
@@ -105,136 +100,126 @@ impl Products {
         segment: &[u8],
         request: RequestContext<'_>,
     ) -> Answer {
-        let RequestContext { head, body, peer, .. } = request;
-        let client_request = || self.client_request(head, peer);
         let Some(id) = id(segment) else {
-            return failure(StatusCode::BAD_REQUEST, "invalid product id");
+            return ProductError::InvalidId.into();
         };
-        match head.method {
-            Method::GET => match self.catalogue.get(id).await {
-                Ok(text) => json(StatusCode::OK, text),
-                Err(reason) => reason.into(),
-            },
-            Method::PUT | Method::DELETE if is_cross_site(head) => cross_site(),
-            Method::PUT => {
-                let replaced = self.replace(client_request, id, body).await;
-                replaced.unwrap_or_else(Into::into)
+        let answer = match request.head.method {
+            Method::GET => self.get(id).await,
+            Method::PUT => self.replace(id, request).await,
+            Method::DELETE => self.remove(id, request).await,
+            _ => {
+                let allowed = "GET, PUT, DELETE";
+                Ok(method_not_allowed("/products/{id}", allowed))
             }
-            Method::DELETE => {
-                match self.catalogue.remove(client_request, id).await {
-                    Ok(()) => no_content(),
-                    Err(reason) => reason.into(),
-                }
-            }
-            _ => method_not_allowed("/products/{id}", "GET, PUT, DELETE"),
-        }
+        };
+        answer.unwrap_or_else(Into::into)
     }
 
-    /// Returns the id of a client's request, the same for each try of a balancer.
-    fn client_request(&self, head: &Parts, peer: IpAddr) -> String {
-        self.proxies.request_id(peer, &head.headers).to_string()
+    // The futures of a shared catalogue are boxed: the requests of one's own need
+    // not carry them along.
+
+    async fn list(&self) -> Result<Answer, ProductError> {
+        let text = match &self.catalogue {
+            Catalogue::Own(store) => store.list().await?,
+            Catalogue::Shared(shared) => Box::pin(shared.list()).await?,
+        };
+        Ok(json(StatusCode::OK, text))
+    }
+
+    async fn get(&self, id: i64) -> Result<Answer, ProductError> {
+        let text = match &self.catalogue {
+            Catalogue::Own(store) => store.get(id).await?,
+            Catalogue::Shared(shared) => Box::pin(shared.get(id)).await?,
+        };
+        Ok(json(StatusCode::OK, text))
     }
 
     async fn create(
         &self,
-        client_request: impl FnOnce() -> String,
-        body: &mut RequestBody,
+        mut request: RequestContext<'_>,
     ) -> Result<Answer, ProductError> {
-        let product = fields(&body.read().await?)?;
+        let product = sent_fields(&mut request).await?;
         if product.name.is_empty() || product.price < 0.0 {
             return Err(ProductError::NotAcceptable);
         }
-        let text = self.catalogue.create(client_request, &product).await?;
+        let text = match &self.catalogue {
+            Catalogue::Own(store) => store.create(&product).await?,
+            Catalogue::Shared(shared) => {
+                let request_id = self.request_id(&request);
+                Box::pin(shared.create(&request_id, &product)).await?
+            }
+        };
         Ok(json(StatusCode::CREATED, text))
     }
 
     async fn replace(
         &self,
-        client_request: impl FnOnce() -> String,
         id: i64,
-        body: &mut RequestBody,
+        mut request: RequestContext<'_>,
     ) -> Result<Answer, ProductError> {
-        let product = fields(&body.read().await?)?;
-        let text = self.catalogue.replace(client_request, id, &product).await?;
+        let product = sent_fields(&mut request).await?;
+        let text = match &self.catalogue {
+            Catalogue::Own(store) => store.replace(id, &product).await?,
+            Catalogue::Shared(shared) => {
+                let request_id = self.request_id(&request);
+                Box::pin(shared.replace(&request_id, id, &product)).await?
+            }
+        };
         Ok(json(StatusCode::OK, text))
     }
-}
 
-/// The reason why a request for a product was not answered with it.
-#[derive(Debug)]
-enum ProductError {
-    Body(BodyError),
-    NotJson,
-    NotAcceptable,
-    Catalogue(CatalogueError),
-}
+    async fn remove(
+        &self,
+        id: i64,
+        request: RequestContext<'_>,
+    ) -> Result<Answer, ProductError> {
+        check_site(&request)?;
+        match &self.catalogue {
+            Catalogue::Own(store) => store.remove(id).await?,
+            Catalogue::Shared(shared) => {
+                let request_id = self.request_id(&request);
+                Box::pin(shared.remove(&request_id, id)).await?;
+            }
+        }
+        Ok(no_content())
+    }
 
-impl From<BodyError> for ProductError {
-    fn from(error: BodyError) -> Self {
-        Self::Body(error)
+    /// Returns the id of a client's request, the same for each try of a balancer.
+    /// Of all calls of a shared catalogue with one id, one changes it.
+    fn request_id(&self, request: &RequestContext<'_>) -> String {
+        let headers = &request.head.headers;
+        self.proxies.request_id(request.peer, headers).to_string()
+    }
+
+    /// Returns the products that this process holds.
+    fn store(&self) -> &Store {
+        match &self.catalogue {
+            Catalogue::Own(store) => store,
+            Catalogue::Shared(shared) => shared.mirror(),
+        }
     }
 }
 
-impl From<CatalogueError> for ProductError {
-    fn from(error: CatalogueError) -> Self {
-        Self::Catalogue(error)
+/// Returns an error if a page of another site sent the request.
+fn check_site(request: &RequestContext<'_>) -> Result<(), ProductError> {
+    if is_cross_site(request.head) {
+        return Err(ProductError::CrossSite);
     }
+    Ok(())
 }
 
-impl From<ProductError> for Answer {
-    fn from(reason: ProductError) -> Self {
-        let (status, message) = match reason {
-            ProductError::Body(error) => return error.into(),
-            ProductError::NotJson => {
-                (StatusCode::BAD_REQUEST, "invalid JSON body")
-            }
-            ProductError::NotAcceptable => (
-                StatusCode::BAD_REQUEST,
-                "name is required and price must be non-negative",
-            ),
-            ProductError::Catalogue(error) => return error.into(),
-        };
-        failure(status, message)
-    }
-}
-
-impl From<CatalogueError> for Answer {
-    fn from(reason: CatalogueError) -> Self {
-        let (status, message) = match reason {
-            CatalogueError::NotFound => {
-                (StatusCode::NOT_FOUND, "product not found")
-            }
-            CatalogueError::Full => {
-                (StatusCode::INSUFFICIENT_STORAGE, "product store is full")
-            }
-            CatalogueError::AnswersOverLimit => return answers_over_limit(),
-            CatalogueError::Unreachable => return unreachable(),
-            CatalogueError::Foreign => {
-                (StatusCode::INTERNAL_SERVER_ERROR, "internal error")
-            }
-        };
-        failure(status, message)
-    }
-}
-
-/// Returns 403: no page of another site may change products. A browser sends a
-/// preflight only for requests that no form could send.
-fn cross_site() -> Answer {
-    failure(StatusCode::FORBIDDEN, "cross-site requests are not accepted")
-}
-
-/// Returns 503: a shared catalogue gives no answer.
-fn unreachable() -> Answer {
-    const AGAIN: u64 = 1;
-    let message = "the catalogue cannot be reached; try again";
-    let mut answer = failure(StatusCode::SERVICE_UNAVAILABLE, message);
-    answer.headers_mut().insert(RETRY_AFTER, AGAIN.into());
-    answer
+/// Returns the fields that a request of this site has in its body.
+async fn sent_fields(
+    request: &mut RequestContext<'_>,
+) -> Result<ProductFields, ProductError> {
+    check_site(request)?;
+    fields(&request.body.read().await?)
 }
 
 fn fields(body: &Bytes) -> Result<ProductFields, ProductError> {
-    let text: Cow<'_, str> = json_text(body).ok_or(ProductError::NotJson)?;
-    product::parse(&text).ok_or(ProductError::NotJson)
+    let text: Cow<'_, str> =
+        json_text(body).ok_or(ProductError::InvalidJson)?;
+    product::parse(&text).ok_or(ProductError::InvalidJson)
 }
 
 /// For fuzzing: the name and the price of a body that is accepted, and the

@@ -12,7 +12,7 @@ use tracing::error;
 
 use crate::http::AnswerMemory;
 
-use super::catalogue::CatalogueError;
+use super::error::ProductError;
 use super::product::{self, ProductFields};
 use super::store::Store;
 
@@ -45,7 +45,7 @@ struct Progress {
     cursor: Cursor,
     /// The number at which the last update began, and its end. `None` if there
     /// was none, or its client left amid it.
-    last: Option<(u64, Result<(), CatalogueError>)>,
+    last: Option<(u64, Result<(), ProductError>)>,
 }
 
 impl SharedStore {
@@ -78,20 +78,20 @@ impl SharedStore {
         &self,
         request: &str,
         fields: &ProductFields,
-    ) -> Result<Bytes, CatalogueError> {
+    ) -> Result<Bytes, ProductError> {
         let rest = product::text_behind_id(fields);
         let id = self.catalogue.create(request, self.capacity, &rest).await?;
-        let id = id.ok_or(CatalogueError::Full)?;
+        let id = id.ok_or(ProductError::Full)?;
         Ok(self.mirror.counted(product::text(id, fields)))
     }
 
-    pub(super) async fn get(&self, id: i64) -> Result<Bytes, CatalogueError> {
+    pub(super) async fn get(&self, id: i64) -> Result<Bytes, ProductError> {
         // Each of these answers has a copy of its own.
         if self.mirror.memory.is_over_limit() {
-            return Err(CatalogueError::AnswersOverLimit);
+            return Err(ProductError::AnswersOverLimit);
         }
         let text = self.catalogue.get(id).await?;
-        let text = text.ok_or(CatalogueError::NotFound)?;
+        let text = text.ok_or(ProductError::NotFound)?;
         check(id, &text)?;
         Ok(self.mirror.counted(text))
     }
@@ -101,13 +101,13 @@ impl SharedStore {
         request: &str,
         id: i64,
         fields: &ProductFields,
-    ) -> Result<Bytes, CatalogueError> {
+    ) -> Result<Bytes, ProductError> {
         let text = product::text(id, fields);
         let capacity = self.capacity;
         match self.catalogue.replace(request, capacity, id, &text).await? {
             shared::Replaced::Done => Ok(self.mirror.counted(text)),
-            shared::Replaced::NotFound => Err(CatalogueError::NotFound),
-            shared::Replaced::Full => Err(CatalogueError::Full),
+            shared::Replaced::NotFound => Err(ProductError::NotFound),
+            shared::Replaced::Full => Err(ProductError::Full),
         }
     }
 
@@ -115,17 +115,17 @@ impl SharedStore {
         &self,
         request: &str,
         id: i64,
-    ) -> Result<(), CatalogueError> {
+    ) -> Result<(), ProductError> {
         let is_removed = self.catalogue.remove(request, id).await?;
-        is_removed.then_some(()).ok_or(CatalogueError::NotFound)
+        is_removed.then_some(()).ok_or(ProductError::NotFound)
     }
 
-    pub(super) async fn list(&self) -> Result<Bytes, CatalogueError> {
+    pub(super) async fn list(&self) -> Result<Bytes, ProductError> {
         let list = timeout(self.list_timeout, self.updated_list()).await;
-        list.unwrap_or(Err(CatalogueError::Unreachable))
+        list.unwrap_or(Err(ProductError::Unreachable))
     }
 
-    async fn updated_list(&self) -> Result<Bytes, CatalogueError> {
+    async fn updated_list(&self) -> Result<Bytes, ProductError> {
         let arrival = self.arrive();
         let mut progress = self.progress.lock().await;
         match progress.last {
@@ -144,7 +144,7 @@ impl SharedStore {
     async fn update(
         &self,
         progress: &mut Progress,
-    ) -> Result<(), CatalogueError> {
+    ) -> Result<(), ProductError> {
         let began = self.arrive();
         // This holds if the client leaves, too.
         progress.last = None;
@@ -155,7 +155,7 @@ impl SharedStore {
 
     /// Takes over batches of changes until there are no more. If one fails, or
     /// the time is over, the next call goes on from there.
-    async fn follow(&self, cursor: &mut Cursor) -> Result<(), CatalogueError> {
+    async fn follow(&self, cursor: &mut Cursor) -> Result<(), ProductError> {
         loop {
             let batch: Changes = self.catalogue.changes(cursor).await?;
             for (id, text) in &batch.products {
@@ -183,7 +183,7 @@ impl SharedStore {
 
 /// Checks that a text is the one that this version writes of a product. Nothing
 /// else is passed on to clients.
-fn check(id: i64, text: &[u8]) -> Result<(), CatalogueError> {
+fn check(id: i64, text: &[u8]) -> Result<(), ProductError> {
     if product::is_text_of(id, text) {
         return Ok(());
     }
@@ -191,19 +191,19 @@ fn check(id: i64, text: &[u8]) -> Result<(), CatalogueError> {
         "the shared catalogue holds a text for product {id} that no Sandpiper \
          of this version wrote; remove it there"
     );
-    Err(CatalogueError::Foreign)
+    Err(ProductError::Foreign)
 }
 
 /// Reports that the catalogue holds more than any Sandpiper would have put there.
-fn too_large(_: CatalogueError) -> CatalogueError {
+fn too_large(_: ProductError) -> ProductError {
     error!(
         "the shared catalogue is larger than --products-memory allows; give all \
          servers the same, and remove products that none of them made"
     );
-    CatalogueError::Foreign
+    ProductError::Foreign
 }
 
-impl From<shared::CatalogueError> for CatalogueError {
+impl From<shared::CatalogueError> for ProductError {
     fn from(reason: shared::CatalogueError) -> Self {
         match reason {
             shared::CatalogueError::NoAnswer(_) => Self::Unreachable,

@@ -36,7 +36,7 @@ async fn a_catalogue_beyond_the_capacity_stays_in_valkey() {
         large.create(&request.to_string(), &fields).await.unwrap();
     }
     assert!(large.list().await.is_ok());
-    assert_eq!(small.list().await, Err(CatalogueError::Foreign));
+    assert_eq!(small.list().await, Err(ProductError::Foreign));
     assert!(small.mirror.size().await.1 <= 2_000);
 }
 
@@ -52,7 +52,7 @@ async fn a_list_ends_in_time() {
     assert_eq!(loaded, "sandpiper_catalogue2\n");
     for _ in 0..2 {
         let list = timeout(PATIENCE, store.list()).await.unwrap();
-        assert_eq!(list, Err(CatalogueError::Unreachable));
+        assert_eq!(list, Err(ProductError::Unreachable));
     }
     // It got batches.
     assert_ne!(store.progress.lock().await.cursor, Cursor::default());

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::Mutex;
 use tokio::task::yield_now;
 
 use crate::http::AnswerMemory;
 
-use super::catalogue::CatalogueError;
+use super::error::ProductError;
 use super::product::{self, ProductFields};
 
 /// Memory of a product besides its text, in bytes: its place in the map, its
@@ -26,11 +26,6 @@ pub(super) struct Store {
     /// Locked also while a list of all is made, which takes 0.1 s for a million
     /// products. Waiting for it blocks no thread.
     state: Mutex<State>,
-    /// All products as one JSON list, and [`State::changes`] of that time. It is
-    /// kept until a product changes, so that clients which take it slowly share
-    /// one copy. It is locked while another is made, and before `state`: others
-    /// get `state` between two lists.
-    list: Mutex<Option<(u64, Bytes)>>,
     /// Most bytes that the products may use.
     capacity: u64,
     /// Counts large texts.
@@ -44,15 +39,15 @@ struct State {
     last_id: i64,
     /// Memory of the products, in bytes.
     used: u64,
-    /// How often a product was stored or removed.
-    changes: u64,
+    /// All products as one JSON list, until one of them changes. So clients that
+    /// take it slowly share one copy.
+    list: Option<Bytes>,
 }
 
 impl Store {
     /// Returns an empty store of `capacity` bytes.
     pub(super) fn new(capacity: u64, memory: AnswerMemory) -> Self {
-        let (state, list) = Default::default();
-        Self { state, list, capacity, memory }
+        Self { state: Mutex::default(), capacity, memory }
     }
 
     /// Adds a product under the next id and returns its text.
@@ -63,19 +58,23 @@ impl Store {
     pub(super) async fn create(
         &self,
         fields: &ProductFields,
-    ) -> Result<Bytes, CatalogueError> {
+    ) -> Result<Bytes, ProductError> {
         let mut state = self.state.lock().await;
         let id = state.last_id + 1;
         let text = self.counted(product::text(id, fields));
         state.put(id, text.clone(), self.capacity)?;
         state.last_id = id;
-        self.drop_list(state);
         Ok(text)
     }
 
     /// Returns the text of a product.
-    pub(super) async fn get(&self, id: i64) -> Option<Bytes> {
-        self.state.lock().await.products.get(&id).cloned()
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if no product has the id.
+    pub(super) async fn get(&self, id: i64) -> Result<Bytes, ProductError> {
+        let state = self.state.lock().await;
+        state.products.get(&id).cloned().ok_or(ProductError::NotFound)
     }
 
     /// Replaces all fields of a product but its id and returns its text.
@@ -87,25 +86,23 @@ impl Store {
         &self,
         id: i64,
         fields: &ProductFields,
-    ) -> Result<Bytes, CatalogueError> {
+    ) -> Result<Bytes, ProductError> {
         let text = self.counted(product::text(id, fields));
         let mut state = self.state.lock().await;
         if !state.products.contains_key(&id) {
-            return Err(CatalogueError::NotFound);
+            return Err(ProductError::NotFound);
         }
         state.put(id, text.clone(), self.capacity)?;
-        self.drop_list(state);
         Ok(text)
     }
 
-    /// Removes a product. Returns `false` if there is none.
-    pub(super) async fn remove(&self, id: i64) -> bool {
-        let mut state = self.state.lock().await;
-        let is_removed = state.remove(id);
-        if is_removed {
-            self.drop_list(state);
-        }
-        is_removed
+    /// Removes a product.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if no product has the id.
+    pub(super) async fn remove(&self, id: i64) -> Result<(), ProductError> {
+        self.state.lock().await.remove(id)
     }
 
     /// Stores a text under an id, in place of the one before.
@@ -117,21 +114,14 @@ impl Store {
         &self,
         id: i64,
         text: Vec<u8>,
-    ) -> Result<(), CatalogueError> {
+    ) -> Result<(), ProductError> {
         let text = self.counted(text);
-        let mut state = self.state.lock().await;
-        state.put(id, text, self.capacity)?;
-        self.drop_list(state);
-        Ok(())
+        self.state.lock().await.put(id, text, self.capacity)
     }
 
-    /// Removes all products.
+    /// Removes all products. Ids begin anew.
     pub(super) async fn clear(&self) {
-        let mut state = self.state.lock().await;
-        let changes = state.changes + 1;
-        let empty = State { changes, ..State::default() };
-        let before = std::mem::replace(&mut *state, empty);
-        self.drop_list(state);
+        let before = std::mem::take(&mut *self.state.lock().await);
         // Freeing many products takes time, in which the store is not locked.
         drop(before);
     }
@@ -142,23 +132,17 @@ impl Store {
     ///
     /// `AnswersOverLimit` if another list would have to be made, and the memory
     /// is over its limit.
-    pub(super) async fn list(&self) -> Result<Bytes, CatalogueError> {
-        let asked = self.state.lock().await.changes;
-        let mut list = self.list.lock().await;
-        // A list that was begun since then is new enough. So nobody waits for
-        // more than two, however many clients ask and change products.
-        if let Some((_, text)) = list.as_ref().filter(|list| list.0 >= asked) {
-            return Ok(text.clone());
+    pub(super) async fn list(&self) -> Result<Bytes, ProductError> {
+        let mut state = self.state.lock().await;
+        if let Some(list) = &state.list {
+            return Ok(list.clone());
         }
         if self.memory.is_over_limit() {
-            return Err(CatalogueError::AnswersOverLimit);
+            return Err(ProductError::AnswersOverLimit);
         }
-        // Its memory is free before the next one takes as much.
-        *list = None;
-        let state = self.state.lock().await;
-        let text = self.counted(state.joined().await);
-        *list = Some((state.changes, text.clone()));
-        Ok(text)
+        let list = self.counted(state.joined().await);
+        state.list = Some(list.clone());
+        Ok(list)
     }
 
     /// Returns the number of products and the bytes that they use.
@@ -176,16 +160,6 @@ impl Store {
             self.memory.count(text)
         }
     }
-
-    /// Frees the list, since a product has changed. If somebody makes one or
-    /// waits for it, it is needed: it goes with the next change.
-    fn drop_list(&self, changed: MutexGuard<'_, State>) {
-        // Freeing a large list takes time.
-        drop(changed);
-        if let Ok(mut list) = self.list.try_lock() {
-            *list = None;
-        }
-    }
 }
 
 impl State {
@@ -195,24 +169,24 @@ impl State {
         id: i64,
         text: Bytes,
         capacity: u64,
-    ) -> Result<(), CatalogueError> {
+    ) -> Result<(), ProductError> {
         let before = self.products.get(&id).map_or(0, cost);
         let more = cost(&text).saturating_sub(before);
         // Even a full store takes a smaller text in place of a larger one.
         if more > 0 && self.used + more > capacity {
-            return Err(CatalogueError::Full);
+            return Err(ProductError::Full);
         }
         self.used = self.used - before + cost(&text);
-        self.changes += 1;
+        self.list = None;
         self.products.insert(id, text);
         Ok(())
     }
 
-    fn remove(&mut self, id: i64) -> bool {
-        let Some(text) = self.products.remove(&id) else { return false };
+    fn remove(&mut self, id: i64) -> Result<(), ProductError> {
+        let text = self.products.remove(&id).ok_or(ProductError::NotFound)?;
         self.used -= cost(&text);
-        self.changes += 1;
-        true
+        self.list = None;
+        Ok(())
     }
 
     /// Returns the texts of all products as one JSON list.

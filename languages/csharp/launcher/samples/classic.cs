@@ -1,4 +1,4 @@
-// Never run: what the compiler compiles to be warm, in the classic style of
+// Never run: the compiler compiles it to be warm. It has the classic style of
 // namespaces, classes and a Main.
 using System;
 using System.Collections;

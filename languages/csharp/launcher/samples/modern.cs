@@ -1,4 +1,4 @@
-// Never run: what the compiler compiles to be warm. It has what programs have,
+// Never run: the compiler compiles it to be warm. It has all that programs have,
 // in the style of today; classic.cs has the other.
 using System.Collections.Concurrent;
 using System.Diagnostics;

@@ -11,7 +11,7 @@ const MAX_LINE = 500;
 /** The lines above that may belong to a chain of calls. */
 const MAX_CHAIN = 30;
 
-/** What stands before the dot at the end of a text: `null` if that is not known. */
+/** The expression before the dot at the end of a text: `null` if that is not known. */
 export function knownBeforeDot(library: Library, text: string, after: string): { known: Known; dot: string } | null {
   const lines = text.split("\n");
   let start = lines.length - 1;

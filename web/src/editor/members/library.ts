@@ -40,7 +40,7 @@ export interface TypeEntry {
   at?: string;
 }
 
-/** What is known of an expression: for a function, `name` is the type of its result. */
+/** The type of an expression, as far as it is known: for a function, `name` is the type of its result. */
 export interface Known {
   kind: "value" | "type" | "module" | "function";
   name: string;

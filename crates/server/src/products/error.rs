@@ -1,0 +1,58 @@
+//! The reasons why a request for products was not answered with one.
+
+use http::StatusCode;
+use http::header::RETRY_AFTER;
+
+use crate::http::{Answer, BodyError, answers_over_limit, failure};
+
+/// Why a request for products failed. It changed nothing, but perhaps after
+/// `Unreachable`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ProductError {
+    #[error("invalid product id")]
+    InvalidId,
+    #[error(transparent)]
+    Body(#[from] BodyError),
+    #[error("invalid JSON body")]
+    InvalidJson,
+    #[error("name is required and price must be non-negative")]
+    NotAcceptable,
+    /// No page of another site may change products. A browser sends a preflight
+    /// only for requests that no form could send.
+    #[error("cross-site requests are not accepted")]
+    CrossSite,
+    #[error("product not found")]
+    NotFound,
+    #[error("product store is full")]
+    Full,
+    #[error("too many answers are not taken yet")]
+    AnswersOverLimit,
+    /// A shared catalogue did not answer in time.
+    #[error("the catalogue cannot be reached; try again")]
+    Unreachable,
+    /// A shared catalogue has texts that no Sandpiper of this version wrote.
+    #[error("internal error")]
+    Foreign,
+}
+
+impl From<ProductError> for Answer {
+    fn from(error: ProductError) -> Self {
+        let status = match error {
+            ProductError::Body(error) => return error.into(),
+            ProductError::AnswersOverLimit => return answers_over_limit(),
+            ProductError::InvalidId
+            | ProductError::InvalidJson
+            | ProductError::NotAcceptable => StatusCode::BAD_REQUEST,
+            ProductError::CrossSite => StatusCode::FORBIDDEN,
+            ProductError::NotFound => StatusCode::NOT_FOUND,
+            ProductError::Full => StatusCode::INSUFFICIENT_STORAGE,
+            ProductError::Unreachable => StatusCode::SERVICE_UNAVAILABLE,
+            ProductError::Foreign => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        let mut answer = failure(status, &error.to_string());
+        if error == ProductError::Unreachable {
+            answer.headers_mut().insert(RETRY_AFTER, 1.into());
+        }
+        answer
+    }
+}
