@@ -194,8 +194,8 @@ fn a_library_that_changes_has_another_name() {
     };
     check(
         "catalogue.lua",
-        "sandpiper_catalogue2",
-        "23654e51994870587905df5962948532d9ba9e951148f8ab4652ba81dbb77b55",
+        "sandpiper_catalogue3",
+        "7f993154e9aeca8aad3d009acd4f4f5b14802a019572d9349b2f11962741f9be",
     );
     check(
         "rate_limits.lua",

@@ -13,7 +13,7 @@ use crate::client::{Client, JSON, printed, prints, word};
 /// A request whose connection was cut or refused, or that was answered that the
 /// catalogue cannot be reached.
 #[derive(Clone, Debug)]
-pub(crate) struct Cut {
+pub(crate) struct Failure {
     /// The balancer.
     pub(crate) to: SocketAddr,
     pub(crate) begun: Instant,
@@ -25,9 +25,9 @@ pub(crate) struct Cut {
 
 /// The failed requests of many clients.
 #[derive(Debug, Default)]
-pub(crate) struct Cuts(Mutex<Vec<Cut>>);
+pub(crate) struct Failures(Mutex<Vec<Failure>>);
 
-impl Cuts {
+impl Failures {
     /// Sends a request. Returns no answer if its connection is cut or refused.
     pub(crate) fn send(
         &self,
@@ -50,11 +50,11 @@ impl Cuts {
     /// Adds a request that began then, and has ended for this reason.
     pub(crate) fn add(&self, to: SocketAddr, begun: Instant, reason: &str) {
         let reason = reason.to_owned();
-        let cut = Cut { to, begun, ended: Instant::now(), reason };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(cut);
+        let failure = Failure { to, begun, ended: Instant::now(), reason };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
     }
 
-    pub(crate) fn all(&self) -> Vec<Cut> {
+    pub(crate) fn all(&self) -> Vec<Failure> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -83,22 +83,22 @@ impl Load {
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
         balancers: &[SocketAddr],
-        cuts: &'scope Cuts,
+        failures: &'scope Failures,
     ) {
         for number in 0..self.ended.len() {
             let to = balancers[number % balancers.len()];
-            scope.spawn(move || self.send(number, to, cuts));
+            scope.spawn(move || self.send(number, to, failures));
         }
     }
 
     /// Sends programs until the end.
-    fn send(&self, number: usize, to: SocketAddr, cuts: &Cuts) {
+    fn send(&self, number: usize, to: SocketAddr, failures: &Failures) {
         let client = Client::new();
         while !self.stops.load(Ordering::Relaxed) {
             let count = self.ended[number].load(Ordering::Relaxed);
             let word = word();
             let body = prints(&word, number + count).to_string();
-            match cuts.send(client, to, "POST /api/compile", &body) {
+            match failures.send(client, to, "POST /api/compile", &body) {
                 Some(reply) if printed(&reply, &word) => {
                     self.right.fetch_add(1, Ordering::Relaxed);
                 }

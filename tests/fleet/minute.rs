@@ -62,8 +62,10 @@ fn twenty_in_any() {
         watch.admitted() >= 2 * LIMIT
             && (!is_full() || now(valkey) > whole + FULL_TIME)
     };
+    let deadline = whole + FULL_TIME + 2 * MINUTE;
     while !is_enough() {
         let begun = now(valkey);
+        assert!(begun < deadline, "{} are admitted", watch.admitted());
         all_ask();
         if is_full() {
             // Nodes that are always busy would wait too long for the Valkey.

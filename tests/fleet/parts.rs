@@ -12,7 +12,7 @@ use crate::Test;
 use crate::balancer::Nginx;
 use crate::catalogue::UNREACHABLE;
 use crate::client::CUT_BODY;
-use crate::clients::{Cut, Cuts, Load};
+use crate::clients::{Failure, Failures, Load};
 use crate::fleet::{Fleet, Setup};
 use crate::limits::UP;
 use crate::random::Random;
@@ -73,7 +73,7 @@ struct Loads {
 fn killed() {
     let mut random = Random::with(seed());
     let mut service = NginxFleet::start();
-    let (deaths, cuts) = service.under_loads(|service, loads| {
+    let (deaths, failures) = service.under_loads(|service, loads| {
         let mut deaths = Vec::new();
         let begun = Instant::now();
         let mut order = Vec::new();
@@ -91,14 +91,14 @@ fn killed() {
         }
         deaths
     });
-    for cut in &cuts {
-        let is_known = deaths.iter().any(|it| service.explains(it, cut));
-        assert!(is_known, "{cut:?} of {cuts:?} after {deaths:?}");
+    for failure in &failures {
+        let is_known = deaths.iter().any(|it| service.explains(it, failure));
+        assert!(is_known, "{failure:?} of {failures:?} after {deaths:?}");
     }
     println!(
         "{} deaths, {} failures that they explain",
         deaths.len(),
-        cuts.len()
+        failures.len()
     );
 }
 
@@ -125,14 +125,14 @@ fn shuffled(random: &mut Random) -> Vec<Part> {
 /// An upgrade: each node is asked to end, and starts again.
 fn nodes_restart() {
     let mut service = NginxFleet::start();
-    let ((), cuts) = service.under_loads(|service, loads| {
+    let ((), failures) = service.under_loads(|service, loads| {
         for number in 0..service.fleet.nodes.len() {
             service.fleet.nodes[number].stop();
             loads.advance();
             service.restart(Part::Node(number));
         }
     });
-    assert!(cuts.is_empty(), "{cuts:?}");
+    assert!(failures.is_empty(), "{failures:?}");
 }
 
 impl NginxFleet {
@@ -155,19 +155,19 @@ impl NginxFleet {
     fn under_loads<T>(
         &mut self,
         work: impl FnOnce(&mut Self, &Loads) -> T,
-    ) -> (T, Vec<Cut>) {
+    ) -> (T, Vec<Failure>) {
         let haproxies = self.fleet.balancers.iter().map(|it| it.address);
         let haproxies: Vec<SocketAddr> = haproxies.collect();
         let all = [&haproxies[..], &[self.nginx.address]].concat();
-        let cuts = Cuts::default();
+        let failures = Failures::default();
         let clients = if is_full() { 8 } else { 4 };
         let programs = Load::of(clients);
         let loads = Loads { programs, products: History::default() };
         let done = std::thread::scope(|scope| {
             // A node that starts refuses programs with 425, of which nginx knows
             // nothing.
-            loads.programs.start(scope, &haproxies, &cuts);
-            loads.products.start(scope, &all, &cuts);
+            loads.programs.start(scope, &haproxies, &failures);
+            loads.products.start(scope, &all, &failures);
             // The clients would send for ever if this panicked.
             let done = catch_unwind(AssertUnwindSafe(|| {
                 loads.advance();
@@ -181,7 +181,7 @@ impl NginxFleet {
         });
         loads.programs.check();
         loads.products.check(self.fleet.address());
-        (done, cuts.all())
+        (done, failures.all())
     }
 
     /// Kills a part, and starts it again when clients have noticed.
@@ -228,16 +228,19 @@ impl NginxFleet {
 
     /// Returns whether a request failed for this reason: its balancer was dead, a
     /// node died while it sent the answer, or nobody could reach the products.
-    fn explains(&self, death: &Death, cut: &Cut) -> bool {
-        let is_then = cut.begun <= death.ended && death.begun <= cut.ended;
+    fn explains(&self, death: &Death, failure: &Failure) -> bool {
+        let is_then =
+            failure.begun <= death.ended && death.begun <= failure.ended;
         let is_reason = match death.part {
             // When it is back, it may not yet have reached the products.
-            Part::Node(_) => [CUT_BODY, UNREACHABLE].contains(&&*cut.reason),
-            Part::HaProxy(number) => {
-                self.fleet.balancers[number].address == cut.to
+            Part::Node(_) => {
+                [CUT_BODY, UNREACHABLE].contains(&&*failure.reason)
             }
-            Part::Nginx => self.nginx.address == cut.to,
-            Part::Products => cut.reason == UNREACHABLE,
+            Part::HaProxy(number) => {
+                self.fleet.balancers[number].address == failure.to
+            }
+            Part::Nginx => self.nginx.address == failure.to,
+            Part::Products => failure.reason == UNREACHABLE,
             Part::Limits => false,
         };
         is_then && is_reason

@@ -18,9 +18,11 @@ pub(crate) const TESTS: &[(&str, Test)] =
     &[("upgrade/functions-of-two-versions", two_versions)];
 
 /// Names in the program, and those of the same length in its next version.
-const NEXT: [(&str, &str); 3] = [
+const NEXT: [(&str, &str); 4] = [
     ("sandpiper_limits2", "sandpiper_limits3"),
-    ("sandpiper_catalogue2", "sandpiper_catalogue3"),
+    ("sandpiper_catalogue3", "sandpiper_catalogue4"),
+    // The names of limits become those that the catalogue had.
+    ("sp3_", "sp4_"),
     ("sp2_", "sp3_"),
 ];
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::catalogue::UNREACHABLE;
 use crate::client::{Client, word};
-use crate::clients::Cuts;
+use crate::clients::Failures;
 
 const WRITERS: usize = 12;
 const LISTERS: usize = 3;
@@ -58,7 +58,7 @@ struct Visitor<'a> {
     history: &'a History,
     client: Client,
     to: SocketAddr,
-    cuts: &'a Cuts,
+    failures: &'a Failures,
 }
 
 impl History {
@@ -67,11 +67,11 @@ impl History {
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
         balancers: &[SocketAddr],
-        cuts: &'scope Cuts,
+        failures: &'scope Failures,
     ) {
         let visitor = |number: usize| {
             let to = balancers[number % balancers.len()];
-            Visitor { history: self, client: Client::new(), to, cuts }
+            Visitor { history: self, client: Client::new(), to, failures }
         };
         for visitor in (0..WRITERS).map(visitor) {
             scope.spawn(move || visitor.write());
@@ -117,9 +117,13 @@ impl History {
     /// Fails if what they saw is not what one catalogue shows, whose products are
     /// these at last.
     pub(crate) fn check(self, to: SocketAddr) {
-        let cuts = Cuts::default();
-        let visitor =
-            Visitor { history: &self, client: Client::new(), to, cuts: &cuts };
+        let failures = Failures::default();
+        let visitor = Visitor {
+            history: &self,
+            client: Client::new(),
+            to,
+            failures: &failures,
+        };
         let last = visitor.list().expect("all is up again");
         let products = self.products.into_inner().unwrap();
         let lists = self.lists.into_inner().unwrap();
@@ -164,12 +168,12 @@ impl Visitor<'_> {
     /// answer is that the catalogue cannot be reached.
     fn ask(self, head: &str, body: &str) -> Option<Reply> {
         let begun = Instant::now();
-        let reply = self.cuts.send(self.client, self.to, head, body)?;
+        let reply = self.failures.send(self.client, self.to, head, body)?;
         if reply.status == 503 {
             reply.assert_failure(503, UNREACHABLE);
             assert_eq!(reply.header("retry-after"), Some("1"));
             self.history.refused.fetch_add(1, Ordering::Relaxed);
-            self.cuts.add(self.to, begun, UNREACHABLE);
+            self.failures.add(self.to, begun, UNREACHABLE);
             return None;
         }
         Some(reply)

@@ -1,4 +1,4 @@
-#!lua name=sandpiper_catalogue2
+#!lua name=sandpiper_catalogue3
 -- The catalogue of products that several Sandpipers share, as functions of Valkey.
 -- If its code changes, the library and all its functions get the next number:
 -- rate_limits.lua has the reason.
@@ -8,15 +8,15 @@ local PRODUCTS = 1 -- hash: id -> text, which is the JSON of an answer
 local CHANGES = 2  -- sorted set: id -> number of its last change, removal included
 local STATE = 3    -- hash: epoch, last_id, used bytes, changes, forgotten
 local REMOVED = 4  -- sorted set: the part of CHANGES that is removals
-local DONE = 5     -- hash of one request: its answer, and how often it was asked
+local DONE = 5     -- hash of one request: its answer, its last try, how many it had
 
 -- The same as in the store of a single Sandpiper, so that both are full at once.
 local PRODUCT_BYTES = 128
 -- Removals that a mirror can catch up with. It begins anew beyond them.
 local MAX_REMOVED = 10000
--- A balancer tries a request at most 4 times, and each Sandpiper asks at most
--- twice. Beyond that, one id is given to several requests.
-local MAX_ASKED = 8
+-- The tries of one request that change the catalogue once. If there are more, its id
+-- was given to several requests.
+local MAX_TRIES = 4
 local DONE_MS = 120000
 -- A page of changes ends with the first product beyond one of these.
 local MAX_CHANGES, MAX_BYTES = 512, 262144
@@ -48,28 +48,33 @@ local function account(keys, id, bytes)
   return change
 end
 
--- Does `work`, but for a request that is asked again: it gets its answer again.
--- An answer up to 0 says that nothing was done, so it is not kept.
-local function once(keys, work)
+-- Does `work`, but for a further try of a request: it gets its answer again. A
+-- Sandpiper asks again with the same word `try` if it got no answer. An answer up to
+-- 0 says that nothing was done, so it is not kept.
+local function once(keys, try, work)
   local answer = call('HGET', keys[DONE], 'answer')
-  if answer and call('HINCRBY', keys[DONE], 'asked', 1) <= MAX_ASKED then
-    return tonumber(answer)
+  if answer then
+    if call('HGET', keys[DONE], 'try') == try then return tonumber(answer) end
+    call('HSET', keys[DONE], 'try', try)
+    if call('HINCRBY', keys[DONE], 'tries', 1) <= MAX_TRIES then
+      return tonumber(answer)
+    end
   end
   answer = work()
   if answer > 0 then
-    call('HSET', keys[DONE], 'answer', answer, 'asked', 1)
+    call('HSET', keys[DONE], 'answer', answer, 'try', try, 'tries', 1)
     call('PEXPIRE', keys[DONE], DONE_MS)
   end
   return answer
 end
 
--- Adds a product. Arguments: capacity in bytes, the text behind the id. Returns its
--- id, or 0 if there is no room, which uses up no id.
+-- Adds a product. Arguments: try, capacity in bytes, the text behind the id. Returns
+-- its id, or 0 if there is no room, which uses up no id.
 local function create(keys, arguments)
-  return once(keys, function()
+  return once(keys, arguments[1], function()
     local id = digits(state(keys, 'last_id') + 1)
-    local text = '{"id":' .. id .. arguments[2]
-    if not fits(keys, text, false, arguments[1]) then return 0 end
+    local text = '{"id":' .. id .. arguments[3]
+    if not fits(keys, text, false, arguments[2]) then return 0 end
     call('HSET', keys[STATE], 'last_id', id)
     call('HSET', keys[PRODUCTS], id, text)
     account(keys, id, cost(text))
@@ -77,11 +82,11 @@ local function create(keys, arguments)
   end)
 end
 
--- Arguments: capacity in bytes, id, text. Returns 1, 0 if no product has the id,
+-- Arguments: try, capacity in bytes, id, text. Returns 1, 0 if no product has the id,
 -- or -1 if there is no room.
 local function replace(keys, arguments)
-  return once(keys, function()
-    local capacity, id, text = arguments[1], arguments[2], arguments[3]
+  return once(keys, arguments[1], function()
+    local capacity, id, text = arguments[2], arguments[3], arguments[4]
     local before = call('HGET', keys[PRODUCTS], id)
     if not before then return 0 end
     if not fits(keys, text, before, capacity) then return -1 end
@@ -91,10 +96,10 @@ local function replace(keys, arguments)
   end)
 end
 
--- Arguments: id. Returns 1, or 0 if no product has it.
+-- Arguments: try, id. Returns 1, or 0 if no product has it.
 local function remove(keys, arguments)
-  return once(keys, function()
-    local id = arguments[1]
+  return once(keys, arguments[1], function()
+    local id = arguments[2]
     local before = call('HGET', keys[PRODUCTS], id)
     if not before then return 0 end
     call('HDEL', keys[PRODUCTS], id)
@@ -154,10 +159,10 @@ local function open(keys, arguments)
   return arguments[1]
 end
 
-server.register_function('sp2_create', create)
-server.register_function('sp2_replace', replace)
+server.register_function('sp3_create', create)
+server.register_function('sp3_replace', replace)
 -- If memory is used up, these still work: removing a product frees some.
-server.register_function{function_name = 'sp2_catalogue_open', callback = open, flags = {'allow-oom'}}
-server.register_function{function_name = 'sp2_remove', callback = remove, flags = {'allow-oom'}}
-server.register_function{function_name = 'sp2_get', callback = get, flags = {'no-writes'}}
-server.register_function{function_name = 'sp2_changes', callback = changes, flags = {'no-writes'}}
+server.register_function{function_name = 'sp3_catalogue_open', callback = open, flags = {'allow-oom'}}
+server.register_function{function_name = 'sp3_remove', callback = remove, flags = {'allow-oom'}}
+server.register_function{function_name = 'sp3_get', callback = get, flags = {'no-writes'}}
+server.register_function{function_name = 'sp3_changes', callback = changes, flags = {'no-writes'}}

@@ -25,16 +25,16 @@ pub(crate) const KEYS: [&str; 4] = [
 ];
 
 /// The functions.
-const CREATE: &str = "sp2_create";
-const REPLACE: &str = "sp2_replace";
-const REMOVE: &str = "sp2_remove";
-const GET: &str = "sp2_get";
-const CHANGES: &str = "sp2_changes";
+const CREATE: &str = "sp3_create";
+const REPLACE: &str = "sp3_replace";
+const REMOVE: &str = "sp3_remove";
+const GET: &str = "sp3_get";
+const CHANGES: &str = "sp3_changes";
 
 const LIBRARY: Library = Library {
     part: "products",
     text: include_str!("catalogue.lua"),
-    open: "sp2_catalogue_open",
+    open: "sp3_catalogue_open",
     epoch_key: KEYS[2],
     within: WITHIN,
     without: "requests for products are answered with 503",
@@ -243,7 +243,10 @@ impl Catalogue {
         let done = format!("sp1:{{catalogue}}:done:{request}");
         let [products, changes, state, removed] = KEYS;
         let keys = [products, changes, state, removed, &done];
-        self.call(function, &keys, arguments).await
+        // The same if the answer is lost and this server asks again.
+        let attempt = format!("{:016x}", rand::random::<u64>());
+        let arguments = [&[attempt.as_bytes()], arguments].concat();
+        self.call(function, &keys, &arguments).await
     }
 
     async fn call(

@@ -10,9 +10,9 @@ use super::*;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A catalogue that always has one more batch.
-const ENDLESS: &str = "#!lua name=sandpiper_catalogue2
-server.register_function('sp2_catalogue_open', function() return '1' end)
-server.register_function('sp2_changes', function()
+const ENDLESS: &str = "#!lua name=sandpiper_catalogue3
+server.register_function('sp3_catalogue_open', function() return '1' end)
+server.register_function('sp3_changes', function()
   return { '1', '1', '1', 1, 0 }
 end)
 ";
@@ -49,7 +49,7 @@ async fn a_list_ends_in_time() {
         ..node(&valkey, u64::MAX).await
     };
     let loaded = valkey.cli(&["FUNCTION", "LOAD", "REPLACE", ENDLESS]);
-    assert_eq!(loaded, "sandpiper_catalogue2\n");
+    assert_eq!(loaded, "sandpiper_catalogue3\n");
     for _ in 0..2 {
         let list = timeout(PATIENCE, store.list()).await.unwrap();
         assert_eq!(list, Err(ProductError::Unreachable));
