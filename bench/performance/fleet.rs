@@ -1,8 +1,8 @@
 //! Nodes behind HAProxy, with limits and products in Valkey, in turns with one node
 //! that has its own.
 
-use std::io::Write;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{scope, sleep};
@@ -31,6 +31,8 @@ const KILLS: usize = 10;
 const FAULTS: usize = 20;
 /// The calls without an answer after which a node takes a Valkey for gone.
 const CALLS: usize = 3;
+/// The function of the Valkey that counts a request.
+const ADMIT: &str = "sp2_admit";
 /// 1 if a node counts in the Valkey.
 const UP: &str = r#"sandpiper_shared_up{part="limits"}"#;
 
@@ -45,36 +47,90 @@ pub(crate) const STEPS: &[(&str, Measure)] = &[
     ("fleet: without limits", without_limits),
 ];
 
-/// The time that HAProxy and shared limits add to a run.
+/// The time that HAProxy and shared limits add to a run, and the time that HAProxy
+/// and Valkey take for a request and a call by themselves.
 fn latency(context: &Context) -> Vec<Row> {
     let limits = Valkey::start(&[]);
     let shared = format!("--shared-limits={}", limits.url(""));
-    let alone = node("alone", 2, &[]);
-    let nodes = [node("a", 2, &[&shared])];
-    let balancer = balancer(&context.folder, "latency", &nodes);
-    let sample = Sample::named("c hello");
-    let request = sample.request("0");
-    let [mut bare, mut ours] = [const { Vec::new() }; 2];
-    for _ in 0..=ROUNDS {
-        for (to, times) in
-            [(alone.address, &mut bare), (balancer.address, &mut ours)]
-        {
-            for Node { address, admin, .. } in nodes.iter().chain([&alone]) {
-                let (address, admin) = (*address, *admin);
-                Target { address, admin }.wait_for_box("c");
-            }
-            let begun = Instant::now();
-            run(to, &request);
-            times.push(since(begun));
+    let nodes = [node("alone", 2, &[]), node("a", 2, &[&shared])];
+    let balancer = balancer(&context.folder, "latency", &nodes[1..]);
+    let mut valkey = connection(&limits);
+    let request = Sample::named("c hello").request("0");
+    // Everything is idle before each figure.
+    let idle = || {
+        for Node { address, admin, .. } in &nodes {
+            let (address, admin) = (*address, *admin);
+            Target { address, admin }.wait_for_box("c");
         }
+        Instant::now()
+    };
+    let [mut runs, mut gets] = [const { [Vec::new(), Vec::new()] }; 2];
+    let [mut pings, mut calls] = [const { Vec::new() }; 2];
+    for round in 0..=ROUNDS {
+        for (way, to) in [nodes[0].address, balancer.address].iter().enumerate()
+        {
+            let begun = idle();
+            run(*to, &request);
+            runs[way].push(since(begun));
+            let begun = idle();
+            assert_eq!(ask(*to, "GET /healthz", "").status, 200);
+            gets[way].push(since(begun));
+        }
+        let begun = idle();
+        call(&mut valkey, "PING");
+        pings.push(since(begun));
+        let begun = idle();
+        call(&mut valkey, &admission(round));
+        calls.push(since(begun));
     }
-    vec![Row {
-        name: "C again, through HAProxy, with shared limits".to_owned(),
-        unit: "ms",
-        other: Series::new("one node", &bare[1..]),
-        ours: Series::new("behind HAProxy", &ours[1..]),
-        asked: Asked::Nothing,
-    }]
+    let floor = (0..=ROUNDS).map(|round| {
+        runs[0][round] + gets[1][round] - gets[0][round] + calls[round]
+    });
+    let floor: Vec<f64> = floor.collect();
+    let row = |name: &str, other, theirs: &[f64], what, ours: &[f64], asked| {
+        let name = name.to_owned();
+        let other = Series::new(other, &theirs[1..]);
+        let ours = Series::new(what, &ours[1..]);
+        Row { name, unit: "ms", other, ours, asked }
+    };
+    let [one, behind] = ["one node", "behind HAProxy"];
+    let shared = "C again, through HAProxy, with shared limits";
+    let beyond = format!("{shared}, beyond these two");
+    let [count, beyond] = ["a call of Valkey alone", &beyond];
+    let (sum, most) = ("one node and these two", Asked::More(0.25));
+    vec![
+        row(shared, one, &runs[0], behind, &runs[1], Asked::Nothing),
+        row("GET /healthz", one, &gets[0], behind, &gets[1], Asked::Nothing),
+        row(count, "PING", &pings, ADMIT, &calls, Asked::Nothing),
+        row(beyond, sum, &floor, behind, &runs[1], most),
+    ]
+}
+
+/// Returns a connection of our own.
+fn connection(valkey: &Valkey) -> TcpStream {
+    let url = valkey.url("");
+    let stream = TcpStream::connect(url.trim_start_matches("valkey://"));
+    let stream = stream.unwrap();
+    stream.set_nodelay(true).unwrap();
+    stream
+}
+
+/// Returns the call by which a node has a request counted.
+fn admission(number: usize) -> String {
+    let log = "sp1:l:{192.0.2.1}";
+    format!(
+        "FCALL {ADMIT} 2 {log}:tries:{number} {log} {number} 60000000 1 1000"
+    )
+}
+
+/// Calls a Valkey, and reads its answer, which comes in one piece.
+fn call(valkey: &mut TcpStream, words: &str) {
+    valkey.write_all(format!("{words}\r\n").as_bytes()).unwrap();
+    let mut answer = [0; 100];
+    let length = valkey.read(&mut answer).unwrap();
+    let is_right = [b"+PONG\r\n" as &[u8], b"*3\r\n:1\r\n"];
+    let is_right = is_right.iter().any(|it| answer[..length].starts_with(it));
+    assert!(is_right, "{:?}", String::from_utf8_lossy(&answer[..length]));
 }
 
 /// The runs per second of two nodes with a box each, and of one node with two.
@@ -177,6 +233,7 @@ fn killed(context: &Context) -> Vec<Row> {
         let killed = scope(|scope| {
             let answer = scope.spawn(|| run(balancer.address, request));
             let number = loop {
+                assert!(!answer.is_finished(), "no node was seen to run it");
                 let is_busy =
                     |node: &Node| node.count("sandpiper_boxes_in_use") > 0;
                 if let Some(number) = nodes.iter().position(is_busy) {
