@@ -1,16 +1,21 @@
-//! Parts of a fleet die that have a run.
+//! Parts of a fleet die that have a run, or a change of the catalogue.
 
 use std::net::{SocketAddr, TcpStream};
 
+use sandpiper_testkit::Reply;
+use serde_json::{Value, json};
+
 use crate::Test;
 use crate::balancer::Nginx;
-use crate::client::{Client, printed, read, waits, waits_with, word};
+use crate::catalogue::UNREACHABLE;
+use crate::client::{Client, JSON, printed, read, waits, waits_with, word};
 use crate::fleet::{Fleet, Setup};
 use crate::node::Node;
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
     ("killed/all-nodes", all_nodes),
     ("killed/balancer-of-a-run", balancer),
+    ("killed/node-of-a-change", node_of_a_change),
     ("killed/node-of-a-run", node),
     ("killed/node-of-a-large-run", node_of_a_large_run),
 ];
@@ -93,4 +98,62 @@ fn large_run(fleet: &mut Fleet, to: SocketAddr) -> (String, TcpStream, usize) {
     let first = fleet.runner(&name);
     fleet.nodes[first].kill();
     (name, stream, first)
+}
+
+/// The change is done once, although another node asks the Valkey for it again.
+fn node_of_a_change() {
+    let products = Some(true);
+    let mut fleet = Fleet::start(Setup { products, ..Setup::default() });
+    // On a busy machine the Valkey may go on too late for a node.
+    let mut attempts = 0..5;
+    assert!(attempts.any(|_| changes_are_done_once(&mut fleet).is_some()));
+}
+
+/// Creates a product and deletes it. Returns `None` if the Valkey went on too late.
+fn changes_are_done_once(fleet: &mut Fleet) -> Option<()> {
+    let name = word();
+    let named = |fleet: &Fleet| {
+        let reply = Client::new().send(fleet.address(), "GET /products", "");
+        let mut list: Vec<Value> = serde_json::from_slice(&reply.body).unwrap();
+        list.retain(|product| product["name"] == *name);
+        list
+    };
+    let body = json!({ "name": name }).to_string();
+    let created = asked_twice(fleet, "POST /products", &body)?;
+    assert_eq!(created.status, 201, "{created:?}");
+    let products = [created.json()];
+    assert_eq!(named(fleet), products);
+    let head = format!("DELETE /products/{}", products[0]["id"]);
+    let deleted = asked_twice(fleet, &head, "")?;
+    assert_eq!(deleted.status, 204, "{deleted:?}");
+    assert!(named(fleet).is_empty());
+    Some(())
+}
+
+/// Sends a change, and kills its node when that has asked the Valkey for it. Returns
+/// the answer of another node, unless the Valkey went on too late.
+fn asked_twice(fleet: &mut Fleet, head: &str, body: &str) -> Option<Reply> {
+    let to = fleet.address();
+    let valkey = fleet.products.as_ref().unwrap();
+    valkey.pause();
+    let mut stream = Client::new().begin(to, head, &[JSON], body).unwrap();
+    valkey.has_change();
+    let balancer = &fleet.balancers[0];
+    let is_it = |node: &Node| balancer.has_request(&node.tag);
+    let first = fleet.nodes.iter().position(is_it);
+    if let Some(first) = first {
+        fleet.nodes[first].kill();
+    }
+    valkey.resume();
+    let reply = read(&mut stream).unwrap();
+    if let Some(first) = first {
+        fleet.nodes[first].restart();
+        fleet.wait_until(first, true);
+    }
+    if reply.status == 503 {
+        reply.assert_failure(503, UNREACHABLE);
+        return None;
+    }
+    assert!(first.is_some(), "the Valkey answered before it went on");
+    Some(reply)
 }

@@ -4,8 +4,8 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use sandpiper_testkit::Valkey as Server;
 use sandpiper_testkit::decisions::{Decision, Watch};
+use sandpiper_testkit::{Valkey as Server, eventually};
 use tempfile::NamedTempFile;
 
 use crate::process::own_address;
@@ -94,6 +94,12 @@ impl Valkey {
 
     pub(crate) fn resume(&self) {
         self.server.signal(Signal::CONT);
+    }
+
+    /// Waits until a change of the catalogue has come, which it cannot read now.
+    pub(crate) fn has_change(&self) {
+        // A check of a connection has fewer than 150 bytes, a change more than 300.
+        eventually("a change has come", || self.server.unread() > 250);
     }
 
     /// Returns the URL that nodes are given.

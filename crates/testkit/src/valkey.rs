@@ -1,7 +1,9 @@
 //! A Valkey server in a folder of its own, which ends with the test.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{
+    IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream,
+};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -100,6 +102,24 @@ impl Valkey {
                 return;
             }
         }
+    }
+
+    /// Returns the most bytes that have come on one connection and that it has
+    /// not read.
+    #[must_use]
+    pub fn unread(&self) -> usize {
+        let own: SocketAddrV4 = self.address.to_string().parse().unwrap();
+        let ip = u32::from_ne_bytes(own.ip().octets());
+        let own = format!("{ip:08X}:{:04X}", own.port());
+        let connections = std::fs::read_to_string("/proc/net/tcp").unwrap();
+        let unread = |line: &str| {
+            // Number, near end, far end, state, sent and received bytes.
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let (_, received) = fields[4].split_once(':')?;
+            let received = usize::from_str_radix(received, 16).unwrap();
+            (fields[1] == own).then_some(received)
+        };
+        connections.lines().filter_map(unread).max().unwrap_or(0)
     }
 
     /// Sends it a signal.

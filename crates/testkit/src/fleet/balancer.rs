@@ -102,11 +102,22 @@ impl HaProxy {
             "haproxy_server_status{{proxy=\"nodes\",server=\"{node}\",\
              state=\"{state}\"}} 1"
         );
-        eventually(&line, || {
-            let mut stream = begin(self.metrics, "GET", "/metrics", &[], "");
-            let reply = Reply::read(&mut stream);
-            String::from_utf8_lossy(&reply.body).contains(&line)
-        });
+        eventually(&line, || self.shows(&line));
+    }
+
+    /// Returns whether this node has one request of a client.
+    pub fn has_request(&self, node: &str) -> bool {
+        self.shows(&format!(
+            "haproxy_server_current_sessions{{proxy=\"nodes\",\
+             server=\"{node}\"}} 1"
+        ))
+    }
+
+    /// Returns whether its metrics have this line.
+    fn shows(&self, line: &str) -> bool {
+        let mut stream = begin(self.metrics, "GET", "/metrics", &[], "");
+        let reply = Reply::read(&mut stream);
+        reply.text().lines().any(|it| it == line)
     }
 }
 
