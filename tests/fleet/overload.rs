@@ -5,12 +5,13 @@
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sandpiper_testkit::is_full;
 
 use crate::Test;
 use crate::client::{Client, printed, prints, python, word};
+use crate::dispatch::RUNS;
 use crate::fleet::{Fleet, Setup};
 
 pub(crate) const TESTS: &[(&str, Test)] =
@@ -22,6 +23,16 @@ const HOSTILE: usize = 24;
 /// A client that is refused so often, one time after the other, starves. Of 1,200
 /// answers none took more than 33.
 const MAX_REFUSALS: usize = 5 * CLIENTS;
+/// Reached only by a failure: an answer takes seconds.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// The words in which a node refuses a run for now. A balancer that says that no node
+/// can answer is wrong: all are well.
+const REFUSALS: [&str; 4] = [
+    "too many runs are waiting already",
+    "too many runs of this client are waiting already",
+    "no box became free within 120 s",
+    "temporarily out of resources; try again later",
+];
 
 fn nobody_starves() {
     let flags = ["--compile-rate-limit=0", "--queue=4"];
@@ -50,6 +61,9 @@ fn nobody_starves() {
     println!("{answers} answers, {refused} refusals, {most} in a row at most");
     assert!(refused > answers / 2, "{refused}: this was no overload");
     fleet.wait_for_boxes(0);
+    for node in &fleet.nodes {
+        assert!(node.count(RUNS) > 0, "{}: {:?}", node.tag, node.metrics());
+    }
 }
 
 /// Asks until there is a right answer. Returns the number of refusals.
@@ -59,6 +73,7 @@ fn ask(
     number: usize,
     hostile: &Hostile,
 ) -> usize {
+    let begun = Instant::now();
     let mut refused = 0;
     loop {
         let word = word();
@@ -69,11 +84,14 @@ fn ask(
             return refused;
         }
         reply.assert_failure_about(503, &[]);
+        let reason = &reply.json()["error"];
+        assert!(REFUSALS.iter().any(|it| reason == it), "{reply:?}");
         let wait = reply.header("retry-after").expect("a time to ask again");
         let wait: u64 = wait.parse().unwrap();
         assert!((1..=120).contains(&wait), "{wait}");
         refused += 1;
-        assert!(refused < MAX_REFUSALS, "{number} starves");
+        let is_soon = begun.elapsed() < PATIENCE;
+        assert!(is_soon && refused < MAX_REFUSALS, "{number} starves");
         std::thread::sleep(Duration::from_secs(wait));
     }
 }
