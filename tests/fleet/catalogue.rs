@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::scope;
+use std::time::{Duration, Instant};
 
 use sandpiper_testkit::{Reply, Server, eventually};
 use serde_json::{Value, json};
@@ -82,26 +83,26 @@ fn killed() {
                 let body = json!({ "name": name }).to_string();
                 let id = format!("Sandpiper-Request: killed-{name}");
                 let mut node = writer;
-                let reply = loop {
-                    let reply = nodes[node % 2].send(
-                        "POST",
-                        "/products",
-                        &[&id],
-                        &body,
-                    );
-                    if reply.status == 201 {
-                        break reply.json();
+                let mut reply = Value::Null;
+                eventually("the catalogue is back", || {
+                    let to = &nodes[node % 2];
+                    let sent = to.send("POST", "/products", &[&id], &body);
+                    if sent.status == 201 {
+                        reply = sent.json();
+                        return true;
                     }
-                    reply.assert_failure(503, UNREACHABLE);
+                    sent.assert_failure(503, UNREACHABLE);
                     asked_again.fetch_add(1, Ordering::Relaxed);
                     node += 1;
-                };
+                    false
+                });
                 assert_eq!(reply["name"], name);
                 own.push((self::id(&reply), name));
                 created.fetch_add(1, Ordering::Relaxed);
             }
             own
         };
+        let end = End(&ends);
         let writers: Vec<_> =
             (0..WRITERS).map(|it| scope.spawn(move || write(it))).collect();
         for _ in 0..5 {
@@ -116,7 +117,7 @@ fn killed() {
             });
             valkey.restart();
         }
-        ends.store(true, Ordering::Relaxed);
+        drop(end);
         writers.into_iter().flat_map(|it| it.join().unwrap()).collect()
     });
     let count = i64::try_from(acknowledged.len()).unwrap();
@@ -127,6 +128,15 @@ fn killed() {
         let listed = listed.iter().map(|(&id, it)| (id, it["name"].as_str()));
         let kept = acknowledged.iter().map(|(&id, it)| (id, Some(it.as_str())));
         assert!(listed.eq(kept), "node {node} lists something else");
+    }
+}
+
+/// Ends clients when it is dropped: they would go on for ever after a panic.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -167,6 +177,8 @@ fn memory_only() {
     }
 }
 
+/// Longer than the writers of [`lists`] take.
+const PATIENCE: Duration = Duration::from_secs(120);
 /// How often a writer of [`lists`] changes its products.
 const ROUNDS: usize = 30;
 
@@ -201,7 +213,9 @@ fn lists() {
                 let is_done = || {
                     done.iter().all(|it| it.load(Ordering::SeqCst) == ROUNDS)
                 };
+                let begun = Instant::now();
                 while !is_done() {
+                    assert!(begun.elapsed() < PATIENCE, "a writer has failed");
                     let before: Vec<usize> = done
                         .iter()
                         .map(|it| it.load(Ordering::SeqCst))

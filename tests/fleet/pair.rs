@@ -60,12 +60,13 @@ impl Pair {
         body: &str,
     ) -> Reply {
         let id = format!("Sandpiper-Request: {id}");
-        loop {
+        let mut answer = None;
+        eventually("the catalogue is reached", || {
             let reply = self.nodes[node].send(method, target, &[&id], body);
-            if reply.status != 503 {
-                return reply;
-            }
-        }
+            answer = Some(reply).filter(|reply| reply.status != 503);
+            answer.is_some()
+        });
+        answer.unwrap()
     }
 
     pub(crate) fn create(&self, node: usize, name: &str) -> Reply {

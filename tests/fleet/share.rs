@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use sandpiper_testkit::{Reply, eventually};
+use sandpiper_testkit::{Reply, connect, eventually};
 
 use crate::Test;
 use crate::balancer::{HaProxy, Nginx};
@@ -69,7 +69,7 @@ fn networks_behind_haproxy() {
     let folder = fleet.folder.path().join("h");
     let haproxy = HaProxy::start_with_proxy_protocol(folder, &fleet.nodes);
     let begin = |address: &str| {
-        let mut stream = TcpStream::connect(haproxy.address).unwrap();
+        let mut stream = connect(haproxy.address);
         let spaces = " ".repeat(LARGE);
         let request = format!(
             "PROXY TCP6 {address} ::1 1 1\r\n\
@@ -142,7 +142,7 @@ fn no_http2() {
     let fleet = fleet();
     let nginx = Nginx::start(fleet.folder.path().join("n"), &fleet.nodes);
     for to in [fleet.address(), nginx.address] {
-        let mut stream = TcpStream::connect(to).unwrap();
+        let mut stream = connect(to);
         // The preface, and an empty frame of settings.
         let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
         stream.write_all(preface).unwrap();

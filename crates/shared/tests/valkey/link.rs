@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use sandpiper_shared::{CallError, Library, Link, Value};
 use sandpiper_testkit::Valkey;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::PATIENCE;
 
@@ -47,6 +47,15 @@ fn link(url: String) -> Link {
 
 async fn up(link: &Link) {
     timeout(PATIENCE, link.until_up()).await.unwrap();
+}
+
+/// Waits until it is so.
+async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so().await {
+        assert!(begun.elapsed() < PATIENCE, "never: {what}");
+        sleep(Duration::from_millis(10)).await;
+    }
 }
 
 async fn count(link: &Link, within: Duration) -> Result<Value, CallError> {
@@ -133,9 +142,11 @@ async fn an_answer_of_an_earlier_connection_ends_no_row_of_time_outs() {
     assert!(first.await.is_pending());
     assert_eq!(count(&link, PATIENCE).await, Ok(Value::Int(2)));
     assert_eq!(valkey.cli(&["CLIENT", "KILL", "TYPE", "normal"]), "1\n");
-    while link.failures() == 0 {
+    until("a call fails", async || {
         let _ = count(&link, PATIENCE).await;
-    }
+        link.failures() > 0
+    })
+    .await;
     up(&link).await;
     valkey.signal(Signal::STOP);
     for _ in 0..2 {
@@ -188,11 +199,8 @@ async fn functions_that_are_gone_come_back() {
     let link = link(valkey.url(""));
     up(&link).await;
     assert_eq!(valkey.cli(&["FUNCTION", "FLUSH"]), "OK\n");
-    let begun = Instant::now();
-    while count(&link, PATIENCE).await.is_err() {
-        assert!(begun.elapsed() < PATIENCE, "they are gone");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    let are_back = async || count(&link, PATIENCE).await.is_ok();
+    until("they are back", are_back).await;
 }
 
 #[tokio::test]
@@ -202,11 +210,7 @@ async fn a_silent_valkey_is_noticed_without_a_call() {
     let link = link(valkey.url(""));
     up(&link).await;
     valkey.kill();
-    let begun = Instant::now();
-    while link.is_up() {
-        assert!(begun.elapsed() < PATIENCE, "it was not noticed");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until("it is noticed", async || !link.is_up()).await;
 }
 
 #[tokio::test]
@@ -218,14 +222,11 @@ async fn a_lost_state_is_noticed() {
     let old = link.age().unwrap();
     let begun = Instant::now();
     valkey.cli(&["FLUSHALL"]);
-    loop {
+    until("it is noticed", async || {
         let elapsed = begun.elapsed();
-        if link.age().unwrap() < old + elapsed {
-            break;
-        }
-        assert!(begun.elapsed() < PATIENCE, "it was not noticed");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+        link.age().unwrap() < old + elapsed
+    })
+    .await;
     assert_eq!(link.failures(), 0);
 }
 
@@ -238,10 +239,11 @@ async fn a_wrong_password_is_no_connection() {
     let wrong = link(valkey.url("sandpiper:wrong@"));
     let right = link(valkey.url("sandpiper:right@"));
     up(&right).await;
-    while wrong.failures() == 0 {
+    until("it fails", async || {
         assert!(!wrong.is_up());
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+        wrong.failures() > 0
+    })
+    .await;
     assert!(!wrong.is_up());
 }
 
@@ -285,20 +287,15 @@ async fn each_reason_is_logged_once() {
     let count = |words: &str| log.count(&address, words);
     let fails = async |times: u64| {
         let before = link.failures();
-        let begun = Instant::now();
-        while link.failures() < before + times {
-            assert!(begun.elapsed() < PATIENCE, "it does not fail");
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        until("it fails", async || link.failures() >= before + times).await;
     };
     up(&link).await;
     // A check notices it. Its error is one line.
     assert_eq!(valkey.cli(&["FUNCTION", "FLUSH"]), "OK\n");
-    let begun = Instant::now();
-    while count("cannot be reached: it answered ERR") == 0 {
-        assert!(begun.elapsed() < PATIENCE, "it was not noticed");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until("it is noticed", async || {
+        count("cannot be reached: it answered ERR") > 0
+    })
+    .await;
     assert_eq!(count("failed a call"), 0);
     up(&link).await;
     assert_eq!(valkey.cli(&["SET", "text", "x"]), "OK\n");
