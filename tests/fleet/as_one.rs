@@ -41,7 +41,8 @@ pub(crate) fn serve(flags: &[String]) {
             Node::start(tag, Command { language: None, ..usual })
         };
         let nodes = ["a", "b"].map(start);
-        let balancer = HaProxy::start_alive(folder.path().join("h"), &nodes);
+        let balancer =
+            HaProxy::start_for_unready(folder.path().join("h"), &nodes);
         println!("listening on http://{}", balancer.address);
         println!("metrics on http://{}", nodes[0].admin);
         std::io::stdout().flush().unwrap();

@@ -17,7 +17,8 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("dispatch/no-node-has-the-image", none_has_the_image),
     ("dispatch/client-is-gone", client_is_gone),
     ("dispatch/machine-is-off", machine_is_off),
-    ("dispatch/node-hangs", node_hangs),
+    ("dispatch/node-hangs-behind-haproxy", hangs_behind_haproxy),
+    ("dispatch/node-hangs-behind-nginx", hangs_behind_nginx),
 ];
 
 /// The number of [`prints`] that is a program of PHP.
@@ -146,7 +147,28 @@ fn machine_is_off() {
 }
 
 /// A node that has taken a request and is silent may run it still, so no other does.
-fn node_hangs() {
+/// HAProxy notices that its checks are silent, too.
+fn hangs_behind_haproxy() {
+    let nodes = [node("a", 425, None), node("b", 425, None)];
+    let folder = tempfile::tempdir().unwrap();
+    let words = [
+        ("timeout server 60s", "timeout server 1500ms"),
+        ("timeout check 2s", "timeout check 1s"),
+    ];
+    let to = folder.path().join("h");
+    let haproxy = HaProxy::start_with(to, &nodes, &words);
+    nodes[1].pause();
+    let message = "the node did not answer in time; try again";
+    let count = check_hanging(haproxy.address, 504, message);
+    haproxy.wait_until("b", false);
+    for (word, reply) in four_runs(haproxy.address) {
+        assert!(printed(&reply, &word), "{reply:?}");
+    }
+    nodes[1].resume();
+    assert_eq!(nodes[0].count(RUNS), count + 4);
+}
+
+fn hangs_behind_nginx() {
     let nodes = [node("a", 502, None), node("b", 502, None)];
     let folder = tempfile::tempdir().unwrap();
     // As long as the test, in proportion.
@@ -157,13 +179,21 @@ fn node_hangs() {
     let to = folder.path().join("n");
     let nginx = Nginx::start_with(to, &nodes, &words);
     nodes[1].pause();
-    let answers = four_runs(nginx.address);
+    let message = "no node can answer now; try again";
+    let count = check_hanging(nginx.address, 503, message);
     nodes[1].resume();
+    assert_eq!(nodes[0].count(RUNS), count);
+}
+
+/// Runs programs while a node hangs. Some fail so, and the others are right. Returns
+/// the number of those.
+fn check_hanging(to: SocketAddr, status: u16, message: &str) -> usize {
+    let answers = four_runs(to);
     let (right, refused): (Vec<_>, Vec<_>) =
         answers.iter().partition(|(word, reply)| printed(reply, word));
     for (_, reply) in &refused {
-        reply.assert_failure(503, "no node can answer now; try again");
+        reply.assert_failure(status, message);
     }
     assert!(!refused.is_empty(), "it was not asked");
-    assert_eq!(nodes[0].count(RUNS), right.len());
+    right.len()
 }

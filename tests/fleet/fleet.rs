@@ -37,6 +37,9 @@ pub(crate) struct Setup<'a> {
     pub(crate) flags: &'a [&'a str],
 }
 
+/// The settings of the Valkey with the limits.
+const LIMITS: &str = include_str!("../../packaging/fleet/limits.conf");
+
 const TAGS: [&str; 3] = ["a", "b", "c"];
 
 impl Fleet {
@@ -44,7 +47,7 @@ impl Fleet {
     pub(crate) fn start(setup: Setup<'_>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        let limits = setup.limits.then(|| Valkey::start(false));
+        let limits = setup.limits.then(|| Valkey::packaged(LIMITS));
         let products = setup.products.map(Valkey::start);
         let mut flags = usual(setup.flags);
         for (flag, valkey) in [("limits", &limits), ("products", &products)] {

@@ -20,6 +20,7 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("limits/as-one-node", as_one_node),
     ("limits/counted-before-the-body", counted_before_the_body),
     ("limits/forged-headers", forged_headers),
+    ("limits/memory-is-used-up", memory_is_used_up),
     ("limits/repeated-request-counts-once", repeated_counts_once),
     ("limits/without-valkey", without_valkey),
 ];
@@ -279,6 +280,25 @@ fn without_valkey() {
     fleet.limits.as_mut().unwrap().restart();
     wait_for_valkey(&fleet);
     check(&fleet);
+}
+
+/// The Valkey forgets what has been idle longest, and counts on.
+fn memory_is_used_up() {
+    const IDLE: &str = "for number = 1, 5000 do \
+        redis.call('SET', 'idle-' .. number, 'x', 'EX', 30) end";
+    let fleet = fleet();
+    wait_for_valkey(&fleet);
+    let valkey = fleet.limits.as_ref().unwrap();
+    valkey.ask(&["EVAL", IDLE, "0"]);
+    let fact = |part, name| {
+        let facts = valkey.ask(&["INFO", part]);
+        let value = facts.iter().find_map(|it| it.strip_prefix(name));
+        value.unwrap().trim().to_owned()
+    };
+    let used = fact("memory", "used_memory:");
+    assert_eq!(valkey.ask(&["CONFIG", "SET", "maxmemory", &used]), ["OK"]);
+    check(&fleet);
+    assert_ne!(fact("stats", "evicted_keys:"), "0");
 }
 
 /// Fails unless all nodes together admit as many requests of a client as one node

@@ -44,12 +44,12 @@ pub struct HaProxy {
 impl HaProxy {
     /// Starts an HAProxy in front of these nodes, each with its tag.
     pub fn start(folder: PathBuf, nodes: &[Node]) -> Self {
-        Self::start_with(folder, nodes, ("", ""))
+        Self::start_with(folder, nodes, &[])
     }
 
-    /// Starts one that sends requests to nodes that cannot run programs, too.
-    pub fn start_alive(folder: PathBuf, nodes: &[Node]) -> Self {
-        Self::start_with(folder, nodes, ("uri /readyz", "uri /healthz"))
+    /// Starts one that takes a node for well that can run no program.
+    pub fn start_for_unready(folder: PathBuf, nodes: &[Node]) -> Self {
+        Self::start_with(folder, nodes, &[("uri /readyz", "uri /healthz")])
     }
 
     /// Starts one whose clients say in a line of the PROXY protocol which address
@@ -57,21 +57,20 @@ impl HaProxy {
     pub fn start_with_proxy_protocol(folder: PathBuf, nodes: &[Node]) -> Self {
         let bind = "bind :::8080 v4v6";
         let taken = format!("{bind} accept-proxy");
-        Self::start_with(folder, nodes, (bind, &taken))
+        Self::start_with(folder, nodes, &[(bind, &taken)])
     }
 
     /// Starts one with these words of its configuration replaced.
-    fn start_with(
+    pub fn start_with(
         folder: PathBuf,
         nodes: &[Node],
-        words: (&str, &str),
+        words: &[(&str, &str)],
     ) -> Self {
         fs::create_dir(&folder).unwrap();
         let (address, metrics) = (free(), free());
         let text = replaced(
-            HAPROXY,
+            &replaced(HAPROXY, words),
             &[
-                words,
                 ("bind :::8080 v4v6", &format!("bind {address}")),
                 ("bind 127.0.0.1:8405", &format!("bind {metrics}")),
             ],

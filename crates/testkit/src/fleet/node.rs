@@ -165,3 +165,14 @@ impl Node {
         self.server.as_ref().expect("it lives")
     }
 }
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let Some(server) = &self.server else { return };
+        // After a failure it may be in a pause, from which it does not end.
+        for pid in outside(server.pid()) {
+            // One ends with another.
+            let _ = kill_process(Pid::from_raw(pid).unwrap(), Signal::CONT);
+        }
+    }
+}
