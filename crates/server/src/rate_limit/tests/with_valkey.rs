@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::future::join_all;
 use proptest::test_runner::{Config, TestRunner};
+use rustix::process::Signal;
 use sandpiper_shared::{Library, Link, Value};
 use sandpiper_testkit::decisions::{Watch, assert_exact};
 use sandpiper_testkit::{Valkey, is_full};
@@ -66,6 +67,35 @@ async fn servers_share_a_limit_and_each_has_its_own_beside_it() {
     let third = shared(4, &[&url]);
     until(&third, true).await;
     assert_eq!(left(&third, guest).await, Some(1));
+}
+
+/// Valkey counts a request when this server has decided about it alone.
+#[tokio::test]
+#[ignore = "needs Valkey"]
+async fn an_answer_that_comes_too_late_counts_once() {
+    let valkey = Valkey::start(&[]);
+    let url = valkey.url("");
+    let within = Duration::from_millis(50);
+    let urls = vec![url.parse().unwrap()];
+    let one = SharedLimiter::start(limiter(4), urls, within, Shared::default());
+    let two = shared(4, &[&url]);
+    until(&one, true).await;
+    until(&two, true).await;
+    let guest = client("192.0.2.1");
+    valkey.signal(Signal::STOP);
+    assert_eq!(left(&one, guest).await, Some(3));
+    valkey.signal(Signal::CONT);
+    let begun = Instant::now();
+    while valkey.cli(&["ZCARD", "sp1:l:{192.0.2.1}"]) != "1\n" {
+        assert!(begun.elapsed() < PATIENCE, "it is not counted");
+        sleep(POLL).await;
+    }
+    assert_eq!(one.quota(guest).await.unwrap().remaining, 3);
+    assert_eq!(two.quota(guest).await.unwrap().remaining, 3);
+    for expected in [Some(2), Some(1), Some(0), None] {
+        assert_eq!(left(&one, guest).await, expected);
+    }
+    assert_eq!(one.quota(guest).await.unwrap().remaining, 0);
 }
 
 #[tokio::test]
