@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::io;
+use std::net::TcpListener;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
@@ -211,6 +212,18 @@ async fn a_silent_valkey_is_noticed_without_a_call() {
     up(&link).await;
     valkey.kill();
     until("it is noticed", async || !link.is_up()).await;
+}
+
+/// So one that is back is used soon. The clock jumps to the next event.
+#[tokio::test(start_paused = true)]
+async fn a_valkey_that_is_gone_is_tried_each_second() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("valkey://{}", free.local_addr().unwrap());
+    drop(free);
+    let link = link(url);
+    sleep(Duration::from_secs(10)).await;
+    let failures = link.failures();
+    assert!((9..=41).contains(&failures), "{failures}");
 }
 
 #[tokio::test]

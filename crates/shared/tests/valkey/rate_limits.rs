@@ -17,7 +17,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(10);
 
 /// A server's view of these Valkeys.
-async fn limits(urls: &[String]) -> RateLimits {
+pub(super) async fn limits(urls: &[String]) -> RateLimits {
     limits_within(urls, PATIENCE).await
 }
 
@@ -31,7 +31,7 @@ async fn limits_within(urls: &[String], within: Duration) -> RateLimits {
 }
 
 /// Of a limit in a minute. An IPv6 /64 has ten times that.
-fn client(address: &str, limit: u32) -> Client {
+pub(super) fn client(address: &str, limit: u32) -> Client {
     let address: IpAddr = address.parse().unwrap();
     let prefix = match address {
         IpAddr::V4(_) => None,
@@ -44,7 +44,7 @@ fn client(address: &str, limit: u32) -> Client {
 }
 
 /// The verdict of a Valkey that answers.
-async fn admit(
+pub(super) async fn admit(
     limits: &RateLimits,
     client: Client,
     id: &str,

@@ -8,6 +8,8 @@ use std::process::Command;
 use sandpiper_shared::{ServerUrl, inspect};
 use sandpiper_testkit::Valkey;
 
+use super::rate_limits;
+
 /// The variable of the child that has the URL.
 const URL: &str = "TEST_URL";
 
@@ -50,7 +52,12 @@ async fn asks() {
     let Some(url) = env::var_os(URL) else { return };
     let url: ServerUrl = url.to_str().unwrap().parse().unwrap();
     match inspect(&url).await {
-        Ok(facts) => println!("it is {}", facts.version),
+        Ok(facts) => {
+            let limits = rate_limits::limits(&[url.to_string()]).await;
+            let client = rate_limits::client("192.0.2.1", 1);
+            let verdict = rate_limits::admit(&limits, client, "id").await;
+            println!("it is {}, and says {verdict:?}", facts.version);
+        }
         Err(reason) => println!("no answer: {reason}"),
     }
 }
@@ -85,6 +92,7 @@ fn only_a_valkey_of_a_trusted_authority_is_asked() {
     let url = format!("valkeys://{address}");
     let answer = asked(&url, &own);
     assert!(answer.contains("it is valkey 8."), "{answer}");
+    assert!(answer.contains("says (Admitted, 0)"), "{answer}");
     // Another authority, and another name than that of the certificate.
     for (url, trusted) in
         [(&url, &other), (&url.replace("127.0.0.1", "localhost"), &own)]
