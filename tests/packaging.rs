@@ -1,6 +1,6 @@
 //! Checks the files of packaging/ against the code and the pages.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::Ipv4Addr;
 use std::os::unix::fs::symlink;
@@ -124,4 +124,79 @@ fn no_container_is_given_the_address_of_the_balancer() {
     };
     assert!(holds(after("subnet:")));
     assert!(!holds(after("ip_range:")));
+}
+
+/// Returns the rest of each line that begins so.
+fn rests(path: &str, first: &str) -> Vec<String> {
+    let text = read(path);
+    let lines = text.lines().map(str::trim_start);
+    let rests = lines.filter_map(|line| line.strip_prefix(first));
+    rests.map(|rest| rest.trim_end_matches(';').to_owned()).collect()
+}
+
+/// Returns the nodes of the fleet's files, by their addresses.
+fn nodes() -> BTreeMap<String, String> {
+    let servers = rests("packaging/fleet/nodes.cfg", "server ");
+    let node = |server: &String| {
+        let words: Vec<&str> = server.split(' ').collect();
+        (words[1].to_owned(), words[0].to_owned())
+    };
+    let nodes: BTreeMap<_, _> = servers.iter().map(node).collect();
+    assert_eq!(servers.len(), 2 * nodes.len(), "{servers:?}");
+    nodes
+}
+
+/// An operator changes the nodes in all files.
+#[test]
+fn balancers_have_the_same_nodes() {
+    let nodes = nodes();
+    let retries = rests("packaging/fleet/nodes.cfg", "retries ");
+    assert_eq!(retries, [(nodes.len() - 1).to_string()]);
+    let path = "packaging/fleet/nginx.conf";
+    let servers = rests(path, "server ");
+    let addresses = servers.iter().filter(|server| *server != "{");
+    let addresses = addresses.map(|it| it.split(' ').next().unwrap());
+    let found: BTreeSet<&str> = addresses.collect();
+    assert!(found.into_iter().eq(nodes.keys()), "{servers:?}");
+    for (address, tag) in &nodes {
+        let own =
+            format!("upstream node-{tag} {{\n    server {address};\n}}\n");
+        assert!(read(path).contains(&own), "{own}");
+    }
+}
+
+/// The rules of the firewall have the addresses and ports of the other files.
+#[test]
+fn nodes_and_valkeys_are_closed_to_others() {
+    let nodes = nodes();
+    let nodes = nodes.keys().map(|address| address.split_once(':').unwrap());
+    let (hosts, ports): (Vec<_>, BTreeSet<_>) = nodes.unzip();
+    let [limits, products] = ["limits", "products"].map(|name| {
+        let path = format!("packaging/fleet/{name}.conf");
+        ["bind ", "port "].map(|first| rests(&path, first).concat())
+    });
+    let front = &limits[0];
+    assert_eq!(&products[0], front);
+    let closed = ["nodes", "valkey"].map(|name| {
+        let path = format!("packaging/fleet/{name}.nft");
+        ["ip saddr ", "tcp dport "].map(|first| rests(&path, first).concat())
+    });
+    let valkeys = [&limits[1], &products[1]].map(String::as_str);
+    let list = |words: &[&str]| match words {
+        [word] => (*word).to_owned(),
+        words => format!("{{ {} }}", words.join(", ")),
+    };
+    let rules = |hosts: &[&str], ports: &[&str]| {
+        [format!("{} accept", list(hosts)), format!("{} drop", list(ports))]
+    };
+    let ports: Vec<&str> = ports.into_iter().collect();
+    assert_eq!(closed, [rules(&[front], &ports), rules(&hosts, &valkeys)]);
+    let page = read("docs/scale.md");
+    for line in [
+        format!("secrets {front}:{} {front}:{}", valkeys[0], valkeys[1]),
+        format!("SANDPIPER_LISTEN={}:{}", hosts[0], ports[0]),
+        format!("SANDPIPER_TRUSTED_PROXY={front}"),
+    ] {
+        assert!(page.contains(&format!("{line}\n")), "{line}");
+    }
 }
