@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use sandpiper_testkit::fleet::balancer::HaProxy;
-use sandpiper_testkit::fleet::node::{Command, Node};
+use sandpiper_testkit::fleet::node::{Node, NodeCommand};
 use sandpiper_testkit::fleet::process::connect_from;
 use sandpiper_testkit::{Reply, Valkey, eventually};
 use serde_json::json;
@@ -321,7 +321,7 @@ fn node(tag: &str, boxes: usize, more: &[&str]) -> Node {
         "--elsewhere-status=425",
     ];
     let flags = usual.iter().chain(more).map(ToString::to_string).collect();
-    let node = Node::start(tag, Command::with(flags));
+    let node = Node::start(tag, NodeCommand::with(flags));
     node.server().wait_until_ready_for(&["c", "python"]);
     node
 }

@@ -7,7 +7,7 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::balancer::HaProxy;
-use crate::node::{Command, Node};
+use crate::node::{Node, NodeCommand};
 use crate::valkey::Valkey;
 
 /// Serves with the flags of `sandpiper serve`, but for the addresses, until SIGTERM.
@@ -37,10 +37,10 @@ pub(crate) fn serve(flags: &[String]) {
         }
         // No image is there.
         let start = |tag| {
-            let usual = Command::with(all.clone());
-            Node::start(tag, Command { language: None, ..usual })
+            let usual = NodeCommand::with(all.clone());
+            Node::start(tag, NodeCommand { language: None, ..usual })
         };
-        let nodes = ["a", "b"].map(start);
+        let nodes = ["a", "b", "c"].map(start);
         let balancer =
             HaProxy::start_for_unready(folder.path().join("h"), &nodes);
         println!("listening on http://{}", balancer.address);

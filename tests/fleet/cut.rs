@@ -16,7 +16,7 @@ use crate::client::{Client, ask_again, printed, prints, read, waits, word};
 use crate::dispatch::RUNS;
 use crate::fleet::usual;
 use crate::limits::UP;
-use crate::node::{self, Node};
+use crate::node::{Node, NodeCommand};
 use crate::valkey::Valkey;
 
 /// A test, which is ignored unless root runs it.
@@ -116,11 +116,11 @@ fn ip(starter: &[String], words: &str) {
 fn nodes(cable: &Cable, flags: &[&str]) -> [Node; 2] {
     let proxy = format!("--trusted-proxy={NETWORK}");
     let flags = usual(&[flags, &[&proxy]].concat());
-    let near = node::Command::with(flags.clone());
-    let far = node::Command {
+    let near = NodeCommand::with(flags.clone());
+    let far = NodeCommand {
         starter: cable.inside.clone(),
         address: SocketAddr::from((cable.far, 8080)),
-        ..node::Command::with(flags)
+        ..NodeCommand::with(flags)
     };
     [Node::start("near", near), Node::start("far", far)]
 }

@@ -2,14 +2,16 @@
 //! none any longer if the client has gone.
 
 use std::net::{Shutdown, SocketAddr};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use sandpiper_testkit::{Reply, eventually, is_full};
 
 use crate::Test;
 use crate::balancer::{HaProxy, Nginx};
-use crate::client::{Client, printed, prints, waits, word};
+use crate::client::{CUT_BODY, Client, printed, prints, waits, word};
+use crate::clients::{Failure, Failures, Load};
 use crate::fleet::{Fleet, Setup, data_with, usual};
-use crate::node::{Command, Node};
+use crate::node::{Node, NodeCommand};
 use crate::process::Silence;
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
@@ -19,6 +21,7 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("dispatch/machine-is-off", machine_is_off),
     ("dispatch/node-hangs-behind-haproxy", hangs_behind_haproxy),
     ("dispatch/node-hangs-behind-nginx", hangs_behind_nginx),
+    ("dispatch/nodes-end-behind-nginx", end_behind_nginx),
 ];
 
 /// The number of [`prints`] that is a program of PHP.
@@ -32,8 +35,8 @@ fn node(tag: &str, status: u16, data: Option<&str>) -> Node {
     flags.push(format!("--elsewhere-status={status}"));
     flags.extend(data.map(|data| format!("--data-dir={data}")));
     let language = if data.is_some() { "python" } else { "php" };
-    let usual = Command::with(flags);
-    Node::start(tag, Command { language: Some(language), ..usual })
+    let usual = NodeCommand::with(flags);
+    Node::start(tag, NodeCommand { language: Some(language), ..usual })
 }
 
 fn another_has_the_image() {
@@ -100,7 +103,7 @@ fn client_is_gone() {
         for closes in [true, false] {
             let name = word();
             let stream = Client::new().begin_run(to, &waits(&name));
-            fleet.runner(&name);
+            fleet.runner_index(&name);
             let kept = if closes {
                 drop(stream);
                 None
@@ -196,4 +199,37 @@ fn check_hanging(to: SocketAddr, status: u16, message: &str) -> usize {
     }
     assert!(!refused.is_empty(), "it was not asked");
     right.len()
+}
+
+/// Each node is asked to end, and later killed, while clients send programs.
+fn end_behind_nginx() {
+    let mut nodes = ["a", "b", "c"].map(|tag| node(tag, 502, None));
+    let folder = tempfile::tempdir().unwrap();
+    let nginx = Nginx::start(folder.path().join("n"), &nodes);
+    let load = Load::of(4);
+    let failures = Failures::default();
+    std::thread::scope(|scope| {
+        load.start(scope, &[nginx.address], &failures);
+        let mut end = |end: fn(&mut Node)| {
+            for node in &mut nodes {
+                load.advances();
+                end(node);
+                load.advances();
+                node.restart();
+                node.server().wait_until_ready();
+            }
+        };
+        // The clients would send for ever if this panicked.
+        let done = catch_unwind(AssertUnwindSafe(|| {
+            end(Node::stop);
+            assert!(failures.all().is_empty(), "{failures:?}");
+            end(Node::kill);
+        }));
+        load.end();
+        done.unwrap_or_else(|it| resume_unwind(it));
+    });
+    load.check();
+    // A node may die while it sends an answer.
+    let is_known = |failure: &Failure| failure.reason == CUT_BODY;
+    assert!(failures.all().iter().all(is_known), "{failures:?}");
 }

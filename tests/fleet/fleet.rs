@@ -11,7 +11,7 @@ use sandpiper_testkit::{eventually, image};
 use tempfile::TempDir;
 
 use crate::balancer::HaProxy;
-use crate::node::{Command, Node};
+use crate::node::{Node, NodeCommand};
 use crate::valkey::Valkey;
 
 /// A service of several nodes.
@@ -58,7 +58,7 @@ impl Fleet {
         }
         let nodes: Vec<Node> = TAGS
             .iter()
-            .map(|tag| Node::start(tag, Command::with(flags.clone())))
+            .map(|tag| Node::start(tag, NodeCommand::with(flags.clone())))
             .collect();
         let balancers = (0..setup.balancers.max(1)).map(|number| {
             HaProxy::start(at(&format!("balancer{number}")), &nodes)
@@ -86,7 +86,7 @@ impl Fleet {
 
     /// Returns the number of the node that runs a program of this name, once it
     /// waits; see [`waits`](crate::client::waits).
-    pub(crate) fn runner(&self, name: &str) -> usize {
+    pub(crate) fn runner_index(&self, name: &str) -> usize {
         let mut found = None;
         eventually(&format!("{name} waits"), || {
             let mut nodes = self.nodes.iter();
@@ -98,7 +98,7 @@ impl Fleet {
 
     /// Lets this program go on, which then ends.
     pub(crate) fn release(&self, name: &str) {
-        self.nodes[self.runner(name)].release(name);
+        self.nodes[self.runner_index(name)].release(name);
     }
 
     /// Waits until all balancers have found out whether this node answers.

@@ -32,9 +32,9 @@ fn node() {
     for to in [fleet.address(), nginx.address] {
         let name = word();
         let mut stream = Client::new().begin_run(to, &waits(&name));
-        let first = fleet.runner(&name);
+        let first = fleet.runner_index(&name);
         fleet.nodes[first].kill();
-        let second = fleet.runner(&name);
+        let second = fleet.runner_index(&name);
         assert_ne!(first, second);
         fleet.release(&name);
         let reply = read(&mut stream).unwrap();
@@ -50,7 +50,7 @@ fn balancer() {
     let begin = |to: SocketAddr| {
         let name = word();
         let stream = Client::new().begin_run(to, &waits(&name));
-        fleet.runner(&name);
+        fleet.runner_index(&name);
         stream
     };
     let streams = [fleet.address(), nginx.address].map(begin);
@@ -95,7 +95,7 @@ fn large_run(fleet: &mut Fleet, to: SocketAddr) -> (String, TcpStream, usize) {
     let name = word();
     let text = "x".repeat(300 << 10);
     let stream = Client::new().begin_run(to, &waits_with(&name, &text));
-    let first = fleet.runner(&name);
+    let first = fleet.runner_index(&name);
     fleet.nodes[first].kill();
     (name, stream, first)
 }

@@ -13,7 +13,7 @@ use crate::Test;
 use crate::balancer::Nginx;
 use crate::client::{Client, JSON, printed, read, waits, word};
 use crate::fleet::{Fleet, Setup, usual};
-use crate::node::{Command, Node};
+use crate::node::{Node, NodeCommand};
 use crate::valkey::{MINUTE, Valkey, log_of};
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
@@ -67,7 +67,7 @@ fn as_one_node() {
     let fleet =
         Fleet::start(Setup { limits: true, flags: &flags, ..Setup::default() });
     wait_for_valkey(&fleet);
-    let alone = Node::start("a", Command::with(usual(&flags)));
+    let alone = Node::start("a", NodeCommand::with(usual(&flags)));
     let is_judged = (0..MAX_ATTEMPTS)
         .any(|number| answers_are_equal(&fleet, &alone, number).is_some());
     assert!(is_judged, "nodes decided alone each time");
@@ -167,8 +167,8 @@ impl Asked {
 fn counted_before_the_body() {
     let valkey = Valkey::start(false);
     let flag = format!("--shared-limits={}", valkey.url());
-    let command = Command::with(vec![flag]);
-    let node = Node::start("a", Command { language: None, ..command });
+    let command = NodeCommand::with(vec![flag]);
+    let node = Node::start("a", NodeCommand { language: None, ..command });
     eventually("it counts in the Valkey", || node.count(UP) == 1);
     let client = Client::new();
     let headers = [JSON, "Content-Length: 2"];
@@ -245,7 +245,7 @@ fn left_of_two(fleet: &mut Fleet, to: SocketAddr) -> [usize; 2] {
     let client = Client::new();
     let name = word();
     let mut stream = client.begin_run(to, &waits(&name));
-    let first = fleet.runner(&name);
+    let first = fleet.runner_index(&name);
     fleet.nodes[first].kill();
     fleet.release(&name);
     let reply = read(&mut stream).unwrap();

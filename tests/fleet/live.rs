@@ -33,7 +33,7 @@ fn behind_nginx() {
     let mut fleet = Fleet::start(Setup::default());
     let folder = fleet.folder.path().join("nginx");
     let nginx = Nginx::start(folder, &fleet.nodes);
-    by_their_tags(nginx.address, &["a", "b"]);
+    by_their_tags(nginx.address, &["a", "b", "c"]);
     by_an_id_of_the_client(&fleet, nginx.address);
     let reply = on_a_node_that_dies(&mut fleet, nginx.address);
     // nginx asks no other node.
@@ -50,8 +50,13 @@ fn by_their_tags(to: SocketAddr, tags: &[&str]) {
     let mut runs: Vec<_> = tags.iter().map(talk).collect();
     let ids: Vec<_> = runs.iter().map(|it| it.run.clone().unwrap()).collect();
     // Each node has one of them, since it had the fewest requests.
-    let mut seen: Vec<&str> =
-        ids.iter().map(|id| id.split_once('-').unwrap().0).collect();
+    let tag_of = |id: &String| {
+        let (tag, rest) = id.split_once('-').unwrap();
+        let is_hex = |c| matches!(c, '0'..='9' | 'a'..='f');
+        assert!(rest.len() == 32 && rest.chars().all(is_hex), "{id}");
+        tag.to_owned()
+    };
+    let mut seen: Vec<String> = ids.iter().map(tag_of).collect();
     seen.sort_unstable();
     assert_eq!(seen, tags);
     let other = Client::new();
@@ -82,7 +87,7 @@ fn by_an_id_of_the_client(fleet: &Fleet, to: SocketAddr) {
         let name = word();
         let body = waits(&name).to_string();
         let run = client.begin(to, "POST /api/compile", &headers, &body);
-        fleet.runner(&name);
+        fleet.runner_index(&name);
         assert_eq!(client.tell(to, id, "stop", &json!({})).status, 204);
         let reply = read(&mut run.unwrap()).unwrap();
         let exit = reply.header("sandpiper-exit");
@@ -132,10 +137,9 @@ fn each_node_is_asked_once() {
         before = asked;
     };
     let id = "0123456789abcdef0123456789abcdef";
-    // nginx has two of the nodes.
-    for (to, all) in [(fleet.address(), nodes.len()), (nginx.address, 2)] {
+    for to in [fleet.address(), nginx.address] {
         for what in ["input", "stop"] {
-            check(to, &format!("{id}/{what}"), all);
+            check(to, &format!("{id}/{what}"), nodes.len());
             check(to, &format!("a-{id}/{what}"), 1);
         }
     }

@@ -162,8 +162,7 @@ pub struct Nginx {
 }
 
 impl Nginx {
-    /// Starts an nginx in front of the first two of these nodes, whose tags are `a`
-    /// and `b`.
+    /// Starts an nginx in front of these nodes.
     pub fn start(folder: PathBuf, nodes: &[Node]) -> Self {
         Self::start_with(folder, nodes, &[])
     }
@@ -176,16 +175,9 @@ impl Nginx {
     ) -> Self {
         fs::create_dir(&folder).unwrap();
         let address = free();
-        let tags = [&nodes[0], &nodes[1]].map(|node| node.tag.as_str());
-        assert_eq!(tags, ["a", "b"]);
-        let text = replaced(
-            NGINX,
-            &[
-                ("listen [::]:8080 ipv6only=off", &format!("listen {address}")),
-                ("10.0.0.11:8080", &nodes[0].address.to_string()),
-                ("10.0.0.12:8080", &nodes[1].address.to_string()),
-            ],
-        );
+        let listen = "listen [::]:8080 ipv6only=off";
+        let own = format!("listen {address}");
+        let text = replaced(&upstreams(nodes), &[(listen, &own)]);
         let text = replaced(&text, words);
         fs::write(folder.join("sandpiper.conf"), text).unwrap();
         fs::write(folder.join("nginx.conf"), NGINX_MAIN).unwrap();
@@ -204,6 +196,29 @@ impl Nginx {
         self.process = spawn_nginx(&self.folder);
         self.process.wait(self.address);
     }
+}
+
+/// What nginx.conf says of each node, one node after the other.
+const OF_NODES: [&str; 4] = [
+    "    server ADDRESS weight=4 max_fails=0;\n",
+    "    server ADDRESS max_fails=0;\n",
+    "upstream node-TAG {\n    server ADDRESS;\n}\n",
+    "    ~^/api/run/TAG-  node-TAG;\n",
+];
+
+/// Returns the packaged configuration of nginx with these nodes in it.
+fn upstreams(nodes: &[Node]) -> String {
+    let packaged = [("a", "10.0.0.11:8080"), ("b", "10.0.0.12:8080")];
+    let mut text = NGINX.to_owned();
+    for part in OF_NODES {
+        let of = |tag: &str, address: &str| {
+            part.replace("TAG", tag).replace("ADDRESS", address)
+        };
+        let old = packaged.map(|(tag, address)| of(tag, address)).concat();
+        let new = nodes.iter().map(|it| of(&it.tag, &it.address.to_string()));
+        text = replaced(&text, &[(&old, &new.collect::<String>())]);
+    }
+    text
 }
 
 fn spawn_nginx(folder: &Path) -> Process {

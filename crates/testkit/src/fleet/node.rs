@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process;
+use std::process::Command;
 
 use crate::traces::{descendants, outside};
 use crate::{Exposition, Server, metrics, program};
@@ -14,7 +14,7 @@ use super::process::free;
 
 /// The program, the address and the flags of a node.
 #[derive(Clone, Debug)]
-pub struct Command {
+pub struct NodeCommand {
     /// A command that executes the rest of its arguments.
     pub starter: Vec<String>,
     /// The program.
@@ -27,7 +27,7 @@ pub struct Command {
     pub language: Option<&'static str>,
 }
 
-impl Command {
+impl NodeCommand {
     /// Returns the usual command, with these flags.
     pub fn with(flags: Vec<String>) -> Self {
         Self {
@@ -50,13 +50,13 @@ pub struct Node {
     /// The address of its metrics.
     pub admin: SocketAddr,
     /// The command that starts it.
-    pub command: Command,
+    pub command: NodeCommand,
     server: Option<Server>,
 }
 
 impl Node {
     /// Starts a node.
-    pub fn start(tag: &str, command: Command) -> Self {
+    pub fn start(tag: &str, command: NodeCommand) -> Self {
         let tag = tag.to_owned();
         let address = command.address;
         let admin = SocketAddr::from((address.ip(), 0));
@@ -70,7 +70,7 @@ impl Node {
         let mut words = self.command.starter.clone();
         // The kernel ends it with the thread that started it.
         words.extend(["setpriv", "--pdeathsig", "TERM"].map(str::to_owned));
-        let mut command = process::Command::new(&words[0]);
+        let mut command = Command::new(&words[0]);
         command
             .args(&words[1..])
             .arg(&self.command.program)

@@ -11,14 +11,14 @@ use socket2::{Domain, Socket, Type};
 
 /// A process, which is killed when this is dropped.
 #[derive(Debug)]
-pub struct Process {
+pub(crate) struct Process {
     child: Child,
     log: PathBuf,
 }
 
 impl Process {
     /// Starts a command, whose output goes to the file `log`.
-    pub fn start(command: &mut Command, log: PathBuf) -> Self {
+    pub(crate) fn start(command: &mut Command, log: PathBuf) -> Self {
         let file = File::options().create(true).append(true).open(&log);
         let file = file.unwrap();
         let child = command
@@ -31,7 +31,7 @@ impl Process {
     }
 
     /// Waits until it listens.
-    pub fn wait(&mut self, address: SocketAddr) {
+    pub(crate) fn wait(&mut self, address: SocketAddr) {
         eventually("the process listens", || {
             let ended = self.child.try_wait().unwrap();
             assert!(ended.is_none(), "it ended: {}", self.log());
@@ -40,13 +40,13 @@ impl Process {
     }
 
     /// Kills it at once, with SIGKILL.
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
     /// Returns its log so far.
-    pub fn log(&self) -> String {
+    fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap()
     }
 }
@@ -119,7 +119,7 @@ pub fn connect_from(
 }
 
 /// Returns an address of its own with a free port.
-pub fn free() -> SocketAddr {
+pub(crate) fn free() -> SocketAddr {
     let listener = TcpListener::bind((own_address(), 0)).unwrap();
     listener.local_addr().unwrap()
 }
