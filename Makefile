@@ -45,10 +45,10 @@ deb: build ## build the Debian package, in this folder
 container: build ## build the container image localhost/sandpiper, with podman
 	@scripts/container $(binary)
 
-test-vm: web ## test the package and a container in an emulated Debian 13
+test-vm: web ## test the package and a container in an emulated Debian 13 (or VM=version-1)
 	cargo build --profile quick --package sandpiper
 	$(quick) images build
-	@scripts/test-vm $(quick)
+	@scripts/test-vm $(quick) $(VM)
 
 test-fleet: web ## test several nodes behind balancers, with every part killed
 	@scripts/test-fleet
