@@ -195,7 +195,7 @@ fn a_library_that_changes_has_another_name() {
     check(
         "catalogue.lua",
         "sandpiper_catalogue3",
-        "7f993154e9aeca8aad3d009acd4f4f5b14802a019572d9349b2f11962741f9be",
+        "5455f94fd6782af041f2dec61196770698d87109aeb6af4eacc6c6ee3ed8099d",
     );
     check(
         "rate_limits.lua",

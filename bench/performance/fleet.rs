@@ -95,9 +95,9 @@ fn latency(context: &Context) -> Vec<Row> {
     };
     let [one, behind] = ["one node", "behind HAProxy"];
     let shared = "C again, through HAProxy, with shared limits";
-    let beyond = format!("{shared}, beyond these two");
+    let beyond = format!("{shared}, beyond HAProxy and Valkey");
     let [count, beyond] = ["a call of Valkey alone", &beyond];
-    let (sum, most) = ("one node and these two", Asked::More(0.25));
+    let (sum, most) = ("one node and those two", Asked::More(0.25));
     vec![
         row(shared, one, &runs[0], behind, &runs[1], Asked::Nothing),
         row("GET /healthz", one, &gets[0], behind, &gets[1], Asked::Nothing),

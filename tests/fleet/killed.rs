@@ -2,7 +2,7 @@
 
 use std::net::{SocketAddr, TcpStream};
 
-use sandpiper_testkit::Reply;
+use sandpiper_testkit::{Reply, eventually};
 use serde_json::{Value, json};
 
 use crate::Test;
@@ -113,18 +113,23 @@ fn node_of_a_change() {
 fn changes_are_done_once(fleet: &mut Fleet) -> Option<()> {
     let name = word();
     let named = |fleet: &Fleet| {
-        let reply = Client::new().send(fleet.address(), "GET /products", "");
-        let mut list: Vec<Value> = serde_json::from_slice(&reply.body).unwrap();
+        let mut list: Vec<Value> = Vec::new();
+        eventually("the catalogue is reached", || {
+            let to = fleet.address();
+            let reply = Client::new().send(to, "GET /products", "");
+            list = serde_json::from_slice(&reply.body).unwrap_or_default();
+            reply.status == 200
+        });
         list.retain(|product| product["name"] == *name);
         list
     };
     let body = json!({ "name": name }).to_string();
-    let created = asked_twice(fleet, "POST /products", &body)?;
+    let created = asked_twice(fleet, "POST /products", &body, "create")?;
     assert_eq!(created.status, 201, "{created:?}");
     let products = [created.json()];
     assert_eq!(named(fleet), products);
     let head = format!("DELETE /products/{}", products[0]["id"]);
-    let deleted = asked_twice(fleet, &head, "")?;
+    let deleted = asked_twice(fleet, &head, "", "remove")?;
     assert_eq!(deleted.status, 204, "{deleted:?}");
     assert!(named(fleet).is_empty());
     Some(())
@@ -132,9 +137,18 @@ fn changes_are_done_once(fleet: &mut Fleet) -> Option<()> {
 
 /// Sends a change, and kills its node when that has asked the Valkey for it. Returns
 /// the answer of another node, unless the Valkey went on too late.
-fn asked_twice(fleet: &mut Fleet, head: &str, body: &str) -> Option<Reply> {
+fn asked_twice(
+    fleet: &mut Fleet,
+    head: &str,
+    body: &str,
+    change: &str,
+) -> Option<Reply> {
     let to = fleet.address();
     let valkey = fleet.products.as_ref().unwrap();
+    let done = format!("sp1:{{catalogue}}:done:{change}:*");
+    for before in valkey.ask(&["KEYS", &done]) {
+        valkey.ask(&["DEL", &before]);
+    }
     valkey.pause();
     let mut stream = Client::new().begin(to, head, &[JSON], body).unwrap();
     valkey.has_change();
@@ -155,5 +169,9 @@ fn asked_twice(fleet: &mut Fleet, head: &str, body: &str) -> Option<Reply> {
         return None;
     }
     assert!(first.is_some(), "the Valkey answered before it went on");
-    Some(reply)
+    // A word of 16 digits for each try.
+    let valkey = fleet.products.as_ref().unwrap();
+    let keys = valkey.ask(&["KEYS", &done]);
+    let tries = valkey.ask(&["HGET", &keys[0], "tries"]);
+    (tries[0].len() == 32).then_some(reply)
 }

@@ -8,7 +8,7 @@ local PRODUCTS = 1 -- hash: id -> text, which is the JSON of an answer
 local CHANGES = 2  -- sorted set: id -> number of its last change, removal included
 local STATE = 3    -- hash: epoch, last_id, used bytes, changes, forgotten
 local REMOVED = 4  -- sorted set: the part of CHANGES that is removals
-local DONE = 5     -- hash of one request: its answer, its last try, how many it had
+local DONE = 5     -- hash of one request: its answer, the words of its tries
 
 -- The same as in the store of a single Sandpiper, so that both are full at once.
 local PRODUCT_BYTES = 128
@@ -48,21 +48,23 @@ local function account(keys, id, bytes)
   return change
 end
 
--- Does `work`, but for a further try of a request: it gets its answer again. A
--- Sandpiper asks again with the same word `try` if it got no answer. An answer up to
--- 0 says that nothing was done, so it is not kept.
+-- Does `work` for the first try of a request. Further tries get its answer. Each has
+-- a word `try` of its own, with which a Sandpiper also asks again if it got no
+-- answer. An answer up to 0 says that nothing was done, so it is not kept.
 local function once(keys, try, work)
   local answer = call('HGET', keys[DONE], 'answer')
   if answer then
-    if call('HGET', keys[DONE], 'try') == try then return tonumber(answer) end
-    call('HSET', keys[DONE], 'try', try)
-    if call('HINCRBY', keys[DONE], 'tries', 1) <= MAX_TRIES then
+    local tries = call('HGET', keys[DONE], 'tries') or ''
+    if string.find(tries, try, 1, true) then return tonumber(answer) end
+    if #tries < MAX_TRIES * #try then
+      call('HSET', keys[DONE], 'tries', tries .. try)
       return tonumber(answer)
     end
+    call('HDEL', keys[DONE], 'answer')
   end
   answer = work()
   if answer > 0 then
-    call('HSET', keys[DONE], 'answer', answer, 'try', try, 'tries', 1)
+    call('HSET', keys[DONE], 'answer', answer, 'tries', try)
     call('PEXPIRE', keys[DONE], DONE_MS)
   end
   return answer

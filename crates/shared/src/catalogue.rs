@@ -122,8 +122,8 @@ impl Catalogue {
     }
 
     /// Adds a product under the next id, which is put between `{"id":` and
-    /// `rest`. Returns the id, or `None` if there is no room. Of all calls with
-    /// one `request`, one adds a product; the others return its id.
+    /// `rest`. Returns the id, or `None` if there is no room. Four tries of one
+    /// `request` add one product.
     ///
     /// # Errors
     ///
@@ -145,7 +145,7 @@ impl Catalogue {
         }
     }
 
-    /// Replaces the text of a product, once for all calls with one `request`.
+    /// Replaces the text of a product, once for four tries of one `request`.
     ///
     /// # Errors
     ///
@@ -171,7 +171,7 @@ impl Catalogue {
         }
     }
 
-    /// Removes a product, once for all calls with one `request`. Returns `false`
+    /// Removes a product, once for four tries of one `request`. Returns `false`
     /// if no product has the id.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ static class References
     public static List<MetadataReference> Of(string folder) =>
         Directory.GetFiles(folder, "*.dll").Select(Map).ToList();
 
-    // Mapped; Roslyn itself would make a copy: all boxes have the pages of
+    // Mapped, not copied as Roslyn would: all boxes have the pages of
     // the image in common, and only those that are read are there at all.
     static MetadataReference Map(string path)
     {

@@ -1,4 +1,4 @@
-// Notes the results of the submission's statements as data: all that the tables that
+// Notes the results of the submission's statements as data: everything that the tables that
 // the client draws cannot say, such as NULL beside the text 'NULL'.
 #ifndef RESULTS_H
 #define RESULTS_H

@@ -48,7 +48,7 @@ static unsigned char heard(int node) {
 }
 
 // Builds in a child, and ends as soon as that tells how it went: the work that Node
-// would then do for milliseconds is done when it is killed.
+// would then do for milliseconds is cut off.
 static int build(const char *name, char *language) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)

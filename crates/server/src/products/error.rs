@@ -5,8 +5,8 @@ use http::header::RETRY_AFTER;
 
 use crate::http::{Answer, BodyError, answers_over_limit, failure};
 
-/// Why a request for products failed. It changed nothing, but perhaps after
-/// `Unreachable`.
+/// Why a request for products failed. If a shared catalogue reports it, an earlier
+/// try of the request may have been done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ProductError {
     #[error("invalid product id")]
@@ -25,6 +25,7 @@ pub(super) enum ProductError {
     NotFound,
     #[error("product store is full")]
     Full,
+    /// `answers_over_limit` has the words, which other routes share.
     #[error("too many answers are not taken yet")]
     AnswersOverLimit,
     /// A shared catalogue did not answer in time.

@@ -115,8 +115,8 @@ impl Products {
         answer.unwrap_or_else(Into::into)
     }
 
-    // The futures of a shared catalogue are boxed: the requests of one's own need
-    // not carry them along.
+    // The futures of a shared catalogue are boxed: requests to the catalogue of
+    // this process need not carry them along.
 
     async fn list(&self) -> Result<Answer, ProductError> {
         let text = match &self.catalogue {
@@ -173,7 +173,7 @@ impl Products {
         id: i64,
         request: RequestContext<'_>,
     ) -> Result<Answer, ProductError> {
-        check_site(&request)?;
+        refuse_cross_site(&request)?;
         match &self.catalogue {
             Catalogue::Own(store) => store.remove(id).await?,
             Catalogue::Shared(shared) => {
@@ -185,7 +185,6 @@ impl Products {
     }
 
     /// Returns the id of a client's request, the same for each try of a balancer.
-    /// Of all calls of a shared catalogue with one id, one changes it.
     fn request_id(&self, request: &RequestContext<'_>) -> String {
         let headers = &request.head.headers;
         self.proxies.request_id(request.peer, headers).to_string()
@@ -201,7 +200,7 @@ impl Products {
 }
 
 /// Returns an error if a page of another site sent the request.
-fn check_site(request: &RequestContext<'_>) -> Result<(), ProductError> {
+fn refuse_cross_site(request: &RequestContext<'_>) -> Result<(), ProductError> {
     if is_cross_site(request.head) {
         return Err(ProductError::CrossSite);
     }
@@ -212,7 +211,7 @@ fn check_site(request: &RequestContext<'_>) -> Result<(), ProductError> {
 async fn sent_fields(
     request: &mut RequestContext<'_>,
 ) -> Result<ProductFields, ProductError> {
-    check_site(request)?;
+    refuse_cross_site(request)?;
     fields(&request.body.read().await?)
 }
 

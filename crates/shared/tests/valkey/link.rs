@@ -2,7 +2,6 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::net::TcpListener;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
@@ -216,11 +215,9 @@ async fn a_silent_valkey_is_noticed_without_a_call() {
 
 /// So one that is back is used soon. The clock jumps to the next event.
 #[tokio::test(start_paused = true)]
-async fn a_valkey_that_is_gone_is_tried_each_second() {
-    let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("valkey://{}", free.local_addr().unwrap());
-    drop(free);
-    let link = link(url);
+async fn a_valkey_that_is_gone_is_tried_at_least_each_second() {
+    // Nobody listens there.
+    let link = link("valkey://127.0.0.1:1".to_owned());
     sleep(Duration::from_secs(10)).await;
     let failures = link.failures();
     assert!((9..=41).contains(&failures), "{failures}");

@@ -1,4 +1,4 @@
-// Never run: the compiler complains of it to be warm, in errors as they are
+// Never run: the compiler refuses it ahead, to be warm, in errors as they are
 // made most.
 var numbers = new List<int> { 1, 2 };
 int number = "text";
