@@ -154,19 +154,17 @@ async fn the_tries_of_each_request_expire_by_themselves() {
     let limits = limits(&[valkey.url("")]).await;
     let window = Duration::from_millis(100);
     let own = Client { window, ..client("192.0.2.1", 9) };
-    let tries = |id: &str| {
-        valkey.cli(&["EXISTS", &format!("sp1:l:{{192.0.2.1}}:tries:{id}")])
-    };
+    let key = |id: &str| format!("sp1:l:{{192.0.2.1}}:tries:{id}");
     let begun = Instant::now();
-    while tries("a") == "0\n" {
-        assert!(begun.elapsed() < PATIENCE, "it is not repeated");
-        admit(&limits, own, "a").await;
+    // On a busy machine a request may come too late to be a repeated one.
+    for id in ["a", "b"] {
+        while valkey.cli(&["KEYS", &key("*")]).trim() != key(id) {
+            assert!(begun.elapsed() < PATIENCE, "of {id} alone");
+            for _ in 0..2 {
+                admit(&limits, own, id).await;
+            }
+        }
     }
-    while tries("a") == "1\n" {
-        assert!(begun.elapsed() < PATIENCE, "it stays");
-        admit(&limits, own, "b").await;
-    }
-    assert_eq!(tries("b"), "1\n");
 }
 
 /// A call: when it was sent, when it was answered, and how.
