@@ -198,7 +198,7 @@ impl Nginx {
     }
 }
 
-/// What nginx.conf says of each node, one node after the other.
+/// The lines of nginx.conf for each node, one node after the other.
 const OF_NODES: [&str; 4] = [
     "    server ADDRESS weight=4 max_fails=0;\n",
     "    server ADDRESS max_fails=0;\n",
