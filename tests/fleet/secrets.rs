@@ -13,9 +13,15 @@ pub(crate) const TESTS: &[(&str, Test)] =
     &[("secrets/password-stays-in-the-server", stays_in_the_server)];
 
 /// Looks for a word in its environment, its memory, and each file that it can read
-/// and that is not of the image. It never holds the word itself.
+/// and that is not of the image, after a process of its own has crashed: it leaves
+/// no core dump. It never holds the word itself.
 const SEARCH: &str = r#"
 import os
+crashed = os.fork()
+if crashed == 0:
+    os.abort()
+if os.WCOREDUMP(os.waitpid(crashed, 0)[1]):
+    print('a core dump')
 one, two = 'ONE'.encode(), 'TWO'.encode()
 found = []
 def look(where, data):
