@@ -42,7 +42,13 @@ export interface LanguageSettings {
   /** The endings of the language's files. */
   extensions: readonly string[];
   symbols?: string;
-  completion: { module?: string; keywords?: string; functions?: string; types?: string };
+  completion: {
+    module?: string;
+    keywords?: string;
+    functions?: string;
+    types?: string;
+    words?: Readonly<Record<string, string>>;
+  };
   messages: MessageSettings;
   input?: InputSettings;
   /** A pattern of source code that makes pictures. */

@@ -82,6 +82,9 @@ struct Completion {
     functions: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     types: String,
+    /// The words that the module offers, by the names that it has for them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    words: BTreeMap<String, String>,
 }
 
 /// `[editor.members]`: the names that are offered after a dot. All patterns are
@@ -261,7 +264,7 @@ impl Editor {
         &self.snippets
     }
 
-    /// The names that may follow a dot, if the language lists any.
+    /// Returns the names that may follow a dot, if the language lists any.
     pub fn members(&self) -> Option<&Members> {
         self.members.as_ref()
     }
@@ -271,7 +274,8 @@ impl Editor {
         &self.messages.explanations
     }
 
-    /// The name of the grammar of the file at `path`; `None` for plain text.
+    /// Returns the name of the grammar of the file at `path`; `None` for plain
+    /// text.
     pub fn grammar(&self, path: &str) -> Option<&str> {
         let (_, extension) = path.rsplit_once('.')?;
         let extension = extension.to_ascii_lowercase();

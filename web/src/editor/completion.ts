@@ -82,14 +82,19 @@ export type MemberSource = (
 ) => CompletionResult | null | Promise<CompletionResult | null>;
 
 /** Offers words, given with spaces between them, wherever a word of the language may begin. */
-export function offering(words: string, type: "keyword" | "function" | "type" | "method"): CompletionSource {
-  const options = words.trim().split(/\s+/).map((label): Completion => ({ label, type }));
+export function offering(words: string, type: "keyword" | "function" | "type"): CompletionSource {
+  const options = wordsIn(words, type);
   return (context) => {
     const word = context.matchBefore(WORD);
     if (word !== null && /^[^\p{Alphabetic}_]/u.test(word.text)) return null;
     const from = word?.from ?? context.pos;
     return isWelcome(context, from) ? { from, options, validFor: LETTERS } : null;
   };
+}
+
+/** The words of a list in a language's definition. */
+export function wordsIn(list: string | undefined, type: "keyword" | "function" | "type" | "method"): Completion[] {
+  return (list ?? "").split(/\s+/).filter((word) => word !== "").map((label) => ({ label, type }));
 }
 
 /** The completions of a grammar, but not after a dot or a single letter, which the grammar does not check. */

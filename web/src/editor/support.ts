@@ -17,7 +17,7 @@ import { grammarCalled, grammarName, type Grammar } from "./languages";
 import type { Completions } from "./members/completions";
 
 /** Modules with completions that depend on the context, named after a grammar or by the settings. */
-const MODULES = import.meta.glob<{ support: (path: string) => Extension }>("./support/*.ts");
+const MODULES = import.meta.glob<{ support: (path: string, words: Readonly<Record<string, string>>) => Extension }>("./support/*.ts");
 
 /** The words of CodeMirror. */
 const PHRASES: Readonly<Record<string, Key>> = {
@@ -77,7 +77,7 @@ export async function supportOf(
   const module = name === null ? undefined : await MODULES[`./support/${name}.ts`]?.();
   const loaded = grammar === null ? null : await grammarCalled(grammar, path);
   return [
-    module?.support(path) ?? [],
+    module?.support(path, (isOwn ? settings.completion.words : undefined) ?? {}) ?? [],
     isOwn ? words(settings, loaded, completions) : [],
     completions === null ? [] : await members(loaded === null ? null : grammar, isOwn, settings, completions),
   ];

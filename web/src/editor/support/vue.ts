@@ -2,20 +2,21 @@
 import type { Completion, CompletionSource } from "@codemirror/autocomplete";
 import { EditorState } from "@codemirror/state";
 
-const DIRECTIVES =
-  "v-if v-else v-else-if v-for v-show v-model v-bind v-on v-slot v-text v-html v-once v-memo v-cloak v-pre " +
-  "@click @input @change @submit.prevent @keyup.enter :key :class :style :disabled";
+import { wordsIn } from "../completion";
+
+export function support(_path: string, words: Readonly<Record<string, string>>) {
+  // The parser of attributes has no language data of its own, so this is for all code. The same value each time:
+  // the open list knows its sources by it.
+  const data = [{ autocomplete: directives(wordsIn(words["directives"], "keyword")) }];
+  return EditorState.languageData.of(() => data);
+}
 
 /** Within a tag, after a space. */
-const directives: CompletionSource = (context) => {
-  const before = context.matchBefore(/<\w[^<>]*\s(?:v-|[@:])[\w.-]*/);
-  if (before === null) return null;
-  const from = before.to - (/\S+$/.exec(before.text)?.[0].length ?? 0);
-  const options = DIRECTIVES.split(" ").map((label): Completion => ({ label, type: "keyword" }));
-  return { from, options, validFor: /^[\w.@:-]*$/ };
-};
-
-// The parser of attributes has no language data of its own, so this is for all code.
-const data = [{ autocomplete: directives }];
-
-export const support = () => EditorState.languageData.of(() => data);
+function directives(options: Completion[]): CompletionSource {
+  return (context) => {
+    const before = context.matchBefore(/<\w[^<>]*\s(?:v-|[@:])[\w.-]*/);
+    if (before === null) return null;
+    const from = before.to - (/\S+$/.exec(before.text)?.[0].length ?? 0);
+    return { from, options, validFor: /^[\w.@:-]*$/ };
+  };
+}
