@@ -1,19 +1,22 @@
-//! The version of the kernel and its settings, on which some of the walls depend.
+//! The version of the kernel and its settings, on which some of the isolation depends.
 
 use crate::doctor::Finding;
 use crate::machine::Machine;
 
 const SUBJECT: &str = "kernel";
 
+/// Without large pages for networks, a byte that waits in a socket keeps 4 KiB and
+/// not 32.
+const PAGES: &str = "net.core.high_order_alloc_disable=1";
+
 /// Checks the settings that bound the kernel memory of sockets, which no group is
 /// charged for. Linux 6.13 ends the copies of datagrams that come back with a time
-/// stamp. Without large pages for networks, a byte that waits in a socket keeps
-/// 4 KiB and not 32.
+/// stamp.
 pub(super) fn kernel(machine: &Machine) -> Finding {
     let release = format!("Linux {}", machine.kernel);
     let is_new = version(&machine.kernel).is_none_or(|it| it >= (6, 13));
-    let mut settings = vec!["net.core.high_order_alloc_disable=1"];
-    let mut is_good = machine.high_order_alloc_disable != Some(0);
+    let mut settings = vec![PAGES];
+    let mut is_good = machine.high_order_alloc_disable == Some(1);
     if !is_new {
         settings.push("net.core.tstamp_allow_data=0");
         is_good &= machine.tstamp_allow_data == Some(0);
@@ -22,11 +25,18 @@ pub(super) fn kernel(machine: &Machine) -> Finding {
         return Finding::good(SUBJECT, release);
     }
     let settings = settings.join(" ");
+    let unless = match machine.high_order_alloc_disable {
+        None => format!(
+            ", unless the host has {PAGES}: a network namespace, as that of a \
+             container, does not show it"
+        ),
+        Some(_) => String::new(),
+    };
     Finding::weak(
         SUBJECT,
         format!(
             "{release}: a program can hold hundreds of MiB of kernel memory \
-             beside its limit, by sockets"
+             beside its limit, by sockets{unless}"
         ),
     )
     .fix(format!(
@@ -121,19 +131,35 @@ mod tests {
             assert_eq!(is_good, fix.is_empty(), "{release}: {found}");
             assert!(found.fix.contains(fix), "{release}: {found}");
         };
-        const PAGES: &str = "-w net.core.high_order_alloc_disable=1\n";
         const BOTH: &str = "-w net.core.high_order_alloc_disable=1 \
                             net.core.tstamp_allow_data=0\n";
         check("6.13.0", Some(1), Some(1), "");
         check("6.13.0", Some(1), Some(0), PAGES);
-        check("7.0-rc1", None, None, "");
+        check("7.0-rc1", None, None, PAGES);
+        check("7.0-rc1", None, Some(1), "");
         check("6.12.48+deb13-amd64", Some(0), Some(1), "");
         check("6.12.48+deb13-amd64", Some(1), Some(1), BOTH);
         check("6.12.48+deb13-amd64", None, None, BOTH);
-        check("6.1.0-41-amd64", Some(0), None, "");
+        check("6.1.0-41-amd64", Some(0), None, PAGES);
+        check("6.1.0-41-amd64", Some(0), Some(1), "");
         check("5.15.0", Some(0), Some(0), BOTH);
         // An unknown form says nothing of what the kernel has.
-        check("", None, None, "");
+        check("", None, Some(1), "");
+    }
+
+    #[test]
+    fn a_setting_that_a_container_hides() {
+        let check = |disable, is_hidden: bool| {
+            let facts = Machine {
+                kernel: "6.18.0".to_owned(),
+                high_order_alloc_disable: disable,
+                ..Machine::default()
+            };
+            let found = kernel(&facts).to_string();
+            assert_eq!(found.contains("unless the host"), is_hidden, "{found}");
+        };
+        check(None, true);
+        check(Some(0), false);
     }
 
     #[test]
