@@ -19,12 +19,12 @@ const HTML: &str = "text/html; charset=utf-8";
 const PRODUCT_BODY: &str = "Read whatever its Content-Type, up to 1 MiB. A \
 field that is missing or null is the empty string or 0; others are ignored.";
 const COMPILE_BODY: &str = "Up to 2 MiB. Failures are reported in this order: \
-405, 429, 415, 413 and 408 for the body, 400 for JSON, 413 for the number of \
-files, 400 for fields, 503 for answers that nobody reads, 400 for language, \
+405, 429, 415, 413, 408 and 503 for the body, 400 for JSON, 413 for the number \
+of files, 400 for fields, 503 for answers that nobody reads, 400 for language, \
 paths and entry file, 503.";
 const RUN_BODY: &str = "Up to 2 MiB. Failures are reported in this order: \
-405, 429, 415, 413 and 408 for the body, 400 for JSON, 413 for the number of \
-files, 400 for fields, interactive without events and artifacts that are off, \
+405, 429, 415, 413, 408 and 503 for the body, 400 for JSON, 413 for the number \
+of files, 400 for fields, interactive without events and artifacts that are off, \
 503 for answers that nobody reads, 400 for language, paths, entry file, args, \
 interactive and limits, 503.";
 const EVENTS: &str = "Server-sent events while the run goes on, for \
