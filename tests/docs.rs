@@ -325,7 +325,7 @@ fn flags(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn flags_are_told_from_those_of_other_programs() {
+fn flags_of_other_programs_are_ignored() {
     let check = |page: &str, expected: &[(Option<&str>, &str)]| {
         let found = named_flags(page);
         let found: Vec<_> =

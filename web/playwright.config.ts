@@ -12,7 +12,7 @@ export default defineConfig({
   testDir: "e2e",
   globalSetup: fileURLToPath(new URL("e2e/setup.ts", import.meta.url)),
   ...(process.env["FULL"] === "1" ? {} : { grepInvert: MULTIPLIED }),
-  // For what never happens: no test waits for them where all is well, on a busy machine either.
+  // For an event that never comes: a test that passes does not wait for them, on a busy machine either.
   timeout: 300_000,
   expect: { timeout: 120_000 },
   workers: 2,

@@ -1,4 +1,4 @@
-//! The clients: a crowd that asks for ten times more than the machine can do,
+//! The load: clients that ask together for ten times more than the machine can do,
 //! clients that read their answers, a hostile one, and a class.
 
 use std::net::{Ipv4Addr, SocketAddr};

@@ -23,7 +23,7 @@ use sandpiper_testkit::traces::Traces;
 use sandpiper_testkit::{Server, Usage};
 use tokio::runtime::Builder;
 
-mod crowd;
+mod load;
 mod promises;
 mod request;
 
@@ -68,7 +68,7 @@ fn overload(settings: &Settings) -> Vec<bool> {
     server.wait_until_ready();
     let (address, pid) = (server.address, server.pid());
     let clients = |count, lasts| {
-        let clients = crowd::clients(address, count, lasts, Duration::ZERO);
+        let clients = load::clients(address, count, lasts, Duration::ZERO);
         runtime.block_on(clients)
     };
     // The first of each language fills the host's caches.
@@ -96,8 +96,8 @@ fn overload(settings: &Settings) -> Vec<bool> {
         }
         most
     });
-    let crowd = crowd::overload(address, rate, clients, SECOND * seconds);
-    let seen = runtime.block_on(crowd);
+    let overload = load::overload(address, rate, clients, SECOND * seconds);
+    let seen = runtime.block_on(overload);
     drop(doing);
     let most = watcher.join().unwrap();
     let (after, left) = at_rest(pid);
@@ -112,14 +112,14 @@ fn fairness() -> Vec<bool> {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let server = Server::spawn(&FLAGS, None);
     server.wait_until_ready();
-    let reading = |lasts| crowd::clients(server.address, 4, lasts, SECOND);
+    let reading = |lasts| load::clients(server.address, 4, lasts, SECOND);
     let alone = runtime.block_on(reading(MEASURED * 2));
     let beside = reading(MEASURED * 3);
-    let beside = crowd::beside_hostile(server.address, beside);
+    let beside = load::beside_hostile(server.address, beside);
     let beside = runtime.block_on(beside);
     let mut kept = promises::of_share(&alone, &beside);
-    let class = crowd::class(server.address);
-    let class = crowd::beside_hostile(server.address, class);
+    let class = load::class(server.address);
+    let class = load::beside_hostile(server.address, class);
     kept.push(promises::of_class(&runtime.block_on(class)));
     kept
 }

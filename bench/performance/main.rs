@@ -120,7 +120,7 @@ impl Step {
             add(name, Needs::ServerAndMounts, Box::new(measure));
         }
         let name = "throughput: clients".to_owned();
-        add(name, Needs::Server, Box::new(throughput::crowds));
+        add(name, Needs::Server, Box::new(throughput::many_clients));
         for (name, measure) in fleet::STEPS {
             add((*name).to_owned(), Needs::Nothing, Box::new(measure));
         }

@@ -17,7 +17,7 @@ const TIME: Duration = Duration::from_secs(3);
 /// box is ever free.
 const CLIENTS: usize = 8;
 /// The numbers of clients among which the throughput must not differ much.
-const CROWDS: [usize; 6] = [2, 4, 8, 16, 32, 64];
+const CLIENT_COUNTS: [usize; 6] = [2, 4, 8, 16, 32, 64];
 
 /// A program that is run again and again.
 pub(crate) struct Work {
@@ -61,10 +61,10 @@ pub(crate) fn measure(work: &Work, context: &Context) -> Vec<Row> {
 
 /// Compares the worst number of clients with the best. They are measured in turns,
 /// since a machine has slower moments.
-pub(crate) fn crowds(context: &Context) -> Vec<Row> {
+pub(crate) fn many_clients(context: &Context) -> Vec<Row> {
     let server = context.server.expect("a server");
     let sample = Sample::named("python hello");
-    let mut rates = CROWDS.map(|clients| (clients, Vec::new()));
+    let mut rates = CLIENT_COUNTS.map(|clients| (clients, Vec::new()));
     for _ in 0..ROUNDS {
         for (clients, rates) in &mut rates {
             rates.push(rate(&sample, server, *clients));

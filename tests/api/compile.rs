@@ -44,7 +44,7 @@ fn a_language_that_cannot_run_says_why() {
 }
 
 #[test]
-fn failures_are_told_in_order() {
+fn failures_are_reported_in_order() {
     let server = Server::with(&["--compile-rate-limit=0", "--artifact-size=0"]);
     for path in ["/api/compile", "/api/run"] {
         let reply = server.ask("GET", path);
@@ -263,7 +263,7 @@ fn the_21st_request_within_a_minute_is_refused() {
 }
 
 #[test]
-fn clients_behind_a_named_proxy_are_told_apart() {
+fn clients_behind_a_named_proxy_are_counted_apart() {
     let ask = |server: &Server, header: &str| {
         let reply = server.send("POST", "/api/compile", &[header], "");
         reply
@@ -317,7 +317,7 @@ fn no_other_header_gives_a_client_a_second_limit() {
 }
 
 #[test]
-fn an_unnamed_proxy_is_told_once() {
+fn an_unnamed_proxy_is_reported_once() {
     let warnings = |flags: &[&str], headers: &[&str]| {
         let server = Server::with(flags);
         for _ in 0..3 {

@@ -64,7 +64,7 @@ fn the_other_pages_take_get_and_head_only() {
 }
 
 #[test]
-fn health_and_readiness_are_told() {
+fn health_and_readiness_are_reported() {
     let server = Server::start();
     server.ask("GET", "/healthz").assert_json(200, r#"{"status":"ok"}"#);
     let reply = server.ask("GET", "/readyz");

@@ -11,7 +11,7 @@ use crate::servers::{Server, client};
 const SLOWER: u32 = 20;
 /// The unloaded time counts as this at least: beside an attack there may be no
 /// ready box, and a run that has to make one takes so long.
-const LEAST: Duration = Duration::from_millis(25);
+const MIN_UNLOADED: Duration = Duration::from_millis(25);
 /// Runs that are measured without one, and of which one must be fast enough
 /// when an attack has ended.
 const TRIES: usize = 5;
@@ -37,7 +37,7 @@ impl Bystander {
                 return Ok(());
             }
         }
-        Err(self.told("after it, hello takes", &times))
+        Err(self.report("after it, hello takes", &times))
     }
 
     /// Right each time and mostly fast, as long as the attack goes on.
@@ -53,14 +53,14 @@ impl Bystander {
         if self.is_fast(median(&mut times)) {
             return Ok(());
         }
-        Err(self.told("beside it, hello takes", &times))
+        Err(self.report("beside it, hello takes", &times))
     }
 
     fn is_fast(&self, time: Duration) -> bool {
-        time <= self.unloaded.max(LEAST) * SLOWER
+        time <= self.unloaded.max(MIN_UNLOADED) * SLOWER
     }
 
-    fn told(&self, what: &str, times: &[Duration]) -> String {
+    fn report(&self, what: &str, times: &[Duration]) -> String {
         format!("{what} {times:?}, and {:?} unloaded", self.unloaded)
     }
 }

@@ -301,7 +301,7 @@ impl Program {
             }
         }
         if suite.canaries.heard(&values["id"]) {
-            faults.push("it succeeded: the host was told".to_owned());
+            faults.push("it succeeded: the host got a message".to_owned());
         }
         let stdout = &ending.stdout;
         if self.stdout.as_ref().is_some_and(|expected| expected != stdout) {

@@ -70,11 +70,11 @@ impl Request {
         let other = self.values(suite, &set, &repeats)?;
         let control = self.send(suite, headers, &other)?;
         let success = fill(&self.success, &other)?;
-        if !told(&control).contains(&success) {
-            return Err(format!("control: {}", told(&control)));
+        if !shown(&control).contains(&success) {
+            return Err(format!("control: {}", shown(&control)));
         }
         let answer = self.send(suite, &self.headers, &values)?;
-        let text = told(&answer);
+        let text = shown(&answer);
         let success = fill(&self.success, &values)?;
         if text.contains(&success) {
             return Err(format!("it succeeded: {text}"));
@@ -117,6 +117,6 @@ impl Request {
 }
 
 /// Status and body, as one text.
-fn told(reply: &Reply) -> String {
+fn shown(reply: &Reply) -> String {
     format!("{} {}", reply.status, String::from_utf8_lossy(&reply.body))
 }

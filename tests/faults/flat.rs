@@ -164,7 +164,7 @@ fn attack_all_ways(server: &Server) -> usize {
     }
     count += leave_in_the_middle(server);
     count += leave_unread(server);
-    count += crowd(server);
+    count += many_runs(server);
     count + garbage(server)
 }
 
@@ -235,7 +235,7 @@ fn leave_unread(server: &Server) -> usize {
 }
 
 /// Sends more runs at once than the queue holds: some run, others are refused.
-fn crowd(server: &Server) -> usize {
+fn many_runs(server: &Server) -> usize {
     let sent: Vec<_> = (10..20)
         .map(|client| send(server, &python("print(1)"), client))
         .collect();

@@ -84,8 +84,8 @@ fn run_folder() -> Completion {
     );
     server.wait_until_ready();
     assert_serves(&server);
-    let told = "No space left on device";
-    assert!(server.begun.contains(told), "{}", server.begun);
+    let full = "No space left on device";
+    assert!(server.begun.contains(full), "{}", server.begun);
     drop(server);
     Completion::Completed
 }
@@ -142,8 +142,8 @@ fn run_folder_without_inodes() -> Completion {
     for path in ["/products", "/embed?lang=python", "/healthz"] {
         assert_eq!(server.ask("GET", path).status, 200, "{path}");
     }
-    let told = "No space left on device";
-    assert!(server.begun.contains(told), "{}", server.begun);
+    let full = "No space left on device";
+    assert!(server.begun.contains(full), "{}", server.begun);
     drop(server);
     // With an empty folder, the next server starts.
     assert_serves(&start(&[]));

@@ -147,16 +147,16 @@ fn own_inodes() -> Completion {
     let server = start_under(&starter, &flags, Some(place));
     assert_serves(&server);
     assert_serves(&server);
-    let told = |server: Server| {
+    let reports = |server: Server| {
         // The first box may be made before the server listens.
         let log = server.begun.clone() + &server.into_log();
         log.matches(TOLD).count()
     };
-    assert_eq!(told(server), 1);
+    assert_eq!(reports(server), 1);
     // On an ordinary file system, boxes have overlays, and the log says nothing.
     let server = start(&[]);
     assert_serves(&server);
-    assert_eq!(told(server), 0);
+    assert_eq!(reports(server), 0);
     Completion::Completed
 }
 

@@ -94,8 +94,8 @@ fn no_descriptor() -> Completion {
     assert_serves(&server);
     assert_eq!(at_rest(&server), before);
     let log = server.into_log();
-    let told = log.matches(REFUSED).count();
-    assert_eq!(told, 1, "{log}");
+    let reports = log.matches(REFUSED).count();
+    assert_eq!(reports, 1, "{log}");
     Completion::Completed
 }
 

@@ -157,7 +157,7 @@ fn hangs() {
     assert_unreachable(&pair.nodes[1], "GET", "/products");
     pair.valkey.resume();
     pair.wait();
-    // What was answered 503 may have been done, once.
+    // The request that was answered 503 may have been done, once.
     let list = pair.list(1);
     let names: Vec<_> = list.values().map(|it| &it["name"]).collect();
     assert!(names == ["a"] || names == ["a", "x"], "{names:?}");

@@ -7,6 +7,6 @@
     reason = "a failed step fails the test, which says what it measured"
 )]
 
-mod crowds;
+mod connections;
 mod floods;
 mod ordinary;

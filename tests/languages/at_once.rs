@@ -20,7 +20,7 @@ pub(crate) struct Sample {
     pub(crate) language: &'static str,
     pub(crate) file: &'static str,
     pub(crate) source: &'static str,
-    /// All of stdout; or none where that is a document that holds the mark.
+    /// All of stdout; `None` if that is a document that holds the mark.
     stdout: Option<&'static str>,
 }
 

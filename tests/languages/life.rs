@@ -38,7 +38,7 @@ fn the_server_has_no_privilege() {
 /// A group that is not there: the server can limit nothing.
 #[test]
 #[ignore = "needs the images: make test"]
-fn nothing_runs_without_limits_unless_told() {
+fn nothing_runs_without_limits_unless_allowed() {
     let flags = ["--languages=python", "--cgroup=no-such/group"];
     let server = Server::spawn(&flags, None);
     let program = Case::new("python", &[("m.py", "print(1)")]).request();
@@ -51,9 +51,9 @@ fn nothing_runs_without_limits_unless_told() {
     for path in ["/products", "/embed?lang=python", "/healthz"] {
         assert_eq!(server.ask("GET", path).status, 200, "{path}");
     }
-    let told = service::start_python(&[
+    let allowed = service::start_python(&[
         "--cgroup=no-such/group",
         "--allow-missing-limits",
     ]);
-    compile(&told, &program).prints("1\n");
+    compile(&allowed, &program).prints("1\n");
 }

@@ -6,11 +6,11 @@
 mod added;
 mod additions;
 mod artifacts;
+mod at_once;
 mod case;
 mod command;
 mod compilers;
 mod crashes;
-mod crowd;
 mod examples;
 mod files;
 mod frameworks;

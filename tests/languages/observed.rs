@@ -119,7 +119,7 @@ fn every_run_has_its_series_and_its_line() {
     let server = start("json", "600s");
     // The one program that is to reach it.
     let short = start("json", "4s");
-    let mut told = Vec::new();
+    let mut answers = Vec::new();
     let named = format!("Sandpiper-Run: {ID}");
     let headers = ["Content-Type: application/json", &named];
     for Run { source, outcome, field } in runs() {
@@ -131,7 +131,7 @@ fn every_run_has_its_series_and_its_line() {
         let changes = countable(server.metrics().since(&before));
         assert_eq!(changes, expected(outcome), "{}", reply.text());
         let id = reply.header("x-request-id").expect("an id").to_owned();
-        told.push((id, outcome, field));
+        answers.push((id, outcome, field));
     }
     let before = server.metrics();
     let body = request("time.sleep(99)").to_string();
@@ -151,8 +151,8 @@ fn every_run_has_its_series_and_its_line() {
         .map(|line| serde_json::from_str(line).expect(line))
         .filter(|line: &Value| line["message"] == "run")
         .collect();
-    assert_eq!(lines.len(), told.len() + 1, "{log}");
-    for (id, outcome, (name, value)) in &told {
+    assert_eq!(lines.len(), answers.len() + 1, "{log}");
+    for (id, outcome, (name, value)) in &answers {
         // In whatever order: a line follows its answer.
         let line = lines.iter().find(|line| line["request"] == **id);
         let line = line.unwrap_or_else(|| panic!("no line of {id}: {log}"));

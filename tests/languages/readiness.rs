@@ -98,7 +98,7 @@ fn runs(server: &Server) {
 }
 
 /// It is broken: both paths say so, and why.
-fn is_told(server: &Server) {
+fn is_reported(server: &Server) {
     eventually("it is broken", || php(server)["state"] == "broken");
     let php = php(server);
     assert!(
@@ -117,7 +117,7 @@ fn a_language_is_checked_again_and_again() {
     eventually("it is checked again", || has_new_success(&server));
     // Nobody asks for a run.
     image.set_broken(true);
-    is_told(&server);
+    is_reported(&server);
     image.set_broken(false);
     eventually("it is ready", || php(&server)["state"] == "ready");
     runs(&server);
@@ -136,7 +136,7 @@ fn runs_tell_what_a_language_can() {
     image.set_broken(true);
     let failed = ask(&server, "");
     failed.assert_failure(500, "internal error");
-    is_told(&server);
+    is_reported(&server);
     let shown = server.metrics().values;
     let run = "sandpiper_runs_total{language=\"php\",outcome=\"failed\"}";
     assert_eq!(shown.get(run), Some(&1.0));
@@ -149,10 +149,10 @@ fn runs_tell_what_a_language_can() {
     // The sandbox's line about that run has the id that its client has.
     let id = failed.header("x-request-id").expect("an id").to_owned();
     let log = server.into_log();
-    let told = |level: &str, words: &str| {
+    let logged = |level: &str, words: &str| {
         let mut lines = log.lines().filter(|line| line.contains(&id));
         lines.any(|line| line.contains(level) && line.contains(words))
     };
-    assert!(told("ERROR", "the sandbox failed"), "{log}");
-    assert!(told("INFO", "outcome=\"failed\""), "{log}");
+    assert!(logged("ERROR", "the sandbox failed"), "{log}");
+    assert!(logged("INFO", "outcome=\"failed\""), "{log}");
 }

@@ -4,7 +4,7 @@ use sandpiper_testkit::eventually;
 use serde_json::{Value, json};
 
 use crate::Case;
-use crate::crowd::SAMPLES;
+use crate::at_once::SAMPLES;
 use crate::live;
 use crate::options;
 use crate::service::{self, Reply, Server, compile};
@@ -61,7 +61,7 @@ fn every_language_gives_results_and_talks() {
     options::programs_get_arguments(&server);
     options::programs_leave_files(&server);
     options::warnings_are_returned(&server);
-    a_failed_compile_step_is_told(&server);
+    a_failed_compile_step_is_reported(&server);
     live::prompts_are_answered(&server);
     live::refuses_input(&server);
 }
@@ -151,7 +151,7 @@ fn check_events(server: &Server, asked: &Value) -> String {
     events.stdout
 }
 
-fn a_failed_compile_step_is_told(server: &Server) {
+fn a_failed_compile_step_is_reported(server: &Server) {
     let asked = request("c", "m.c", "int main(void) { x; }", &json!({}));
     let reply = send(server, &asked);
     let end = reply.header("sandpiper-exit");

@@ -288,8 +288,8 @@ fn set(document: &mut DocumentMut, key: &str, now: &str, default: &str) {
 
 /// Enough of a text to see what it is.
 fn shortened(text: &str) -> String {
-    const LONGEST: usize = 4_000;
-    match text.char_indices().nth(LONGEST) {
+    const MAX_CHARS: usize = 4_000;
+    match text.char_indices().nth(MAX_CHARS) {
         None => text.to_owned(),
         Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
     }

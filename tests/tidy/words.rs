@@ -57,11 +57,12 @@ fn kind(path: &str, text: &str) -> Option<Prose> {
         Some("md") => Some(Prose::Page),
         Some(
             "rs" | "c" | "h" | "cc" | "cpp" | "java" | "cs" | "js" | "mjs"
-            | "ts" | "css",
+            | "cjs" | "ts" | "css" | "php" | "go",
         ) => Some(Prose::Slashes),
-        Some("toml" | "yaml" | "yml" | "py" | "sh" | "conf" | "service") => {
-            Some(Prose::Hash)
-        }
+        Some(
+            "toml" | "yaml" | "yml" | "py" | "sh" | "rb" | "conf" | "cfg"
+            | "nft" | "service",
+        ) => Some(Prose::Hash),
         _ if text.starts_with("#!") || name == "Makefile" => Some(Prose::Hash),
         _ => None,
     }

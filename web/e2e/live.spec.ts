@@ -92,7 +92,7 @@ test.describe("by keyboard and screen reader", () => {
     const told = await frame.evaluate(() => (window as unknown as { told: { text: string; ms: number }[] }).told);
     const words = told.map(({ text }) => text).join("\n");
     expect(words.match(/You typed: Ann/g)).toHaveLength(2);
-    // Where copying is blocked the output is selected, without what the log announces.
+    // If copying is blocked, the output is selected, without what the log announces.
     await frame.evaluate(() => getSelection()?.selectAllChildren(document.getElementById("streams") as HTMLElement));
     expect(await frame.evaluate("getSelection().toString()")).toMatch(/Bye\s*$/);
     expect(await frame.evaluate("getSelection().toString()")).not.toContain("You typed");

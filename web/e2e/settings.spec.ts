@@ -1,5 +1,5 @@
 // The reader's own settings and the dividers: they win over the page's parameters,
-// and are kept where the browser allows it.
+// and are kept if the browser allows it.
 
 import type { Page } from "@playwright/test";
 

@@ -132,7 +132,7 @@ describe("the watchdog", () => {
     expect(watchdog.isSilent((now += PING_MS), false)).toBe(false);
   });
 
-  it("remembers, where it can", () => {
+  it("remembers, if it can", () => {
     const kept = new Map<string, string>();
     const storage = {
       getItem: (key: string) => kept.get(key) ?? null,

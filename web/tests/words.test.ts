@@ -225,7 +225,7 @@ describe("input", () => {
     expect(need(language, content)).toBeNull();
   });
 
-  test("is missed where the error says so only together with the source", () => {
+  test("is missed if the error says so only together with the source", () => {
     const failed = ran("stage=run; code=1", 'Exception in thread "main" java.lang.NullPointerException: x\n');
     expect(need("java", "new BufferedReader(new InputStreamReader(System.in))", failed)).toBe("missing");
     expect(need("java", "String text = null;", failed)).toBeNull();

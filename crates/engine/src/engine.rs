@@ -121,7 +121,7 @@ impl Engine {
     }
 
     /// Returns the limits of a run in this language, whose client asks for these
-    /// lower ones. Those of live runs differ.
+    /// lower ones.
     pub fn limits(
         &self,
         language: &Language,

@@ -158,7 +158,7 @@ impl Drop for Lease<'_> {
 }
 
 /// The end of every run, in order: the processes, the slot, the box, and the
-/// refill of the pool.
+/// refill of the pool. The server logs a run before (`record_end`).
 async fn end_run(
     sandbox: Option<Sandbox>,
     making: Option<Making>,

@@ -38,7 +38,7 @@ const LONG_RUN: Duration = Duration::from_millis(100);
 
 /// The boxes of the pool for one language.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ready {
+pub struct LanguageBoxes {
     /// The language's id.
     pub language: String,
     /// The start of a run in one of these boxes.
@@ -51,7 +51,7 @@ pub struct Ready {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Supply {
     /// Every language that can have boxes in it, and how many it has.
-    pub languages: Vec<Ready>,
+    pub languages: Vec<LanguageBoxes>,
     /// The memory of all its boxes, in bytes.
     pub memory_bytes: u64,
     /// The most memory that they may have, in bytes.
@@ -184,7 +184,7 @@ impl BoxPool {
     pub(crate) fn supply(&self) -> Supply {
         let pools = self.pools();
         let ready = pools.iter().flat_map(|pool| {
-            pool.languages.iter().map(|language| Ready {
+            pool.languages.iter().map(|language| LanguageBoxes {
                 language: language.clone(),
                 kind: pool.key.start_kind(),
                 boxes: pool.boxes.len(),

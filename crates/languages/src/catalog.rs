@@ -41,7 +41,7 @@ enum Expected {
 }
 
 impl Starter {
-    /// Whether `stdout` is the output that is expected of the program.
+    /// Returns whether `stdout` is the output that is expected of the program.
     pub fn expects(&self, stdout: &str) -> bool {
         match &self.expected {
             Expected::Exactly(text) => stdout == text,
@@ -113,19 +113,19 @@ impl Catalog {
         })
     }
 
-    /// Every language, by the `order` of its definition.
+    /// Returns every language, by the `order` of its definition.
     pub fn languages(&self) -> impl Iterator<Item = &Language> {
         self.entries.iter().map(|entry| &*entry.language)
     }
 
-    /// The language with this id or alias, in any letter case.
+    /// Returns the language with this id or alias, in any letter case.
     pub fn find(&self, value: &str) -> Option<&Language> {
         self.entry(value).map(|entry| &*entry.language)
     }
 
-    /// The language of the file at this path, by its extension in any letter
-    /// case. The longest extension counts. A language that has it as a fallback
-    /// gives way to others.
+    /// Returns the language of the file at this path, by its extension in any
+    /// letter case. The longest extension counts. A language that has it as a
+    /// fallback gives way to others.
     pub fn by_path(&self, path: &str) -> Option<&Language> {
         let (_, name) = path.rsplit_once('/').unwrap_or(("", path));
         let mut endings =
@@ -140,8 +140,8 @@ impl Catalog {
         })
     }
 
-    /// The language whose id or alias is the fewest edits away from `value`;
-    /// `None` if the catalogue is empty.
+    /// Returns the language whose id or alias is the fewest edits away from
+    /// `value`; `None` if the catalogue is empty.
     pub fn nearest(&self, value: &str) -> Option<&Language> {
         // No name is longer than this, and comparing takes quadratic time.
         let value: String = value.chars().take(32).collect();
@@ -172,7 +172,7 @@ impl Catalog {
         Submission::check(language, entry_file, files, stdin, args)
     }
 
-    /// The sample program of the language with this id or alias.
+    /// Returns the sample program of the language with this id or alias.
     pub fn starter(&self, value: &str) -> Option<&Starter> {
         self.entry(value).map(|entry| &entry.starter)
     }

@@ -51,27 +51,28 @@ pub struct Language {
 }
 
 impl Language {
-    /// The value of `language` in a request, such as `cpp`.
+    /// Returns the value of `language` in a request, such as `cpp`.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The name that people read, such as `C++`.
+    /// Returns the name that people read, such as `C++`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The title of the editor page, such as `HTML, CSS, JavaScript`.
+    /// Returns the title of the editor page, such as `HTML, CSS, JavaScript`.
     pub fn title(&self) -> &str {
         &self.title
     }
 
-    /// Whether the language is served unless the operator chooses languages.
+    /// Returns whether the language is served unless the operator chooses
+    /// languages.
     pub fn is_default(&self) -> bool {
         self.is_default
     }
 
-    /// Other values of `language` that mean this one.
+    /// Returns other values of `language` that mean this one.
     pub fn aliases(&self) -> &[String] {
         &self.aliases
     }
@@ -86,33 +87,33 @@ impl Language {
         &self.extensions[..self.own_extensions]
     }
 
-    /// The name of the image with the toolchain.
+    /// Returns the name of the image with the toolchain.
     pub fn image(&self) -> &str {
         &self.image
     }
 
-    /// Whether the program gets the submission's standard input.
+    /// Returns whether the program gets the submission's standard input.
     pub fn takes_stdin(&self) -> bool {
         self.takes_stdin
     }
 
-    /// Whether the program gets the submission's arguments.
+    /// Returns whether the program gets the submission's arguments.
     pub fn takes_args(&self) -> bool {
         self.takes_args
     }
 
-    /// The kind of its standard output.
+    /// Returns the kind of its standard output.
     pub fn output(&self) -> Output {
         self.output
     }
 
-    /// The absolute path in the image of the script that its documents contain,
-    /// if they have one in common.
+    /// Returns the absolute path in the image of the script that its documents
+    /// contain, if they have one in common.
     pub fn framework(&self) -> Option<&str> {
         self.framework.as_deref()
     }
 
-    /// The settings of the editor page.
+    /// Returns the settings of the editor page.
     pub fn editor(&self) -> &Editor {
         &self.editor
     }

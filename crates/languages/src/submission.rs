@@ -87,28 +87,28 @@ impl Submission {
         Ok(Self { language, entry_file, files, stdin, args })
     }
 
-    /// The language.
+    /// Returns the language.
     pub fn language(&self) -> &Language {
         &self.language
     }
 
-    /// The path of the file to run: one of the files.
+    /// Returns the path of the file to run: one of the files.
     pub fn entry_file(&self) -> &str {
         &self.entry_file
     }
 
-    /// Every file, in the order given.
+    /// Returns every file, in the order given.
     pub fn files(&self) -> &[SourceFile] {
         &self.files
     }
 
-    /// The standard input that the client sent. A plan leaves it out if the
-    /// language takes none.
+    /// Returns the standard input that the client sent. A plan leaves it out if
+    /// the language takes none.
     pub fn stdin(&self) -> &str {
         &self.stdin
     }
 
-    /// The arguments of the program.
+    /// Returns the arguments of the program.
     pub fn args(&self) -> &[String] {
         &self.args
     }

@@ -21,15 +21,15 @@ const SHORTAGES: [i32; 5] =
 pub type Result<T> = std::result::Result<T, SandboxError>;
 
 impl SandboxError {
-    /// Whether the host, or this server, was short of a resource for the
-    /// moment: descriptors, processes, memory, control groups.
+    /// Returns whether the host, or this server, was short of a resource for
+    /// the moment: descriptors, processes, memory, control groups.
     pub fn is_shortage(&self) -> bool {
         let number = self.cause.raw_os_error();
         number.is_some_and(|number| SHORTAGES.contains(&number))
     }
 
-    /// Whether the box had ended before it read the request. Then nothing of
-    /// the request has begun.
+    /// Returns whether the box had ended before it read the request. Then
+    /// nothing of the request has begun.
     pub fn was_not_delivered(&self) -> bool {
         // A socket that is closed with unread data resets the connection. With
         // none it ends the stream (unix(7)).

@@ -106,7 +106,7 @@ impl Host {
             tracing::warn!(
                 %error,
                 "cannot record the control groups of this server: if it is \
-                 killed, only a start with the same --cgroup removes them"
+                 killed, only a start in the same control group removes them"
             );
         }
         let found = IdSource::find(instance.number).and_then(|source| {
@@ -157,7 +157,7 @@ impl Host {
         self.cgroups.describe()
     }
 
-    /// Whether boxes have device nodes of their own.
+    /// Returns whether boxes have device nodes of their own.
     pub fn has_own_devices(&self) -> bool {
         self.devices == Devices::Own
     }

@@ -100,8 +100,8 @@ impl Sandbox {
         self.launchers.skip(spec);
     }
 
-    /// Whether the box could still run something, as far as is known. A box
-    /// ends if one of its launchers ends before the first command.
+    /// Returns whether the box could still run something, as far as is known. A
+    /// box ends if one of its launchers ends before the first command.
     pub fn is_alive(&self) -> bool {
         let Some(parts) = &self.parts else { return false };
         let init = parts.handles.init.as_ref();

@@ -138,7 +138,7 @@ pub struct StepSpec {
     /// already, the box ends with [`StepEnd::Memory`](crate::StepEnd::Memory).
     /// `None` leaves the limit as it is.
     pub memory_bytes: Option<u64>,
-    /// Maximum wall time, from the moment at which init gets the request.
+    /// Maximum wall time, from the moment at which the request is sent to init.
     /// Writing [`Inputs`] counts. At the limit everything in the box is killed.
     pub wall_time: Duration,
     /// Maximum CPU time of all processes of the step. At the limit everything

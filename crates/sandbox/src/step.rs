@@ -111,7 +111,8 @@ pub(crate) async fn run(
             end = limit => First::Limit(end),
         };
         let wall_time = started.elapsed();
-        let finished = judge(first, handles, spec, before, wall_time).await?;
+        let finished =
+            end_step(first, handles, spec, before, wall_time).await?;
         // Every process that could write to the streams is dead.
         report_dead.send_replace(true);
         Ok(finished)
@@ -184,7 +185,8 @@ struct Finished {
     others_wait: bool,
 }
 
-async fn judge(
+/// Kills the box if a limit came first, or if init is dead, and waits for its end.
+async fn end_step(
     first: First,
     handles: &ProcessHandles,
     spec: &StepSpec,

@@ -2,9 +2,9 @@
 //! images.
 
 mod check;
-mod display;
 mod list;
 mod lock;
+mod progress;
 mod transfer;
 
 use std::fmt::Write as _;
@@ -26,7 +26,7 @@ use crate::logging::{self, Target};
 
 pub(crate) use check::this_program;
 use check::{CheckError, check_unfinished};
-use display::Display;
+use progress::ProgressDisplay;
 
 /// Runs the command on the images of the data folder.
 pub(crate) fn images(
@@ -87,7 +87,7 @@ fn build(
     for recipe in &recipes {
         queue.push((recipe.name(), store.queue(recipe)?));
     }
-    let display = Display::new();
+    let display = ProgressDisplay::new();
     for name in faulty.iter().map(Recipe::name) {
         display.end(name, &format!("failed: {}", known.faults[name]));
     }

@@ -22,7 +22,7 @@ use crate::limits;
 use crate::metrics::{Metrics, Snapshot};
 use crate::openapi;
 use crate::products::Products;
-use crate::rate_limit::{Limiter, RateLimiter};
+use crate::rate_limit::{RateLimiter, RequestLimiter};
 use crate::routes::{self, Endpoint, Route};
 use crate::settings::Settings;
 
@@ -56,8 +56,11 @@ impl<R: Runner> App<R> {
             settings.rate_limit_for,
             limits::RATE_LIMIT_WINDOW,
         );
-        let limiter =
-            Limiter::new(limiter, settings.shared_limits, metrics.shared());
+        let limiter = RequestLimiter::new(
+            limiter,
+            settings.shared_limits,
+            metrics.shared(),
+        );
         let addresses =
             ClientAddresses::new(Arc::clone(&proxies), settings.client_header);
         let memory = AnswerMemory::new(settings.answers_bytes);

@@ -53,7 +53,8 @@ pub fn run_request(body: &[u8]) -> Option<RunParts> {
     Some(RunParts { parts, args, options, interactive })
 }
 
-/// The text in a body that sends input to a run, and whether that ends there.
+/// Returns the text in a body that sends input to a run, and whether that ends
+/// there.
 pub fn input_request(body: &[u8]) -> Option<(String, bool)> {
     let request = InputRequest::parse(&json_text(body)?).ok()?;
     Some((request.text, request.end))
@@ -77,12 +78,13 @@ impl Output {
     }
 }
 
-/// The text in which a body of JSON is read.
+/// Returns the text in which a body of JSON is read.
 pub fn text(body: &[u8]) -> Option<String> {
     Some(json_text(body)?.into_owned())
 }
 
-/// The name and the price of a product's body, and the answer to a PUT of it.
+/// Returns the name and the price of a product's body, and the answer to a PUT
+/// of it.
 pub fn product(body: &[u8]) -> Option<(String, f64, Bytes)> {
     crate::products::accepted(&Bytes::copy_from_slice(body))
 }

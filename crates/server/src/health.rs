@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_language_is_told_with_its_ages() {
+    fn a_language_is_reported_with_its_ages() {
         let text = || "why".to_owned();
         check(
             Readiness::Ready,

@@ -34,7 +34,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server with no products yet.
+    /// Returns a server with no products yet.
     pub fn new(engine: Engine, settings: Settings) -> Self {
         // A static program's first random number opens a file, which then stays
         // open: later there may be no descriptor for it.

@@ -42,9 +42,9 @@ pub struct Client {
 
 /// The answer of a Valkey.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct Decision {
     /// Whether the request may pass.
-    pub kind: VerdictKind,
+    pub kind: DecisionKind,
     /// Requests that would be admitted now.
     pub remaining: u32,
     /// Time until one more is admitted than now; zero if nothing is counted.
@@ -53,7 +53,7 @@ pub struct Verdict {
 
 /// Whether a request may pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VerdictKind {
+pub enum DecisionKind {
     /// It may not.
     Refused,
     /// It may, and was counted, if that was asked for.
@@ -96,20 +96,20 @@ impl RateLimits {
     /// four tries.
     ///
     /// # Errors
-    /// The client's Valkey gave no verdict. The request may have been counted.
+    /// The client's Valkey gave no decision. The request may have been counted.
     pub async fn admit(
         &self,
         client: Client,
         id: &str,
-    ) -> Result<Verdict, CallError> {
+    ) -> Result<Decision, CallError> {
         self.ask(client, id, true).await
     }
 
-    /// Returns the verdict on a request that came now, and counts nothing.
+    /// Returns the decision on a request that came now, and counts nothing.
     ///
     /// # Errors
-    /// The client's Valkey gave no verdict.
-    pub async fn quota(&self, client: Client) -> Result<Verdict, CallError> {
+    /// The client's Valkey gave no decision.
+    pub async fn quota(&self, client: Client) -> Result<Decision, CallError> {
         self.ask(client, "", false).await
     }
 
@@ -146,7 +146,7 @@ impl RateLimits {
         client: Client,
         id: &str,
         counts: bool,
-    ) -> Result<Verdict, CallError> {
+    ) -> Result<Decision, CallError> {
         let tag = tag(client);
         let link = self.link(&tag).ok_or(CallError::Unreachable)?;
         let base = format!("sp1:l:{{{tag}}}");
@@ -172,7 +172,7 @@ impl RateLimits {
         let args: Vec<&[u8]> = args.into_iter().map(str::as_bytes).collect();
         let (answer, generation) =
             link.call_numbered(ADMIT, &keys, &args, self.within).await?;
-        verdict(answer).ok_or_else(|| link.refuse_value(generation))
+        decision(answer).ok_or_else(|| link.refuse_value(generation))
     }
 
     fn link(&self, tag: &str) -> Option<&Link> {
@@ -200,16 +200,16 @@ fn tag(client: Client) -> String {
     address.to_string()
 }
 
-fn verdict(answer: Value) -> Option<Verdict> {
+fn decision(answer: Value) -> Option<Decision> {
     let (kind, remaining, reset): (i64, i64, i64) =
         from_redis_value(answer).ok()?;
     let kind = match kind {
-        0 => VerdictKind::Refused,
-        1 => VerdictKind::Admitted,
-        2 => VerdictKind::Repeated,
+        0 => DecisionKind::Refused,
+        1 => DecisionKind::Admitted,
+        2 => DecisionKind::Repeated,
         _ => return None,
     };
-    Some(Verdict {
+    Some(Decision {
         kind,
         remaining: remaining.try_into().ok()?,
         reset: Duration::from_micros(reset.try_into().ok()?),
@@ -241,7 +241,7 @@ mod tests {
     fn answers_of_another_form_are_none() {
         let check = |answer: Vec<i64>, expected: bool| {
             let answer = answer.into_iter().map(Value::Int).collect();
-            let found = verdict(Value::Array(answer));
+            let found = decision(Value::Array(answer));
             assert_eq!(found.is_some(), expected, "{found:?}");
         };
         check(vec![0, 0, 60_000_000], true);

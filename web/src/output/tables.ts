@@ -34,7 +34,7 @@ const NUMBER = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?$/i;
 
 /**
  * The table as CSV (RFC 4180). Spreadsheets would execute text that begins like a formula: it begins with an apostrophe
- * instead. Numbers stay as they are. Where NULL is certain, its field is empty, and an empty text has quotes.
+ * instead. Numbers stay as they are. If NULL is certain, its field is empty, and an empty text has quotes.
  */
 export function csvOf({ columns, rows, isExact = false }: ResultTable): string {
   const cell = (value: string | null) => {

@@ -60,7 +60,7 @@ pub(super) fn allocate(
                 let (demand, has) = (&demands[key], allocation[key]);
                 demand.cost <= left
                     && has < max_per_key
-                    && is_wanted(demand, has)
+                    && has_use_for_another(demand, has)
             })
             .max_by(|&a, &b| {
                 let rank = |key: usize| {
@@ -88,7 +88,7 @@ fn requests_per_box(demand: &Demand, has: usize) -> f64 {
 }
 
 /// Returns whether one more box than `has` would be used.
-fn is_wanted(demand: &Demand, has: usize) -> bool {
+fn has_use_for_another(demand: &Demand, has: usize) -> bool {
     let has = u32::try_from(has).map_or(f64::MAX, f64::from);
     demand.requests >= REQUESTS_PER_BOX * has
 }

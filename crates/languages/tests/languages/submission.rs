@@ -126,7 +126,7 @@ fn the_entry_file_is_one_of_the_files() {
 }
 
 #[test]
-fn the_first_fault_is_told() {
+fn the_first_error_is_reported() {
     let unknown = "unknown language \"pyhton\": the nearest is \"python\"; \
                    the languages are ada, c, cpp, python, zig";
     assert_eq!(message("pyhton", "x", &["/a"]), unknown);

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use sandpiper_images::Store;
 
-use super::display::Display;
+use super::progress::ProgressDisplay;
 use crate::config::{self, CommonArgs, Folders};
 use crate::data::{Known, additions, project_file};
 
@@ -30,7 +30,7 @@ pub(super) fn lock(
     let Some(recipe) = recipes.find(|recipe| recipe.name() == image) else {
         bail!("there is no image {image:?}");
     };
-    let display = Display::new();
+    let display = ProgressDisplay::new();
     if !addition.needs_lock() {
         display.end(image, "nothing to lock: Debian's packages need no lock");
         return Ok(ExitCode::SUCCESS);

@@ -11,7 +11,7 @@ use sandpiper_images::Progress;
 const WIDTH: usize = 80;
 
 /// The running builds, shown on standard error.
-pub(super) struct Display {
+pub(super) struct ProgressDisplay {
     on_terminal: bool,
     shown: Mutex<Shown>,
 }
@@ -24,7 +24,7 @@ struct Shown {
     drawn: usize,
 }
 
-impl Display {
+impl ProgressDisplay {
     pub(super) fn new() -> Self {
         let on_terminal = io::stderr().is_terminal();
         Self { on_terminal, shown: Mutex::default() }

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use sandpiper_images::{Check, Imported, Progress, Recipe, State, Store};
 
-use super::display::Display;
+use super::progress::ProgressDisplay;
 use crate::data::Known;
 
 /// The file name that stands for standard input or output.
@@ -35,7 +35,7 @@ pub(super) fn export(
     if recipes.is_empty() {
         bail!("no image is built: run `sandpiper images build`");
     }
-    let display = Display::new();
+    let display = ProgressDisplay::new();
     let mut progress = |image: &str, now: Progress| display.show(image, &now);
     if file == Path::new(STANDARD) {
         if io::stdout().is_terminal() {
@@ -88,7 +88,7 @@ pub(super) fn import(
                 .with_context(|| format!("cannot read {}", file.display()))?,
         )
     };
-    let display = Display::new();
+    let display = ProgressDisplay::new();
     let mut failed = Vec::new();
     let result = store.import(
         &known.recipes,

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::error::ExecutionError;
 use super::run_answer::{
-    Artifact, Skipped, StepEnd, Stream, artifacts, skipped,
+    Artifact, Skipped, StepReport, Stream, artifacts, skipped,
 };
 use crate::embed::Framework;
 
@@ -41,7 +41,7 @@ enum Event<'a> {
     End {
         stage: &'static str,
         #[serde(flatten)]
-        step: StepEnd,
+        step: StepReport,
         #[serde(skip_serializing_if = "Option::is_none")]
         warnings: Option<&'a str>,
         skipped: Vec<Skipped<'a>>,
@@ -127,7 +127,7 @@ pub(super) fn stage(stage: Stage) -> Vec<u8> {
 /// Returns the events at the end of a run: its artifacts, and its end. If the
 /// server `is_stopping`, that stopped the run.
 pub(super) fn end(outcome: &Outcome, is_stopping: bool) -> Vec<u8> {
-    let mut step = StepEnd::of_last(outcome);
+    let mut step = StepReport::of_last(outcome);
     if is_stopping && outcome.end == End::Stopped {
         step.message = Some("The server stopped".to_owned());
     }

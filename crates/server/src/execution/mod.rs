@@ -34,7 +34,7 @@ use crate::http::{
     Connection, RequestBody, RequestContext, json_text, method_not_allowed,
 };
 use crate::metrics::{Metrics, RunEnd};
-use crate::rate_limit::{Limiter, Quota, Verdict};
+use crate::rate_limit::{Quota, RequestLimiter, Verdict};
 use crate::settings::NodeTag;
 
 pub(crate) use answer::CompileResponse;
@@ -68,7 +68,7 @@ pub(crate) enum Form {
 #[derive(Debug)]
 pub(crate) struct Execution<R> {
     runner: Arc<R>,
-    limiter: Limiter,
+    limiter: RequestLimiter,
     addresses: ClientAddresses,
     frameworks: Frameworks<R>,
     metrics: Arc<Metrics>,
@@ -91,14 +91,14 @@ struct RequestInfo {
 
 /// One admitted run, as metrics and the log know it.
 #[derive(Clone, Copy)]
-struct RunLabels<'a> {
+struct RunInfo<'a> {
     request: &'a RequestInfo,
     /// The language's id, or `none`: a name that no language has is refused, and
     /// shown nowhere.
     language: &'a str,
 }
 
-impl RunLabels<'_> {
+impl RunInfo<'_> {
     /// Returns the span that gives all log lines of the engine about this run its
     /// id.
     fn span(&self) -> Span {
@@ -109,7 +109,7 @@ impl RunLabels<'_> {
 impl<R: Runner> Execution<R> {
     pub(crate) fn new(
         runner: Arc<R>,
-        limiter: Limiter,
+        limiter: RequestLimiter,
         addresses: ClientAddresses,
         metrics: Arc<Metrics>,
         memory: AnswerMemory,
@@ -231,7 +231,7 @@ impl<R: Runner> Execution<R> {
         }
         let language = self.runner.catalog().find(&request.language);
         let language = language.map_or("none", Language::id);
-        let labels = RunLabels { request: info, language };
+        let labels = RunInfo { request: info, language };
         let named = head.headers.get(&RUN_ID).map(HeaderValue::as_bytes);
         let named = named.and_then(RunId::parse);
         if is_stream {
@@ -248,7 +248,7 @@ impl<R: Runner> Execution<R> {
         request: RunRequest,
         options: RunOptions,
         named: Option<RunId>,
-        labels: RunLabels<'_>,
+        labels: RunInfo<'_>,
         connection: &Connection,
     ) -> Result<Finished, ExecutionError> {
         let (stop, stopped) = watch::channel(false);
@@ -277,7 +277,7 @@ impl<R: Runner> Execution<R> {
     /// of the engine is counted and logged with all other refusals.
     fn record_end(
         &self,
-        RunLabels { request, language }: RunLabels<'_>,
+        RunInfo { request, language }: RunInfo<'_>,
         ended: Result<Finished, ExecutionError>,
     ) -> Result<Finished, ExecutionError> {
         let without_outcome = match &ended {

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_types_are_told_from_others() {
+    fn json_types_are_recognized() {
         let check = |value: &str, expected: bool| {
             let mut headers = HeaderMap::new();
             let header = HeaderValue::from_str(value).unwrap();

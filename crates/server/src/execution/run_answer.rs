@@ -36,12 +36,12 @@ struct StepResult<'a> {
     stdout: Cow<'a, str>,
     stderr: Cow<'a, str>,
     #[serde(flatten)]
-    end: StepEnd,
+    end: StepReport,
 }
 
 /// The end of one step.
 #[derive(Debug, Default, Serialize, JsonSchema)]
-pub(super) struct StepEnd {
+pub(super) struct StepReport {
     exit: Exit,
     /// Why the step did not end by itself, in words.
     pub(super) message: Option<String>,
@@ -151,7 +151,7 @@ impl<'a> StepResult<'a> {
         Self {
             stdout: outcome.stdout_text(),
             stderr: outcome.stderr_text(),
-            end: StepEnd::of_last(outcome),
+            end: StepReport::of_last(outcome),
         }
     }
 
@@ -159,12 +159,12 @@ impl<'a> StepResult<'a> {
     fn with_warnings(outcome: &'a Outcome) -> Option<Self> {
         let stderr = outcome.warnings.as_deref()?.into();
         let wall_ms = outcome.timing.compile.map(milliseconds);
-        let end = StepEnd { wall_ms, ..StepEnd::default() };
+        let end = StepReport { wall_ms, ..StepReport::default() };
         Some(Self { stdout: Cow::default(), stderr, end })
     }
 }
 
-impl StepEnd {
+impl StepReport {
     /// Returns the end of the last step of a run.
     pub(super) fn of_last(outcome: &Outcome) -> Self {
         let wall_time = match outcome.stage {

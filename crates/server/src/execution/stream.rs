@@ -20,7 +20,7 @@ use super::events::{self, OutputText, PING};
 use super::run_request::FrameworkPlace;
 use super::runner::{Finished, Runner};
 use super::sessions::{RunId, Session};
-use super::{Execution, RunLabels, RunRequest};
+use super::{Execution, RunInfo, RunRequest};
 use crate::embed::Framework;
 use crate::http::{Answer, AnswerBody, Connection};
 use crate::limits::LIVE_INPUT_WAITING;
@@ -36,7 +36,7 @@ impl<R: Runner> Execution<R> {
         request: RunRequest,
         options: RunOptions,
         named: Option<RunId>,
-        labels: RunLabels<'_>,
+        labels: RunInfo<'_>,
         connection: &Arc<Connection>,
     ) -> Result<Answer, ExecutionError> {
         let is_interactive = request.interactive;
@@ -91,7 +91,7 @@ impl<R: Runner> Execution<R> {
         tokio::spawn(async move {
             let (ended, mut rest) = relayed.await;
             drop(registration);
-            let labels = RunLabels { request: &info, language: &language };
+            let labels = RunInfo { request: &info, language: &language };
             let Some(last) = own.last_events(labels, ended) else { return };
             rest.extend(last);
             let rest = connection.last_piece(rest, &own.memory);
@@ -115,7 +115,7 @@ impl<R: Runner> Execution<R> {
     /// `None` if nobody reads them.
     fn last_events(
         &self,
-        labels: RunLabels<'_>,
+        labels: RunInfo<'_>,
         ended: Result<Finished, ExecutionError>,
     ) -> Option<Vec<u8>> {
         match self.record_end(labels, ended) {

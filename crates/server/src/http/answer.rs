@@ -23,11 +23,15 @@ pub(crate) fn failure(status: StatusCode, message: &str) -> Answer {
     json(status, body.to_string())
 }
 
-/// Returns 503: the memory of answers that clients have not taken is used up.
+/// The memory of answers that clients have not read is used up.
+pub(crate) const ANSWERS_OVER_LIMIT: &str =
+    "too many responses are still being sent";
+
+/// Returns 503 with [`ANSWERS_OVER_LIMIT`].
 pub(crate) fn answers_over_limit() -> Answer {
     const AGAIN: u64 = 2;
-    let message = "too many answers are not taken yet";
-    let mut answer = failure(StatusCode::SERVICE_UNAVAILABLE, message);
+    let status = StatusCode::SERVICE_UNAVAILABLE;
+    let mut answer = failure(status, ANSWERS_OVER_LIMIT);
     answer.headers_mut().insert(RETRY_AFTER, AGAIN.into());
     answer
 }

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_told_apart_by_name() {
+    fn hosts_differ_by_name() {
         let named = ["code.example", "192.0.2.7", "2001:db8::7"];
         let named = AllowedHosts::new(named.map(str::to_owned).to_vec());
         let none = AllowedHosts::new(Vec::new());
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_other_sites_are_told_from_ours() {
+    fn pages_of_other_sites_are_recognized() {
         let check = |lines: &[&str], expected: bool| {
             let lines = [&["host: a.example:8080"], lines].concat();
             let head = head("/products", &lines);

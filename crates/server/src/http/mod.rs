@@ -19,8 +19,8 @@ mod state;
 
 pub(crate) use address::ClientAddresses;
 pub(crate) use answer::{
-    Answer, Page, answers_over_limit, failure, json, method_not_allowed,
-    no_content, page,
+    ANSWERS_OVER_LIMIT, Answer, Page, answers_over_limit, failure, json,
+    method_not_allowed, no_content, page,
 };
 pub(crate) use answer_body::AnswerBody;
 pub(crate) use body::{BodyError, RequestBody};

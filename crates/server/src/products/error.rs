@@ -3,7 +3,9 @@
 use http::StatusCode;
 use http::header::RETRY_AFTER;
 
-use crate::http::{Answer, BodyError, answers_over_limit, failure};
+use crate::http::{
+    ANSWERS_OVER_LIMIT, Answer, BodyError, answers_over_limit, failure,
+};
 
 /// Why a request for products failed. If a shared catalogue reports it, an earlier
 /// try of the request may have been done.
@@ -25,8 +27,7 @@ pub(super) enum ProductError {
     NotFound,
     #[error("product store is full")]
     Full,
-    /// `answers_over_limit` has the words, which other routes share.
-    #[error("too many answers are not taken yet")]
+    #[error("{ANSWERS_OVER_LIMIT}")]
     AnswersOverLimit,
     /// A shared catalogue did not answer in time.
     #[error("the catalogue cannot be reached; try again")]

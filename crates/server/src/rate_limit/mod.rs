@@ -29,12 +29,12 @@ const VALKEY_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// Counts the requests of this server, or of several.
 #[derive(Debug)]
-pub(crate) enum Limiter {
+pub(crate) enum RequestLimiter {
     Own(RateLimiter),
     Shared(SharedLimiter),
 }
 
-impl Limiter {
+impl RequestLimiter {
     /// Shares the counts if any Valkey is named. Tasks of the present runtime
     /// then connect to them.
     pub(crate) fn new(

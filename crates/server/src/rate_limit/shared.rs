@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use sandpiper_shared::{self as shared, RateLimits, ServerUrl, VerdictKind};
+use sandpiper_shared::{self as shared, DecisionKind, RateLimits, ServerUrl};
 use tokio::time::Instant;
 
 use super::{Key, Quota, RateLimiter, Verdict, keys};
@@ -62,19 +62,19 @@ impl SharedLimiter {
             return own.or_else(|| self.own.admit(client, now));
         };
         let quota = quota_of(asked, answer);
-        let is_counted = answer.kind == VerdictKind::Admitted;
+        let is_counted = answer.kind == DecisionKind::Admitted;
         match own {
             None if is_counted => self.own.record(client, now),
             Some(_) if !is_counted => self.own.take_back(client, now),
             _ => {}
         }
         Some(match answer.kind {
-            VerdictKind::Refused => Verdict::Refused(quota),
-            VerdictKind::Repeated => {
+            DecisionKind::Refused => Verdict::Refused(quota),
+            DecisionKind::Repeated => {
                 self.metrics.repeated();
                 Verdict::Admitted(quota)
             }
-            VerdictKind::Admitted => {
+            DecisionKind::Admitted => {
                 Verdict::Admitted(tighter(quota, own.map(Verdict::quota)))
             }
         })
@@ -110,9 +110,9 @@ impl SharedLimiter {
     }
 }
 
-fn quota_of(client: shared::Client, answer: shared::Verdict) -> Quota {
+fn quota_of(client: shared::Client, answer: shared::Decision) -> Quota {
     let shared::Client { limit, window, .. } = client;
-    let shared::Verdict { remaining, reset, .. } = answer;
+    let shared::Decision { remaining, reset, .. } = answer;
     Quota { limit, window, remaining, reset }
 }
 

@@ -189,7 +189,7 @@ fn zero_lifts_the_limit() {
 }
 
 /// A window, a limit and the gaps between requests, in ms.
-fn crowds() -> impl Strategy<Value = (u64, u32, Vec<u64>)> {
+fn requests() -> impl Strategy<Value = (u64, u32, Vec<u64>)> {
     (prop_oneof![Just(60_000), 1..60_000_u64], 1..25_u32).prop_flat_map(
         |(window, limit)| {
             let gap = prop_oneof![
@@ -207,7 +207,7 @@ fn crowds() -> impl Strategy<Value = (u64, u32, Vec<u64>)> {
 
 proptest! {
     #[test]
-    fn no_window_holds_more_than_the_limit((window, limit, gaps) in crowds()) {
+    fn no_window_holds_more_than_the_limit((window, limit, gaps) in requests()) {
         let window = Duration::from_millis(window);
         let limiter = RateLimiter::new(limit, Vec::new(), window);
         let one = client("192.0.2.1");

@@ -3,7 +3,6 @@
 
 mod answers;
 mod clients;
-mod crowd;
 mod ends;
 mod frameworks;
 mod memory;
@@ -11,6 +10,7 @@ mod metrics;
 mod proxies;
 mod rate_limit;
 mod runs;
+mod shared_limits;
 mod slow;
 mod wire;
 

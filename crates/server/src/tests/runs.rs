@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use sandpiper_engine::languages::{Catalog, Language, LanguageFolder};
 use sandpiper_engine::{
-    BusyCause, Chunk, End, LanguageState, Limits, Load, LowerLimits, Outcome,
-    Output, OutputStream, Readiness, Ready, Refusal, RunAttachment, RunOptions,
-    Stage, Start, StartKind, Supply, Timing,
+    BusyCause, Chunk, End, LanguageBoxes, LanguageState, Limits, Load,
+    LowerLimits, Outcome, Output, OutputStream, Readiness, Refusal,
+    RunAttachment, RunOptions, Stage, Start, StartKind, Supply, Timing,
 };
 use tempfile::TempDir;
 use tokio::sync::{Notify, mpsc};
@@ -159,7 +159,7 @@ impl Runner for TestRunner {
     }
 
     fn supply(&self) -> Supply {
-        let python = Ready {
+        let python = LanguageBoxes {
             language: "python".to_owned(),
             kind: StartKind::Warm,
             boxes: 5,

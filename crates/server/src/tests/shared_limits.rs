@@ -9,7 +9,7 @@ use super::*;
 const HEALTH: &str =
     "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 
-const NOT_TAKEN: &str = "too many answers are not taken yet";
+const OVER_LIMIT: &str = "too many responses are still being sent";
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -247,7 +247,7 @@ async fn outputs_that_nobody_takes_share_their_memory() {
     let mut slow =
         begin_from("192.0.2.1", &server, &compile("big", CLOSE)).await;
     slow.read_exact(&mut [0; 12]).await.unwrap();
-    server.compile("echo").await.assert_failure(503, NOT_TAKEN);
+    server.compile("echo").await.assert_failure(503, OVER_LIMIT);
     let refused = "sandpiper_compile_refused_total{reason=\"answer_memory\"}";
     assert_eq!(value(&server, refused).await, 1.0);
     let list = format!("GET /products HTTP/1.1\r\nHost: x\r\n{CLOSE}\r\n");
@@ -289,7 +289,7 @@ async fn lists_that_nobody_takes_share_their_memory() {
         }
     }
     let reply = server.ask(&list).await;
-    reply.assert_failure(503, NOT_TAKEN);
+    reply.assert_failure(503, OVER_LIMIT);
     assert_eq!(reply.header("retry-after"), Some("2"));
     assert_eq!(server.compile("echo").await.status, 200);
     let shown = async || {

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use sandpiper_shared::{CallError, Client, Observe, RateLimits, VerdictKind};
+use sandpiper_shared::{CallError, Client, DecisionKind, Observe, RateLimits};
 use sandpiper_testkit::Valkey;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::PATIENCE;
-use VerdictKind::{Admitted, Refused, Repeated};
+use DecisionKind::{Admitted, Refused, Repeated};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(10);
@@ -43,15 +43,15 @@ pub(super) fn client(address: &str, limit: u32) -> Client {
     Client { address, limit, prefix, window: MINUTE }
 }
 
-/// The verdict of a Valkey that answers.
+/// The decision of a Valkey that answers.
 pub(super) async fn admit(
     limits: &RateLimits,
     client: Client,
     id: &str,
-) -> (VerdictKind, u32) {
+) -> (DecisionKind, u32) {
     timeout(PATIENCE, limits.until_up()).await.unwrap();
-    let verdict = limits.admit(client, id).await.unwrap();
-    (verdict.kind, verdict.remaining)
+    let decision = limits.admit(client, id).await.unwrap();
+    (decision.kind, decision.remaining)
 }
 
 #[tokio::test]
@@ -67,8 +67,8 @@ async fn a_client_has_one_limit_at_all_servers() {
     assert_eq!(admit(&one, own, "c").await, (Refused, 0));
     let other = client("192.0.2.2", 2);
     assert_eq!(admit(&one, other, "d").await, (Admitted, 1));
-    let verdict = two.admit(own, "e").await.unwrap();
-    assert!(verdict.reset <= MINUTE && verdict.reset > Duration::ZERO);
+    let decision = two.admit(own, "e").await.unwrap();
+    assert!(decision.reset <= MINUTE && decision.reset > Duration::ZERO);
 }
 
 #[tokio::test]
@@ -79,9 +79,9 @@ async fn four_tries_of_a_request_count_as_one() {
     let nodes = [limits(&urls).await, limits(&urls).await];
     for address in ["192.0.2.1", "2001:db8::1"] {
         let own = client(address, 3);
-        let mut verdicts = Vec::new();
+        let mut decisions = Vec::new();
         for number in 0..10 {
-            verdicts.push(admit(&nodes[number % 2], own, "a").await);
+            decisions.push(admit(&nodes[number % 2], own, "a").await);
         }
         let again = |left| [(Repeated, left); 3];
         let expected = [
@@ -91,7 +91,7 @@ async fn four_tries_of_a_request_count_as_one() {
             &again(1),
             &[(Admitted, 0), (Repeated, 0)],
         ];
-        assert_eq!(verdicts, expected.concat());
+        assert_eq!(decisions, expected.concat());
         assert_eq!(admit(&nodes[0], own, "b").await, (Refused, 0));
         // Tries that were admitted stay so; the others are counted first.
         let mut kinds = Vec::new();
@@ -168,7 +168,7 @@ async fn the_tries_of_each_request_expire_by_themselves() {
 }
 
 /// A call: when it was sent, when it was answered, and how.
-type Call = (Instant, Instant, Option<VerdictKind>);
+type Call = (Instant, Instant, Option<DecisionKind>);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs Valkey"]
@@ -197,7 +197,7 @@ async fn no_window_has_too_many_or_too_few() {
                         let node = &nodes[(task + number + t) % nodes.len()];
                         let sent = Instant::now();
                         let answer = node.admit(own, &id).await;
-                        let kind = answer.ok().map(|verdict| verdict.kind);
+                        let kind = answer.ok().map(|decision| decision.kind);
                         calls.push((sent, Instant::now(), kind));
                     }
                     number += 1;
@@ -214,10 +214,10 @@ async fn no_window_has_too_many_or_too_few() {
     check_windows(&calls, LIMIT as usize, WINDOW);
 }
 
-/// Checks that Valkey can have given these verdicts at moments between the
+/// Checks that Valkey can have given these decisions at moments between the
 /// sending of each call and its answer, but no others.
 fn check_windows(calls: &[Call], limit: usize, window: Duration) {
-    let of = |wanted: VerdictKind| {
+    let of = |wanted: DecisionKind| {
         calls.iter().filter(move |(_, _, kind)| *kind == Some(wanted))
     };
     let mut admitted: Vec<&Call> = of(Admitted).collect();
@@ -361,8 +361,8 @@ async fn a_node_may_do_nothing_else() {
     for address in ["192.0.2.1", "2001:db8::1"] {
         let kinds = [Admitted, Repeated, Repeated, Repeated, Refused, Refused];
         for kind in kinds {
-            let verdict = admit(&limits, client(address, 1), "a").await;
-            assert_eq!(verdict.0, kind, "{address}");
+            let decision = admit(&limits, client(address, 1), "a").await;
+            assert_eq!(decision.0, kind, "{address}");
         }
     }
     for command in [

@@ -164,14 +164,14 @@ async fn under_overload_no_slot_is_idle_and_all_are_answered() {
     let admission = Admission::new(2, 64, WAIT);
     let begun = Instant::now();
     let lasting = Duration::from_millis(500);
-    let mut crowd = JoinSet::new();
+    let mut clients = JoinSet::new();
     for request in 0..4_000 {
         let admission = admission.clone();
         let number = u8::try_from(request % 200).unwrap();
-        crowd.spawn(async move { run(&admission, number, lasting).await });
+        clients.spawn(async move { run(&admission, number, lasting).await });
         sleep(Duration::from_millis(25)).await;
     }
-    let answers = crowd.join_all().await;
+    let answers = clients.join_all().await;
     let slots_seconds = begun.elapsed().as_secs_f64() * 2.0;
     let ran = answers.iter().filter(|answer| answer.is_ok()).count();
     let refused: Vec<_> = answers.into_iter().filter_map(Result::err).collect();
