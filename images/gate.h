@@ -45,7 +45,7 @@ static inline char **pass_gate(void) {
     const size_t longest = sizeof text - 1;
     size_t length = 0;
     ssize_t got;
-    // Where the submission came first, nobody listens any more.
+    // If the submission came first, nobody listens any more.
     send(GATE, "", 1, MSG_NOSIGNAL);
     while ((got = read(GATE, text + length, longest - length)) > 0)
         length += (size_t)got;

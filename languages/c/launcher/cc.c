@@ -41,7 +41,7 @@ static const struct language languages[] = {
      cpp_extensions},
 };
 
-// Tells of a second main in one sentence, the entry file first if it has
+// Reports a second main in one sentence, the entry file first if it has
 // one: the linker's words for it are hard to read.
 static bool has_two_mains(const struct sources *sources) {
     const char *first = NULL;

@@ -100,7 +100,7 @@ static size_t introduction(struct text text) {
     return 0;
 }
 
-// The linker tells of a missing `main` in two lines about a place in the C
+// The linker reports a missing `main` in two lines about a place in the C
 // library, which learners never saw. Prints a sentence instead.
 static bool is_missing_main(struct text line) {
     if (begins(line, "(.text") && has(line, "undefined reference to `main'"))

@@ -110,7 +110,7 @@ public static class Compiler
         CSharpCompilationOptions options = common.Options
             .WithMainTypeName(EntryPoint.Find(trees))
             .WithWarningLevel(warnings ? WarningLevel : 0)
-            // Optimised code tells other lines than those that failed.
+            // Optimised code reports other lines than those that failed.
             .WithOptimizationLevel(Sources.WantSpeed(trees[0])
                 ? OptimizationLevel.Release : OptimizationLevel.Debug);
         var compilation = common.RemoveAllSyntaxTrees()

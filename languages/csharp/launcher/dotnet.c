@@ -234,7 +234,7 @@ static int pass_on(int held, int status) {
     return WEXITSTATUS(status);
 }
 
-// Compiles in a process of its own. Where a source is so deep that the stack
+// Compiles in a process of its own. If a source is so deep that the stack
 // overflows, the runtime aborts and writes every frame of it.
 static int compile_apart(void) {
     int held = memfd_create("stderr", MFD_CLOEXEC);

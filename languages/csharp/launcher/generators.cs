@@ -1,5 +1,5 @@
-// Runs the framework's source generators for programs that ask for them. Where
-// the image has none, the compiler tells what is missing.
+// Runs the framework's source generators for programs that ask for them. If
+// the image has none, the compiler reports the missing methods.
 using System;
 using System.Collections.Generic;
 using System.Collections.Immutable;

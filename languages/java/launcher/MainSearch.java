@@ -61,7 +61,7 @@ final class MainSearch implements TaskListener {
 
     /**
      * Returns the binary name of the first class of the entry file that a
-     * program can start with. Where there is none, says so in the form of
+     * program can start with. If there is none, reports it in the form of
      * javac's own errors and returns null.
      */
     String mainClass() {

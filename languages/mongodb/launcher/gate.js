@@ -26,14 +26,14 @@ class Gate {
   }
 
   /**
-   * Tells that only the submission is missing, and waits for it.
+   * Reports that only the submission is missing, and waits for it.
    * @returns the path of the entry file, as it was submitted
    */
   async pass() {
     try {
       fs.writeSync(GATE, '\0');
     } catch {
-      // Where the submission came first, nobody listens any more.
+      // If the submission came first, nobody listens any more.
     }
     await this.closed;
     // Nothing comes through it when the box is given up.

@@ -94,7 +94,7 @@ async function submit({ shell, trace }, entry) {
   process.exit();
 }
 
-/** Tells the error and its place, and ends the run. */
+/** Reports the error and its place, and ends the run. */
 function end(shell, error, place) {
   // Errors of the script's own context are no instances of this one's classes.
   const isObject = typeof error === 'object' && error !== null;

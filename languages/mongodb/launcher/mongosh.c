@@ -31,7 +31,7 @@
 // Beside the submission's own files, and out of its sight.
 #define DATA "/dev/shm/mongodb"
 
-// Where there must be a journal, it starts small.
+// If there must be a journal, it starts small.
 #ifdef NO_JOURNAL
 #define JOURNAL "--nojournal",
 #define ENGINE "eviction=(threads_min=1,threads_max=1),session_max=512"
@@ -90,7 +90,7 @@ static int start_server(void) {
     return log[0];
 }
 
-// The shell passes the gate, reads the log and tells its exit code.
+// The shell passes the gate, reads the log and reports its exit code.
 static void become_shell(int log, int code) {
     char log_number[12], code_number[12];
     snprintf(log_number, sizeof log_number, "%d", log);

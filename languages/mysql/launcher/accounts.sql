@@ -6,7 +6,7 @@ INSTALL COMPONENT 'file://component_classic_hashing';
 
 CREATE DATABASE sandbox;
 
--- What a learner tries, with the right to pass it on.
+-- The rights that learners try, and the right to pass them on.
 CREATE USER sandbox@localhost;
 GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, ALTER, INDEX, REFERENCES,
       CREATE VIEW, SHOW VIEW, CREATE ROUTINE, ALTER ROUTINE, EXECUTE, TRIGGER,

@@ -51,7 +51,7 @@ static void make_data(const struct server *server) {
     }
 }
 
-// Where the server says how far its start is.
+// The socket on which the server reports how far its start is.
 static int listen_for_ready(const struct server *server) {
     int ready = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -76,7 +76,7 @@ static void replace_names_in_file(zend_ast *tree) {
 static zend_op_array *compile_submitted(zend_file_handle *file, int type) {
     char *text;
     size_t length;
-    // Opens the file, which tells its absolute name.
+    // Opens the file, which gives its absolute name.
     if (zend_stream_fixup(file, &text, &length) == FAILURE) {
         if (EG(exception) == NULL)
             zend_message_dispatcher(type == ZEND_REQUIRE

@@ -6,5 +6,5 @@
 // included files stay absolute.
 void use_submitted_names(void);
 
-// Tells which folder is the submission's: the working directory.
+// Sets the submission's folder: the working directory.
 void set_submission_folder(void);

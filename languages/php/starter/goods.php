@@ -1,5 +1,5 @@
 <?php
-// What the shop sells.
+// The goods of the shop.
 
 enum Good: string
 {

@@ -55,7 +55,7 @@ static bool is_flushed(const char *name, PyObject *first) {
 
 bool nothing_is_left(void) {
     PyInterpreterState *interpreter = PyInterpreterState_Get();
-    // Hooks of sys.addaudithook() are told of the end.
+    // Hooks of sys.addaudithook() are called at the end.
     if (interpreter->audit_hooks == NULL && all_end_silently(interpreter)
         && is_flushed("stdout", first_stdout)
         && is_flushed("stderr", first_stderr))

@@ -11,7 +11,7 @@ const COMPILED = '/artifacts/';
 /** The extensions, and those that the compiler gives them. */
 const EXTENSIONS = { '.ts': '.js', '.mts': '.mjs', '.cts': '.cjs' };
 const SUBMITTED = /\.[mc]?ts$/;
-/** What makes a file a module; `import x = require()` does not. */
+/** A statement that makes a file a module; `import x = require()` does not. */
 const MODULE = /^(?:import(?!\s+\w+\s*=)|export)\b/m;
 
 /** The path of the compiled file, or null if there is none. */
