@@ -200,3 +200,12 @@ fn nodes_and_valkeys_are_closed_to_others() {
         assert!(page.contains(&format!("{line}\n")), "{line}");
     }
 }
+
+/// With a hard limit of 0, a crash in a box starts the core handler of the host.
+#[test]
+fn units_keep_crashes_from_the_core_handler() {
+    for name in ["sandpiper", "sandpiper-images"] {
+        let path = format!("packaging/{name}.service");
+        assert_eq!(rests(&path, "LimitCORE="), ["1"], "{path}");
+    }
+}

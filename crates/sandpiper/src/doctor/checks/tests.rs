@@ -168,6 +168,19 @@ fn control_groups_limit_what_counts() {
 }
 
 #[test]
+fn device_nodes_of_the_host_are_weak() {
+    let check = |are_own, grade: Grade, cure: &str| {
+        let finding = devices(are_own);
+        assert_eq!(finding.grade, grade, "{finding}");
+        assert_eq!(finding.subject, "device nodes");
+        assert_eq!(finding.fix, cure);
+    };
+    check(true, Grade::Good, "");
+    let cure = "start as root, which can create device nodes";
+    check(false, Grade::Weak, cure);
+}
+
+#[test]
 fn images_have_states() {
     let check = |state: ImageState, grade: Grade, line: &str| {
         let finding = image("native", &state);
