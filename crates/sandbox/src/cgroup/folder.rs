@@ -180,9 +180,74 @@ fn is_own_group(folder: &OwnedFd) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
-    use std::process::{Command, Stdio};
+    use std::path::PathBuf;
+    use std::process::{Child, Command, Stdio};
 
     use super::*;
+    use crate::cgroup::detect::hierarchies;
+
+    /// A control group with one below it and a process. It ends with this.
+    struct Inhabited {
+        group: PathBuf,
+        child: Child,
+    }
+
+    impl Inhabited {
+        fn make(group: PathBuf) -> io::Result<Self> {
+            fs::create_dir(&group)?;
+            // It ends with its input, and so even if this test is killed.
+            let child = Command::new("cat").stdin(Stdio::piped()).spawn()?;
+            let made = Self { group, child };
+            fs::create_dir(made.below())?;
+            let id = made.child.id().to_string();
+            fs::write(made.group.join("cgroup.procs"), id)?;
+            Ok(made)
+        }
+
+        fn below(&self) -> PathBuf {
+            self.group.join("below")
+        }
+
+        fn is_untouched(&mut self) -> bool {
+            self.below().is_dir() && self.child.try_wait().unwrap().is_none()
+        }
+    }
+
+    impl Drop for Inhabited {
+        fn drop(&mut self) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+            let _ = fs::remove_dir(self.below());
+            let _ = fs::remove_dir(&self.group);
+        }
+    }
+
+    #[test]
+    fn only_groups_with_our_names_are_removed() {
+        let uid = rustix::process::geteuid().as_raw();
+        let number = std::process::id();
+        let folder = tempfile::tempdir().unwrap();
+        // No server has this number.
+        let name = format!("sandpiper-{uid}-{}", u32::MAX - number);
+        for hierarchy in hierarchies().unwrap() {
+            let make = |name: &str| Inhabited::make(hierarchy.own.join(name));
+            // Not every user may make groups.
+            let Ok(mut other) = make(&format!("other-{number}")) else {
+                continue;
+            };
+            let link = folder.path().join(&name);
+            symlink(&other.group, &link).unwrap();
+            for path in [other.group.clone(), link.clone()] {
+                sweep_dead(&path);
+                assert!(other.is_untouched(), "{}", path.display());
+            }
+            fs::remove_file(&link).unwrap();
+            // The control.
+            let mut own = make(&name).unwrap();
+            sweep_dead(&own.group);
+            assert!(!own.is_untouched(), "{}", own.group.display());
+        }
+    }
 
     #[test]
     fn what_is_no_control_group_is_left() {
