@@ -154,7 +154,9 @@ fn shared_kernel(fixture: &Fixture) {
         "ENOSYS",      // seccomp
         "EINVAL",      // PR_SET_SECCOMP
         "ENOPROTOOPT", // SO_ATTACH_FILTER
-        "as it was",   // SO_RCVBUF
+        "as it was",   // SO_SNDBUF and SO_RCVBUF of TCP
+        "as it was",   // of UDP
+        "as it was",   // of Unix sockets
         "ENOMEM",      // MAP_HUGETLB
         "EINVAL",      // MADV_MERGEABLE
         "EINVAL",      // PR_SET_VMA
@@ -170,18 +172,21 @@ fn core_limit(fixture: &Fixture) {
 }
 
 fn locks_of_devices(fixture: &Fixture) {
-    // Other programs hardly ever lock this node.
-    let node = File::open("/dev/full").unwrap();
-    let exclusive = rustix::fs::FlockOperation::NonBlockingLockExclusive;
-    rustix::fs::flock(&node, exclusive).unwrap();
     let is_own = fixture.host.has_own_devices();
     let expected = if is_own { "ok\n" } else { "EAGAIN\n" };
-    check(fixture, &["lock", "/dev/full"], expected);
-    // The control.
-    let output = Command::new(fixture.rootfs.join("bin/probe"))
-        .args(["lock", "/dev/full"])
-        .output();
-    assert_eq!(output.unwrap().stdout, b"EAGAIN\n");
+    for name in ["null", "zero", "full", "random", "urandom"] {
+        let path = format!("/dev/{name}");
+        let node = File::open(&path).unwrap();
+        // A shared lock hinders fewer programs of this host.
+        let shared = rustix::fs::FlockOperation::NonBlockingLockShared;
+        rustix::fs::flock(&node, shared).unwrap();
+        check(fixture, &["lock", &path], expected);
+        // The control.
+        let output = Command::new(fixture.rootfs.join("bin/probe"))
+            .args(["lock", &path])
+            .output();
+        assert_eq!(output.unwrap().stdout, b"EAGAIN\n", "{path}");
+    }
 }
 
 fn sockets(fixture: &Fixture) {

@@ -191,18 +191,34 @@ int hide(const char *path) {
     return tell(sendmsg(pair[1], &message, 0) == 1 ? 0 : -1);
 }
 
+// Asks for the largest buffers of a socket, and for the smallest. A host could have the
+// largest by default; then only the smallest show a change.
+static void ask_for_buffers(int one) {
+    int options[] = {SO_SNDBUF, SO_RCVBUF}, sizes[] = {1 << 24, 1};
+    for (int i = 0; i < 4; i++) {
+        int before = 0, after = 0, option = options[i / 2];
+        socklen_t size = sizeof before;
+        getsockopt(one, SOL_SOCKET, option, &before, &size);
+        setsockopt(one, SOL_SOCKET, option, &sizes[i % 2], sizeof(int));
+        if (getsockopt(one, SOL_SOCKET, option, &after, &size) || after != before) {
+            printf("option %d: %d, then %d\n", option, before, after);
+            return;
+        }
+    }
+    printf("as it was\n");
+}
+
 // Calls for kernel memory that boxes share, or that no group is charged for.
 int shared_kernel(void) {
     struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     struct sock_fprog filter = {1, &allow};
     tell(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter));
     tell(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter));
-    int udp = socket(AF_INET, SOCK_DGRAM, 0), most = 1 << 24;
+    int udp = socket(AF_INET, SOCK_DGRAM, 0);
     tell(setsockopt(udp, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter));
-    socklen_t size = sizeof most;
-    setsockopt(udp, SOL_SOCKET, SO_RCVBUF, &most, sizeof most);
-    getsockopt(udp, SOL_SOCKET, SO_RCVBUF, &most, &size);
-    printf("%s\n", most < 1 << 20 ? "as it was" : "larger");
+    ask_for_buffers(socket(AF_INET, SOCK_STREAM, 0));
+    ask_for_buffers(udp);
+    ask_for_buffers(socket(AF_UNIX, SOCK_STREAM, 0));
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_HUGETLB;
     tell(mmap(NULL, 1 << 21, PROT_READ, flags, -1, 0) == MAP_FAILED ? -1 : 0);
     void *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
