@@ -12,7 +12,7 @@ export default defineConfig({
   testDir: "e2e",
   globalSetup: fileURLToPath(new URL("e2e/setup.ts", import.meta.url)),
   ...(process.env["FULL"] === "1" ? {} : { grepInvert: MULTIPLIED }),
-  // For an event that never comes: a test that passes does not wait for them, on a busy machine either.
+  // Only a test that fails waits this long, even on a busy machine.
   timeout: 300_000,
   expect: { timeout: 120_000 },
   workers: 2,

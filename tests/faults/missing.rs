@@ -128,7 +128,7 @@ fn own_inodes() -> Completion {
     if let Some(not_seen) = crate::needs_root() {
         return not_seen;
     }
-    const TOLD: &str = "share the inodes of their image";
+    const LOGGED: &str = "share the inodes of their image";
     let place = tempfile::tempdir().unwrap();
     let readable = Permissions::from_mode(0o755);
     fs::set_permissions(place.path(), readable).unwrap();
@@ -150,7 +150,7 @@ fn own_inodes() -> Completion {
     let reports = |server: Server| {
         // The first box may be made before the server listens.
         let log = server.begun.clone() + &server.into_log();
-        log.matches(TOLD).count()
+        log.matches(LOGGED).count()
     };
     assert_eq!(reports(server), 1);
     // On an ordinary file system, boxes have overlays, and the log says nothing.

@@ -111,8 +111,8 @@ impl Program {
             let other = run(start)?;
             if self.differs.is_some() {
                 let of_other = self.faults(&other);
-                let told = |fault| format!("{start:?}: {fault}");
-                faults.extend(of_other.into_iter().map(told));
+                let with_start = |fault| format!("{start:?}: {fault}");
+                faults.extend(of_other.into_iter().map(with_start));
             } else {
                 faults.extend(answer.differences(&other, start));
             }

@@ -1,6 +1,6 @@
 // Most of the page comes after the editor: all that a person or the embedding page
 // asks for before it is there is done when it is, and a part that could not be
-// loaded is told, and asked for again.
+// loaded is reported, and asked for again.
 
 import type { Frame, Page } from "@playwright/test";
 

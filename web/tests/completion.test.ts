@@ -58,6 +58,7 @@ const OFFERED: [language: string, path: string, code: string, word: string][] = 
   ["mysql", "main.sql", "CREATE TABLE weather (id INT);\nSELECT * FROM wea|", "weather"],
   ["mongodb", "main.js", "con|", "const"],
   ["mongodb", "main.js", "db.books.insertOne({})\ndb.|", "books"],
+  ["mongodb", "main.js", "db.getSib|", "getSiblingDB"],
   ["mongodb", "main.js", "db.books.fi|", "findOne"],
   ["mongodb", "main.js", "db.books.find().so|", "sort"],
   ["mongodb", "main.js", "db.books.aggregate([{ $gr| }])", "$group"],

@@ -93,7 +93,7 @@ impl Engine {
         self.monitor.catalog()
     }
 
-    /// Returns the state of every language, in the catalogue's order.
+    /// Returns the state of every language, in the catalog's order.
     pub fn languages(&self) -> Vec<LanguageState> {
         self.monitor.states().borrow().clone()
     }

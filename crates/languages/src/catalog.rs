@@ -1,4 +1,4 @@
-//! The catalogue of languages: loads definitions, finds languages, and checks
+//! The catalog of languages: loads definitions, finds languages, and checks
 //! submissions.
 
 use std::collections::BTreeMap;
@@ -141,7 +141,7 @@ impl Catalog {
     }
 
     /// Returns the language whose id or alias is the fewest edits away from
-    /// `value`; `None` if the catalogue is empty.
+    /// `value`; `None` if the catalog is empty.
     pub fn nearest(&self, value: &str) -> Option<&Language> {
         // No name is longer than this, and comparing takes quadratic time.
         let value: String = value.chars().take(32).collect();

@@ -16,8 +16,12 @@ import { provideCompletion } from "./completion-stub";
 import { grammarCalled, grammarName, type Grammar } from "./languages";
 import type { Completions } from "./members/completions";
 
+interface Module {
+  support: (path: string, words: Readonly<Record<string, string>>) => Extension;
+}
+
 /** Modules with completions that depend on the context, named after a grammar or by the settings. */
-const MODULES = import.meta.glob<{ support: (path: string, words: Readonly<Record<string, string>>) => Extension }>("./support/*.ts");
+const MODULES = import.meta.glob<Module>("./support/*.ts");
 
 /** The words of CodeMirror. */
 const PHRASES: Readonly<Record<string, Key>> = {

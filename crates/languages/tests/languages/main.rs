@@ -1,4 +1,4 @@
-//! The catalogue, submissions and plans, through the public surface.
+//! The catalog, submissions and plans, through the public surface.
 
 #![expect(clippy::unwrap_used, reason = "a failed test stops here")]
 

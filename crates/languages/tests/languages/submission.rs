@@ -130,7 +130,7 @@ fn the_first_error_is_reported() {
     let unknown = "unknown language \"pyhton\": the nearest is \"python\"; \
                    the languages are ada, c, cpp, python, zig";
     assert_eq!(message("pyhton", "x", &["/a"]), unknown);
-    // Languages of the service that this catalogue lacks are unknown as well.
+    // Languages of the service that this catalog lacks are unknown as well.
     assert!(message("java", "x", &["x"]).starts_with("unknown language"));
     assert!(message("python", "x", &["/a"]).contains("is absolute"));
     assert!(message("python", "x", &["a"]).contains("entryFile"));

@@ -5,6 +5,8 @@ use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use sandpiper_sandbox::{Identity, StepEnd};
 
@@ -177,9 +179,14 @@ fn locks_of_devices(fixture: &Fixture) {
     for name in ["null", "zero", "full", "random", "urandom"] {
         let path = format!("/dev/{name}");
         let node = File::open(&path).unwrap();
-        // A shared lock hinders fewer programs of this host.
+        // A shared lock hinders fewer programs of this host. One of them may have
+        // a lock for a moment.
         let shared = rustix::fs::FlockOperation::NonBlockingLockShared;
-        rustix::fs::flock(&node, shared).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while rustix::fs::flock(&node, shared).is_err() {
+            assert!(Instant::now() < deadline, "{path} stays locked");
+            sleep(Duration::from_millis(10));
+        }
         check(fixture, &["lock", &path], expected);
         // The control.
         let output = Command::new(fixture.rootfs.join("bin/probe"))

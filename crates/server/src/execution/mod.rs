@@ -231,13 +231,13 @@ impl<R: Runner> Execution<R> {
         }
         let language = self.runner.catalog().find(&request.language);
         let language = language.map_or("none", Language::id);
-        let labels = RunInfo { request: info, language };
+        let run_info = RunInfo { request: info, language };
         let named = head.headers.get(&RUN_ID).map(HeaderValue::as_bytes);
         let named = named.and_then(RunId::parse);
         if is_stream {
-            self.stream(request, options, named, labels, connection).await
+            self.stream(request, options, named, run_info, connection).await
         } else {
-            let run = self.whole(request, options, named, labels, connection);
+            let run = self.whole(request, options, named, run_info, connection);
             Ok(answer::of(form, &run.await?, &self.memory))
         }
     }
@@ -248,7 +248,7 @@ impl<R: Runner> Execution<R> {
         request: RunRequest,
         options: RunOptions,
         named: Option<RunId>,
-        labels: RunInfo<'_>,
+        run_info: RunInfo<'_>,
         connection: &Connection,
     ) -> Result<Finished, ExecutionError> {
         let (stop, stopped) = watch::channel(false);
@@ -261,16 +261,16 @@ impl<R: Runner> Execution<R> {
             request,
             options,
             attachment,
-            labels.request.client,
+            run_info.request.client,
         );
-        let running = running.instrument(labels.span());
+        let running = running.instrument(run_info.span());
         let ended = tokio::select! {
             // A run that has ended is answered, even if nobody reads that.
             biased;
             finished = running => finished,
             () = connection.closed_by_client() => Err(ExecutionError::ClientGone),
         };
-        self.record_end(labels, ended)
+        self.record_end(run_info, ended)
     }
 
     /// Counts a run that was started or was to be started, and logs it. A refusal

@@ -7,10 +7,10 @@ mod ends;
 mod frameworks;
 mod memory;
 mod metrics;
+mod overload;
 mod proxies;
 mod rate_limit;
 mod runs;
-mod shared_limits;
 mod slow;
 mod wire;
 

@@ -5,32 +5,37 @@ use crate::machine::Machine;
 
 const SUBJECT: &str = "kernel";
 
-/// Without large pages for networks, a byte that waits in a socket keeps 4 KiB and
-/// not 32.
-const PAGES: &str = "net.core.high_order_alloc_disable=1";
-
 /// Checks the settings that bound the kernel memory of sockets, which no group is
 /// charged for. Linux 6.13 ends the copies of datagrams that come back with a time
-/// stamp.
+/// stamp. Without large pages for networks, a byte that waits in a socket keeps
+/// 4 KiB and not 32.
 pub(super) fn kernel(machine: &Machine) -> Finding {
     let release = format!("Linux {}", machine.kernel);
     let is_new = version(&machine.kernel).is_none_or(|it| it >= (6, 13));
-    let mut settings = vec![PAGES];
-    let mut is_good = machine.high_order_alloc_disable == Some(1);
+    let mut settings = vec![(
+        "net.core.high_order_alloc_disable=1",
+        machine.high_order_alloc_disable.map(|value| value == 1),
+    )];
     if !is_new {
-        settings.push("net.core.tstamp_allow_data=0");
-        is_good &= machine.tstamp_allow_data == Some(0);
+        settings.push((
+            "net.core.tstamp_allow_data=0",
+            machine.tstamp_allow_data.map(|value| value == 0),
+        ));
     }
-    if is_good {
+    settings.retain(|(_, is_set)| *is_set != Some(true));
+    if settings.is_empty() {
         return Finding::good(SUBJECT, release);
     }
-    let settings = settings.join(" ");
-    let unless = match machine.high_order_alloc_disable {
-        None => format!(
-            ", unless the host has {PAGES}: a network namespace, as that of a \
-             container, does not show it"
-        ),
-        Some(_) => String::new(),
+    let is_known = settings.iter().any(|(_, is_set)| is_set.is_some());
+    let names: Vec<&str> = settings.iter().map(|(name, _)| *name).collect();
+    let names = names.join(" ");
+    let unless = if is_known {
+        String::new()
+    } else {
+        format!(
+            ", unless the host has {names}, which a network namespace (as that \
+             of a container) does not show"
+        )
     };
     Finding::weak(
         SUBJECT,
@@ -40,8 +45,9 @@ pub(super) fn kernel(machine: &Machine) -> Finding {
         ),
     )
     .fix(format!(
-        "sudo sysctl -w {settings}\n\
-         printf '%s\\n' {settings} | sudo tee /etc/sysctl.d/60-sandpiper.conf"
+        "on the host:\n\
+         sudo sysctl -w {names}\n\
+         printf '%s\\n' {names} | sudo tee /etc/sysctl.d/60-sandpiper.conf"
     ))
 }
 
@@ -131,6 +137,8 @@ mod tests {
             assert_eq!(is_good, fix.is_empty(), "{release}: {found}");
             assert!(found.fix.contains(fix), "{release}: {found}");
         };
+        const PAGES: &str = "-w net.core.high_order_alloc_disable=1\n";
+        const DATA: &str = "-w net.core.tstamp_allow_data=0\n";
         const BOTH: &str = "-w net.core.high_order_alloc_disable=1 \
                             net.core.tstamp_allow_data=0\n";
         check("6.13.0", Some(1), Some(1), "");
@@ -138,7 +146,8 @@ mod tests {
         check("7.0-rc1", None, None, PAGES);
         check("7.0-rc1", None, Some(1), "");
         check("6.12.48+deb13-amd64", Some(0), Some(1), "");
-        check("6.12.48+deb13-amd64", Some(1), Some(1), BOTH);
+        check("6.12.48+deb13-amd64", Some(1), Some(1), DATA);
+        check("6.12.48+deb13-amd64", Some(1), Some(0), BOTH);
         check("6.12.48+deb13-amd64", None, None, BOTH);
         check("6.1.0-41-amd64", Some(0), None, PAGES);
         check("6.1.0-41-amd64", Some(0), Some(1), "");
@@ -149,17 +158,20 @@ mod tests {
 
     #[test]
     fn a_setting_that_a_container_hides() {
-        let check = |disable, is_hidden: bool| {
+        let check = |allow_data, disable, is_hidden: bool| {
             let facts = Machine {
-                kernel: "6.18.0".to_owned(),
+                kernel: "6.12.0".to_owned(),
+                tstamp_allow_data: allow_data,
                 high_order_alloc_disable: disable,
                 ..Machine::default()
             };
             let found = kernel(&facts).to_string();
             assert_eq!(found.contains("unless the host"), is_hidden, "{found}");
         };
-        check(None, true);
-        check(Some(0), false);
+        check(None, None, true);
+        check(Some(0), None, true);
+        check(Some(1), None, false);
+        check(None, Some(0), false);
     }
 
     #[test]
