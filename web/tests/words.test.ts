@@ -205,7 +205,13 @@ describe("input", () => {
     ["c", 'for (;;) { printf("Enter: "); scanf("%d", &n); }', "ended"],
     ["java", 'while (true) { System.out.println("? "); System.in.read(); }', "ended"],
     ["python", "while True: print(sys.stdin.readline())", "ended"],
+    ["cpp", 'for (;;) { std::cout << "? "; std::cin >> n; }', "ended"],
+    ["php", 'while (true) { echo "? "; $n = fgets(STDIN); }', "ended"],
+    ["csharp", 'while (true) { Console.Write("? "); var n = Console.ReadLine(); }', "ended"],
     ["c", 'for (;;) puts("x");', null],
+    ["cpp", 'for (;;) std::cout << "x";', null],
+    ["php", 'while (true) { echo "x"; }', null],
+    ["csharp", 'while (true) { Console.Write("x"); }', null],
   ])("may have ended when %s wrote too much: %s", (language, content, expected) => {
     const result = ran("stage=run; limit=output", "Output limit exceeded: 1 MiB\n");
     expect(need(language, content, result)).toBe(expected);
