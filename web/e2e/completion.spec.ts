@@ -9,7 +9,7 @@ import type { Locator, Page } from "@playwright/test";
 import { embed, expect, languages, test, type Service } from "./service";
 
 /** Other languages differ from these in their words alone. */
-const ALWAYS: readonly string[] = ["python", "vue", "ruby"];
+const ALWAYS: readonly string[] = ["python", "vue", "ruby", "mysql", "c"];
 const tagOf = (language: string) => (ALWAYS.includes(language) ? [] : "@full");
 
 const CASES = [
