@@ -41,6 +41,21 @@ test("a program that wants input says so, and no longer when it has some or want
   await expect(hint).toHaveText("");
 });
 
+test("after too much output, a program that reads is said to be perhaps at the end of its input", async ({ page, service }) => {
+  await page.goto(`${service.url}/embed?lang=c`);
+  const hint = page.locator("#input-hint");
+  const loop = async (body: string) => {
+    await replaceCode(page.locator(".cm-content"), `#include <stdio.h>\nint main(void) { for (int n = 0;;) { ${body} } }\n`);
+    await page.locator("#run").click();
+    await expect(page.locator("#status")).toHaveText(/^Too much output/);
+  };
+  await loop('printf("%d\\n", n);');
+  await expect(hint).toHaveText("");
+  await loop('printf("Number? "); scanf("%d", &n);');
+  await expect(hint).toHaveText(/^The program printed without end: perhaps it kept asking after its input had ended\./);
+  await expect(hint).toBeVisible();
+});
+
 test("read-only code says so, without hints about keys", async ({ page, service }) => {
   await page.goto(`${service.url}/embed?lang=python&readonly=1`);
   const sign = page.locator("#keys");
