@@ -228,9 +228,7 @@ test("with text twice as large nothing is cut off", async ({ page, service }) =>
 });
 
 for (const layout of ["auto", "rows", "cols"] as const) {
-  // It is one of them, by the width.
-  const tag = layout === "auto" ? [] : "@full";
-  test(`the layout ${layout} on small, medium and large screens`, { tag }, async ({ page, service }) => {
+  test(`the layout ${layout} on small, medium and large screens`, async ({ page, service }) => {
     await page.goto(`${service.url}/embed?lang=python&layout=${layout}&run=load`);
     expect(await ended(page.mainFrame())).toContain("Finished");
     for (const width of [320, 768, 1280]) {
