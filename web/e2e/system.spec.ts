@@ -1,7 +1,9 @@
 // Settings of the reader's system: its own colours, less motion, and paper.
 
+import type { Locator, Page } from "@playwright/test";
+
+import { contrast, type Colour } from "../src/output/colours";
 import { ended, expect, heldRuns, test } from "./service";
-import type { Page } from "@playwright/test";
 import { replaceCode } from "./typing";
 
 /** A page that shows everything at once: marks, both streams, a pointed line, a selection. */
@@ -13,8 +15,8 @@ async function full(page: Page, url: string): Promise<void> {
   await expect(page.locator(".cm-lint-marker-error")).toBeVisible();
 }
 
-const look = (page: Page, selector: string, names: readonly string[], pseudo?: string) =>
-  page.locator(selector).first().evaluate(
+const look = (element: Locator, names: readonly string[], pseudo?: string) =>
+  element.first().evaluate(
     (element, { names, pseudo }) => {
       const style = getComputedStyle(element, pseudo);
       return names.map((name) => style.getPropertyValue(name));
@@ -22,55 +24,93 @@ const look = (page: Page, selector: string, names: readonly string[], pseudo?: s
     { names, pseudo },
   );
 
-test.describe("forced colours", () => {
-  test.use({ colorScheme: "dark", contextOptions: { forcedColors: "active" } });
+/** The smallest contrast of an element, and of those in it, with what is behind. */
+async function contrastOf(element: Locator): Promise<number> {
+  const parts = await element.evaluate((whole) =>
+    [whole, ...whole.querySelectorAll("*")].map((part) => {
+      const layers: string[] = [];
+      for (let at: Element | null = part; at !== null; at = at.parentElement) layers.unshift(getComputedStyle(at).backgroundColor);
+      return { text: getComputedStyle(part).color, layers };
+    }),
+  );
+  return Math.min(...parts.map(({ text, layers }) => contrast(painted([...layers, text]), painted(layers))));
+}
 
-  test("focus, selection, errors and buttons are visible", async ({ page, service }) => {
-    await full(page, service.url);
-    const width = async (selector: string, property: string, pseudo?: string) =>
-      parseFloat((await look(page, selector, [property], pseudo))[0] ?? "");
-    // Buttons have edges, the streams and the marks differ by more than colour.
-    for (const button of ["#run", "#menu-button", "#add-file", ".tool"]) {
-      expect(await width(button, "border-top-width"), button).toBeGreaterThanOrEqual(1);
-    }
-    expect(await width(".stderr pre", "border-left-width")).toBeGreaterThanOrEqual(3);
-    expect(await width(".stdout pre", "border-left-width")).toBe(0);
-    expect(await width(".cm-lint-marker-error", "width")).toBeGreaterThanOrEqual(8);
-    const [mark] = await look(page, ".cm-lint-marker-error", ["background-color"]);
-    expect([mark]).not.toEqual(await look(page, ".cm-gutter-lint", ["background-color"]));
-    const colours = ["background-color", "color", "border-bottom-color"];
-    const selected = await look(page, '.tab[aria-selected="true"]', colours);
-    expect(selected).not.toEqual(await look(page, '.tab[aria-selected="false"]', colours));
-    // The focus, of the code and of a button.
-    await page.locator(".cm-content").focus();
-    expect(await width("#code", "border-top-width", "::after")).toBeGreaterThanOrEqual(2);
-    await page.keyboard.press("Shift+F6");
-    const [style, ring] = await look(page, ".tab:focus", ["outline-style", "outline-width"]);
-    expect(style).not.toBe("none");
-    expect(parseFloat(ring ?? "")).toBeGreaterThanOrEqual(2);
-    // The selection in the code has the system's own colours.
-    await page.locator(".cm-content").focus();
-    await page.keyboard.press("Control+A");
-    const system = await page.evaluate(() => {
-      document.body.style.setProperty("forced-color-adjust", "none");
-      document.body.style.setProperty("background-color", "Highlight");
-      const { backgroundColor } = getComputedStyle(document.body);
-      document.body.removeAttribute("style");
-      return backgroundColor;
+/** One colour painted over the other. The first one that hides all below, as that of the page, makes the start irrelevant. */
+function painted(layers: readonly string[]): Colour {
+  return layers.reduce(
+    (below, layer) => {
+      const [red = 0, green = 0, blue = 0, alpha = 1] = (layer.match(/[\d.]+/g) ?? []).map(Number);
+      const over = (above: number, under: number) => above * alpha + under * (1 - alpha);
+      return { red: over(red, below.red), green: over(green, below.green), blue: over(blue, below.blue) };
+    },
+    { red: 0, green: 0, blue: 0 },
+  );
+}
+
+for (const colorScheme of ["light", "dark"] as const) {
+  test.describe(`forced colours, ${colorScheme}`, () => {
+    test.use({ colorScheme, contextOptions: { forcedColors: "active" } });
+
+    test("focus, selection, errors and buttons are visible", async ({ page, service }) => {
+      await full(page, service.url);
+      const width = async (selector: string, property: string, pseudo?: string) =>
+        parseFloat((await look(page.locator(selector), [property], pseudo))[0] ?? "");
+      // Buttons have edges, the streams and the marks differ by more than colour.
+      for (const button of ["#run", "#menu-button", "#add-file", ".tool"]) {
+        expect(await width(button, "border-top-width"), button).toBeGreaterThanOrEqual(1);
+      }
+      expect(await width(".stderr pre", "border-left-width")).toBeGreaterThanOrEqual(3);
+      expect(await width(".stdout pre", "border-left-width")).toBe(0);
+      expect(await width(".cm-lint-marker-error", "width")).toBeGreaterThanOrEqual(8);
+      const [mark] = await look(page.locator(".cm-lint-marker-error"), ["background-color"]);
+      expect([mark]).not.toEqual(await look(page.locator(".cm-gutter-lint"), ["background-color"]));
+      const colours = ["background-color", "color", "border-bottom-color"];
+      const selected = await look(page.locator('.tab[aria-selected="true"]'), colours);
+      expect(selected).not.toEqual(await look(page.locator('.tab[aria-selected="false"]'), colours));
+      // The focus, of the code and of a button.
+      await page.locator(".cm-content").focus();
+      expect(await width("#code", "border-top-width", "::after")).toBeGreaterThanOrEqual(2);
+      await page.keyboard.press("Shift+F6");
+      const [style, ring] = await look(page.locator(".tab:focus"), ["outline-style", "outline-width"]);
+      expect(style).not.toBe("none");
+      expect(parseFloat(ring ?? "")).toBeGreaterThanOrEqual(2);
+      // The selection in the code has the system's own colours.
+      await page.locator(".cm-content").focus();
+      await page.keyboard.press("Control+A");
+      const system = await page.evaluate(() => {
+        document.body.style.setProperty("forced-color-adjust", "none");
+        document.body.style.setProperty("background-color", "Highlight");
+        const { backgroundColor } = getComputedStyle(document.body);
+        document.body.removeAttribute("style");
+        return backgroundColor;
+      });
+      expect(await look(page.locator(".cm-line"), ["background-color"], "::selection")).toEqual([system]);
     });
-    expect(await look(page, ".cm-line", ["background-color"], "::selection")).toEqual([system]);
-  });
 
-  test("the pressed buttons of preview and console can be read", async ({ page, service }) => {
-    await page.goto(`${service.url}/embed?lang=web&run=load`);
-    await expect(page.locator("#status")).toHaveText(/^Finished/);
-    const colours = ["background-color", "color"];
-    const chosen = await look(page, '.tab[aria-selected="true"]', colours);
-    for (const bar of [".preview-bar", ".console-bar"]) {
-      expect(await look(page, `${bar} [aria-pressed="true"]`, colours), bar).toEqual(chosen);
-    }
+    test("each button that is pressed looks like the chosen tab, and can be read", async ({ page, service }) => {
+      const colours = ["background-color", "color"];
+      const pressed: (string | null)[] = [];
+      for (const language of ["web", "mysql"]) {
+        await page.goto(`${service.url}/embed?lang=${language}&run=load`);
+        await expect(page.locator("#status")).toHaveText(/^Finished/);
+        const tab = page.locator('.tab[aria-selected="true"]');
+        expect(await contrastOf(tab), "the tab").toBeGreaterThanOrEqual(4.5);
+        const chosen = await look(tab, colours);
+        for (const button of await page.locator("[aria-pressed]:visible").all()) {
+          const name = await button.textContent();
+          // The pointer stays on it.
+          await button.click();
+          await expect(button, `${name}`).toHaveAttribute("aria-pressed", "true");
+          expect(await look(button, colours), `${name}`).toEqual(chosen);
+          expect(await contrastOf(button), `${name}`).toBeGreaterThanOrEqual(4.5);
+          pressed.push(name);
+        }
+      }
+      expect(pressed).toEqual(["320", "768", "Full", "Dark background", "All", "Warnings", "Errors", "Wrap", "Plain text"]);
+    });
   });
-});
+}
 
 test("reduced motion shows no motion", async ({ page, service }) => {
   const moving = async () => {
