@@ -31,10 +31,11 @@ const isSeen = (page: Page, selector: string) =>
 const WRONG: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   react: { "App.jsx": "export default function App() { return <p>Hi</div>; }\n" },
   vue: { "App.vue": "<script setup>\nconst a = ;\n</script>\n<template><p>Hi</p></template>\n" },
+  web: { "index.html": '<!doctype html>\n<script src="missing.js"></script>\n' },
 };
 
 for (const [language, wrong] of Object.entries(WRONG)) {
-  const tag = language === "react" ? [] : "@full";
+  const tag = language === "vue" ? "@full" : [];
   test(`${language}: errors of the compiler stand in the place of the page`, { tag }, async ({ page, service }) => {
     await page.goto(`${service.url}/embed?lang=${language}&run=load`);
     await expect(shown(page.mainFrame()).locator("h1")).toBeVisible();
@@ -86,9 +87,7 @@ test("a console of many lines leaves the page its height, and shows the newest",
 });
 
 for (const layout of ["auto", "rows", "cols"]) {
-  // It is one of them, by the width.
-  const tag = layout === "auto" ? [] : "@full";
-  test(`without the toolbar, layout=${layout}: the result is in view, and a mouse can run`, { tag }, async ({ page, service }) => {
+  test(`without the toolbar, layout=${layout}: the result is in view, and a mouse can run`, async ({ page, service }) => {
     for (const [language, result] of [["python", ".stdout pre"], ["web", ".preview iframe"]] as const) {
       await page.goto(`${service.url}/embed?lang=${language}&hide=toolbar&layout=${layout}&run=load`);
       expect(await ended(page.mainFrame())).toContain("Finished");
@@ -104,6 +103,8 @@ for (const layout of ["auto", "rows", "cols"]) {
         const run = await page.locator("#run").boundingBox();
         expect((run?.x ?? 0) + (run?.width ?? 0), where).toBeLessThan((code?.x ?? 0) + (code?.width ?? 0));
         expect(run?.y, where).toBeLessThan(20);
+        const isStacked = layout === "rows" || (layout === "auto" && size.width <= 640);
+        await expect(page.locator("#results"), where).toHaveCSS("border-width", isStacked ? "1px 0px 0px" : "0px 0px 0px 1px");
       }
       await replaceCode(page.locator(".cm-content"), "");
       await page.locator("#run").click();
