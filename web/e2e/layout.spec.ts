@@ -141,6 +141,25 @@ test("the status of a lesson is not cut, however narrow its bar", async ({ page,
   expect(cut).toBeLessThanOrEqual(1);
 });
 
+test("a narrow column does not break the words of the status", async ({ page, service }) => {
+  await page.goto(`${service.url}/embed?lang=python&layout=cols&run=load`);
+  expect(await ended(page.mainFrame())).toContain("Finished");
+  for (const size of FRAMES) {
+    await page.setViewportSize(size);
+    const broken = () =>
+      page.locator("#status").evaluate(({ firstChild: text }) =>
+        [...(text?.textContent ?? "").matchAll(/\S+/g)].flatMap(({ 0: word, index }) => {
+          const range = document.createRange();
+          range.setStart(text as Text, index);
+          range.setEnd(text as Text, index + word.length);
+          return range.getClientRects().length === 1 ? [] : [word];
+        }),
+      );
+    await expect.poll(broken, { message: nameOf(size) }).toEqual([]);
+    expect(await isSeen(page, "#status"), nameOf(size)).toBe(true);
+  }
+});
+
 test("a frame that gets narrower keeps the tab of the file in view", async ({ page, service }) => {
   await page.setViewportSize({ width: 1000, height: 600 });
   await page.goto(`${service.url}/embed?lang=c`);

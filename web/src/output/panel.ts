@@ -21,6 +21,8 @@ const SHORT = 24;
 /** Pixels of one line of the status, and a half; and of two. */
 const ONE_LINE = 26;
 const TWO_LINES = 43;
+/** The width in which the tools leave no room for a word. */
+const NARROW = 240;
 
 export class OutputPanel {
   private readonly streams = byId("streams");
@@ -163,12 +165,16 @@ export class OutputPanel {
     if (this.invitation !== null) this.streams.append(this.invitation);
   }
 
-  /** The words have precedence over the tools, which are collapsed unless both fit into one row. */
+  /**
+   * The words have precedence over the tools, which are collapsed unless both fit into one row. In a bar that has no
+   * room even for both then, the words have a row of their own: they would be broken inside.
+   */
   private fit(): void {
     const { classList } = this.bar;
-    classList.remove("collapsed", "long");
+    classList.remove("collapsed", "narrow", "long");
     const isCollapsed = this.status.scrollHeight > (this.words.length > SHORT ? TWO_LINES : ONE_LINE);
     classList.toggle("collapsed", isCollapsed);
+    classList.toggle("narrow", isCollapsed && this.bar.clientWidth < NARROW);
     classList.toggle("long", isCollapsed && this.status.scrollHeight > TWO_LINES);
   }
 
