@@ -29,12 +29,16 @@ export interface Size {
 const narrow = { width: 320, height: 640 };
 const wide = { width: 1280, height: 600 };
 const both = [narrow, wide];
+const middle = { width: 500, height: 500 };
+const low = { width: 800, height: 400 };
 /** As embeds often are. */
 const frames = [
+  narrow,
+  middle,
   { width: 600, height: 400 },
+  low,
   { width: 800, height: 500 },
   { width: 1000, height: 600 },
-  { width: 360, height: 640 },
 ];
 
 export const scenes: readonly Scene[] = [
@@ -105,6 +109,37 @@ def total(basket):
     },
     sizes: both,
   },
+  {
+    name: "error-in-place-of-the-page",
+    page: editorWith("react", { "App.jsx": "export default function App() {\n  return <p>Hi</div>;\n}\n" }),
+    act: async (page) => {
+      await page.locator("#run").click();
+      await page.locator(".stderr").waitFor();
+    },
+    sizes: frames,
+  },
+  {
+    name: "long-console",
+    page: editorWith("web", {
+      "index.html": `<!doctype html>
+<h1>Tides</h1>
+<script>
+  for (let hour = 1; hour < 21; hour++) console.log("hour", hour);
+</script>
+`,
+    }),
+    act: async (page) => {
+      await run(page);
+      await page.locator(".console-log > ol > li").nth(19).waitFor();
+    },
+    sizes: frames,
+  },
+  ...["hide=toolbar", "hide=output", "layout=rows", "layout=cols"].map((query) => ({
+    name: query.replace("=", "-"),
+    page: `embed?lang=python&${query}`,
+    act: run,
+    sizes: [middle, low],
+  })),
   {
     name: "colours",
     page: editorWith("python", {
