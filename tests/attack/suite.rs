@@ -50,15 +50,16 @@ impl Suite {
             let ids: Vec<&str> = ids.into_iter().collect();
             format!("--languages={}", ids.join(","))
         };
-        // Nothing that is sent there wants more time than its work takes.
+        // Nothing that is sent there wants more time than its work takes. In an
+        // emulated machine that can be a minute.
         let main = servers::start(
             start,
             &[
                 &languages(false),
                 "--boxes=4",
-                "--run-wall-time=60s",
-                "--run-cpu-time=60s",
-                "--compile-wall-time=60s",
+                "--run-wall-time=120s",
+                "--run-cpu-time=120s",
+                "--compile-wall-time=120s",
             ],
         );
         // Before the other server begins: that one gives a starter program 3 s.
