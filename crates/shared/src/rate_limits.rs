@@ -42,9 +42,9 @@ pub struct Client {
 
 /// The answer of a Valkey.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Decision {
+pub struct LimitDecision {
     /// Whether the request may pass.
-    pub kind: DecisionKind,
+    pub kind: LimitDecisionKind,
     /// Requests that would be admitted now.
     pub remaining: u32,
     /// Time until one more is admitted than now; zero if nothing is counted.
@@ -53,7 +53,7 @@ pub struct Decision {
 
 /// Whether a request may pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DecisionKind {
+pub enum LimitDecisionKind {
     /// It may not.
     Refused,
     /// It may, and was counted, if that was asked for.
@@ -101,7 +101,7 @@ impl RateLimits {
         &self,
         client: Client,
         id: &str,
-    ) -> Result<Decision, CallError> {
+    ) -> Result<LimitDecision, CallError> {
         self.ask(client, id, true).await
     }
 
@@ -109,7 +109,10 @@ impl RateLimits {
     ///
     /// # Errors
     /// The client's Valkey gave no decision.
-    pub async fn quota(&self, client: Client) -> Result<Decision, CallError> {
+    pub async fn quota(
+        &self,
+        client: Client,
+    ) -> Result<LimitDecision, CallError> {
         self.ask(client, "", false).await
     }
 
@@ -146,7 +149,7 @@ impl RateLimits {
         client: Client,
         id: &str,
         counts: bool,
-    ) -> Result<Decision, CallError> {
+    ) -> Result<LimitDecision, CallError> {
         let tag = tag(client);
         let link = self.link(&tag).ok_or(CallError::Unreachable)?;
         let base = format!("sp1:l:{{{tag}}}");
@@ -200,16 +203,16 @@ fn tag(client: Client) -> String {
     address.to_string()
 }
 
-fn decision(answer: Value) -> Option<Decision> {
+fn decision(answer: Value) -> Option<LimitDecision> {
     let (kind, remaining, reset): (i64, i64, i64) =
         from_redis_value(answer).ok()?;
     let kind = match kind {
-        0 => DecisionKind::Refused,
-        1 => DecisionKind::Admitted,
-        2 => DecisionKind::Repeated,
+        0 => LimitDecisionKind::Refused,
+        1 => LimitDecisionKind::Admitted,
+        2 => LimitDecisionKind::Repeated,
         _ => return None,
     };
-    Some(Decision {
+    Some(LimitDecision {
         kind,
         remaining: remaining.try_into().ok()?,
         reset: Duration::from_micros(reset.try_into().ok()?),

@@ -5,7 +5,9 @@ use std::cmp::Reverse;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use sandpiper_shared::{self as shared, DecisionKind, RateLimits, ServerUrl};
+use sandpiper_shared::{
+    self as shared, LimitDecisionKind, RateLimits, ServerUrl,
+};
 use tokio::time::Instant;
 
 use super::{Key, Quota, RateLimiter, Verdict, keys};
@@ -62,19 +64,19 @@ impl SharedLimiter {
             return own.or_else(|| self.own.admit(client, now));
         };
         let quota = quota_of(asked, answer);
-        let is_counted = answer.kind == DecisionKind::Admitted;
+        let is_counted = answer.kind == LimitDecisionKind::Admitted;
         match own {
             None if is_counted => self.own.record(client, now),
             Some(_) if !is_counted => self.own.take_back(client, now),
             _ => {}
         }
         Some(match answer.kind {
-            DecisionKind::Refused => Verdict::Refused(quota),
-            DecisionKind::Repeated => {
+            LimitDecisionKind::Refused => Verdict::Refused(quota),
+            LimitDecisionKind::Repeated => {
                 self.metrics.repeated();
                 Verdict::Admitted(quota)
             }
-            DecisionKind::Admitted => {
+            LimitDecisionKind::Admitted => {
                 Verdict::Admitted(tighter(quota, own.map(Verdict::quota)))
             }
         })
@@ -110,9 +112,9 @@ impl SharedLimiter {
     }
 }
 
-fn quota_of(client: shared::Client, answer: shared::Decision) -> Quota {
+fn quota_of(client: shared::Client, answer: shared::LimitDecision) -> Quota {
     let shared::Client { limit, window, .. } = client;
-    let shared::Decision { remaining, reset, .. } = answer;
+    let shared::LimitDecision { remaining, reset, .. } = answer;
     Quota { limit, window, remaining, reset }
 }
 

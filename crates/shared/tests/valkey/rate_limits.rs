@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use sandpiper_shared::{CallError, Client, DecisionKind, Observe, RateLimits};
+use sandpiper_shared::{
+    CallError, Client, LimitDecisionKind, Observe, RateLimits,
+};
 use sandpiper_testkit::Valkey;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::PATIENCE;
-use DecisionKind::{Admitted, Refused, Repeated};
+use LimitDecisionKind::{Admitted, Refused, Repeated};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(10);
@@ -48,7 +50,7 @@ pub(super) async fn admit(
     limits: &RateLimits,
     client: Client,
     id: &str,
-) -> (DecisionKind, u32) {
+) -> (LimitDecisionKind, u32) {
     timeout(PATIENCE, limits.until_up()).await.unwrap();
     let decision = limits.admit(client, id).await.unwrap();
     (decision.kind, decision.remaining)
@@ -168,7 +170,7 @@ async fn the_tries_of_each_request_expire_by_themselves() {
 }
 
 /// A call: when it was sent, when it was answered, and how.
-type Call = (Instant, Instant, Option<DecisionKind>);
+type Call = (Instant, Instant, Option<LimitDecisionKind>);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs Valkey"]
@@ -217,7 +219,7 @@ async fn no_window_has_too_many_or_too_few() {
 /// Checks that Valkey can have given these decisions at moments between the
 /// sending of each call and its answer, but no others.
 fn check_windows(calls: &[Call], limit: usize, window: Duration) {
-    let of = |wanted: DecisionKind| {
+    let of = |wanted: LimitDecisionKind| {
         calls.iter().filter(move |(_, _, kind)| *kind == Some(wanted))
     };
     let mut admitted: Vec<&Call> = of(Admitted).collect();
