@@ -273,12 +273,17 @@ fn user_namespaces(machine: &Machine) -> Finding {
 fn apparmor(machine: &Machine, binary: &str) -> Finding {
     const SUBJECT: &str = "AppArmor";
     let profile = machine.apparmor_profile.as_deref().unwrap_or("unconfined");
-    if profile.starts_with("docker-") || profile.starts_with("containers-") {
+    // Of Docker, podman, and containerd in Kubernetes.
+    let of_runtimes = ["docker-", "containers-", "cri-containerd"];
+    if of_runtimes.iter().any(|it| profile.starts_with(it)) {
         return Finding::missing(
             SUBJECT,
             format!("the container's profile {profile:?} forbids mounting"),
         )
-        .fix("start the container with --security-opt apparmor=unconfined");
+        .fix(
+            "start the container with --security-opt apparmor=unconfined, \
+             a pod with appArmorProfile: { type: Unconfined }",
+        );
     }
     // A program that has its own profile is subject only to that.
     let restricts = machine.apparmor_restricts_userns.is_some_and(|on| on != 0);

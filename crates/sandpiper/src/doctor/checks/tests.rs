@@ -100,10 +100,11 @@ fn each_fault_is_reported_once_with_its_fix() {
     check(&|m| m.unprivileged_userns_clone = Some(0), Missing, cure);
     let cure = "profile sandpiper /srv/sandpiper flags=(unconfined) {";
     check(&|m| m.apparmor_restricts_userns = Some(1), Missing, cure);
-    let docker = |m: &mut Machine| {
-        m.apparmor_profile = Some("docker-default (enforce)".to_owned());
-    };
-    check(&docker, Missing, "apparmor=unconfined");
+    for of_runtime in ["docker-default", "cri-containerd.apparmor.d"] {
+        let profile = Some(format!("{of_runtime} (enforce)"));
+        let confined = |m: &mut Machine| m.apparmor_profile = profile.clone();
+        check(&confined, Missing, "apparmor=unconfined");
+    }
     check(&|m| m.proc_is_masked = true, Missing, "systempaths=unconfined");
     check(&|m| m.seccomp_actions = None, Missing, "SECCOMP_FILTER");
     check(&|m| m.security_modules = None, Weak, "mount -t securityfs");
