@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
 use redis::aio::MultiplexedConnection;
@@ -78,8 +79,12 @@ impl ServerUrl {
             login = login.set_password(password);
         }
         let info: ConnectionInfo = address.into_connection_info()?;
-        // A call is one small packet that should not wait for another.
-        let settings = TcpSettings::default().set_nodelay(true);
+        let settings = TcpSettings::default()
+            // A call is one small packet that should not wait for another.
+            .set_nodelay(true)
+            // The kernel must not go on sending the calls of a connection that was
+            // given up: a change would be made after later ones.
+            .set_linger_time(Duration::ZERO);
         let info = info.set_redis_settings(login).set_tcp_settings(settings);
         Client::open(info)
     }
