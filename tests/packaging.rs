@@ -142,7 +142,7 @@ fn nodes() -> BTreeMap<String, String> {
         (words[1].to_owned(), words[0].to_owned())
     };
     let nodes: BTreeMap<_, _> = servers.iter().map(node).collect();
-    assert_eq!(servers.len(), 2 * nodes.len(), "{servers:?}");
+    assert_eq!(servers.len(), 3 * nodes.len(), "{servers:?}");
     nodes
 }
 

@@ -35,14 +35,13 @@ pub(crate) fn serve(flags: &[String]) {
                 all.push(flag.clone());
             }
         }
-        // No image is there.
+        // No image is there, so no node is ever ready.
         let start = |tag| {
             let usual = NodeCommand::with(all.clone());
             Node::start(tag, NodeCommand { language: None, ..usual })
         };
         let nodes = ["a", "b", "c"].map(start);
-        let balancer =
-            HaProxy::start_for_unready(folder.path().join("h"), &nodes);
+        let balancer = HaProxy::start(folder.path().join("h"), &nodes);
         println!("listening on http://{}", balancer.address);
         println!("metrics on http://{}", nodes[0].admin);
         std::io::stdout().flush().unwrap();

@@ -25,6 +25,11 @@ fn behind_haproxy() {
     let to = fleet.address();
     by_their_tags(to, &["a", "b", "c"]);
     by_an_id_of_the_client(&fleet, to);
+    // Who has the id of a run can type into it.
+    Client::new().send(to, "GET /last", "");
+    let log = || fleet.balancers[0].log();
+    eventually("the last request is in the log", || log().contains("/last"));
+    assert!(!log().contains("/input") && !log().contains("/stop"), "{}", log());
     let reply = on_a_node_that_dies(&mut fleet, to);
     reply.assert_failure(404, NO_SUCH_RUN);
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
+use rustix::process::{Resource, getrlimit, setrlimit};
 use sandpiper_testkit::{Reply, connect, eventually};
 
 use crate::Test;
@@ -11,6 +12,7 @@ use crate::client::{Client, JSON, printed, prints, read, waits, word};
 use crate::fleet::{Fleet, Setup};
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
+    ("share/connections-behind-haproxy", connections_behind_haproxy),
     ("share/large-requests-behind-haproxy", large_behind_haproxy),
     ("share/networks-behind-haproxy", networks_behind_haproxy),
     ("share/requests-behind-haproxy", all_behind_haproxy),
@@ -61,6 +63,27 @@ fn large_behind_haproxy() {
     let held: Vec<_> = (0..20).map(|_| large.begin(client, to)).collect();
     assert_eq!(small().ask(client, to).unwrap().status, BAD);
     drop(held);
+}
+
+/// Connections without a request count as well.
+fn connections_behind_haproxy() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    setrlimit(Resource::Nofile, limit).expect("the soft limit can be raised");
+    let fleet = fleet();
+    // They stay open for as long as the test takes.
+    let words = [("timeout http-request 30s", "timeout http-request 600s")];
+    let folder = fleet.folder.path().join("h");
+    let haproxy = HaProxy::start_with(folder, &fleet.nodes, &words);
+    let to = haproxy.address;
+    let is_answered =
+        |client: Client| client.try_send(to, "GET /healthz", &[], "").is_ok();
+    let client = Client::new();
+    let held: Vec<_> = (0..1000).map(|_| client.keep(to)).collect();
+    eventually("the client has its share", || !is_answered(client));
+    assert!(is_answered(Client::new()));
+    drop(held);
+    eventually("there is room", || is_answered(client));
 }
 
 /// All addresses of a /64 of IPv6 have one share.

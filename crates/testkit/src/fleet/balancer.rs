@@ -47,11 +47,6 @@ impl HaProxy {
         Self::start_with(folder, nodes, &[])
     }
 
-    /// Starts one that takes a node for well that can run no program.
-    pub fn start_for_unready(folder: PathBuf, nodes: &[Node]) -> Self {
-        Self::start_with(folder, nodes, &[("uri /readyz", "uri /healthz")])
-    }
-
     /// Starts one whose clients say in a line of the PROXY protocol which address
     /// they have.
     pub fn start_with_proxy_protocol(folder: PathBuf, nodes: &[Node]) -> Self {
@@ -68,8 +63,9 @@ impl HaProxy {
     ) -> Self {
         fs::create_dir(&folder).unwrap();
         let (address, metrics) = (free(), free());
+        let times = ["timeout client 60s", "timeout server 60s"];
         let text = replaced(
-            &replaced(HAPROXY, words),
+            &patient(HAPROXY, &times, words),
             &[
                 ("bind :::8080 v4v6", &format!("bind {address}")),
                 ("bind 127.0.0.1:8405", &format!("bind {metrics}")),
@@ -110,6 +106,11 @@ impl HaProxy {
             "haproxy_server_current_sessions{{proxy=\"nodes\",\
              server=\"{node}\"}} 1"
         ))
+    }
+
+    /// Returns its log so far.
+    pub fn log(&self) -> String {
+        self.process.log()
     }
 
     /// Returns whether its metrics have this line.
@@ -178,7 +179,9 @@ impl Nginx {
         let listen = "listen [::]:8080 ipv6only=off";
         let own = format!("listen {address}");
         let text = replaced(&upstreams(nodes), &[(listen, &own)]);
-        let text = replaced(&text, words);
+        let times =
+            ["proxy_read_timeout 60s", "proxy_next_upstream_timeout 50s"];
+        let text = patient(&text, &times, words);
         fs::write(folder.join("sandpiper.conf"), text).unwrap();
         fs::write(folder.join("nginx.conf"), NGINX_MAIN).unwrap();
         let mut nginx = Self { address, process: spawn_nginx(&folder), folder };
@@ -226,6 +229,18 @@ fn spawn_nginx(folder: &Path) -> Process {
     command.args(["-e", "stderr", "-p"]).arg(folder);
     command.args(["-c", "nginx.conf"]);
     Process::start(&mut command, folder.join("log"))
+}
+
+/// Returns the packaged text with these words replaced. These times are ten times as
+/// long, if the words do not replace them: on a busy machine nothing is to end by its
+/// time.
+fn patient(packaged: &str, times: &[&str], words: &[(&str, &str)]) -> String {
+    let mut text = replaced(packaged, words);
+    for time in times {
+        assert!(packaged.contains(time), "the configuration lacks {time:?}");
+        text = text.replace(time, &time.replace("0s", "00s"));
+    }
+    text
 }
 
 /// Returns the text with each of these words replaced, which must be there.

@@ -46,7 +46,7 @@ impl Process {
     }
 
     /// Returns its log so far.
-    fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap()
     }
 }

@@ -194,8 +194,8 @@ fn clock(url: &ServerUrl, theirs: Duration, own: Duration) -> Finding {
     }
     let side = if theirs > own { "ahead of" } else { "behind" };
     let found = format!(
-        "{:.1} s {side} this machine's: rate limits are wrong for a minute \
-         when it is set",
+        "{:.1} s {side} this machine's: when it is set, the limits of \
+         clients end as much too early or too late",
         difference.as_secs_f64()
     );
     Finding::weak(&subject, found).fix(
