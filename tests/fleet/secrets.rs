@@ -86,7 +86,9 @@ fn stays_in_the_server() {
     for place in ["word.txt", "memory"] {
         assert!(seen.contains(place), "{seen}");
     }
-    client.send(fleet.address(), "POST /products", "{}");
+    let product = r#"{"name":"tea"}"#;
+    let reply = client.send(fleet.address(), "POST /products", product);
+    assert_eq!(reply.status, 201, "{reply:?}");
     let nodes = fleet.nodes;
     for mut node in nodes {
         let mut texts = 0;
