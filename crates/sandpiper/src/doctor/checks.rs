@@ -280,10 +280,7 @@ fn apparmor(machine: &Machine, binary: &str) -> Finding {
             SUBJECT,
             format!("the container's profile {profile:?} forbids mounting"),
         )
-        .fix(
-            "start the container with --security-opt apparmor=unconfined, \
-             a pod with appArmorProfile: { type: Unconfined }",
-        );
+        .fix("start it with apparmor=unconfined, a pod with appArmorProfile Unconfined");
     }
     // A program that has its own profile is subject only to that.
     let restricts = machine.apparmor_restricts_userns.is_some_and(|on| on != 0);
