@@ -79,8 +79,16 @@ fn connections_behind_haproxy() {
     let is_answered =
         |client: Client| client.try_send(to, "GET /healthz", &[], "").is_ok();
     let client = Client::new();
-    let held: Vec<_> = (0..1000).map(|_| client.keep(to)).collect();
-    eventually("the client has its share", || !is_answered(client));
+    let mut held: Vec<_> = (0..1000).map(|_| client.keep(to)).collect();
+    eventually("the client has its share", || {
+        let is_less = is_answered(client);
+        if is_less {
+            // The kernel may not yet have handed over each of those.
+            held.push(client.keep(to));
+            assert!(held.len() < 1100, "it has more");
+        }
+        !is_less
+    });
     assert!(is_answered(Client::new()));
     drop(held);
     eventually("there is room", || is_answered(client));
