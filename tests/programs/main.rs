@@ -119,7 +119,7 @@ fn is_repeated(program: &Result<Program, String>) -> bool {
 /// it is not one of the chosen: web/e2e/programs runs it, and looks at more.
 fn starts(language: &str, program: &Program, is_chosen: bool) -> Vec<Start> {
     if program.short {
-        vec![Start::Short]
+        vec![Start::Cold]
     } else if is_chosen || program.sees_start {
         every_way(language)
     } else if program.page.is_some() {

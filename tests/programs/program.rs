@@ -10,12 +10,16 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use toml_edit::{DocumentMut, Item, value};
 
-use sandpiper_testkit::Reply;
+use sandpiper_testkit::{Reply, Server};
 
 use crate::servers::{Servers, Start};
 
 /// How a program ends that does nothing wrong.
 const EXITED: &str = "stage=run; code=0";
+
+/// The wall times of programs that end by it, in milliseconds.
+const FIRST_WALL_MS: u32 = 1_000;
+const MAX_WALL_MS: u32 = 60_000;
 
 /// No word of these may be in what a program's user reads.
 const OURS: [&str; 4] = ["/box/", "/artifacts", "/opt/sandpiper", "/tmp/"];
@@ -52,7 +56,7 @@ pub(crate) struct Program {
     /// The reason why its output differs each time, if it does. Otherwise it is
     /// the same in a box made then, in one that was ready, and from kept compile artifacts.
     differs: Option<String>,
-    /// Ends by a limit of time: runs where times are short, in one way.
+    /// Ends by its wall time, which is short: runs in one way.
     #[serde(default)]
     pub(crate) short: bool,
     /// Looks at what its launcher may have left: runs in every way.
@@ -153,17 +157,35 @@ impl Program {
         servers: &Servers,
         start: Start,
     ) -> Result<Answer, String> {
-        let request = self.request(language)?.to_string();
+        let request = self.request(language)?;
+        if self.short {
+            return self.run_until_it_speaks(request, |asked| {
+                servers.run(language, start, |it| send(it, "/api/run", asked))
+            });
+        }
         let reply = servers.run(language, start, |server| {
-            let json = ["Content-Type: application/json"];
-            let path = "/api/compile";
-            let reply = server.send("POST", path, &json, &request);
-            if reply.status == 200 {
-                return Ok(reply);
-            }
-            Err(format!("{}: {}", reply.status, reply.text()))
+            send(server, "/api/compile", &request)
         })?;
-        Ok(Answer::of(&reply))
+        Ok(Answer::of(&reply, &reply.json()))
+    }
+
+    /// Runs a program that does not end by itself. Its wall time is doubled until
+    /// its output is there: a slow machine takes longer to start it.
+    fn run_until_it_speaks(
+        &self,
+        mut request: Value,
+        run: impl Fn(&Value) -> Result<Reply, String>,
+    ) -> Result<Answer, String> {
+        let mut wall_ms = FIRST_WALL_MS;
+        loop {
+            request["limits"] = json!({"wall_ms": wall_ms});
+            let reply = run(&request)?;
+            let answer = Answer::of(&reply, &reply.json()["run"]);
+            wall_ms *= 2;
+            if self.faults(&answer).is_empty() || wall_ms > MAX_WALL_MS {
+                return Ok(answer);
+            }
+        }
     }
 
     fn request(&self, language: &str) -> Result<Value, String> {
@@ -211,9 +233,9 @@ impl Program {
 }
 
 impl Answer {
-    fn of(reply: &Reply) -> Self {
-        let body = reply.json();
-        let text = |name: &str| body[name].as_str().unwrap().to_owned();
+    /// Returns the texts of this part of the answer.
+    fn of(reply: &Reply, part: &Value) -> Self {
+        let text = |name: &str| part[name].as_str().unwrap().to_owned();
         let exit = reply.header("sandpiper-exit").unwrap().to_owned();
         Self { stdout: text("stdout"), stderr: text("stderr"), exit }
     }
@@ -231,6 +253,16 @@ impl Answer {
         });
         differ.collect()
     }
+}
+
+/// Sends a run, which must be answered.
+fn send(server: &Server, path: &str, request: &Value) -> Result<Reply, String> {
+    let json = ["Content-Type: application/json"];
+    let reply = server.send("POST", path, &json, request.to_string());
+    if reply.status == 200 {
+        return Ok(reply);
+    }
+    Err(format!("{}: {}", reply.status, reply.text()))
 }
 
 /// The comment that a file opens with, and what follows it.

@@ -9,16 +9,11 @@ use sandpiper_testkit::{Reply, Server, eventually};
 pub(crate) enum Start {
     /// In a box made then, and everything compiled.
     Cold,
-    /// Likewise, on a server with short times.
-    Short,
     /// After [`Self::Cold`], with what was kept when the same was compiled.
     Kept,
     /// In a box that was ready, and everything compiled.
     Warm,
 }
-
-/// On a busy machine nothing is to end by its time.
-const PATIENT: &[&str] = &["--run-wall-time=120s", "--compile-wall-time=120s"];
 
 /// Running servers, each with the languages that are sent to it. They end with
 /// the thread that started them.
@@ -26,7 +21,6 @@ pub(crate) struct Servers {
     /// Makes boxes ahead, each of which takes more than many runs, and keeps
     /// nothing that was compiled.
     warm: Option<Server>,
-    short: Option<Server>,
     cold: Option<Server>,
 }
 
@@ -39,6 +33,10 @@ impl Servers {
             let ids: Vec<&str> = ids.into_iter().collect();
             let only = format!("--languages={}", ids.join(","));
             let usual = [
+                // On a busy machine nothing is to end by its time.
+                "--run-wall-time=120s",
+                "--run-cpu-time=120s",
+                "--compile-wall-time=120s",
                 "--compile-rate-limit=0",
                 "--boxes=4",
                 "--queue=1000",
@@ -48,30 +46,9 @@ impl Servers {
             let flags = [&usual, flags].concat();
             (!ids.is_empty()).then(|| Server::spawn(&flags, None))
         };
-        let short = spawn(
-            &[Start::Short],
-            &[
-                "--run-wall-time=3s",
-                "--run-cpu-time=3s",
-                "--warm-memory=0",
-                // No starter program is to end by these times: each runs once,
-                "--check-interval=1h",
-            ],
-        );
-        // and before the servers and programs that are busy.
-        if let Some(server) = &short {
-            server.wait_until_ready();
-        }
         Self {
-            warm: spawn(
-                &[Start::Warm],
-                &[PATIENT, &["--compile-cache=0"]].concat(),
-            ),
-            short,
-            cold: spawn(
-                &[Start::Cold, Start::Kept],
-                &[PATIENT, &["--warm-memory=0"]].concat(),
-            ),
+            warm: spawn(&[Start::Warm], &["--compile-cache=0"]),
+            cold: spawn(&[Start::Cold, Start::Kept], &["--warm-memory=0"]),
         }
     }
 
@@ -84,7 +61,6 @@ impl Servers {
     ) -> Result<Reply, String> {
         let server = match start {
             Start::Warm => &self.warm,
-            Start::Short => &self.short,
             Start::Cold | Start::Kept => &self.cold,
         };
         let server = server.as_ref().ok_or("no server was started")?;
@@ -102,7 +78,7 @@ impl Servers {
                     Err(format!("it was compiled again: {line}"))
                 }
             }
-            Start::Short | Start::Cold => send(server),
+            Start::Cold => send(server),
         }
     }
 }
