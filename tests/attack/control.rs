@@ -11,8 +11,8 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 
 use crate::image;
-use crate::program::{Ending, Source};
 use crate::servers::program;
+use crate::source::{Ending, Source};
 use crate::text::{Values, fill};
 
 /// The same program in a place in which it succeeds. It shows that success is

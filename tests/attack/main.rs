@@ -18,6 +18,7 @@ mod live;
 mod program;
 mod request;
 mod servers;
+mod source;
 mod suite;
 mod text;
 

@@ -1,17 +1,16 @@
 //! A program that attacks, and what must come of it.
 
 use std::collections::BTreeMap;
-use std::net::TcpStream;
 use std::sync::OnceLock;
 
 use sandpiper_testkit::eventually;
 use sandpiper_testkit::traces::shows;
 use serde::Deserialize;
-use serde_json::json;
 
 use crate::canaries;
 use crate::control::{self, Control, Place};
-use crate::servers::{Reply, Server, client};
+use crate::servers::Server;
+use crate::source::{Ending, Source, begin, sent};
 use crate::suite::Suite;
 use crate::text::{Repeat, Values, fill, repeat, with};
 
@@ -65,17 +64,6 @@ pub(crate) struct Program {
     shown: OnceLock<Result<Shown, String>>,
 }
 
-/// A submission as it stands in a file.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub(crate) struct Source {
-    /// May be missing if there is one file.
-    pub(crate) entry: Option<String>,
-    #[serde(default)]
-    pub(crate) files: BTreeMap<String, String>,
-    #[serde(default)]
-    pub(crate) stdin: String,
-}
-
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Way {
@@ -109,15 +97,6 @@ enum When {
 pub(crate) enum Shown {
     Yes,
     No(String),
-}
-
-/// The result of a program.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Ending {
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-    /// As the header says it, or the exit code if there is none.
-    pub(crate) exit: String,
 }
 
 fn over_http() -> Vec<Way> {
@@ -186,7 +165,8 @@ impl Program {
     fn attempt(&self, suite: &Suite) -> Result<(), String> {
         for way in &self.via {
             let values = self.values(suite, &Values::new())?;
-            let source = self.source.filled(&values)?;
+            let mut source = self.source.filled(&values)?;
+            source.is_short = self.short;
             let attempt = || match way {
                 Way::Http => self.over(suite, suite.server(self), &source, 2),
                 Way::Run => control::command(&self.language, &source),
@@ -323,71 +303,4 @@ impl Program {
         }
         Ok(faults)
     }
-}
-
-impl Source {
-    fn filled(&self, values: &Values) -> Result<Self, String> {
-        let file = |(path, text): (&String, &String)| {
-            Ok((fill(path, values)?, fill(text, values)?))
-        };
-        let files: Result<_, String> = self.files.iter().map(file).collect();
-        let entry = self.entry.as_ref().map(|entry| fill(entry, values));
-        Ok(Self {
-            entry: entry.transpose()?,
-            files: files?,
-            stdin: fill(&self.stdin, values)?,
-        })
-    }
-
-    pub(crate) fn entry(&self) -> Result<&str, String> {
-        match (&self.entry, self.files.keys().next()) {
-            (Some(entry), _) => Ok(entry),
-            (None, Some(only)) if self.files.len() == 1 => Ok(only),
-            _ => Err("several files need an `entry`".to_owned()),
-        }
-    }
-}
-
-impl Ending {
-    fn of(reply: &Reply) -> Self {
-        let answer = reply.json();
-        let text = |name: &str| answer[name].as_str().unwrap().to_owned();
-        let exit = reply.header("sandpiper-exit").unwrap().to_owned();
-        Self { stdout: text("stdout"), stderr: text("stderr"), exit }
-    }
-}
-
-/// Sends it to the server as this client, and reads the answer.
-fn sent(
-    server: &Server,
-    language: &str,
-    source: &Source,
-    number: u8,
-) -> Result<Reply, String> {
-    let reply = Reply::read(&mut begin(server, language, source, number)?);
-    if reply.status != 200 {
-        return Err(format!("{}: {}", reply.status, reply.text()));
-    }
-    Ok(reply)
-}
-
-/// Sends it to the server as this client, whose answer is to be read.
-fn begin(
-    server: &Server,
-    language: &str,
-    source: &Source,
-    number: u8,
-) -> Result<TcpStream, String> {
-    let files = source.files.iter();
-    let files =
-        files.map(|(path, content)| json!({"path": path, "content": content}));
-    let request = json!({
-        "language": language,
-        "entryFile": source.entry()?,
-        "files": files.collect::<Vec<_>>(),
-        "stdin": source.stdin,
-    });
-    let headers = ["Content-Type: application/json", &client(number)];
-    let body = request.to_string();
-    Ok(server.begin("POST", "/api/compile", &headers, body))
 }

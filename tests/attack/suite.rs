@@ -22,7 +22,7 @@ pub(crate) struct Suite {
     pub(crate) canaries: Canaries,
     bystander: Bystander,
     main: Server,
-    /// With short times, for what only ends when its time is up.
+    /// With a short time for compilers, for what only ends when its time is up.
     short: Option<Server>,
     batches: Vec<Batch>,
     /// Held alone by attacks beside which something is measured.
@@ -52,28 +52,24 @@ impl Suite {
         };
         // Nothing that is sent there wants more time than its work takes. In an
         // emulated machine that can be a minute.
-        let main = servers::start(
-            start,
-            &[
-                &languages(false),
-                "--boxes=4",
-                "--run-wall-time=120s",
-                "--run-cpu-time=120s",
-                "--compile-wall-time=120s",
-            ],
+        let serve = |languages: &str, flags: &[&str]| {
+            let usual =
+                [languages, "--run-wall-time=120s", "--run-cpu-time=120s"];
+            servers::start(start, &[&usual, flags].concat())
+        };
+        let main = serve(
+            &languages(false),
+            &["--boxes=4", "--compile-wall-time=120s"],
         );
-        // Before the other server begins: that one gives a starter program 3 s.
+        // Before the other server begins: that one gives compilers 12 s.
         main.wait_until_ready();
         let short = programs.iter().any(|program| program.short).then(|| {
-            servers::start(
-                start,
+            serve(
+                &languages(true),
                 &[
-                    &languages(true),
-                    "--run-wall-time=3s",
-                    "--run-cpu-time=3s",
                     "--compile-wall-time=12s",
-                    // A starter program that a busy machine holds up for these
-                    // times would end the service of its language.
+                    // A starter program that a busy machine holds up for this
+                    // time would end the service of its language.
                     "--check-interval=1h",
                     // One client may have half of them.
                     "--boxes=12",
