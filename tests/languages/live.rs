@@ -273,7 +273,7 @@ fn begin_has_the_limits_of_the_run(server: &Server) {
         events.end();
     };
     let mut asked = python("");
-    let own = |wall, idle: Value, output| json!({"wall_ms": wall, "idle_ms": idle, "cpu_ms": 10_000, "output_kib": output});
+    let own = |wall, idle: Value, output| json!({"wall_ms": wall, "idle_ms": idle, "cpu_ms": 120_000, "output_kib": output});
     check(&asked, own(120_000, Value::Null, 1_024));
     asked["limits"] = json!({"wall_ms": 70_000, "output_kib": 3});
     check(&asked, own(70_000, Value::Null, 3));

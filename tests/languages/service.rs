@@ -14,6 +14,7 @@ pub(crate) fn start(flags: &[&str]) -> Server {
         "--compile-rate-limit=0",
         // On a busy machine nothing is to end by its time.
         "--run-wall-time=120s",
+        "--run-cpu-time=120s",
         "--compile-wall-time=120s",
     ];
     let flags = [&usual, flags].concat();
