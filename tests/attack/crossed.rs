@@ -18,7 +18,8 @@ const WAYS: [&str; 2] = ["input", "stop"];
 
 /// Each run gets what is sent with its id, and nothing else.
 pub(crate) fn crossed_runs() {
-    let server = start(&["--live-boxes=8", "--boxes=4"]);
+    // Nobody types into the first two until all others have tried.
+    let server = start(&["--live-boxes=8", "--boxes=4", "--live-idle-time=1h"]);
     let rest = at_rest(&server);
     control(&server);
     let [(mut one, first), (mut two, second)] = [1, 2].map(|number| {

@@ -179,12 +179,7 @@ fn many_runs() {
 /// Clients that read nothing of a flood, and clients that leave amid it.
 fn stalled_readers() {
     const COUNT: usize = 8;
-    let server = start(&[
-        "--live-boxes=16",
-        "--live-wall-time=4s",
-        "--run-wall-time=4s",
-        "--boxes=8",
-    ]);
+    let server = start(&["--live-boxes=16", "--boxes=8"]);
     let rest = at_rest(&server);
     let bystander = Bystander::now(&server).unwrap();
     let flood = "while 1: sys.stdout.write('\\x01' * 4096)";
@@ -211,7 +206,7 @@ fn stalled_readers() {
                 \x20 out.write('\\x01' * 4096)\n  out.flush()";
     let open = |number: usize, is_live: bool| {
         let mut asked = python(both, &json!({"interactive": is_live}));
-        asked["limits"] = json!({"output_kib": 1024});
+        asked["limits"] = json!({"wall_ms": 4_000});
         let from = client(u8::try_from(number).unwrap());
         server.stream(&[&from], &asked).unwrap()
     };
