@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use sandpiper_testkit::{Exposition, Reply, Server};
 
 const JSON: &str = "Content-Type: application/json";
+/// The longest wait for a change, which only a failure reaches.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Series that change by themselves, or by amounts that no contract gives.
 const OTHER: [&str; 3] =
@@ -46,7 +48,7 @@ impl Counted {
     /// Checks that this, and nothing else, has changed since the last check.
     fn changed(&mut self, what: &str, expected: &[(String, f64)]) {
         let expected: BTreeMap<_, _> = expected.iter().cloned().collect();
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + PATIENCE;
         loop {
             let now = self.server.metrics();
             let mut found = now.since(&self.last);

@@ -8,7 +8,7 @@ use sandpiper_sandbox::{
 use tokio::sync::{mpsc, watch};
 
 use crate::Test;
-use crate::fixture::{Fixture, MIB, step};
+use crate::fixture::{Fixture, MIB, PATIENCE, step};
 
 pub(crate) const TESTS: &[Test] = &[
     ("a_reader_that_stalls_holds_the_program", a_reader_that_stalls),
@@ -17,8 +17,9 @@ pub(crate) const TESTS: &[Test] = &[
     ("an_idle_command_keeps_its_output", an_idle_command),
 ];
 
-/// Longer than the start of a program takes on a busy machine.
-const IDLE_TIME: Duration = Duration::from_secs(3);
+/// An idle time that is longer than the start of a program takes, if the machine
+/// is not busy.
+const SHORT: Duration = Duration::from_millis(300);
 /// The capacity of a pipe.
 const PIPE: usize = 64 << 10;
 
@@ -38,18 +39,23 @@ async fn run(
 /// The program waits in a write, which is no activity; little is in memory.
 fn a_reader_that_stalls(fixture: &Fixture) {
     fixture.runtime.block_on(async {
-        let (output, mut chunks) = mpsc::channel(1);
-        let attachment = Attachment {
-            output: Some(output),
-            idle_time: Some(IDLE_TIME),
-            ..Attachment::default()
-        };
-        let outcome = run(fixture, &step(&["flood", "1"]), attachment).await;
+        let (outcome, waiting) = idle_until_it_speaks(async |idle_time| {
+            let (output, mut chunks) = mpsc::channel(1);
+            let attachment = Attachment {
+                output: Some(output),
+                idle_time: Some(idle_time),
+                ..Attachment::default()
+            };
+            let step = step(&["flood", "1"]);
+            let outcome = run(fixture, &step, attachment).await;
+            let first = chunks.recv().await;
+            assert_eq!(chunks.recv().await, None);
+            (outcome, first.map_or(0, |chunk| chunk.bytes.len()))
+        })
+        .await;
         assert_eq!(outcome.end, StepEnd::Idle);
-        let waiting = chunks.recv().await.unwrap().bytes.len();
         let rest = outcome.stdout.bytes.len();
         assert!(waiting > 0 && waiting + rest <= 4 * PIPE, "{waiting} {rest}");
-        assert_eq!(chunks.recv().await, None);
         assert!(!outcome.stdout.is_truncated);
     });
 }
@@ -116,17 +122,37 @@ fn a_stopped_command(fixture: &Fixture) {
 
 fn an_idle_command(fixture: &Fixture) {
     fixture.runtime.block_on(async {
-        let (_sender, input) = input_queue(100);
-        let attachment = Attachment {
-            input: Some(input),
-            idle_time: Some(IDLE_TIME),
-            ..Attachment::default()
-        };
-        let mut step = step(&["echo"]);
-        step.stdin = b"begun".to_vec();
-        let outcome = run(fixture, &step, attachment).await;
+        let (outcome, _) = idle_until_it_speaks(async |idle_time| {
+            let (_sender, input) = input_queue(100);
+            let attachment = Attachment {
+                input: Some(input),
+                idle_time: Some(idle_time),
+                ..Attachment::default()
+            };
+            let mut step = step(&["echo"]);
+            step.stdin = b"begun".to_vec();
+            let outcome = run(fixture, &step, attachment).await;
+            assert!(outcome.wall_time >= idle_time, "{outcome:?}");
+            let printed = outcome.stdout.bytes.len();
+            (outcome, printed)
+        })
+        .await;
         assert_eq!(outcome.end, StepEnd::Idle);
         assert_eq!(outcome.stdout.bytes, b"begun");
-        assert!(outcome.wall_time >= IDLE_TIME, "{outcome:?}");
     });
+}
+
+/// Runs a program with an idle time that is doubled until it has printed
+/// something: a slow machine takes longer to start it.
+async fn idle_until_it_speaks(
+    run: impl AsyncFn(Duration) -> (StepOutcome, usize),
+) -> (StepOutcome, usize) {
+    let mut idle_time = SHORT;
+    loop {
+        let (outcome, printed) = run(idle_time).await;
+        if printed > 0 || idle_time > PATIENCE {
+            return (outcome, printed);
+        }
+        idle_time *= 2;
+    }
 }
