@@ -3,6 +3,7 @@
 //! of its own. `web/e2e/added.spec.ts` uses the editor of the other.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
@@ -50,22 +51,14 @@ fn documented() -> Vec<(String, String)> {
     files
 }
 
-/// The image of the page's language, built beside the operator's own with a package
-/// more, and removed with this.
-struct Image;
-
-impl Image {
-    fn build(flags: &[&str], folder: &Path) -> Self {
-        let image = Self;
-        let said = additions::build(flags, folder, additions::GOOD);
-        assert!(said.contains("lua: ready: "), "{said}");
-        image
-    }
-}
-
-impl Drop for Image {
-    fn drop(&mut self) {
-        images(&["remove", "lua"]);
+/// Links images of the operator's to a data folder, so that another can be built
+/// beside them. No other process sees that one.
+fn link_images(data: &Path, names: &[&str]) {
+    let images = data.join("images");
+    fs::create_dir_all(&images).unwrap();
+    for name in names {
+        let image = sandpiper_testkit::image(name);
+        symlink(&image, images.join(image.file_name().unwrap())).unwrap();
     }
 }
 
@@ -92,12 +85,15 @@ fn a_language_from_a_folder_runs_and_is_shown() {
     put(&own, "shell/language.toml", DEFINITION);
     put(&own, "shell/starter/main.sh", "echo from the starter\n");
     put(&own, "shell/starter-expected.txt", "from the starter\n");
+    let data = root.join("data");
+    link_images(&data, &["native", "python"]);
     let flags = [
+        format!("--data-dir={}", data.display()),
         format!("--languages-dir={}", own.display()),
         format!("--image-additions={}", root.join("images").display()),
     ];
     let flags = flags.each_ref().map(String::as_str);
-    let _image = Image::build(&flags, root);
+    let rootfs = additions::build(&flags, root);
     let server =
         start(&[&flags[..], &["--languages=shell,python,lua"]].concat());
 
@@ -128,7 +124,7 @@ fn a_language_from_a_folder_runs_and_is_shown() {
     assert_eq!(answer.exit, "stage=run; code=3");
     is_shown(&server);
     drop(server);
-    additions::mistakes_leave_the_image_of_before(&flags, root);
+    additions::mistakes_leave_the_image_of_before(&flags, root, &rootfs);
 }
 
 /// Checks the pages of a server with Python, Lua and the shell.

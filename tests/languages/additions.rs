@@ -10,39 +10,52 @@ use crate::added::{images, put};
 use crate::service::{compile, start};
 
 /// Additions that fit.
-pub(crate) const GOOD: &str =
-    "packages = [\"lua-cjson\"]\ncheck = \"require 'cjson'\"\n";
+const GOOD: &str = "packages = [\"lua-cjson\"]\ncheck = \"require 'cjson'\"\n";
 
-/// Builds the image of Lua with these additions, which are in `folder`. Returns
-/// what it printed.
-pub(crate) fn build(flags: &[&str], folder: &Path, additions: &str) -> String {
-    put(folder, "images/lua.toml", additions);
-    let output = images(&[&["build", "--languages=lua"], flags].concat());
+const BUILD: [&str; 2] = ["build", "--languages=lua"];
+
+/// Builds the image of Lua with [`GOOD`], which is put into `folder`. Returns its
+/// root filesystem.
+pub(crate) fn build(flags: &[&str], folder: &Path) -> String {
+    put(folder, "images/lua.toml", GOOD);
+    let said = said(&[&BUILD, flags].concat());
+    let (_, place) = said.split_once("lua: ready: ").expect(&said);
+    place.lines().next().unwrap().to_owned()
+}
+
+/// Runs a command on images. Returns what it printed.
+fn said(arguments: &[&str]) -> String {
+    let output = images(arguments);
     String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
 }
 
-/// Checks that packages which cannot be added leave the image with [`GOOD`] in
-/// use.
+/// Checks that packages which cannot be added leave the image with [`GOOD`],
+/// which has this root filesystem, in use.
 pub(crate) fn mistakes_leave_the_image_of_before(
     flags: &[&str],
     folder: &Path,
+    rootfs: &str,
 ) {
-    let check = |from: &str, to: &str, expected: &str| {
-        let said = build(flags, folder, &GOOD.replace(from, to));
+    let check = |command: &[&str], from: &str, to: &str, expected: &str| {
+        put(folder, "images/lua.toml", &GOOD.replace(from, to));
+        let said = said(&[command, flags].concat());
         let file = folder.join("images/lua.toml").display().to_string();
         let expected = expected.replace("FILE", &file);
         assert!(said.contains(&expected), "{expected}: {said}");
     };
     let failed =
         "FILE:2: the check failed: /usr/bin/lua5.4: main.lua:1: module 'no'";
-    check("require 'cjson'", "require 'no'", failed);
+    // As the build runs it when all else is done. A failure refuses the image
+    // (crates/images/tests/transfer.rs).
+    let check_built = ["check", "lua", "--rootfs", rootfs];
+    check(&check_built, "require 'cjson'", "require 'no'", failed);
     if is_full() {
-        check("lua-cjson", "no-such-one", "FILE:1: no-such-one: ");
+        check(&BUILD, "require 'cjson'", "require 'no'", failed);
+        check(&BUILD, "lua-cjson", "no-such-one", "FILE:1: no-such-one: ");
     }
-    check("lua-cjson", "--x", "FILE:1: \"--x\" is not a plain word");
+    check(&BUILD, "lua-cjson", "--x", "FILE:1: \"--x\" is not a plain word");
 
-    let listed = images(&[&["list"], flags].concat());
-    let listed = String::from_utf8(listed.stdout).unwrap();
+    let listed = said(&[&["list"], flags].concat());
     let mut rows = listed.lines().filter(|line| line.starts_with("lua "));
     let is_it = |row: &str| row.contains("+1") && row.ends_with("Lua 5.4.7");
     assert!(rows.any(is_it), "{listed}");
