@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use expect_test::expect_file;
 use sandpiper_languages::{
@@ -106,10 +106,63 @@ fn a_name_is_handed_over_as_it_is() {
 
 #[test]
 fn every_language_has_its_expected_plan() {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = here.join("../../languages");
+    let catalog = own_languages();
+    for language in catalog.languages() {
+        let starter = catalog.starter(language.id()).unwrap();
+        let plan = summary(&starter.submission.plan());
+        let golden = format!("{}/plan-expected.txt", language.id());
+        expect_file![folder().join(golden)].assert_eq(&plan);
+    }
+}
+
+/// `tests/languages/compilers.rs` compiles the lines that join words.
+#[test]
+fn what_is_compiled_is_kept_unless_the_time_can_be_in_it() {
+    let catalog = own_languages();
+    let check = |lines: &str, expected: bool| {
+        // Each language has a list of its own.
+        for language in ["c", "cpp"] {
+            // In any file.
+            let files = [("main.c", ""), ("other.h", lines)];
+            let files = files.map(|(path, content)| SourceFile {
+                path: path.to_owned(),
+                content: content.into(),
+            });
+            let (entry, stdin) = ("main.c".to_owned(), String::new());
+            let submission = catalog
+                .submission(language, entry, files.into(), stdin, Vec::new())
+                .unwrap();
+            let found = submission.plan().is_repeatable;
+            assert_eq!(found, expected, "{language}, {lines:?}");
+        }
+    };
+    check("puts(\"one\");", true);
+    check("puts(__FILE__);", true);
+    check("int __TIM, E__;", true);
+    check("puts(__TIME__);", false);
+    check("puts(__DATE__);", false);
+    check("puts(__TIMESTAMP__);", false);
+    check("#define JOIN(a, b) a##b\nputs(JOIN(__TI, ME__));", false);
+    check("%:define JOIN(a, b) a%:%:b\nputs(JOIN(__TI, ME__));", false);
+    check("puts(__CONCAT(__TI, ME__));", false);
+    check("puts(_AC(__TI, ME__));", false);
+    check("puts(_ElfW(__TI, ME, _));", false);
+    check("puts(__REPB_PREFIX(TIME__));", false);
+    // GCC joins lines if nothing but these follows the backslash.
+    for blanks in ["", "\r", " ", "\t", "\x0b", "\x0c", "\0", " \t \r"] {
+        check(&format!("puts(__TI\\{blanks}\nME__);"), false);
+    }
+    check("puts(\"a\\tb\");", true);
+}
+
+/// The folder of the languages of this repository.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../languages")
+}
+
+fn own_languages() -> Catalog {
     let mut sources = Vec::new();
-    for entry in fs::read_dir(&folder).unwrap() {
+    for entry in fs::read_dir(folder()).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             let id = path.file_name().unwrap().to_str().unwrap().to_owned();
@@ -124,12 +177,7 @@ fn every_language_has_its_expected_plan() {
         catalog.find("python").is_some(),
         "this is not the folder of the languages"
     );
-    for language in catalog.languages() {
-        let starter = catalog.starter(language.id()).unwrap();
-        let plan = summary(&starter.submission.plan());
-        let golden = format!("{}/plan-expected.txt", language.id());
-        expect_file![folder.join(golden)].assert_eq(&plan);
-    }
+    catalog
 }
 
 /// Reads a folder and those in it.
