@@ -87,7 +87,10 @@ fn limits_of_runs() -> Vec<(&'static str, String)> {
         ("--compile-wall-time", seconds(limits.compile_wall_time)),
         (
             "wall clock and CPU time of finding the line of a crash",
-            seconds(limits::CRASH_TIME),
+            format!(
+                "a quarter of that of the compile step: {}",
+                seconds(limits.crash_time())
+            ),
         ),
         ("--memory", mebibytes(limits.memory_bytes)),
         ("--compile-memory", mebibytes(limits.compile_memory_bytes)),

@@ -32,7 +32,9 @@ const OPTIONS: [&str; 4] = [
 
 /// A forged file of a crash names only lines that were submitted.
 pub(crate) fn forged_crashes() {
-    let server = start(Start::Cold, &["--languages=c"]);
+    // A quarter of it is for the line of a crash.
+    let flags = ["--languages=c", "--compile-wall-time=120s"];
+    let server = start(Start::Cold, &flags);
     server.wait_until_ready();
     let own = json!({"path": "main.c", "line": 3});
     // The server believes its own lines, with options or without.

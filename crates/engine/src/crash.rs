@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 
+use sandpiper_languages::{Plan, Step};
 use sandpiper_sandbox::{BoxFile, Inputs, StepSpec};
 
+use crate::Limits;
 use crate::attachment::RunAttachment;
 use crate::lease::Lease;
-use crate::limits::CRASH_TIME;
+use crate::spec;
 
 /// The working directory of every step.
 const FOLDER: &str = "/box/";
@@ -24,6 +26,16 @@ pub struct Place {
     pub line: u32,
 }
 
+/// Returns the step after a crash as the sandbox runs it.
+pub(crate) fn step_spec(limits: &Limits, step: Step, plan: &Plan) -> StepSpec {
+    StepSpec {
+        output_bytes: MAX_OUTPUT,
+        wall_time: limits.crash_time(),
+        cpu_time: limits.crash_time(),
+        ..spec::step_spec(limits, step, plan)
+    }
+}
+
 /// Runs the command that prints the places of the calls that led to a crash.
 /// Returns the first one in these files.
 ///
@@ -38,12 +50,6 @@ pub(crate) async fn place(
     attachment: &RunAttachment,
     files: &[BoxFile],
 ) -> Option<Place> {
-    let command = StepSpec {
-        output_bytes: MAX_OUTPUT,
-        wall_time: command.wall_time.min(CRASH_TIME),
-        cpu_time: command.cpu_time.min(CRASH_TIME),
-        ..command
-    };
     let mut part = attachment.aside();
     match lease.run(&command, Inputs::default(), &mut part).await {
         Ok(ended) => {

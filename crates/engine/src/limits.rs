@@ -80,6 +80,13 @@ impl Limits {
     pub fn box_memory_bytes(&self) -> u64 {
         self.memory_bytes.max(self.compile_memory_bytes)
     }
+
+    /// Returns the wall clock of finding the line of a crash, and its CPU time: a
+    /// machine that is slow to compile is slow to find it. Beyond it: the crash
+    /// has no line.
+    pub fn crash_time(&self) -> Duration {
+        self.compile_wall_time / 4
+    }
 }
 
 /// Files that a run returns. Beyond it: the rest is listed as skipped.
@@ -90,10 +97,6 @@ pub const FILES_BYTES: u64 = 4 * MIB;
 /// Wall clock of reading these files. Beyond it: none is returned, and the
 /// working directory is listed as skipped.
 pub const FILES_TIME: Duration = Duration::from_secs(5);
-
-/// Wall clock of finding the line of a crash, and its CPU time. Beyond it: the
-/// crash has no line.
-pub const CRASH_TIME: Duration = Duration::from_secs(5);
 
 /// Runs that wait for a box. Beyond it: a further run is refused, or the newest
 /// of the client with the most if the further one's client has none.

@@ -128,7 +128,7 @@ async fn run_steps(
         && let (Stage::Run, End::Signaled(_)) = (stage, outcome.end)
         && let Some(step) = plan.crash.take()
     {
-        let command = step_spec(limits, step, &plan);
+        let command = crash::step_spec(limits, step, &plan);
         outcome.crash = crash::place(lease, command, &attachment, &files).await;
     }
     Ok(outcome)
