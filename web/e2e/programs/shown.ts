@@ -38,7 +38,7 @@ export const test = base.extend<OfTest>({
         const where = { file: info.outputPath(`${name}.html`), isFramed: name === "framed", paths };
         const look = await visit(context, document, table, where);
         if (process.env["UPDATE_EXPECT"] !== undefined) console.log(asTable(table, await look()));
-        await expect.poll(look, { message: name, timeout: 10_000 }).toMatchObject(expected(table));
+        await expect.poll(look, { message: name }).toMatchObject(expected(table));
       }
     });
   },
