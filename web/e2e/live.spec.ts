@@ -234,8 +234,16 @@ test("the status warns before the run ends because nobody types", async ({ page,
 });
 
 test("the status says when the program is compiled", async ({ page, service }) => {
-  // The compiler executes all of it, and gives up in the end.
-  const code = "constexpr int f() { int n = 0; for (int i = 0; i < 2000000000; ++i) n ^= i; return n; }\nconstexpr int n = f();\nint main() {}";
+  // The compiler works on each of these values for seconds, and never comes to an end of them.
+  const code = `constexpr int f(int n) {
+  for (int i = 0; i < 5000; ++i)
+    for (int j = 0; j < 1000; ++j) n ^= j;
+  return n;
+}
+template <int N> constexpr int v = f(N) + v<N - 1>;
+template <> constexpr int v<0> = 0;
+constexpr int all = v<200>;
+int main() {}`;
   for (const query of ["&input=live", "&api=run"]) {
     const frame = await framed(page, service, "cpp", query, code);
     await frame.locator("#run").click();
