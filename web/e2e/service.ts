@@ -199,10 +199,10 @@ export async function start(flags: readonly string[]): Promise<Started> {
   const usual = {
     "--listen": "127.0.0.1:0", "--admin-listen": "127.0.0.1:0", "--compile-rate-limit": "0", "--queue": "500",
     "--queue-wait": "100s", "--drain-time": "0s",
-    // One client gets half of them, and all tests are one.
-    "--live-boxes": "16",
+    // One client gets half of them, and all tests are one: with two boxes the workers would wait for each other.
+    "--boxes": "4", "--live-boxes": "16",
     // A busy machine is no fault of the page.
-    "--run-wall-time": "100s", "--compile-wall-time": "100s",
+    "--run-wall-time": "100s", "--run-cpu-time": "100s", "--compile-wall-time": "100s",
   };
   const given = new Set(flags.map((flag) => flag.split("=", 1)[0]));
   const others = Object.entries(usual).filter(([name]) => !given.has(name));
