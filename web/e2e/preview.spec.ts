@@ -4,7 +4,7 @@
 import { faults } from "./accessibility";
 import { apart } from "./chromium";
 import { lines, replaced, shown, submit, withFiles } from "./documents";
-import { embed, expect, test } from "./service";
+import { embed, expect, stopClock, test } from "./service";
 
 test.use({ launchOptions: apart });
 
@@ -59,6 +59,7 @@ test("the bar: reload, widths, backdrop; the keyboard comes out again", async ({
   const html = `<!doctype html><p>wide</p><input><script>
     addEventListener("keydown", (event) => { if (event.key === "Tab") event.preventDefault(); });
     console.log("loaded", innerWidth)</script>`;
+  await page.clock.install();
   await page.goto(`${service.url}/embed?${withFiles("lang=web", { "index.html": html })}`);
   const editor = page.mainFrame();
   // There is nothing to show before the first run.
@@ -78,6 +79,8 @@ test("the bar: reload, widths, backdrop; the keyboard comes out again", async ({
   expect(await backdrop()).toBe("rgb(255, 255, 255)");
   await page.getByRole("button", { name: "Dark background" }).click();
   expect(await backdrop()).toBe("rgb(27, 31, 36)");
+  // From now on no time passes: a frame that answers late would lose the focus.
+  await stopClock(page);
   await shown(editor).locator("p").evaluate((paragraph) => paragraph.remove());
   await page.getByRole("button", { name: "Reload" }).click();
   await expect(shown(editor).locator("p")).toHaveText("wide");
