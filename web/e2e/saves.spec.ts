@@ -28,12 +28,15 @@ const offer = (page: Page) => page.locator(".preview-offer");
 test("a file is saved when the person says so", async ({ page, service }) => {
   const body = `<a href="data.csv" download>file</a><a href="data:text/html,<p>hi" download="../x.html">data</a>
     <button onclick="save('notes.txt', 'by script')">script</button><a href="none.csv" download>none</a>`;
+  await page.clock.install();
   await run(page, service, body);
   for (const [label, name, content] of [
     ["file", "data.csv", "a,b\n1,2\n"], ["data", "x.html", "<p>hi"], ["script", "notes.txt", "by script"],
   ] as const) {
     await shown(page.mainFrame()).getByText(label, { exact: true }).click();
     await expect(offer(page)).toContainText(`Save ${name}?`);
+    // In its first second it takes no click.
+    await page.clock.runFor(1000);
     const saved = page.waitForEvent("download");
     await offer(page).getByRole("button", { name: "Save" }).click();
     expect((await saved).suggestedFilename()).toBe(name);
