@@ -271,17 +271,15 @@ test.describe("the host page keeps its focus and its place", () => {
     ["reset", {}],
   ];
 
-  for (const [query, output] of [["lang=python&run=load", "stdout"], ["lang=web&run=load", "preview"]] as const) {
-    test(`far below, with ${query}`, async ({ page, service }) => {
-      await page.goto(service.hostPage(far(service.url, query)));
-      const frame = await editorIn(page);
-      await expect(frame.locator("#status")).toContainText("Finished");
-      await expect(frame.locator(`.${output}`)).toBeAttached();
-      expect(await settled(page)).toEqual({ top: 0, at: "body" });
-    });
-  }
+  test("far below, as a preview comes", async ({ page, service }) => {
+    await page.goto(service.hostPage(far(service.url, "lang=web&run=load")));
+    const frame = await editorIn(page);
+    await expect(frame.locator("#status")).toContainText("Finished");
+    await expect(frame.locator(".preview")).toBeAttached();
+    expect(await settled(page)).toEqual({ top: 0, at: "body" });
+  });
 
-  test("at every command", async ({ page, service }) => {
+  test("at every command but focus", async ({ page, service }) => {
     await page.goto(service.hostPage(far(service.url, "lang=python")));
     const frame = await editorIn(page);
     for (const [type, payload] of commands) {
@@ -289,14 +287,18 @@ test.describe("the host page keeps its focus and its place", () => {
       if (type === "run") await expect(frame.locator("#status")).toContainText("exit code 1");
       expect(await settled(page), type).toEqual({ top: 0, at: "body" });
     }
+    expect(await command(page, "focus", {})).toBe(true);
+    expect((await settled(page)).at).toBe("iframe");
   });
 
   // The element that had the focus in the frame has lost it.
   for (const before of ["[role=tab]", ".cm-content"]) {
-    test(`at every command, after ${before} had it`, async ({ page, service }) => {
+    test(`as output comes, and at every command after ${before} had it`, async ({ page, service }) => {
       await page.goto(service.hostPage(far(service.url, "lang=python&run=load")));
       const frame = await editorIn(page);
       await expect(frame.locator("#status")).toContainText("Finished");
+      await expect(frame.locator(".stdout")).toBeAttached();
+      expect(await settled(page)).toEqual({ top: 0, at: "body" });
       await frame.locator(before).first().focus();
       await page.evaluate(() => (document.getElementById("own")?.focus(), scrollTo(0, 0)));
       for (const [type, payload] of commands) {
@@ -306,13 +308,6 @@ test.describe("the host page keeps its focus and its place", () => {
       }
     });
   }
-
-  test("but the focus command does take it", async ({ page, service }) => {
-    await page.goto(service.hostPage(far(service.url, "lang=python")));
-    await editorIn(page);
-    expect(await command(page, "focus", {})).toBe(true);
-    expect((await settled(page)).at).toBe("iframe");
-  });
 });
 
 test("locked means the files too, but not the input", async ({ page, service }) => {
