@@ -11,7 +11,9 @@ const hosts: readonly [name: string, headers: Readonly<Record<string, string>>, 
 ];
 
 for (const [name, headers, isIsolated] of hosts) {
-  test(`a page whose embedder policy is ${name} has the editor and its preview`, async ({ page, service, complaints }) => {
+  // The pages of all other tests have no policy.
+  const tag = isIsolated ? [] : "@full";
+  test(`a page whose embedder policy is ${name} has the editor and its preview`, { tag }, async ({ page, service, complaints }) => {
     const files = { "index.html": "<!doctype html><p>page</p><script>console.log('said')</script>" };
     const frame = (query: string) => `<iframe src="${service.url}/embed?${query}" width="900" height="600"></iframe>`;
     await page.goto(service.hostPage(frame("lang=python"), headers));
