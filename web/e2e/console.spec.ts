@@ -86,9 +86,14 @@ test("console.clear clears, and a link out of the page is reported", async ({ pa
   await expect(shown(editor).locator("p")).toHaveText("page");
 });
 
-test("a line is executed in the page, and answered", async ({ page, service }) => {
-  const editor = await run(page, service.url, `var own = 6; console.log("ready"); console.log("%ca%cb", "color: rgb(1, 2, 3)", "");`);
-  await expect(lines(editor)).toHaveText([/ready/, /ab/]);
+test("objects open by keyboard; a line is executed in the page, and answered", async ({ page, service }) => {
+  const editor = await run(page, service.url, `var own = 6; console.log({ a: { b: 42 } }); console.log("%ca%cb", "color: rgb(1, 2, 3)", "");`);
+  await expect(lines(editor)).toHaveText([/\{a: \{…\}\}/, /ab/]);
+  await lines(editor).locator("summary").focus();
+  await page.keyboard.press("Enter");
+  await lines(editor).locator("summary").nth(1).focus();
+  await page.keyboard.press("Space");
+  await expect(lines(editor).locator(".tree .tree li")).toHaveText("b: 42");
   await expect(lines(editor).last().getByText("a", { exact: true })).toHaveCSS("color", "rgb(1, 2, 3)");
   const prompt = page.getByRole("textbox", { name: "Code to execute in the page" });
   for (const [code, answer] of [
@@ -105,15 +110,6 @@ test("a line is executed in the page, and answered", async ({ page, service }) =
   }
   await prompt.press("ArrowUp");
   await expect(prompt).toHaveValue("typeof listeners");
-});
-
-test("objects open by keyboard", async ({ page, service }) => {
-  const editor = await run(page, service.url, "console.log({ a: { b: 42 } })");
-  await lines(editor).locator("summary").focus();
-  await page.keyboard.press("Enter");
-  await lines(editor).locator("summary").nth(1).focus();
-  await page.keyboard.press("Space");
-  await expect(lines(editor).locator(".tree .tree li")).toHaveText("b: 42");
 });
 
 const thrown: readonly [language: string, files: Readonly<Record<string, string>>, file: string, line: number][] = [

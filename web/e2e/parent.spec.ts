@@ -175,7 +175,7 @@ test("pages made for OneCompiler work", async ({ page, service }) => {
   expect(output).toBe("populated\n");
 });
 
-test("the menu and its dialog by keyboard", async ({ page, service }) => {
+test("the menu by keyboard, its dialog, and several files downloaded as an archive", async ({ page, service }) => {
   await page.goto(`${service.url}/embed?lang=python`);
   await page.locator(".cm-content").waitFor();
   await page.locator("#menu-button").focus();
@@ -193,6 +193,10 @@ test("the menu and its dialog by keyboard", async ({ page, service }) => {
   const source = /src="([^"]*)"/.exec(await snippet.inputValue())?.[1]?.replaceAll("&amp;", "&") ?? "";
   await page.keyboard.press("Escape");
   await expect(page.locator("#menu-button")).toBeFocused();
+  await page.keyboard.press("Enter");
+  const download = page.waitForEvent("download");
+  await page.getByRole("menuitem", { name: "Download" }).press("Enter");
+  expect((await download).suggestedFilename()).toBe("python.zip");
   await page.goto("about:blank");
   await page.goto(source);
   await expect(page.locator("#tabs")).toContainText("words.py");
@@ -220,15 +224,6 @@ test("links and snippets are copied without permission of the embedding page", a
   await page.keyboard.press("Escape");
   await paste();
   await expect(code).toContainText("<iframe src=");
-});
-
-test("several files are downloaded as an archive", async ({ page, service }) => {
-  await page.goto(`${service.url}/embed?lang=python`);
-  await page.locator(".cm-content").waitFor();
-  await page.locator("#menu-button").click();
-  const download = page.waitForEvent("download");
-  await page.getByRole("menuitem", { name: "Download" }).click();
-  expect((await download).suggestedFilename()).toBe("python.zip");
 });
 
 test("the index page shows each language and its line", async ({ page, service, complaints }) => {
