@@ -89,6 +89,8 @@ test("a console of many lines leaves the page its height, and shows the newest",
 for (const layout of ["auto", "rows", "cols"]) {
   test(`without the toolbar, layout=${layout}: the result is in view, and a mouse can run`, async ({ page, service }) => {
     for (const [language, result] of [["python", ".stdout pre"], ["web", ".preview iframe"]] as const) {
+      // A preview has the place of other results.
+      if (language === "web" && layout !== "auto" && process.env["FULL"] !== "1") continue;
       await page.goto(`${service.url}/embed?lang=${language}&hide=toolbar&layout=${layout}&run=load`);
       expect(await ended(page.mainFrame())).toContain("Finished");
       for (const size of [{ width: 500, height: 500 }, { width: 800, height: 400 }] as const) {
