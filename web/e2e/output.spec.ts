@@ -110,19 +110,3 @@ test("each end has its icon and its words, in one row, and says more to those wh
   }
   await expect(page.locator(".stderr")).toContainText("Output limit exceeded: 1 MiB");
 });
-
-test("in a narrow bar one button opens the tools", async ({ page, service }) => {
-  await page.setViewportSize({ width: 320, height: 600 });
-  await page.goto(`${service.url}/embed?lang=python&run=load`);
-  const toggle = page.getByRole("button", { name: "Output tools" });
-  const wrap = page.getByRole("button", { name: "Wrap" });
-  await expect(toggle).toBeVisible();
-  await expect(wrap).toBeHidden();
-  await toggle.click();
-  await wrap.click();
-  await expect(wrap).toHaveAttribute("aria-pressed", "true");
-  await page.keyboard.press("Escape");
-  await expect(wrap).toBeHidden();
-  await expect(toggle).toBeFocused();
-  await expect(toggle).toHaveAttribute("aria-expanded", "false");
-});

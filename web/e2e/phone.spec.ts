@@ -196,35 +196,54 @@ test("a mouse is not offered the symbols", async ({ page, service }) => {
   await expect(page.locator("#symbols")).toBeHidden();
 });
 
-test("at 400 % all is there and can be reached", async ({ page, service }) => {
+test("what was printed, at 400 %, in a narrow bar, and with text twice as large", async ({ page, service }) => {
   // 1280 x 1024 at 400 %.
   await page.setViewportSize({ width: 320, height: 256 });
   await page.goto(`${service.url}/embed?lang=python&run=load`);
   expect(await ended(page.mainFrame())).toContain("Finished");
-  expect(await faults(page.mainFrame())).toEqual([]);
-  for (const part of [".cm-scroller", ".stdout pre"]) {
-    await page.locator(part).scrollIntoViewIfNeeded();
-    const box = await page.locator(part).boundingBox();
-    expect(box?.height, part).toBeGreaterThan(60);
-  }
-});
 
-test("with text twice as large nothing is cut off", async ({ page, service }) => {
-  await page.setViewportSize({ width: 640, height: 700 });
-  await page.goto(`${service.url}/embed?lang=python&run=load`);
-  expect(await ended(page.mainFrame())).toContain("Finished");
-  const cut = await page.evaluate(() => {
-    const all = [...document.querySelectorAll<HTMLElement>("body *")];
-    const sizes = all.map((element) => parseFloat(getComputedStyle(element).fontSize));
-    all.forEach((element, index) => element.style.setProperty("font-size", `${(sizes[index] ?? 0) * 2}px`, "important"));
-    const boxes = document.querySelectorAll<HTMLElement>("button, summary, #status, .keys");
-    return [...boxes].filter((box) => {
-      if (!box.checkVisibility()) return false;
-      return box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
-    }).map((box) => box.textContent);
+  await test.step("at 400 % all is there and can be reached", async () => {
+    expect(await faults(page.mainFrame())).toEqual([]);
+    for (const part of [".cm-scroller", ".stdout pre"]) {
+      await page.locator(part).scrollIntoViewIfNeeded();
+      const box = await page.locator(part).boundingBox();
+      expect(box?.height, part).toBeGreaterThan(60);
+    }
   });
-  expect(cut).toEqual([]);
-  expect(await faults(page.mainFrame())).toEqual([]);
+
+  await test.step("in a narrow bar one button opens the tools", async () => {
+    await page.setViewportSize({ width: 320, height: 600 });
+    const toggle = page.getByRole("button", { name: "Output tools" });
+    const wrap = page.getByRole("button", { name: "Wrap" });
+    await expect(toggle).toBeVisible();
+    await expect(wrap).toBeHidden();
+    await toggle.click();
+    await wrap.click();
+    await expect(wrap).toHaveAttribute("aria-pressed", "true");
+    await page.keyboard.press("Escape");
+    await expect(wrap).toBeHidden();
+    await expect(toggle).toBeFocused();
+    await expect(toggle).toHaveAttribute("aria-expanded", "false");
+  });
+
+  // The last: its sizes stay.
+  await test.step("with text twice as large nothing is cut off", async () => {
+    await page.setViewportSize({ width: 640, height: 700 });
+    // The bar has noticed its width.
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    const cut = await page.evaluate(() => {
+      const all = [...document.querySelectorAll<HTMLElement>("body *")];
+      const sizes = all.map((element) => parseFloat(getComputedStyle(element).fontSize));
+      all.forEach((element, index) => element.style.setProperty("font-size", `${(sizes[index] ?? 0) * 2}px`, "important"));
+      const boxes = document.querySelectorAll<HTMLElement>("button, summary, #status, .keys");
+      return [...boxes].filter((box) => {
+        if (!box.checkVisibility()) return false;
+        return box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
+      }).map((box) => box.textContent);
+    });
+    expect(cut).toEqual([]);
+    expect(await faults(page.mainFrame())).toEqual([]);
+  });
 });
 
 for (const layout of ["auto", "rows", "cols"] as const) {
