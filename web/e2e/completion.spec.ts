@@ -62,7 +62,7 @@ for (const [language, path, typed, member, detail] of MEMBERS) {
   const tag = ["java", "mysql"].includes(language) ? "@full" : [];
   test(`${language}: ${JSON.stringify(typed)} offers ${member}, and Enter begins a line all the same`, { tag }, async ({ page, service }) => {
     const { code, list } = await empty(page, service, language, path);
-    await page.keyboard.type(typed, { delay: 100 });
+    await page.keyboard.type(typed);
     const option = list.getByRole("option").filter({ hasText: new RegExp(`^${member}${detail}$`) });
     await expect(option).toHaveCount(1);
     await page.clock.fastForward(400);
