@@ -201,6 +201,8 @@ export async function start(flags: readonly string[]): Promise<Started> {
     "--queue-wait": "100s", "--drain-time": "0s",
     // One client gets half of them, and all tests are one: with two boxes the workers would wait for each other.
     "--boxes": "4", "--live-boxes": "16",
+    // Boxes are made ahead for languages that hardly run here.
+    "--warm-memory": "0",
     // A busy machine is no fault of the page.
     "--run-wall-time": "100s", "--run-cpu-time": "100s", "--compile-wall-time": "100s",
   };
