@@ -83,7 +83,7 @@ impl ServerUrl {
             // A call is one small packet that should not wait for another.
             .set_nodelay(true)
             // The kernel must not go on sending the calls of a connection that was
-            // given up: a change would be made after later ones.
+            // given up: a change could be made after later ones of this node.
             .set_linger_time(Duration::ZERO);
         let info = info.set_redis_settings(login).set_tcp_settings(settings);
         Client::open(info)
