@@ -3,8 +3,7 @@
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use rustix::process::{Resource, getrlimit, setrlimit};
-use sandpiper_testkit::{Reply, connect, eventually};
+use sandpiper_testkit::{Reply, connect, eventually, raise_open_files};
 
 use crate::Test;
 use crate::balancer::{HaProxy, Nginx};
@@ -67,9 +66,7 @@ fn large_behind_haproxy() {
 
 /// Connections without a request count as well.
 fn connections_behind_haproxy() {
-    let mut limit = getrlimit(Resource::Nofile);
-    limit.current = limit.maximum;
-    setrlimit(Resource::Nofile, limit).expect("the soft limit can be raised");
+    raise_open_files();
     let fleet = fleet();
     // They stay open for as long as the test takes.
     let words = [("timeout http-request 30s", "timeout http-request 600s")];

@@ -5,10 +5,9 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Resource, getrlimit, setrlimit};
 use socket2::{Domain, Socket, Type};
 
-use sandpiper_testkit::Server;
+use sandpiper_testkit::{Server, raise_open_files};
 
 /// Attackers have this address.
 pub(crate) const ATTACKER: Ipv4Addr = Ipv4Addr::LOCALHOST;
@@ -35,6 +34,7 @@ impl Target {
     pub(crate) fn start() -> Self {
         static ALONE: Mutex<()> = Mutex::new(());
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        // A test has two thousand sockets.
         raise_open_files();
         let (server, unloaded) = (Server::start(), Server::start());
         for server in [&server, &unloaded] {
@@ -99,11 +99,4 @@ fn time(server: SocketAddr, client: Ipv4Addr) -> Duration {
 fn median(mut times: Vec<Duration>) -> Duration {
     times.sort();
     times[times.len() / 2]
-}
-
-/// A test has two thousand sockets.
-fn raise_open_files() {
-    let mut limit = getrlimit(Resource::Nofile);
-    limit.current = limit.maximum;
-    setrlimit(Resource::Nofile, limit).expect("the soft limit can be raised");
 }
