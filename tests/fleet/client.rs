@@ -207,19 +207,27 @@ pub(crate) fn word() -> String {
 
 /// Returns a program that prints this word, in one of three languages.
 pub(crate) fn prints(word: &str, number: usize) -> Value {
+    prints_after(word, number, 0)
+}
+
+/// Returns such a program that sleeps first.
+pub(crate) fn prints_after(word: &str, number: usize, ms: u32) -> Value {
     match number % 3 {
-        0 => python(&format!("print('{word}')\n")),
+        0 => python(&format!(
+            "import time\ntime.sleep({ms} / 1000)\nprint('{word}')\n"
+        )),
         1 => program(
             "c",
             "main.c",
             &format!(
-                "#include <stdio.h>\nint main(void) {{ puts(\"{word}\"); }}\n"
+                "#include <stdio.h>\n#include <unistd.h>\n\
+                 int main(void) {{ usleep({ms} * 1000); puts(\"{word}\"); }}\n"
             ),
         ),
         _ => program(
             "php",
             "main.php",
-            &format!("<?php\necho '{word}', PHP_EOL;\n"),
+            &format!("<?php\nusleep({ms} * 1000);\necho '{word}', PHP_EOL;\n"),
         ),
     }
 }

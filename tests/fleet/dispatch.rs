@@ -3,12 +3,13 @@
 
 use std::net::{Shutdown, SocketAddr};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread;
 
 use sandpiper_testkit::{Reply, eventually, is_full};
 
 use crate::Test;
 use crate::balancer::{HaProxy, Nginx};
-use crate::client::{CUT_BODY, Client, printed, prints, waits, word};
+use crate::client::{CUT_BODY, Client, printed, prints, read, waits, word};
 use crate::clients::{Failure, Failures, Load};
 use crate::fleet::{Fleet, Setup, data_with, usual};
 use crate::node::{Node, NodeCommand};
@@ -22,6 +23,7 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("dispatch/node-hangs-behind-haproxy", hangs_behind_haproxy),
     ("dispatch/node-hangs-behind-nginx", hangs_behind_nginx),
     ("dispatch/nodes-end-behind-nginx", end_behind_nginx),
+    ("dispatch/nodes-die-of-a-program", die_of_a_program),
 ];
 
 /// The number of [`prints`] that is a program of PHP.
@@ -210,7 +212,7 @@ fn end_behind_nginx() {
     let nginx = Nginx::start(folder.path().join("n"), &nodes);
     let load = Load::of(4);
     let failures = Failures::default();
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         load.start(scope, &[nginx.address], &failures);
         let mut end = |end: fn(&mut Node)| {
             for node in &mut nodes {
@@ -234,4 +236,45 @@ fn end_behind_nginx() {
     // A node may die while it sends an answer.
     let is_known = |failure: &Failure| failure.reason == CUT_BODY;
     assert!(failures.all().iter().all(is_known), "{failures:?}");
+}
+
+/// A program that makes its nodes die comes to four at most.
+fn die_of_a_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut nodes = five_nodes(425);
+    let haproxy = HaProxy::start(folder.path().join("h"), &nodes);
+    let message = "the node with this request is gone; try again";
+    kill_with(&mut nodes, haproxy.address).assert_failure(502, message);
+    let mut nodes = five_nodes(502);
+    let nginx = Nginx::start(folder.path().join("n"), &nodes);
+    let message = "no node can answer now; try again";
+    kill_with(&mut nodes, nginx.address).assert_failure(503, message);
+}
+
+fn five_nodes(status: u16) -> [Node; 5] {
+    ["a", "b", "c", "d", "e"].map(|tag| {
+        let node = node(tag, status, None);
+        // Else it may refuse the program, which is a try.
+        node.server().wait_until_ready_for(&["python"]);
+        node
+    })
+}
+
+/// Sends a program, and kills each node that runs it. Returns its answer.
+fn kill_with(nodes: &mut [Node], to: SocketAddr) -> Reply {
+    let name = word();
+    let mut stream = Client::new().begin_run(to, &waits(&name));
+    let answer = thread::spawn(move || read(&mut stream).expect("an answer"));
+    let mut killed = 0;
+    eventually("the program has an answer", || {
+        let mut all = nodes.iter_mut();
+        if let Some(node) = all.find(|node| node.waiting(&name).is_some()) {
+            node.kill();
+            killed += 1;
+        }
+        answer.is_finished()
+    });
+    // A node that has just died may be asked, too.
+    assert!((2..=4).contains(&killed), "{killed}");
+    answer.join().unwrap()
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use sandpiper_testkit::is_full;
 
 use crate::Test;
-use crate::client::{Client, printed, prints, python, word};
+use crate::client::{Client, printed, prints_after, python, word};
 use crate::dispatch::RUNS;
 use crate::fleet::{Fleet, Setup};
 
@@ -18,6 +18,9 @@ pub(crate) const TESTS: &[(&str, Test)] =
     &[("overload/nobody-starves", nobody_starves)];
 
 const CLIENTS: usize = 60;
+/// How long each program takes at least, however quick the machine is. It leaves the
+/// CPU to the tests beside this one.
+const RUN_MS: u32 = 200;
 /// The requests that the hostile client has open at once.
 const HOSTILE: usize = 24;
 /// A client that is refused so often, one time after the other, starves. Of 1,200
@@ -38,7 +41,7 @@ fn nobody_starves() {
     let flags = ["--compile-rate-limit=0", "--queue=4"];
     let fleet = Fleet::start(Setup { flags: &flags, ..Setup::default() });
     let to = fleet.address();
-    let rounds = if is_full() { 20 } else { 3 };
+    let rounds = if is_full() { 10 } else { 3 };
     let hostile = Hostile::start(to);
     let refused = AtomicUsize::new(0);
     let most = AtomicUsize::new(0);
@@ -77,7 +80,8 @@ fn ask(
     let mut refused = 0;
     loop {
         let word = word();
-        let reply = client.run(to, &prints(&word, number));
+        let program = prints_after(&word, number, RUN_MS);
+        let reply = client.run(to, &program);
         hostile.insist();
         if reply.status != 503 {
             assert!(printed(&reply, &word), "{reply:?}");
@@ -111,7 +115,6 @@ impl Hostile {
     }
 
     fn begin(client: Client, to: SocketAddr) -> TcpStream {
-        // It takes boxes, and leaves the CPU to the tests beside this one.
         let long = python("import time; time.sleep(1000)");
         let stream = client.begin_run(to, &long);
         stream.set_nonblocking(true).unwrap();
