@@ -152,6 +152,20 @@ fn balancers_have_the_same_nodes() {
     let nodes = nodes();
     let retries = rests("packaging/fleet/nodes.cfg", "retries ");
     assert_eq!(retries, [(nodes.len() - 1).to_string()]);
+    let number = |name: &str, first: &str| -> usize {
+        let path = format!("packaging/fleet/{name}");
+        rests(&path, first).concat().parse().unwrap()
+    };
+    assert_eq!(
+        number("kubernetes/nodes.cfg", "retries ") + 1,
+        number("kubernetes/nodes.yaml", "replicas: ")
+    );
+    // Each node has a line in three backends.
+    let compose = rests("packaging/fleet/compose-nodes.cfg", "server ");
+    assert_eq!(
+        3 * (number("compose-nodes.cfg", "retries ") + 1),
+        compose.len()
+    );
     let path = "packaging/fleet/nginx.conf";
     let servers = rests(path, "server ");
     let addresses = servers.iter().filter(|server| *server != "{");

@@ -7,7 +7,7 @@ use sandpiper_testkit::{Reply, eventually};
 use serde_json::json;
 
 use crate::Test;
-use crate::balancer::Nginx;
+use crate::balancer::{HaProxy, Nginx};
 use crate::client::{Client, read, waits, word};
 use crate::fleet::{Fleet, Setup};
 use crate::node::Node;
@@ -25,11 +25,12 @@ fn behind_haproxy() {
     let to = fleet.address();
     by_their_tags(to, &["a", "b", "c"]);
     by_an_id_of_the_client(&fleet, to);
-    // Who has the id of a run can type into it.
     Client::new().send(to, "GET /last", "");
     let log = || fleet.balancers[0].log();
     eventually("the last request is in the log", || log().contains("/last"));
-    assert!(!log().contains("/input") && !log().contains("/stop"), "{}", log());
+    assert!(log().contains("/api/run/... "), "{}", log());
+    assert_no_ids(&log());
+    without_a_body(&fleet);
     let reply = on_a_node_that_dies(&mut fleet, to);
     reply.assert_failure(404, NO_SUCH_RUN);
 }
@@ -43,6 +44,29 @@ fn behind_nginx() {
     let reply = on_a_node_that_dies(&mut fleet, nginx.address);
     // nginx asks no other node.
     reply.assert_failure(503, "no node can answer now; try again");
+    assert_no_ids(&nginx.log());
+}
+
+/// HAProxy writes a line for an input that does not come, too.
+fn without_a_body(fleet: &Fleet) {
+    let soon = [("timeout http-request 30s", "timeout http-request 500ms")];
+    let folder = fleet.folder.path().join("soon");
+    let haproxy = HaProxy::start_with(folder, &fleet.nodes, &soon);
+    let client = Client::new();
+    let head = "POST /api/run/a-0123456789abcdef/input";
+    let _open = client
+        .begin_with(haproxy.address, head, &["Content-Length: 9"], "")
+        .unwrap();
+    // HAProxy keeps the connection for a client that still sends.
+    eventually("it is in the log", || haproxy.log().contains(" 408 "));
+    assert_no_ids(&haproxy.log());
+}
+
+/// Who reads the id of a run can type into it.
+fn assert_no_ids(log: &str) {
+    let parts =
+        ["/api/run/a-", "/api/run/b-", "/api/run/c-", "0123456789abcdef"];
+    assert!(parts.iter().all(|it| !log.contains(it)), "{log}");
 }
 
 fn by_their_tags(to: SocketAddr, tags: &[&str]) {

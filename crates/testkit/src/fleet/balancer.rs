@@ -199,6 +199,11 @@ impl Nginx {
         self.process = spawn_nginx(&self.folder);
         self.process.wait(self.address);
     }
+
+    /// Returns its log of errors so far.
+    pub fn log(&self) -> String {
+        self.process.log()
+    }
 }
 
 /// The lines of nginx.conf for each node, one node after the other.
