@@ -62,7 +62,7 @@ fn without_a_body(fleet: &Fleet) {
     assert_no_ids(&haproxy.log());
 }
 
-/// Who reads the id of a run can type into it.
+/// A reader of the id of a run can type into it.
 fn assert_no_ids(log: &str) {
     let parts =
         ["/api/run/a-", "/api/run/b-", "/api/run/c-", "0123456789abcdef"];

@@ -23,8 +23,8 @@ const CLIENTS: usize = 60;
 const RUN_MS: u32 = 200;
 /// The requests that the hostile client has open at once.
 const HOSTILE: usize = 24;
-/// A client that is refused so often, one time after the other, starves. Of 1,200
-/// answers none took more than 33.
+/// A client that is refused so often, one time after the other, starves. Of 600
+/// answers none took more than 28.
 const MAX_REFUSALS: usize = 5 * CLIENTS;
 /// Reached only by a failure: an answer takes seconds.
 const PATIENCE: Duration = Duration::from_secs(600);

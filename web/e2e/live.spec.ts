@@ -39,12 +39,12 @@ const transcript = (frame: Frame) => frame.locator(".transcript pre");
 /** Notes what the log announces, and when. */
 const listening = (frame: Frame) =>
   frame.evaluate(() => {
-    const told: { text: string; ms: number }[] = [];
-    Object.assign(window, { told });
+    const announced: { text: string; ms: number }[] = [];
+    Object.assign(window, { announced });
     new MutationObserver((records) => {
       for (const { target, addedNodes } of records) {
         if (target instanceof Element && target.closest('[role="log"][aria-live="polite"]') === target) {
-          for (const node of addedNodes) told.push({ text: node.textContent ?? "", ms: performance.now() });
+          for (const node of addedNodes) announced.push({ text: node.textContent ?? "", ms: performance.now() });
         }
       }
     }).observe(document.body, { subtree: true, childList: true });
@@ -88,16 +88,16 @@ test.describe("by keyboard and screen reader", () => {
     await expect(transcript(frame)).toHaveText(/Bye\n$/);
     await expect(line).toHaveCount(0);
     await expect(frame.locator("#results")).toBeFocused();
-    await expect.poll(() => frame.evaluate("told.map(({ text }) => text).join(' ')")).toMatch(/Bye$/);
-    const told = await frame.evaluate(() => (window as unknown as { told: { text: string; ms: number }[] }).told);
-    const words = told.map(({ text }) => text).join("\n");
+    await expect.poll(() => frame.evaluate("announced.map(({ text }) => text).join(' ')")).toMatch(/Bye$/);
+    const announced = await frame.evaluate(() => (window as unknown as { announced: { text: string; ms: number }[] }).announced);
+    const words = announced.map(({ text }) => text).join("\n");
     expect(words.match(/You typed: Ann/g)).toHaveLength(2);
     // If copying is blocked, the output is selected, without what the log announces.
     await frame.evaluate(() => getSelection()?.selectAllChildren(document.getElementById("streams") as HTMLElement));
     expect(await frame.evaluate("getSelection().toString()")).toMatch(/Bye\s*$/);
     expect(await frame.evaluate("getSelection().toString()")).not.toContain("You typed");
     // Once a second; it may be noted later than it was said.
-    told.slice(1).forEach(({ ms }, index) => expect(ms - (told[index]?.ms ?? 0)).toBeGreaterThanOrEqual(500));
+    announced.slice(1).forEach(({ ms }, index) => expect(ms - (announced[index]?.ms ?? 0)).toBeGreaterThanOrEqual(500));
     // From now on Run starts live runs, and leaves the focus where it is.
     await page.keyboard.press("Control+Enter");
     await expect(transcript(frame)).toHaveText("Name? ");
@@ -108,19 +108,19 @@ test.describe("by keyboard and screen reader", () => {
 test("the embedding page reads and types, and Stop keeps what was printed", async ({ page, service }) => {
   const frame = await framed(page, service, "python", "&input=live", DIALOGUE);
   await page.evaluate(() => {
-    const told: Record<string, unknown>[] = [];
-    Object.assign(window, { told });
-    addEventListener("message", ({ data }) => told.push(data));
+    const announced: Record<string, unknown>[] = [];
+    Object.assign(window, { announced });
+    addEventListener("message", ({ data }) => announced.push(data));
   });
   const send = (type: string, payload: object = {}) =>
     page.evaluate(
       (message) => document.querySelector("iframe")?.contentWindow?.postMessage({ app: "sandpiper", v: 1, id: message.type, ...message }, "*"),
       { type, payload },
     );
-  const told = () => page.evaluate(() => (window as unknown as { told: { type?: string; payload: Record<string, unknown> }[] }).told);
-  const output = async () => (await told()).filter(({ type }) => type === "run:output").map(({ payload }) => payload["text"]).join("");
+  const announced = () => page.evaluate(() => (window as unknown as { announced: { type?: string; payload: Record<string, unknown> }[] }).announced);
+  const output = async () => (await announced()).filter(({ type }) => type === "run:output").map(({ payload }) => payload["text"]).join("");
   await send("input", { text: "too early\n" });
-  await expect.poll(told).toContainEqual(expect.objectContaining({ id: "input", ok: false }));
+  await expect.poll(announced).toContainEqual(expect.objectContaining({ id: "input", ok: false }));
   await send("run");
   await expect.poll(output).toBe("Name? ");
   await send("input", { text: "Ann\n" });
@@ -131,7 +131,7 @@ test("the embedding page reads and types, and Stop keeps what was printed", asyn
   await expect(frame.locator("#status")).toHaveText("Stopped.");
   await expect(transcript(frame)).toHaveText("Name? Ann\nHi Ann\nMore? ");
   const payload = expect.objectContaining({ ran: true, stopped: true, exit: null, stdout: expect.stringContaining("More? ") });
-  await expect.poll(told).toContainEqual(expect.objectContaining({ type: "run:end", payload }));
+  await expect.poll(announced).toContainEqual(expect.objectContaining({ type: "run:end", payload }));
   // The end of the input is an error of this program; it names its line.
   await send("run");
   await expect.poll(async () => (await output()).endsWith("Name? ")).toBe(true);
