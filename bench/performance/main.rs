@@ -14,17 +14,18 @@
 #![expect(clippy::print_stderr, reason = "and all that a failed step said")]
 #![expect(clippy::unwrap_used, reason = "a failure is the step's row")]
 
-use std::fs::{self, File};
+use std::ffi::OsString;
+use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::sync::LazyLock;
 
 use clap::Parser;
-use rustix::process::{Pid, Signal, geteuid, kill_process_group};
+use rustix::process::geteuid;
 use sandpiper_sandbox::{INIT_NAME, init_main};
-use sandpiper_testkit::{Server, eventually, image_folder};
+use sandpiper_testkit::{Server, eventually, step};
 
 mod boxes;
 mod client;
@@ -44,9 +45,6 @@ use sample::Sample;
 /// The longest step takes two minutes on a quiet machine, and more if it must first
 /// fetch packages from npm.
 const DEADLINE: &str = "300s";
-/// The exit code of a step that finished but missed its target by too much. Panics
-/// and the commands around it exit with other codes.
-const WORSE: u8 = 3;
 
 #[derive(Debug, Parser)]
 struct Settings {
@@ -143,8 +141,7 @@ fn main() -> ExitCode {
         };
         let rows = (step.measure)(&Context { folder: settings.folder, server });
         rows.iter().for_each(|row| println!("{row}"));
-        let has_failed = rows.iter().any(Row::has_failed);
-        return if has_failed { WORSE.into() } else { ExitCode::SUCCESS };
+        return step::exit_code(rows.iter().any(Row::has_failed));
     }
     let folder = tempfile::tempdir().unwrap();
     let open = fs::Permissions::from_mode(0o755);
@@ -177,48 +174,29 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(has_failed))
 }
 
-/// Runs the step to its end or its deadline. Returns whether it finished and about
-/// reached its target.
+/// Runs the step and prints its rows. Returns whether it finished and about reached
+/// its target.
 fn run(step: &Step, folder: &Path, server: Option<&Server>) -> bool {
-    // Not pipes, which a process that a step leaves behind would keep open.
-    let [rows, words] = ["rows", "words"].map(|name| folder.join(name));
-    let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "TERM"]);
-    command.args(["timeout", "--verbose", "--kill-after=10s", DEADLINE]);
+    let mut command = Vec::<OsString>::new();
     if step.needs == Needs::ServerAndMounts {
-        command.args(["unshare", "--mount"]);
+        command.extend(["unshare", "--mount"].map(Into::into));
         if !geteuid().is_root() {
-            command.args(["--user", "--map-root-user"]);
+            command.extend(["--user", "--map-root-user"].map(Into::into));
         }
     }
-    command.arg(std::env::current_exe().unwrap());
-    command.args(["--step", &step.name, "--folder"]).arg(folder);
+    command.push(std::env::current_exe().unwrap().into());
+    command.extend(["--step", &step.name, "--folder"].map(Into::into));
+    command.push(folder.into());
     if let Some(server) = server {
+        command.push("--server".into());
         let addresses = [server.address, server.admin];
-        command.arg("--server").args(addresses.map(|at| at.to_string()));
+        command.extend(addresses.map(|at| at.to_string().into()));
     }
-    command.stdin(Stdio::null());
-    command.stdout(File::create(&rows).unwrap());
-    command.stderr(File::create(&words).unwrap());
-    // So that the message of a panic is the last output.
-    command.env("RUST_BACKTRACE", "0");
-    // An ordinary user who is root in there would use the images of root.
-    let images = image_folder();
-    command.env("SANDPIPER_DATA_DIR", images.parent().unwrap());
-    let mut child = command.spawn().unwrap();
-    let group = Pid::from_child(&child);
-    let status = child.wait().unwrap();
-    // timeout(1) leads a process group; this ends the processes left in it.
-    let _ = kill_process_group(group, Signal::KILL);
-    print!("{}", fs::read_to_string(rows).unwrap());
-    if !status.success() && status.code() != Some(WORSE.into()) {
-        let words = fs::read_to_string(words).unwrap();
-        eprint!("{words}");
-        let why = match words.split_once(" panicked at ") {
-            Some((_, rest)) => rest.to_owned(),
-            None => format!("{status}, within {DEADLINE}: {words}"),
-        };
-        println!("{}", row::failed(&step.name, &why));
+    let ended = step::run(DEADLINE, command);
+    print!("{}", String::from_utf8_lossy(&ended.stdout));
+    if let Some(why) = step::failure(&ended) {
+        eprint!("{}", String::from_utf8_lossy(&ended.stderr));
+        println!("| {} | | | | | **failed**: {why} |", step.name);
     }
-    status.success()
+    ended.status.success()
 }

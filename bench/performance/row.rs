@@ -124,13 +124,6 @@ pub(crate) fn since(begun: Instant) -> f64 {
     begun.elapsed().as_secs_f64() * 1e3
 }
 
-/// Returns the row of a step that did not finish.
-pub(crate) fn failed(name: &str, why: &str) -> String {
-    let why = why.replace('|', "/").replace('\n', " ");
-    let why: String = why.chars().take(400).collect();
-    format!("| {name} | | | | | **failed**: {why} |")
-}
-
 /// Formats three significant digits.
 fn short(figure: f64) -> String {
     match figure.abs() {

@@ -15,6 +15,7 @@ mod image_folder;
 mod open_files;
 mod reply;
 mod server;
+pub mod step;
 pub mod traces;
 mod usage;
 mod valkey;
