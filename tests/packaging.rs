@@ -215,6 +215,15 @@ fn nodes_and_valkeys_are_closed_to_others() {
     }
 }
 
+/// The kernel counts queues and signals by user: those of all boxes are the service's.
+#[test]
+fn the_unit_raises_what_boxes_share() {
+    for limit in ["LimitMSGQUEUE=", "LimitSIGPENDING="] {
+        let path = "packaging/sandpiper.service";
+        assert_eq!(rests(path, limit), ["infinity"], "{limit}");
+    }
+}
+
 /// With a hard limit of 0, a crash in a box starts the core handler of the host.
 #[test]
 fn units_keep_crashes_from_the_core_handler() {

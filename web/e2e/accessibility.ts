@@ -15,7 +15,9 @@ export async function faults(frame: Frame, parts: readonly string[] = ["html"]):
     async ({ include, values }) => {
       const { run } = (window as unknown as { axe: typeof axe }).axe;
       const runOnly = { type: "tag" as const, values };
-      const { violations } = await run({ include }, { runOnly, resultTypes: ["violations"], iframes: false });
+      // An experimental rule, which no tag of these has.
+      const rules = { "label-content-name-mismatch": { enabled: true } };
+      const { violations } = await run({ include }, { runOnly, rules, resultTypes: ["violations"], iframes: false });
       return violations.flatMap(({ id, nodes }) =>
         nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary ?? ""}`),
       );
