@@ -11,8 +11,9 @@ use crate::addition::Addition;
 use crate::downloads::{Downloads, Settings};
 use crate::error::{ImageError, io_error};
 use crate::manifest::{Manifest, installed_packages};
-use crate::mirror::{self, KEYRING};
+use crate::mirror;
 use crate::mmdebstrap::{self, Invocation, MmdebstrapError, VERSIONS};
+use crate::prerequisites::{Prerequisite, missing_prerequisites};
 use crate::progress::{Phase, Progress};
 use crate::recipe::{Recipe, architecture};
 use crate::rootfs;
@@ -28,7 +29,7 @@ pub(crate) fn build(
 ) -> Result<PathBuf, ImageError> {
     let as_root = rustix::process::geteuid().is_root();
     let mirror = downloads.mirror.as_deref();
-    check_host(recipe, mirror, as_root)?;
+    check_host(recipe, mirror)?;
     report(Progress::start(Phase::ReadingLists));
     let image = scratch.join("image");
     let root = image.join("rootfs");
@@ -126,11 +127,7 @@ fn versions(
 }
 
 /// Checks that this host can build the recipe, before the build begins.
-fn check_host(
-    recipe: &Recipe,
-    mirror: Option<&str>,
-    as_root: bool,
-) -> Result<(), ImageError> {
+fn check_host(recipe: &Recipe, mirror: Option<&str>) -> Result<(), ImageError> {
     if !recipe.serves(architecture()) {
         return Err(ImageError::Architecture {
             image: recipe.name.clone(),
@@ -145,23 +142,13 @@ fn check_host(
             reason: format!("{url:?} is not the URL of a mirror"),
         });
     }
-    let mut needed = vec![
-        ("/usr/bin/mmdebstrap", "mmdebstrap"),
-        ("/usr/bin/tar", "tar"),
-        ("/usr/bin/setpriv", "util-linux"),
-        ("/usr/bin/unshare", "util-linux"),
-        (KEYRING, "debian-archive-keyring"),
-    ];
-    if !as_root {
-        needed.push(("/usr/bin/newuidmap", "uidmap"));
-    }
-    for (path, package) in needed {
-        if !Path::new(path).exists() {
-            return Err(ImageError::Prerequisite {
-                missing: path.to_owned(),
-                package: package.to_owned(),
-            });
-        }
+    if let Some(Prerequisite { path, package }) =
+        missing_prerequisites().first()
+    {
+        return Err(ImageError::Prerequisite {
+            missing: (*path).to_owned(),
+            package: (*package).to_owned(),
+        });
     }
     Ok(())
 }

@@ -37,10 +37,8 @@ pub(crate) struct Machine {
     pub(crate) has_subordinate_ids: bool,
     /// Whether newuidmap and newgidmap are installed.
     pub(crate) has_newuidmap: bool,
-    /// Whether mmdebstrap is installed.
-    pub(crate) has_mmdebstrap: bool,
-    /// Whether the keys of the Debian archive are installed.
-    pub(crate) has_debian_keyring: bool,
+    /// The Debian packages that builds of images lack.
+    pub(crate) missing_packages: Vec<&'static str>,
     /// Whether root certificates are installed.
     pub(crate) has_certificates: bool,
     /// The memory that this process can use, in bytes.
@@ -103,11 +101,7 @@ impl Machine {
             proc_is_masked: is_masked(&text("/proc/self/mountinfo")),
             has_subordinate_ids: has_ids,
             has_newuidmap,
-            has_mmdebstrap: is_installed("mmdebstrap"),
-            has_debian_keyring: Path::new(
-                "/usr/share/keyrings/debian-archive-keyring.gpg",
-            )
-            .exists(),
+            missing_packages: missing_packages(),
             has_certificates: Path::new("/etc/ssl/certs/ca-certificates.crt")
                 .exists(),
             memory_bytes: memory_bytes(),
@@ -192,10 +186,11 @@ fn is_masked(mountinfo: &str) -> bool {
     })
 }
 
-/// Returns whether a program is in one of the folders that Debian's packages use.
-fn is_installed(program: &str) -> bool {
-    let folders = ["/usr/bin", "/bin", "/usr/local/bin"];
-    folders.iter().any(|folder| Path::new(folder).join(program).exists())
+fn missing_packages() -> Vec<&'static str> {
+    let missing = sandpiper_images::missing_prerequisites();
+    let mut packages: Vec<_> = missing.iter().map(|it| it.package).collect();
+    packages.dedup();
+    packages
 }
 
 #[cfg(test)]

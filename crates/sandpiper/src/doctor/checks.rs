@@ -372,20 +372,10 @@ fn overlay(machine: &Machine) -> Finding {
 
 fn mmdebstrap(machine: &Machine) -> Finding {
     const SUBJECT: &str = "image builder";
-    let mut packages = Vec::new();
-    if !machine.has_mmdebstrap {
-        packages.push("mmdebstrap");
-    }
-    if !machine.has_debian_keyring {
-        packages.push("debian-archive-keyring");
-    }
+    let mut packages = machine.missing_packages.clone();
     // pip and npm need these to verify the hosts that they download from.
     if !machine.has_certificates {
         packages.push("ca-certificates");
-    }
-    // Without root, mmdebstrap creates a user namespace.
-    if !machine.is_root && !machine.has_newuidmap {
-        packages.push("uidmap");
     }
     if packages.is_empty() {
         return Finding::good(
