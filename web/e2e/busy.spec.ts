@@ -28,7 +28,7 @@ async function paused(page: Page, url: string, content: string): Promise<void> {
   await stopClock(page);
 }
 
-/** The longest jitter in seconds, as in src/run/patience.ts. */
+/** The longest jitter in seconds, as in src/run/retry.ts. */
 const SPREAD = 15;
 
 /** The seconds that a waiting person reads. */

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { draws, needsInput } from "../src/errors";
 import { parseExit, type Answer, type RunResult } from "../src/run/client";
 import type { Artifact } from "../src/run/left";
-import { pauseAfter } from "../src/run/patience";
+import { pauseAfter } from "../src/run/retry";
 import { endsIn, running, stages, summary, waiting } from "../src/run/words";
 import { settingsOf } from "./definitions";
 import { program } from "./programs";

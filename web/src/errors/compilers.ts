@@ -6,7 +6,7 @@ import type { Mark } from "../editor/marks";
 import { markAt, placeIn } from "./places";
 import type { Sources } from "./sources";
 
-const DIAGNOSTIC = /^(?<kind>fatal error|error|warning|Error|Warning)(?: CS\d+)?: (?<message>.+)$/;
+const DIAGNOSTIC = /^(?<kind>fatal error|error|warning|Error|Warning)(?: [A-Z]+\d+)?: (?<message>.+)$/;
 
 /** Of gcc, javac, the C# compiler, the bundler of pages, and languages without a format of their own. */
 export function compilerMarks(messages: MessageSettings, text: string, sources: Sources): Mark[] {
@@ -18,7 +18,7 @@ export function compilerMarks(messages: MessageSettings, text: string, sources: 
     if (place.message !== undefined) return [markAt(place, place.message)];
     const rest = line.slice(place.end).replace(/^:?\s*/, "");
     const groups = DIAGNOSTIC.exec(rest)?.groups;
-    if (groups === undefined) return linkerMark(line, rest, place);
+    if (groups === undefined) return [];
     const below = lines.slice(index + 1, index + 12);
     return [
       {
@@ -31,14 +31,6 @@ export function compilerMarks(messages: MessageSettings, text: string, sources: 
     ];
   });
   return format === "gcc" ? [...marks, ...twoMains(text, sources)] : marks;
-}
-
-/** The linker and assert(), whose messages do not have the word "error". */
-function linkerMark(line: string, rest: string, { path, line: number }: { path: string; line: number }): Mark[] {
-  const linker = /(undefined reference to .+|multiple definition of `[^']+')/.exec(rest)?.[1];
-  const assertion = /Assertion [`'].*' failed\./.exec(rest)?.[0];
-  const message = linker ?? (line.startsWith("/") ? undefined : assertion);
-  return message === undefined ? [] : [{ path, line: number, column: 0, severity: "error", message }];
 }
 
 /** The service's own message names the files without a line. */

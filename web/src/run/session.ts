@@ -7,7 +7,7 @@ import type { Dialogue } from "../output/dialogue";
 import type { Snapshot, Workspace } from "../workspace";
 import { lost, randomId, run, stop, type Answer, type RunRequest } from "./client";
 import type { LiveRun } from "./live";
-import { pauseAfter, type Pause } from "./patience";
+import { pauseAfter, type Pause } from "./retry";
 
 export type Phase =
   | { name: "idle" }

@@ -7,7 +7,7 @@ import type { Answer, Exit, RunResult } from "./client";
 import type { Verdict } from "./expected";
 import { isRecording, type Artifact } from "./left";
 import { isResults, shownOf } from "./query-results";
-import type { Pause } from "./patience";
+import type { Pause } from "./retry";
 import type { RunState } from "./session";
 
 /** Characters of a line that are read out. */
