@@ -282,6 +282,7 @@ fn without_limits(_: &Context) -> Vec<Row> {
     wait(1);
     runs(CALLS);
     let [mut usual, mut first, mut later, mut dead] = [const { Vec::new() }; 4];
+    let [mut starts, mut returns] = [const { Vec::new() }; 2];
     for _ in 0..FAULTS {
         usual.extend(runs(CALLS));
         limits.signal(Signal::STOP);
@@ -293,8 +294,11 @@ fn without_limits(_: &Context) -> Vec<Row> {
         usual.extend(runs(CALLS));
         limits.kill();
         dead.extend(runs(CALLS));
+        let begun = Instant::now();
         limits.restart();
+        starts.push(since(begun));
         wait(1);
+        returns.push(since(begun));
     }
     let row = |name: &str, ours: &[f64], most| Row {
         name: format!("C again, limits' Valkey {name}"),
@@ -307,6 +311,13 @@ fn without_limits(_: &Context) -> Vec<Row> {
         row("hangs: the first runs", &first, 60.0),
         row("hangs: those after them", &later, 1.0),
         row("is dead", &dead, 1.0),
+        Row {
+            name: "limits' Valkey counts again after a restart".to_owned(),
+            unit: "ms",
+            other: Series::new("its own start", &starts),
+            ours: Series::new("until the node counts there", &returns),
+            asked: Asked::More(1_000.0),
+        },
     ]
 }
 

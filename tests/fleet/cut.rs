@@ -5,6 +5,7 @@ use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use libtest_mimic::Completion;
 use sandpiper_testkit::{Reply, eventually};
@@ -18,6 +19,9 @@ use crate::fleet::usual;
 use crate::limits::UP;
 use crate::node::{Node, NodeCommand};
 use crate::valkey::Valkey;
+
+/// Three times as long as docs/scale.md says.
+const MAX_UNNOTICED: Duration = Duration::from_secs(15);
 
 /// A test, which is ignored unless root runs it.
 type Test = fn() -> Completion;
@@ -181,9 +185,13 @@ fn node_from_balancer() -> Completion {
         has(&nodes[0]) == 1 && has(&nodes[1]) == 1
     });
     cable.set("down");
+    let cut = Instant::now();
     eventually("one node has both runs", || {
         names.iter().all(|name| at(&nodes[0], name))
     });
+    let elapsed = cut.elapsed();
+    println!("began elsewhere {:.1} s after the cut", elapsed.as_secs_f64());
+    assert!(elapsed < MAX_UNNOTICED, "{elapsed:?}");
     for (name, stream) in names.iter().zip(&mut runs) {
         nodes[0].release(name);
         let reply = read(stream).unwrap();

@@ -37,8 +37,9 @@ pub(crate) struct Setup<'a> {
     pub(crate) flags: &'a [&'a str],
 }
 
-/// The settings of the Valkey with the limits.
+/// The settings of the Valkeys with the limits and the products.
 const LIMITS: &str = include_str!("../../packaging/fleet/limits.conf");
+const PRODUCTS: &str = include_str!("../../packaging/fleet/products.conf");
 
 const TAGS: [&str; 3] = ["a", "b", "c"];
 
@@ -48,7 +49,10 @@ impl Fleet {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let limits = setup.limits.then(|| Valkey::packaged(LIMITS));
-        let products = setup.products.map(Valkey::start);
+        let products = setup.products.map(|keeps| match keeps {
+            true => Valkey::packaged(PRODUCTS),
+            false => Valkey::start(false),
+        });
         let mut flags = usual(setup.flags);
         for (flag, valkey) in [("limits", &limits), ("products", &products)] {
             let Some(valkey) = valkey else { continue };

@@ -1,0 +1,69 @@
+# Checks that each part of the manifests is probed, may be moved, and is reached by the
+# parts that need it alone: policies.py FILE LIMITS PRODUCTS, with the Valkeys' ports.
+
+import sys
+
+import yaml
+
+path, limits, products = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+with open(path, encoding="utf-8") as file:
+    objects = list(yaml.safe_load_all(file))
+
+
+def of(*kinds):
+    return [it for it in objects if it["kind"] in kinds]
+
+
+def selecting(kind, key, labels):
+    """Returns the one object of a kind that selects pods with these labels."""
+    found = [
+        it["spec"]
+        for it in of(kind)
+        if it["spec"][key]["matchLabels"].items() <= labels.items()
+    ]
+    assert len(found) == 1, (kind, labels, found)
+    return found[0]
+
+
+workloads = of("Deployment", "StatefulSet")
+names = sorted(it["metadata"]["name"] for it in workloads)
+expected = ["sandpiper", "sandpiper-balancer", "sandpiper-limits", "sandpiper-products"]
+assert names == expected, names
+for workload in workloads:
+    name = workload["metadata"]["name"]
+    template = workload["spec"]["template"]
+    labels = template["metadata"]["labels"]
+    policy = selecting("NetworkPolicy", "podSelector", labels)
+    assert policy["policyTypes"] == ["Ingress", "Egress"], name
+    for container in template["spec"]["containers"]:
+        for probe in "readinessProbe", "livenessProbe":
+            assert probe in container, (name, probe)
+    # The other two are one of each, which a budget would keep from ever moving.
+    if workload["spec"]["replicas"] > 1:
+        budget = selecting("PodDisruptionBudget", "selector", labels)
+        assert budget["maxUnavailable"] == 1, name
+
+
+def reach(app, port):
+    """Returns the sources that a policy lets to a port of these pods."""
+    policy = selecting("NetworkPolicy", "podSelector", {"app": app})
+    rules = policy["ingress"]
+    # A rule without ports or without sources has all of them.
+    found = [
+        source
+        for rule in rules
+        if port in [it["port"] for it in rule.get("ports", [{"port": port}])]
+        for source in rule.get("from", ["anybody"])
+    ]
+    return found
+
+
+def pods(app):
+    return [{"podSelector": {"matchLabels": {"app": app}}}]
+
+
+assert reach("sandpiper", 8080) == pods("sandpiper-balancer")
+for port in limits, products:
+    assert reach("sandpiper-valkey", port) == pods("sandpiper"), port
+assert reach("sandpiper-valkey", 22) == []
+assert reach("sandpiper-balancer", 8080) == ["anybody"]
