@@ -126,7 +126,8 @@ fn shuffled(random: &mut Random) -> Vec<Part> {
     order
 }
 
-/// An upgrade: each node is asked to end, and starts again. No request fails.
+/// An upgrade: each node is asked to end, and starts again. No request fails, at
+/// least once of some attempts.
 fn nodes_restart() {
     let is_unnoticed = (0..MAX_ATTEMPTS)
         .any(|_| NginxFleet::start().nodes_restart().is_empty());

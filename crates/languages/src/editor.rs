@@ -155,8 +155,9 @@ impl MembersDefinition {
 #[serde(deny_unknown_fields)]
 struct Messages {
     /// The reader that turns messages into marks beside the code
-    /// (web/src/errors). Without one, a line is a message if it has a place
-    /// with a group `message`, or if `error: ` or `warning: ` follows its place.
+    /// (web/src/errors). Without one, and with some, a line is a message if it
+    /// has a place with a group `message`, or if `error: ` or `warning: `
+    /// follows its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     format: Option<String>,
     /// Regular expressions of JavaScript (flags `gm`) for the places that
