@@ -4,7 +4,8 @@
 import type { Frame, Page } from "@playwright/test";
 
 import { faults } from "./accessibility";
-import { embed, ended, expect, languages, test } from "./service";
+import { shown } from "./documents";
+import { embed, ended, expect, languages, outputs, test } from "./service";
 import { replaceCode } from "./typing";
 
 /** A file in which the language's tools find an error; in a language with input, one that asks for it. */
@@ -41,6 +42,7 @@ for (const theme of ["light", "dark"] as const) {
         await frame.locator("#run").click();
         expect(await ended(frame)).toMatch(/^Finished in/);
         // With the document that it made, which the preview frames.
+        if (outputs.get(language) === "document") await expect(shown(frame).locator("body *").first()).toBeVisible();
         for (const part of page.frames()) expect(await faults(part), "run").toEqual([]);
         const wrong = WRONG[language];
         if (wrong === undefined) return;

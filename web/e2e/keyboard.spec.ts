@@ -1,7 +1,7 @@
 // Without a mouse and without sight: everything by keyboard, the announcements of
 // screen readers, the focus, and the system's own colours and motion.
 
-import { embed, editorIn, ended, expect, held, heldRuns, stopClock, test } from "./service";
+import { drawn, embed, editorIn, ended, expect, held, heldRuns, stopClock, test } from "./service";
 import type { Frame, Page } from "@playwright/test";
 
 /** The element with the focus in the frame, in short. */
@@ -247,7 +247,7 @@ test.describe("the host page keeps its focus and its place", () => {
   // A frame out of view is drawn rarely: nothing here waits for that.
   const settled = async (page: Page) => {
     // Whatever comes late has had its frames.
-    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    await drawn(page);
     return page.evaluate(() => ({ top: scrollY, at: document.activeElement?.id || document.activeElement?.localName }));
   };
   const command = (page: Page, type: string, payload: object) =>

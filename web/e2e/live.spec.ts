@@ -8,6 +8,7 @@ import type { Frame, Page } from "@playwright/test";
 import { faults } from "./accessibility";
 import { withFiles } from "./documents";
 import { editorIn, ended, expect, stopClock, test, type Service } from "./service";
+import { replaceCode } from "./typing";
 
 const GREETER = `import java.util.Scanner;
 class Main {
@@ -285,7 +286,7 @@ test("an offer is there as long as it is right for the program", async ({ page, 
   await expect(offers).toHaveText([draw]);
   await frame.locator("#stdin").fill("");
   await expect(offers).toHaveText([type, draw]);
-  await frame.locator(".cm-content").fill("input()");
+  await replaceCode(frame.locator(".cm-content"), "input()");
   await expect(offers).toHaveText([type]);
   await frame.getByRole("button", { name: "Clear", exact: true }).press("Enter");
   await expect(offers).toHaveCount(0);

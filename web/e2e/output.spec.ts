@@ -3,7 +3,7 @@
 
 import { readFileSync } from "node:fs";
 
-import { expect, test } from "./service";
+import { expect, stopClock, test } from "./service";
 import { replaceCode } from "./typing";
 
 /** More elements than this in the output, and pages become slow. */
@@ -51,6 +51,7 @@ test("long output is shown in part, and kept whole", async ({ page, service, com
 
 test("the hidden part is shown step by step; copying takes all", async ({ page, service, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.clock.install();
   await page.goto(`${service.url}/embed?lang=python`);
   await replaceCode(page.locator(".cm-content"), "print(*range(12_000), sep='\\n')");
   await page.locator("#run").click();
@@ -62,6 +63,8 @@ test("the hidden part is shown step by step; copying takes all", async ({ page, 
   await expect(shown).toContainText("2,000 lines");
   await shown.getByRole("button", { name: "Show more" }).click();
   await expect(shown.getByRole("button", { name: "Show more" })).toHaveCount(0);
+  // "Copied" stands for a moment alone.
+  await stopClock(page);
   await page.getByRole("button", { name: "Copy", exact: true }).click();
   await expect(page.getByRole("button", { name: "Copied" })).toBeVisible();
   const copied = await page.evaluate(() => navigator.clipboard.readText());

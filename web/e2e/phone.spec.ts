@@ -4,7 +4,7 @@
 import type { Frame, Page } from "@playwright/test";
 
 import { withFiles } from "./documents";
-import { editorIn, ended, expect, test } from "./service";
+import { drawn, editorIn, ended, expect, test } from "./service";
 
 const PHONE = { viewport: { width: 320, height: 568 }, hasTouch: true, isMobile: true };
 
@@ -172,6 +172,7 @@ test.describe("a phone", () => {
     for (const { height } of parts.slice(1)) expect(height).toBeGreaterThanOrEqual(44);
     expect(parts[1]?.width).toBeGreaterThan(100);
     expect(await faults(page.mainFrame())).toEqual([]);
+    await expect(page.locator(".transcript pre")).toHaveText("Name? ");
     await row.getByRole("textbox", { name: "Input", exact: true }).tap();
     await page.keyboard.type("Ada");
     await row.getByRole("button", { name: "Send" }).tap();
@@ -230,7 +231,7 @@ test("what was printed, at 400 %, in a narrow bar, and with text twice as large"
   await test.step("with text twice as large nothing is cut off", async () => {
     await page.setViewportSize({ width: 640, height: 700 });
     // The bar has noticed its width.
-    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    await drawn(page);
     const cut = await page.evaluate(() => {
       const all = [...document.querySelectorAll<HTMLElement>("body *")];
       const sizes = all.map((element) => parseFloat(getComputedStyle(element).fontSize));
@@ -252,6 +253,7 @@ for (const layout of ["auto", "rows", "cols"] as const) {
     expect(await ended(page.mainFrame())).toContain("Finished");
     for (const width of [320, 768, 1280]) {
       await page.setViewportSize({ width, height: 600 });
+      await drawn(page);
       const code = await page.locator("#left").boundingBox();
       const results = await page.locator("#results").boundingBox();
       if (code === null || results === null) throw new Error("a part is not shown");

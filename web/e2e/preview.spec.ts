@@ -94,6 +94,7 @@ test("the bar: reload, widths, backdrop; the keyboard comes out again", async ({
   await expect(page.getByTitle("All messages")).toBeFocused();
   await expect(page.locator(".preview-keys")).toBeHidden();
   await shown(editor).locator("input").click();
+  await expect(page.locator(".preview-keys")).toBeVisible();
   await page.keyboard.press("Escape");
   await page.keyboard.press("Shift+Tab");
   await expect(page.getByRole("button", { name: "Reload" })).toBeFocused();

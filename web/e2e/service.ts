@@ -180,6 +180,11 @@ export async function heldRuns(page: Page): Promise<() => void> {
   return release;
 }
 
+/** Waits for two of the browser's frames: the page has noticed each size that was new. */
+export async function drawn(frame: Frame | Page): Promise<void> {
+  await frame.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+}
+
 /** Stops the clock of a page where it was installed, an hour from now: timers that wait go off once. */
 export async function stopClock(page: Page): Promise<void> {
   await page.clock.pauseAt(Date.now() + 3_600_000);

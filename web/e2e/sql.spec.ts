@@ -2,7 +2,7 @@
 
 import { faults } from "./accessibility";
 import { withFiles } from "./documents";
-import { expect, test } from "./service";
+import { expect, stopClock, test } from "./service";
 
 const SQL = `CREATE TABLE t (n INT, s TEXT);
 INSERT INTO t VALUES (1, NULL), (2, 'NULL'), (30, ' lead'), (4, '');
@@ -14,6 +14,7 @@ const address = (query: string, sql: string) => `embed?${withFiles(`lang=mysql&r
 
 test("with api=run NULL, blanks, empty sets and changed rows are seen", async ({ page, service, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.clock.install();
   await page.goto(`${service.url}/${address("&api=run", SQL)}`);
   await expect(page.locator("#status")).toHaveText(/^Finished in [\d.]+ s, 4 results$/);
   const tables = page.locator(".tables");
@@ -39,6 +40,8 @@ test("with api=run NULL, blanks, empty sets and changed rows are seen", async ({
   });
   expect(gaps).toEqual([8, 8, 8]);
   expect(await faults(page.mainFrame())).toEqual([]);
+  // "Copied" stands for a moment alone.
+  await stopClock(page);
   await page.getByRole("button", { name: "Copy as CSV: result 1" }).click();
   await expect(page.getByRole("button", { name: "Copy as CSV: result 1" })).toHaveText("Copied");
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('n,s\r\n1,\r\n2,NULL\r\n30, lead\r\n4,""\r\n');

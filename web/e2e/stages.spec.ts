@@ -25,10 +25,12 @@ test("with api=run the page says whether a program waits or runs", async ({ page
   await expect(status).toHaveText("Running…");
   await page.clock.runFor(2000);
   await expect(status).toHaveText("Running… 2 s");
-  // The page cannot know when the program has printed: whoever stops too early tries again.
+  // The page cannot know when the program has printed: whoever stops too early tries again, and waits longer.
+  let waitMs = 0;
   await expect(async () => {
     if ((await page.locator("#run-label").textContent()) === "Run") await page.locator("#run").click();
-    await expect(page.locator("#run-label")).toHaveText("Stop");
+    await expect(status).toHaveText(/^Running…/);
+    await new Promise((resolve) => setTimeout(resolve, (waitMs += 250)));
     await page.locator("#run").click();
     await expect(status).toHaveText("Stopped.");
     expect(await page.locator("#streams").textContent()).toContain("before");

@@ -3,7 +3,7 @@
 
 import type { Page } from "@playwright/test";
 
-import { editorIn, expect, heldRuns, test } from "./service";
+import { drawn, editorIn, expect, heldRuns, test } from "./service";
 import { replaceCode } from "./typing";
 
 /** Where the first lines of code begin, in their own box: without a script there is a notice above it. */
@@ -78,9 +78,10 @@ const asking = (url: string, query: string, code: string, width: number) => {
 test("a frame that is unfolded asks for the height that it needs when it is open", async ({ page, service }) => {
   await page.goto(service.hostPage(asking(service.url, "lang=python&hide=stdin", "print(1)\n", 0)));
   const frame = page.frames()[1];
-  await frame?.waitForSelector(".cm-content", { state: "attached" });
+  if (frame === undefined) throw new Error("there is no frame");
+  await frame.waitForSelector(".cm-content", { state: "attached" });
   // Every measurement until now has been reported.
-  await frame?.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  await drawn(frame);
   await page.locator("iframe").evaluate((element) => element.setAttribute("width", "720"));
   await expect.poll(() => page.evaluate("heights")).toEqual([300]);
 });
@@ -98,7 +99,7 @@ test("between a run and the one before, a frame does not ask for less", async ({
   await frame.locator("#run").click();
   await expect(frame.locator(".stdout")).toHaveCount(0);
   // Every measurement until now has been reported.
-  await frame.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  await drawn(frame);
   release();
   await expect(frame.locator(".stdout pre")).toHaveText("42\n");
   await expect.poll(latest).toBeLessThan(400);
