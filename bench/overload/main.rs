@@ -71,7 +71,7 @@ fn main() -> ExitCode {
         let (_, measure) = STEPS.iter().find(|(of, _)| of == name).unwrap();
         return step::exit_code(measure(&settings).contains(&false));
     }
-    println!("| promise | measured | bound | |\n|---|---|---|---|");
+    println!("\n| promise | measured | bound | |\n|---|---|---|---|");
     let has_failed = STEPS.iter().filter(|(name, _)| !run(name, &settings));
     ExitCode::from(u8::from(has_failed.count() > 0))
 }

@@ -20,8 +20,8 @@ use crate::limits::UP;
 use crate::node::{Node, NodeCommand};
 use crate::valkey::Valkey;
 
-/// Three times as long as docs/scale.md says.
-const MAX_UNNOTICED: Duration = Duration::from_secs(15);
+/// HAProxy's `timeout server`, which would notice it if nothing else did.
+const MAX_UNNOTICED: Duration = Duration::from_secs(60);
 
 /// A test, which is ignored unless root runs it.
 type Test = fn() -> Completion;

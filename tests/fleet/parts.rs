@@ -129,8 +129,12 @@ fn shuffled(random: &mut Random) -> Vec<Part> {
 /// An upgrade: each node is asked to end, and starts again. No request fails, at
 /// least once of some attempts.
 fn nodes_restart() {
-    let is_unnoticed = (0..MAX_ATTEMPTS)
-        .any(|_| NginxFleet::start().nodes_restart().is_empty());
+    let failures = || {
+        let failures = NginxFleet::start().nodes_restart();
+        println!("{} requests failed: {failures:?}", failures.len());
+        failures
+    };
+    let is_unnoticed = (0..MAX_ATTEMPTS).any(|_| failures().is_empty());
     assert!(is_unnoticed, "products could not be reached each time");
 }
 

@@ -47,15 +47,21 @@ for workload in workloads:
 def reach(app, port):
     """Returns the sources that a policy lets to a port of these pods."""
     policy = selecting("NetworkPolicy", "podSelector", {"app": app})
-    rules = policy["ingress"]
-    # A rule without ports or without sources has all of them.
-    found = [
+    # A rule that lists no ports or no sources has all of them.
+    return [
         source
-        for rule in rules
-        if port in [it["port"] for it in rule.get("ports", [{"port": port}])]
-        for source in rule.get("from", ["anybody"])
+        for rule in policy["ingress"]
+        if port in [it["port"] for it in rule.get("ports") or [{"port": port}]]
+        for source in rule.get("from") or ["anybody"]
     ]
-    return found
+
+
+def reaches(app):
+    """Returns the ports that a policy lets these pods reach."""
+    policy = selecting("NetworkPolicy", "podSelector", {"app": app})
+    rules = policy["egress"]
+    assert all(rule["to"] and rule["ports"] for rule in rules), rules
+    return {it["port"] for rule in rules for it in rule["ports"]}
 
 
 def pods(app):
@@ -67,3 +73,10 @@ for port in limits, products:
     assert reach("sandpiper-valkey", port) == pods("sandpiper"), port
 assert reach("sandpiper-valkey", 22) == []
 assert reach("sandpiper-balancer", 8080) == ["anybody"]
+monitoring = {"kubernetes.io/metadata.name": "monitoring"}
+for app, port in ("sandpiper", 9464), ("sandpiper-balancer", 8406):
+    sources = [{"namespaceSelector": {"matchLabels": monitoring}}]
+    assert reach(app, port) == sources, app
+assert reaches("sandpiper") == {limits, products, 53}
+assert reaches("sandpiper-balancer") == {8080, 53}
+assert reaches("sandpiper-valkey") == set()

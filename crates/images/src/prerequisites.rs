@@ -28,7 +28,33 @@ const NEWUIDMAP: Prerequisite =
 /// Returns the files that this host lacks for a build by this user.
 pub fn missing_prerequisites() -> Vec<Prerequisite> {
     let is_root = rustix::process::geteuid().is_root();
-    let needed =
-        PREREQUISITES.into_iter().chain((!is_root).then_some(NEWUIDMAP));
-    needed.filter(|it| !Path::new(it.path).exists()).collect()
+    needed(is_root).filter(|it| !Path::new(it.path).exists()).collect()
+}
+
+fn needed(is_root: bool) -> impl Iterator<Item = Prerequisite> {
+    PREREQUISITES.into_iter().chain((!is_root).then_some(NEWUIDMAP))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(is_root: bool, packages: &[&str]) {
+        let needed: Vec<&str> = needed(is_root).map(|it| it.package).collect();
+        assert_eq!(needed, packages);
+    }
+
+    #[test]
+    fn users_need_more_than_root() {
+        let root = [
+            "mmdebstrap",
+            "tar",
+            "util-linux",
+            "util-linux",
+            "debian-archive-keyring",
+        ];
+        check(true, &root);
+        check(false, &[&root[..], &["uidmap"]].concat());
+    }
 }
