@@ -15,7 +15,8 @@ export default defineConfig({
   // Only a test that fails waits this long, even on a busy machine.
   timeout: 300_000,
   expect: { timeout: 120_000 },
-  workers: 2,
+  // One more than cores of the smallest machine: a page that waits leaves a core idle.
+  workers: 3,
   fullyParallel: true,
   reporter: "list",
   use: { launchOptions: usual },

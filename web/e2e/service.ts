@@ -204,8 +204,8 @@ export async function start(flags: readonly string[]): Promise<Started> {
   const usual = {
     "--listen": "127.0.0.1:0", "--admin-listen": "127.0.0.1:0", "--compile-rate-limit": "0", "--queue": "500",
     "--queue-wait": "100s", "--drain-time": "0s",
-    // One client gets half of them, and all tests are one: with two boxes the workers would wait for each other.
-    "--boxes": "4", "--live-boxes": "16",
+    // One client gets half of them, and all tests are one: with fewer boxes the workers would wait for each other.
+    "--boxes": "6", "--live-boxes": "16",
     // Boxes are made ahead for languages that hardly run here.
     "--warm-memory": "0",
     // A busy machine is no fault of the page.
