@@ -52,7 +52,7 @@ pub(crate) enum Place {
 }
 
 /// It could be one that never ends.
-const TIMEOUT: [&str; 2] = ["--kill-after=5", "60"];
+const TIMEOUT: [&str; 2] = ["--kill-after=5", "120"];
 
 /// Namespaces whose processes all end with the first.
 const NAMESPACES: [&str; 10] = [

@@ -193,6 +193,8 @@ fn in_use(server: &Server) {
     input.assert_failure(404, "no such run");
     assert_eq!(stop(server, CHOSEN), 204);
     is_stopped(first);
+    // The answer does not wait for it.
+    eventually("its box is gone", || boxes() == 1);
     // The other one goes on, without an id: this is a third one's now.
     is_nowhere(server, CHOSEN);
     let third = begin(7, 2);

@@ -1,9 +1,9 @@
 //! Attacks by many clients on runs that are read and typed into while they go
 //! on, and on large answers. Each begins with its control.
 
+use std::cell::Cell;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::{scope, spawn};
 
@@ -139,10 +139,9 @@ fn many_runs() {
     let asked = interactive("print(input('? '))");
     let open = |number| server.stream(&[&client(number)], &asked);
     let bystander = Bystander::now(&server).unwrap();
-    let is_over = AtomicBool::new(false);
     let live = scope(|scope| {
-        let opening = scope.spawn(|| {
-            let live: Vec<Events> = (0..200)
+        let opening = scope.spawn(|| -> Vec<Events> {
+            (0..200)
                 .filter_map(|_| match open(1) {
                     Ok(events) => Some(events),
                     Err(refused) => {
@@ -153,11 +152,9 @@ fn many_runs() {
                         None
                     }
                 })
-                .collect();
-            is_over.store(true, Ordering::Relaxed);
-            live
+                .collect()
         });
-        let over = || is_over.load(Ordering::Relaxed);
+        let over = || opening.is_finished();
         bystander.lives_beside(&server, over).unwrap();
         opening.join().unwrap()
     });
@@ -212,9 +209,14 @@ fn stalled_readers() {
     };
     let stalled: Vec<_> =
         (0..COUNT).map(|number| open(number, number % 2 == 0)).collect();
-    let grown = (memory_kib(&server).saturating_sub(before)) >> 10;
+    let most = Cell::new(0);
+    let are_over = || {
+        most.set(memory_kib(&server).max(most.get()));
+        over() >= COUNT as f64
+    };
+    bystander.lives_beside(&server, are_over).unwrap();
+    let grown = most.get().saturating_sub(before) >> 10;
     assert!(grown < 4 * COUNT as u64, "{grown} MiB more");
-    bystander.lives_beside(&server, || over() >= COUNT as f64).unwrap();
     let ended = || outcomes("time") + outcomes("output") - 1;
     assert_eq!(ended(), COUNT);
     drop(stalled);

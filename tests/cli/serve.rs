@@ -15,10 +15,12 @@ fn sandpiper(args: &[&str]) -> Sandpiper {
     Sandpiper::new(&args).env("SANDPIPER_ADMIN_LISTEN", "off")
 }
 
-/// Returns a port that is most likely free.
+/// Returns a port that is free, and that the kernel gives to nobody who asks for
+/// any: those begin at 32,768 (`ip_local_port_range` in ip-sysctl.rst).
 fn free_port() -> u16 {
-    let listener = TcpListener::bind(ANYWHERE).unwrap();
-    listener.local_addr().unwrap().port()
+    let first = 10_000 + (std::process::id() % 20_000) as u16;
+    let is_free = |port: &u16| TcpListener::bind(("0.0.0.0", *port)).is_ok();
+    (first..32_768).find(is_free).unwrap()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The resources of a server on its host, to check that none is left when it ended.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -28,8 +28,8 @@ pub(crate) struct Holdings {
     processes: BTreeMap<i32, String>,
     /// The groups of the boxes, each with its inode, since names are reused.
     pub(crate) groups: BTreeMap<PathBuf, u64>,
-    /// The name of its groups, which ends with the server's number.
-    name: String,
+    /// Its lock file, at each place that it may have.
+    locks: Vec<(PathBuf, Identity)>,
     ids: (u32, u32),
 }
 
@@ -47,16 +47,24 @@ impl Holdings {
             .collect();
         let (folder, _) = groups.first_key_value().expect("a box in a group");
         let mut parts = folder.iter().map(|part| part.to_string_lossy());
+        // It ends with the server's number.
         let name = parts.find(|part| part.starts_with("sandpiper-")).unwrap();
-        let name = name.into_owned();
+        let number = name.rsplit('-').next().unwrap().to_owned();
         let serving = fs::metadata(format!("/proc/{}", serving(server)));
         let first = serving.unwrap().uid();
         let is_root = rustix::process::geteuid().is_root();
+        let folders =
+            ["/run/sandpiper".into(), format!("/tmp/{}", run_of(first))];
+        let locks = folders.iter().filter_map(|folder| {
+            let name = format!("instance-{number}.lock");
+            let path = Path::new(folder).join(name);
+            Some((path.clone(), identity(&path)?))
+        });
         let started = |pid: &i32| started(*pid).map(|at| (*pid, at));
         Self {
             processes: processes.iter().filter_map(started).collect(),
             groups,
-            name,
+            locks: locks.collect(),
             ids: (first, if is_root { first + IDS } else { first + 1 }),
         }
     }
@@ -92,26 +100,35 @@ impl Holdings {
             let found = path.symlink_metadata();
             found.is_ok_and(|it| (self.ids.0..self.ids.1).contains(&it.uid()))
         };
-        let run = format!("sandpiper-{}", self.ids.0);
+        let run = run_of(self.ids.0);
         let files: Vec<PathBuf> = temporary()
             .filter(|path| !path.ends_with(&run) && !EARLIER.contains(path))
             .filter(own)
             .collect();
         assert!(files.is_empty(), "{files:?}");
-        let number = self.name.rsplit('-').next().unwrap();
-        let lock = format!("instance-{number}.lock");
-        for folder in ["/run/sandpiper".to_owned(), format!("/tmp/{run}")] {
-            let path = Path::new(&folder).join(&lock);
-            // Another server may have taken the number.
-            let is_held = File::open(&path)
-                .is_ok_and(|file| file.try_lock_shared().is_err());
-            assert!(is_held || !path.exists(), "{}", path.display());
+        for (path, lock) in &self.locks {
+            assert_ne!(identity(path), Some(*lock), "{}", path.display());
         }
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
         let of_boxes: BTreeSet<&str> =
             mounts.lines().filter(|line| line.contains("/rootfs")).collect();
         assert!(of_boxes.is_empty(), "{of_boxes:?}");
     }
+}
+
+/// A file apart from others that have had its path: another server may take the
+/// number of one that has ended.
+type Identity = (u64, i64, i64);
+
+fn identity(path: &Path) -> Option<Identity> {
+    let found = fs::symlink_metadata(path).ok()?;
+    // Who takes over a file that is left changes it.
+    Some((found.ino(), found.ctime(), found.ctime_nsec()))
+}
+
+/// The name of the folder in /tmp of a server with this user.
+fn run_of(user: u32) -> String {
+    format!("sandpiper-{user}")
 }
 
 fn is_box(folder: &Path) -> bool {

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use libtest_mimic::Completion;
 use sandpiper_testkit::{Reply, eventually};
@@ -19,9 +19,6 @@ use crate::fleet::usual;
 use crate::limits::UP;
 use crate::node::{Node, NodeCommand};
 use crate::valkey::Valkey;
-
-/// HAProxy's `timeout server`, which would notice it if nothing else did.
-const MAX_UNNOTICED: Duration = Duration::from_secs(60);
 
 /// A test, which is ignored unless root runs it.
 type Test = fn() -> Completion;
@@ -191,7 +188,6 @@ fn node_from_balancer() -> Completion {
     });
     let elapsed = cut.elapsed();
     println!("began elsewhere {:.1} s after the cut", elapsed.as_secs_f64());
-    assert!(elapsed < MAX_UNNOTICED, "{elapsed:?}");
     for (name, stream) in names.iter().zip(&mut runs) {
         nodes[0].release(name);
         let reply = read(stream).unwrap();

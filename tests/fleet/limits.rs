@@ -68,62 +68,76 @@ fn as_one_node() {
         Fleet::start(Setup { limits: true, flags: &flags, ..Setup::default() });
     wait_for_valkey(&fleet);
     let alone = Node::start("a", NodeCommand::with(usual(&flags)));
-    let is_judged = (0..MAX_ATTEMPTS)
-        .any(|number| answers_are_equal(&fleet, &alone, number).is_some());
-    assert!(is_judged, "nodes decided alone each time");
+    let both = Both { fleet: &fleet, alone: &alone };
+    let judged = |part: &dyn Fn(usize) -> Option<()>| {
+        let is_judged =
+            (1..=MAX_ATTEMPTS).any(|attempt| part(attempt).is_some());
+        assert!(is_judged, "nodes decided alone each time");
+    };
+    for (network, times, refused) in [
+        ("192.0.2", 22, 2),
+        ("203.0.113", 1, 0),
+        // With a limit of its own.
+        ("198.51.100", 31, 1),
+    ] {
+        judged(&|attempt| {
+            let from = format!("{network}.{attempt}");
+            let all = both.asks(&from, times, refused)?;
+            assert_since(&all, &all);
+            Some(())
+        });
+    }
+    judged(&|attempt| both.ask_as_network(attempt));
 }
 
-/// Returns `None` if it cannot be judged; see [`MAX_ATTEMPTS`].
-fn answers_are_equal(
-    fleet: &Fleet,
-    alone: &Node,
-    attempt: usize,
-) -> Option<()> {
-    let mut count = 0;
-    let before = fleet.count(ALONE);
-    // Returns the times of the requests.
-    let mut asks = |from: &str, times: usize, refused: usize| {
+/// Nodes that count together, and one alone.
+struct Both<'a> {
+    fleet: &'a Fleet,
+    alone: &'a Node,
+}
+
+impl Both<'_> {
+    /// Asks both as often, and fails unless they answer the same, so many times 429.
+    /// Returns `None` if it cannot be judged; see [`MAX_ATTEMPTS`].
+    fn asks(
+        &self,
+        from: &str,
+        times: usize,
+        refused: usize,
+    ) -> Option<Vec<[Asked; 2]>> {
+        let before = self.fleet.count(ALONE);
         let header = format!("X-Forwarded-For: {from}");
-        let asked: Vec<[Asked; 2]> = (0..times)
-            .map(|_| {
-                count += 1;
-                let node = &fleet.nodes[count % fleet.nodes.len()];
-                // From the address of the proxy.
-                [node, alone].map(|node| Asked::of(node, &header))
-            })
-            .collect();
-        if fleet.count(ALONE) != before {
+        let nodes = self.fleet.nodes.iter().cycle().take(times);
+        // From the address of the proxy.
+        let asks = |node| [node, self.alone].map(|it| Asked::of(it, &header));
+        let asked: Vec<[Asked; 2]> = nodes.map(asks).collect();
+        if self.fleet.count(ALONE) != before {
             return None;
         }
         for [own, other] in &asked {
             let [seen, expected] = [own, other].map(|it| seen_of(&it.reply));
-            assert_eq!(seen, expected, "{from}: {count}");
+            assert_eq!(seen, expected, "{from}");
         }
         let is_refused = |it: &&[Asked; 2]| it[0].reply.status == 429;
         assert_eq!(asked.iter().filter(is_refused).count(), refused);
         Some(asked)
-    };
-    for (from, times, refused) in [
-        (format!("192.0.{attempt}.1"), 22, 2),
-        (format!("192.0.{attempt}.2"), 1, 0),
-        // A network with a limit of its own.
-        (format!("198.51.{attempt}.1"), 31, 1),
-    ] {
-        let all = asks(&from, times, refused)?;
-        assert_since(&all, &all);
     }
-    // Each IPv6 address has the limit, and its network ten times that.
-    let network = format!("2001:db8:{attempt}");
-    let first = asks(&format!("{network}::1"), 21, 1)?;
-    assert_since(&first, &first);
-    for other in 2..=10 {
-        let all = asks(&format!("{network}::{other:x}"), 20, 0)?;
+
+    /// Each IPv6 address has the limit, and its network ten times that.
+    fn ask_as_network(&self, attempt: usize) -> Option<()> {
+        let network = format!("2001:db8:{attempt}");
+        let first = self.asks(&format!("{network}::1"), 21, 1)?;
+        assert_since(&first, &first);
+        for other in 2..=10 {
+            let all = self.asks(&format!("{network}::{other:x}"), 20, 0)?;
+            assert_since(&all, &all);
+        }
+        let beyond = self.asks(&format!("{network}::b"), 2, 2)?;
+        assert_since(&first, &beyond);
+        let all = self.asks(&format!("{network}:1::1"), 1, 0)?;
         assert_since(&all, &all);
+        Some(())
     }
-    assert_since(&first, &asks(&format!("{network}::b"), 2, 2)?);
-    let all = asks(&format!("{network}:1::1"), 1, 0)?;
-    assert_since(&all, &all);
-    Some(())
 }
 
 /// Fails unless the first of these requests is the oldest one that counts for all.

@@ -1,7 +1,7 @@
 //! Runs that are reached through a balancer while they go on: by the tag in the id
 //! that a node gave, or by an id that the client chose.
 
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 
 use sandpiper_testkit::{Reply, eventually};
 use serde_json::json;
@@ -133,10 +133,6 @@ fn on_a_node_that_dies(fleet: &mut Fleet, to: SocketAddr) -> Reply {
     let is_it = |node: &&mut Node| id.starts_with(&node.tag);
     let node = fleet.nodes.iter_mut().find(is_it).unwrap();
     node.kill();
-    // A process that dies has its port for a moment more.
-    eventually("its port is closed", || {
-        TcpStream::connect(node.address).is_err()
-    });
     let rest = events.cut();
     assert!(!rest.contains("event: end"), "{rest}");
     let input = json!({"text": "Ann\n"});

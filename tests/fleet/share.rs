@@ -59,7 +59,14 @@ fn large_behind_haproxy() {
     check(&fleet, to, 20, &chunked, message);
     // Only large requests are counted so.
     let client = Client::new();
-    let held: Vec<_> = (0..20).map(|_| large.begin(client, to)).collect();
+    let mut held: Vec<_> = (0..20).map(|_| large.begin(client, to)).collect();
+    eventually("the client has its share", || {
+        let is_refused =
+            large.ask(client, to).is_ok_and(|reply| reply.status != BAD);
+        // Or this one was earlier than one of those.
+        held.push(large.begin(client, to));
+        is_refused
+    });
     assert_eq!(small().ask(client, to).unwrap().status, BAD);
     drop(held);
 }

@@ -123,11 +123,12 @@ impl Program {
 #[test]
 #[ignore = "needs the images: make test"]
 fn three_of_each_language_at_once() {
-    let usual = ["--queue-wait=120s", "--trusted-proxy=127.0.0.1"];
+    let usual = ["--queue-wait=600s", "--trusted-proxy=127.0.0.1"];
     let more = if is_full() { "--languages=all" } else { service::COLD };
     let server = service::start(&[&usual[..], &[more]].concat());
     let programs = programs_of(&server);
     let before = at_rest(&server);
+    let _turn = service::turn();
     scope(|scope| {
         for number in 0..EACH {
             for (client, program) in (1..).zip(&programs) {

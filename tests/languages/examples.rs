@@ -9,7 +9,7 @@ use std::process::Command;
 
 use sandpiper_testkit::{Server, checkout};
 
-use crate::service::COLD;
+use crate::service::{self, COLD};
 
 /// The address that examples ask; the server under test has another port.
 const ADDRESS: &str = "http://localhost:8080";
@@ -53,6 +53,8 @@ fn check_page(page: &str) -> Vec<Example> {
     let flags = ["--languages=python,mysql", "--live-boxes=1", COLD];
     let server = Server::spawn(&flags, None);
     server.wait_until_ready();
+    // Its limits are those that the page names.
+    let _turn = service::turn();
     let mut faults = String::new();
     for Example { code, output } in &examples {
         let url = format!("http://{}", server.address);

@@ -176,7 +176,9 @@ fn every_run_has_its_series_and_its_line() {
         assert_eq!(line[*name], *value, "{line}");
         assert_eq!(line["language"], "python", "{line}");
         assert_eq!(line["client"], "127.0.0.1", "{line}");
-        assert!(line["stdout_bytes"].as_u64() > Some(MARK.len() as u64));
+        let printed = line["stdout_bytes"].as_u64();
+        // A busy machine may not get so far in its time.
+        assert!(*outcome == "time" || printed > Some(MARK.len() as u64));
         for time in ["queue_ms", "prepare_ms", "run_ms"] {
             assert!(line[time].is_number(), "{time} of {line}");
         }

@@ -1,5 +1,7 @@
 //! The servers of this target's tests.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use crate::case::Answer;
 
 pub(crate) use sandpiper_testkit::Reply;
@@ -7,6 +9,14 @@ pub(crate) use sandpiper_testkit::Server;
 
 /// No box is made ahead: of most languages that takes more than many runs.
 pub(crate) const COLD: &str = "--warm-memory=0";
+
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Holds up others that want a turn, until it is dropped: one has work for all
+/// cores, and another one has limits that a busy machine reaches.
+pub(crate) fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A server with the operator's images and no rate limit.
 pub(crate) fn start(flags: &[&str]) -> Server {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::Command;
 
 use crate::traces::{descendants, outside};
-use crate::{Exposition, Server, metrics, program};
+use crate::{Exposition, Server, eventually, metrics, program};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::process::free;
@@ -93,6 +93,10 @@ impl Node {
             // One ends with another.
             let _ = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
         }
+        // A process that dies has its port for a moment more.
+        eventually("its port is closed", || {
+            TcpStream::connect(self.address).is_err()
+        });
     }
 
     /// Stops all of its processes that are not in boxes: the kernel takes its

@@ -73,7 +73,7 @@ fn clocks_may_differ_by_a_second() {
 /// The moment of the answer counts, however late the finding is made.
 #[test]
 fn a_clock_is_compared_as_it_was_read() {
-    let late = Duration::from_secs(100);
+    let late = Duration::from_secs(10);
     let then = Instant::now() - late;
     let passed = time_at(then + late) - time_at(then);
     assert!(passed.abs_diff(late) < MAX_CLOCK_DIFFERENCE, "{passed:?}");
