@@ -98,6 +98,9 @@ static PyObject *strings(char **texts) {
     return list;
 }
 
+// Of the library, declared in a header of its own sources alone.
+extern const PyConfig *_Py_GetConfig(void);
+
 // sys.argv, sys.orig_argv and sys.path[0] as the command line sets them.
 static void set_arguments(char **arguments, const char *folder) {
     PyObject *original = strings(arguments);
@@ -109,6 +112,9 @@ static void set_arguments(char **arguments, const char *folder) {
                          checked(PyUnicode_DecodeFSDefault(folder)))
                != 0)
         fail_python();
+    // Other interpreters of the program put it into their own sys.path.
+    PyConfig *config = (PyConfig *)_Py_GetConfig();
+    config->sys_path_0 = Py_DecodeLocale(folder, NULL);
 }
 
 // The names that `python3 ENTRY` puts into the main module.
