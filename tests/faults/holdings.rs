@@ -106,6 +106,7 @@ impl Holdings {
             .filter(own)
             .collect();
         assert!(files.is_empty(), "{files:?}");
+        assert!(!self.locks.is_empty(), "it had no lock file");
         for (path, lock) in &self.locks {
             assert_ne!(identity(path), Some(*lock), "{}", path.display());
         }
