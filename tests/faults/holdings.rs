@@ -46,8 +46,8 @@ impl Holdings {
             })
             .collect();
         let (folder, _) = groups.first_key_value().expect("a box in a group");
-        let mut parts = folder.iter().map(|part| part.to_string_lossy());
-        // It ends with the server's number.
+        let mut parts = folder.iter().rev().map(|part| part.to_string_lossy());
+        // It ends with the server's number. A group above may be named like it.
         let name = parts.find(|part| part.starts_with("sandpiper-")).unwrap();
         let number = name.rsplit('-').next().unwrap().to_owned();
         let serving = fs::metadata(format!("/proc/{}", serving(server)));
