@@ -26,6 +26,8 @@ export default defineConfig({
     testTimeout: 60_000,
     // Tests leave nothing behind: files of them share the modules that one has loaded.
     isolate: false,
+    // All cores: by default one is left for an editor that waits for the result.
+    pool: "threads", maxWorkers: "100%",
   },
   // Behind any path prefix: chunks are found relative to each other.
   base: "./",

@@ -61,18 +61,18 @@ impl Suite {
             &languages(false),
             &["--boxes=4", "--compile-wall-time=120s"],
         );
-        // Before the other server begins: that one gives compilers 12 s.
+        // Before the other server begins: that one gives compilers 10 s.
         main.wait_until_ready();
         let short = programs.iter().any(|program| program.short).then(|| {
             serve(
                 &languages(true),
                 &[
-                    "--compile-wall-time=12s",
+                    "--compile-wall-time=10s",
                     // A starter program that a busy machine holds up for this
                     // time would end the service of its language.
                     "--check-interval=1h",
-                    // One client may have half of them.
-                    "--boxes=12",
+                    // One client may have half of them: enough for all at once.
+                    "--boxes=24",
                 ],
             )
         });
