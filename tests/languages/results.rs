@@ -1,10 +1,12 @@
 //! `POST /api/run`: the full result of a run, its arguments, limits and files.
 
+use std::thread::scope;
+
 use sandpiper_testkit::eventually;
 use serde_json::{Value, json};
 
 use crate::Case;
-use crate::at_once::SAMPLES;
+use crate::at_once::{SAMPLES, Sample};
 use crate::live;
 use crate::options;
 use crate::service::{self, Reply, Server, compile};
@@ -39,31 +41,41 @@ pub(crate) fn result(server: &Server, request: &Value) -> Value {
     reply.json()
 }
 
-/// With one server, since it takes its time until all languages are ready.
+/// With one server, since it takes its time until all languages are ready. It is
+/// asked for several things at once, since one leaves cores idle.
 #[test]
 #[ignore = "needs the images: make test"]
 fn every_language_gives_results_and_talks() {
-    let server = service::start(&["--live-boxes=8", service::COLD]);
+    let server =
+        service::start(&["--live-boxes=8", "--boxes=8", service::COLD]);
     let document = server.ask("GET", "/openapi.json").json();
     let schemas = &document["components"]["schemas"];
-    for sample in &SAMPLES {
-        let source = sample.source.replace("MARK", "a ñ");
-        let more = json!({"artifacts": true, "args": []});
-        let asked = request(sample.language, sample.file, &source, &more);
-        let stdout = check_result(&server, schemas, &asked);
-        let streamed = check_events(&server, &asked);
-        assert_eq!(streamed, stdout);
-        if sample.language == "python" {
-            // The same fields change nothing beside it.
-            compile(&server, &asked).prints(&stdout);
-        }
+    scope(|scope| {
+        scope.spawn(|| {
+            for sample in &SAMPLES {
+                check_sample(&server, schemas, sample);
+            }
+        });
+        scope.spawn(|| options::warnings_are_returned(&server));
+        scope.spawn(|| live::prompts_are_answered(&server));
+        options::programs_get_arguments(&server);
+        options::programs_leave_files(&server);
+        a_failed_compile_step_is_reported(&server);
+        live::refuses_input(&server);
+    });
+}
+
+fn check_sample(server: &Server, schemas: &Value, sample: &Sample) {
+    let source = sample.source.replace("MARK", "a ñ");
+    let more = json!({"artifacts": true, "args": []});
+    let asked = request(sample.language, sample.file, &source, &more);
+    let stdout = check_result(server, schemas, &asked);
+    let streamed = check_events(server, &asked);
+    assert_eq!(streamed, stdout);
+    if sample.language == "python" {
+        // The same fields change nothing beside it.
+        compile(server, &asked).prints(&stdout);
     }
-    options::programs_get_arguments(&server);
-    options::programs_leave_files(&server);
-    options::warnings_are_returned(&server);
-    a_failed_compile_step_is_reported(&server);
-    live::prompts_are_answered(&server);
-    live::refuses_input(&server);
 }
 
 fn check_result(server: &Server, schemas: &Value, asked: &Value) -> String {

@@ -41,7 +41,8 @@ pub(crate) fn a_stopped_run_keeps_its_output(server: &Server) {
         eventually("it has printed", || shows(server.pid(), &name));
         // Another run of this name has none.
         let other = named(server, path, id, &python(""));
-        Reply::read(&mut { other }).json();
+        let other = Reply::read(&mut { other });
+        assert_eq!(other.status, 200, "{}", other.text());
         assert_eq!(server.tell(id, "stop", "").status, 204);
         assert!(stopped(reply).text().contains("begun\\n"));
         assert_eq!(server.tell(id, "stop", "").status, 404);
