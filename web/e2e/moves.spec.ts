@@ -44,7 +44,7 @@ async function watchShifts(page: Page): Promise<() => Promise<string[]>> {
 }
 
 /** Words of other lengths, and the other direction. */
-const OTHERS: readonly string[] = ["python&ui=de", "web&ui=de", "python&ui=ar"];
+const OTHERS: readonly string[] = ["python&ui=de", "python&ui=fr", "web&ui=de", "python&ui=ar"];
 
 /** Each kind once, and all words. */
 const ALWAYS: readonly string[] = ["mysql", "web&ui=de", "python&ui=ar"];
@@ -63,6 +63,8 @@ for (const language of [...languages, ...OTHERS]) {
       const begin = await heldRuns(page);
       await page.locator("#run").click();
       const opening = (await shifts()).length;
+      // The words of a run that takes longer are longer.
+      await expect(page.locator("#status")).toHaveText(/\d/);
       begin();
       await expect(page.locator("#outcome")).toHaveAttribute("data-state", "ok");
       expect((await shifts()).slice(opening), `${width} pixels: running`).toEqual([]);
