@@ -26,7 +26,7 @@ export default defineConfig({
     testTimeout: 60_000,
     // Tests leave nothing behind: files of them share the modules that one has loaded.
     isolate: false,
-    // All cores: by default one is left for an editor that waits for the result.
+    // All cores; by default one stays free.
     pool: "threads", maxWorkers: "100%",
   },
   // Behind any path prefix: chunks are found relative to each other.

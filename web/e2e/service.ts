@@ -142,7 +142,7 @@ export async function ended(frame: Frame): Promise<string> {
   await frame.waitForFunction(() => {
     const words = document.getElementById("status")?.textContent ?? "";
     return words !== "" && !/ing…|queue…|(?:Retrying|starts|Ends) in/.test(words);
-  }, undefined, { polling: 50 });
+  });
   return (await status.textContent()) ?? "";
 }
 
