@@ -19,9 +19,7 @@ const programs: readonly [language: string, files: Readonly<Record<string, strin
 ];
 
 for (const [language, files, file, line] of programs) {
-  // The page takes both in the same way; the document is the same in the end (tests/languages).
-  const tag = language === "vue" ? "@full" : [];
-  test(`${language}: no later run transfers the framework, and errors have their lines`, { tag }, async ({ page, service }) => {
+  test(`${language}: no later run transfers the framework, and errors have their lines`, async ({ page, service }) => {
     const editor = page.mainFrame();
     // By their ids. The page ends the request of a run itself, so its sizes are not in `request.sizes()`.
     const loaded = new Map<string, { path: string; bytes: number }>();
