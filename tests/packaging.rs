@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::net::Ipv4Addr;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
@@ -103,27 +102,6 @@ fn a_purge_removes_the_urls_and_nothing_else_of_the_operator() {
     fs::remove_file(path("etc/sandpiper/other")).unwrap();
     assert!(purge(&[]).is_empty());
     assert!(!path("etc/sandpiper").exists());
-}
-
-/// Nodes believe whoever has the address of the balancer.
-#[test]
-fn no_container_is_given_the_address_of_the_balancer() {
-    let text = read("packaging/fleet/compose.yaml");
-    let after = |word: &str| {
-        let rest = text.split_once(word).unwrap().1.trim_start();
-        rest.split([' ', ',', '\n']).next().unwrap()
-    };
-    let balancer = after("ipv4_address:");
-    assert_eq!(after("SANDPIPER_TRUSTED_PROXY:"), balancer);
-    let balancer: Ipv4Addr = balancer.parse().unwrap();
-    let holds = |network: &str| {
-        let (first, length) = network.split_once('/').unwrap();
-        let first: Ipv4Addr = first.parse().unwrap();
-        let shift = 32 - length.parse::<u32>().unwrap();
-        first.to_bits() >> shift == balancer.to_bits() >> shift
-    };
-    assert!(holds(after("subnet:")));
-    assert!(!holds(after("ip_range:")));
 }
 
 /// Returns the rest of each line that begins so.

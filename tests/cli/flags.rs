@@ -145,7 +145,7 @@ fn an_error_names_a_right_value() {
     check("--admin-listen", "yes", "or off");
     check("--rate-limit-for", "10.0.0.0/8", "192.0.2.0/24=600");
     check("--rate-limit-for", "10.0.0.0/40=5", "192.0.2.0/24=600");
-    check("--trusted-proxy", "proxy", "10.0.0.0/8");
+    check("--trusted-proxy", "10.0.0.256", "such as proxy.example");
     check("--client-header", "X-Real-IP:", "such as X-Forwarded-For");
     check("--elsewhere-status", "429", "425, 502, 503");
     check("--node-tag", "n-1", "such as n1");

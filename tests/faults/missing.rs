@@ -1,5 +1,5 @@
 //! Things that are taken away while the server serves, and brought back: its
-//! images, the right to make control groups.
+//! images, the right to make control groups, the addresses of a proxy.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -21,6 +21,7 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("missing/all-images", all_images),
     ("missing/control-groups", control_groups),
     ("missing/own-inodes", own_inodes),
+    ("missing/addresses-of-a-proxy", addresses_of_a_proxy),
 ];
 
 /// Returns a data folder that contains only the operator's Python image.
@@ -204,5 +205,49 @@ fn control_groups() -> Completion {
     held.await_groups_end();
     let log = server.into_log();
     assert!(log.contains("make group"), "{log}");
+    Completion::Completed
+}
+
+/// Executes the rest of its arguments. There, names of hosts are those in the folder
+/// `$1`.
+const WITH_HOSTS: &str = r#"
+    set -eu; folder=$1; shift
+    for name in hosts nsswitch.conf; do
+        mount --bind "$folder/$name" "/etc/$name"
+    done
+    exec "$@""#;
+
+/// The name of a proxy has no address for a while, and then another one.
+fn addresses_of_a_proxy() -> Completion {
+    if let Some(not_seen) = crate::needs_root() {
+        return not_seen;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let set = |name: &str, text: &str| {
+        fs::write(place.path().join(name), text).unwrap();
+    };
+    set("nsswitch.conf", "hosts: files\n");
+    set("hosts", "127.0.0.1 proxy.example\n");
+    let folder = place.path().to_str().unwrap();
+    let starter = ["unshare", "--mount", "--propagation=private", "sh", "-c"];
+    let starter = [&starter[..], &[WITH_HOSTS, "sh", folder]].concat();
+    // No image is here, so that another node is needed, which only a proxy can ask.
+    let data = format!("--data-dir={folder}");
+    let flags = [
+        "--trusted-proxy=proxy.example",
+        "--elsewhere-status=425",
+        "--compile-rate-limit=0",
+        "--allow-missing-limits",
+        &data,
+    ];
+    let server = Server::spawn_under(&starter, &flags, None);
+    let status = || server.compile(&python("print(1)")).status;
+    assert_eq!(status(), 425);
+    set("hosts", "");
+    server.line_with("proxy.example cannot be looked up");
+    assert_eq!(status(), 425, "the last addresses count");
+    set("hosts", "192.0.2.7 proxy.example\n");
+    eventually("the first address is no proxy's", || status() == 503);
+    server.line_with("proxy.example has the addresses [192.0.2.7]");
     Completion::Completed
 }

@@ -1,5 +1,6 @@
 # Checks that each part of the manifests is probed, may be moved, and is reached by the
-# parts that need it alone: policies.py FILE LIMITS PRODUCTS, with the Valkeys' ports.
+# parts that need it alone, and that nodes believe the balancers: policies.py FILE LIMITS
+# PRODUCTS, with the Valkeys' ports.
 
 import sys
 
@@ -67,6 +68,16 @@ def reaches(app):
 def pods(app):
     return [{"podSelector": {"matchLabels": {"app": app}}}]
 
+
+# The nodes believe the balancers, also one that is not ready yet.
+KEY = "SANDPIPER_TRUSTED_PROXY"
+[name] = [it["data"][KEY] for it in of("ConfigMap") if KEY in it["data"]]
+full = "{name}.{namespace}.svc.cluster.local."
+services = of("Service")
+[proxies] = [it["spec"] for it in services if full.format(**it["metadata"]) == name]
+assert proxies["selector"] == {"app": "sandpiper-balancer"}
+assert proxies["clusterIP"] == "None"
+assert proxies["publishNotReadyAddresses"]
 
 assert reach("sandpiper", 8080) == pods("sandpiper-balancer")
 for port in limits, products:

@@ -15,7 +15,7 @@ use tokio::runtime::{self, Runtime};
 use crate::config;
 
 /// Maximum number of threads for blocking work, which looks up the host names of
-/// Valkeys and compresses frameworks. Each look-up may take many seconds.
+/// Valkeys and proxies, and compresses frameworks. Each look-up may take many seconds.
 const BLOCKING_THREADS: usize = 64;
 /// The longest time that the last boxes may take to be removed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);

@@ -15,7 +15,7 @@ use crate::embed::{self, Abilities, Address, Embed};
 use crate::execution::{self, Execution, Form, Runner};
 use crate::health;
 use crate::http::{
-    AllowedHosts, Answer, AnswerMemory, ClientAddresses, ClientGone,
+    AllowedHosts, Answer, AnswerMemory, ClientAddresses, ClientGone, Proxies,
     RequestContext, Service, failure, json, method_not_allowed, misdirected,
 };
 use crate::limits;
@@ -41,7 +41,11 @@ pub(crate) struct App<R> {
 }
 
 impl<R: Runner> App<R> {
-    pub(crate) fn new(runner: R, settings: Settings) -> Self {
+    pub(crate) fn new(
+        runner: R,
+        settings: Settings,
+        proxies: Arc<Proxies>,
+    ) -> Self {
         let runner = Arc::new(runner);
         let metrics = Arc::new(Metrics::new(
             routes::all().map(|route| route.path),
@@ -50,7 +54,6 @@ impl<R: Runner> App<R> {
             &settings.shared_parts(),
         ));
         let hosts = settings.hosts();
-        let proxies = Arc::new(settings.proxies());
         let limiter = RateLimiter::new(
             settings.compile_rate_limit,
             settings.rate_limit_for,

@@ -41,6 +41,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+pub use self::http::{InvalidTrustedProxy, TrustedProxy};
 pub use ::http::{HeaderName, StatusCode};
 pub use server::Server;
 pub use settings::{

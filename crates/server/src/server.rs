@@ -13,8 +13,9 @@ use tokio::time::{sleep, timeout};
 
 use crate::app::App;
 use crate::http::{
-    Answer, AnswerMemory, ClientGone, ConnectionLimiter, Page, RequestContext,
-    Service, failure, method_not_allowed, misdirected, page, serve, stopped,
+    Answer, AnswerMemory, ClientGone, ConnectionLimiter, Page, Proxies,
+    RequestContext, Service, failure, method_not_allowed, misdirected, page,
+    serve, stopped,
 };
 use crate::metrics::Metrics;
 use crate::routes::{Endpoint, Route};
@@ -31,6 +32,7 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 pub struct Server {
     app: Arc<App<Engine>>,
     limiter: ConnectionLimiter,
+    proxies: Arc<Proxies>,
 }
 
 impl Server {
@@ -39,8 +41,10 @@ impl Server {
         // A static program's first random number opens a file, which then stays
         // open: later there may be no descriptor for it.
         let _: u64 = rand::random();
-        let limiter = settings.connection_limiter();
-        Self { app: Arc::new(App::new(engine, settings)), limiter }
+        let proxies = Arc::new(settings.proxies());
+        let limiter = settings.connection_limiter(Arc::clone(&proxies));
+        let app = App::new(engine, settings, Arc::clone(&proxies));
+        Self { app: Arc::new(app), limiter, proxies }
     }
 
     /// Serves until `shutdown` resolves, then stops accepting and lets running
@@ -51,8 +55,13 @@ impl Server {
         shutdown: impl Future<Output = ()>,
         drain: Duration,
     ) {
-        let app = self.app;
-        accept(app, listeners, self.limiter, shutdown, drain).await;
+        let Self { app, limiter, proxies } = self;
+        // The first request may come through a proxy.
+        proxies.look_up().await;
+        tokio::select! {
+            () = accept(app, listeners, limiter, shutdown, drain) => {}
+            () = proxies.keep_looking_up() => {}
+        }
     }
 
     /// Serves `/metrics` to the operator, on a listener of its own, until
@@ -66,7 +75,7 @@ impl Server {
         let admin = Arc::new(Admin { app: self.app });
         let listeners = vec![listener];
         let limiter =
-            ConnectionLimiter::new(CONNECTIONS, CONNECTIONS, Vec::new());
+            ConnectionLimiter::new(CONNECTIONS, CONNECTIONS, Arc::default());
         accept(admin, listeners, limiter, shutdown, Duration::ZERO).await;
     }
 }

@@ -1,12 +1,13 @@
 //! The settings of HTTP.
 
 use std::str::FromStr;
+use std::sync::Arc;
 
 use http::{HeaderName, HeaderValue, StatusCode, Uri};
 use ipnet::IpNet;
 use sandpiper_shared::ServerUrl;
 
-use crate::http::{AllowedHosts, ConnectionLimiter, Proxies};
+use crate::http::{AllowedHosts, ConnectionLimiter, Proxies, TrustedProxy};
 use crate::limits;
 
 /// Settings of the server. The default is what the service promises.
@@ -22,7 +23,7 @@ pub struct Settings {
     /// none; this server counts its own.
     pub shared_limits: Vec<ServerUrl>,
     /// Proxies that are believed about who their clients are.
-    pub trusted_proxies: Vec<IpNet>,
+    pub trusted_proxies: Vec<TrustedProxy>,
     /// The one header in which they name a client: `Forwarded`, or a list of
     /// addresses. Default `X-Forwarded-For`.
     pub client_header: HeaderName,
@@ -74,11 +75,14 @@ impl Settings {
     }
 
     /// Returns the limiter of connections.
-    pub(crate) fn connection_limiter(&self) -> ConnectionLimiter {
+    pub(crate) fn connection_limiter(
+        &self,
+        proxies: Arc<Proxies>,
+    ) -> ConnectionLimiter {
         ConnectionLimiter::new(
             self.connections,
             self.client_connections,
-            self.trusted_proxies.clone(),
+            proxies,
         )
     }
 

@@ -3,8 +3,7 @@
 
 use clap::Args;
 use clap::builder::BoolishValueParser;
-use ipnet::IpNet;
-use sandpiper_server::{NodeTag, StatusCode};
+use sandpiper_server::{NodeTag, StatusCode, TrustedProxy};
 use sandpiper_shared::ServerUrl;
 
 use super::shared::SharedUrl;
@@ -38,9 +37,8 @@ pub(crate) struct FleetArgs {
     pub(crate) products_memory: u64,
 
     /// Proxy whose --client-header is trusted, as given to serve (repeatable)
-    #[arg(long, value_name = "CIDR", value_delimiter = ',',
-        value_parser = values::network)]
-    pub(crate) trusted_proxy: Vec<IpNet>,
+    #[arg(long, value_name = "PROXY", value_delimiter = ',')]
+    pub(crate) trusted_proxy: Vec<TrustedProxy>,
 
     /// Take the id of a request from trusted proxies, as given to serve
     #[arg(long, value_parser = BoolishValueParser::new())]

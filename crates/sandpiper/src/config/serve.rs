@@ -54,10 +54,10 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     shared_limits: Vec<SharedUrl>,
 
-    /// Proxy whose --client-header is trusted (repeatable)
-    #[arg(long, value_name = "CIDR", value_delimiter = ',',
-        value_parser = values::network)]
-    trusted_proxy: Vec<IpNet>,
+    /// Proxy whose --client-header is trusted: an address, a network, or a host
+    /// name, whose addresses are looked up every 2 s (repeatable)
+    #[arg(long, value_name = "PROXY", value_delimiter = ',')]
+    trusted_proxy: Vec<server::TrustedProxy>,
 
     /// Header in which trusted proxies name the client, such as Forwarded or
     /// X-Real-IP

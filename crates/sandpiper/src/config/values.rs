@@ -113,15 +113,6 @@ pub(super) fn address_or_off(text: &str) -> Result<AddressOrOff, String> {
         .map_err(|error| format!("{error}, or off"))
 }
 
-/// Parses a network such as `10.0.0.0/8`. A bare address is a network of one.
-pub(super) fn network(text: &str) -> Result<IpNet, String> {
-    let address = text.parse::<IpAddr>().map(IpNet::from);
-    address.or_else(|_| text.parse::<IpNet>()).map_err(|_| {
-        "write a network such as 10.0.0.0/8, 2001:db8::/32 or 192.0.2.7"
-            .to_owned()
-    })
-}
-
 /// Parses a host without port: a name, or an address with or without brackets.
 /// The result has no brackets.
 pub(super) fn host(text: &str) -> Result<String, String> {
@@ -154,7 +145,9 @@ pub(super) fn elsewhere_status() -> impl TypedValueParser<Value = StatusCode> {
 /// Parses a network and its rate limit.
 pub(super) fn rate_limit_for(text: &str) -> Result<(IpNet, u32), String> {
     let parts = text.split_once('=').and_then(|(cidr, limit)| {
-        Some((network(cidr).ok()?, limit.parse().ok()?))
+        let address = cidr.parse::<IpAddr>().map(IpNet::from);
+        let network = address.or_else(|_| cidr.parse::<IpNet>());
+        Some((network.ok()?, limit.parse().ok()?))
     });
     parts.ok_or_else(|| {
         "write CIDR=N, such as 192.0.2.0/24=600 (0: no limit)".to_owned()

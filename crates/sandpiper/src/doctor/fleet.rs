@@ -4,7 +4,12 @@
 mod tests;
 mod valkey;
 
+use std::collections::BTreeSet;
+use std::io;
+use std::net::ToSocketAddrs;
+
 use ipnet::IpNet;
+use sandpiper_server::TrustedProxy;
 use sandpiper_shared::ServerUrl;
 use tokio::runtime;
 
@@ -12,8 +17,9 @@ use super::Finding;
 use crate::config::FleetArgs;
 use valkey::Part;
 
-/// A network with more addresses than this has more in it than balancers.
-const MAX_PROXIES: u32 = 256;
+const PROXIES: &str = "named proxies";
+/// A network with more free bits than these has more in it than balancers.
+const MAX_PROXY_BITS: u8 = 8;
 
 /// Returns the findings. Asks each Valkey.
 ///
@@ -21,12 +27,12 @@ const MAX_PROXIES: u32 = 256;
 /// The URL of a Valkey cannot be read.
 pub(super) fn fleet(args: &FleetArgs) -> anyhow::Result<Vec<Finding>> {
     let urls = args.urls()?;
-    let mut findings = vec![
-        proxies(&args.trusted_proxy),
+    let mut findings = proxies(&args.trusted_proxy);
+    findings.extend([
         request_ids(args.request_id_from_proxy),
         elsewhere(args.elsewhere_status.as_u16()),
         node_tag(args.node_tag.is_some()),
-    ];
+    ]);
     let limits = urls.limits.iter().map(|url| (Part::Limits, url));
     let products_memory = args.products_memory;
     let products = urls.products.iter();
@@ -76,35 +82,71 @@ fn operator_of_another(url: &ServerUrl) -> Finding {
     )
 }
 
-fn proxies(named: &[IpNet]) -> Finding {
-    const SUBJECT: &str = "named proxies";
+fn proxies(named: &[TrustedProxy]) -> Vec<Finding> {
     if named.is_empty() {
-        return Finding::weak(
-            SUBJECT,
-            "none: all clients behind the balancer share one rate limit",
-        )
-        .fix("name the balancer's address with --trusted-proxy");
+        return vec![
+            Finding::weak(
+                PROXIES,
+                "none: all clients behind the balancer share one rate limit",
+            )
+            .fix("name the balancer with --trusted-proxy"),
+        ];
     }
-    let list: Vec<String> = named.iter().map(ToString::to_string).collect();
+    let networks: Vec<&IpNet> = named
+        .iter()
+        .filter_map(|proxy| match proxy {
+            TrustedProxy::Network(network) => Some(network),
+            TrustedProxy::Host(_) => None,
+        })
+        .collect();
+    let mut findings = Vec::new();
+    if !networks.is_empty() {
+        findings.push(proxy_networks(&networks));
+    }
+    for proxy in named {
+        if let TrustedProxy::Host(name) = proxy {
+            findings.push(proxy_host(name));
+        }
+    }
+    findings
+}
+
+fn proxy_networks(networks: &[&IpNet]) -> Finding {
+    let list: Vec<String> = networks.iter().map(ToString::to_string).collect();
     let list = list.join(", ");
-    let addresses = |network: &IpNet| {
-        let bits = network.max_prefix_len() - network.prefix_len();
-        2_u32.checked_pow(bits.into()).unwrap_or(u32::MAX)
-    };
-    if named.iter().all(|network| addresses(network) <= MAX_PROXIES) {
-        return Finding::good(SUBJECT, list);
+    let bits = |it: &IpNet| it.max_prefix_len() - it.prefix_len();
+    if networks.iter().all(|network| bits(network) <= MAX_PROXY_BITS) {
+        return Finding::good(PROXIES, list);
     }
-    Finding::weak(
-        SUBJECT,
-        format!(
-            "{list}: everyone there who reaches this node can claim any \
-             address"
-        ),
+    let found = format!(
+        "{list}: everyone there who reaches this node can claim any address"
+    );
+    Finding::weak(PROXIES, found).fix(
+        "name the balancers' addresses alone, or a host name that has them, or \
+         let no other machine of these networks reach the node",
     )
-    .fix(
-        "name the balancer's addresses alone, or let no other machine of \
-         these networks reach the node",
-    )
+}
+
+fn proxy_host(name: &str) -> Finding {
+    match addresses(name) {
+        Ok(addresses) => Finding::good(PROXIES, format!("{name}: {addresses}")),
+        Err(error) => {
+            let found = format!(
+                "{name} has no address ({error}): all clients behind it share \
+                 one rate limit"
+            );
+            Finding::weak(PROXIES, found)
+                .fix(format!("see that `getent ahosts {name}` finds it"))
+        }
+    }
+}
+
+/// Returns the addresses of a host as a list.
+fn addresses(name: &str) -> io::Result<String> {
+    let found = (name, 0).to_socket_addrs()?;
+    let found: BTreeSet<String> =
+        found.map(|it| it.ip().to_canonical().to_string()).collect();
+    Ok(Vec::from_iter(found).join(", "))
 }
 
 fn request_ids(are_taken: bool) -> Finding {

@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ipnet::IpNet;
 use sandpiper_engine::client_prefix;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::Proxies;
 use super::body::BodyMemory;
 use super::state::ConnectionState;
 use crate::limits::HEAD_TIME;
@@ -36,7 +36,7 @@ struct Inner {
     /// Most connections of one client.
     share: usize,
     /// These speak for many clients, so they have no share.
-    proxies: Vec<IpNet>,
+    proxies: Arc<Proxies>,
     clients: Mutex<HashMap<IpAddr, Client>>,
     body_memory: BodyMemory,
 }
@@ -76,7 +76,11 @@ pub(crate) struct ConnectionPermit {
 impl ConnectionLimiter {
     /// Returns a limiter of `total` connections, of which one client has at
     /// most `share`.
-    pub(crate) fn new(total: usize, share: usize, proxies: Vec<IpNet>) -> Self {
+    pub(crate) fn new(
+        total: usize,
+        share: usize,
+        proxies: Arc<Proxies>,
+    ) -> Self {
         Self(Arc::new(Inner {
             sockets: Arc::new(Semaphore::new(total.saturating_mul(2))),
             connections: Arc::new(Limit::new(total)),
@@ -111,9 +115,8 @@ impl ConnectionLimiter {
         peer: IpAddr,
         socket: Option<OwnedSemaphorePermit>,
     ) -> Option<ConnectionPermit> {
-        let peer = peer.to_canonical();
-        let is_proxy = self.0.proxies.iter().any(|net| net.contains(&peer));
-        let client = (!is_proxy).then(|| client_prefix(peer));
+        let is_proxy = self.0.proxies.contains(peer);
+        let client = (!is_proxy).then(|| client_prefix(peer.to_canonical()));
         let mut body_memory = Vec::new();
         if let Some(client) = client {
             let share = self.0.share;
@@ -266,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_client_that_is_gone_is_forgotten() {
-        let limiter = ConnectionLimiter::new(4, 2, Vec::new());
+        let limiter = ConnectionLimiter::new(4, 2, Arc::default());
         let client = "::ffff:192.0.2.7".parse().unwrap();
         let permits =
             (0..=2 + MAX_WAITING).map(|_| limiter.admit(client, None));
@@ -280,7 +283,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn as_many_are_evicted_as_wait() {
-        let limiter = ConnectionLimiter::new(9, 9, Vec::new());
+        let limiter = ConnectionLimiter::new(9, 9, Arc::default());
         let mut permits = Vec::new();
         for client in [1, 2, 2, 2, 3, 3] {
             let client = [192, 0, 2, client].into();

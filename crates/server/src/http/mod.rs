@@ -37,4 +37,5 @@ pub(crate) use limiter::{ConnectionLimiter, ConnectionPermit};
 pub(crate) use memory::AnswerMemory;
 pub(crate) use path::decoded as decoded_path;
 pub(crate) use proxies::Proxies;
+pub use proxies::{InvalidTrustedProxy, TrustedProxy};
 pub(crate) use socket::Connection;

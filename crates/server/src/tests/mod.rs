@@ -25,6 +25,7 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use crate::app::App;
+use crate::http::ConnectionLimiter;
 use crate::server::accept;
 use crate::settings::Settings;
 use memory::Memory;
@@ -43,6 +44,16 @@ struct TestServer {
 enum Listener {
     Tcp(SocketAddr),
     Memory(Memory),
+}
+
+/// Returns what a server consists of.
+fn parts(
+    settings: Settings,
+) -> (Arc<App<TestRunner>>, Runs, ConnectionLimiter) {
+    let proxies = Arc::new(settings.proxies());
+    let limiter = settings.connection_limiter(Arc::clone(&proxies));
+    let (runner, runs) = TestRunner::new();
+    (Arc::new(App::new(runner, settings, proxies)), runs, limiter)
 }
 
 impl TestServer {
@@ -70,9 +81,7 @@ impl TestServer {
     ) -> (Self, JoinHandle<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let limiter = settings.connection_limiter();
-        let (runner, runs) = TestRunner::new();
-        let app = Arc::new(App::new(runner, settings));
+        let (app, runs, limiter) = parts(settings);
         let routes = Arc::clone(&app);
         let accepting =
             accept(routes, vec![listener], limiter, shutdown, drain);
@@ -82,9 +91,7 @@ impl TestServer {
 
     /// One on a clock of its own; see [`memory`].
     async fn in_memory(settings: Settings) -> Self {
-        let limiter = settings.connection_limiter();
-        let (runner, runs) = TestRunner::new();
-        let app = Arc::new(App::new(runner, settings));
+        let (app, runs, limiter) = parts(settings);
         let listener =
             Listener::Memory(Memory::new(Arc::clone(&app), limiter).await);
         Self { app, runs, listener }

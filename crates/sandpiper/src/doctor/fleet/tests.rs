@@ -12,9 +12,10 @@ pub(super) fn check(finding: &Finding, grade: Grade, part: &str) {
 #[test]
 fn a_network_has_more_than_balancers_in_it() {
     let check = |named: &[&str], grade, part| {
-        let named: Vec<IpNet> =
+        let named: Vec<TrustedProxy> =
             named.iter().map(|text| text.parse().unwrap()).collect();
-        check(&proxies(&named), grade, part);
+        // The last one is about a host, if one is named.
+        check(proxies(&named).last().unwrap(), grade, part);
     };
     check(&[], Grade::Weak, "none");
     check(&["10.0.0.1/32", "2001:db8::1/128"], Grade::Good, "10.0.0.1/32, 2");
@@ -22,6 +23,9 @@ fn a_network_has_more_than_balancers_in_it() {
     check(&["10.0.0.1/32", "10.244.0.0/16"], Grade::Weak, "10.244.0.0/16");
     check(&["2001:db8::/64"], Grade::Weak, "any address");
     check(&["::/0"], Grade::Weak, "any address");
+    check(&["10.0.0.1", "localhost"], Grade::Good, "localhost: 127.0.0.1");
+    // No label of a name is so long, so nobody is asked for it.
+    check(&[&"a".repeat(64), "10.0.0.0/8"], Grade::Weak, "has no address");
 }
 
 #[test]
