@@ -4,15 +4,15 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, UdpSocket};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::spawn;
 
-use sandpiper_testkit::checkout;
+use sandpiper_testkit::{checkout, eventually};
 use tempfile::TempDir;
 
 use crate::text::Values;
@@ -77,7 +77,31 @@ impl Canaries {
         }
         let (keeper, found) = start_keeper(&folders[0]);
         values.extend(found);
-        Self { values, heard, keeper, _folders: folders }
+        let placed = Self { values, heard, keeper, _folders: folders };
+        placed.assert_all_hear();
+        placed
+    }
+
+    /// An attack that reached a deaf listener would pass.
+    fn assert_all_hear(&self) {
+        fn say(word: &str, mut stream: impl Write) {
+            stream.write_all(word.as_bytes()).unwrap();
+        }
+        let [tcp, udp, path, name] = std::array::from_fn(|_| random());
+        let port = |name: &str| {
+            let port: u16 = self.values[name].parse().unwrap();
+            ("127.0.0.1", port)
+        };
+        say(&tcp, TcpStream::connect(port("tcp")).unwrap());
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.send_to(udp.as_bytes(), port("udp")).unwrap();
+        say(&path, UnixStream::connect(&self.values["socket"]).unwrap());
+        let address = &self.values["abstract"];
+        let address = SocketAddr::from_abstract_name(address).unwrap();
+        say(&name, UnixStream::connect_addr(&address).unwrap());
+        for word in [tcp, udp, path, name] {
+            eventually("each listener hears", || self.heard(&word));
+        }
     }
 
     /// Whether a listener received this word.

@@ -24,8 +24,8 @@ const RUN_MS: u32 = 200;
 /// The requests that the hostile client has open at once.
 const HOSTILE: usize = 24;
 /// A client that is refused so often, one time after the other, starves. Of 600
-/// answers none took more than 28.
-const MAX_REFUSALS: usize = 5 * CLIENTS;
+/// answers none took more than 33.
+const MAX_REFUSALS: usize = 2 * CLIENTS;
 /// Reached only by a failure: an answer takes seconds.
 const PATIENCE: Duration = Duration::from_secs(600);
 /// The words in which a node refuses a run for now. A balancer that says that no node

@@ -254,10 +254,15 @@ impl NginxFleet {
             Part::Node(_) => {
                 [CUT_BODY, UNREACHABLE].contains(&&*failure.reason)
             }
+            // A dead balancer answers nothing.
             Part::HaProxy(number) => {
-                self.fleet.balancers[number].address == failure.to
+                let address = self.fleet.balancers[number].address;
+                address == failure.to && failure.reason != UNREACHABLE
             }
-            Part::Nginx => self.nginx.address == failure.to,
+            Part::Nginx => {
+                let address = self.nginx.address;
+                address == failure.to && failure.reason != UNREACHABLE
+            }
             Part::Products => failure.reason == UNREACHABLE,
             Part::Limits => false,
         };

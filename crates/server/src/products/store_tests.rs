@@ -262,3 +262,10 @@ async fn does_what_a_map_does(steps: Vec<Step>) -> Result<(), TestCaseError> {
     prop_assert_eq!(store.state.lock().await.used, 0);
     Ok(())
 }
+
+#[test]
+fn a_shared_catalogue_is_full_at_the_same_size() {
+    let lua = include_str!("../../../shared/src/catalogue.lua");
+    let line = format!("\nlocal PRODUCT_BYTES = {PRODUCT_BYTES}\n");
+    assert!(lua.contains(&line), "{line}");
+}
