@@ -137,7 +137,7 @@ pub(crate) fn of_share(alone: &[Exchange], beside: &[Exchange]) -> Vec<bool> {
             answered == sent && sent > 0,
         ),
         promise(
-            "and get of what they get alone",
+            "beside it, they get this part of what they get alone",
             &format!("{percent:.0} %"),
             &format!("at least {MIN_PERCENT} %"),
             percent >= MIN_PERCENT,

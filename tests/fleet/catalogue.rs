@@ -360,7 +360,7 @@ fn foreign() {
         let reply = pair.nodes[0].ask("GET", target);
         reply.assert_failure(500, "internal error");
     }
-    pair.nodes[0].line_with("holds a text for product 1");
+    pair.nodes[0].line_with("product 1 of the shared catalogue has a text");
     // A product that is written again is one of ours.
     let body = r#"{"name":"b"}"#;
     let reply = pair.nodes[0].send("PUT", "/products/1", &[], body);

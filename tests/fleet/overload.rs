@@ -24,7 +24,7 @@ const RUN_MS: u32 = 200;
 /// The requests that the hostile client has open at once.
 const HOSTILE: usize = 24;
 /// A client that is refused so often, one time after the other, starves. Of 600
-/// answers none took more than 33.
+/// answers none took more than 39.
 const MAX_REFUSALS: usize = 2 * CLIENTS;
 /// Reached only by a failure: an answer takes seconds.
 const PATIENCE: Duration = Duration::from_secs(600);

@@ -158,7 +158,8 @@ impl Drop for Lease<'_> {
 }
 
 /// The end of every run, in order: the processes, the slot, the box, and the
-/// refill of the pool. The server logs a run before (`record_end`).
+/// refill of the pool. The server writes the line of the log when it has the result
+/// (`record_end`), which may be before or after these.
 async fn end_run(
     sandbox: Option<Sandbox>,
     making: Option<Making>,

@@ -67,7 +67,7 @@ impl FromStr for TrustedProxy {
 #[derive(Debug, Default)]
 pub(crate) struct Proxies {
     networks: Vec<IpNet>,
-    hosts: Vec<Host>,
+    hosts: Vec<ProxyHost>,
     /// Whether they send the ids of their clients' requests.
     has_request_ids: bool,
     elsewhere_status: StatusCode,
@@ -75,7 +75,7 @@ pub(crate) struct Proxies {
 
 /// A host of which each address is a proxy's.
 #[derive(Debug)]
-struct Host {
+struct ProxyHost {
     name: String,
     addresses: watch::Sender<Addresses>,
 }
@@ -97,7 +97,7 @@ impl Proxies {
         for proxy in proxies {
             match proxy {
                 TrustedProxy::Network(network) => networks.push(network),
-                TrustedProxy::Host(name) => hosts.push(Host::new(name)),
+                TrustedProxy::Host(name) => hosts.push(ProxyHost::new(name)),
             }
         }
         Self { networks, hosts, has_request_ids, elsewhere_status }
@@ -123,7 +123,7 @@ impl Proxies {
 
     /// Returns whether no proxy has an address.
     pub(super) fn is_empty(&self) -> bool {
-        self.networks.is_empty() && self.hosts.iter().all(Host::is_empty)
+        self.networks.is_empty() && self.hosts.iter().all(ProxyHost::is_empty)
     }
 
     /// Returns whether the address is one of a named proxy.
@@ -156,7 +156,7 @@ impl Proxies {
     }
 }
 
-impl Host {
+impl ProxyHost {
     fn new(name: String) -> Self {
         Self { name, addresses: watch::Sender::default() }
     }
@@ -207,9 +207,7 @@ impl Addresses {
                     );
                 }
                 if since.elapsed() >= FORGET_AFTER && !self.found.is_empty() {
-                    tracing::warn!(
-                        "no address counts as proxy {name} any more"
-                    );
+                    tracing::warn!("proxy {name} has no address any more");
                     self.found.clear();
                 }
             }
@@ -256,7 +254,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn addresses_are_forgotten_if_nobody_finds_them() {
         // No label of a name is so long, so nobody is asked for it.
-        let host = Host::new("a".repeat(64));
+        let host = ProxyHost::new("a".repeat(64));
         let address = [192, 0, 2, 7].into();
         host.addresses.send_modify(|it| it.found.push(address));
         let check = async |after: Duration, expected: bool| {

@@ -188,8 +188,8 @@ fn check(id: i64, text: &[u8]) -> Result<(), ProductError> {
         return Ok(());
     }
     error!(
-        "the shared catalogue holds a text for product {id} that no Sandpiper \
-         of this version wrote; remove it there"
+        "product {id} of the shared catalogue has a text that this version of \
+         Sandpiper does not write; remove it there"
     );
     Err(ProductError::Foreign)
 }
