@@ -24,7 +24,7 @@ pub struct RunAttachment {
 }
 
 impl RunAttachment {
-    /// Whether more input may come.
+    /// Returns whether more input may come.
     pub(crate) fn is_interactive(&self) -> bool {
         self.input.is_some()
     }

@@ -78,7 +78,7 @@ impl HealthMonitor {
         &self.catalog
     }
 
-    /// The state of every language, in the catalog's order.
+    /// Returns the state of every language, in the catalog's order.
     pub(crate) fn states(&self) -> &watch::Sender<Vec<LanguageState>> {
         &self.states
     }

@@ -191,7 +191,7 @@ fn fault(path: &str, line: usize, reason: &str) -> ImageError {
     ImageError::Addition(format!("{path}:{line}: {reason}"))
 }
 
-/// The name of a package, without its version.
+/// Returns the name of a package, without its version.
 fn bare(entry: &str) -> &str {
     let end = entry
         .find(['=', '['])

@@ -123,12 +123,13 @@ impl Language {
         (self.order, &self.id)
     }
 
-    /// Whether a request's `language` means this one, in any letter case.
+    /// Returns whether a request's `language` means this one, in any letter
+    /// case.
     pub(crate) fn is_called(&self, value: &str) -> bool {
         self.names().any(|name| name.eq_ignore_ascii_case(value))
     }
 
-    /// The id, then the aliases.
+    /// Returns the id, then the aliases.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.id).chain(&self.aliases).map(String::as_str)
     }

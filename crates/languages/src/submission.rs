@@ -141,8 +141,8 @@ fn check_args(
     Err(SubmissionError::BadArgs { fault })
 }
 
-/// A client's text, fit for a message: quoted, on one line, and cut after 80
-/// characters.
+/// Returns a client's text, fit for a message: quoted, on one line, and cut
+/// after 80 characters.
 pub(crate) fn shown(text: &str) -> String {
     const MAX: usize = 80;
     match text.char_indices().nth(MAX) {

@@ -49,7 +49,7 @@ impl SandboxError {
     }
 }
 
-/// Whether this is the error of a socket whose other end is closed.
+/// Returns whether this is the error of a socket whose other end is closed.
 pub(crate) fn is_ended(error: &io::Error) -> bool {
     let ended = [io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset];
     ended.contains(&error.kind())

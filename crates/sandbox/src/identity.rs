@@ -226,8 +226,8 @@ fn as_owner<T>(
 const MAY_MAP: CapabilitySet =
     CapabilitySet::SETUID.union(CapabilitySet::SETGID);
 
-/// Whether this process has the right to map ids, as the packaged service has.
-/// Then it needs no set-uid program.
+/// Returns whether this process has the right to map ids, as the packaged
+/// service has. Then it needs no set-uid program.
 fn may_map() -> bool {
     rustix::thread::capabilities(None)
         .is_ok_and(|sets| sets.effective.contains(MAY_MAP))

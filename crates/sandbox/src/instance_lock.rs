@@ -170,7 +170,7 @@ pub(crate) fn take_lock(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Whether the open file or folder still has this path.
+/// Returns whether the open file or folder still has this path.
 pub(crate) fn is_at(file: &File, path: &Path) -> Result<bool> {
     let own = file.metadata().during(STEP)?;
     Ok(path.symlink_metadata().is_ok_and(|named| {

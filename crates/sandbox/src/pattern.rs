@@ -1,6 +1,7 @@
 //! Patterns of paths: `*` and `?` within a segment, `**` for whole segments.
 
-/// Whether `path` matches `pattern`. Both have `/` between their segments.
+/// Returns whether `path` matches `pattern`. Both have `/` between their
+/// segments.
 pub(crate) fn matches(pattern: &str, path: &str) -> bool {
     let segments: Vec<&str> = path.split('/').collect();
     // Which numbers of segments the pattern so far can match. Trying each way

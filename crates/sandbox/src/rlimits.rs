@@ -39,7 +39,7 @@ pub(crate) fn raise_server_limits() -> Result<()> {
     Ok(())
 }
 
-/// Whether the kernel pipes cores to a program of the host.
+/// Returns whether the kernel pipes cores to a program of the host.
 fn has_core_handler() -> bool {
     std::fs::read_to_string("/proc/sys/kernel/core_pattern")
         .is_ok_and(|pattern| pattern.starts_with('|'))

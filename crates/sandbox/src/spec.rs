@@ -156,9 +156,9 @@ pub struct StepSpec {
 }
 
 impl StepSpec {
-    /// Whether a launcher that was started for this step can serve `other`:
-    /// everything that is fixed at its start must be the same. Its rlimit of CPU
-    /// time may be higher, because the group's count decides.
+    /// Returns whether a launcher that was started for this step can serve
+    /// `other`: everything that is fixed at its start must be the same. Its
+    /// rlimit of CPU time may be higher, because the group's count decides.
     pub(crate) fn starts_as(&self, other: &Self) -> bool {
         self.gate.is_some() == other.gate.is_some()
             && self.command == other.command

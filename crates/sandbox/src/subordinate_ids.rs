@@ -38,8 +38,8 @@ pub(crate) fn find(offset: u32) -> Option<(u32, u32)> {
     first("/etc/subuid").zip(first("/etc/subgid"))
 }
 
-/// Whether newuidmap and newgidmap are in one of the folders where packages of
-/// distributions put them.
+/// Returns whether newuidmap and newgidmap are in one of the folders where
+/// packages of distributions put them.
 pub(crate) fn has_newuidmap() -> bool {
     let folders = ["/usr/bin", "/bin", "/usr/local/bin"];
     ["newuidmap", "newgidmap"].iter().all(|program| {

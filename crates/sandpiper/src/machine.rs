@@ -170,7 +170,7 @@ fn memory_total(meminfo: &str) -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// Whether overlayfs is among the filesystems, or the modules.
+/// Returns whether overlayfs is among the filesystems, or the modules.
 fn has_overlay(filesystems: &str, modules: &str) -> bool {
     filesystems.split_whitespace().any(|name| name == "overlay")
         || modules.contains("/overlay.ko")

@@ -109,7 +109,7 @@ impl<R: Runner> App<R> {
         &self.hosts
     }
 
-    /// The metrics as text.
+    /// Returns the metrics as text.
     pub(crate) async fn metrics_text(&self) -> String {
         let (products, bytes) = self.products.size().await;
         let snapshot = Snapshot {
@@ -193,7 +193,7 @@ impl<R: Runner> App<R> {
         })
     }
 
-    /// The editor page at this address.
+    /// Returns the editor page at this address.
     fn editor(&self, at: Address, head: &Parts) -> Answer {
         let (query, open) = (head.uri.query(), self.opener());
         self.embed.editor(at, &head.method, query, &head.headers, open)

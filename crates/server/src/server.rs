@@ -161,7 +161,7 @@ async fn accept_from<S: Service>(
     }
 }
 
-/// The next connection, when there is room for one.
+/// Returns the next connection, when there is room for one.
 async fn next(
     listener: &TcpListener,
     limiter: &ConnectionLimiter,

@@ -95,7 +95,8 @@ impl Settings {
         )
     }
 
-    /// The hosts that requests may be for: that of previews with the others.
+    /// Returns the hosts that requests may be for: that of previews with the
+    /// others.
     pub(crate) fn hosts(&self) -> AllowedHosts {
         let mut names = self.allowed_hosts.clone();
         if !names.is_empty() {

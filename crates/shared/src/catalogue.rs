@@ -286,7 +286,7 @@ impl Catalogue {
     }
 }
 
-/// A text, or nil, which is `None`.
+/// Returns a text, or nil, which is `None`.
 fn text(value: Value) -> Option<Option<Vec<u8>>> {
     match value {
         Value::Nil => Some(None),

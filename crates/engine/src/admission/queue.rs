@@ -122,32 +122,32 @@ impl<T> Queue<T> {
         self.round_robin.iter().any(|client| self.is_below_share(*client))
     }
 
-    /// The slots that there are.
+    /// Returns the number of slots.
     pub(super) fn slots(&self) -> usize {
         self.slots
     }
 
-    /// The slots that one client can hold.
+    /// Returns the number of slots that one client can hold.
     pub(super) fn share(&self) -> usize {
         self.share
     }
 
-    /// The runs that can wait.
+    /// Returns the number of runs that can wait.
     pub(super) fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// The runs that hold a slot.
+    /// Returns the number of runs that hold a slot.
     pub(super) fn running(&self) -> usize {
         self.running
     }
 
-    /// The runs that wait.
+    /// Returns the number of runs that wait.
     pub(super) fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// The runs of one client that wait.
+    /// Returns the number of runs of one client that wait.
     pub(super) fn waiting_of(&self, client: IpAddr) -> usize {
         self.clients.get(&client).map_or(0, |own| own.waiting.len())
     }

@@ -81,7 +81,7 @@ pub(super) fn allocate(
     allocation
 }
 
-/// The requests for each box, if there were one more box.
+/// Returns the requests for each box, if there were one more box.
 fn requests_per_box(demand: &Demand, has: usize) -> f64 {
     // The number is far below the largest integer that an f64 holds exactly.
     demand.requests / u32::try_from(has + 1).map_or(f64::MAX, f64::from)

@@ -118,7 +118,8 @@ impl KeyedPool {
         since.is_some_and(|at| now.saturating_duration_since(at) <= QUICK)
     }
 
-    /// The requests for each box. The pool with the most is filled first.
+    /// Returns the requests for each box. The pool with the most is filled
+    /// first.
     pub(super) fn urgency(&self, now: Instant) -> f64 {
         let has = u32::try_from(self.boxes.len() + self.making + 1);
         self.requests.at(now) / has.map_or(f64::MAX, f64::from)

@@ -66,7 +66,7 @@ pub(crate) fn sweep_dead(group: &Path) {
     }
 }
 
-/// Whether this is a name that servers of this user give to a group.
+/// Returns whether this is a name that servers of this user give to a group.
 fn is_own_name(group: &Path) -> bool {
     let name = group.file_name().and_then(|name| name.to_str());
     let uid = rustix::process::geteuid().as_raw();
@@ -166,7 +166,7 @@ fn open(
     Ok(rustix::fs::openat(folder, name, flags, Mode::empty())?)
 }
 
-/// Whether a folder is a control group that this user may have made.
+/// Returns whether a folder is a control group that this user may have made.
 fn is_own_group(folder: &OwnedFd) -> io::Result<bool> {
     // From linux/magic.h, versions 1 and 2.
     const CONTROL_GROUPS: [u64; 2] = [0x0027_E0EB, 0x6367_7270];

@@ -268,7 +268,8 @@ impl Group {
         self.out_of_memory.as_ref()
     }
 
-    /// Whether the kernel has killed in this group because of its memory limit.
+    /// Returns whether the kernel has killed in this group because of its
+    /// memory limit.
     pub(crate) fn killed_for_memory(&self) -> bool {
         let file = self.out_of_memory.as_ref().map(|source| match source {
             OutOfMemory::V1(_, file) | OutOfMemory::V2(file) => file,

@@ -68,7 +68,7 @@ impl<'a> Programs<'a> {
         self.next = self.fork().ok();
     }
 
-    /// A descriptor that is readable when a child has ended, until
+    /// Returns a descriptor that is readable when a child has ended, until
     /// [`Programs::reap`].
     pub(super) fn children(&self) -> &OwnedFd {
         &self.children
@@ -220,8 +220,8 @@ impl<'a> Programs<'a> {
     }
 }
 
-/// Whether any process of the box is left. Each is a descendant of pid 1: one
-/// that loses its parent becomes pid 1's child.
+/// Returns whether any process of the box is left. Each is a descendant of pid
+/// 1: one that loses its parent becomes pid 1's child.
 pub(super) fn are_left() -> Result<bool> {
     loop {
         match children::wait_any(false) {

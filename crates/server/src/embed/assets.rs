@@ -70,8 +70,8 @@ impl Assets {
         !self.chunks.is_empty()
     }
 
-    /// The files that a page needs for code with this grammar. A grammar that
-    /// was not built needs none.
+    /// Returns the files that a page needs for code with this grammar. A
+    /// grammar that was not built needs none.
     pub(super) fn page_files(
         &self,
         grammar: Option<&str>,
@@ -105,13 +105,13 @@ impl Assets {
     }
 }
 
-/// The text of a script that was built as one file.
+/// Returns the text of a script that was built as one file.
 pub(super) fn text(path: &str) -> String {
     let file = Files::get(path).map(|file| file.data.into_owned());
     String::from_utf8(file.unwrap_or_default()).unwrap_or_default()
 }
 
-/// A file of `/embed/assets/`, whose name changes with its contents.
+/// Returns a file of `/embed/assets/`, whose name changes with its contents.
 pub(super) fn asset(name: &str, headers: &HeaderMap) -> Answer {
     let path = format!("assets/{name}");
     file(&path, headers, IMMUTABLE)
@@ -195,7 +195,8 @@ impl Content<'_> {
     }
 }
 
-/// Whether the client already has the bytes with this tag (RFC 9110, 13.1.2).
+/// Returns whether the client already has the bytes with this tag (RFC 9110,
+/// 13.1.2).
 fn knows(headers: &HeaderMap, tag: &str) -> bool {
     let values = headers.get_all(IF_NONE_MATCH).into_iter();
     let mut known = values

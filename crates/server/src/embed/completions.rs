@@ -45,7 +45,7 @@ impl Completions {
         Self { made }
     }
 
-    /// The address of a language's file, relative to that of its page.
+    /// Returns the address of a language's file, relative to that of its page.
     pub(super) fn address(
         &self,
         language: &Language,
@@ -54,7 +54,7 @@ impl Completions {
         Some(self.file(language, open)?.address())
     }
 
-    /// The file of this name, if it is one of these languages'.
+    /// Returns the file of this name, if it is one of these languages'.
     pub(super) fn answer<'a>(
         &self,
         name: &str,
@@ -72,8 +72,8 @@ impl Completions {
         Some(file.answer(request))
     }
 
-    /// The file of a language. It is made once for each list of members: that
-    /// takes a few milliseconds.
+    /// Returns the file of a language. It is made once for each list of
+    /// members: that takes a few milliseconds.
     fn file(
         &self,
         language: &Language,

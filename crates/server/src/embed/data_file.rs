@@ -15,7 +15,7 @@ pub(super) struct DataFile {
 }
 
 impl DataFile {
-    /// A file with this JSON, whose name begins with `kind`.
+    /// Returns a file with this JSON, whose name begins with `kind`.
     pub(super) fn new(kind: &str, data: &Value) -> Self {
         let content = Encoded::new(data.to_string().into_bytes());
         Self { name: content.named(kind, "json"), content }
@@ -25,7 +25,7 @@ impl DataFile {
         self.name == name
     }
 
-    /// The address of the file, relative to that of the page.
+    /// Returns the address of the file, relative to that of the page.
     pub(super) fn address(&self) -> String {
         format!("embed/assets/{}", self.name)
     }

@@ -76,7 +76,8 @@ impl Encoded {
     }
 }
 
-/// The `ETag` of bytes with this hash. Eight bytes of it identify a version.
+/// Returns the `ETag` of bytes with this hash. Eight bytes of it identify a
+/// version.
 pub(super) fn tag(hash: [u8; 32]) -> String {
     let [a, b, c, d, e, f, g, h, ..] = hash;
     format!("\"{:016x}\"", u64::from_be_bytes([a, b, c, d, e, f, g, h]))

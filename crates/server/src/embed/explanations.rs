@@ -27,14 +27,14 @@ impl Explanations {
         Self { files: catalog.languages().filter_map(file).collect() }
     }
 
-    /// The address of a language's file, relative to that of its page.
+    /// Returns the address of a language's file, relative to that of its page.
     pub(super) fn address(&self, language: &str) -> Option<String> {
         let mut files = self.files.iter();
         let (_, file) = files.find(|(id, _)| id == language)?;
         Some(file.address())
     }
 
-    /// The file of this name, if it is one of these.
+    /// Returns the file of this name, if it is one of these.
     pub(super) fn answer(
         &self,
         name: &str,

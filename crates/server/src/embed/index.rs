@@ -134,7 +134,8 @@ fn text(catalog: &Catalog, abilities: Abilities, nonce: &str) -> String {
 }
 
 impl Example {
-    /// The address of the editor with this program, relative to the server's.
+    /// Returns the address of the editor with this program, relative to the
+    /// server's.
     fn address(&self) -> String {
         let Self { language, parameter, code, .. } = self;
         let code = json!({"files": [{"content": code}]}).to_string();
@@ -148,8 +149,8 @@ fn line_of(language: &Language) -> String {
     snippet(&address_of(language.id()), &title)
 }
 
-/// The element that embeds this address, as text. The script of the page inserts
-/// the address of this server.
+/// Returns the element that embeds this address, as text. The script of the
+/// page inserts the address of this server.
 fn snippet(address: &str, title: &str) -> String {
     let (address, title) = (escaped(address), escaped(title));
     let source = format!(

@@ -53,8 +53,8 @@ impl Locales {
         }
     }
 
-    /// The words for a reader: in the language that the page's author wants,
-    /// else in the first one of the browser's that there is.
+    /// Returns the words for a reader: in the language that the page's author
+    /// wants, else in the first one of the browser's that there is.
     pub(super) fn find(&self, wanted: &str, headers: &HeaderMap) -> &Locale {
         let accepted = accepted(headers);
         let ranges = [wanted].into_iter().chain(accepted);
@@ -62,8 +62,8 @@ impl Locales {
         found.next().unwrap_or(&self.default)
     }
 
-    /// The language of this range, or else one of its first part: `es` for
-    /// `es-MX`, `pt-BR` for `pt`.
+    /// Returns the language of this range, or else one of its first part: `es`
+    /// for `es-MX`, `pt-BR` for `pt`.
     fn lookup(&self, range: &str) -> Option<&Locale> {
         let all = || [&self.default].into_iter().chain(&self.others);
         let exact = all().find(|own| own.tag.eq_ignore_ascii_case(range));
@@ -100,7 +100,7 @@ impl Locale {
         RIGHT_TO_LEFT.contains(&self.language())
     }
 
-    /// The value of the attribute `dir`.
+    /// Returns the value of the attribute `dir`.
     pub(super) fn direction(&self) -> &'static str {
         if self.is_right_to_left() { "rtl" } else { "ltr" }
     }
@@ -110,7 +110,8 @@ impl Locale {
     }
 }
 
-/// The languages that the browser asks for, the best first (RFC 9110, 12.5.4).
+/// Returns the languages that the browser asks for, the best first (RFC 9110,
+/// 12.5.4).
 fn accepted(headers: &HeaderMap) -> Vec<&str> {
     let values = headers.get_all(ACCEPT_LANGUAGE).into_iter();
     let ranges = values.filter_map(|value| value.to_str().ok());

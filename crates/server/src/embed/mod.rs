@@ -276,7 +276,7 @@ impl Embed {
 }
 
 impl Address {
-    /// The last segment of its path.
+    /// Returns the last segment of its path.
     fn name(self) -> &'static str {
         match self {
             Self::Embed => "embed",
@@ -284,7 +284,7 @@ impl Address {
         }
     }
 
-    /// The languages that it has, of those that are served.
+    /// Returns the languages that it has, of those that are served.
     pub(crate) fn catalog(self, served: &Catalog) -> Catalog {
         served.only(|language| {
             self == Self::Editor || EMBED_LANGUAGES.contains(&language.id())
@@ -292,14 +292,14 @@ impl Address {
     }
 }
 
-/// The address of a language's editor, relative to the server's.
+/// Returns the address of a language's editor, relative to the server's.
 fn address_of(id: &str) -> String {
     let is_embedded = EMBED_LANGUAGES.contains(&id);
     let address = if is_embedded { Address::Embed } else { Address::Editor };
     format!("{}?lang={id}", address.name())
 }
 
-/// The first value of a parameter; empty if it has none.
+/// Returns the first value of a parameter; empty if it has none.
 fn parameter<'a>(query: &'a str, name: &str) -> Cow<'a, str> {
     let mut pairs = form_urlencoded::parse(query.as_bytes());
     let found = pairs.find(|(own, _)| own == name);
@@ -327,24 +327,25 @@ fn switcher<'a, 'q>(
     Ok(switcher)
 }
 
-/// The language with exactly this id.
+/// Returns the language with exactly this id.
 fn exact<'a>(catalog: &'a Catalog, id: &str) -> Option<&'a Language> {
     catalog.languages().find(|language| language.id() == id)
 }
 
-/// The values of `lang`.
+/// Returns the values of `lang`.
 pub(crate) fn languages_of(catalog: &Catalog) -> Vec<&str> {
     catalog.languages().map(Language::id).collect()
 }
 
-/// The value of `lang` if a request has none; `None` if no language is served.
+/// Returns the value of `lang` if a request has none; `None` if no language is
+/// served.
 pub(crate) fn default_language(catalog: &Catalog) -> Option<&str> {
     let ids = languages_of(catalog);
     let usual = ids.iter().find(|id| **id == DEFAULT_LANGUAGE);
     usual.or(ids.first()).copied()
 }
 
-/// Whether a method only reads.
+/// Returns whether a method only reads.
 pub(crate) fn is_read(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
 }

@@ -14,7 +14,8 @@ const EARLY: &str = include_str!("early.js");
 const FAILURE: &str = include_str!("failure.html");
 const ICON: &str = include_str!("icon.svg");
 
-/// The editor page, ready to run its files; they can be read without a script.
+/// Returns the editor page, ready to run its files; they can be read without a
+/// script.
 pub(super) fn editor(page: &EditorPage<'_>) -> String {
     let mut files = String::new();
     let language = page.language;
@@ -56,7 +57,8 @@ pub(super) fn editor(page: &EditorPage<'_>) -> String {
     filled(EDITOR, &values)
 }
 
-/// The language's title, or the list to switch to another (web/src/switcher.ts).
+/// Returns the language's title, or the list to switch to another
+/// (web/src/switcher.ts).
 fn heading(page: &EditorPage<'_>) -> String {
     let title = escaped(page.language.title());
     if page.switcher.is_empty() {
@@ -94,7 +96,8 @@ fn links(files: &PageFiles) -> String {
         + &format!("<script type=\"module\" src=\"embed/{script}\"></script>\n")
 }
 
-/// The settings of the script (web/src/config.ts), fit for a script element.
+/// Returns the settings of the script (web/src/config.ts), fit for a script
+/// element.
 fn config(page: &EditorPage<'_>) -> String {
     let language = page.language;
     let files = page.starter.files().iter();
@@ -124,18 +127,19 @@ fn config(page: &EditorPage<'_>) -> String {
     config.to_string().replace('<', "\\u003c")
 }
 
-/// The aliases of every language, by its id.
+/// Returns the aliases of every language, by its id.
 pub(super) fn names(catalog: &Catalog) -> BTreeMap<&str, &[String]> {
     let languages = catalog.languages();
     languages.map(|language| (language.id(), language.aliases())).collect()
 }
 
-/// A page with the reason why a request was refused.
+/// Returns a page with the reason why a request was refused.
 pub(super) fn failure(message: &str, nonce: &str) -> String {
     refusal("Editor not available", message, "", nonce)
 }
 
-/// The page of a language that is not served, with links to those that are.
+/// Returns the page of a language that is not served, with links to those that
+/// are.
 pub(super) fn unknown(wanted: &str, catalog: &Catalog, nonce: &str) -> String {
     let links: String = catalog
         .languages()
@@ -167,14 +171,14 @@ fn refusal(heading: &str, message: &str, links: &str, nonce: &str) -> String {
     )
 }
 
-/// The icon as a `data:` URL, fit for an attribute.
+/// Returns the icon as a `data:` URL, fit for an attribute.
 pub(super) fn icon() -> String {
     let svg = filled(ICON, &[]).replace('\n', " ").replace('"', "'");
     let encoded = svg.replace('#', "%23").replace('<', "%3C");
     format!("data:image/svg+xml,{}", encoded.replace('>', "%3E").trim_end())
 }
 
-/// A template without its first line, which is a comment, and with each
+/// Returns a template without its first line, which is a comment, and with each
 /// `{{name}}` replaced. One pass: a value is never read as a template.
 pub(super) fn filled(template: &str, values: &[(&str, &str)]) -> String {
     let template = template.split_once('\n').map_or("", |(_, rest)| rest);

@@ -24,14 +24,14 @@ const PERMISSIONS: &str = "camera=(), microphone=(), geolocation=(), \
 const NO_CONNECTIONS: [(&str, &str); 2] =
     [("connection-allowlist", "()"), ("x-dns-prefetch-control", "off")];
 
-/// The address of the frame, for the editor page.
+/// Returns the address of the frame, for the editor page.
 pub(super) fn url(origin: Option<&PreviewOrigin>) -> String {
     let origin = origin.map_or("", PreviewOrigin::as_str);
     let slash = if origin.is_empty() { "" } else { "/" };
     format!("{origin}{slash}embed/preview")
 }
 
-/// The only source that the editor page may frame.
+/// Returns the only source that the editor page may frame.
 pub(super) fn frame_source(origin: Option<&PreviewOrigin>) -> &str {
     origin.map_or("'self'", PreviewOrigin::origin)
 }
@@ -75,7 +75,7 @@ pub(super) fn page(
     answer
 }
 
-/// The script, without text that HTML would interpret.
+/// Returns the script, without text that HTML would interpret.
 fn script() -> String {
     let mut script = assets::text(SCRIPT).trim_end().to_owned();
     // The script has these words only in literals.

@@ -108,7 +108,7 @@ pub(super) fn add_headers(
     insert(headers, RATE_LIMIT, &left);
 }
 
-/// The head of an event stream, which may be of any length.
+/// Returns the head of an event stream, which may be of any length.
 pub(super) fn stream(body: AnswerBody) -> Answer {
     let mut answer = Answer::new(body);
     let headers = answer.headers_mut();

@@ -14,8 +14,8 @@ use super::negotiation::is_json;
 use super::sessions::SessionError;
 
 impl<R> Execution<R> {
-    /// The answer to any request that sends input to a run. `run` is the id in
-    /// its path.
+    /// Returns the answer to any request that sends input to a run. `run` is
+    /// the id in its path.
     pub(crate) async fn input(
         &self,
         run: &[u8],
@@ -42,7 +42,8 @@ impl<R> Execution<R> {
         answer::for_any_origin(answer)
     }
 
-    /// The answer to any request that stops a run. `run` is the id in its path.
+    /// Returns the answer to any request that stops a run. `run` is the id in
+    /// its path.
     pub(crate) fn stop(
         &self,
         run: &[u8],

@@ -51,12 +51,12 @@ pub(crate) const REFUSALS: [&str; 17] = [
 ];
 
 impl ExecutionError {
-    /// A run that failed for a reason that clients do not read.
+    /// Returns a run that failed for a reason that clients do not read.
     pub(super) fn run_failed() -> Self {
         Self::Engine(Refusal::Failed)
     }
 
-    /// One of [`REFUSALS`]; `None` for a run that failed.
+    /// Returns one of [`REFUSALS`]; `None` for a run that failed.
     pub(super) fn reason(&self) -> Option<&'static str> {
         Some(match self {
             Self::RateLimited(_) => "rate_limited",
@@ -86,8 +86,8 @@ impl ExecutionError {
         })
     }
 
-    /// Whether another node may run the request at once. A full queue is not
-    /// among the reasons: each node would refuse what one has refused.
+    /// Returns whether another node may run the request at once. A full queue
+    /// is not among the reasons: each node would refuse what one has refused.
     pub(super) fn may_run_elsewhere(&self) -> bool {
         match self {
             Self::OverLimit => true,

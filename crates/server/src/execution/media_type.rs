@@ -43,7 +43,7 @@ pub(super) fn media_type(path: &str, content: &[u8]) -> MediaType {
     }
 }
 
-/// Whether the first element of an XML document is `svg`.
+/// Returns whether the first element of an XML document is `svg`.
 fn is_svg(content: &[u8]) -> bool {
     let Ok(mut rest) = std::str::from_utf8(content) else { return false };
     loop {

@@ -129,7 +129,7 @@ impl<R: Runner> Execution<R> {
         }
     }
 
-    /// The answer to any request of a route of this form.
+    /// Returns the answer to any request of a route of this form.
     pub(crate) async fn answer(
         self: &Arc<Self>,
         form: Form,

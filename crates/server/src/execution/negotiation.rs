@@ -3,7 +3,7 @@
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE};
 
-/// Whether a client asks for server-sent events.
+/// Returns whether a client asks for server-sent events.
 pub(super) fn accepts_events(headers: &HeaderMap) -> bool {
     let values = headers.get_all(ACCEPT).iter();
     let mut ranges = values
@@ -21,7 +21,7 @@ pub(super) fn accepts_events(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Whether the Content-Type is `application/json` or `…+json`.
+/// Returns whether the Content-Type is `application/json` or `…+json`.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let Some(Ok(value)) = headers.get(CONTENT_TYPE).map(|value| value.to_str())
     else {

@@ -87,7 +87,7 @@ impl CompileRequest {
     }
 }
 
-/// The last of `occurrences`, when all of them can be read.
+/// Returns the last of `occurrences`, when all of them can be read.
 pub(super) fn last<T>(
     field: &str,
     occurrences: &[&RawValue],

@@ -155,7 +155,7 @@ impl<'a> StepResult<'a> {
         }
     }
 
-    /// The compile step that succeeded, if its warnings were asked for.
+    /// Returns the compile step that succeeded, if its warnings were asked for.
     fn with_warnings(outcome: &'a Outcome) -> Option<Self> {
         let stderr = outcome.warnings.as_deref()?.into();
         let wall_ms = outcome.timing.compile.map(milliseconds);

@@ -26,14 +26,14 @@ pub(crate) trait Runner: Send + Sync + 'static {
         client: IpAddr,
     ) -> impl Future<Output = Result<Finished, ExecutionError>> + Send;
 
-    /// The languages that there are.
+    /// Returns the languages that there are.
     fn catalog(&self) -> &Catalog;
 
-    /// Each language, and whether it can run.
+    /// Returns each language, and whether it can run.
     fn languages(&self) -> Vec<LanguageState>;
 
-    /// The limits of a run in this language, by id or alias, whose client asks
-    /// for these lower ones.
+    /// Returns the limits of a run in this language, by id or alias, whose
+    /// client asks for these lower ones.
     fn limits(
         &self,
         language: &str,
@@ -45,17 +45,17 @@ pub(crate) trait Runner: Send + Sync + 'static {
     /// `None` if it cannot be opened now.
     fn open_file(&self, language: &Language, path: &str) -> Option<File>;
 
-    /// The versions of the tools and libraries of this language, by their
-    /// names.
+    /// Returns the versions of the tools and libraries of this language, by
+    /// their names.
     fn versions(&self, language: &str) -> BTreeMap<String, String>;
 
-    /// How busy it is now.
+    /// Returns how busy it is now.
     fn load(&self) -> Load;
 
-    /// How many live runs there are.
+    /// Returns how many live runs there are.
     fn live_load(&self) -> Load;
 
-    /// The boxes that are ready.
+    /// Returns the boxes that are ready.
     fn supply(&self) -> Supply;
 
     /// Compile artifacts that are kept, in bytes, and the most that may be.

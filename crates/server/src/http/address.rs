@@ -27,8 +27,8 @@ impl ClientAddresses {
         &self.proxies
     }
 
-    /// The address of the client behind `peer`; an IPv4-mapped address as the
-    /// IPv4 one. The header counts only when the peer is a named proxy.
+    /// Returns the address of the client behind `peer`; an IPv4-mapped address
+    /// as the IPv4 one. The header counts only when the peer is a named proxy.
     pub(crate) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut client = peer.to_canonical();
         if !self.proxies.contains(client) {
@@ -47,7 +47,7 @@ impl ClientAddresses {
         client
     }
 
-    /// The hops of every line of the header, the nearest first.
+    /// Returns the hops of every line of the header, the nearest first.
     fn hops(&self, headers: &HeaderMap) -> Vec<Option<IpAddr>> {
         let is_standard = self.header == FORWARDED;
         let mut hops = Vec::new();
@@ -68,9 +68,9 @@ impl ClientAddresses {
         if headers.contains_key(header) && proxies.is_empty() && is_near(peer) {
             warned.call_once(|| {
                 tracing::warn!(
-                    "{peer} sends {header} but is no named proxy, so that all \
-                     clients behind it share one rate limit; name it with \
-                     --trusted-proxy {peer}"
+                    "{peer} sends {header}, but no proxy is named, so that all \
+                     clients behind {peer} share one rate limit; name it \
+                     with --trusted-proxy {peer}"
                 );
             });
         }
@@ -92,7 +92,7 @@ fn is_near(address: IpAddr) -> bool {
     }
 }
 
-/// The `for` of an element of `Forwarded` (RFC 7239).
+/// Returns the `for` of an element of `Forwarded` (RFC 7239).
 fn node(element: &str) -> Option<IpAddr> {
     let mut pairs = split_unquoted(element, ';');
     let node = pairs.find_map(|pair| {
@@ -117,7 +117,7 @@ fn split_unquoted(text: &str, separator: char) -> impl Iterator<Item = &str> {
     })
 }
 
-/// An address with or without port, brackets and quotes.
+/// Parses an address with or without port, brackets and quotes.
 fn address(text: &str) -> Option<IpAddr> {
     let text = text.trim().trim_matches('"');
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));

@@ -36,7 +36,7 @@ pub(crate) fn answers_over_limit() -> Answer {
     answer
 }
 
-/// A JSON text with `status`.
+/// Returns a JSON text with `status`.
 pub(crate) fn json(status: StatusCode, body: impl Into<AnswerBody>) -> Answer {
     let mut answer = Response::new(body.into());
     *answer.status_mut() = status;
@@ -60,7 +60,7 @@ pub(crate) fn no_content() -> Answer {
     answer
 }
 
-/// A page or one of its assets.
+/// Returns a page or one of its assets.
 pub(crate) fn page(page: Page) -> Answer {
     let mut answer = Response::new(page.text.into());
     *answer.status_mut() = page.status;

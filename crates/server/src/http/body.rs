@@ -146,7 +146,7 @@ impl RequestBody {
         Ok(whole.freeze())
     }
 
-    /// The next piece, unless it is more than the body may have.
+    /// Returns the next piece, unless it is more than the body may have.
     async fn piece(&mut self) -> Result<Option<Bytes>, BodyError> {
         let piece = self.chunk().await?;
         if self.taken > self.limit {
@@ -199,7 +199,7 @@ impl RequestBody {
         Ok(())
     }
 
-    /// The next piece; trailers are passed over.
+    /// Returns the next piece; trailers are passed over.
     async fn chunk(&mut self) -> Result<Option<Bytes>, BodyError> {
         loop {
             let frame = if self.is_whole {

@@ -24,13 +24,14 @@ impl AllowedHosts {
         Self(names)
     }
 
-    /// Whether the request is for one of them; all are, if there is none.
+    /// Returns whether the request is for one of them; all are, if there is
+    /// none.
     pub(crate) fn contains(&self, head: &Parts) -> bool {
         self.0.is_empty() || host(head).is_some_and(|host| self.has(&host))
     }
 
-    /// Whether the request is for one of them, for an address, or for a name
-    /// that means this machine to everybody.
+    /// Returns whether the request is for one of them, for an address, or for a
+    /// name that means this machine to everybody.
     pub(crate) fn contains_or_is_near(&self, head: &Parts) -> bool {
         host(head).is_some_and(|host| {
             self.has(&host)
@@ -65,7 +66,7 @@ pub(crate) fn is_cross_site(head: &Parts) -> bool {
     origin.is_none() || origin != host(head)
 }
 
-/// The host that the request is for, in small letters.
+/// Returns the host that the request is for, in small letters.
 fn host(head: &Parts) -> Option<String> {
     // A host in the target counts before the header (RFC 9112, 3.2.2).
     if let Some(authority) = head.uri.authority() {

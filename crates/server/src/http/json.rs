@@ -15,9 +15,9 @@ const ESCAPE_BYTES: usize = 6;
 /// U+FFFD as an escape.
 const REPLACEMENT: &str = "\\ufffd";
 
-/// The body as text in which no escape is half of a surrogate pair: those
-/// become U+FFFD, because the JSON parser would refuse the whole text. Returns
-/// `None` if the body is not UTF-8.
+/// Returns the body as text in which no escape is half of a surrogate pair:
+/// those become U+FFFD, because the JSON parser would refuse the whole text.
+/// Returns `None` if the body is not UTF-8.
 pub(crate) fn text(body: &[u8]) -> Option<Cow<'_, str>> {
     let text = std::str::from_utf8(body).ok()?;
     if text.contains(ESCAPE) {
@@ -112,7 +112,7 @@ fn without_lone_surrogates(text: &str) -> Cow<'_, str> {
     Cow::Owned(replaced)
 }
 
-/// The UTF-16 code unit of the escape that `text` begins with.
+/// Returns the UTF-16 code unit of the escape that `text` begins with.
 fn code_unit(text: &str) -> Option<u16> {
     let digits = text.strip_prefix(ESCAPE)?.get(..4)?;
     // from_str_radix alone would take a sign.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-/// The path percent-decoded, once. An invalid escape stays as it is, so
+/// Returns the path percent-decoded, once. An invalid escape stays as it is, so
 /// that no route matches it. Bytes, since an escape can be anything.
 pub(crate) fn decoded(path: &str) -> Cow<'_, [u8]> {
     percent_decode_str(path).into()

@@ -27,7 +27,7 @@ large, and the connection is closed. A method that a path does not have is \
 405. HEAD works where GET does, but for the products. A request for a host \
 that the operator did not name, if hosts are named, is 421.";
 
-/// The document for a server of these languages, as JSON text.
+/// Returns the document for a server of these languages, as JSON text.
 pub(crate) fn document(catalog: &Catalog) -> Bytes {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
@@ -67,13 +67,13 @@ fn path(operations: Vec<Operation>, parameters: Value) -> Option<Value> {
     Some(path.into())
 }
 
-/// A reference to the schema of `T`, which the document then holds.
+/// Returns a reference to the schema of `T`, which the document then holds.
 fn schema<T: schemars::JsonSchema>(schemas: &mut SchemaGenerator) -> Value {
     schemas.subschema_for::<T>().to_value()
 }
 
-/// Whether the document has this answer; one to an unknown path, to a wrong
-/// host or with a method that a path does not have needs none.
+/// Returns whether the document has this answer; one to an unknown path, to a
+/// wrong host or with a method that a path does not have needs none.
 #[cfg(test)]
 pub(crate) fn describes(
     route: &routes::Route,

@@ -69,7 +69,7 @@ impl Operation {
         }
     }
 
-    /// The same without bodies, for HEAD.
+    /// Returns the same without bodies, for HEAD.
     pub(super) fn headless(&self) -> Self {
         let responses = self.responses.iter().map(|response| Response {
             status: response.status,
@@ -96,7 +96,7 @@ impl Response {
         self.content("application/json", json!({ "schema": schema }))
     }
 
-    /// A text of this media type.
+    /// Returns a text of this media type.
     pub(super) fn text(self, media_type: &str) -> Self {
         self.content(media_type, json!({ "schema": { "type": "string" } }))
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::embed::{self, Address};
 use crate::routes::Endpoint;
 
-/// The parameters that all operations of a path have.
+/// Returns the parameters that all operations of a path have.
 pub(super) fn parameters(endpoint: Endpoint, catalog: &Catalog) -> Value {
     match endpoint {
         Endpoint::Product => json!([{
@@ -67,7 +67,7 @@ pub(super) fn parameters(endpoint: Endpoint, catalog: &Catalog) -> Value {
     }
 }
 
-/// The parameter of the editor page that names its language.
+/// Returns the parameter of the editor page that names its language.
 fn lang(catalog: &Catalog) -> Value {
     json!({
         "name": "lang",

@@ -39,7 +39,7 @@ struct Failure {
     error: String,
 }
 
-/// Every method of a route but those that are 405.
+/// Returns every method of a route but those that are 405.
 pub(super) fn operations(
     endpoint: Endpoint,
     schemas: &mut SchemaGenerator,
@@ -351,7 +351,7 @@ fn not_modified() -> Response {
     Response::new(304, "It is the one of If-None-Match.")
 }
 
-/// The answers of an address of the editor page.
+/// Returns the answers of an address of the editor page.
 fn editor(description: &'static str) -> Vec<Response> {
     vec![
         html(description),

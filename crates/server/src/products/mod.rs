@@ -38,8 +38,8 @@ enum Catalogue {
 }
 
 impl Products {
-    /// A catalogue that holds this many bytes, and as many of answers that
-    /// clients have not taken. It begins empty, if it is not a shared one.
+    /// Returns a catalogue that holds this many bytes, and as many of answers
+    /// that clients have not taken. It begins empty, if it is not a shared one.
     pub(crate) fn new(
         capacity: u64,
         answers: u64,

@@ -32,7 +32,7 @@ impl Part {
         }
     }
 
-    /// The commands that a node needs.
+    /// Returns the commands that a node needs.
     fn commands(self) -> &'static [&'static str] {
         match self {
             Self::Limits => &COMMANDS_OF_LIMITS,
@@ -40,7 +40,7 @@ impl Part {
         }
     }
 
-    /// The effect of a Valkey that nodes cannot use.
+    /// Returns the effect of a Valkey that nodes cannot use.
     fn effect(self) -> (Grade, &'static str) {
         match self {
             Self::Limits => (Grade::Weak, "each node counts for itself"),
@@ -119,8 +119,8 @@ fn hint(reason: &NoAnswer, otherwise: &'static str) -> &'static str {
     }
 }
 
-/// Whether others than nodes get in, whether nodes can do their work, and whether
-/// one that somebody took over could do more than that.
+/// Returns whether others than nodes get in, whether nodes can do their work,
+/// and whether one that somebody took over could do more than that.
 fn users(
     part: Part,
     subject: &str,
