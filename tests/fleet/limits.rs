@@ -287,17 +287,34 @@ pub(crate) fn wait_for_valkey(fleet: &Fleet) {
 fn without_valkey() {
     let mut fleet = fleet();
     wait_for_valkey(&fleet);
+    let begun = Instant::now();
+    // Asks all nodes in each state. It is new only in the first.
+    let lasting = new_client();
+    let mut sum = 0;
+    let mut ask_again = |fleet: &Fleet| {
+        sum += admitted(fleet, &lasting).iter().sum::<usize>();
+    };
+    ask_again(&fleet);
     check(&fleet);
     fleet.limits.as_ref().unwrap().pause();
-    assert_eq!(admitted(&fleet), [LIMIT; 3]);
+    assert_eq!(admitted(&fleet, &new_client()), [LIMIT; 3]);
+    ask_again(&fleet);
     fleet.limits.as_ref().unwrap().resume();
     wait_for_valkey(&fleet);
     check(&fleet);
+    ask_again(&fleet);
     fleet.limits.as_mut().unwrap().kill();
-    assert_eq!(admitted(&fleet), [LIMIT; 3]);
+    assert_eq!(admitted(&fleet, &new_client()), [LIMIT; 3]);
+    ask_again(&fleet);
     fleet.limits.as_mut().unwrap().restart();
     wait_for_valkey(&fleet);
     check(&fleet);
+    ask_again(&fleet);
+    // The new Valkey knows nothing of it, but each node does.
+    let minutes = begun.elapsed().as_secs() / 60 + 1;
+    let most = 3 * LIMIT * usize::try_from(minutes).unwrap();
+    println!("a client had {sum} in {minutes} min, of {most} at most");
+    assert!((LIMIT..=most).contains(&sum), "{sum} of {most}");
 }
 
 /// The Valkey forgets what has been idle longest, and counts on.
@@ -325,7 +342,7 @@ fn memory_is_used_up() {
 pub(crate) fn check(fleet: &Fleet) {
     for _ in 0..MAX_ATTEMPTS {
         let before = fleet.count(ALONE);
-        let counts = admitted(fleet);
+        let counts = admitted(fleet, &new_client());
         if fleet.count(ALONE) == before {
             assert_eq!(counts.iter().sum::<usize>(), LIMIT, "{counts:?}");
             return;
@@ -334,16 +351,20 @@ pub(crate) fn check(fleet: &Fleet) {
     assert_eq!(fleet.count(ALONE), 0, "nodes decided alone each time");
 }
 
-/// Returns the numbers of requests of a new client that the nodes admit.
-fn admitted(fleet: &Fleet) -> [usize; 3] {
+/// Returns the header of a client that no node knows.
+fn new_client() -> String {
     static CLIENT: AtomicUsize = AtomicUsize::new(1);
     let client = CLIENT.fetch_add(1, Ordering::Relaxed);
-    let header = format!("X-Forwarded-For: 192.0.2.{client}");
+    format!("X-Forwarded-For: 192.0.2.{client}")
+}
+
+/// Returns the numbers of requests of a client that the nodes admit.
+fn admitted(fleet: &Fleet, client: &str) -> [usize; 3] {
     let mut counts = [0; 3];
     for _ in 0..=LIMIT {
         for (node, count) in fleet.nodes.iter().zip(&mut counts) {
             let server = node.server();
-            let reply = server.send("POST", "/api/compile", &[&header], "");
+            let reply = server.send("POST", "/api/compile", &[client], "");
             *count += usize::from(is_admitted(&reply));
         }
     }
