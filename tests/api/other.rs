@@ -1,12 +1,13 @@
 //! The other paths, and what holds for all of them.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 
 use serde_json::Value;
 
 use sandpiper_testkit::traces::descendants;
-use sandpiper_testkit::{Reply, Server, connect, eventually};
+use sandpiper_testkit::{Reply, Server, connect, eventually, read};
 
 #[test]
 fn unknown_paths_are_not_found_for_every_method() {
@@ -232,6 +233,39 @@ fn the_description_has_the_headers_that_pages_may_send() {
         let described: Vec<_> = headers.map(|it| &it["name"]).collect();
         assert_eq!(described, allowed, "{path}");
     }
+}
+
+/// Adds the names that a part of the description has: of paths, parameters, headers,
+/// statuses and fields.
+fn add_names(part: &Value, names: &mut BTreeSet<String>) {
+    const NAMED: [&str; 4] = ["paths", "headers", "responses", "properties"];
+    if part.get("in").is_some() {
+        names.extend(part["name"].as_str().map(str::to_owned));
+    }
+    for part in part.as_array().into_iter().flatten() {
+        add_names(part, names);
+    }
+    for (key, part) in part.as_object().into_iter().flatten() {
+        if let Some(named) = part.as_object()
+            && NAMED.contains(&key.as_str())
+        {
+            names.extend(named.keys().cloned());
+            named.values().for_each(|part| add_names(part, names));
+        } else {
+            add_names(part, names);
+        }
+    }
+}
+
+#[test]
+fn the_manual_has_all_names_of_the_description() {
+    let server = Server::start();
+    let mut names = BTreeSet::new();
+    add_names(&server.ask("GET", "/openapi.json").json(), &mut names);
+    assert!(names.len() > 80, "{names:?}");
+    let manual = ["docs/api.md", "docs/monitoring.md"].map(read).concat();
+    names.retain(|name| !manual.contains(name.as_str()));
+    assert_eq!(names, BTreeSet::new());
 }
 
 /// Whoever takes over the process that serves must not write what the next start
