@@ -68,7 +68,7 @@ impl ClientAddresses {
         if headers.contains_key(header) && proxies.is_empty() && is_near(peer) {
             warned.call_once(|| {
                 tracing::warn!(
-                    "{peer} sends {header}, but no proxy is named, so that all \
+                    "{peer} sends {header}, but is no trusted proxy, so that all \
                      clients behind {peer} share one rate limit; name it \
                      with --trusted-proxy {peer}"
                 );
