@@ -249,20 +249,19 @@ impl NginxFleet {
     fn explains(&self, death: &Death, failure: &Failure) -> bool {
         let is_then =
             failure.begun <= death.ended && death.begun <= failure.ended;
+        // A dead balancer answers nothing.
+        let is_unanswered = |balancer: SocketAddr| {
+            balancer == failure.to && failure.reason != UNREACHABLE
+        };
         let is_reason = match death.part {
             // When it is back, it may not yet have reached the products.
             Part::Node(_) => {
                 [CUT_BODY, UNREACHABLE].contains(&&*failure.reason)
             }
-            // A dead balancer answers nothing.
             Part::HaProxy(number) => {
-                let address = self.fleet.balancers[number].address;
-                address == failure.to && failure.reason != UNREACHABLE
+                is_unanswered(self.fleet.balancers[number].address)
             }
-            Part::Nginx => {
-                let address = self.nginx.address;
-                address == failure.to && failure.reason != UNREACHABLE
-            }
+            Part::Nginx => is_unanswered(self.nginx.address),
             Part::Products => failure.reason == UNREACHABLE,
             Part::Limits => false,
         };
