@@ -33,6 +33,8 @@ pub(crate) struct Machine {
     pub(crate) has_overlay: bool,
     /// Whether something is mounted over parts of /proc.
     pub(crate) proc_is_masked: bool,
+    /// Whether /proc is mounted read-only.
+    pub(crate) proc_is_read_only: bool,
     /// Ids that the user may map, from /etc/subuid and /etc/subgid.
     pub(crate) has_subordinate_ids: bool,
     /// Whether newuidmap and newgidmap are installed.
@@ -81,6 +83,7 @@ impl Machine {
         let kernel = |name: &str| number(&format!("/proc/sys/kernel/{name}"));
         let release = text("/proc/sys/kernel/osrelease").trim().to_owned();
         let modules = format!("/lib/modules/{release}/modules.dep");
+        let mounts = text("/proc/self/mountinfo");
         Self {
             is_root: rustix::process::geteuid().is_root(),
             kernel: release,
@@ -98,7 +101,8 @@ impl Machine {
                 &text("/proc/filesystems"),
                 &text(&modules),
             ),
-            proc_is_masked: is_masked(&text("/proc/self/mountinfo")),
+            proc_is_masked: is_masked(&mounts),
+            proc_is_read_only: is_read_only(&mounts),
             has_subordinate_ids: has_ids,
             has_newuidmap,
             missing_packages: missing_packages(),
@@ -186,6 +190,15 @@ fn is_masked(mountinfo: &str) -> bool {
     })
 }
 
+/// Returns whether /proc cannot be written. Of several mounts, the last one counts.
+fn is_read_only(mountinfo: &str) -> bool {
+    let options = mountinfo.lines().rev().find_map(|line| {
+        let mut fields = line.split(' ').skip(4);
+        (fields.next()? == "/proc").then(|| fields.next())?
+    });
+    options.is_some_and(|it| it.split(',').any(|option| option == "ro"))
+}
+
 fn missing_packages() -> Vec<&'static str> {
     let missing = sandpiper_images::missing_prerequisites();
     let mut packages: Vec<_> = missing.iter().map(|it| it.package).collect();
@@ -235,5 +248,21 @@ mod tests {
         check("/proc/sys", true);
         check("/proc/sys/fs/binfmt_misc", false);
         check("/process", false);
+    }
+
+    #[test]
+    fn proc_that_cannot_be_written() {
+        let check = |mounts: &[(&str, &str)], expected: bool| {
+            let line = |(point, options): &(&str, &str)| {
+                format!("22 1 0:21 / {point} {options} - proc proc rw\n")
+            };
+            let lines: String = mounts.iter().map(line).collect();
+            assert_eq!(is_read_only(&lines), expected, "{lines}");
+        };
+        check(&[("/proc", "rw,nosuid")], false);
+        check(&[("/proc", "nosuid,ro")], true);
+        check(&[("/proc", "ro"), ("/proc", "rw")], false);
+        check(&[("/proc/sys", "ro")], false);
+        check(&[], false);
     }
 }

@@ -23,6 +23,7 @@
 #include "compile.h"
 #include "crash.h"
 #include "diagnostics.h"
+#include "proc.h"
 #include "sources.h"
 #include "symbols.h"
 
@@ -187,6 +188,7 @@ int main(int argc, char **argv) {
         fputs("usage: cc c|cpp ENTRY [--crash] [--warnings]\n", stderr);
         return 2;
     }
+    hide_proc();
     // Messages are rewritten by the character.
     setvbuf(stderr, NULL, _IOFBF, 1 << 16);
     // Before the program's files are read: most signals leave nothing to do.

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "proc.h"
+
 #define RUSTC "/usr/bin/rustc"
 #define PROGRAM "/artifacts/main"
 #define ARROW "--> "
@@ -80,6 +82,7 @@ int main(int count, char **arguments) {
     int messages[2], status;
     if (count < 2 || pipe2(messages, O_CLOEXEC) != 0)
         fail("cannot start the compiler");
+    hide_proc();
     bool warns = count > 2 && strcmp(arguments[2], "--warnings") == 0;
     pid_t compiler = fork();
     if (compiler < 0)

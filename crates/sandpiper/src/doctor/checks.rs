@@ -155,7 +155,7 @@ fn devices(are_own: bool) -> Finding {
         "boxes share the host's: a program that locks /dev/null blocks all \
          others that lock it, as C# does, on the host as well",
     )
-    .fix("start as root, which can create device nodes")
+    .fix("start as root that has CAP_MKNOD and CAP_SYS_ADMIN")
 }
 
 /// Checks whether a crash in a box starts a program on the host.
@@ -317,6 +317,14 @@ fn proc(machine: &Machine) -> Finding {
              ProtectKernelLogs and ProtectControlGroups",
         );
     }
+    if machine.proc_is_read_only {
+        return Finding::weak(
+            SUBJECT,
+            "read-only, so nothing bounds what sockets hold: a program can \
+             make them keep gigabytes that no box is charged for",
+        )
+        .fix("mount -o remount,rw /proc");
+    }
     Finding::good(SUBJECT, "not masked")
 }
 
@@ -332,7 +340,7 @@ fn seccomp(machine: &Machine) -> Finding {
     }
 }
 
-/// Checks for Landlock, which isolates the MySQL client inside its box.
+/// Checks for Landlock, which isolates compilers and the MySQL client in their box.
 fn landlock(machine: &Machine) -> Finding {
     const SUBJECT: &str = "Landlock";
     let Some(modules) = machine.security_modules.as_deref() else {
@@ -347,8 +355,8 @@ fn landlock(machine: &Machine) -> Finding {
     }
     Finding::weak(
         SUBJECT,
-        "disabled: in a MySQL box, the client can read the files of the \
-         MySQL server",
+        "disabled: a MySQL client can read its server's files, and programs \
+         can tell when somebody compiled the same",
     )
     .fix(
         "use a kernel with CONFIG_SECURITY_LANDLOCK=y, and name landlock in \

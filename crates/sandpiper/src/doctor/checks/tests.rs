@@ -19,6 +19,7 @@ fn good() -> Machine {
         security_modules: Some("lockdown,capability,landlock".to_owned()),
         has_overlay: true,
         proc_is_masked: false,
+        proc_is_read_only: false,
         has_subordinate_ids: true,
         has_newuidmap: true,
         missing_packages: Vec::new(),
@@ -105,6 +106,7 @@ fn each_fault_is_reported_once_with_its_fix() {
         check(&confined, Missing, "apparmor=unconfined");
     }
     check(&|m| m.proc_is_masked = true, Missing, "systempaths=unconfined");
+    check(&|m| m.proc_is_read_only = true, Weak, "remount,rw /proc");
     check(&|m| m.seccomp_actions = None, Missing, "SECCOMP_FILTER");
     check(&|m| m.security_modules = None, Weak, "mount -t securityfs");
     let yama = |m: &mut Machine| {
@@ -176,7 +178,7 @@ fn device_nodes_of_the_host_are_weak() {
         assert_eq!(finding.fix, cure);
     };
     check(true, Grade::Good, "");
-    let cure = "start as root, which can create device nodes";
+    let cure = "start as root that has CAP_MKNOD and CAP_SYS_ADMIN";
     check(false, Grade::Weak, cure);
 }
 
