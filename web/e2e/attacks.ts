@@ -99,7 +99,8 @@ export const attacks: readonly Attack[] = [
   { name: "preconnect-frame-data", html: (url) => `<iframe src="data:text/html,<link rel=preconnect href=${url}>"></iframe>`, whole: true },
   { name: "preconnect-frame-blob", html: script((url) => `const f = document.createElement("iframe");
     f.src = ${blob}(["<link rel=preconnect href=${url}>"], "text/html"); document.body.append(f)`), whole: true },
-  // Hints.
+  // Hints. Plain pages request nothing here for rel=prerender, icon and manifest,
+  // attributionsrc and a method of payment, so these would show nothing.
   { name: "prefetch-document", html: link("rel=prefetch as=document") },
   { name: "preload-script", html: link("rel=preload as=script") },
   { name: "preload-style", html: link("rel=preload as=style") },
@@ -109,6 +110,7 @@ export const attacks: readonly Attack[] = [
   { name: "stylesheet-alternate", html: link('rel="alternate stylesheet" title="x"') },
   { name: "stylesheet-print", html: link("rel=stylesheet media=print") },
   // Requests by script.
+  { name: "websocket-stream", html: script((url) => `new WebSocketStream(${quoted(url.replace("http", "ws"))})`) },
   { name: "fetch-post", html: script((url) => `fetch(${quoted(url)}, { method: "POST", body: "x", mode: "no-cors" })`) },
   { name: "fetch-later", html: script((url) => `fetchLater(${quoted(url)}, { activateAfter: 0 })`) },
   { name: "xhr-waits", html: script((url) => `const x = new XMLHttpRequest(); x.open("GET", ${quoted(url)}, false); x.send()`) },
