@@ -8,6 +8,7 @@
 mod program;
 mod servers;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,9 +23,9 @@ use program::Program;
 use servers::{Servers, Start};
 
 /// How a run starts is a matter of the engine and of a language's launcher, and
-/// not of each program: about so many of a language run in every way, spread
-/// over their names, beside those that look at how they started. The others run
-/// in a box made then. With `FULL=1` all run in every way.
+/// not of each program: so many of a language run in every way, spread over their
+/// names, beside those that look at how they started. The others run in a box made
+/// then. With `FULL=1` all run in every way.
 const IN_EVERY_WAY: usize = 10;
 
 fn main() {
@@ -88,7 +89,7 @@ fn cases() -> Vec<Case> {
             .map(|path| (Program::read(&path), path))
             .filter(|(program, _)| is_full() || !is_repeated(program))
             .collect();
-        let every = programs.len().div_ceil(IN_EVERY_WAY);
+        let chosen = in_every_way(programs.iter().map(|(program, _)| program));
         let language = folder.file_name().unwrap().to_str().unwrap();
         let is_whole = is_full() || is_default_language(language);
         for (turn, (program, path)) in programs.into_iter().enumerate() {
@@ -97,7 +98,7 @@ fn cases() -> Vec<Case> {
             if !is_whole && !name.ends_with("/hello") {
                 continue;
             }
-            let is_chosen = is_full() || (is_whole && turn % every == 0);
+            let is_chosen = is_full() || (is_whole && chosen.contains(&turn));
             let starts = program.as_ref().map_or_else(
                 |_| vec![Start::Cold],
                 |program| starts(language, program, is_chosen),
@@ -115,12 +116,21 @@ fn is_repeated(program: &Result<Program, String>) -> bool {
     program.as_ref().is_ok_and(|program| program.repeats.is_some())
 }
 
+/// The places of those that run in every way: none that takes its whole time.
+fn in_every_way<'a>(
+    programs: impl Iterator<Item = &'a Result<Program, String>>,
+) -> BTreeSet<usize> {
+    let is_short = |it: &Result<Program, _>| matches!(it, Ok(it) if it.short);
+    let quick = programs.enumerate().filter(|(_, it)| !is_short(it));
+    let quick: Vec<usize> = quick.map(|(place, _)| place).collect();
+    let spread = (0..IN_EVERY_WAY).map(|n| n * quick.len() / IN_EVERY_WAY);
+    spread.filter_map(|at| quick.get(at).copied()).collect()
+}
+
 /// The ways in which a program runs. One that prints a document runs in none, if
 /// it is not one of the chosen: web/e2e/programs runs it, and looks at more.
 fn starts(language: &str, program: &Program, is_chosen: bool) -> Vec<Start> {
-    if program.short {
-        vec![Start::Cold]
-    } else if is_chosen || program.sees_start {
+    if is_chosen || program.sees_start {
         every_way(language)
     } else if program.page.is_some() {
         Vec::new()

@@ -56,7 +56,7 @@ pub(crate) struct Program {
     /// The reason why its output differs each time, if it does. Otherwise it is
     /// the same in a box made then, in one that was ready, and from kept compile artifacts.
     differs: Option<String>,
-    /// Ends by its wall time, which is short: runs in one way.
+    /// Ends by its wall time, which is short.
     #[serde(default)]
     pub(crate) short: bool,
     /// Looks at what its launcher may have left: runs in every way.
