@@ -57,7 +57,7 @@ bench: build ## measure against other ways to do the same, and under overload
 	$(binary) images build --languages all
 	@scripts/setup-bench
 	@status=0; for name in performance overload; do \
-	    scripts/figures $$name timeout 3h cargo bench --package sandpiper --bench $$name || status=1; \
+	    scripts/figures $$name timeout 5h cargo bench --package sandpiper --bench $$name || status=1; \
 	done; exit $$status
 
 SOAK_MINUTES ?= 30
