@@ -18,6 +18,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
+use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::LazyLock;
@@ -146,32 +147,38 @@ fn main() -> ExitCode {
     let folder = tempfile::tempdir().unwrap();
     let open = fs::Permissions::from_mode(0o755);
     fs::set_permissions(folder.path(), open).unwrap();
-    boxes::make_rootfs(folder.path());
-    let server = LazyLock::new(|| {
-        let proxy = "--trusted-proxy=127.0.0.1";
-        let flags = [
-            "--compile-rate-limit=0",
-            "--output-size=64MiB",
-            "--languages=all",
-            proxy,
-        ];
-        let server = Server::spawn(&flags, None);
-        // If a language is broken, its own steps fail.
-        eventually("every language was looked at", || {
-            !server.ask("GET", "/readyz").text().contains("\"building\"")
-        });
-        server
-    });
+    // A failure of these two is a row for each step that needs them.
+    let _ = catch_unwind(|| boxes::make_rootfs(folder.path()));
+    let server = LazyLock::new(|| catch_unwind(start_server).ok());
     let mut has_failed = false;
     println!("{}", row::HEAD);
     for step in all {
         let filter = settings.filter.as_deref().unwrap_or_default();
         if step.name.contains(filter) {
-            let server = (step.needs != Needs::Nothing).then(|| &*server);
+            let server = match step.needs {
+                Needs::Nothing => None,
+                _ => server.as_ref(),
+            };
             has_failed |= !run(&step, folder.path(), server);
         }
     }
     ExitCode::from(u8::from(has_failed))
+}
+
+/// Starts the server that steps share.
+fn start_server() -> Server {
+    let flags = [
+        "--compile-rate-limit=0",
+        "--output-size=64MiB",
+        "--languages=all",
+        "--trusted-proxy=127.0.0.1",
+    ];
+    let server = Server::spawn(&flags, None);
+    // If a language is broken, its own steps fail.
+    eventually("every language was looked at", || {
+        !server.ask("GET", "/readyz").text().contains("\"building\"")
+    });
+    server
 }
 
 /// Runs the step and prints its rows. Returns whether it finished and about reached
