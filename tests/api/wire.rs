@@ -3,8 +3,7 @@
 
 use std::io::{Read, Write};
 
-use sandpiper_testkit::Reply;
-use sandpiper_testkit::Server;
+use sandpiper_testkit::{Reply, Server, eventually, unread};
 
 /// A request that is answered if the connection goes on.
 const NEXT: &str = "GET /healthz HTTP/1.1\r\nHost: x\r\n\
@@ -142,7 +141,8 @@ fn heads_in_pieces_are_refused_as_well() {
         stream.set_nodelay(true).unwrap();
         for piece in [&head[..cut], &head[cut..]] {
             stream.write_all(piece.as_bytes()).unwrap();
-            std::thread::sleep(std::time::Duration::from_millis(20));
+            // So that the pieces do not come together.
+            eventually("it is read", || unread(server.address) == 0);
         }
         let reply = Reply::read(&mut stream);
         reply.assert_failure(400, "malformed request");

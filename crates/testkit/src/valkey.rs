@@ -1,9 +1,7 @@
 //! A Valkey server in a folder of its own, which ends with the test.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::{
-    IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream,
-};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -12,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::engines::engine;
+use crate::unread::unread;
 
 /// Longer than a start takes; reached only by a failure.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -104,22 +103,10 @@ impl Valkey {
         }
     }
 
-    /// Returns the most bytes that have come on one connection and that it has
-    /// not read.
+    /// Returns what it has [not read yet](unread()).
     #[must_use]
     pub fn unread(&self) -> usize {
-        let own: SocketAddrV4 = self.address.to_string().parse().unwrap();
-        let ip = u32::from_ne_bytes(own.ip().octets());
-        let own = format!("{ip:08X}:{:04X}", own.port());
-        let connections = std::fs::read_to_string("/proc/net/tcp").unwrap();
-        let unread = |line: &str| {
-            // Number, near end, far end, state, sent and received bytes.
-            let fields: Vec<&str> = line.split_whitespace().collect();
-            let (_, received) = fields[4].split_once(':')?;
-            let received = usize::from_str_radix(received, 16).unwrap();
-            (fields[1] == own).then_some(received)
-        };
-        connections.lines().filter_map(unread).max().unwrap_or(0)
+        unread(self.address)
     }
 
     /// Sends it a signal.
