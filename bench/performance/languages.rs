@@ -14,7 +14,7 @@ use crate::stock::Stock;
 /// Compares the sample with its stock command or with cold boxes. If it asks for
 /// that, also measures the same source a second time.
 pub(crate) fn measure(sample: &Sample, context: &Context) -> Vec<Row> {
-    let server = context.server.expect("a server");
+    let server = context.server.expect("the shared server is there");
     let what = match sample.cold_boxes {
         Some(count) => format!("{count} cold boxes"),
         None => "bare".to_owned(),

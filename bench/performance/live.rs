@@ -18,7 +18,7 @@ const PROGRAM: &str = "import sys, time\nfor _ in sys.stdin:\n \
                        print(time.time_ns(), flush=True)";
 
 pub(crate) fn measure(context: &Context) -> Vec<Row> {
-    let address = context.server.expect("a server").address;
+    let address = context.server.expect("the shared server is there").address;
     let live = json!({
         "language": "python", "entryFile": "m", "interactive": true,
         "files": [{"path": "m", "content": PROGRAM}],

@@ -41,7 +41,7 @@ pub(crate) const WORK: [Work; 2] = [
     },
 ];
 pub(crate) fn measure(work: &Work, context: &Context) -> Vec<Row> {
-    let server = context.server.expect("a server");
+    let server = context.server.expect("the shared server is there");
     let sample = Sample::named(work.sample);
     let stock = Stock::of(&sample);
     stock.write(&sample, "0");
@@ -62,7 +62,7 @@ pub(crate) fn measure(work: &Work, context: &Context) -> Vec<Row> {
 /// Compares the worst number of clients with the best. They are measured in turns,
 /// since a machine has slower moments.
 pub(crate) fn many_clients(context: &Context) -> Vec<Row> {
-    let server = context.server.expect("a server");
+    let server = context.server.expect("the shared server is there");
     let sample = Sample::named("python hello");
     let mut rates = CLIENT_COUNTS.map(|clients| (clients, Vec::new()));
     for _ in 0..ROUNDS {

@@ -318,10 +318,9 @@ fn proc(machine: &Machine) -> Finding {
         );
     }
     if machine.proc_is_read_only {
-        return Finding::weak(
+        return Finding::missing(
             SUBJECT,
-            "read-only, so nothing bounds what sockets hold: a program can \
-             make them keep gigabytes that no box is charged for",
+            "read-only, so boxes cannot map their ids",
         )
         .fix("mount -o remount,rw /proc");
     }

@@ -106,7 +106,7 @@ fn each_fault_is_reported_once_with_its_fix() {
         check(&confined, Missing, "apparmor=unconfined");
     }
     check(&|m| m.proc_is_masked = true, Missing, "systempaths=unconfined");
-    check(&|m| m.proc_is_read_only = true, Weak, "remount,rw /proc");
+    check(&|m| m.proc_is_read_only = true, Missing, "remount,rw /proc");
     check(&|m| m.seccomp_actions = None, Missing, "SECCOMP_FILTER");
     check(&|m| m.security_modules = None, Weak, "mount -t securityfs");
     let yama = |m: &mut Machine| {
