@@ -88,7 +88,7 @@ func (b *builder) compile(folder, name string) (string, error) {
 	archive := fmt.Sprintf("%s/%d.a", b.scratch, len(b.known))
 	arguments := []string{"-p", name, "-importcfg", b.config, "-o", archive, "-pack", "-complete", "-trimpath", here() + "=>"}
 	if len(pkg.EmbedPatterns) > 0 {
-		config, err := b.embed(folder, pkg.EmbedPatterns)
+		config, err := b.embed(folder, pkg)
 		if err != nil {
 			return "", err
 		}
@@ -105,10 +105,7 @@ func (b *builder) need(name string, places []token.Position) error {
 	if b.known[name] {
 		return nil
 	}
-	at := ""
-	if len(places) > 0 {
-		at = fmt.Sprintf("%s:%d:%d: ", short(places[0].Filename), places[0].Line, places[0].Column)
-	}
+	at := first(places)
 	if slices.Contains(b.open, name) {
 		return fmt.Errorf("%simport cycle not allowed: %s", at, strings.Join(append(b.open, name), " imports "))
 	}
@@ -163,6 +160,14 @@ func find(folder string) (*build.Package, error) {
 	return nil, errors.New(short(err.Error()))
 }
 
+// first returns the first of these places, as it begins a message.
+func first(places []token.Position) string {
+	if len(places) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d:%d: ", short(places[0].Filename), places[0].Line, places[0].Column)
+}
+
 func here() string {
 	folder, _ := os.Getwd()
 	return folder
@@ -174,13 +179,18 @@ func short(text string) string {
 }
 
 // embed writes the list of the files that //go:embed names.
-func (b *builder) embed(folder string, patterns []string) (string, error) {
+func (b *builder) embed(folder string, pkg *build.Package) (string, error) {
 	config := embedConfig{map[string][]string{}, map[string]string{}}
-	for _, pattern := range patterns {
+	for _, pattern := range pkg.EmbedPatterns {
+		at := first(pkg.EmbedPatternPos[pattern])
 		plain, all := strings.CutPrefix(pattern, "all:")
+		// The rule of `go build`: nothing is outside the package's folder.
+		if plain == "." || !fs.ValidPath(plain) {
+			return "", fmt.Errorf("%spattern %s: invalid pattern syntax", at, pattern)
+		}
 		matches, err := filepath.Glob(filepath.Join(folder, plain))
 		if err != nil {
-			return "", fmt.Errorf("pattern %s: %w", pattern, err)
+			return "", fmt.Errorf("%spattern %s: %w", at, pattern, err)
 		}
 		for _, match := range matches {
 			err := filepath.WalkDir(match, func(file string, entry fs.DirEntry, err error) error {
@@ -195,7 +205,7 @@ func (b *builder) embed(folder string, patterns []string) (string, error) {
 			}
 		}
 		if len(config.Patterns[pattern]) == 0 {
-			return "", fmt.Errorf("pattern %s: no matching files found", pattern)
+			return "", fmt.Errorf("%spattern %s: no matching files found", at, pattern)
 		}
 	}
 	name := fmt.Sprintf("%s/%d.embed", b.scratch, len(b.known))
