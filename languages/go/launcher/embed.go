@@ -12,12 +12,9 @@ type embedConfig struct {
 	Files    map[string]string
 }
 
-func (c embedConfig) add(folder, pattern, file string) error {
-	name, err := filepath.Rel(folder, file)
-	if err != nil {
-		return err
-	}
-	absolute, err := filepath.Abs(file)
+// add adds a file of the folder for a pattern.
+func (c embedConfig) add(folder, pattern, name string) error {
+	absolute, err := filepath.Abs(filepath.Join(folder, name))
 	c.Patterns[pattern] = append(c.Patterns[pattern], name)
 	c.Files[name] = absolute
 	return err

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"go/build"
 	"go/token"
+	"go/version"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -22,6 +24,8 @@ type builder struct {
 	config string
 	// The folder of go.mod, and the path of the module; no path without it.
 	root, module string
+	// The version of the language that go.mod asks for, or nothing.
+	lang string
 	// The standard library, and the submission's packages that are compiled.
 	known map[string]bool
 	// The packages that are being compiled, the outermost first.
@@ -47,7 +51,7 @@ func (b *builder) findModule(folder string) {
 	for {
 		text, err := os.ReadFile(path.Join(folder, "go.mod"))
 		if err == nil {
-			b.root, b.module = folder, moduleOf(text)
+			b.root, b.module, b.lang = folder, wordAfter("module", text), wordAfter("go", text)
 			return
 		}
 		if folder == "." {
@@ -57,11 +61,12 @@ func (b *builder) findModule(folder string) {
 	}
 }
 
-func moduleOf(text []byte) string {
+// wordAfter returns the word that follows this one at the beginning of a line.
+func wordAfter(first string, text []byte) string {
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	for lines.Scan() {
 		words := strings.Fields(lines.Text())
-		if len(words) >= 2 && words[0] == "module" {
+		if len(words) >= 2 && words[0] == first {
 			return strings.Trim(words[1], `"`)
 		}
 	}
@@ -78,15 +83,22 @@ func (b *builder) compile(folder, name string) (string, error) {
 	if name == "main" && pkg.Name != "main" {
 		return "", fmt.Errorf("package %s is not a main package", pkg.Name)
 	}
+	if name != "main" && pkg.Name == "main" {
+		return "", fmt.Errorf("import %q is a program, not an importable package", name)
+	}
 	b.open = append(b.open, name)
 	for _, imported := range pkg.Imports {
-		if err := b.need(imported, pkg.ImportPos[imported]); err != nil {
+		if err := b.need(folder, imported, first(pkg.ImportPos[imported])); err != nil {
 			return "", err
 		}
 	}
 	b.open = b.open[:len(b.open)-1]
 	archive := fmt.Sprintf("%s/%d.a", b.scratch, len(b.known))
 	arguments := []string{"-p", name, "-importcfg", b.config, "-o", archive, "-pack", "-complete", "-trimpath", here() + "=>"}
+	// A newer version than the compiler's is not refused.
+	if lang := version.Lang("go" + b.lang); lang != "" && version.Compare(lang, runtime.Version()) <= 0 {
+		arguments = append(arguments, "-lang", lang)
+	}
 	if len(pkg.EmbedPatterns) > 0 {
 		config, err := b.embed(folder, pkg)
 		if err != nil {
@@ -95,21 +107,27 @@ func (b *builder) compile(folder, name string) (string, error) {
 		arguments = append(arguments, "-embedcfg", config)
 	}
 	for _, file := range pkg.GoFiles {
-		arguments = append(arguments, path.Join(folder, file))
+		arguments = append(arguments, argument(folder, file))
 	}
 	return archive, run("compile", arguments...)
 }
 
-// need has a package compiled that is imported, if it is the submission's.
-func (b *builder) need(name string, places []token.Position) error {
+// need has a package compiled that the package in a folder imports, if it is the
+// submission's. Messages begin with `at`.
+func (b *builder) need(importer, name, at string) error {
+	if !fs.ValidPath(name) {
+		return fmt.Errorf("%smalformed import path %q", at, name)
+	}
+	if !b.mayUse(importer, name) {
+		return fmt.Errorf("%suse of internal package %s not allowed", at, name)
+	}
 	if b.known[name] {
 		return nil
 	}
-	at := first(places)
 	if slices.Contains(b.open, name) {
 		return fmt.Errorf("%simport cycle not allowed: %s", at, strings.Join(append(b.open, name), " imports "))
 	}
-	rest, isOwn := strings.CutPrefix(name, b.module+"/")
+	rest, isOwn := strings.CutPrefix(name+"/", b.module+"/")
 	if b.module == "" || !isOwn {
 		return fmt.Errorf("%spackage %s is not in std", at, name)
 	}
@@ -129,6 +147,18 @@ func (b *builder) need(name string, places []token.Position) error {
 	defer list.Close()
 	_, err = fmt.Fprintf(list, "packagefile %s=%s\n", name, archive)
 	return err
+}
+
+// mayUse returns whether the package in a folder may import this one: an internal
+// package is for those below the parent of the folder `internal`.
+func (b *builder) mayUse(importer, name string) bool {
+	parent, _, isInternal := strings.Cut("/"+name+"/", "/internal/")
+	if !isInternal {
+		return !strings.HasPrefix(name, "vendor/")
+	}
+	below, err := filepath.Rel(b.root, importer)
+	importer = "/" + path.Join(b.module, below)
+	return err == nil && parent != "" && strings.HasPrefix(importer+"/", parent+"/")
 }
 
 // find reads a package, with an error that names the files as they were
@@ -151,13 +181,23 @@ func find(folder string) (*build.Package, error) {
 		// The compiler says it better, and of all files.
 		arguments := []string{"-p", "main", "-o", "/dev/null", "-trimpath", here() + "=>"}
 		for _, file := range pkg.InvalidGoFiles {
-			arguments = append(arguments, path.Join(folder, file))
+			arguments = append(arguments, argument(folder, file))
 		}
 		if err := run("compile", arguments...); err != nil {
 			return nil, err
 		}
 	}
 	return nil, errors.New(short(err.Error()))
+}
+
+// argument returns the path of a file as the compiler takes it for a file: it reads
+// -x as an option, and @x as a file of options.
+func argument(folder, file string) string {
+	name := path.Join(folder, file)
+	if strings.HasPrefix(name, "-") || strings.HasPrefix(name, "@") {
+		return "./" + name
+	}
+	return name
 }
 
 // first returns the first of these places, as it begins a message.
@@ -188,17 +228,21 @@ func (b *builder) embed(folder string, pkg *build.Package) (string, error) {
 		if plain == "." || !fs.ValidPath(plain) {
 			return "", fmt.Errorf("%spattern %s: invalid pattern syntax", at, pattern)
 		}
-		matches, err := filepath.Glob(filepath.Join(folder, plain))
+		files := os.DirFS(folder)
+		matches, err := fs.Glob(files, plain)
 		if err != nil {
 			return "", fmt.Errorf("%spattern %s: %w", at, pattern, err)
 		}
 		for _, match := range matches {
-			err := filepath.WalkDir(match, func(file string, entry fs.DirEntry, err error) error {
-				hidden := file != match && strings.IndexAny(entry.Name(), "._") == 0
-				if err != nil || entry.IsDir() || hidden && !all {
+			err := fs.WalkDir(files, match, func(name string, entry fs.DirEntry, err error) error {
+				hidden := name != match && !all && strings.IndexAny(entry.Name(), "._") == 0
+				switch {
+				case err == nil && hidden && entry.IsDir():
+					return fs.SkipDir
+				case err != nil || hidden || entry.IsDir():
 					return err
 				}
-				return config.add(folder, pattern, file)
+				return config.add(folder, pattern, name)
 			})
 			if err != nil {
 				return "", err

@@ -26,6 +26,10 @@ static _Noreturn void fail(const char *what) {
 static _Noreturn void become_compiler(char *entry, bool warns, int messages) {
     if (dup2(messages, STDERR_FILENO) < 0)
         fail("cannot start the compiler");
+    // To the compiler -x is an option, and @x a file of options.
+    char *file = entry;
+    if (strchr("-@", entry[0]) != NULL && asprintf(&file, "./%s", entry) < 0)
+        fail("cannot start the compiler");
     char *lints = warns ? "--cap-lints=forbid" : "--cap-lints=allow";
     char *arguments[] = {
         "rustc", "--edition=2024", "--crate-name=main", lints,
@@ -33,7 +37,7 @@ static _Noreturn void become_compiler(char *entry, bool warns, int messages) {
         "-Copt-level=1", "-Cdebug-assertions=on", "-Ccodegen-units=4",
         // The standard library is in the image, and need not be linked in.
         "-Cprefer-dynamic", "-Cstrip=debuginfo",
-        "-Clink-arg=-fuse-ld=gold", "-o", PROGRAM, entry, NULL};
+        "-Clink-arg=-fuse-ld=gold", "-o", PROGRAM, file, NULL};
     execv(RUSTC, arguments);
     fail("cannot start the compiler");
 }

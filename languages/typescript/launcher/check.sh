@@ -2,6 +2,9 @@
 # compiler has its messages on standard output.
 #
 # usage: check.sh ENTRY, in the folder of the submission
+
+# To the compiler -x is an option, and @x a file of options.
+case $1 in -* | @*) set -- "./$1" ;; esac
 exec /opt/sandpiper/typescript/lib/tsc --ignoreConfig --pretty false --strict \
     --target es2024 --lib esnext --module preserve --moduleResolution bundler \
     --allowImportingTsExtensions --rewriteRelativeImportExtensions \
