@@ -4,15 +4,13 @@
 
 const fs = require('node:fs');
 const { registerHooks } = require('node:module');
-const { fileURLToPath } = require('node:url');
+const { fileURLToPath, pathToFileURL } = require('node:url');
 
 const FOLDER = `${process.cwd()}/`;
 const COMPILED = '/artifacts/';
 /** The extensions, and those that the compiler gives them. */
 const EXTENSIONS = { '.ts': '.js', '.mts': '.mjs', '.cts': '.cjs' };
 const SUBMITTED = /\.[mc]?ts$/;
-/** A statement that makes a file a module; `import x = require()` does not. */
-const MODULE = /^(?:import(?!\s+\w+\s*=)|export)\b/m;
 
 /** The path of the compiled file, or null if there is none. */
 function compiledOf(url) {
@@ -48,9 +46,9 @@ function resolve(specifier, context, next) {
 function load(url, context, next) {
   const compiled = compiledOf(url);
   if (compiled === null) return next(url, context);
-  const source = fs.readFileSync(compiled, 'utf8');
-  const isModule = !compiled.endsWith('.cjs') && MODULE.test(fs.readFileSync(fileURLToPath(url), 'utf8'));
-  return { format: isModule ? 'module' : 'commonjs', source, shortCircuit: true };
+  // Node tells a module from a script by what the compiler made of it.
+  const { format } = next(pathToFileURL(compiled).href, { ...context, format: undefined });
+  return { format, source: fs.readFileSync(compiled, 'utf8'), shortCircuit: true };
 }
 
 registerHooks({ resolve, load });
