@@ -132,7 +132,7 @@ export class Bundle {
       if (!found && isOfAdded(name)) return null;
       if (!found) return refused(missing(this.files, from, name));
       if (kind !== "url-token") return inside(found.path);
-      const address = dataUrl(found.path, this.files.text(found.path));
+      const address = dataUrl(found.path, this.files.bytes(found.path));
       return { path: address + found.fragment, external: true };
     }
     return this.#resolveImport(name, from, inside);
@@ -190,7 +190,7 @@ export class Bundle {
     const text = this.files.text(path);
     const ending = /\.([^./]+)$/.exec(path)?.[1].toLowerCase() ?? "";
     if (query === "raw" || query === "inline") return { contents: text, loader: "text" };
-    if (query === "url") return { contents: dataUrl(path, text), loader: "text" };
+    if (query === "url") return { contents: dataUrl(path, this.files.bytes(path)), loader: "text" };
     if (ending === "vue" && this.framework?.name === "vue") {
       return { contents: this.#component(path), loader: "js" };
     }
@@ -201,7 +201,7 @@ export class Bundle {
     const isLocal = /\.module\.css$/i.test(path) && this.framework;
     const isJsx = this.framework?.name === "react" && LOADERS[ending] === "js";
     const loader = isLocal ? "local-css" : isJsx ? "jsx" : LOADERS[ending];
-    if (!loader) return { contents: dataUrl(path, text), loader: "text" };
+    if (!loader) return { contents: dataUrl(path, this.files.bytes(path)), loader: "text" };
     const contents = isModule(text) && SCRIPTS.test(loader) ? `${text}\nexport {};` : text;
     return { contents: unmapped({ contents, loader }), loader };
   }

@@ -19,13 +19,14 @@ export class Files {
     return this.set.has(path);
   }
 
+  bytes(path) {
+    if (!this.has(path)) throw new Error(`there is no file "${path}"`);
+    return readFileSync(posix.join(this.root, path));
+  }
+
   /** Without a byte order mark. */
   text(path) {
-    if (!this.has(path)) throw new Error(`there is no file "${path}"`);
-    if (!this.#texts.has(path)) {
-      const bytes = readFileSync(posix.join(this.root, path));
-      this.#texts.set(path, new TextDecoder().decode(bytes));
-    }
+    if (!this.#texts.has(path)) this.#texts.set(path, new TextDecoder().decode(this.bytes(path)));
     return this.#texts.get(path);
   }
 

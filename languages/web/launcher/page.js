@@ -115,7 +115,7 @@ class Page {
   /** The file as an address that holds it; a fault if there is none. */
   found(node, name, address) {
     const found = this.located(node, name, address);
-    return found && dataUrl(found.path, this.files.text(found.path)) + found.fragment;
+    return found && dataUrl(found.path, this.files.bytes(found.path)) + found.fragment;
   }
 
   /** The file that an attribute names; a fault if there is none. */

@@ -1,5 +1,6 @@
 // Submitted files that scripts ask for by address while the page is open, as
 // they would get them from a server: fetch() and workers.
+import { isUtf8 } from "node:buffer";
 import { posix } from "node:path";
 import { asScript, type } from "./text.js";
 
@@ -17,11 +18,16 @@ export function served(files, page) {
   const isNamed = (path) => asking.some((text) => text.includes(posix.basename(path).split(".")[0]));
   const list = files.paths
     .filter((path) => isServed(path) && isNamed(path))
-    .map((path) => [path, { type: type(path), text: files.text(path) }]);
+    .map((path) => [path, { type: type(path), ...content(files, path) }]);
   if (list.length === 0) return "";
   const json = JSON.stringify(Object.fromEntries(list));
   const folder = JSON.stringify(posix.dirname(page) === "." ? "" : `${posix.dirname(page)}/`);
   return `<script>(${asScript(serve.toString())})(${asScript(json)}, ${folder});</script>\n`;
+}
+
+function content(files, path) {
+  const bytes = files.bytes(path);
+  return isUtf8(bytes) ? { text: files.text(path) } : { base64: bytes.toString("base64") };
 }
 
 /** Runs in the page. */
@@ -48,7 +54,8 @@ function serve(files, folder) {
   window.fetch = async function (input, init) {
     const file = found(input);
     if (!file) return fetch.call(this, input, init);
-    return new Response(file.text, { headers: { "Content-Type": file.type } });
+    const body = file.text ?? Uint8Array.from(atob(file.base64), (byte) => byte.charCodeAt(0));
+    return new Response(body, { headers: { "Content-Type": file.type } });
   };
   const local = (Native) =>
     class extends Native {

@@ -1,6 +1,8 @@
 // Text put where it cannot end what surrounds it: scripts, styles, attributes
 // and addresses.
 
+import { isUtf8 } from "node:buffer";
+
 const DANGER = /<(?=\/script|script|!--)/i;
 const TYPES = {
   svg: "image/svg+xml", png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg",
@@ -27,10 +29,11 @@ export const asStyle = (css) => css.replace(/<(?=\/style)/gi, "<\\").replace(/<!
 
 export const asAttribute = (value) => value.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
 
-/** The address that holds a file's text itself. */
-export function dataUrl(path, text) {
+/** The address that holds a file itself. */
+export function dataUrl(path, bytes) {
+  if (!isUtf8(bytes)) return `data:${type(path)};base64,${bytes.toString("base64")}`;
   // Kept readable; apostrophes and brackets would end it in CSS.
-  const data = encodeURIComponent(text).replace(/['()]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
+  const data = encodeURIComponent(new TextDecoder().decode(bytes)).replace(/['()]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
   const plain = data.replace(/%(3B|2F|3F|3A|40|3D|2B|24|2C)/g, (code) => decodeURIComponent(code));
   return `data:${type(path)},${plain}`;
 }
