@@ -6,6 +6,9 @@ export const FEW = 5000;
 export const TIMES = 32;
 /** Below that, times are noise. */
 const MIN_MICROSECONDS = 1000;
+const MAX_RATIO = 6 * TIMES;
+/** All else that runs on the machine makes a ratio larger. */
+const ATTEMPTS = 3;
 
 /**
  * Work that takes the square of the length takes 1,024 times as long for 32 times as much. On a busy machine,
@@ -14,8 +17,10 @@ const MIN_MICROSECONDS = 1000;
 export function checkLinear(name: string, act: (text: string) => unknown, text: (length: number) => string): void {
   test(`takes no square of the length: ${name}`, () => {
     const [short, long] = [text(FEW), text(TIMES * FEW)];
-    const few = Math.max(MIN_MICROSECONDS, cost(() => act(short)));
-    expect(cost(() => act(long)) / few).toBeLessThan(6 * TIMES);
+    const measured = () => cost(() => act(long)) / Math.max(MIN_MICROSECONDS, cost(() => act(short)));
+    let ratio = measured();
+    for (let attempt = 1; attempt < ATTEMPTS && ratio >= MAX_RATIO; attempt += 1) ratio = measured();
+    expect(ratio).toBeLessThan(MAX_RATIO);
   });
 }
 
