@@ -109,7 +109,10 @@ export class Embedding {
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.reportChange(), CHANGE_DELAY_MS);
     });
+    // The person may type, and the embedding page send other files, before the run has ended.
+    let submitted = workspace.snapshot();
     session.started.listen(() => {
+      submitted = workspace.snapshot();
       this.run += 1;
       this.live = null;
       this.left = [];
@@ -123,9 +126,9 @@ export class Embedding {
     session.ended.listen((answer) => {
       if (answer.kind === "ran") this.left = answer.left?.artifacts ?? [];
       const { config } = this.options;
-      const verdict = config.output === "document" ? null : verdictOf(answer, workspace.expected);
+      const verdict = config.output === "document" ? null : verdictOf(answer, submitted.expected ?? null);
       this.bridge.emit("run:end", runEnd(this.run, answer, verdict));
-      const message = () => report(this.pageId, config.language, workspace.snapshot(), answer);
+      const message = () => report(this.pageId, config.language, submitted, answer);
       if (reportsChanges) this.bridge.sendToParent(message());
     });
     this.dark.addEventListener("change", () => this.reportTheme());
