@@ -4,6 +4,7 @@
 import { readFileSync } from "node:fs";
 
 import { embed, expect, heldRuns, kept, test } from "./service";
+import { replaceCode } from "./typing";
 
 /** The example of this name, with the address of the service under test. */
 function example(name: string, url: string): string {
@@ -173,6 +174,35 @@ test("pages made for OneCompiler work", async ({ page, service }) => {
     );
   });
   expect(output).toBe("populated\n");
+});
+
+test("code that is sent again replaces neither edits, nor input, nor the choice of the main file", async ({ page, service }) => {
+  const frame = await embed(page, service, "lang=python");
+  const populate = (...contents: string[]) =>
+    page.evaluate(async (list) => {
+      const target = document.querySelector("iframe")?.contentWindow;
+      const files = list.map((content, index) => ({ name: `f${index}.py`, content }));
+      target?.postMessage({ eventType: "populateCode", language: "python", files }, "*");
+      target?.postMessage({ app: "sandpiper", v: 1, id: 1, type: "getFiles" }, "*");
+      return new Promise((resolve) =>
+        addEventListener("message", function answered({ data }) {
+          if (data.id !== 1) return;
+          removeEventListener("message", answered);
+          resolve(data.payload);
+        }),
+      );
+    }, contents);
+  expect(await populate("one", "two")).toMatchObject({ entryFile: "f0.py", stdin: "" });
+  await replaceCode(frame.locator(".cm-content"), "mine");
+  await frame.locator("#input-toggle").click();
+  await frame.locator("#stdin").fill("typed");
+  await frame.getByRole("tab", { name: "f1.py" }).click();
+  await frame.locator("#menu-button").click();
+  await frame.getByRole("menuitem", { name: "Set as main file" }).click();
+  const edited = { entryFile: "f1.py", stdin: "typed", files: [{ content: "mine" }, { content: "two" }] };
+  expect(await populate("one", "two")).toMatchObject(edited);
+  // Other code has the reader's input, as before.
+  expect(await populate("new", "two")).toMatchObject({ stdin: "typed", files: [{ content: "new" }, { content: "two" }] });
 });
 
 test("the end of a run is reported with the program that ran, whatever came meanwhile", async ({ page, service }) => {

@@ -267,7 +267,7 @@ test("OneCompiler's messages are understood", () => {
   const populate = (language: string, name: unknown = "main.py") =>
     read({ eventType: "populateCode", language, files: [{ name, content: "x" }] });
   const files = [{ path: "main.py", content: "x" }];
-  const expected = { kind: "populate", snapshot: { value: { entryFile: "main.py", files, stdin: "7" }, fault: null } };
+  const expected = { kind: "populate", snapshot: { value: { entryFile: "main.py", files, stdin: "7" }, fault: null }, hasInput: false };
   for (const language of ["python", "python3", "Python", "pypy"]) expect(populate(language)).toEqual(expected);
   expect(populate("java")).toMatchObject({ snapshot: { fault: "This page runs python, not java." } });
   expect(populate("python", "../x")).toMatchObject({ snapshot: { value: null } });

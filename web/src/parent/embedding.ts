@@ -169,13 +169,14 @@ export class Embedding {
 
   private takeOneCompiler(data: unknown): void {
     const { config, workspace, session, edits } = this.options;
-    const request = readHostRequest(data, config, workspace.snapshot());
+    const request = readHostRequest(data, config, edits.starter);
     if (request === null) return;
     if (request.kind === "run") return void session.start();
     const { value, fault } = request.snapshot;
     if (value === null) return this.bridge.emit("error", { message: fault });
     // Pages send it several times, since they cannot know when the editor is
     // loaded. Edits made meanwhile stay.
-    if (!edits.isStart(value)) edits.start(value);
+    if (edits.isStart(value)) return;
+    edits.start(request.hasInput ? value : { ...value, stdin: workspace.stdin });
   }
 }

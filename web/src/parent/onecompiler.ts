@@ -6,8 +6,8 @@ import type { Answer } from "../run/client";
 import { bad, good, isRecord, readSnapshot, type Checked } from "../store/snapshot";
 import type { Snapshot } from "../workspace";
 
-/** The request of a page that was made for OneCompiler. */
-export type HostRequest = { kind: "populate"; snapshot: Checked<Snapshot> } | { kind: "run" };
+/** The request of a page that was made for OneCompiler; code may come without input. */
+export type HostRequest = { kind: "populate"; snapshot: Checked<Snapshot>; hasInput: boolean } | { kind: "run" };
 
 /** Whether the page's URL asks for reports of changes, as with OneCompiler. */
 export function tellsChanges(search: string): boolean {
@@ -18,12 +18,13 @@ export function tellsChanges(search: string): boolean {
 /** The page's language, and those of the server. */
 type Languages = Pick<PageConfig, "language" | "names">;
 
-/** The request in a message; `null` if the message is not of this kind. */
-export function readHostRequest(data: unknown, { language, names }: Languages, now: Snapshot): HostRequest | null {
+/** The request in a message, by default with the input and the entry of `start`; `null` if it is not of this kind. */
+export function readHostRequest(data: unknown, { language, names }: Languages, start: Snapshot): HostRequest | null {
   if (!isRecord(data)) return null;
   if (data["eventType"] === "triggerRun") return { kind: "run" };
   if (data["eventType"] !== "populateCode") return null;
-  return { kind: "populate", snapshot: readFiles(data, { language, names }, now) };
+  const hasInput = (data["stdin"] ?? null) !== null;
+  return { kind: "populate", snapshot: readFiles(data, { language, names }, start), hasInput };
 }
 
 /** The message about a change, or with `answer` about the end of a run. */
@@ -38,7 +39,7 @@ export function report(id: string, language: string, snapshot: Snapshot, answer:
   };
 }
 
-function readFiles(data: Readonly<Record<string, unknown>>, { language, names }: Languages, now: Snapshot): Checked<Snapshot> {
+function readFiles(data: Readonly<Record<string, unknown>>, { language, names }: Languages, start: Snapshot): Checked<Snapshot> {
   const given = data["language"];
   const asked = typeof given === "string" ? given : language;
   const named = languageOf(asked, names) ?? language;
@@ -49,7 +50,7 @@ function readFiles(data: Readonly<Record<string, unknown>>, { language, names }:
   const files = (list as unknown[]).map((file) =>
     isRecord(file) ? { path: file["name"], content: file["content"] } : file,
   );
-  const { value, fault } = readSnapshot({ files, stdin: data["stdin"] ?? now.stdin }, now.entryFile);
+  const { value, fault } = readSnapshot({ files, stdin: data["stdin"] ?? start.stdin }, start.entryFile);
   return value === null ? bad(fault) : good(value);
 }
 

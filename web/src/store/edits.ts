@@ -21,7 +21,8 @@ export interface EditsOptions {
 
 export class Edits {
   private readonly options: EditsOptions;
-  private starter: Snapshot;
+  /** The start of the page, to which Reset returns. */
+  starter: Snapshot;
   private autosave: Autosave | null;
   private timer: ReturnType<typeof setTimeout> | undefined;
   /** Typing hides the notice; replacing the files does not. */
