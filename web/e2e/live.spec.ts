@@ -7,7 +7,7 @@ import type { Frame, Page } from "@playwright/test";
 
 import { faults } from "./accessibility";
 import { withFiles } from "./documents";
-import { editorIn, ended, expect, stopClock, test, type Service } from "./service";
+import { editorIn, ended, expect, heldRuns, stopClock, test, type Service } from "./service";
 import { replaceCode } from "./typing";
 
 const GREETER = `import java.util.Scanner;
@@ -34,6 +34,12 @@ async function framed(page: Page, service: Service, language: string, query: str
   await page.goto(service.hostPage(`<iframe title="Editor" src="${url}" width="1000" height="600"></iframe>`));
   return editorIn(page);
 }
+
+const setFiles = (page: Page, content: string) =>
+  page.evaluate(
+    (message) => document.querySelector("iframe")?.contentWindow?.postMessage(message, "*"),
+    { app: "sandpiper", v: 1, type: "setFiles", payload: { files: [{ content }] } },
+  );
 
 const transcript = (frame: Frame) => frame.locator(".transcript pre");
 
@@ -295,11 +301,16 @@ test("an offer is there as long as it is right for the program", async ({ page, 
   await expect(offers).toHaveText([type]);
   await expect(frame.locator("#input-hint")).toContainText("there was none");
   // Another program.
-  const payload = { files: [{ content: "print(1)" }] };
-  await page.evaluate(
-    (message) => document.querySelector("iframe")?.contentWindow?.postMessage(message, "*"),
-    { app: "sandpiper", v: 1, type: "setFiles", payload },
-  );
+  await setFiles(page, "input(2)");
+  await expect(offers).toHaveCount(0);
+  await expect(frame.locator("#input-hint")).toBeEmpty();
+  // The same, before the run has ended.
+  const release = await heldRuns(page);
+  await frame.locator("#run").click();
+  await setFiles(page, "print(1)");
+  await expect(frame.locator(".cm-content")).toHaveText("print(1)");
+  release();
+  expect(await ended(frame)).toContain("exit code 1");
   await expect(offers).toHaveCount(0);
   await expect(frame.locator("#input-hint")).toBeEmpty();
 });

@@ -3,7 +3,7 @@
 import type { Frame } from "@playwright/test";
 
 import { faults } from "./accessibility";
-import { embed, ended, expect, test } from "./service";
+import { embed, ended, expect, heldRuns, test } from "./service";
 import { replaceCode } from "./typing";
 
 interface Case {
@@ -213,6 +213,20 @@ test("the tab of another file that has an error is marked; a mark goes with the 
   await show(frame, "words.py");
   await expect(frame.locator(".cm-lint-marker")).toHaveCount(0);
   expect(complaints).toEqual([]);
+});
+
+test("a file that was changed while its program ran gets no marks", async ({ page, service }) => {
+  const frame = await embed(page, service, "lang=python");
+  const code = frame.locator(".cm-content");
+  await replaceCode(code, "1 / 0");
+  const release = await heldRuns(page);
+  await frame.locator("#run").click();
+  await replaceCode(code, "print(1)");
+  release();
+  expect(await ended(frame)).toContain("exit code 1");
+  await expect(frame.locator(".stderr")).toContainText("ZeroDivisionError");
+  await expect(frame.locator(".cm-lint-marker")).toHaveCount(0);
+  await expect(frame.getByRole("tab", { name: /has an error/ })).toHaveCount(0);
 });
 
 test("typing over a selection replaces it, and nothing complains", async ({ page, service, complaints }) => {

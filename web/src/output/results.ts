@@ -53,6 +53,8 @@ export class Results {
   /** The program of the run: the person may have typed since. */
   private submitted: Snapshot;
   private sources: Sources;
+  /** Whether another program has taken its place. */
+  private isReplaced = false;
   /** The offers after the last run, for the program as it is now. */
   private offered: () => Offer[] = () => [];
   private dialogue: Dialogue | null = null;
@@ -72,12 +74,10 @@ export class Results {
     session.wentLive.listen((start) => this.converse(start));
     session.ended.listen((answer) => this.end(answer));
     workspace.edited.listen(() => this.offers.show(this.offered()));
+    workspace.replaced.listen(() => (this.isReplaced = true));
     for (const event of [workspace.replaced, output.cleared]) event.listen(() => this.withdraw());
     preview?.received.listen(({ isUncaught, text, place }) => {
-      const files = visibleOf(this.submitted.files);
-      const content = place === null ? undefined : files.find((file) => file.path === place.file)?.content;
-      // A file that was edited since has other lines.
-      if (!isUncaught || place === null || workspace.content(place.file) !== content) return;
+      if (!isUncaught || place === null || !this.isAsSubmitted(place.file)) return;
       const { file: path, line, column } = place;
       marks.add({ path, line, column, severity: "error", message: text });
     });
@@ -87,6 +87,7 @@ export class Results {
     const { workspace, marks, output, preview } = this.options;
     this.submitted = workspace.snapshot();
     this.sources = sourcesOf(this.submitted);
+    this.isReplaced = false;
     this.dialogue = null;
     this.wantsFocus = false;
     marks.show([]);
@@ -117,7 +118,7 @@ export class Results {
     output.show(answer, found.find(({ severity }) => severity === "error")?.message ?? null, verdict);
     if (answer.kind === "ran") this.show(answer, found);
     if (answer.kind === "ran" && expected !== null && verdict?.matches === false) void this.showDifference(expected, answer.stdout);
-    else if (answer.kind === "busy" && answer.isLive === true) this.offer(() => [this.offerOfInput()]);
+    else if (answer.kind === "busy" && answer.isLive === true && !this.isReplaced) this.offer(() => [this.offerOfInput()]);
   }
 
   /** Removes offers and hints about another program, or about output that is gone. */
@@ -126,27 +127,38 @@ export class Results {
     this.options.input.ask(null);
   }
 
+  /** Whether a file that is shown is the one that ran: an edited one has other lines. */
+  private isAsSubmitted(path: string): boolean {
+    const file = visibleOf(this.submitted.files).find((shown) => shown.path === path);
+    return file !== undefined && file.content === this.options.workspace.content(path);
+  }
+
   private offer(offered: () => Offer[]): void {
     this.offered = offered;
     this.offers.show(offered());
   }
 
   private show(result: RunResult, found: readonly Mark[]): void {
-    const { config, marks, preview, input } = this.options;
-    const { files, stdin } = this.submitted;
-    marks.show([...found, ...crashMark(result, found)]);
+    const { marks, preview } = this.options;
+    marks.show([...found, ...crashMark(result, found)].filter(({ path }) => this.isAsSubmitted(path)));
     // PHP goes on after most errors, and succeeds.
     void this.explainer?.show(found, result.stderr);
     if (result.warnings !== undefined) this.options.output.addWarnings(result.warnings);
     // Without a document, the errors take its place.
     if (preview !== null) byId("page").hidden = result.stdout === "";
     if (result.stdout !== "") this.pages?.show(this.submitted, result.stdout);
+    if (!this.isReplaced) this.advise(result);
+    if (result.left !== undefined) void this.showFiles(filesOf(result, result.left));
+  }
+
+  private advise(result: RunResult): void {
+    const { config, input } = this.options;
+    const { files, stdin } = this.submitted;
     // A person who typed has seen the questions.
     const isLive = this.dialogue !== null;
     const need = isLive ? null : needsInput({ input: config.editor.input, result, stdin, files });
     input.ask(need === null ? null : askForInput(need));
     this.offer(this.offersAfter(result, need !== null && stdin === ""));
-    if (result.left !== undefined) void this.showFiles(filesOf(result, result.left));
   }
 
   private offersAfter(result: RunResult, lacksInput: boolean): () => Offer[] {
