@@ -3,7 +3,7 @@
 
 import { readFileSync } from "node:fs";
 
-import { embed, expect, heldRuns, kept, test } from "./service";
+import { editorIn, embed, expect, heldRuns, kept, test } from "./service";
 import { replaceCode } from "./typing";
 
 /** The example of this name, with the address of the service under test. */
@@ -113,6 +113,24 @@ test("edits survive a reload; Reset takes them back, Undo brings them again", as
   await expect(again.locator(".cm-content")).not.toContainText("# mine");
   await again.getByRole("button", { name: "Undo" }).click();
   await expect(again.locator(".cm-content")).toContainText("# mine");
+});
+
+test("edits of two tabs are both kept", async ({ page, service, context }) => {
+  const frame = await embed(page, service, "lang=python");
+  const stale = await context.newPage();
+  await stale.goto(page.url());
+  const other = await editorIn(stale);
+  await replaceCode(frame.locator(".cm-content"), "one");
+  await kept(frame, '"one"');
+  await replaceCode(other.locator(".cm-content"), "two");
+  await kept(other, '"two"');
+  await page.reload();
+  const again = await editorIn(page);
+  await expect(again.locator(".cm-content")).toHaveText("two");
+  for (const edits of ["one", "two"]) {
+    await again.getByRole("button", { name: "Restore my edits" }).click();
+    await expect(again.locator(".cm-content")).toHaveText(edits);
+  }
 });
 
 test("commands of another origin than the named one are not taken", async ({ page, service }) => {

@@ -56,13 +56,32 @@ test("edits are found again", () => {
   const storage = new Memory();
   expect(autosave(storage).find()).toBeNull();
   autosave(storage).save(edited);
-  expect(autosave(storage).find()).toEqual({ snapshot: edited, isOfOlderStart: false });
+  expect(autosave(storage).find()).toMatchObject({ snapshot: edited, isOfOlderStart: false });
+});
+
+test("pages of one start save beside each other, and forget what they have taken over", () => {
+  const storage = new Memory();
+  let time = 0;
+  const [one, other] = [0, 1].map(() => autosave(storage, { now: () => ++time })) as [Autosave, Autosave];
+  const found = () => other.find() ?? expect.fail("nothing is kept");
+  one.save(edited);
+  const kept = found();
+  other.save(code("print(3)"));
+  expect(found()).toEqual(kept);
+  one.save(code("print(4)"));
+  // It has gone on since.
+  other.forget(kept);
+  expect(found().snapshot).toEqual(code("print(4)"));
+  other.forget(found());
+  expect(other.find()).toBeNull();
+  expect(one.find()?.snapshot).toEqual(code("print(3)"));
 });
 
 test("the start itself is not saved", () => {
   const storage = new Memory();
-  autosave(storage).save(edited);
-  autosave(storage).save(starter);
+  const page = autosave(storage);
+  page.save(edited);
+  page.save(starter);
   expect(storage.length).toBe(0);
 });
 
@@ -74,15 +93,16 @@ test("languages and pages have edits of their own", () => {
   expect(autosave(storage, { key: "page/x" }).find()).toBeNull();
 });
 
-test("edits of an older start are marked, until they are removed", () => {
+test("edits of an older start are marked, and stay", () => {
   const storage = new Memory();
   autosave(storage).save(edited);
-  const changed = autosave(storage, { starter: code("print(3)") });
-  expect(changed.find()).toEqual({ snapshot: edited, isOfOlderStart: true });
+  const changed = autosave(storage, { starter: code("print(3)"), now: () => Date.now() + 1 });
+  const kept = changed.find() ?? expect.fail("nothing is kept");
+  expect(kept).toMatchObject({ snapshot: edited, isOfOlderStart: true });
+  changed.forget(kept);
   changed.save(code("print(4)"));
-  expect(changed.find()?.snapshot).toEqual(code("print(4)"));
-  changed.forgetOlder();
-  expect(storage.length).toBe(1);
+  expect(storage.length).toBe(2);
+  expect(autosave(storage, { starter: code("print(3)") }).find()?.snapshot).toEqual(code("print(4)"));
   expect(autosave(storage, { starter: code("print(5)") }).find()?.snapshot).toEqual(code("print(4)"));
 });
 
@@ -126,7 +146,6 @@ test("blocked storage is no error", () => {
     },
   });
   blocked.save(edited);
-  blocked.forgetOlder();
   expect(blocked.find()).toBeNull();
   autosave(new Memory(0)).save(edited);
 });

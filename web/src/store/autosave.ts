@@ -19,6 +19,9 @@ export interface AutosaveOptions {
 }
 
 export interface Kept {
+  /** Where it is in the storage. */
+  key: string;
+  savedAt: number;
   snapshot: Snapshot;
   /** Whether these edits belong to another start: the exercise has changed since. */
   isOfOlderStart: boolean;
@@ -33,26 +36,41 @@ interface Entry {
 export class Autosave {
   private readonly options: AutosaveOptions;
   private readonly prefix: string;
+  private readonly ofStart: string;
   private readonly own: string;
   private readonly now: () => number;
 
   constructor(options: AutosaveOptions) {
     this.options = options;
     this.prefix = `${PREFIX}${options.language}/${encodeURIComponent(options.key)}/`;
-    this.own = this.prefix + hashOf(options.starter);
+    this.ofStart = this.prefix + hashOf(options.starter);
+    // Several tabs do not overwrite each other's edits, nor those of earlier visits.
+    this.own = `${this.ofStart}/${Math.random()}`;
     this.now = options.now ?? Date.now;
   }
 
-  /** Returns the edits of this start, or the latest of another start. Removes edits that are too old. */
+  /**
+   * Returns the latest edits of this start, other than those saved here, or the latest of another start. Removes edits
+   * that are too old.
+   */
   find(): Kept | null {
     return this.tried((storage) => {
-      const fresh = this.sweep(storage).sort((one, other) => other.savedAt - one.savedAt);
-      const own = fresh.find((entry) => entry.key === this.own);
-      const found = own ?? fresh.find((entry) => entry.key.startsWith(this.prefix));
+      const others = this.sweep(storage).filter(({ key }) => key !== this.own && key.startsWith(this.prefix));
+      others.sort((one, other) => other.savedAt - one.savedAt);
+      const ofStart = others.find(({ key }) => key.startsWith(this.ofStart));
+      const found = ofStart ?? others[0];
       if (found === undefined) return null;
       const { value: snapshot } = readSnapshot(found.snapshot, this.options.starter.entryFile);
       if (snapshot === null || sameSnapshot(snapshot, this.options.starter)) return null;
-      return { snapshot, isOfOlderStart: found !== own };
+      return { ...found, snapshot, isOfOlderStart: found !== ofStart };
+    });
+  }
+
+  /** Forgets edits of this start, unless another tab has gone on with them. */
+  forget({ key, savedAt }: Kept): void {
+    this.tried((storage) => {
+      const isSame = readEntry(key, storage.getItem(key))?.savedAt === savedAt;
+      if (isSame && key.startsWith(this.ofStart)) storage.removeItem(key);
     });
   }
 
@@ -74,14 +92,6 @@ export class Autosave {
       return true;
     });
     return isKept ?? false;
-  }
-
-  /** Forgets the edits of other starts. */
-  forgetOlder(): void {
-    this.tried((storage) => {
-      const older = keysOf(storage).filter((key) => key.startsWith(this.prefix) && key !== this.own);
-      for (const key of older) storage.removeItem(key);
-    });
   }
 
   /** Returns the entries that are not too old, and removes the others. */

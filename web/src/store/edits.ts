@@ -44,14 +44,14 @@ export class Edits {
   /** Restores the edits of an earlier visit, or offers those of another start. */
   restore(): void {
     const { notice, workspace } = this.options;
-    this.find(({ snapshot, isOfOlderStart }) => {
-      if (isOfOlderStart) {
-        if (this.offersOlder()) this.offer(t("start.changed-since"), snapshot);
+    this.find((kept) => {
+      if (kept.isOfOlderStart) {
+        if (this.offersOlder()) this.offer(t("start.changed-since"), kept);
         return;
       }
-      if (!this.isStart(workspace.snapshot())) return this.offer(t("start.edited-before"), snapshot);
-      this.replace(snapshot);
+      if (!this.isStart(workspace.snapshot())) return this.offerOther();
       notice.show(t("start.restored"), { label: t("start.reset"), act: () => this.reset() });
+      this.take(kept);
     });
   }
 
@@ -74,9 +74,7 @@ export class Edits {
     clearTimeout(this.timer);
     this.timer = undefined;
     this.autosave = this.autosaveOf(snapshot);
-    this.find((kept) => {
-      if (!kept.isOfOlderStart) this.offer(t("start.edited-before"), kept.snapshot);
-    });
+    this.offerOther();
   }
 
   /** Sets the output that the author expects, after Reset too; `null` for none. */
@@ -89,10 +87,7 @@ export class Edits {
 
   /** Saves the edits now. Returns the sentence for the notice. */
   keep(): string {
-    clearTimeout(this.timer);
-    this.timer = undefined;
-    const isKept = this.autosave?.save(this.options.workspace.snapshot()) ?? false;
-    return t(isKept ? "start.kept" : "start.not-kept");
+    return t(this.save() ? "start.kept" : "start.not-kept");
   }
 
   /** Identifies the start of the page. */
@@ -118,8 +113,24 @@ export class Edits {
     import("./authored").then(fit, () => undefined);
   }
 
-  private offer(words: string, snapshot: Snapshot): void {
-    this.options.notice.show(words, { label: t("start.restore"), act: () => this.replace(snapshot) });
+  private offer(words: string, kept: Kept): void {
+    this.options.notice.show(words, { label: t("start.restore"), act: () => this.take(kept) });
+  }
+
+  /** Offers the latest edits of this start that were saved elsewhere. */
+  private offerOther(): void {
+    this.find((kept) => {
+      if (!kept.isOfOlderStart) this.offer(t("start.edited-before"), kept);
+    });
+  }
+
+  /** Goes on with edits that were kept. The present ones stay kept, too, and are offered. */
+  private take(kept: Kept): void {
+    this.saveNow();
+    this.autosave = this.autosaveOf(this.starter);
+    this.replace(kept.snapshot);
+    if (this.save()) this.autosave?.forget(kept);
+    this.offerOther();
   }
 
   private replace(snapshot: Snapshot): void {
@@ -137,10 +148,13 @@ export class Edits {
   }
 
   private saveNow(): void {
-    if (this.timer === undefined) return;
+    if (this.timer !== undefined) this.save();
+  }
+
+  private save(): boolean {
     clearTimeout(this.timer);
     this.timer = undefined;
-    this.autosave?.save(this.options.workspace.snapshot());
+    return this.autosave?.save(this.options.workspace.snapshot()) ?? false;
   }
 
   private offersOlder(): boolean {
