@@ -3,6 +3,8 @@
 
 import { readFileSync } from "node:fs";
 
+import type { Page } from "@playwright/test";
+
 import { editorIn, embed, expect, heldRuns, kept, test } from "./service";
 import { replaceCode } from "./typing";
 
@@ -132,6 +134,65 @@ test("edits of two tabs are both kept", async ({ page, service, context }) => {
     await expect(again.locator(".cm-content")).toHaveText(edits);
   }
 });
+
+/** Sends a command to the editor, and waits for the answer. */
+async function command(page: Page, type: string, payload: object): Promise<void> {
+  await page.evaluate(
+    (message) => {
+      const answered = new Promise((resolve) => addEventListener("message", ({ data }) => data.id === message.id && resolve(data)));
+      document.querySelector("iframe")?.contentWindow?.postMessage(message, "*");
+      return answered;
+    },
+    { app: "sandpiper", v: 1, id: 1, type, payload },
+  );
+}
+
+for (const [name, act] of [
+  ["typing", (page) => page.keyboard.type("x")],
+  ["Ctrl+S", (page) => page.keyboard.press("Control+S")],
+  ["input of the embedding page", (page) => command(page, "setStdin", { stdin: "1" })],
+] satisfies [string, (page: Page) => Promise<void>][]) {
+  test(`edits that are offered stay so until they are taken or declined: ${name}`, async ({ page, service }) => {
+    await page.goto(service.hostPage(`<iframe src="${service.url}/embed?lang=python" width="1000" height="600"></iframe>`));
+    const begin = async () => {
+      const frame = await editorIn(page);
+      await command(page, "setFiles", { files: [{ content: "start" }] });
+      await frame.locator(".cm-content").click();
+      return frame;
+    };
+    const first = await begin();
+    await replaceCode(first.locator(".cm-content"), "edits");
+    await kept(first, '"edits"');
+    await page.reload();
+    const second = await begin();
+    const notice = second.locator(".notice");
+    await expect(notice).toContainText("You have edited this program before.");
+    await act(page);
+    if (name === "Ctrl+S") {
+      await expect(notice).toContainText("Saved in this browser");
+      await notice.getByRole("button", { name: "Close" }).click();
+    }
+    await expect(notice).toContainText("You have edited this program before.");
+    await page.reload();
+    const third = await begin();
+    const restore = third.getByRole("button", { name: "Restore my edits" });
+    const code = third.locator(".cm-content");
+    // The latest are offered first, and the others then.
+    if (name === "typing") {
+      await restore.click();
+      await expect(code).toHaveText(/x/);
+    }
+    await restore.click();
+    await expect(code).toHaveText("edits");
+    if (name !== "typing") return;
+    await third.locator(".notice").getByRole("button", { name: "Close" }).click();
+    await page.reload();
+    const last = await begin();
+    await last.getByRole("button", { name: "Restore my edits" }).click();
+    await expect(last.locator(".cm-content")).toHaveText("edits");
+    await expect(last.locator(".notice")).toBeEmpty();
+  });
+}
 
 test("commands of another origin than the named one are not taken", async ({ page, service }) => {
   for (const [parentOrigin, words] of [[service.origin, /./], ["https://other.example", /^$/]] as const) {

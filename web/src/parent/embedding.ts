@@ -76,7 +76,7 @@ export class Embedding {
     return {
       snapshot: () => workspace.snapshot(),
       replace: (snapshot) => edits.start(snapshot),
-      setStdin: (text) => workspace.setStdin(text),
+      setStdin: (text) => edits.setStdin(text),
       setExpected: (text) => edits.expect(text),
       run: () => {
         void session.start();

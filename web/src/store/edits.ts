@@ -25,8 +25,8 @@ export class Edits {
   starter: Snapshot;
   private autosave: Autosave | null;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  /** Typing hides the notice; replacing the files does not. */
-  private isReplacing = false;
+  /** Whether the present change is none of the person's. */
+  private isOurs = false;
 
   /** The present contents of the workspace are the start. */
   constructor(options: EditsOptions) {
@@ -68,9 +68,9 @@ export class Edits {
   start(snapshot: Snapshot): void {
     this.saveNow();
     this.starter = structuredClone(snapshot);
-    this.options.notice.hide();
+    this.options.notice.clear();
     this.replace(snapshot);
-    // The start itself is not saved: it would replace the edits that are offered.
+    // The start itself is not saved, nor input that the embedding page sends after it.
     clearTimeout(this.timer);
     this.timer = undefined;
     this.autosave = this.autosaveOf(snapshot);
@@ -83,6 +83,13 @@ export class Edits {
     workspace.setExpected(text);
     const { expected: _, ...starter } = this.starter;
     this.starter = text === null ? starter : { ...starter, expected: text };
+  }
+
+  /** Sets the input for the embedding page. It is saved with edits of the reader's alone. */
+  setStdin(text: string): void {
+    this.isOurs = true;
+    this.options.workspace.setStdin(text);
+    this.isOurs = false;
   }
 
   /** Saves the edits now. Returns the sentence for the notice. */
@@ -114,7 +121,11 @@ export class Edits {
   }
 
   private offer(words: string, kept: Kept): void {
-    this.options.notice.show(words, { label: t("start.restore"), act: () => this.take(kept) });
+    const decline = () => {
+      this.autosave?.forget(kept);
+      this.offerOther();
+    };
+    this.options.notice.ask(words, { label: t("start.restore"), act: () => this.take(kept) }, decline);
   }
 
   /** Offers the latest edits of this start that were saved elsewhere. */
@@ -129,20 +140,27 @@ export class Edits {
     this.saveNow();
     this.autosave = this.autosaveOf(this.starter);
     this.replace(kept.snapshot);
-    if (this.save()) this.autosave?.forget(kept);
+    if (!this.save()) return;
+    this.autosave?.forget(kept);
     this.offerOther();
   }
 
   private replace(snapshot: Snapshot): void {
-    this.isReplacing = true;
+    this.isOurs = true;
     this.options.workspace.replace(snapshot);
     // It is the author's, not a part of edits.
     this.options.workspace.setExpected(this.starter.expected ?? null);
-    this.isReplacing = false;
+    this.isOurs = false;
+    this.saveSoon();
   }
 
   private onEdit(): void {
-    if (!this.isReplacing) this.options.notice.hide();
+    if (this.isOurs) return;
+    this.options.notice.typed();
+    this.saveSoon();
+  }
+
+  private saveSoon(): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.saveNow(), DELAY_MS);
   }
