@@ -118,3 +118,16 @@ for (const [autosave, words] of [
     expect(kept).toBe(autosave === "page");
   });
 }
+
+test("input with the line ends of Windows leaves its box as the reader has it", async ({ page, service }) => {
+  const program = { files: [{ path: "main.py", content: "print(1)\n" }], stdin: "1\r\n2\r\n" };
+  await page.goto(`${service.url}/embed?lang=python#json=${encodeURIComponent(JSON.stringify(program))}`);
+  const field = page.locator("#stdin");
+  await expect(field).toHaveValue("1\n2\n");
+  await page.locator("#input-toggle").click();
+  await expect(field).toBeHidden();
+  await page.locator(".cm-content").focus();
+  await page.keyboard.type("x");
+  await expect(page.locator(".cm-content")).toContainText("x");
+  await expect(field).toBeHidden();
+});

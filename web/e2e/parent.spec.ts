@@ -35,6 +35,18 @@ test("the example of embed.js works as it is written", async ({ page, service, c
   expect(complaints).toEqual([]);
 });
 
+test("embed.js finds the edits of an article that a site without reloads shows again", async ({ page, service }) => {
+  const article = `<pre data-lang="python">print("article")</pre>`;
+  await page.goto(service.hostPage(`<main>${article}</main><script src="${service.url}/embed.js"></script>`));
+  const before = await editorIn(page);
+  await before.locator(".cm-content").click();
+  await page.keyboard.type("# edited ");
+  await kept(before, "# edited ");
+  await page.evaluate(`document.querySelector("main").replaceChildren()`);
+  await page.evaluate(`document.querySelector("main").innerHTML = ${JSON.stringify(article)}; Sandpiper.embedAll(); 0`);
+  await expect((await editorIn(page)).locator(".cm-content")).toContainText("# edited");
+});
+
 test("embed.js reserves space, leaves other code alone, and loads editors near the view", async ({ page, service }) => {
   await page.addInitScript(() => {
     const shifts = { sum: 0 };

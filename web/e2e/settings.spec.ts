@@ -126,3 +126,17 @@ test("the divider between a preview and its console", async ({ page, service }) 
   await divider.dblclick();
   await expect.poll(height).toBe(before);
 });
+
+test("a choice in one editor is taken by another, which adds its own", async ({ context, page, service }) => {
+  const url = `${service.url}/embed?lang=python`;
+  const other = await context.newPage();
+  for (const one of [page, other]) await one.goto(url);
+  await openSettings(page);
+  await page.getByRole("radio", { name: "Dark" }).check();
+  await expect.poll(async () => (await look(other)).theme).toBe("dark");
+  await openSettings(other);
+  await other.getByRole("checkbox", { name: "in the code" }).check();
+  await page.reload();
+  await page.locator(".cm-content").waitFor();
+  expect(await look(page)).toMatchObject({ theme: "dark", wraps: true });
+});

@@ -24,6 +24,7 @@ import { Embedding } from "./parent/embedding";
 import type { EarlyMessages } from "./parent/early-messages";
 import type { Preview } from "./preview/preview";
 import { RunButton } from "./run/button";
+import { runOnce } from "./run/held";
 import type { InputBox } from "./run/input";
 import { Modes } from "./run/modes";
 import { Session } from "./run/session";
@@ -73,6 +74,8 @@ export async function complete(parts: Parts): Promise<Page> {
   const output = outputOf(config, parts.reader);
   makeDividers(parts.reader);
   makeSwitcher(config.language);
+  runOnce();
+  addEventListener("storage", ({ key }) => parts.reader.reread(key));
   if (parameters.refresh) workspace.edited.listen(() => preview?.restyle(workspace.snapshot().files));
   new RunButton(session, output);
   const marks = new Marks(editor, workspace);

@@ -1,5 +1,7 @@
 // The list of languages in the bar of /editor, if its address names some.
 
+const MOVES = new Set(["ArrowDown", "ArrowUp", "ArrowLeft", "ArrowRight", "Home", "End", "PageDown", "PageUp"]);
+
 /** Opens the page of the language that a person chooses; the parameters stay. */
 export function makeSwitcher(language: string): void {
   const list = document.getElementById("language");
@@ -13,6 +15,12 @@ export function makeSwitcher(language: string): void {
     location.assign(url);
   };
   list.addEventListener("change", change);
+  // In a list that is closed these keys choose at once: a person could not get past the next language.
+  list.addEventListener("keydown", (event) => {
+    if (!MOVES.has(event.key)) return;
+    event.preventDefault();
+    list.showPicker();
+  });
   // Going back may show this very page again.
   addEventListener("pageshow", ({ persisted }) => persisted && (list.value = language));
   // A choice that came before this was loaded.

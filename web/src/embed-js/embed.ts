@@ -34,7 +34,7 @@ const besides = script?.dataset["selector"];
 const SELECTOR = `pre[data-lang], div[data-lang]${besides === undefined ? "" : `, ${besides}`}`;
 const made = new WeakMap<Element, EmbeddedEditor>();
 const refused = new WeakSet<Element>();
-const autosaves = new Set<string>();
+const autosaves = new Map<string, EmbeddedEditor>();
 
 /** The element to replace: of Markdown's `<pre><code>` the outer one. */
 function boxOf(target: Element): Element {
@@ -56,12 +56,14 @@ function prepare(target: Element): EmbeddedEditor | string {
   const expected = target.querySelector(":scope > [data-expected]")?.textContent;
   const besides = expected == null ? {} : { expected: tidied(expected) };
   const dataset: DOMStringMap = { ...besides, ...inner?.dataset, ...target.dataset };
+  const autosave = autosaveOf(language, files);
   const editor = new EmbeddedEditor(target, {
     base,
     wanted: { language, address: SANDPIPER_OTHERS.includes(language) ? "editor" : "embed", dataset, files },
-    autosave: autosaveOf(language, files),
+    autosave,
     title: dataset["title"] ?? `${language} editor`,
   });
+  autosaves.set(autosave, editor);
   made.set(target, editor);
   made.set(editor.element, editor);
   return editor;
@@ -93,8 +95,9 @@ function warn(faults: readonly (readonly [Element | string, string])[]): void {
 function autosaveOf(language: string, files: readonly CodeFile[]): string {
   const own = shortHash(location.pathname + language + JSON.stringify(files.map((file) => file.path)));
   let key = own;
-  for (let count = 2; autosaves.has(key); count++) key = `${own}-${count}`;
-  autosaves.add(key);
+  // A site without reloads comes back to a page whose editors it has removed.
+  const isTaken = () => autosaves.get(key)?.element.isConnected === true;
+  for (let count = 2; isTaken(); count++) key = `${own}-${count}`;
   return key;
 }
 

@@ -40,6 +40,8 @@ export class PathInput {
     }
     this.element.addEventListener("keydown", (event) => {
       event.stopPropagation();
+      // The keys are the input method's.
+      if (event.isComposing) return;
       if (event.key === "Enter") this.take();
       if (event.key === "Escape") this.end(null);
     });

@@ -24,7 +24,11 @@ export class FileTabs {
     this.addButton.addEventListener("click", () => this.ask(null, (path) => workspace.add(path)));
     workspace.filesChanged.listen(() => this.render());
     // Its marks are gone too.
-    workspace.replaced.listen(() => this.markFaulty(new Set()));
+    workspace.replaced.listen(() => {
+      this.markFaulty(new Set());
+      // The new files may have the name that is being typed.
+      this.input?.cancel();
+    });
     this.render();
     new ResizeObserver(() => this.reveal()).observe(this.list);
   }

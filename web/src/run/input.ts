@@ -44,8 +44,10 @@ export class InputBox {
   }
 
   private show(stdin: string): void {
-    if (this.field.value === stdin) return;
-    this.field.value = stdin;
+    // As the field will have it.
+    const text = stdin.replace(/\r\n?/g, "\n");
+    if (this.field.value === text) return;
+    this.field.value = text;
     this.hint.textContent = "";
     this.mark();
     if (stdin !== "") this.open();

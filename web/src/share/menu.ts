@@ -65,6 +65,8 @@ export class Menu {
     );
     this.button.after(this.menu);
     this.button.hidden = false;
+    // Safari gives a button that is clicked the focus only if it has this.
+    this.button.tabIndex = 0;
     this.button.setAttribute("aria-controls", "menu");
     this.button.addEventListener("click", () => (this.menu.hidden ? this.open(0) : this.close()));
     this.button.addEventListener("keydown", (event) => this.onButtonKey(event));

@@ -65,16 +65,25 @@ export class Reader {
     this.take({ ...this.choices, ...change });
   }
 
+  /** Takes over what another editor has kept; else the next choice made here would undo it. */
+  reread(key: string | null): void {
+    if (key === KEY) this.show(this.read());
+  }
+
   /** Takes back these choices; without names, all of them. */
   forget(...names: (keyof Choices)[]): void {
     const kept = Object.entries(this.choices).filter(([name]) => names.length > 0 && !names.some((one) => one === name));
     this.take(Object.fromEntries(kept));
   }
 
-  private take(choices: Choices): void {
+  private show(choices: Choices): void {
     this.choices = choices;
     this.apply();
     this.changed.emit();
+  }
+
+  private take(choices: Choices): void {
+    this.show(choices);
     try {
       this.storage().setItem(KEY, JSON.stringify(choices));
     } catch {
