@@ -6,20 +6,20 @@ use std::path::Path;
 use sandpiper_testkit::is_full;
 use serde_json::json;
 
-use crate::added::{images, put};
+use crate::added::{LUA, images, put};
 use crate::service::{compile, start};
 
 /// Additions that fit.
 const GOOD: &str = "packages = [\"lua-cjson\"]\ncheck = \"require 'cjson'\"\n";
 
-const BUILD: [&str; 2] = ["build", "--languages=lua"];
+const BUILD: [&str; 2] = ["build", "--languages=own-lua"];
 
 /// Builds the image of Lua with [`GOOD`], which is put into `folder`. Returns its
 /// root filesystem.
 pub(crate) fn build(flags: &[&str], folder: &Path) -> String {
-    put(folder, "images/lua.toml", GOOD);
+    put(folder, "images/own-lua.toml", GOOD);
     let said = said(&[&BUILD, flags].concat());
-    let (_, place) = said.split_once("lua: ready: ").expect(&said);
+    let (_, place) = said.split_once("own-lua: ready: ").expect(&said);
     place.lines().next().unwrap().to_owned()
 }
 
@@ -37,9 +37,9 @@ pub(crate) fn mistakes_leave_the_image_of_before(
     rootfs: &str,
 ) {
     let check = |command: &[&str], from: &str, to: &str, expected: &str| {
-        put(folder, "images/lua.toml", &GOOD.replace(from, to));
+        put(folder, "images/own-lua.toml", &GOOD.replace(from, to));
         let said = said(&[command, flags].concat());
-        let file = folder.join("images/lua.toml").display().to_string();
+        let file = folder.join("images/own-lua.toml").display().to_string();
         let expected = expected.replace("FILE", &file);
         assert!(said.contains(&expected), "{expected}: {said}");
     };
@@ -47,7 +47,7 @@ pub(crate) fn mistakes_leave_the_image_of_before(
         "FILE:2: the check failed: /usr/bin/lua5.4: main.lua:1: module 'no'";
     // As the build runs it when all else is done. A failure refuses the image
     // (crates/images/tests/transfer.rs).
-    let check_built = ["check", "lua", "--rootfs", rootfs];
+    let check_built = ["check", LUA, "--rootfs", rootfs];
     check(&check_built, "require 'cjson'", "require 'no'", failed);
     if is_full() {
         check(&BUILD, "require 'cjson'", "require 'no'", failed);
@@ -56,15 +56,15 @@ pub(crate) fn mistakes_leave_the_image_of_before(
     check(&BUILD, "lua-cjson", "--x", "FILE:1: \"--x\" is not a plain word");
 
     let listed = said(&[&["list"], flags].concat());
-    let mut rows = listed.lines().filter(|line| line.starts_with("lua "));
+    let mut rows = listed.lines().filter(|line| line.starts_with("own-lua "));
     let is_it = |row: &str| row.contains("+1") && row.ends_with("Lua 5.4.7");
     assert!(rows.any(is_it), "{listed}");
 
-    let server = start(&[flags, &["--languages=lua"]].concat());
-    assert!(server.begun.contains("image lua stays as it was: "));
+    let server = start(&[flags, &["--languages=own-lua"]].concat());
+    assert!(server.begun.contains("image own-lua stays as it was: "));
     let code = "print(require('cjson').encode({1, 2}))";
     let files = json!([{"path": "a.lua", "content": code}]);
     let request =
-        json!({"language": "lua", "entryFile": "a.lua", "files": files});
+        json!({"language": LUA, "entryFile": "a.lua", "files": files});
     assert_eq!(compile(&server, &request).stdout, "[1,2]\n");
 }

@@ -4,6 +4,7 @@ import { ended, expect, test } from "./service";
 
 test("Ctrl+Enter is one run, however long it is held", async ({ page, service }) => {
   await page.goto(`${service.url}/embed?lang=python`);
+  await page.locator("#menu-button[aria-controls]").waitFor();
   const runs: string[] = [];
   page.on("request", (request) => request.url().endsWith("/api/compile") && runs.push(request.url()));
   for (const place of [".cm-content", "#results"]) {
@@ -34,6 +35,8 @@ test("a file's name takes no key of an input method, and ends if the files are r
 
 test("arrows open the list of languages, and leave the page as it is", async ({ page, service }) => {
   await page.goto(`${service.url}/editor?lang=python&languages=python,java,c`);
+  // The last part that is loaded.
+  await page.locator("#menu-button[aria-controls]").waitFor();
   const list = page.locator("#language");
   await list.focus();
   await page.evaluate(() => {
