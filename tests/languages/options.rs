@@ -32,8 +32,10 @@ pub(crate) fn warnings_are_returned(server: &Server) {
                 raw.add(44); return raw; } public static void main(String[] no)\n\
                 { System.out.print(of(new ArrayList()).get(0)); } }";
     check("java", "Main.java", java, "Main.java:3: warning: [unchecked]");
-    let csharp = "int no = 1;\nSystem.Console.Write(44);";
-    check("csharp", "main.cs", csharp, "main.cs(1,5): warning CS0219");
+    let csharp = "string no = null;\nSystem.Console.Write(44);";
+    let both = "main.cs(1,8): warning CS0219: The variable 'no' is assigned but \
+                its value is never used\nmain.cs(1,13): warning CS8600";
+    check("csharp", "main.cs", csharp, both);
 }
 
 pub(crate) fn programs_get_arguments(server: &Server) {

@@ -33,7 +33,7 @@ public static class Compiler
     public static void Prepare(IntPtr folder)
     {
         parsing = new CSharpParseOptions(LanguageVersion.Latest)
-            .WithPreprocessorSymbols(Symbols())
+            .WithPreprocessorSymbols(Symbols("DEBUG"))
             // A script's #:lines are dotnet's own, not the compiler's.
             .WithFeatures([new("FileBasedProgram", "true")]);
         var options = new CSharpCompilationOptions(
@@ -91,6 +91,8 @@ public static class Compiler
     {
         program = null;
         List<SyntaxTree> trees = Sources.Read(entry, parsing);
+        if (Sources.AreRelease(trees[0]))
+            trees = Sources.Read(entry, parsing.WithPreprocessorSymbols(Symbols("RELEASE")));
         try
         {
             using var image = new MemoryStream();
@@ -110,6 +112,8 @@ public static class Compiler
         CSharpCompilationOptions options = common.Options
             .WithMainTypeName(EntryPoint.Find(trees))
             .WithWarningLevel(warnings ? WarningLevel : 0)
+            .WithNullableContextOptions(warnings
+                ? NullableContextOptions.Enable : NullableContextOptions.Annotations)
             // Optimised code reports other lines than those that failed.
             .WithOptimizationLevel(Sources.WantSpeed(trees[0])
                 ? OptimizationLevel.Release : OptimizationLevel.Debug);
@@ -140,11 +144,11 @@ public static class Compiler
     }
 
     // The symbols that the SDK defines for a console program under `dotnet run`.
-    static IEnumerable<string> Symbols()
+    static IEnumerable<string> Symbols(string configuration)
     {
         int major = Framework.Major;
         return Enumerable.Range(5, major - 4).Select(version => $"NET{version}_0_OR_GREATER")
-            .Concat(["DEBUG", "TRACE", "NET", $"NET{major}_0", "NETCOREAPP"]);
+            .Concat([configuration, "TRACE", "NET", $"NET{major}_0", "NETCOREAPP"]);
     }
 
     // The source that the SDK adds to every console program.

@@ -25,12 +25,16 @@ static class Sources
     }
 
     // Whether the entry file says `#:property Configuration=Release`, as a
-    // script for `dotnet run` does, or the same of Optimize.
-    public static bool WantSpeed(SyntaxTree entry) =>
+    // script for `dotnet run` does.
+    public static bool AreRelease(SyntaxTree entry) => Says(entry, "Configuration=Release");
+
+    public static bool WantSpeed(SyntaxTree entry) => AreRelease(entry) || Says(entry, "Optimize=true");
+
+    static bool Says(SyntaxTree entry, string property) =>
         entry.GetRoot().DescendantTrivia(descendIntoTrivia: false)
             .Where(trivia => trivia.IsKind(SyntaxKind.IgnoredDirectiveTrivia))
             .Select(trivia => string.Concat(trivia.ToString().Where(c => !char.IsWhiteSpace(c))))
-            .Any(line => line is "#:propertyConfiguration=Release" or "#:propertyOptimize=true");
+            .Any(line => line == $"#:property{property}");
 
     static SyntaxTree Parse(string path, CSharpParseOptions parsing)
     {
