@@ -94,7 +94,7 @@ func (b *builder) compile(folder, name string) (string, error) {
 	}
 	b.open = b.open[:len(b.open)-1]
 	archive := fmt.Sprintf("%s/%d.a", b.scratch, len(b.known))
-	arguments := []string{"-p", name, "-importcfg", b.config, "-o", archive, "-pack", "-complete", "-trimpath", here() + "=>"}
+	arguments := []string{"-p=" + name, "-importcfg", b.config, "-o", archive, "-pack", "-complete", "-trimpath", here() + "=>"}
 	// A newer version than the compiler's is not refused.
 	if lang := version.Lang("go" + b.lang); lang != "" && version.Compare(lang, runtime.Version()) <= 0 {
 		arguments = append(arguments, "-lang", lang)
@@ -115,7 +115,8 @@ func (b *builder) compile(folder, name string) (string, error) {
 // need has a package compiled that the package in a folder imports, if it is the
 // submission's. Messages begin with `at`.
 func (b *builder) need(importer, name, at string) error {
-	if !fs.ValidPath(name) {
+	// The compiler would take @x for a file of options.
+	if !fs.ValidPath(name) || strings.Contains(name, "@") {
 		return fmt.Errorf("%smalformed import path %q", at, name)
 	}
 	if !b.mayUse(importer, name) {
