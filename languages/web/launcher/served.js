@@ -27,7 +27,7 @@ export function served(files, page) {
 
 function content(files, path) {
   const bytes = files.bytes(path);
-  return isUtf8(bytes) ? { text: files.text(path) } : { base64: bytes.toString("base64") };
+  return isUtf8(bytes) || CODE.test(path) ? { text: files.text(path) } : { base64: bytes.toString("base64") };
 }
 
 /** Runs in the page. */
