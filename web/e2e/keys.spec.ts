@@ -1,6 +1,6 @@
 // Keys that are held, that belong to an input method, or that would choose at once.
 
-import { ended, expect, test } from "./service";
+import { editorIn, ended, expect, test } from "./service";
 
 test("Ctrl+Enter is one run, however long it is held", async ({ page, service }) => {
   await page.goto(`${service.url}/embed?lang=python`);
@@ -49,4 +49,20 @@ test("arrows open the list of languages, and leave the page as it is", async ({ 
   for (const key of ["ArrowDown", "ArrowUp", "End"]) await page.keyboard.press(key);
   await expect(list).toHaveValue("python");
   expect(await page.evaluate("opened")).toEqual(["language", "language", "language"]);
+});
+
+test("in a frame of another site arrows choose a language, and Enter opens it", async ({ page, service }) => {
+  const url = `${service.url}/editor?lang=python&languages=python,java,c`;
+  await page.goto(service.hostPage(`<iframe title="Editor" src="${url}" width="800" height="500"></iframe>`));
+  const frame = await editorIn(page);
+  await frame.locator("#menu-button[aria-controls]").waitFor();
+  const list = frame.locator("#language");
+  await list.focus();
+  await page.keyboard.press("ArrowDown");
+  await expect(list).toHaveValue("java");
+  await page.keyboard.press("ArrowDown");
+  await expect(list).toHaveValue("c");
+  expect(frame.url()).toContain("lang=python");
+  await page.keyboard.press("Enter");
+  await frame.waitForURL(/lang=c&/);
 });

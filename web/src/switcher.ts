@@ -14,13 +14,22 @@ export function makeSwitcher(language: string): void {
     url.hash = "";
     location.assign(url);
   };
-  list.addEventListener("change", change);
   // In a list that is closed these keys choose at once: a person could not get past the next language.
+  let isPassing = false;
   list.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && isPassing) change();
     if (!MOVES.has(event.key)) return;
-    event.preventDefault();
-    list.showPicker();
+    try {
+      list.showPicker();
+      event.preventDefault();
+    } catch {
+      // No frame of another site may open it: Enter, or leaving the list, chooses.
+      isPassing = true;
+    }
   });
+  list.addEventListener("pointerdown", () => (isPassing = false));
+  list.addEventListener("change", () => isPassing || change());
+  list.addEventListener("blur", () => isPassing && change());
   // Going back may show this very page again.
   addEventListener("pageshow", ({ persisted }) => persisted && (list.value = language));
   // A choice that came before this was loaded.
