@@ -4,7 +4,7 @@
 import "./styles/theme.css";
 import "./styles/page.css";
 import "./styles/results.css";
-import "./styles/menu.css";
+import "./styles/notice.css";
 import "./styles/output.css";
 import "./styles/start.css";
 import "./styles/touch.css";

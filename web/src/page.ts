@@ -3,6 +3,7 @@
 // after the editor.
 
 import "./styles/dialog.css";
+import "./styles/menu.css";
 import "./styles/print.css";
 import { openSearchPanel } from "@codemirror/search";
 

@@ -54,27 +54,9 @@ function autosave(storage: Storage, options: Partial<AutosaveOptions> = {}): Aut
 
 test("edits are found again", () => {
   const storage = new Memory();
-  expect(autosave(storage).find()).toBeNull();
+  expect(autosave(storage).all()).toEqual([]);
   autosave(storage).save(edited);
-  expect(autosave(storage).find()).toMatchObject({ snapshot: edited, isOfOlderStart: false });
-});
-
-test("pages of one start save beside each other, and forget what they have taken over", () => {
-  const storage = new Memory();
-  let time = 0;
-  const [one, other] = [0, 1].map(() => autosave(storage, { now: () => ++time })) as [Autosave, Autosave];
-  const found = () => other.find() ?? expect.fail("nothing is kept");
-  one.save(edited);
-  const kept = found();
-  other.save(code("print(3)"));
-  expect(found()).toEqual(kept);
-  one.save(code("print(4)"));
-  // It has gone on since.
-  other.forget(kept);
-  expect(found().snapshot).toEqual(code("print(4)"));
-  other.forget(found());
-  expect(other.find()).toBeNull();
-  expect(one.find()?.snapshot).toEqual(code("print(3)"));
+  expect(autosave(storage).all()).toEqual([{ snapshot: edited, kind: "latest" }]);
 });
 
 test("the start itself is not saved", () => {
@@ -85,31 +67,58 @@ test("the start itself is not saved", () => {
   expect(storage.length).toBe(0);
 });
 
+test("edits that were not made from the saved ones put those aside", () => {
+  const storage = new Memory();
+  let time = 0;
+  const [one, other] = [0, 1].map(() => autosave(storage, { now: () => ++time })) as [Autosave, Autosave];
+  const check = (...expected: string[]) => {
+    expect(one.all().map(({ snapshot }) => snapshot.files[0]?.content)).toEqual(expected);
+  };
+  one.save(code("one"));
+  one.save(code("one, longer"));
+  check("one, longer");
+  // A start that is saved by hand removes nothing of another's.
+  other.save(starter);
+  check("one, longer");
+  other.save(code("other"));
+  check("other", "one, longer");
+  one.save(code("one, on"));
+  check("one, on", "other");
+  // What is restored is no other.
+  other.release();
+  other.save(code("one, on"));
+  check("one, on", "other");
+  other.release();
+  other.save(code("other"));
+  check("other", "one, on");
+  one.take();
+  one.save(code("other, on"));
+  check("other, on", "one, on");
+});
+
 test("languages and pages have edits of their own", () => {
   const storage = new Memory();
   autosave(storage).save(edited);
-  expect(autosave(storage, { language: "php" }).find()).toBeNull();
-  expect(autosave(storage, { key: "other" }).find()).toBeNull();
-  expect(autosave(storage, { key: "page/x" }).find()).toBeNull();
+  expect(autosave(storage, { language: "php" }).all()).toEqual([]);
+  expect(autosave(storage, { key: "other" }).all()).toEqual([]);
+  expect(autosave(storage, { key: "page/x" }).all()).toEqual([]);
 });
 
-test("edits of an older start are marked, and stay", () => {
+test("edits of an older start are marked, until there are those of this one", () => {
   const storage = new Memory();
   autosave(storage).save(edited);
-  const changed = autosave(storage, { starter: code("print(3)"), now: () => Date.now() + 1 });
-  const kept = changed.find() ?? expect.fail("nothing is kept");
-  expect(kept).toMatchObject({ snapshot: edited, isOfOlderStart: true });
-  changed.forget(kept);
+  const changed = autosave(storage, { starter: code("print(3)") });
+  expect(changed.all()).toEqual([{ snapshot: edited, kind: "older" }]);
   changed.save(code("print(4)"));
-  expect(storage.length).toBe(2);
-  expect(autosave(storage, { starter: code("print(3)") }).find()?.snapshot).toEqual(code("print(4)"));
-  expect(autosave(storage, { starter: code("print(5)") }).find()?.snapshot).toEqual(code("print(4)"));
+  expect(changed.all()[0]?.snapshot).toEqual(code("print(4)"));
+  expect(changed.all()).toHaveLength(1);
+  expect(autosave(storage, { starter: code("print(5)"), now: () => Date.now() + 1 }).all()).toHaveLength(2);
 });
 
 test("an older edit that is the new start is not offered", () => {
   const storage = new Memory();
   autosave(storage).save(edited);
-  expect(autosave(storage, { starter: edited }).find()).toBeNull();
+  expect(autosave(storage, { starter: edited }).all()).toEqual([]);
 });
 
 test("after two weeks edits are removed, those of other pages too", () => {
@@ -117,8 +126,8 @@ test("after two weeks edits are removed, those of other pages too", () => {
   autosave(storage, { now: () => 0 }).save(edited);
   autosave(storage, { now: () => 0, key: "other" }).save(edited);
   storage.setItem("theirs", "x");
-  expect(autosave(storage, { now: () => 14 * DAY - 1 }).find()).not.toBeNull();
-  expect(autosave(storage, { now: () => 14 * DAY }).find()).toBeNull();
+  expect(autosave(storage, { now: () => 14 * DAY - 1 }).all()).not.toEqual([]);
+  expect(autosave(storage, { now: () => 14 * DAY }).all()).toEqual([]);
   expect([...storage.entries.keys()]).toEqual(["theirs"]);
 });
 
@@ -135,7 +144,7 @@ test("edits that were tampered with are not restored", () => {
   ];
   for (const text of kept) {
     storage.setItem(key, text);
-    expect(autosave(storage).find(), text).toBeNull();
+    expect(autosave(storage).all(), text).toEqual([]);
   }
 });
 
@@ -146,7 +155,8 @@ test("blocked storage is no error", () => {
     },
   });
   blocked.save(edited);
-  expect(blocked.find()).toBeNull();
+  blocked.take();
+  expect(blocked.all()).toEqual([]);
   autosave(new Memory(0)).save(edited);
 });
 
@@ -155,9 +165,9 @@ test("full storage loses the oldest edits", () => {
   for (const day of [1, 2]) autosave(storage, { key: `page${day}`, now: () => day * DAY }).save(edited);
   const large = code("x".repeat(250));
   autosave(storage, { now: () => 3 * DAY }).save(large);
-  expect(autosave(storage, { now: () => 3 * DAY }).find()?.snapshot).toEqual(large);
-  expect(autosave(storage, { key: "page1", now: () => 3 * DAY }).find()).toBeNull();
-  expect(autosave(storage, { key: "page2", now: () => 3 * DAY }).find()).not.toBeNull();
+  expect(autosave(storage, { now: () => 3 * DAY }).all()[0]?.snapshot).toEqual(large);
+  expect(autosave(storage, { key: "page1", now: () => 3 * DAY }).all()).toEqual([]);
+  expect(autosave(storage, { key: "page2", now: () => 3 * DAY }).all()).not.toEqual([]);
 });
 
 test("each site and page has a key", () => {

@@ -19,12 +19,12 @@ export interface AutosaveOptions {
 }
 
 export interface Kept {
-  /** Where it is in the storage. */
-  key: string;
-  savedAt: number;
   snapshot: Snapshot;
-  /** Whether these edits belong to another start: the exercise has changed since. */
-  isOfOlderStart: boolean;
+  /**
+   * `latest` are the edits of this start, `aside` those that they have replaced, but that were not made from them.
+   * `older` belong to another start: the exercise has changed since.
+   */
+  kind: "latest" | "aside" | "older";
 }
 
 interface Entry {
@@ -36,62 +36,76 @@ interface Entry {
 export class Autosave {
   private readonly options: AutosaveOptions;
   private readonly prefix: string;
-  private readonly ofStart: string;
   private readonly own: string;
+  private readonly aside: string;
   private readonly now: () => number;
+  /** When the saved edits that this page has gone on with were saved. Others, of another tab, are put aside. */
+  private known: number | null = null;
 
   constructor(options: AutosaveOptions) {
     this.options = options;
     this.prefix = `${PREFIX}${options.language}/${encodeURIComponent(options.key)}/`;
-    this.ofStart = this.prefix + hashOf(options.starter);
-    // Several tabs do not overwrite each other's edits, nor those of earlier visits.
-    this.own = `${this.ofStart}/${Math.random()}`;
+    this.own = this.prefix + hashOf(options.starter);
+    this.aside = `${this.own}/aside`;
     this.now = options.now ?? Date.now;
   }
 
-  /**
-   * Returns the latest edits of this start, other than those saved here, or the latest of another start. Removes edits
-   * that are too old.
-   */
-  find(): Kept | null {
-    return this.tried((storage) => {
-      const others = this.sweep(storage).filter(({ key }) => key !== this.own && key.startsWith(this.prefix));
-      others.sort((one, other) => other.savedAt - one.savedAt);
-      const ofStart = others.find(({ key }) => key.startsWith(this.ofStart));
-      const found = ofStart ?? others[0];
-      if (found === undefined) return null;
-      const { value: snapshot } = readSnapshot(found.snapshot, this.options.starter.entryFile);
-      if (snapshot === null || sameSnapshot(snapshot, this.options.starter)) return null;
-      return { ...found, snapshot, isOfOlderStart: found !== ofStart };
+  /** Returns the edits of this start, the latest first, or those of other starts. Removes edits that are too old. */
+  all(): Kept[] {
+    const found = this.tried((storage) => {
+      const entries = this.sweep(storage).sort((one, other) => other.savedAt - one.savedAt);
+      const of = (kind: Kept["kind"], isOf: (key: string) => boolean) =>
+        entries.filter(({ key }) => isOf(key)).flatMap((entry): Kept[] => {
+          const { value: snapshot } = readSnapshot(entry.snapshot, this.options.starter.entryFile);
+          return snapshot === null || sameSnapshot(snapshot, this.options.starter) ? [] : [{ snapshot, kind }];
+        });
+      const present = [...of("latest", (key) => key === this.own), ...of("aside", (key) => key === this.aside)];
+      return present.length > 0 ? present : of("older", (key) => key.startsWith(this.prefix));
     });
+    return found ?? [];
   }
 
-  /** Forgets edits of this start, unless another tab has gone on with them. */
-  forget({ key, savedAt }: Kept): void {
-    this.tried((storage) => {
-      const isSame = readEntry(key, storage.getItem(key))?.savedAt === savedAt;
-      if (isSame && key.startsWith(this.ofStart)) storage.removeItem(key);
-    });
+  /** The person goes on with the latest edits: they may be replaced. */
+  take(): void {
+    this.known = this.tried((storage) => this.latestIn(storage)?.savedAt ?? null);
+  }
+
+  /** The person goes on with other edits: the latest are put aside when those are saved. */
+  release(): void {
+    this.known = null;
   }
 
   /** Saves `snapshot`, unless it is the start itself. Returns false if the browser saves nothing. */
   save(snapshot: Snapshot): boolean {
     const isKept = this.tried((storage) => {
+      const before = this.latestIn(storage);
+      const isKnown = before?.savedAt === this.known;
       if (sameSnapshot(snapshot, this.options.starter)) {
-        storage.removeItem(this.own);
+        if (isKnown) storage.removeItem(this.own);
         return true;
       }
-      const text = JSON.stringify({ savedAt: this.now(), snapshot });
+      const savedAt = this.now();
+      const isSame = isKnown || JSON.stringify(before?.snapshot) === JSON.stringify(snapshot);
+      const aside = isSame ? null : storage.getItem(this.own);
+      const write = () => {
+        if (aside !== null) storage.setItem(this.aside, aside);
+        storage.setItem(this.own, JSON.stringify({ savedAt, snapshot }));
+      };
       try {
-        storage.setItem(this.own, text);
+        write();
       } catch {
         // Storage is full: the oldest edits of other pages are removed, once.
         this.dropOldest(storage);
-        storage.setItem(this.own, text);
+        write();
       }
+      this.known = savedAt;
       return true;
     });
     return isKept ?? false;
+  }
+
+  private latestIn(storage: Storage): Entry | null {
+    return readEntry(this.own, storage.getItem(this.own));
   }
 
   /** Returns the entries that are not too old, and removes the others. */

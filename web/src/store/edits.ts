@@ -44,14 +44,15 @@ export class Edits {
   /** Restores the edits of an earlier visit, or offers those of another start. */
   restore(): void {
     const { notice, workspace } = this.options;
-    this.find((kept) => {
-      if (kept.isOfOlderStart) {
-        if (this.offersOlder()) this.offer(t("start.changed-since"), kept);
-        return;
-      }
-      if (!this.isStart(workspace.snapshot())) return this.offerOther();
+    const [kept, ...others] = this.autosave?.all() ?? [];
+    if (kept === undefined) return;
+    if (kept.kind !== "latest" || !this.isStart(workspace.snapshot())) return this.offer([kept, ...others]);
+    this.fit(kept, (snapshot) => {
+      this.replace(snapshot);
+      this.cancelSave();
+      this.autosave?.take();
       notice.show(t("start.restored"), { label: t("start.reset"), act: () => this.reset() });
-      this.take(kept);
+      this.offer(others);
     });
   }
 
@@ -68,13 +69,12 @@ export class Edits {
   start(snapshot: Snapshot): void {
     this.saveNow();
     this.starter = structuredClone(snapshot);
-    this.options.notice.clear();
+    this.options.notice.hide();
     this.replace(snapshot);
     // The start itself is not saved, nor input that the embedding page sends after it.
-    clearTimeout(this.timer);
-    this.timer = undefined;
+    this.cancelSave();
     this.autosave = this.autosaveOf(snapshot);
-    this.offerOther();
+    this.offer((this.autosave?.all() ?? []).filter(({ kind }) => kind !== "older"));
   }
 
   /** Sets the output that the author expects, after Reset too; `null` for none. */
@@ -107,42 +107,31 @@ export class Edits {
     return sameSnapshot(snapshot, this.starter);
   }
 
-  /** Calls `take` with edits that were kept, as they fit into the program: at once, unless it has hidden or locked files. */
-  private find(take: (kept: Kept) => void): void {
+  /** Calls `use` with edits as they fit into the program: at once, unless it has hidden or locked files. */
+  private fit(kept: Kept, use: (snapshot: Snapshot) => void): void {
     const { starter } = this;
-    const kept = this.autosave?.find() ?? null;
-    if (kept === null) return;
-    if (![...starter.files, ...kept.snapshot.files].some(isFixed)) return take(kept);
+    if (![...starter.files, ...kept.snapshot.files].some(isFixed)) return use(kept.snapshot);
     const fit = ({ inProgram }: typeof import("./authored")) => {
       const snapshot = inProgram(kept.snapshot, starter);
-      if (this.starter === starter && !this.isStart(snapshot)) take({ ...kept, snapshot });
+      if (this.starter === starter && !this.isStart(snapshot)) use(snapshot);
     };
     import("./authored").then(fit, () => undefined);
   }
 
-  private offer(words: string, kept: Kept): void {
-    const decline = () => {
-      this.autosave?.forget(kept);
-      this.offerOther();
+  /** Offers the first of these edits, and the next when it is taken. The notice may be ignored: they stay. */
+  private offer([kept, ...others]: Kept[]): void {
+    if (kept === undefined || (kept.kind === "older" && !this.offersOlder())) return;
+    const words = t(kept.kind === "older" ? "start.changed-since" : "start.edited-before");
+    const show = (snapshot: Snapshot) => {
+      const restore = () => {
+        this.saveNow();
+        this.autosave?.release();
+        this.replace(snapshot);
+        if (kept.kind !== "older") this.offer(others);
+      };
+      this.options.notice.show(words, { label: t("start.restore"), act: restore });
     };
-    this.options.notice.ask(words, { label: t("start.restore"), act: () => this.take(kept) }, decline);
-  }
-
-  /** Offers the latest edits of this start that were saved elsewhere. */
-  private offerOther(): void {
-    this.find((kept) => {
-      if (!kept.isOfOlderStart) this.offer(t("start.edited-before"), kept);
-    });
-  }
-
-  /** Goes on with edits that were kept. The present ones stay kept, too, and are offered. */
-  private take(kept: Kept): void {
-    this.saveNow();
-    this.autosave = this.autosaveOf(this.starter);
-    this.replace(kept.snapshot);
-    if (!this.save()) return;
-    this.autosave?.forget(kept);
-    this.offerOther();
+    this.fit(kept, show);
   }
 
   private replace(snapshot: Snapshot): void {
@@ -156,7 +145,7 @@ export class Edits {
 
   private onEdit(): void {
     if (this.isOurs) return;
-    this.options.notice.typed();
+    this.options.notice.hide();
     this.saveSoon();
   }
 
@@ -169,9 +158,13 @@ export class Edits {
     if (this.timer !== undefined) this.save();
   }
 
-  private save(): boolean {
+  private cancelSave(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
+  }
+
+  private save(): boolean {
+    this.cancelSave();
     return this.autosave?.save(this.options.workspace.snapshot()) ?? false;
   }
 

@@ -1,6 +1,6 @@
 // One short message over the code, with actions. It disappears when it is
 // closed, when an action is chosen, or when the person types; without an action
-// also by itself. Nobody has to hurry for an action. A question waits for its answer.
+// also by itself. Nobody has to hurry for an action.
 
 import { element, hasFocus } from "../dom";
 import { t } from "../messages";
@@ -21,9 +21,6 @@ export class Notice {
   private readonly focusAfter: () => void;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private goesAway = false;
-  /** Asks what is not answered yet. */
-  private question: (() => void) | null = null;
-  private isAsking = false;
 
   /** `focusAfter` moves the focus if it was in the notice when that disappears. */
   constructor(parent: HTMLElement, focusAfter: () => void) {
@@ -39,22 +36,14 @@ export class Notice {
   }
 
   show(words: string, ...actions: Action[]): void {
-    this.isAsking = false;
-    this.put(words, actions);
-  }
-
-  /** Stays when the person types, and comes again after other notices. `no` is the effect of Close. */
-  ask(words: string, yes: Action, no: () => void): void {
-    this.question = () => {
-      this.isAsking = true;
-      this.put(words, [yes], no);
-    };
-    this.question();
-  }
-
-  /** The person types. */
-  typed(): void {
-    if (!this.isAsking) this.hide();
+    const hadFocus = hasFocus(this.box);
+    this.words.textContent = words;
+    const buttons = actions.map(({ label, act }) => this.button(label, act));
+    this.actions.replaceChildren(...buttons, this.button(t("start.close"), () => undefined));
+    this.box.classList.add("shown");
+    this.goesAway = actions.length === 0;
+    this.countDown();
+    if (hadFocus) this.actions.querySelector("button")?.focus();
   }
 
   hide(): void {
@@ -65,26 +54,6 @@ export class Notice {
     this.words.textContent = "";
     this.actions.replaceChildren();
     if (hadFocus) this.focusAfter();
-    if (this.isAsking) this.question = null;
-    this.isAsking = false;
-    this.question?.();
-  }
-
-  /** Takes back a question, too. */
-  clear(): void {
-    this.question = null;
-    this.hide();
-  }
-
-  private put(words: string, actions: readonly Action[], close = () => {}): void {
-    const hadFocus = hasFocus(this.box);
-    this.words.textContent = words;
-    const buttons = actions.map(({ label, act }) => this.button(label, act));
-    this.actions.replaceChildren(...buttons, this.button(t("start.close"), close));
-    this.box.classList.add("shown");
-    this.goesAway = actions.length === 0;
-    this.countDown();
-    if (hadFocus) this.actions.querySelector("button")?.focus();
   }
 
   private countDown(): void {
