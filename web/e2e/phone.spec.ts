@@ -160,6 +160,15 @@ test.describe("a phone", () => {
     }
   });
 
+  test("no notice covers the menu", async ({ page, service }) => {
+    await page.goto(`${service.url}/embed?lang=python`);
+    await page.locator("#menu-button[aria-controls]").tap();
+    await page.getByRole("menuitem", { name: "Reset" }).tap();
+    await expect(page.locator(".notice")).toContainText("Nothing to reset");
+    await page.locator("#menu-button").tap();
+    expect(await faults(page.mainFrame(), "#menu")).toEqual([]);
+  });
+
   test("a dialogue by touch, in a line that is one row", async ({ page, service }) => {
     const code = "print('Hi', input('Name? '))\ntry: input('More? ')\nexcept EOFError: print('Bye')";
     await page.goto(`${service.url}/embed?${withFiles("lang=python&input=live&run=load", { "main.py": code })}`);
