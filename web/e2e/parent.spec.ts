@@ -143,7 +143,9 @@ test("a tab that was opened earlier does not overwrite edits", async ({ page, se
   await expect(again.locator(".cm-content")).toHaveText("two");
   await again.getByRole("button", { name: "Restore my edits" }).click();
   await expect(again.locator(".cm-content")).toHaveText("one");
-  await kept(again, '"one"');
+  await again.waitForFunction(() =>
+    Object.entries(localStorage).some(([key, text]) => !key.endsWith("/aside") && String(text).includes('"one"')),
+  );
   await page.reload();
   const last = await editorIn(page);
   await expect(last.locator(".cm-content")).toHaveText("one");
@@ -198,6 +200,23 @@ for (const [name, act] of [
     await expect(code).toHaveText("edits");
   });
 }
+
+test("edits of a program are found, whatever the reader typed into the one before", async ({ page, service }) => {
+  await page.goto(service.hostPage(`<iframe src="${service.url}/embed?lang=python" width="1000" height="600"></iframe>`));
+  const first = await editorIn(page);
+  await command(page, "setFiles", { files: [{ content: "A" }] });
+  await first.locator("#input-toggle").click();
+  await first.locator("#stdin").fill("5");
+  await command(page, "setFiles", { files: [{ content: "B" }] });
+  await expect(first.locator("#stdin")).toHaveValue("5");
+  await replaceCode(first.locator(".cm-content"), "edits");
+  await kept(first, '"edits"');
+  await page.reload();
+  const second = await editorIn(page);
+  await command(page, "setFiles", { files: [{ content: "B" }] });
+  await second.getByRole("button", { name: "Restore my edits" }).click();
+  await expect(second.locator(".cm-content")).toHaveText("edits");
+});
 
 test("code that is sent again replaces neither edits, nor input, nor the choice of the main file", async ({ page, service }) => {
   const frame = await embed(page, service, "lang=python");

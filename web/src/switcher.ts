@@ -29,7 +29,7 @@ export function makeSwitcher(language: string): void {
   });
   list.addEventListener("pointerdown", () => (isPassing = false));
   list.addEventListener("change", () => isPassing || change());
-  list.addEventListener("blur", () => isPassing && change());
+  list.addEventListener("blur", change);
   // Going back may show this very page again.
   addEventListener("pageshow", ({ persisted }) => persisted && (list.value = language));
   // A choice that came before this was loaded.

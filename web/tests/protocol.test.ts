@@ -25,6 +25,7 @@ const file: Artifact = { path: "a.txt", type: "text/plain", size: 1, encoding: "
 function controls() {
   return {
     snapshot: vi.fn(() => snapshot),
+    starter: vi.fn(() => snapshot),
     replace: vi.fn(),
     setStdin: vi.fn(),
     setExpected: vi.fn(),
@@ -82,7 +83,7 @@ test("a live run gets input, and files of the last run are given", async () => {
 test("setFiles keeps the input by default, and knows the usual entry", async () => {
   const { page } = await ask("setFiles", { files: [{ content: "x = 1" }] });
   const files = [{ path: "main.py", content: "x = 1" }];
-  expect(page.replace).toHaveBeenCalledWith({ entryFile: "main.py", files, stdin: "7" });
+  expect(page.replace).toHaveBeenCalledWith({ entryFile: "main.py", files, stdin: "" }, false);
 });
 
 test("diagnostics belong to files", async () => {
@@ -115,7 +116,7 @@ test("a wrong command is answered with the reason, and has no effect", async () 
   for (const [type, payload, words] of wrong) {
     const { answer, page } = await ask(type, payload);
     expect(answer, type).toMatchObject({ id: 1, ok: false, error: expect.stringMatching(words) as string });
-    const { snapshot: _, ...acts } = page;
+    const { snapshot: _, starter: __, ...acts } = page;
     for (const act of Object.values(acts)) expect(act, type).not.toHaveBeenCalled();
   }
 });

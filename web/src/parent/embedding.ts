@@ -12,7 +12,7 @@ import type { Session } from "../run/session";
 import { shareUrl } from "../share/links";
 import type { Edits } from "../store/edits";
 import type { Reader } from "../store/reader";
-import type { Workspace } from "../workspace";
+import type { Snapshot, Workspace } from "../workspace";
 import { Bridge } from "./bridge";
 import type { EarlyMessages } from "./early-messages";
 import { writeFragment } from "./fragment";
@@ -75,7 +75,8 @@ export class Embedding {
     const { config, workspace, session, editor, marks, edits, setReadOnly } = this.options;
     return {
       snapshot: () => workspace.snapshot(),
-      replace: (snapshot) => edits.start(snapshot),
+      starter: () => edits.starter,
+      replace: (snapshot, hasInput) => this.begin(snapshot, hasInput),
       setStdin: (text) => edits.setStdin(text),
       setExpected: (text) => edits.expect(text),
       run: () => {
@@ -168,7 +169,7 @@ export class Embedding {
   }
 
   private takeOneCompiler(data: unknown): void {
-    const { config, workspace, session, edits } = this.options;
+    const { config, session, edits } = this.options;
     const request = readHostRequest(data, config, edits.starter);
     if (request === null) return;
     if (request.kind === "run") return void session.start();
@@ -176,7 +177,14 @@ export class Embedding {
     if (value === null) return this.bridge.emit("error", { message: fault });
     // Pages send it several times, since they cannot know when the editor is
     // loaded. Edits made meanwhile stay.
-    if (edits.isStart(value)) return;
-    edits.start(request.hasInput ? value : { ...value, stdin: workspace.stdin });
+    if (!edits.isStart(value)) this.begin(value, request.hasInput);
+  }
+
+  /** Begins with another start, and the input of the reader if it has none. */
+  private begin(start: Snapshot, hasInput: boolean): void {
+    const { workspace, edits } = this.options;
+    const { stdin } = workspace;
+    edits.start(start);
+    if (!hasInput) edits.setStdin(stdin);
   }
 }

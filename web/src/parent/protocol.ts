@@ -20,8 +20,10 @@ const MAX_NEWS_CHARACTERS = 2000;
 /** The effects that commands can have. */
 export interface Controls {
   snapshot(): Snapshot;
-  /** Reset returns to the new files. */
-  replace(snapshot: Snapshot): void;
+  /** The files to which Reset returns. */
+  starter(): Snapshot;
+  /** Reset returns to the new files. Without input of their own they get that of the reader. */
+  replace(snapshot: Snapshot, hasInput: boolean): void;
   setStdin(text: string): void;
   /** `null`: no output is expected. */
   setExpected(text: string | null): void;
@@ -168,10 +170,10 @@ const commands: ReadonlyMap<string, Act> = new Map<string, Act>([
 ]);
 
 function setFiles(controls: Controls, payload: Payload): void {
-  const now = controls.snapshot();
-  const { value, fault } = readSnapshot({ stdin: now.stdin, ...payload }, now.entryFile);
+  // What the reader has chosen and typed is no part of a start: the edits are found by it.
+  const { value, fault } = readSnapshot({ stdin: "", ...payload }, controls.starter().entryFile);
   if (value === null) throw new Refused(fault);
-  controls.replace(value);
+  controls.replace(value, "stdin" in payload);
 }
 
 async function sent(result: Promise<string | null>): Promise<void> {

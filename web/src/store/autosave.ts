@@ -25,12 +25,15 @@ export interface Kept {
    * `older` belong to another start: the exercise has changed since.
    */
   kind: "latest" | "aside" | "older";
+  /** As it is stored. */
+  text: string;
 }
 
 interface Entry {
   key: string;
   savedAt: number;
   snapshot: unknown;
+  text: string;
 }
 
 export class Autosave {
@@ -39,8 +42,8 @@ export class Autosave {
   private readonly own: string;
   private readonly aside: string;
   private readonly now: () => number;
-  /** When the saved edits that this page has gone on with were saved. Others, of another tab, are put aside. */
-  private known: number | null = null;
+  /** The latest edits, as stored, if this page has gone on with them. Others, of another tab, are put aside. */
+  private known: string | null = null;
 
   constructor(options: AutosaveOptions) {
     this.options = options;
@@ -56,8 +59,8 @@ export class Autosave {
       const entries = this.sweep(storage).sort((one, other) => other.savedAt - one.savedAt);
       const of = (kind: Kept["kind"], isOf: (key: string) => boolean) =>
         entries.filter(({ key }) => isOf(key)).flatMap((entry): Kept[] => {
-          const { value: snapshot } = readSnapshot(entry.snapshot, this.options.starter.entryFile);
-          return snapshot === null || sameSnapshot(snapshot, this.options.starter) ? [] : [{ snapshot, kind }];
+          const snapshot = this.readable(entry);
+          return snapshot === null || sameSnapshot(snapshot, this.options.starter) ? [] : [{ snapshot, kind, text: entry.text }];
         });
       const present = [...of("latest", (key) => key === this.own), ...of("aside", (key) => key === this.aside)];
       return present.length > 0 ? present : of("older", (key) => key.startsWith(this.prefix));
@@ -66,8 +69,8 @@ export class Autosave {
   }
 
   /** The person goes on with the latest edits: they may be replaced. */
-  take(): void {
-    this.known = this.tried((storage) => this.latestIn(storage)?.savedAt ?? null);
+  take({ text }: Kept): void {
+    this.known = text;
   }
 
   /** The person goes on with other edits: the latest are put aside when those are saved. */
@@ -78,18 +81,15 @@ export class Autosave {
   /** Saves `snapshot`, unless it is the start itself. Returns false if the browser saves nothing. */
   save(snapshot: Snapshot): boolean {
     const isKept = this.tried((storage) => {
-      const before = this.latestIn(storage);
-      const isKnown = before?.savedAt === this.known;
+      const before = storage.getItem(this.own);
       if (sameSnapshot(snapshot, this.options.starter)) {
-        if (isKnown) storage.removeItem(this.own);
+        if (before === this.known) storage.removeItem(this.own);
         return true;
       }
-      const savedAt = this.now();
-      const isSame = isKnown || JSON.stringify(before?.snapshot) === JSON.stringify(snapshot);
-      const aside = isSame ? null : storage.getItem(this.own);
+      const text = JSON.stringify({ savedAt: this.now(), snapshot });
       const write = () => {
-        if (aside !== null) storage.setItem(this.aside, aside);
-        storage.setItem(this.own, JSON.stringify({ savedAt, snapshot }));
+        if (before !== null && before !== this.known && !this.holds(before, snapshot)) storage.setItem(this.aside, before);
+        storage.setItem(this.own, text);
       };
       try {
         write();
@@ -98,14 +98,21 @@ export class Autosave {
         this.dropOldest(storage);
         write();
       }
-      this.known = savedAt;
+      this.known = text;
       return true;
     });
     return isKept ?? false;
   }
 
-  private latestIn(storage: Storage): Entry | null {
-    return readEntry(this.own, storage.getItem(this.own));
+  /** Whether these edits, as stored, are the same. */
+  private holds(text: string, snapshot: Snapshot): boolean {
+    const entry = readEntry(this.own, text);
+    const kept = entry === null ? null : this.readable(entry);
+    return kept !== null && sameSnapshot(kept, snapshot);
+  }
+
+  private readable(entry: Entry): Snapshot | null {
+    return readSnapshot(entry.snapshot, this.options.starter.entryFile).value;
   }
 
   /** Returns the entries that are not too old, and removes the others. */
@@ -121,7 +128,7 @@ export class Autosave {
   }
 
   private dropOldest(storage: Storage): void {
-    const others = this.sweep(storage).filter((entry) => entry.key !== this.own);
+    const others = this.sweep(storage).filter(({ key }) => !key.startsWith(this.own));
     others.sort((one, other) => one.savedAt - other.savedAt);
     for (const entry of others.slice(0, Math.ceil(others.length / 2))) storage.removeItem(entry.key);
   }
@@ -142,9 +149,10 @@ function keysOf(storage: Storage): string[] {
 
 function readEntry(key: string, text: string | null): Entry | null {
   try {
-    const value: unknown = JSON.parse(text ?? "");
+    if (text === null) return null;
+    const value: unknown = JSON.parse(text);
     if (!isRecord(value) || typeof value["savedAt"] !== "number") return null;
-    return { key, savedAt: value["savedAt"], snapshot: value["snapshot"] };
+    return { key, savedAt: value["savedAt"], snapshot: value["snapshot"], text };
   } catch {
     return null;
   }

@@ -46,11 +46,13 @@ export class Edits {
     const { notice, workspace } = this.options;
     const [kept, ...others] = this.autosave?.all() ?? [];
     if (kept === undefined) return;
-    if (kept.kind !== "latest" || !this.isStart(workspace.snapshot())) return this.offer([kept, ...others]);
+    if (kept.kind !== "latest") return this.offer([kept, ...others]);
     this.fit(kept, (snapshot) => {
+      // The person may have typed meanwhile.
+      if (!this.isStart(workspace.snapshot())) return this.offer([kept, ...others]);
       this.replace(snapshot);
       this.cancelSave();
-      this.autosave?.take();
+      this.autosave?.take(kept);
       notice.show(t("start.restored"), { label: t("start.reset"), act: () => this.reset() });
       this.offer(others);
     });
@@ -127,7 +129,7 @@ export class Edits {
         this.saveNow();
         this.autosave?.release();
         this.replace(snapshot);
-        if (kept.kind !== "older") this.offer(others);
+        this.offer(others);
       };
       this.options.notice.show(words, { label: t("start.restore"), act: restore });
     };
