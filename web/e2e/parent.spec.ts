@@ -251,14 +251,14 @@ test("the end of a run is reported with the program that ran, whatever came mean
   await embed(page, service, "lang=python&listenToEvents=true");
   const release = await heldRuns(page);
   await page.evaluate(() => {
-    const told: unknown[] = [];
-    Object.assign(window, { told });
+    const reports: unknown[] = [];
+    Object.assign(window, { reports });
     const target = document.querySelector("iframe")?.contentWindow;
     const send = (id: number, type: string, payload?: unknown) => target?.postMessage({ app: "sandpiper", v: 1, id, type, payload }, "*");
     const setFiles = (id: number, print: string) => send(id, "setFiles", { files: [{ content: `print(${print})` }], expected: print });
     addEventListener("message", ({ data }) => {
-      if (data.type === "run:end") told.push(data.payload.matches);
-      if (data.action === "runComplete") told.push(data.files[0].content, data.result.output);
+      if (data.type === "run:end") reports.push(data.payload.matches);
+      if (data.action === "runComplete") reports.push(data.files[0].content, data.result.output);
       if (data.type === "run:start") setFiles(3, "2");
       if (data.id === 3) document.body.dataset["replaced"] = "true";
     });
@@ -267,8 +267,8 @@ test("the end of a run is reported with the program that ran, whatever came mean
   });
   await expect(page.locator("body")).toHaveAttribute("data-replaced", "true");
   release();
-  await page.waitForFunction("window.told.length === 3");
-  expect(await page.evaluate("window.told")).toEqual([true, "print(1)", "1\n"]);
+  await page.waitForFunction("window.reports.length === 3");
+  expect(await page.evaluate("window.reports")).toEqual([true, "print(1)", "1\n"]);
 });
 
 test("the menu by keyboard, its dialog, and several files downloaded as an archive", async ({ page, service }) => {

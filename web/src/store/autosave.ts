@@ -21,7 +21,7 @@ export interface AutosaveOptions {
 export interface Kept {
   snapshot: Snapshot;
   /**
-   * `latest` are the edits of this start, `aside` those that they have replaced, but that were not made from them.
+   * `latest` are the edits of this start. `aside` are edits that the latest have replaced without being made from them.
    * `older` belong to another start: the exercise has changed since.
    */
   kind: "latest" | "aside" | "older";
