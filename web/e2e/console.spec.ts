@@ -112,19 +112,21 @@ test("objects open by keyboard; a line is executed in the page, and answered", a
   await expect(prompt).toHaveValue("typeof listeners");
 });
 
+/** More than one line of a mark has room for. */
+const WORDS = "ouch, and all that was said of it besides";
 const thrown: readonly [language: string, files: Readonly<Record<string, string>>, file: string, line: number][] = [
   ["web", {
     "index.html": "<!doctype html><button>Go</button><script src='main.js'></script>",
-    "main.js": "const go = document.querySelector('button');\n\ngo.onclick = () => {\n  throw new Error('ouch');\n};\n",
+    "main.js": `const go = document.querySelector('button');\n\ngo.onclick = () => {\n  throw new Error('${WORDS}');\n};\n`,
   }, "main.js", 4],
   ["react", {
     "App.jsx": "import Go from './Go';\nexport default () => <Go />;\n",
-    "Go.jsx": "export default function Go() {\n  const go = () => {\n    throw new Error('ouch');\n  };\n" +
+    "Go.jsx": `export default function Go() {\n  const go = () => {\n    throw new Error('${WORDS}');\n  };\n` +
       "  return <button onClick={go}>Go</button>;\n}\n",
   }, "Go.jsx", 3],
   ["vue", {
     "App.vue": "<script setup>\nimport Go from './Go.vue';\n</script>\n<template><Go /></template>\n",
-    "Go.vue": "<script setup>\nfunction go() {\n  throw new Error('ouch');\n}\n</script>\n" +
+    "Go.vue": `<script setup>\nfunction go() {\n  throw new Error('${WORDS}');\n}\n</script>\n` +
       "<template>\n  <button @click=\"go\">Go</button>\n</template>\n",
   }, "Go.vue", 3],
 ];
@@ -156,7 +158,7 @@ for (const [language, files, file, line] of thrown) {
     expect(Math.abs((mark?.y ?? 0) - (number?.y ?? 99))).toBeLessThan(number?.height ?? 0);
     const news = (await page.evaluate(() => Reflect.get(window, "news"))) as { type: string; payload: object }[];
     const error = news.filter(({ type }) => type === "preview:error").map(({ payload }) => payload);
-    expect(error[0]).toMatchObject({ run: 1, text: "Uncaught Error: ouch", file, line, leftOut: 0 });
+    expect(error[0]).toMatchObject({ run: 1, text: `Uncaught Error: ${WORDS}`, file, line, leftOut: 0 });
     // A file that was edited since has other lines: it gets no mark.
     await editor.locator(".cm-content").click();
     await page.keyboard.press("Control+Home");

@@ -146,6 +146,9 @@ test("the embedding page reads and types, and Stop keeps what was printed", asyn
   expect(await ended(frame)).toContain("exit code 1");
   await frame.getByRole("button", { name: /main\.py.*line 1/ }).click();
   await expect(frame.locator(".cm-activeLine")).toContainText("Name? ");
+  // Input right after the command to run waits for the program.
+  await Promise.all([send("run"), send("input", { text: "Eve\n" })]);
+  await expect(transcript(frame)).toHaveText("Name? Eve\nHi Eve\nMore? ");
 });
 
 test("lines that are pasted are sent as lines", async ({ page, service }) => {

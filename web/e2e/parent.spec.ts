@@ -47,6 +47,21 @@ test("embed.js finds the edits of an article that a site without reloads shows a
   await expect((await editorIn(page)).locator(".cm-content")).toContainText("# edited");
 });
 
+test("embed.js makes an editor of the code in a copy that a site has kept of its page", async ({ page, service }) => {
+  const html = `<main><pre data-lang="python">print("copied")</pre></main><script src="${service.url}/embed.js"></script>`;
+  await page.goto(service.hostPage(html));
+  await editorIn(page);
+  await expect(page.locator("pre")).toBeHidden();
+  await page.evaluate(`{
+    const main = document.querySelector("main");
+    main.replaceWith(main.cloneNode(true));
+    Sandpiper.embedAll()[0].send("run");
+  }`);
+  const frame = await editorIn(page);
+  await expect(frame.locator(".stdout pre")).toHaveText("copied\n");
+  await expect(page.locator("iframe, .sandpiper-embed")).toHaveCount(2);
+});
+
 test("embed.js reserves space, leaves other code alone, and loads editors near the view", async ({ page, service }) => {
   await page.addInitScript(() => {
     const shifts = { sum: 0 };
@@ -269,6 +284,22 @@ test("the end of a run is reported with the program that ran, whatever came mean
   release();
   await page.waitForFunction("window.reports.length === 3");
   expect(await page.evaluate("window.reports")).toEqual([true, "print(1)", "1\n"]);
+});
+
+test("the results of a program go when the page around sends another", async ({ page, service }) => {
+  const frame = await embed(page, service, "lang=python&autosave=off");
+  await replaceCode(frame.locator(".cm-content"), "print(1)\nx");
+  await frame.locator("#run").click();
+  await expect(frame.locator(".stderr pre")).toContainText("NameError");
+  await expect(frame.locator(".cm-lint-marker-error")).toHaveCount(1);
+  await page.evaluate(() => {
+    const message = { app: "sandpiper", v: 1, type: "setFiles", payload: { files: [{ content: "print(2)\nprint(3)" }] } };
+    document.querySelector("iframe")?.contentWindow?.postMessage(message, "*");
+  });
+  await expect(frame.locator(".cm-content")).toContainText("print(3)");
+  await expect(frame.locator("#streams .invitation")).toBeVisible();
+  await expect(frame.locator("#streams pre, .cm-lint-marker-error")).toHaveCount(0);
+  await expect(frame.locator("#status")).toHaveText("");
 });
 
 test("the menu by keyboard, its dialog, and several files downloaded as an archive", async ({ page, service }) => {

@@ -10,6 +10,12 @@ import { checkLinear, repeated } from "./linear";
 
 const ESC = "\u001b";
 
+/** The text as it is shown, with long lines cut. */
+const cut = (text: string) =>
+  shortened(pieces(text))
+    .map((piece) => piece.text)
+    .join("");
+
 describe("text", () => {
   test.each([
     ["nothing", "", ""],
@@ -148,7 +154,7 @@ describe("a long text", () => {
     const { head, hidden, tail } = shownOf(text);
     expect(head + hidden + tail).toBe(text);
     expect(head.length).toBeLessThanOrEqual(500_000);
-    expect(shortened(head).length).toBeLessThan(LINE_LENGTH_SHOWN + 200);
+    expect(cut(head).length).toBeLessThan(LINE_LENGTH_SHOWN + 200);
     for (let left = hidden; left !== ""; ) {
       const part = nextOf(left);
       expect(part.length).toBeGreaterThan(0);
@@ -157,7 +163,20 @@ describe("a long text", () => {
   });
 
   test("a long line among short ones says what is missing", () => {
-    const text = shortened(`a\n${"b".repeat(6000)}\nc`);
-    expect(plainText(text)).toBe(`a\n${"b".repeat(5000)} … 1,000 more characters in this line are not shown\nc`);
+    const note = " … 1,000 more characters in this line are not shown";
+    const check = (text: string, expected: string) => expect(cut(text)).toBe(expected);
+    check(`a\n${"b".repeat(6000)}\nc`, `a\n${"b".repeat(5000)}${note}\nc`);
+    // In pieces of several colours, of which one ends at the cut.
+    check(`${"b".repeat(4000)}\u001b[31m${"c".repeat(1000)}\u001b[0m${"d".repeat(1000)}`, `${"b".repeat(4000)}${"c".repeat(1000)}${note}`);
+  });
+
+  test("the note has no colour", () => {
+    const [kept, note] = shortened(pieces(`\u001b[31m${"b".repeat(6000)}`));
+    expect([kept?.text.length, note?.look]).toEqual([5000, {}]);
+  });
+
+  test("a line that was written over counts with the characters that are left of it", () => {
+    const bar = Array.from({ length: 101 }, (_, done) => `\r[${"#".repeat(done / 2).padEnd(50)}] ${done}%`).join("");
+    expect(cut(bar)).toBe(`[${"#".repeat(50)}] 100%`);
   });
 });

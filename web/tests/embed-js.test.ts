@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 
-import { canGrow, fileOf, frameUrl, grownHeight, reservedHeight, namedLanguage, shortHash } from "../src/embed-js/attributes";
+import { canGrow, expectedOf, fileOf, frameUrl, grownHeight, keyOf, reservedHeight, namedLanguage, type CodeFile } from "../src/embed-js/attributes";
 import { languageOf } from "../src/embed-js/names";
 import { readFragment } from "../src/parent/fragment";
 import { readParameters } from "../src/config";
@@ -86,6 +86,7 @@ test("space is reserved for the frame, which grows but never shrinks", () => {
   expect(reservedHeight({ height: "auto" }, files, 800)).toBe(541);
   expect(reservedHeight({}, files, 320)).toBe(701);
   expect(reservedHeight({}, [], 800)).toBe(280);
+  expect(reservedHeight({ maxHeight: "400" }, files, 320)).toBe(400);
   expect(reservedHeight({}, [{ content: "x\n".repeat(2000) }], 800)).toBe(620);
   expect([canGrow({ height: "300" }), canGrow({ height: "auto" }), canGrow({})]).toEqual([false, true, true]);
   expect(grownHeight({}, 300, 420.5)).toBe(421);
@@ -96,7 +97,27 @@ test("space is reserved for the frame, which grows but never shrinks", () => {
   expect(grownHeight({}, 300, "javascript:")).toBe(300);
 });
 
-test("pages have different hashes", () => {
-  expect(shortHash("/a")).not.toBe(shortHash("/b"));
-  expect(shortHash("/a")).toMatch(/^[0-9a-z]+$/);
+test("each page, language and set of files has a key", () => {
+  const key = (pathname: string, search = "", language = "python", files = [{ content: "" }] as CodeFile[]) =>
+    keyOf({ pathname, search }, language, files);
+  const check = (other: string, isSame: boolean) => expect(other === key("/a")).toBe(isSame);
+  expect(key("/a")).toMatch(/^[0-9a-z]+$/);
+  check(key("/b"), false);
+  check(key("/a", "", "c"), false);
+  check(key("/a", "", "python", [{ path: "a.py", content: "" }]), false);
+  check(key("/a", "", "python", [{ content: "changed" }]), true);
+  check(key("/a", "?p=1"), false);
+  expect(key("/a", "?p=1")).not.toBe(key("/a", "?p=2"));
+  check(key("/a", "?utm_source=x&fbclid=y&gclid=z"), true);
+});
+
+test("the expected output is all that the element has", () => {
+  const check = (localName: string, textContent: string, expected: string) =>
+    expect(expectedOf({ localName, textContent })).toBe(expected);
+  check("pre", "12", "12");
+  check("pre", "12\n", "12\n");
+  check("pre", "1 2 3 \n  ", "1 2 3 \n");
+  check("pre", "\n1\n\n", "\n1\n\n");
+  check("template", "\n1\n", "1\n");
+  check("div", "\r\n1 \n\t", "1 \n");
 });

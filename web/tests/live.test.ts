@@ -81,6 +81,21 @@ test.each<[string, number | "lost" | "over", string | null]>([
   expect(asked).toEqual(status === 204 ? ["a\n", "b\n", ""] : ["a\n"]);
 });
 
+test("a long text is sent in parts that a request has room for", async () => {
+  const asked: string[] = [];
+  vi.stubGlobal("fetch", async (_: string, { body }: { body: string }) => {
+    expect(body.length).toBeLessThan(64 << 10);
+    asked.push(JSON.parse(body).text);
+    return new Response(null, { status: 204 });
+  });
+  const live = new LiveRun("0", 60_000, new AbortController().signal);
+  const text = `${"😀".repeat(9_999)}\u0001`.repeat(3);
+  expect(await live.send(text)).toBeNull();
+  expect(await live.end()).toBeNull();
+  expect(asked.join("")).toBe(text);
+  expect(asked.length).toBe(4);
+});
+
 test("the end for want of input is near half a minute before, or half of a shorter time", () => {
   vi.useFakeTimers();
   const check = (idleMs: number, leftMs: readonly (number | null)[]) => {

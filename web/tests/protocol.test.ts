@@ -184,6 +184,18 @@ test("the parent gets ready, and answers to its commands", async () => {
   expect(onOther).toHaveBeenCalledWith({ eventType: "triggerRun" });
 });
 
+test("a page that connects late gets the height again", () => {
+  const { sent, tell, bridge } = framed("https://a.example/");
+  const types = () => sent.map(({ message }) => (message as { type: string }).type);
+  tell(ours("connect"));
+  expect(types()).toEqual(["ready", "ready"]);
+  bridge.emit("resize", { height: 300 });
+  bridge.emit("resize", { height: 400 });
+  tell(ours("connect"));
+  expect(types()).toEqual(["ready", "ready", "resize", "resize", "ready", "resize"]);
+  expect(sent.at(-1)).toMatchObject({ message: { payload: { height: 400 } } });
+});
+
 test("with an invalid parentOrigin nothing is received or sent", () => {
   const { sent, tell, page } = framed("null");
   tell(ours("run"), [], undefined, "null");

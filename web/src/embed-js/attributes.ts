@@ -64,8 +64,15 @@ export function fileOf({ file, hidden, locked }: Wanted["dataset"], code: string
 }
 
 /** The code without the line break after the tag, and with one at its end. */
-export function tidied(text: string): string {
+function tidied(text: string): string {
   return `${text.replace(/^\r?\n/, "").trimEnd()}\n`;
+}
+
+/** The output in an element: without the line break after its tag, of which the browser keeps that of other tags than `<pre>`. */
+export function expectedOf({ localName, textContent }: Pick<Element, "localName" | "textContent">): string {
+  const text = textContent ?? "";
+  // The end tag may be indented.
+  return (localName === "pre" ? text : text.replace(/^\r?\n/, "")).replace(/\n[ \t]*$/, "\n");
 }
 
 /** The height before the frame reports its own: an estimate of that. */
@@ -74,7 +81,7 @@ export function reservedHeight(dataset: Wanted["dataset"], files: readonly CodeF
   if (asked > 0) return asked;
   const lines = (files.find((file) => file.hidden !== true)?.content ?? "").split("\n").length;
   const isStacked = width > 0 && width <= 640;
-  return Math.min(Math.max(lines * 21 + 100, 280), 620) + (isStacked ? 160 : 0);
+  return Math.min(Math.min(Math.max(lines * 21 + 100, 280), 620) + (isStacked ? 160 : 0), maxHeightOf(dataset));
 }
 
 /** Whether the frame may grow with its contents. */
@@ -84,12 +91,21 @@ export function canGrow(dataset: Wanted["dataset"]): boolean {
 
 /** The height after the frame has reported `wanted`: never less than before, so that nothing on the page moves up. */
 export function grownHeight(dataset: Wanted["dataset"], now: number, wanted: unknown): number {
-  const most = Number.parseInt(dataset["maxHeight"] ?? "", 10) || 900;
-  return typeof wanted === "number" && wanted > now ? Math.min(Math.ceil(wanted), Math.max(most, now)) : now;
+  return typeof wanted === "number" && wanted > now ? Math.min(Math.ceil(wanted), Math.max(maxHeightOf(dataset), now)) : now;
 }
 
-/** Identifies a page of a site without its name. */
-export function shortHash(text: string): string {
+function maxHeightOf(dataset: Wanted["dataset"]): number {
+  return Number.parseInt(dataset["maxHeight"] ?? "", 10) || 900;
+}
+
+/** Identifies an editor by its page, language and files, without their names. What brought the reader to the page does not count. */
+export function keyOf({ pathname, search }: Pick<Location, "pathname" | "search">, language: string, files: readonly CodeFile[]): string {
+  const query = [...new URLSearchParams(search)].filter(([name]) => !/^utm_|clid$/.test(name));
+  const page = pathname + (query.length === 0 ? "" : `?${new URLSearchParams(query)}`);
+  return shortHash(page + language + JSON.stringify(files.map((file) => file.path)));
+}
+
+function shortHash(text: string): string {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
   return (hash >>> 0).toString(36);

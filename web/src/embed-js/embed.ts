@@ -3,7 +3,7 @@
 // data-file="Main.java">`, and elements that a selector of the page finds, such as
 // the code of Markdown.
 
-import { fileOf, namedLanguage, shortHash, tidied, type CodeFile } from "./attributes";
+import { expectedOf, fileOf, keyOf, namedLanguage, type CodeFile } from "./attributes";
 import { EmbeddedEditor } from "./frame";
 import { languageOf, type LanguageNames } from "./names";
 
@@ -34,7 +34,8 @@ const besides = script?.dataset["selector"];
 const SELECTOR = `pre[data-lang], div[data-lang]${besides === undefined ? "" : `, ${besides}`}`;
 const made = new WeakMap<Element, EmbeddedEditor>();
 const refused = new WeakSet<Element>();
-const autosaves = new Map<string, EmbeddedEditor>();
+/** All editors. A site without reloads removes them with its pages. */
+const editors = new Set<WeakRef<EmbeddedEditor>>();
 
 /** The element to replace: of Markdown's `<pre><code>` the outer one. */
 function boxOf(target: Element): Element {
@@ -46,6 +47,7 @@ function prepare(target: Element): EmbeddedEditor | string {
   const known = made.get(target);
   if (known !== undefined) return known;
   if (!(target instanceof HTMLElement) || !target.isConnected) return "it is not an element of the page";
+  uncopy(target);
   const inner = target.querySelector<HTMLElement>(":scope > code");
   const marked = inner === null ? [target] : [target, inner];
   const name = namedLanguage(marked);
@@ -53,8 +55,8 @@ function prepare(target: Element): EmbeddedEditor | string {
   if (language === null) return name === "" ? "it names no language" : `this server has no language ${name}`;
   const files = filesOf(target);
   if (files === null) return "it contains something other than <pre data-file>";
-  const expected = target.querySelector(":scope > [data-expected]")?.textContent;
-  const besides = expected == null ? {} : { expected: tidied(expected) };
+  const expected = target.querySelector(":scope > [data-expected]");
+  const besides = expected === null ? {} : { expected: expectedOf(expected) };
   const dataset: DOMStringMap = { ...besides, ...inner?.dataset, ...target.dataset };
   const autosave = autosaveOf(language, files);
   const editor = new EmbeddedEditor(target, {
@@ -63,10 +65,18 @@ function prepare(target: Element): EmbeddedEditor | string {
     autosave,
     title: dataset["title"] ?? `${language} editor`,
   });
-  autosaves.set(autosave, editor);
+  editors.add(new WeakRef(editor));
   made.set(target, editor);
   made.set(editor.element, editor);
   return editor;
+}
+
+/** Puts the code back if it is in a copy of an editor: some sites keep copies of pages that were left. */
+function uncopy(target: HTMLElement): void {
+  const box = target.parentElement;
+  if (box === null || !box.classList.contains("sandpiper-embed") || made.has(box)) return;
+  target.hidden = false;
+  box.replaceWith(target);
 }
 
 /** The files in an element; `null` if it is not meant for this script. */
@@ -93,12 +103,21 @@ function warn(faults: readonly (readonly [Element | string, string])[]): void {
 
 /** A key that is the same on every visit, and different for each editor of a page. */
 function autosaveOf(language: string, files: readonly CodeFile[]): string {
-  const own = shortHash(location.pathname + language + JSON.stringify(files.map((file) => file.path)));
+  const own = keyOf(location, language, files);
   let key = own;
   // A site without reloads comes back to a page whose editors it has removed.
-  const isTaken = () => autosaves.get(key)?.element.isConnected === true;
+  const isTaken = () => living().some(({ autosave, element }) => autosave === key && element.isConnected);
   for (let count = 2; isTaken(); count++) key = `${own}-${count}`;
   return key;
+}
+
+/** The editors that are in use. */
+function living(): EmbeddedEditor[] {
+  return [...editors].flatMap((one) => {
+    const editor = one.deref();
+    if (editor === undefined) editors.delete(one);
+    return editor ?? [];
+  });
 }
 
 const nearby =
@@ -183,6 +202,7 @@ function embedWhileLoading(): void {
 // A page that loads the script twice gets its editors once.
 if (window.Sandpiper === undefined) {
   window.Sandpiper = sandpiper;
+  addEventListener("message", (event) => living().forEach((editor) => editor.greet(event)));
   if (document.readyState === "loading") embedWhileLoading();
   else sandpiper.embedAll();
 }

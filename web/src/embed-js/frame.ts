@@ -24,6 +24,8 @@ export class EmbeddedEditor {
   /** The element that has replaced the code. */
   readonly element: HTMLElement;
   readonly frame: HTMLIFrameElement;
+  /** The key of the reader's edits. */
+  readonly autosave: string;
   private readonly options: FrameOptions;
   private readonly code: HTMLElement;
   private readonly origin: string;
@@ -38,6 +40,7 @@ export class EmbeddedEditor {
   /** Replaces `code`, with space for the frame, which is added by `load`. */
   constructor(code: HTMLElement, options: FrameOptions) {
     this.options = options;
+    this.autosave = options.autosave;
     this.code = code;
     this.origin = new URL(options.base).origin;
     const { dataset, files } = options.wanted;
@@ -61,9 +64,22 @@ export class EmbeddedEditor {
     if (this.isLoading) return;
     this.isLoading = true;
     const { base, wanted, autosave } = this.options;
-    addEventListener("message", (event) => this.greet(event));
     this.frame.src = frameUrl(base, wanted, location.origin, autosave);
     this.element.append(this.frame);
+  }
+
+  /** Takes a message of the window: gives the frame a port when it is ready, which no other window can reach. */
+  greet(event: MessageEvent): void {
+    const { contentWindow } = this.frame;
+    if (contentWindow === null || event.source !== contentWindow || event.origin !== this.origin) return;
+    const data = event.data as { app?: unknown; type?: unknown } | null;
+    if (data?.app !== APP || data.type !== "ready") return;
+    const { port1, port2 } = new MessageChannel();
+    this.port?.close();
+    this.port = port1;
+    port1.onmessage = (message) => this.receive(message.data as Record<string, unknown>);
+    contentWindow.postMessage({ app: APP, v: VERSION, type: "connect" }, this.origin, [port2]);
+    for (const message of this.waiting.splice(0)) port1.postMessage(message);
   }
 
   /** Sends a command, and returns the answer. */
@@ -81,20 +97,6 @@ export class EmbeddedEditor {
     const own = this.listeners.get(type) ?? new Set();
     this.listeners.set(type, own.add(listener));
     return () => own.delete(listener);
-  }
-
-  /** Gives the frame a port when it is ready; no other window can reach that. */
-  private greet(event: MessageEvent): void {
-    const { contentWindow } = this.frame;
-    if (contentWindow === null || event.source !== contentWindow || event.origin !== this.origin) return;
-    const data = event.data as { app?: unknown; type?: unknown } | null;
-    if (data?.app !== APP || data.type !== "ready") return;
-    const { port1, port2 } = new MessageChannel();
-    this.port?.close();
-    this.port = port1;
-    port1.onmessage = (message) => this.receive(message.data as Record<string, unknown>);
-    contentWindow.postMessage({ app: APP, v: VERSION, type: "connect" }, this.origin, [port2]);
-    for (const message of this.waiting.splice(0)) port1.postMessage(message);
   }
 
   private receive(message: Record<string, unknown>): void {

@@ -1,6 +1,6 @@
 // The field for the name of a file.
 
-import { byId, element, hasFocus } from "../dom";
+import { byId, element, hasFocus, isInputMethods } from "../dom";
 import { t } from "../messages";
 import { faultOfPath } from "../workspace";
 
@@ -30,6 +30,7 @@ export class PathInput {
       "aria-describedby": "tab-fault",
       autocapitalize: "off",
       autocomplete: "off",
+      autocorrect: "off",
       spellcheck: "false",
       enterkeyhint: "done",
     });
@@ -41,12 +42,12 @@ export class PathInput {
     this.element.addEventListener("keydown", (event) => {
       event.stopPropagation();
       // The keys are the input method's.
-      if (event.isComposing) return;
+      if (isInputMethods(event)) return;
       if (event.key === "Enter") this.take();
       if (event.key === "Escape") this.end(null);
     });
     // A person who goes on elsewhere accepts the name in the field, if it is allowed.
-    this.element.addEventListener("blur", () => this.end(this.faultNow() === null ? this.element.value : null));
+    this.element.addEventListener("blur", () => this.end(this.faultNow() === null ? this.path : null));
   }
 
   /** To be called when it is on the page. */
@@ -60,13 +61,18 @@ export class PathInput {
     this.end(null);
   }
 
+  /** Keyboards of phones add a blank after a word. */
+  private get path(): string {
+    return this.element.value.trim();
+  }
+
   private faultNow(): string | null {
-    return faultOfPath(this.element.value, this.options.others);
+    return faultOfPath(this.path, this.options.others);
   }
 
   private take(): void {
     const fault = this.faultNow();
-    if (fault === null) return this.end(this.element.value);
+    if (fault === null) return this.end(this.path);
     this.fault.textContent = fault;
     this.element.setAttribute("aria-invalid", "true");
   }

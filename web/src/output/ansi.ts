@@ -64,7 +64,7 @@ export class Terminal {
 }
 
 /** The look of text without sequences. */
-const PLAIN: Readonly<Look> = {};
+export const PLAIN: Readonly<Look> = {};
 
 // In this order: strings for the terminal itself (links, titles; one that is not
 // closed ends with its line), control sequences, other escapes, single controls,
@@ -174,7 +174,8 @@ class Screen {
   }
 }
 
-function append(pieces: Piece[], text: string, look: Readonly<Look>): void {
+/** Adds text to pieces, to the last one if that has the same look. */
+export function append(pieces: Piece[], text: string, look: Readonly<Look>): void {
   const last = pieces.at(-1);
   if (last !== undefined && last.look === look) last.text += text;
   else pieces.push({ text, look });

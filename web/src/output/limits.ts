@@ -2,6 +2,7 @@
 // long lines cut, since the browser would take long to show more.
 
 import { t } from "../messages";
+import { append, PLAIN, type Piece } from "./ansi";
 
 /** The most lines that are shown at first. */
 export const LINES_SHOWN = 5000;
@@ -35,17 +36,26 @@ export function nextOf(hidden: string): string {
 }
 
 /** Cuts lines that are too long, with a note at the cut. */
-export function shortened(text: string): string {
-  if (text.length <= LINE_LENGTH_SHOWN) return text;
-  return text
-    .split("\n")
-    .map((line) => {
-      if (line.length <= LINE_LENGTH_SHOWN) return line;
-      const kept = whole(line.slice(0, LINE_LENGTH_SHOWN));
-      // The colour of the cut line ends with it.
-      return `${kept}\u001b[0m ${t("output.line-cut", { n: line.length - kept.length })}`;
-    })
-    .join("\n");
+export function shortened(pieces: readonly Piece[]): readonly Piece[] {
+  const lines = pieces.map(({ text }) => text).join("").split("\n");
+  if (lines.every(({ length }) => length <= LINE_LENGTH_SHOWN)) return pieces;
+  const cut: Piece[] = [];
+  let [row, at] = [0, 0];
+  for (const { text, look } of pieces) {
+    text.split("\n").forEach((part, index) => {
+      if (index > 0) {
+        append(cut, "\n", look);
+        [row, at] = [row + 1, 0];
+      }
+      const room = LINE_LENGTH_SHOWN - at;
+      const kept = whole(part.slice(0, Math.max(room, 0)));
+      const more = (lines[row]?.length ?? 0) - at - kept.length;
+      append(cut, kept, look);
+      if (room >= 0 && part.length > room) append(cut, ` ${t("output.line-cut", { n: more })}`, PLAIN);
+      at += part.length;
+    });
+  }
+  return cut;
 }
 
 /** The number of lines that are not shown, or of characters for a part of one line. */

@@ -158,7 +158,7 @@ export class OutputPanel {
   }
 
   /** As before the first run. */
-  private reset(): void {
+  reset(): void {
     this.clear();
     this.say("", null);
     this.cleared.emit();

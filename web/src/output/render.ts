@@ -96,7 +96,7 @@ const SHORT = 40;
 
 function put(content: string, target: HTMLElement, anchorsOf: (plain: string) => Anchor[]): void {
   const block = (raw: string): DocumentFragment => {
-    const parts = pieces(shortened(raw));
+    const parts = shortened(pieces(raw));
     return styled(parts, anchorsOf(parts.map((part) => part.text).join("")));
   };
   const { head, hidden, tail } = shownOf(content);

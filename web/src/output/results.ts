@@ -83,6 +83,16 @@ export class Results {
     });
   }
 
+  /** Removes the results of the last run. */
+  clear(): void {
+    const { marks, output, preview } = this.options;
+    marks.show([]);
+    keepingFocus(this.box, () => {
+      output.reset();
+      preview?.clear();
+    });
+  }
+
   private begin(): void {
     const { workspace, marks, output, preview } = this.options;
     this.submitted = workspace.snapshot();

@@ -4,8 +4,8 @@
 
 import { element } from "../dom";
 import { t } from "../messages";
-import { plainText, Terminal, type Look, type Piece } from "./ansi";
-import { LENGTH_SHOWN, LINES_SHOWN, LINE_LENGTH_SHOWN } from "./limits";
+import { plainText, Terminal, type Look } from "./ansi";
+import { LENGTH_SHOWN, LINES_SHOWN, shortened } from "./limits";
 import { styled, type Anchor } from "./styled";
 
 /** The characters that take as long to show as an element. */
@@ -128,22 +128,4 @@ class Block {
     this.line.before(chunk);
     return chunk;
   }
-}
-
-/** Cuts lines that are too long, whatever the number of their pieces. */
-function shortened(pieces: readonly Piece[]): Piece[] {
-  let left = LINE_LENGTH_SHOWN;
-  let isCut = false;
-  return pieces.flatMap(({ text, look }) => {
-    const lines = text.split("\n").map((line, index) => {
-      if (index > 0) [left, isCut] = [LINE_LENGTH_SHOWN, false];
-      const isTooLong = line.length > left;
-      const kept = line.slice(0, left) + (isTooLong && !isCut ? ` ${t("output.line-rest")}` : "");
-      isCut ||= isTooLong;
-      left = Math.max(left - line.length, 0);
-      return kept;
-    });
-    const kept = lines.join("\n");
-    return kept === "" ? [] : [{ text: kept, look }];
-  });
 }

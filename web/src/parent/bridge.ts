@@ -40,6 +40,8 @@ export class Bridge {
   private readonly options: BridgeOptions;
   private readonly origin: string | null;
   private port: MessagePort | null = null;
+  /** The last height, for a page that was not listening when it was reported. */
+  private height: object | null = null;
 
   constructor(options: BridgeOptions) {
     this.options = options;
@@ -52,7 +54,9 @@ export class Bridge {
 
   /** Sends an event to the embedding page, if there is one. */
   emit(type: EventName, payload: unknown): void {
-    this.send(eventMessage(type, payload));
+    const message = eventMessage(type, payload);
+    if (type === "resize") this.height = message;
+    this.send(message);
   }
 
   send(message: object): void {
@@ -74,7 +78,7 @@ export class Bridge {
     const port = event.ports[0];
     if (command.type === "connect" && port !== undefined) this.connect(port);
     // A page that came too late for the first `ready` asks for another.
-    else if (command.type === "connect") this.emit("ready", this.options.about);
+    else if (command.type === "connect") this.begin();
     else void this.answer(event.data, (message) => this.sendToParent(message));
   }
 
@@ -83,7 +87,12 @@ export class Bridge {
     this.port?.close();
     this.port = port;
     port.onmessage = (event) => void this.answer(event.data, (message) => port.postMessage(message));
+    this.begin();
+  }
+
+  private begin(): void {
     this.emit("ready", this.options.about);
+    if (this.height !== null) this.send(this.height);
   }
 
   private async answer(data: unknown, reply: (message: object) => void): Promise<void> {

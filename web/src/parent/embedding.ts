@@ -4,6 +4,7 @@
 import type { Parameters, PageConfig, ThemeChoice } from "../config";
 import type { Editor } from "../editor/editor";
 import type { Marks } from "../editor/marks";
+import type { Results } from "../output/results";
 import type { Preview } from "../preview/preview";
 import { verdictOf } from "../run/expected";
 import type { Artifact } from "../run/left";
@@ -28,6 +29,7 @@ export interface EmbeddingOptions {
   reader: Reader;
   workspace: Workspace;
   session: Session;
+  results: Results;
   editor: Editor;
   marks: Marks;
   edits: Edits;
@@ -48,6 +50,9 @@ export class Embedding {
   private run = 0;
   /** The latest live run. */
   private live: LiveRun | null = null;
+  /** Resolves when the latest run takes input, or has ended. */
+  private opened = Promise.resolve();
+  private open = () => {};
   /** The files that the last run left. */
   private left: readonly Artifact[] = [];
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -98,6 +103,7 @@ export class Embedding {
   }
 
   private async whileOpen(act: (live: LiveRun) => Promise<string | null>): Promise<string | null> {
+    await this.opened;
     const { live } = this;
     return live?.isOpen === true ? act(live) : "No live run takes input now.";
   }
@@ -117,14 +123,17 @@ export class Embedding {
       this.run += 1;
       this.live = null;
       this.left = [];
+      this.opened = new Promise((resolve) => (this.open = resolve));
       this.bridge.emit("run:start", { run: this.run });
     });
     session.wentLive.listen(({ live }) => {
       this.live = live;
+      this.open();
       live.written.listen(({ stream, text }) => this.bridge.emit("run:output", { run: this.run, stream, text }));
     });
     const reportsChanges = tellsChanges(location.search);
     session.ended.listen((answer) => {
+      this.open();
       if (answer.kind === "ran") this.left = answer.left?.artifacts ?? [];
       const { config } = this.options;
       const verdict = config.output === "document" ? null : verdictOf(answer, submitted.expected ?? null);
@@ -182,9 +191,11 @@ export class Embedding {
 
   /** Begins with another start, and the input of the reader if it has none. */
   private begin(start: Snapshot, hasInput: boolean): void {
-    const { workspace, edits } = this.options;
+    const { workspace, session, results, edits } = this.options;
     const { stdin } = workspace;
     edits.start(start);
     if (!hasInput) edits.setStdin(stdin);
+    // They are of the program before. A run that goes on is reported when it ends.
+    if (!session.isBusy) results.clear();
   }
 }

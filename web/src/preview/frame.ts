@@ -136,6 +136,8 @@ export class PreviewFrame {
   }
 
   private ask(): void {
+    // It was removed with all that is around it.
+    if (!this.element.isConnected) return this.remove();
     this.send({ type: "ping" });
     // Browsers may suspend a page in the background.
     const isSilent = this.watchdog?.isSilent(performance.now(), !document.hidden) ?? false;

@@ -189,7 +189,7 @@ export class Preview {
     this.panel.take(message);
     if (message.type !== "entry") return;
     const { level, values, stack, isUncaught } = message.entry;
-    const text = values.map((value) => (value.type === "text" ? value.text : inShort(value))).join(" ");
+    const text = values.map((value) => inShort(value)).join(" ");
     this.received.emit({ level, text, isUncaught, place: this.places?.own(stack)[0]?.place ?? null });
   }
 

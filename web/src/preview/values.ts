@@ -9,6 +9,7 @@ import type { OwnFrame } from "./stack";
 
 const PREVIEW_ITEMS = 5;
 const PREVIEW_CHARACTERS = 80;
+const MEMBER_CHARACTERS = 40;
 
 /** Finds the calls of a stack in the person's files, and shows one of their places. */
 export interface Navigator {
@@ -33,11 +34,12 @@ export function valueElement(value: Value, navigator: Navigator): HTMLElement {
   }
 }
 
-/** A value in one line, as the closed tree shows it. */
+/** A value in one line, as the closed tree shows it. Only its members are cut. */
 export function inShort(value: Value, depth = 0): string {
-  if (value.type === "string") return JSON.stringify(cut(value.text, 40));
+  const most = depth > 0 ? MEMBER_CHARACTERS : Infinity;
+  if (value.type === "string") return JSON.stringify(cut(value.text, most));
   if (value.type === "styled") return value.parts.map(({ text }) => text).join("");
-  if (value.type !== "object") return cut(value.text, 40);
+  if (value.type !== "object") return cut(value.text, most);
   const isList = value.name.startsWith("Array(");
   if (depth > 0) return value.name === "Object" ? "{…}" : value.name;
   const shown = value.items.slice(0, PREVIEW_ITEMS);

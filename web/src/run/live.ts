@@ -23,6 +23,8 @@ export interface Output {
 const TAKEN = /live runs? (?:is|are) taken/;
 /** The message of a run that its person stopped, who knows that. */
 const STOPPED = "Stopped";
+/** Parts of a text that fit into one request each, in which a character takes six bytes at most. */
+const PARTS = /[^]{1,10000}/gu;
 /** The wait until input is sent again that a program was not ready to read. */
 const RETRY_MS = 1000;
 /** The end for want of input is announced this long before, or half its time if that is shorter. */
@@ -127,6 +129,14 @@ export class LiveRun {
   }
 
   private async deliver({ text, end }: Waiting): Promise<string | null> {
+    for (const part of text.match(PARTS) ?? [""]) {
+      const fault = await this.deliverPart(part, end);
+      if (fault !== null) return fault;
+    }
+    return null;
+  }
+
+  private async deliverPart(text: string, end: boolean): Promise<string | null> {
     while (!this.over.aborted) {
       const fault = await this.post({ text, end });
       if (fault !== "again") return fault;
