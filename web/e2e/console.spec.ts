@@ -112,7 +112,7 @@ test("objects open by keyboard; a line is executed in the page, and answered", a
   await expect(prompt).toHaveValue("typeof listeners");
 });
 
-/** More than one line of a mark has room for. */
+/** Longer than the members of a value that are shown in short. */
 const WORDS = "ouch, and all that was said of it besides";
 const thrown: readonly [language: string, files: Readonly<Record<string, string>>, file: string, line: number][] = [
   ["web", {

@@ -108,8 +108,10 @@ pub(crate) struct Compile {
     /// /artifacts.
     #[serde(default)]
     pub(crate) repeatable: bool,
-    /// Words that turn `repeatable` off for a submission that contains one of
-    /// them, such as the words that a compiler replaces by the time.
+    /// Words that a compiler replaces by the time. They turn `repeatable` off for
+    /// a submission that contains one of them. Otherwise the step has the
+    /// variable `SOURCE_DATE_EPOCH`, since a program can spell a word in ways
+    /// that nobody can list. With it the compiler must take that time.
     #[serde(default)]
     pub(crate) unless: Vec<String>,
     /// Whether the command takes `--warnings` behind its other arguments, or

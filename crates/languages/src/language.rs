@@ -19,6 +19,10 @@ const BASE_ENVIRONMENT: [(&str, &str); 4] = [
     ("TZ", "UTC"),
 ];
 
+/// The variable with the time that compilers are to write into programs in place
+/// of the present one (<https://reproducible-builds.org/specs/source-date-epoch>).
+const FIXED_TIME: (&str, &str) = ("SOURCE_DATE_EPOCH", "0");
+
 /// One language.
 #[derive(Debug)]
 pub struct Language {
@@ -42,7 +46,8 @@ pub struct Language {
     processes: Option<u32>,
     /// Whether compile artifacts may be kept.
     repeatable: bool,
-    /// Words in files whose compile artifacts may not be kept.
+    /// Words in files whose compile artifacts may not be kept. If there are any,
+    /// all other files are compiled with [`FIXED_TIME`].
     unless: Vec<String>,
     /// The steps of every plan, with [`ENTRY`] in their commands.
     steps: Vec<Step>,
@@ -215,6 +220,14 @@ impl Language {
                 let mut words = self.unless.iter();
                 words.any(|word| contains(&file.content, word))
             });
+        if plan.is_repeatable && !self.unless.is_empty() {
+            let steps = plan.steps.iter_mut().chain(&mut plan.crash);
+            let compile = steps.filter(|step| step.stage == Stage::Compile);
+            let (name, value) = FIXED_TIME;
+            for step in compile {
+                step.environment.push((name.to_owned(), value.to_owned()));
+            }
+        }
         if self.takes_stdin {
             submission.stdin().clone_into(&mut plan.stdin);
         }
