@@ -122,6 +122,29 @@ fn programs_without_a_line(server: &Server) {
     assert_eq!(answer["run"]["crash"], Value::Null, "{answer}");
 }
 
+/// A program that leaves more names than can be compared in time is an outcome: it
+/// is no error in the log that nothing can be asked of its box any more.
+#[test]
+#[ignore = "needs the images: make test"]
+fn a_box_that_was_ended_is_not_asked() {
+    let server = service::start(&["--languages=c"]);
+    let source = "#include <fcntl.h>\n#include <signal.h>\n#include <stdio.h>\n\
+                  int main(void) {\nchar name[256];\n\
+                  for (int i = 0; i < 2000; i++) {\n\
+                  sprintf(name, \"%0250d\", i);\n\
+                  open(name, O_CREAT | O_CLOEXEC, 0600);\n}\n\
+                  raise(SIGSEGV);\n}\n";
+    let pattern = format!("**/{}!", "*?".repeat(120));
+    let more = json!({"artifacts": {"paths": vec![pattern; 16]}});
+    let answer = result(&server, &request("c", "main.c", source, &more));
+    assert_eq!(answer["run"]["exit"], json!({"signal": "SIGSEGV"}), "{answer}");
+    let skipped = json!([{"path": ".", "reason": "unreadable"}]);
+    assert_eq!(answer["skipped"], skipped, "{answer}");
+    assert_eq!(answer["run"]["crash"], Value::Null, "{answer}");
+    let log = server.into_log();
+    assert!(!log.contains(" ERROR "), "{log}");
+}
+
 /// Of what the program writes there, addresses in a file are taken, and no more
 /// of them than a crash has.
 #[test]

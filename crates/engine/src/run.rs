@@ -122,9 +122,12 @@ async fn run_steps(
         last.ok_or_else(|| failed("the plan has no step"))?;
     let start =
         Start { kind: lease.start_kind, is_compiled: compiled.found.is_some() };
+    let files_left = outcome.files.as_ref();
+    let box_stands = files_left.is_none_or(|left| !left.are_unreadable());
     let mut outcome = outcome_of(limits, stage, outcome, lease.timing, start);
     outcome.warnings = warnings;
     if options.crash
+        && box_stands
         && let (Stage::Run, End::Signaled(_)) = (stage, outcome.end)
         && let Some(step) = plan.crash.take()
     {

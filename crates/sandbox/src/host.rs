@@ -1,6 +1,7 @@
 //! Sets the host up before the server serves: control groups, user
 //! namespaces, and the change to another user if it was started as root.
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
@@ -56,7 +57,9 @@ pub struct Host {
     pub(crate) source: IdSource,
     pub(crate) spawner: Spawner,
     devices: Devices,
-    namespaces: Mutex<Vec<OwnNamespace>>,
+    /// The one that was given back first is taken first: the kernel frees some
+    /// objects of a user later than the box.
+    namespaces: Mutex<VecDeque<OwnNamespace>>,
     free: Arc<Semaphore>,
     boxes: u32,
     next_box: AtomicU64,
@@ -182,7 +185,7 @@ impl Host {
             Arc::clone(&self.free).acquire_owned().await.map_err(|_| {
                 SandboxError::other("take ids for a box", "the host is closed")
             })?;
-        let own = self.lock_namespaces().pop();
+        let own = self.lock_namespaces().pop_front();
         Ok(IdRange { host: Arc::clone(self), own, _permit: permit })
     }
 
@@ -203,7 +206,7 @@ impl Host {
         });
     }
 
-    fn lock_namespaces(&self) -> std::sync::MutexGuard<'_, Vec<OwnNamespace>> {
+    fn lock_namespaces(&self) -> std::sync::MutexGuard<'_, VecDeque<OwnNamespace>> {
         // A poisoned list is still a list.
         self.namespaces
             .lock()
@@ -239,7 +242,7 @@ impl IdRange {
 impl Drop for IdRange {
     fn drop(&mut self) {
         if let Some(own) = self.own.take() {
-            self.host.lock_namespaces().push(own);
+            self.host.lock_namespaces().push_back(own);
         }
     }
 }

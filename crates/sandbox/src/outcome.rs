@@ -87,6 +87,12 @@ impl LeftFiles {
         let skipped = vec![SkippedFile { path, reason }];
         Self { files: Vec::new(), skipped }
     }
+
+    /// Returns whether reading them failed or took too long. Then the box may
+    /// have been ended.
+    pub fn are_unreadable(&self) -> bool {
+        *self == Self::unreadable()
+    }
 }
 
 /// A file that a step left.

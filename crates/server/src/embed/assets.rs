@@ -12,8 +12,8 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use rust_embed::{EmbeddedFile, RustEmbed};
 use serde::Deserialize;
 
-use super::encoded::{Coding, tag};
-use crate::http::{Answer, failure, no_content};
+use super::encoded::tag;
+use crate::http::{Answer, Coding, failure, no_content};
 
 /// The module that the page starts.
 const MAIN: &str = "src/main.ts";

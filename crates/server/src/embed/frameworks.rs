@@ -16,10 +16,10 @@ use sha2::{Digest, Sha256};
 use tokio::task::spawn_blocking;
 
 use super::assets::{Content, IMMUTABLE};
-use super::encoded::{Coding, Encoded};
+use super::encoded::Encoded;
 use super::image_file::Version;
 use crate::execution::Runner;
-use crate::http::Answer;
+use crate::http::{Answer, Coding};
 
 /// A larger file is no framework.
 const MAX_BYTES: u64 = 8 << 20;

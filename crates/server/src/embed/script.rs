@@ -6,9 +6,9 @@ use sandpiper_engine::languages::{Catalog, Language};
 
 use super::EMBED_LANGUAGES;
 use super::assets::{Content, text};
-use super::encoded::{Coding, Encoded};
+use super::encoded::Encoded;
 use super::page::names;
-use crate::http::Answer;
+use crate::http::{Answer, Coding};
 
 /// The name in the script (web/src/embed-js/names.ts) that is replaced by the
 /// aliases of every language, by its id.

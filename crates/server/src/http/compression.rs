@@ -1,49 +1,188 @@
-//! Compression of answers, if the client accepts it.
+//! Compression of answers, in the codings that clients accept.
 
-use std::convert::Infallible;
+use std::io::Write;
 
-use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING};
-use http::{HeaderMap, HeaderValue, Request, StatusCode};
+use brotli::CompressorWriter;
+use brotli::enc::BrotliEncoderParams;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, ETAG, VARY};
+use http::{HeaderMap, HeaderValue};
 use http_body_util::BodyExt;
-use tokio::task::coop::consume_budget;
-use tower::{ServiceExt, service_fn};
-use tower_http::compression::Compression;
+use tokio::task::yield_now;
 
-use super::{Answer, AnswerMemory, failure};
+use super::{Answer, AnswerMemory};
 
-/// Returns the answer in the encoding that `headers` ask for, with `Vary`.
+/// Shorter bodies would hardly become shorter.
+const MIN_BYTES: usize = 32;
+/// Bytes that are compressed before other tasks have a turn.
+const TURN_BYTES: usize = 64 * 1024;
+/// The quality of Brotli for answers of which each is another one.
+const QUICK: i32 = 4;
+
+/// A coding of an answer's body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Coding {
+    Brotli,
+    Gzip,
+}
+
+/// Compresses bytes.
+pub(crate) enum Encoder {
+    Brotli(Box<CompressorWriter<Vec<u8>>>),
+    Gzip(GzEncoder<Vec<u8>>),
+}
+
+/// Returns the answer in the coding that `headers` prefer, with `Vary`. If they
+/// accept none, not even that of the answer, it stays as it is (RFC 9110, 12.5.3).
 pub(crate) async fn compressed(
     headers: &HeaderMap,
     answer: Answer,
     memory: &AnswerMemory,
 ) -> Answer {
-    let mut request = Request::new(());
-    for value in headers.get_all(ACCEPT_ENCODING) {
-        let value: HeaderValue = value.clone();
-        request.headers_mut().append(ACCEPT_ENCODING, value);
-    }
-    let mut answer = Some(answer);
-    let inner = service_fn(move |_: Request<()>| {
-        let answer = answer.take().unwrap_or_default();
-        async move { Ok::<_, Infallible>(answer) }
-    });
-    let Ok(encoded) = Compression::new(inner).oneshot(request).await;
-    let (head, mut body) = encoded.into_parts();
+    let (mut head, body) = answer.into_parts();
+    let Ok(body) = body.collect().await;
+    let plain = body.to_bytes();
     let is_encoded = head.headers.contains_key(CONTENT_ENCODING);
-    let mut bytes = Vec::new();
-    while let Some(frame) = body.frame().await {
-        let Some(data) = frame.ok().and_then(|frame| frame.into_data().ok())
-        else {
-            let status = StatusCode::INTERNAL_SERVER_ERROR;
-            return failure(status, "internal error");
-        };
-        if !is_encoded {
-            // All of it, as it was.
-            return Answer::from_parts(head, data.into());
-        }
-        bytes.extend_from_slice(&data);
-        // Compressing a large answer takes long.
-        consume_budget().await;
+    if is_encoded || plain.len() < MIN_BYTES {
+        return Answer::from_parts(head, plain.into());
     }
-    Answer::from_parts(head, memory.count(bytes).into())
+    let vary = HeaderValue::from_static("accept-encoding");
+    head.headers.insert(VARY, vary);
+    let Some(coding) = Coding::best(headers) else {
+        return Answer::from_parts(head, plain.into());
+    };
+    let mut encoder = Encoder::new(coding, QUICK, plain.len());
+    for part in plain.chunks(TURN_BYTES) {
+        encoder.write(part);
+        yield_now().await;
+    }
+    let name = HeaderValue::from_static(coding.name());
+    head.headers.insert(CONTENT_ENCODING, name);
+    // A strong tag is that of the same bytes.
+    if let Some(tag) = head.headers.get(ETAG).and_then(weak) {
+        head.headers.insert(ETAG, tag);
+    }
+    Answer::from_parts(head, memory.count(encoder.finish()).into())
+}
+
+impl Coding {
+    /// Returns its name in headers.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Brotli => "br",
+            Self::Gzip => "gzip",
+        }
+    }
+
+    /// Returns the coding that a request prefers, and of two the better one.
+    pub(crate) fn best(request: &HeaderMap) -> Option<Self> {
+        let accepted = [Self::Gzip, Self::Brotli].map(|coding| {
+            let weight = coding.weight(request);
+            (weight, coding)
+        });
+        let accepted = accepted.into_iter().filter(|(weight, _)| *weight > 0.0);
+        let best = accepted.max_by(|(a, _), (b, _)| a.total_cmp(b));
+        best.map(|(_, coding)| coding)
+    }
+
+    /// Returns whether a request accepts it.
+    pub(crate) fn is_accepted(self, request: &HeaderMap) -> bool {
+        self.weight(request) > 0.0
+    }
+
+    /// Returns the weight that a request gives to it, 0 if it is not accepted.
+    fn weight(self, request: &HeaderMap) -> f32 {
+        let values = request.get_all(ACCEPT_ENCODING).into_iter();
+        let codings = values
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| value.split(','));
+        let mut of_others = 0.0;
+        for coding in codings {
+            let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+            let weight = weight.trim().to_ascii_lowercase();
+            let weight = match weight.strip_prefix("q=") {
+                Some(number) => number.parse().unwrap_or(0.0),
+                None => 1.0,
+            };
+            if name.trim().eq_ignore_ascii_case(self.name()) {
+                return weight;
+            }
+            if name.trim() == "*" {
+                of_others = weight;
+            }
+        }
+        of_others
+    }
+}
+
+impl Encoder {
+    /// Returns an encoder with a quality of Brotli, for about this many bytes.
+    pub(crate) fn new(coding: Coding, quality: i32, size_hint: usize) -> Self {
+        match coding {
+            Coding::Brotli => {
+                const BUFFER: usize = 4096;
+                let params = BrotliEncoderParams {
+                    quality,
+                    size_hint,
+                    ..BrotliEncoderParams::default()
+                };
+                let to = Vec::new();
+                let encoder =
+                    CompressorWriter::with_params(to, BUFFER, &params);
+                Self::Brotli(Box::new(encoder))
+            }
+            Coding::Gzip => {
+                Self::Gzip(GzEncoder::new(Vec::new(), Compression::default()))
+            }
+        }
+    }
+
+    pub(crate) fn write(&mut self, plain: &[u8]) {
+        // Writing to memory does not fail.
+        let _ = match self {
+            Self::Brotli(encoder) => encoder.write_all(plain),
+            Self::Gzip(encoder) => encoder.write_all(plain),
+        };
+    }
+
+    /// Returns all of it, compressed.
+    pub(crate) fn finish(self) -> Vec<u8> {
+        match self {
+            Self::Brotli(encoder) => encoder.into_inner(),
+            Self::Gzip(encoder) => encoder.finish().unwrap_or_default(),
+        }
+    }
+}
+
+/// Returns an entity tag as a weak one.
+fn weak(tag: &HeaderValue) -> Option<HeaderValue> {
+    let tag = tag.to_str().ok()?;
+    HeaderValue::try_from(format!("W/{}", tag.trim_start_matches("W/"))).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_gets_the_coding_that_it_prefers() {
+        let check = |accepted: &'static str, expected: Option<Coding>| {
+            let mut headers = HeaderMap::new();
+            let accepted = HeaderValue::from_static(accepted);
+            headers.insert(ACCEPT_ENCODING, accepted);
+            assert_eq!(Coding::best(&headers), expected, "{headers:?}");
+        };
+        check("gzip, deflate, br", Some(Coding::Brotli));
+        check("gzip;q=0.5, BR;q=1", Some(Coding::Brotli));
+        check("br;q=0.5, gzip; Q=0.8", Some(Coding::Gzip));
+        check("gzip, br;q=0", Some(Coding::Gzip));
+        check("gzip", Some(Coding::Gzip));
+        check("*", Some(Coding::Brotli));
+        check("*, br;q=0", Some(Coding::Gzip));
+        check("deflate, gzip;q=0.0", None);
+        check("br;q=0.000, identity;q=0, *;q=0", None);
+        check("gzip;q=x", None);
+        check("", None);
+    }
 }

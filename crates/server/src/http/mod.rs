@@ -25,7 +25,7 @@ pub(crate) use answer::{
 pub(crate) use answer_body::AnswerBody;
 pub(crate) use body::{BodyError, RequestBody};
 pub(crate) use client_request_id::ClientRequestId;
-pub(crate) use compression::compressed;
+pub(crate) use compression::{Coding, Encoder, compressed};
 pub(crate) use connection::{
     ClientGone, RequestContext, Service, serve, stopped,
 };

@@ -77,6 +77,7 @@ async fn answers_are_compressed_where_the_client_takes_it() {
     let check = async |accepted: &str, encoding: Option<&str>| {
         let headers = format!("{CLOSE}Accept-Encoding: {accepted}\r\n");
         let reply = server.ask(compile("big", &headers)).await;
+        assert_eq!(reply.status, 200, "{accepted}");
         assert_eq!(reply.header("content-encoding"), encoding, "{accepted}");
         assert_eq!(reply.header("content-type"), Some("application/json"));
         assert_eq!(reply.header("vary"), Some("accept-encoding"));
@@ -87,6 +88,9 @@ async fn answers_are_compressed_where_the_client_takes_it() {
     check("gzip, deflate, br, zstd", Some("br")).await;
     check("gzip;q=0", None).await;
     check("identity", None).await;
+    // The program has run: its answer is given in the form that there is.
+    check("identity;q=0", None).await;
+    check("zstd, *;q=0", None).await;
 }
 
 #[tokio::test]
