@@ -47,7 +47,7 @@ pub enum End {
     Signaled(i32),
     /// The sandbox ended the run.
     Limit(LimitReached),
-    /// The client ended the run.
+    /// The client ended the run, or the server stopped while it was live.
     Stopped,
 }
 
@@ -61,7 +61,8 @@ pub struct Timing {
     /// The compile step; `None` if the plan has none, or if its compile
     /// artifacts were kept.
     pub compile: Option<Duration>,
-    /// The run step; `None` if the compile step failed.
+    /// The run step; `None` if the compile step did not succeed, or if the run
+    /// was stopped before it had a box.
     pub run: Option<Duration>,
 }
 

@@ -32,6 +32,7 @@ pub trait Images: Send + Sync + std::fmt::Debug {
     /// Returns the versions of the tools and libraries in the image, by their
     /// names; none if it is not complete.
     fn versions(&self, image: &str) -> BTreeMap<String, String>;
+
     /// Opens a file of a complete image by its absolute path there.
     ///
     /// # Errors

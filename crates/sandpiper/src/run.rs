@@ -57,7 +57,7 @@ fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
     let submission = submission(args, &known.languages)?;
     let images = ImageStore::open(&common.data_dir()?, &known);
     check(&submission, args.interactive, &images)?;
-    // The engine checks every language of its catalogue: give it only one.
+    // The engine checks every language of its catalog: give it only one.
     let id = submission.language().id();
     let catalog = known.languages.only(|language| language.id() == id);
     let settings = args.sandbox.engine_settings();

@@ -141,7 +141,7 @@ mod tests {
         demands[18] = (5.0, 150);
         let mut expected = vec![1; 19];
         expected[18] = 3;
-        // Two boxes for each that may run are enough for all of them.
+        // 24 boxes, 16 and 4 for each of two that may run, are enough for all.
         check(&demands, 2_000, 24, &expected);
         // One box of each, and then the budget is used up.
         expected[18] = 1;

@@ -57,7 +57,7 @@ pub(super) struct Registration {
 /// The reason why a session did not do what a request asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SessionError {
-    /// No live run has this id.
+    /// No run has this id, or the run takes no more input.
     NoSuchRun,
     /// The program has not read what was sent before.
     NotReading,
