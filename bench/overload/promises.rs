@@ -10,16 +10,16 @@ use crate::request::{Answer, Exchange};
 
 /// The longest time from the start of an idle server until it listens.
 const START_MS: u128 = 150;
-/// The most memory of an idle server.
+/// Maximum memory of an idle server.
 const IDLE_KIB: u64 = 38 << 10;
 /// The longest time of a run without its wait, as a multiple of its time
 /// without load.
 const MAX_SLOWDOWN: f64 = 1.5;
-/// The most memory under overload, beyond that at rest.
+/// Maximum memory under overload, beyond that at rest.
 const MAX_MORE_KIB: u64 = 64 << 10;
-/// The most descriptors under overload, beyond those at rest.
+/// Maximum number of descriptors under overload, beyond those at rest.
 const MAX_MORE_DESCRIPTORS: u64 = 1_024;
-/// The most memory after the overload, beyond that before: allocators keep
+/// Maximum memory after the overload, beyond that before: allocators keep
 /// some.
 const MAX_KEPT_KIB: u64 = 16 << 10;
 /// The least throughput of honest clients beside a hostile one, in percent of

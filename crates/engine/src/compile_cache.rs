@@ -14,9 +14,10 @@ use crate::limits::MIB;
 
 /// The memory of an entry besides its bytes: names, modes, and its place.
 const ENTRY_COST: u64 = 256;
-/// One submission may have this part of the cache: a quarter.
+/// One submission may have this part of the cache, a quarter, but no more than
+/// [`MAX_ENTRY_BYTES`].
 const MAX_PART: u64 = 4;
-/// The most bytes of one submission: every copy on its way is in memory.
+/// Maximum bytes of one submission: every copy on its way is in memory.
 const MAX_ENTRY_BYTES: u64 = 16 * MIB;
 
 /// The hash of everything that compile artifacts depend on.

@@ -12,9 +12,10 @@ use crate::spec;
 
 /// The working directory of every step.
 const FOLDER: &str = "/box/";
-/// The most that is read of the places, in bytes.
+/// Maximum bytes that are read of the places.
 const MAX_OUTPUT: u64 = 64 << 10;
-/// The most places that are looked at. The first ones are of the innermost calls.
+/// Maximum number of places that are looked at. The first ones are of the innermost
+/// calls.
 const MAX_PLACES: usize = 256;
 
 /// A line of a submitted file.

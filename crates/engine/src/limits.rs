@@ -129,7 +129,8 @@ pub const POOL_BOX_AGE: Duration = Duration::from_secs(3_600);
 pub const MAKE_AHEAD_TIME: Duration = Duration::from_secs(120);
 
 /// Compile artifacts that are kept, in bytes. One submission has at most a
-/// quarter of it. Beyond it: the compile artifacts not used for longest go.
+/// quarter of it, and 16 MiB at most. Beyond it: the compile artifacts not used
+/// for longest go.
 pub const COMPILE_CACHE_BYTES: u64 = 64 * MIB;
 
 /// Time from the last success of a language to its next self-test.

@@ -54,7 +54,7 @@ pub struct Supply {
     pub languages: Vec<LanguageBoxes>,
     /// The memory of all its boxes, in bytes.
     pub memory_bytes: u64,
-    /// The most memory that they may have, in bytes.
+    /// Maximum memory that they may have, in bytes.
     pub memory_limit_bytes: u64,
 }
 

@@ -60,11 +60,11 @@ pub enum SubmissionError {
     },
 }
 
-/// The most arguments of a program.
+/// Maximum number of arguments of a program.
 pub const MAX_ARGS: usize = 64;
-/// The most bytes of one argument.
+/// Maximum bytes of one argument.
 pub const MAX_ARG_BYTES: usize = 4 << 10;
-/// The most bytes of all arguments together.
+/// Maximum bytes of all arguments together.
 const MAX_ARGS_BYTES: usize = 32 << 10;
 
 impl Submission {

@@ -145,7 +145,7 @@ struct Captured<'a> {
     bytes: Vec<u8>,
     /// The number of bytes that were passed on.
     taken: u64,
-    /// The most bytes that may be captured, with those that were passed on.
+    /// Maximum bytes that may be captured, with those that were passed on.
     cap: u64,
     is_over: bool,
     signals: &'a StreamSignals,

@@ -34,7 +34,7 @@ pub(crate) struct Route {
     /// As messages, metrics and the description show it. A name in braces stands
     /// for any text, or for one without `/` if something follows it.
     pub(crate) path: &'static str,
-    /// Most bytes of a request's body.
+    /// Maximum bytes of a request's body.
     pub(crate) body_limit: u64,
     /// Whether answers are compressed if the client accepts that.
     pub(crate) is_compressed: bool,

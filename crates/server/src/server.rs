@@ -21,7 +21,7 @@ use crate::metrics::Metrics;
 use crate::routes::{Endpoint, Route};
 use crate::settings::Settings;
 
-/// Most bytes of a body that is sent to the admin listener.
+/// Maximum bytes of a body that is sent to the admin listener.
 const ADMIN_BODY_BYTES: u64 = 4 * 1024;
 /// Time between two attempts to accept while that fails, for example because
 /// the process has no file descriptor left.

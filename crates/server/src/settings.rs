@@ -56,9 +56,11 @@ pub struct Settings {
     /// Connections of one client at once, an IPv6 /64 being one; trusted
     /// proxies have no such limit. Default 1,024. Reached: the same.
     pub client_connections: usize,
-    /// Memory of large answers that clients have not taken yet, in bytes: those
-    /// of products, and as much again of all others. Default 256 MiB. Reached:
-    /// 503, and slow clients are closed.
+    /// Memory of large answers that clients have not taken yet, in bytes. Those of
+    /// products have it besides `products_bytes`, as large products that are
+    /// stored count among them; a text below 4 KiB does not count. All others
+    /// have as much again. Default 256 MiB. Reached: 503, and slow clients are
+    /// closed.
     pub answers_bytes: u64,
     /// Files that a run returns, in bytes. Default 4 MiB. Beyond it: the rest is
     /// listed as skipped. With 0, no run returns files.
@@ -199,8 +201,9 @@ impl FromStr for FrameAncestors {
     }
 }
 
-/// An http or https address without its path's last part, such as
-/// `https://preview.example` or `https://preview.example/code`.
+/// The http or https address of this server for previews, with the path prefix
+/// if there is one, such as `https://preview.example` or
+/// `https://preview.example/code`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreviewOrigin {
     /// Without a slash at the end.
@@ -219,13 +222,13 @@ impl PreviewOrigin {
         &self.address
     }
 
-    /// Without port, and an address without brackets.
+    /// Returns the host without port, and an address without brackets.
     fn host(&self) -> Option<String> {
         let address: Uri = self.address.parse().ok()?;
         Some(address.host()?.trim_matches(['[', ']']).to_owned())
     }
 
-    /// Scheme, host and port.
+    /// Returns scheme, host and port.
     pub(crate) fn origin(&self) -> &str {
         self.address.get(..self.origin_length).unwrap_or_default()
     }

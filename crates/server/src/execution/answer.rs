@@ -71,7 +71,7 @@ pub(super) fn of(
     answer
 }
 
-/// 204 to a preflight of any origin.
+/// Returns 204 to a preflight of any origin.
 pub(super) fn preflight() -> Answer {
     let mut answer = no_content();
     let headers = answer.headers_mut();

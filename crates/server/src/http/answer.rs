@@ -17,7 +17,7 @@ pub(crate) struct Page {
     pub(crate) text: Bytes,
 }
 
-/// `{"error": message}` with `status`.
+/// Returns `{"error": message}` with `status`.
 pub(crate) fn failure(status: StatusCode, message: &str) -> Answer {
     let body = serde_json::json!({ "error": message });
     json(status, body.to_string())
@@ -45,7 +45,7 @@ pub(crate) fn json(status: StatusCode, body: impl Into<AnswerBody>) -> Answer {
     answer
 }
 
-/// 405 with the methods that there are.
+/// Returns 405 with the methods that there are.
 pub(crate) fn method_not_allowed(path: &str, allow: &'static str) -> Answer {
     let message = format!("method not allowed on {path}");
     let mut answer = failure(StatusCode::METHOD_NOT_ALLOWED, &message);
@@ -53,7 +53,7 @@ pub(crate) fn method_not_allowed(path: &str, allow: &'static str) -> Answer {
     answer
 }
 
-/// 204, which has neither body nor type.
+/// Returns 204, which has neither body nor type.
 pub(crate) fn no_content() -> Answer {
     let mut answer = Answer::default();
     *answer.status_mut() = StatusCode::NO_CONTENT;

@@ -41,7 +41,7 @@ pub(crate) struct RequestBody {
     /// The memory that this body has, until the request is answered: the parsed
     /// request needs as much.
     held: Vec<OwnedSemaphorePermit>,
-    /// Most bytes that are taken, read or discarded.
+    /// Maximum bytes that are taken, read or discarded.
     limit: u64,
     /// Its length alone is over the limit.
     is_too_long: bool,

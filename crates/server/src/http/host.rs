@@ -19,7 +19,8 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 pub(crate) struct AllowedHosts(Vec<String>);
 
 impl AllowedHosts {
-    /// `names` are without port, and addresses without brackets.
+    /// Returns these hosts. `names` are without port, and addresses without
+    /// brackets.
     pub(crate) fn new(names: Vec<String>) -> Self {
         Self(names)
     }
@@ -46,7 +47,7 @@ impl AllowedHosts {
     }
 }
 
-/// 421: the request is for a host that the operator has not named.
+/// Returns 421: the request is for a host that the operator has not named.
 pub(crate) fn misdirected() -> Answer {
     failure(StatusCode::MISDIRECTED_REQUEST, "this host is not served here")
 }
@@ -76,7 +77,7 @@ fn host(head: &Parts) -> Option<String> {
     Authority::try_from(host.as_bytes()).ok().as_ref().map(name)
 }
 
-/// Without port, and an address without brackets.
+/// Returns the host without port, and an address without brackets.
 fn name(authority: &Authority) -> String {
     authority.host().trim_matches(['[', ']']).to_ascii_lowercase()
 }

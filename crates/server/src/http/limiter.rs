@@ -33,7 +33,7 @@ struct Inner {
     /// Sockets, with a permit or waiting for one.
     sockets: Arc<Semaphore>,
     connections: Arc<Limit>,
-    /// Most connections of one client.
+    /// Maximum number of connections of one client.
     share: usize,
     /// These speak for many clients, so they have no share.
     proxies: Arc<Proxies>,

@@ -12,7 +12,7 @@ pub(crate) struct AnswerMemory(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     held: AtomicU64,
-    /// Most bytes before large answers are refused.
+    /// Maximum bytes before large answers are refused.
     limit: u64,
 }
 

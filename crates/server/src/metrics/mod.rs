@@ -110,8 +110,8 @@ struct LanguageLabels {
 }
 
 impl Metrics {
-    /// Nothing counted yet. The lists are the label values that there will
-    /// be, so that a first event is a step from 0.
+    /// Returns metrics that have counted nothing yet. The lists are the label
+    /// values that there will be, so that a first event is a step from 0.
     pub(crate) fn new<'a>(
         routes: impl Iterator<Item = &'static str>,
         languages: impl Iterator<Item = &'a str>,
@@ -168,7 +168,7 @@ impl Metrics {
         self.shared.clone()
     }
 
-    /// A request to the route with this number was answered.
+    /// Counts an answered request to the route with this number.
     pub(crate) fn request(&self, route: usize, method: &Method, status: u16) {
         self.requests.count(route, method, status);
     }
@@ -178,19 +178,19 @@ impl Metrics {
         self.requests.count_malformed(status);
     }
 
-    /// A connection was opened; it counts until the guard is dropped.
+    /// Counts a connection until the guard is dropped.
     pub(crate) fn connection(&self) -> ConnectionGuard {
         self.connections.inc();
         ConnectionGuard(self.connections.clone())
     }
 
-    /// A connection found no place, and was closed.
+    /// Counts a connection that found no place, and was closed.
     pub(crate) fn connection_refused(&self) {
         self.connections_refused.inc();
     }
 
-    /// A run ended, or was given up: by the client, or since the sandbox
-    /// failed.
+    /// Counts a run that ended, or was given up: by the client, or because the
+    /// sandbox failed.
     pub(crate) fn run(&self, language: &str, end: RunEnd) {
         let language = language.to_owned();
         let labels = RunLabels { language, outcome: end.word() };
@@ -216,12 +216,12 @@ impl Metrics {
         self.stage(language, "run", timing.run);
     }
 
-    /// A compile request was refused.
+    /// Counts a refused compile request.
     pub(crate) fn refused(&self, reason: &'static str) {
         self.refused.get_or_create(&ReasonLabels { reason }).inc();
     }
 
-    /// Everything as text.
+    /// Returns all metrics as text.
     pub(crate) fn text(&self, snapshot: Snapshot, now: Instant) -> String {
         self.boxes.set(&snapshot.supply, snapshot.compile_cache);
         self.shared.set(&snapshot.shared);

@@ -38,8 +38,9 @@ enum Catalogue {
 }
 
 impl Products {
-    /// Returns a catalogue that holds this many bytes, and as many of answers
-    /// that clients have not taken. It begins empty, if it is not a shared one.
+    /// Returns a catalogue that holds `capacity` bytes. Its large texts, stored or
+    /// not yet taken by clients, may have `capacity + answers` bytes. It begins
+    /// empty, if it is not a shared one.
     pub(crate) fn new(
         capacity: u64,
         answers: u64,
@@ -81,7 +82,7 @@ impl Products {
         }
     }
 
-    /// `/products`.
+    /// Answers a request for `/products`.
     pub(crate) async fn collection(
         &self,
         request: RequestContext<'_>,
@@ -94,7 +95,7 @@ impl Products {
         answer.unwrap_or_else(Into::into)
     }
 
-    /// `/products/` followed by `segment`.
+    /// Answers a request for `/products/` followed by `segment`.
     pub(crate) async fn single(
         &self,
         segment: &[u8],

@@ -8,7 +8,7 @@ use lru::LruCache;
 
 use crate::limits::RATE_LIMIT_CLIENTS;
 
-/// Most admitted requests of all clients; they too are bounded, for a limit
+/// Maximum number of admitted requests of all clients; they too are bounded, for a limit
 /// may be in the thousands. Beyond it the client that is idle longest goes.
 const MAX_REQUESTS: usize = 2_000_000;
 
@@ -36,7 +36,7 @@ impl Table {
         Self { window, logs: LruCache::unbounded(), requests: 0 }
     }
 
-    /// Requests of `key` in the window that ends `now`.
+    /// Returns the number of requests of `key` in the window that ends `now`.
     pub(super) fn count(&mut self, key: Key, now: Duration) -> u32 {
         let Some(times) = self.logs.get_mut(&key) else { return 0 };
         while times.front().is_some_and(|time| *time + self.window <= now) {
@@ -46,7 +46,7 @@ impl Table {
         u32::try_from(times.len()).unwrap_or(u32::MAX)
     }
 
-    /// When the oldest request in the window was.
+    /// Returns the time of the oldest request in the window.
     pub(super) fn oldest(
         &mut self,
         key: Key,
@@ -80,7 +80,7 @@ impl Table {
         }
     }
 
-    /// Clients and requests held.
+    /// Returns the numbers of clients and requests held.
     #[cfg(test)]
     pub(super) fn size(&self) -> (usize, usize) {
         (self.logs.len(), self.requests)
