@@ -50,7 +50,7 @@ pub(crate) struct FleetArgs {
         value_parser = values::elsewhere_status(), default_value = "503")]
     pub(crate) elsewhere_status: StatusCode,
 
-    /// Name of this server in the ids of live runs, as given to serve
+    /// Name of this server in the ids of runs, as given to serve
     #[arg(long, value_name = "TAG")]
     pub(crate) node_tag: Option<NodeTag>,
 }

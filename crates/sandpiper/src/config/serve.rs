@@ -68,7 +68,7 @@ pub(crate) struct ServeArgs {
     /// Take the id of a request from the header Sandpiper-Request of trusted
     /// proxies: up to four tries of a balancer count as one with --shared-limits,
     /// and create one product with --shared-products. Proxies must remove the
-    /// header that their clients send
+    /// header that their clients send. X-Request-Id is still the server's own
     #[arg(long, value_parser = BoolishValueParser::new())]
     request_id_from_proxy: bool,
 
@@ -79,15 +79,15 @@ pub(crate) struct ServeArgs {
         value_parser = values::elsewhere_status(), default_value = "503")]
     elsewhere_status: server::StatusCode,
 
-    /// Name of this server in the ids of live runs, such as n1, so that a
-    /// balancer can send their input and their stop here: 1 to 16 lower case
+    /// Name of this server in the ids of runs that it streams, such as n1, so that
+    /// a balancer can send their input and their stop here: 1 to 16 lower case
     /// letters and digits [default: none]
     #[arg(long, value_name = "TAG")]
     node_tag: Option<server::NodeTag>,
 
     /// Host that requests may name, without port (repeatable); other requests
-    /// get 421. --admin-listen then also accepts IP addresses and localhost
-    /// [default: every host]
+    /// get 421. --admin-listen accepts IP addresses, localhost and these hosts
+    /// alone, also without this flag [default: every host]
     #[arg(long, value_name = "HOST", value_delimiter = ',',
         value_parser = values::host)]
     allowed_host: Vec<String>,
@@ -136,8 +136,8 @@ pub(crate) struct ServeArgs {
 
     /// Live runs at once, which take input while they go on, besides --boxes.
     /// One client may have half of them; beyond this, they are answered with
-    /// 503; 0: none [default: as many as --boxes, but not more than an eighth of this
-    /// machine's memory holds, each with the larger of --memory and
+    /// 503; 0: none [default: as many as --boxes, but no more than fit into an
+    /// eighth of this machine's memory, each with the larger of --memory and
     /// --compile-memory]
     #[arg(long, value_name = "N",
         value_parser = values::count(0_usize, engine::MAX_BOXES))]

@@ -8,8 +8,9 @@ use lru::LruCache;
 
 use crate::limits::RATE_LIMIT_CLIENTS;
 
-/// Maximum number of admitted requests of all clients; they too are bounded, for a limit
-/// may be in the thousands. Beyond it the client that is idle longest goes.
+/// Maximum number of admitted requests of all clients; they too are bounded, for
+/// a limit may be in the thousands. Beyond it the client that is idle longest
+/// goes.
 const MAX_REQUESTS: usize = 2_000_000;
 
 /// A key that requests are counted by.
