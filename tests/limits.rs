@@ -109,9 +109,9 @@ fn limits_of_runs() -> Vec<(&'static str, String)> {
 }
 
 /// The default of `ServeArgs::engine_settings`, which depends on the machine.
-const LIVE_BOXES: &str = "as many as `--boxes`, at most as an eighth of the \
-                          machine's memory holds, each with the larger of \
-                          `--memory` and `--compile-memory`";
+const LIVE_BOXES: &str = "as many as `--boxes`, but no more than fit into an \
+                          eighth of the machine's memory. Each counts with \
+                          the larger of `--memory` and `--compile-memory`";
 
 fn limits_of_requests() -> Vec<(&'static str, String)> {
     let boxes = format!("one per CPU core, at least {}", limits::MIN_BOXES);
