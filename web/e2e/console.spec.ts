@@ -57,7 +57,7 @@ test("each call of the console is shown with its level and its words", async ({ 
   const script = calls.map(([code], index) => `{ ${code} }; console.log("end ${index}");`).join(" ");
   const editor = await run(page, service.url, script);
   await expect(lines(editor).filter({ hasText: `end ${calls.length - 1}` })).toHaveCount(1);
-  const told = await lines(editor).evaluateAll((all) =>
+  const reported = await lines(editor).evaluateAll((all) =>
     all.map((line) => ({
       level: (line as HTMLElement).dataset["level"],
       text: (line.querySelector(".words") as HTMLElement).innerText.replace(/\s+/g, " ").trim(),
@@ -65,14 +65,14 @@ test("each call of the console is shown with its level and its words", async ({ 
     })),
   );
   for (const [index, [code, level, text]] of calls.entries()) {
-    const at = told.findIndex((line) => line.text === `end ${index}`);
-    const line = told[at - 1];
+    const at = reported.findIndex((line) => line.text === `end ${index}`);
+    const line = reported[at - 1];
     expect.soft(line?.level, code).toBe(level);
     if (typeof text === "string") expect.soft(line?.text, code).toBe(text);
     else expect.soft(line?.text, code).toMatch(text);
     expect.soft(line?.isInGroup, code).toBe(text === "inside");
   }
-  expect(told.map((line) => line.text)).toContain("Info: prompt: name? (answered \"Ada\": the preview cannot ask)");
+  expect(reported.map((line) => line.text)).toContain("Info: prompt: name? (answered \"Ada\": the preview cannot ask)");
 });
 
 test("console.clear clears, and a link out of the page is reported", async ({ page, service }) => {

@@ -144,16 +144,16 @@ test("messages that come before anybody can answer are answered", async ({ page,
     addEventListener("message", (event) => answers.push(event.data));
     document.querySelector("iframe").addEventListener("load", (event) => {
       const tell = (message) => event.target.contentWindow.postMessage(message, "*");
-      tell({ eventType: "populateCode", language: "python", files: [{ name: "main.py", content: "print('told')" }] });
+      tell({ eventType: "populateCode", language: "python", files: [{ name: "main.py", content: "print('sent')" }] });
       tell({ eventType: "triggerRun" });
       // Forged: from this page itself, not from the one around it.
       postMessage({ eventType: "triggerRun" }, "*");
     });`;
   const { late, editor } = await early(page, service, "lang=python&listenToEvents=true", script);
-  await expect(editor.locator(".cm-content")).not.toHaveText("print('told')");
+  await expect(editor.locator(".cm-content")).not.toHaveText("print('sent')");
   late.release();
-  await expect(editor.locator(".cm-content")).toHaveText("print('told')");
-  await expect(editor.locator(".stdout pre")).toHaveText("told\n");
+  await expect(editor.locator(".cm-content")).toHaveText("print('sent')");
+  await expect(editor.locator(".stdout pre")).toHaveText("sent\n");
 });
 
 /** How a part that was lost is asked for again. */

@@ -14,7 +14,7 @@ const textOf = (one: Value) =>
 const words = (values: Value[]) => values.map(textOf).join(" ");
 
 describe("values", () => {
-  it("are told by kind", () => {
+  it("are reported by kind", () => {
     expect(value("a")).toEqual({ type: "string", text: "a" });
     expect(value(-0)).toEqual(plain("number", "-0"));
     expect(value(10n)).toEqual(plain("number", "10n"));

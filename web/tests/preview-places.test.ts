@@ -82,7 +82,7 @@ describe("stacks", () => {
     expect(framesOf(firefox).map(({ name, line }) => `${name} ${line}`)).toEqual(["tick 1", " 2", "Tide 4"]);
   });
 
-  it("are told in the person's files", () => {
+  it("are reported in the person's files", () => {
     const html = `<script>a();\n${comment(["App.jsx"], "AAEA")}\n</script>`;
     const sources = { entryFile: "App.jsx", paths: ["App.jsx", "main a.js"] };
     const places = new Places(new DocumentScripts(html), sources);

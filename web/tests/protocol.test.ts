@@ -138,8 +138,8 @@ test("a failing control reveals nothing", async () => {
 
 test("only messages of the parent, from the named origin, are accepted", () => {
   const parent = {} as MessageEventSource;
-  const check = (source: unknown, origin: string, told: string | null) =>
-    isFromParent({ source: source as MessageEventSource, origin }, parent, originOf(told));
+  const check = (source: unknown, origin: string, named: string | null) =>
+    isFromParent({ source: source as MessageEventSource, origin }, parent, originOf(named));
   expect(check(parent, "https://a.example", null)).toBe(true);
   expect(check(parent, "https://a.example", "https://a.example")).toBe(true);
   expect(check(parent, "https://a.example", "https://a.example:443/page/")).toBe(true);
@@ -256,23 +256,23 @@ test("the end of a run is reported completely", () => {
 });
 
 test("messages of a preview are reported, at a limited rate", () => {
-  const told: [string, Record<string, unknown>][] = [];
-  const news = new PreviewNews((type, payload) => void told.push([type, payload as Record<string, unknown>]));
+  const reported: [string, Record<string, unknown>][] = [];
+  const news = new PreviewNews((type, payload) => void reported.push([type, payload as Record<string, unknown>]));
   const place = { file: "main.js", line: 3, column: 5 };
   const said = { level: "warn", text: "a", isUncaught: false, place } as const;
   news.report(1, said, 0);
   news.report(1, { ...said, level: "error", isUncaught: true, place: null, text: "x".repeat(9999) }, 0);
-  expect(told).toEqual([
+  expect(reported).toEqual([
     ["preview:console", { run: 1, level: "warn", text: "a", file: "main.js", line: 3, column: 5, leftOut: 0 }],
     ["preview:error", { run: 1, text: "x".repeat(2000), file: null, line: null, column: null, leftOut: 0 }],
   ]);
   for (let count = 0; count < 1000; count += 1) news.report(1, said, 500);
-  expect(told.length).toBe(100);
+  expect(reported.length).toBe(100);
   news.report(1, said, 1000);
-  expect(told.at(-1)?.[1]).toMatchObject({ leftOut: 902 });
+  expect(reported.at(-1)?.[1]).toMatchObject({ leftOut: 902 });
   for (let count = 0; count < 1000; count += 1) news.report(1, said, 1000);
   news.report(2, said, 1001);
-  expect(told.at(-1)?.[1]).toMatchObject({ run: 2, leftOut: 0 });
+  expect(reported.at(-1)?.[1]).toMatchObject({ run: 2, leftOut: 0 });
 });
 
 test("OneCompiler's messages are understood", () => {

@@ -18,7 +18,7 @@ const cases: Record<string, { document: string; table: PageTable }> = {
 console.log('one', 2, null, undefined, 3n, -0, [1, 'a'], {b: true})
 console.info('%d of %s %%, %cstyled', 1, 'two', 'color: red', 'more')
 console.warn('100%', 1)
-console.error(new TypeError('told'))
+console.error(new TypeError('reported'))
 alert('stop')
 function fail() { throw new RangeError('too\\n  far') }
 Promise.reject('late')
@@ -31,7 +31,7 @@ setTimeout(() => { throw 'text' })
         "log: one 2 null undefined 3n -0 [1, a] {b: true}",
         "info: 1 of two %, styled more",
         "warning: 100% 1",
-        "error: TypeError: told (document:5:15)",
+        "error: TypeError: reported (document:5:15)",
         "alert: stop",
         "uncaught: RangeError: too\n  far (document:7:25)",
         "uncaught (in promise): late (document:8:9)",
@@ -114,7 +114,7 @@ test("the frame is of another origin than the page", async ({ context }, info) =
   expect(seen.console).toEqual(["log: SecurityError"]);
 });
 
-test("requests are told and reach nobody", async ({ shows }) => {
+test("requests are reported and reach nobody", async ({ shows }) => {
   let connections = 0;
   const server = createServer();
   server.on("connection", (socket) => {

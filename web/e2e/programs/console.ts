@@ -40,13 +40,13 @@ export async function listen(page: Page, url: string, document: Document) {
   const session = await page.context().newCDPSession(page);
   session.on("Debugger.scriptParsed", (script) => scripts.push(script));
   session.on("Runtime.consoleAPICalled", ({ type, args }) => {
-    lines.push((placing) => `${type}: ${formatted(args, (value) => told(value, placing))}`);
+    lines.push((placing) => `${type}: ${formatted(args, (value) => reported(value, placing))}`);
   });
   session.on("Runtime.exceptionThrown", ({ exceptionDetails: { text, exception, url: of = "", ...at } }) => {
     const thrown: Value = exception ?? { type: "undefined" };
     const here = { url: of, line: at.lineNumber + 1, column: at.columnNumber + 1 };
     const hasStack = thrown.subtype === "error" && framesOf(thrown).length > 0;
-    lines.push((placing) => `${text.toLowerCase()}: ${told(thrown, placing)}${hasStack ? "" : placing([here])}`);
+    lines.push((placing) => `${text.toLowerCase()}: ${reported(thrown, placing)}${hasStack ? "" : placing([here])}`);
   });
   session.on("Log.entryAdded", ({ entry: { source, level, text } }) => {
     // It follows a request, which has its line.
@@ -67,7 +67,7 @@ export async function listen(page: Page, url: string, document: Document) {
   };
 }
 
-function told(value: Value, placing: Placing): string {
+function reported(value: Value, placing: Placing): string {
   if (value.subtype !== "error") return shown(value);
   return (value.description ?? "").split("\n    at ")[0] + placing(framesOf(value));
 }
@@ -79,17 +79,17 @@ function framesOf({ description = "" }: Value): Place[] {
 }
 
 /** The arguments of a console call as one text; the first may be a format. */
-function formatted([first, ...rest]: Value[], told: (value: Value) => string): string {
+function formatted([first, ...rest]: Value[], textOf: (value: Value) => string): string {
   if (first === undefined) return "";
-  if (first.type !== "string" || rest.length === 0) return [first, ...rest].map(told).join(" ");
-  const head = told(first).replace(/%([sdifoOc%])/g, (all, kind) => {
+  if (first.type !== "string" || rest.length === 0) return [first, ...rest].map(textOf).join(" ");
+  const head = textOf(first).replace(/%([sdifoOc%])/g, (all, kind) => {
     if (kind === "%") return "%";
     const value = rest.shift();
     if (value === undefined) return all;
     // No text shows a style.
-    return kind === "c" ? "" : told(value);
+    return kind === "c" ? "" : textOf(value);
   });
-  return [head, ...rest.map(told)].join(" ");
+  return [head, ...rest.map(textOf)].join(" ");
 }
 
 /** A value that is no error. */

@@ -39,7 +39,7 @@ export class FocusGuard {
     for (const name of ["focus", "focusin"]) addEventListener(name, () => this.check(), { signal });
     // Within the event the focus cannot be given back: it is still on its way.
     addEventListener("blur", () => setTimeout(() => document.activeElement === frame && this.check()), { signal });
-    addEventListener("message", (event) => this.hear(event), { signal });
+    addEventListener("message", (event) => this.receive(event), { signal });
     addEventListener("keydown", () => (this.typedMs = performance.now()), { signal, capture: true });
     // Not a Tab that the code or a dialog has taken.
     addEventListener("keydown", (event) => this.tab(event), { signal });
@@ -86,7 +86,7 @@ export class FocusGuard {
     this.frame.contentWindow?.postMessage(ASK_ACTIVE, "*");
   }
 
-  private hear(event: MessageEvent): void {
+  private receive(event: MessageEvent): void {
     if (this.answer === null || event.source === null || event.source !== this.frame.contentWindow) return;
     const { data } = event;
     if (data === ACTIVE || data === IDLE) this.decide(data === ACTIVE);
