@@ -151,6 +151,7 @@ fn limits_of_connections() -> Vec<(&'static str, String)> {
         ("connections", http::CONNECTIONS.to_string()),
         ("connections of a client", http::CLIENT_CONNECTIONS.to_string()),
         ("head of a request", kibibytes(http::HEAD_BYTES as u64)),
+        ("headers of a request", http::HEADERS.to_string()),
         ("time for a head, the wait for it included", seconds(http::HEAD_TIME)),
         ("time for a body", seconds(http::BODY_TIME)),
         ("all bodies over 64 KiB at once", mebibytes(http::BODIES_BYTES)),

@@ -46,6 +46,8 @@ pub const CONNECTIONS: usize = 2_048;
 pub const CLIENT_CONNECTIONS: usize = 1_024;
 /// Head of a request, in bytes. Beyond it: 431.
 pub const HEAD_BYTES: usize = 64 << 10;
+/// Headers of a request, each line of the same name counted. Beyond it: 431.
+pub const HEADERS: usize = 100;
 /// Time for the head of a request, including the wait for it. Beyond it: the
 /// connection is closed.
 pub const HEAD_TIME: Duration = Duration::from_secs(30);

@@ -57,7 +57,7 @@ impl Server {
     ) {
         let Self { app, limiter, proxies } = self;
         // The first request may come through a proxy.
-        proxies.look_up().await;
+        proxies.begin_looking_up().await;
         tokio::select! {
             () = accept(app, listeners, limiter, shutdown, drain) => {}
             () = proxies.keep_looking_up() => {}

@@ -63,7 +63,8 @@ pub(crate) enum BodyError {
     TooSlow,
     #[error("too many large requests at once")]
     Busy,
-    #[error("the request body is cut short or malformed")]
+    /// It is cut short, or its pieces are malformed: no JSON.
+    #[error("invalid JSON body")]
     Broken,
 }
 

@@ -23,7 +23,7 @@ use super::{
     Answer, AnswerMemory, ConnectionPermit, RequestBody, compressed,
     decoded_path,
 };
-use crate::limits::HEAD_BYTES;
+use crate::limits::{HEAD_BYTES, HEADERS};
 use crate::metrics::Metrics;
 use crate::routes::Route;
 
@@ -97,6 +97,7 @@ pub(crate) async fn serve<S: Service>(
         http1::Builder::new()
             // ConnectionState has a timer for all heads of a connection.
             .header_read_timeout(None)
+            .max_headers(HEADERS)
             .max_header_size(HEAD_BYTES)
             .max_buf_size(HEAD_BYTES)
             // Quick requests are answered even if the client has closed its

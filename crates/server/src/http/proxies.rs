@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use http::{HeaderMap, StatusCode};
 use ipnet::IpNet;
 use tokio::net::lookup_host;
@@ -17,6 +18,9 @@ use super::ClientRequestId;
 const LOOKUP_INTERVAL: Duration = Duration::from_secs(2);
 /// Time after which a lookup counts as failed.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
+/// The longest time for which a server that starts waits for lookups. Until a
+/// later one succeeds, clients of that proxy share its limit.
+const FIRST_LOOKUP_TIMEOUT: Duration = Duration::from_millis(500);
 /// Time for which the last addresses of a host count while lookups fail. Another
 /// machine may get them later.
 const FORGET_AFTER: Duration = Duration::from_mins(5);
@@ -103,22 +107,18 @@ impl Proxies {
         Self { networks, hosts, has_request_ids, elsewhere_status }
     }
 
-    /// Looks up the addresses of hosts.
-    pub(crate) async fn look_up(&self) {
-        for host in &self.hosts {
-            host.look_up().await;
-        }
+    /// Looks up the addresses of hosts for the first time. Does not wait for a
+    /// name server that does not answer.
+    pub(crate) async fn begin_looking_up(&self) {
+        let all = join_all(self.hosts.iter().map(ProxyHost::look_up));
+        let _ = timeout(FIRST_LOOKUP_TIMEOUT, all).await;
     }
 
     /// Looks up the addresses of hosts again and again. Never ends.
     pub(crate) async fn keep_looking_up(&self) {
-        if self.hosts.is_empty() {
-            return std::future::pending().await;
-        }
-        loop {
-            sleep(LOOKUP_INTERVAL).await;
-            self.look_up().await;
-        }
+        let hosts = self.hosts.iter().map(ProxyHost::keep_looking_up);
+        join_all(hosts).await;
+        std::future::pending().await
     }
 
     /// Returns whether no proxy has an address.
@@ -167,6 +167,13 @@ impl ProxyHost {
 
     fn is_empty(&self) -> bool {
         self.addresses.borrow().found.is_empty()
+    }
+
+    async fn keep_looking_up(&self) {
+        loop {
+            self.look_up().await;
+            sleep(LOOKUP_INTERVAL).await;
+        }
     }
 
     /// Looks up the addresses. Logs each change, and the first of several failures.

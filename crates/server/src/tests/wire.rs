@@ -79,7 +79,7 @@ async fn a_refused_client_can_go_on() {
 #[tokio::test]
 async fn a_body_that_is_cut_short_is_refused() {
     let server = TestServer::start().await;
-    let message = "the request body is cut short or malformed";
+    let message = "invalid JSON body";
     for head in [
         "Content-Length: 10\r\n\r\n{}",
         "Transfer-Encoding: chunked\r\n\r\n5\r\nab",
