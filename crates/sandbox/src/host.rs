@@ -206,7 +206,9 @@ impl Host {
         });
     }
 
-    fn lock_namespaces(&self) -> std::sync::MutexGuard<'_, VecDeque<OwnNamespace>> {
+    fn lock_namespaces(
+        &self,
+    ) -> std::sync::MutexGuard<'_, VecDeque<OwnNamespace>> {
         // A poisoned list is still a list.
         self.namespaces
             .lock()

@@ -1,11 +1,11 @@
 //! The states of a connection, from its permit to its end.
 //!
 //! ```text
-//!          a head was read           its answer is ready
+//!          a head was read           its answer begins
 //!   Idle ------------------> Serving -------------------> Sending
 //!    | ^                      |   ^                         ^ |  |
-//!    | |  its body has not    |   |  now it has,            | |  |
-//!    | |  come whole          v   |  or is refused          | |  |
+//!    | |  its body has not    |   | now it has              | |  |
+//!    | |  come whole          v   |          it is refused  | |  |
 //!    | |                    Receiving ----------------------' |  |
 //!    | |                                                      |  |
 //!    | '------------------- the answer was sent --------------'  |
@@ -16,11 +16,12 @@
 //!   Malformed                                                 Unread
 //! ```
 //!
-//! An answer that is a stream goes from Serving through Streaming to Sending, when
-//! the stream has ended.
+//! A stream is being sent from its first piece on, until hyper has the last one and
+//! has sent it.
 //!
-//! Only in Serving does the client wait for the server. In all other states it
-//! costs a client nothing to stay. So each ends after a time of its own, and after
+//! The client waits for the server in Serving, and in Sending while it has taken
+//! all that there is of a stream. Everywhere else it costs a client nothing to
+//! stay. So each wait for a client ends after a time of its own, and after
 //! `MIN_WAIT` if others wait for a permit.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -78,21 +79,26 @@ enum State {
         stalled: Option<Instant>,
         /// Bytes that it took since then.
         taken: u64,
-    },
-    /// An answer is being sent as it is made. Until it `is_whole`, the client
-    /// stalls anew whenever it took something; then it is an answer like others.
-    Streaming {
-        memory: Option<AnswerMemory>,
-        is_read: bool,
-        stalled: Option<Instant>,
-        taken: u64,
-        is_whole: bool,
+        body: SentBody,
     },
     /// The client may still be sending the body of the last request.
     Unread { since: Instant },
     /// hyper has refused what came. This answer with a body takes the place of
     /// hyper's own, which has none.
     Malformed { since: Instant, status: u16, answer: Bytes },
+}
+
+/// How much there is of the body of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SentBody {
+    /// A stream of which more may come. The client stalls anew whenever it took
+    /// something.
+    Open,
+    /// A stream whose rest is known.
+    Closed,
+    /// hyper has all of it. Before, hyper may have sent all that it has, and the
+    /// answer goes on.
+    Whole,
 }
 
 /// The work that is left when hyper has ended with a connection.
@@ -149,69 +155,54 @@ impl ConnectionState {
         memory: Option<&AnswerMemory>,
     ) {
         let memory = memory.and_then(|memory| large(bytes, memory));
-        let (stalled, taken) = (None, 0);
-        *self.state() = State::Sending { memory, is_read, stalled, taken };
+        self.begin_sending(memory, is_read, SentBody::Whole);
     }
 
     /// Counts bytes of the answer that the client took.
     pub(super) fn count_taken(&self, bytes: usize) {
         match &mut *self.state() {
-            State::Streaming { stalled, is_whole: false, .. } => {
+            State::Sending { stalled, body: SentBody::Open, .. } => {
                 *stalled = None;
             }
-            State::Sending { stalled: Some(_), taken, .. }
-            | State::Streaming { stalled: Some(_), taken, .. } => {
+            State::Sending { stalled: Some(_), taken, .. } => {
                 *taken += bytes as u64;
             }
             _ => {}
         }
     }
 
-    /// Serving to streaming.
+    /// Serving to sending, of an answer that is made meanwhile.
     pub(super) fn begin_stream(&self, is_read: bool) {
-        *self.state() = State::Streaming {
-            memory: None,
-            is_read,
-            stalled: None,
-            taken: 0,
-            is_whole: false,
-        };
+        self.begin_sending(None, is_read, SentBody::Open);
     }
 
     /// Notes that the rest of a stream is known: it has so many bytes, and counts
     /// in `all` if these are many.
     pub(super) fn complete_stream(&self, bytes: u64, all: &AnswerMemory) {
-        if let State::Streaming { memory, stalled, is_whole, .. } =
-            &mut *self.state()
+        if let State::Sending { memory, stalled, body, .. } = &mut *self.state()
         {
             *memory = large(bytes, all);
-            (*stalled, *is_whole) = (None, true);
+            (*stalled, *body) = (None, SentBody::Closed);
         }
     }
 
-    /// Streaming to sending.
+    /// Notes that hyper has all of a stream.
     pub(super) fn end_stream(&self) {
-        let mut state = self.state();
-        if let State::Streaming { memory, is_read, stalled, taken, .. } =
-            &mut *state
-        {
-            let (memory, is_read) = (memory.take(), *is_read);
-            let (stalled, taken) = (*stalled, *taken);
-            *state = State::Sending { memory, is_read, stalled, taken };
+        if let State::Sending { body, .. } = &mut *self.state() {
+            *body = SentBody::Whole;
         }
     }
 
     /// Sending to idle or unread. All bytes of hyper were sent.
     pub(super) fn end_answer(&self) {
         let mut state = self.state();
-        match *state {
-            State::Sending { is_read: true, .. } => {
-                *state = State::Idle { since: Instant::now() };
-            }
-            State::Sending { is_read: false, .. } => {
-                *state = State::Unread { since: Instant::now() };
-            }
-            _ => {}
+        if let State::Sending { is_read, body: SentBody::Whole, .. } = *state {
+            let since = Instant::now();
+            *state = if is_read {
+                State::Idle { since }
+            } else {
+                State::Unread { since }
+            };
         }
     }
 
@@ -241,13 +232,10 @@ impl ConnectionState {
     /// sent. It has not taken all that there is: that it stalls is noted.
     pub(super) fn answer_deadline(&self) -> Option<Instant> {
         let mut state = self.state();
-        let (memory, stalled, taken) = match &mut *state {
-            State::Sending { memory, stalled, taken, .. }
-            | State::Streaming { memory, stalled, taken, .. } => {
-                (memory.as_ref(), stalled, *taken)
-            }
-            _ => return None,
+        let State::Sending { memory, stalled, taken, .. } = &mut *state else {
+            return None;
         };
+        let memory = memory.as_ref();
         let is_over_limit = memory.is_some_and(AnswerMemory::is_over_limit);
         let (time, rate) = if is_over_limit {
             (OVER_LIMIT_TIME, OVER_LIMIT_RATE)
@@ -255,19 +243,18 @@ impl ConnectionState {
             (ANSWER_TIME, MIN_RATE)
         };
         let stalled = *stalled.get_or_insert_with(Instant::now);
-        Some(stalled + time + Duration::from_secs(taken / rate))
+        Some(stalled + time + Duration::from_secs(*taken / rate))
     }
 
     pub(super) fn ending(&self) -> Ending {
         match &*self.state() {
-            State::Sending { is_read: false, .. }
-            | State::Streaming { is_read: false, .. }
-            | State::Unread { .. } => Ending::Drain,
+            State::Sending { is_read: false, .. } | State::Unread { .. } => {
+                Ending::Drain
+            }
             State::Idle { .. }
             | State::Serving
             | State::Receiving { .. }
-            | State::Sending { .. }
-            | State::Streaming { .. } => Ending::Close,
+            | State::Sending { .. } => Ending::Close,
             State::Malformed { status, answer, .. } => {
                 Ending::Answer(*status, answer.clone())
             }
@@ -284,12 +271,22 @@ impl ConnectionState {
             | State::Receiving { since }
             | State::Unread { since }
             | State::Malformed { since, .. } => since,
-            State::Sending { stalled, taken, .. }
-            | State::Streaming { stalled, taken, .. } => {
+            State::Sending { stalled, taken, .. } => {
                 stalled? + Duration::from_secs(taken / OVER_LIMIT_RATE)
             }
         };
         (since + MIN_WAIT <= now).then_some(since)
+    }
+
+    fn begin_sending(
+        &self,
+        memory: Option<AnswerMemory>,
+        is_read: bool,
+        body: SentBody,
+    ) {
+        let (stalled, taken) = (None, 0);
+        *self.state() =
+            State::Sending { memory, is_read, stalled, taken, body };
     }
 
     fn idle_since(&self) -> Option<Instant> {

@@ -47,12 +47,7 @@ impl Requests {
     }
 
     /// Counts an answer of the route with this number.
-    pub(super) fn count(
-        &self,
-        route: usize,
-        method: &Method,
-        status: u16,
-    ) {
+    pub(super) fn count(&self, route: usize, method: &Method, status: u16) {
         self.add(route, index(&METHODS, method.as_str()), status);
     }
 
@@ -84,8 +79,7 @@ impl Collector for Requests {
             let (row, status) =
                 (index / STATUSES.len(), STATUSES[index % STATUSES.len()]);
             let method = METHODS[row % METHODS.len()];
-            if count == 0 && !(status == FAILURE && CALLS.contains(&method))
-            {
+            if count == 0 && !(status == FAILURE && CALLS.contains(&method)) {
                 continue;
             }
             let labels = [

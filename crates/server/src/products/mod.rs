@@ -5,12 +5,14 @@ mod product;
 mod shared;
 mod store;
 
-use std::borrow::Cow;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::request::Parts;
 use http::{Method, StatusCode};
 use sandpiper_shared::LinkState;
+use tokio::sync::Mutex;
 
 use crate::http::{
     Answer, AnswerMemory, Proxies, RequestContext, is_cross_site, json,
@@ -25,16 +27,30 @@ use store::Store;
 /// The routes `/products` and `/products/{id}`.
 #[derive(Debug)]
 pub(crate) struct Products {
-    catalogue: Catalogue,
+    backend: Backend,
     proxies: Arc<Proxies>,
-    /// Most bytes that the products may use.
+    /// Maximum bytes that the products may use.
     capacity: u64,
+    /// Counts large products and lists.
+    memory: AnswerMemory,
 }
 
 #[derive(Debug)]
-enum Catalogue {
-    Own(Store),
+enum Backend {
+    /// Locked also while a list of all is made, which takes 0.1 s for a million
+    /// products. Waiting for it blocks no thread.
+    Own(Mutex<Store>),
     Shared(SharedStore),
+}
+
+/// A valid request.
+#[derive(Clone, Debug)]
+enum Action {
+    List,
+    Create(ProductFields),
+    Get(i64),
+    Replace(i64, ProductFields),
+    Remove(i64),
 }
 
 impl Products {
@@ -49,24 +65,29 @@ impl Products {
     ) -> Self {
         // Answers share the bytes of the store, which therefore count once.
         let memory = AnswerMemory::new(capacity.saturating_add(answers));
-        let catalogue = match shared {
-            None => Catalogue::Own(Store::new(capacity, memory)),
+        let counted = memory.clone();
+        let backend = match shared {
+            None => Backend::Own(Mutex::new(Store::new(capacity, counted))),
             Some(shared) => {
-                Catalogue::Shared(SharedStore::new(shared, capacity, memory))
+                Backend::Shared(SharedStore::new(shared, capacity, counted))
             }
         };
-        Self { catalogue, proxies, capacity }
+        Self { backend, proxies, capacity, memory }
     }
 
     /// Returns the memory of large products and lists.
     pub(crate) fn memory(&self) -> &AnswerMemory {
-        &self.store().memory
+        &self.memory
     }
 
     /// Returns the number of products and the bytes that they use. Those of a
     /// shared catalogue are as this process saw them last.
     pub(crate) async fn size(&self) -> (u64, u64) {
-        self.store().size().await
+        let store = match &self.backend {
+            Backend::Own(store) => store,
+            Backend::Shared(shared) => shared.mirror(),
+        };
+        store.lock().await.size()
     }
 
     /// Returns the most bytes that the products may use.
@@ -76,157 +97,126 @@ impl Products {
 
     /// Returns the state of a shared catalogue.
     pub(crate) fn shared_state(&self) -> Option<LinkState> {
-        match &self.catalogue {
-            Catalogue::Own(_) => None,
-            Catalogue::Shared(shared) => Some(shared.state()),
+        match &self.backend {
+            Backend::Own(_) => None,
+            Backend::Shared(shared) => Some(shared.state()),
         }
     }
 
-    /// Answers a request for `/products`.
+    /// Answers a request to `/products`.
     pub(crate) async fn collection(
         &self,
-        request: RequestContext<'_>,
+        mut request: RequestContext<'_>,
     ) -> Answer {
-        let answer = match request.head.method {
-            Method::GET => self.list().await,
-            Method::POST => self.create(request).await,
-            _ => Ok(method_not_allowed("/products", "GET, POST")),
+        let action = match request.head.method {
+            Method::GET => Ok(Action::List),
+            Method::POST => fields(&mut request).await.and_then(creation),
+            _ => return method_not_allowed("/products", "GET, POST"),
         };
-        answer.unwrap_or_else(Into::into)
+        self.answer(request.head, request.peer, action).await
     }
 
-    /// Answers a request for `/products/` followed by `segment`.
+    /// Answers a request to `/products/` followed by `segment`.
     pub(crate) async fn single(
         &self,
         segment: &[u8],
-        request: RequestContext<'_>,
+        mut request: RequestContext<'_>,
     ) -> Answer {
         let Some(id) = id(segment) else {
             return ProductError::InvalidId.into();
         };
-        let answer = match request.head.method {
-            Method::GET => self.get(id).await,
-            Method::PUT => self.replace(id, request).await,
-            Method::DELETE => self.remove(id, request).await,
+        let action = match request.head.method {
+            Method::GET => Ok(Action::Get(id)),
+            Method::PUT => {
+                let fields = fields(&mut request).await;
+                fields.map(|fields| Action::Replace(id, fields))
+            }
+            Method::DELETE => {
+                same_site(request.head).map(|()| Action::Remove(id))
+            }
             _ => {
                 let allowed = "GET, PUT, DELETE";
-                Ok(method_not_allowed("/products/{id}", allowed))
+                return method_not_allowed("/products/{id}", allowed);
             }
         };
-        answer.unwrap_or_else(Into::into)
+        self.answer(request.head, request.peer, action).await
     }
 
-    // The futures of a shared catalogue are boxed: requests to the catalogue of
-    // this process need not carry them along.
-
-    async fn list(&self) -> Result<Answer, ProductError> {
-        let text = match &self.catalogue {
-            Catalogue::Own(store) => store.list().await?,
-            Catalogue::Shared(shared) => Box::pin(shared.list()).await?,
-        };
-        Ok(json(StatusCode::OK, text))
-    }
-
-    async fn get(&self, id: i64) -> Result<Answer, ProductError> {
-        let text = match &self.catalogue {
-            Catalogue::Own(store) => store.get(id).await?,
-            Catalogue::Shared(shared) => Box::pin(shared.get(id)).await?,
-        };
-        Ok(json(StatusCode::OK, text))
-    }
-
-    async fn create(
+    async fn answer(
         &self,
-        mut request: RequestContext<'_>,
-    ) -> Result<Answer, ProductError> {
-        let product = sent_fields(&mut request).await?;
-        if product.name.is_empty() || product.price < 0.0 {
-            return Err(ProductError::NotAcceptable);
+        head: &Parts,
+        peer: IpAddr,
+        action: Result<Action, ProductError>,
+    ) -> Answer {
+        let success = match action {
+            Ok(Action::Create(_)) => StatusCode::CREATED,
+            _ => StatusCode::OK,
+        };
+        let result = match action {
+            Ok(action) => self.execute(head, peer, action).await,
+            Err(error) => Err(error),
+        };
+        match result {
+            Ok(Some(text)) => json(success, text),
+            Ok(None) => no_content(),
+            Err(error) => error.into(),
         }
-        let text = match &self.catalogue {
-            Catalogue::Own(store) => store.create(&product).await?,
-            Catalogue::Shared(shared) => {
-                let request_id = self.request_id(&request);
-                Box::pin(shared.create(&request_id, &product)).await?
-            }
-        };
-        Ok(json(StatusCode::CREATED, text))
     }
 
-    async fn replace(
+    /// Returns the text of the answer, if it has one.
+    async fn execute(
         &self,
-        id: i64,
-        mut request: RequestContext<'_>,
-    ) -> Result<Answer, ProductError> {
-        let product = sent_fields(&mut request).await?;
-        let text = match &self.catalogue {
-            Catalogue::Own(store) => store.replace(id, &product).await?,
-            Catalogue::Shared(shared) => {
-                let request_id = self.request_id(&request);
-                Box::pin(shared.replace(&request_id, id, &product)).await?
+        head: &Parts,
+        peer: IpAddr,
+        action: Action,
+    ) -> Result<Option<Bytes>, ProductError> {
+        match &self.backend {
+            Backend::Own(store) => store.lock().await.execute(action).await,
+            Backend::Shared(shared) => {
+                // The same for each try of a balancer.
+                let id = self.proxies.request_id(peer, &head.headers);
+                // Boxed: requests to the catalogue of this process need not
+                // carry it along.
+                Box::pin(shared.execute(&id.to_string(), action)).await
             }
-        };
-        Ok(json(StatusCode::OK, text))
-    }
-
-    async fn remove(
-        &self,
-        id: i64,
-        request: RequestContext<'_>,
-    ) -> Result<Answer, ProductError> {
-        refuse_cross_site(&request)?;
-        match &self.catalogue {
-            Catalogue::Own(store) => store.remove(id).await?,
-            Catalogue::Shared(shared) => {
-                let request_id = self.request_id(&request);
-                Box::pin(shared.remove(&request_id, id)).await?;
-            }
-        }
-        Ok(no_content())
-    }
-
-    /// Returns the id of a client's request, the same for each try of a balancer.
-    fn request_id(&self, request: &RequestContext<'_>) -> String {
-        let headers = &request.head.headers;
-        self.proxies.request_id(request.peer, headers).to_string()
-    }
-
-    /// Returns the products that this process holds.
-    fn store(&self) -> &Store {
-        match &self.catalogue {
-            Catalogue::Own(store) => store,
-            Catalogue::Shared(shared) => shared.mirror(),
         }
     }
 }
 
+/// Returns the creation of a product that has a name and no negative price.
+fn creation(fields: ProductFields) -> Result<Action, ProductError> {
+    if fields.name.is_empty() || fields.price < 0.0 {
+        return Err(ProductError::NotAcceptable);
+    }
+    Ok(Action::Create(fields))
+}
+
+/// Returns the fields that a request of this site has in its body.
+async fn fields(
+    request: &mut RequestContext<'_>,
+) -> Result<ProductFields, ProductError> {
+    same_site(request.head)?;
+    parsed(&request.body.read().await?)
+}
+
 /// Returns an error if a page of another site sent the request.
-fn refuse_cross_site(request: &RequestContext<'_>) -> Result<(), ProductError> {
-    if is_cross_site(request.head) {
+fn same_site(head: &Parts) -> Result<(), ProductError> {
+    if is_cross_site(head) {
         return Err(ProductError::CrossSite);
     }
     Ok(())
 }
 
-/// Returns the fields that a request of this site has in its body.
-async fn sent_fields(
-    request: &mut RequestContext<'_>,
-) -> Result<ProductFields, ProductError> {
-    refuse_cross_site(request)?;
-    fields(&request.body.read().await?)
-}
-
-fn fields(body: &Bytes) -> Result<ProductFields, ProductError> {
-    let text: Cow<'_, str> =
-        json_text(body).ok_or(ProductError::InvalidJson)?;
-    product::parse(&text).ok_or(ProductError::InvalidJson)
+fn parsed(body: &Bytes) -> Result<ProductFields, ProductError> {
+    let fields = json_text(body).and_then(|text| product::parse(&text));
+    fields.ok_or(ProductError::InvalidJson)
 }
 
 /// For fuzzing: the name and the price of a body that is accepted, and the
 /// JSON that answers a PUT of it to product 1.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn accepted(body: &Bytes) -> Option<(String, f64, Bytes)> {
-    let product = fields(body).ok()?;
+    let product = parsed(body).ok()?;
     let answer = product::text(1, &product).into();
     Some((product.name, product.price, answer))
 }

@@ -12,9 +12,10 @@ use tracing::error;
 
 use crate::http::AnswerMemory;
 
+use super::Action;
 use super::error::ProductError;
-use super::product::{self, ProductFields};
-use super::store::Store;
+use super::product;
+use super::store::{Store, counted};
 
 /// The longest time for a list, all its batches together.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
@@ -26,10 +27,12 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct SharedStore {
     catalogue: shared::Catalogue,
-    /// Most bytes that the products may use.
+    /// Maximum bytes that the products may use.
     capacity: u64,
     /// The products of the catalogue, as they were at `progress`.
-    mirror: Store,
+    mirror: Mutex<Store>,
+    /// Counts large texts.
+    memory: AnswerMemory,
     /// Locked while the mirror is brought up to date, and while a list is made
     /// of it: only between two updates it is the catalogue of one moment.
     progress: Mutex<Progress>,
@@ -58,14 +61,20 @@ impl SharedStore {
     ) -> Self {
         // The catalogue has checked its own bound. Amid an update the mirror can
         // have products of before beside those of now.
-        let mirror = Store::new(capacity.saturating_mul(2), memory);
-        let (progress, arrivals) = Default::default();
-        let list_timeout = LIST_TIMEOUT;
-        Self { catalogue, capacity, mirror, progress, arrivals, list_timeout }
+        let twice = capacity.saturating_mul(2);
+        Self {
+            catalogue,
+            capacity,
+            mirror: Mutex::new(Store::new(twice, memory.clone())),
+            memory,
+            progress: Mutex::default(),
+            arrivals: AtomicU64::default(),
+            list_timeout: LIST_TIMEOUT,
+        }
     }
 
     /// Returns the products that were there at the last update.
-    pub(super) fn mirror(&self) -> &Store {
+    pub(super) fn mirror(&self) -> &Mutex<Store> {
         &self.mirror
     }
 
@@ -74,53 +83,55 @@ impl SharedStore {
         self.catalogue.link().state()
     }
 
-    pub(super) async fn create(
+    /// Does what a request asks for. Returns the text of its answer, if it has
+    /// one. `request` is the same for each try of a balancer.
+    pub(super) async fn execute(
         &self,
         request: &str,
-        fields: &ProductFields,
-    ) -> Result<Bytes, ProductError> {
-        let rest = product::text_behind_id(fields);
-        let id = self.catalogue.create(request, self.capacity, &rest).await?;
-        let id = id.ok_or(ProductError::Full)?;
-        Ok(self.mirror.counted(product::text(id, fields)))
+        action: Action,
+    ) -> Result<Option<Bytes>, ProductError> {
+        let (catalogue, capacity) = (&self.catalogue, self.capacity);
+        let text = match action {
+            Action::List => return self.list().await.map(Some),
+            Action::Create(fields) => {
+                let rest = product::text_behind_id(&fields);
+                let rest = rest.as_bytes();
+                let id = catalogue.create(request, capacity, rest).await?;
+                product::text(id.ok_or(ProductError::Full)?, &fields)
+            }
+            Action::Get(id) => self.get(id).await?,
+            Action::Replace(id, fields) => {
+                let text = product::text(id, &fields);
+                match catalogue.replace(request, capacity, id, &text).await? {
+                    shared::Replaced::Done => text,
+                    shared::Replaced::NotFound => {
+                        return Err(ProductError::NotFound);
+                    }
+                    shared::Replaced::Full => return Err(ProductError::Full),
+                }
+            }
+            Action::Remove(id) => {
+                let is_removed = catalogue.remove(request, id).await?;
+                return is_removed
+                    .then_some(None)
+                    .ok_or(ProductError::NotFound);
+            }
+        };
+        Ok(Some(counted(text, &self.memory)))
     }
 
-    pub(super) async fn get(&self, id: i64) -> Result<Bytes, ProductError> {
+    async fn get(&self, id: i64) -> Result<Vec<u8>, ProductError> {
         // Each of these answers has a copy of its own.
-        if self.mirror.memory.is_over_limit() {
+        if self.memory.is_over_limit() {
             return Err(ProductError::AnswersOverLimit);
         }
         let text = self.catalogue.get(id).await?;
         let text = text.ok_or(ProductError::NotFound)?;
         check(id, &text)?;
-        Ok(self.mirror.counted(text))
+        Ok(text)
     }
 
-    pub(super) async fn replace(
-        &self,
-        request: &str,
-        id: i64,
-        fields: &ProductFields,
-    ) -> Result<Bytes, ProductError> {
-        let text = product::text(id, fields);
-        let capacity = self.capacity;
-        match self.catalogue.replace(request, capacity, id, &text).await? {
-            shared::Replaced::Done => Ok(self.mirror.counted(text)),
-            shared::Replaced::NotFound => Err(ProductError::NotFound),
-            shared::Replaced::Full => Err(ProductError::Full),
-        }
-    }
-
-    pub(super) async fn remove(
-        &self,
-        request: &str,
-        id: i64,
-    ) -> Result<(), ProductError> {
-        let is_removed = self.catalogue.remove(request, id).await?;
-        is_removed.then_some(()).ok_or(ProductError::NotFound)
-    }
-
-    pub(super) async fn list(&self) -> Result<Bytes, ProductError> {
+    async fn list(&self) -> Result<Bytes, ProductError> {
         let list = timeout(self.list_timeout, self.updated_list()).await;
         list.unwrap_or(Err(ProductError::Unreachable))
     }
@@ -133,7 +144,7 @@ impl SharedStore {
             Some((began, end)) if began > arrival => end?,
             _ => self.update(&mut progress).await?,
         }
-        self.mirror.list().await
+        self.mirror.lock().await.list().await
     }
 
     fn arrive(&self) -> u64 {
@@ -161,18 +172,19 @@ impl SharedStore {
             for (id, text) in &batch.products {
                 text.as_ref().map_or(Ok(()), |text| check(*id, text))?;
             }
-            if batch.is_anew {
-                self.mirror.clear().await;
-            }
+            let mut mirror = self.mirror.lock().await;
+            let before = batch.is_anew.then(|| mirror.clear());
             for (id, text) in batch.products {
                 match text {
                     Some(text) => {
-                        let is_put = self.mirror.put(id, text).await;
+                        let is_put = mirror.put(id, text);
                         is_put.map_err(too_large)?;
                     }
-                    None => _ = self.mirror.remove(id).await,
+                    None => _ = mirror.remove(id),
                 }
             }
+            drop(mirror);
+            drop(before);
             *cursor = batch.cursor;
             if !batch.has_more {
                 return Ok(());

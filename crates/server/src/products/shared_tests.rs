@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sandpiper_testkit::Valkey;
 use tokio::time::timeout;
 
+use super::super::ProductFields;
 use super::*;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -33,11 +34,12 @@ async fn a_catalogue_beyond_the_capacity_stays_in_valkey() {
         (node(&valkey, 10_000).await, node(&valkey, 1_000).await);
     let fields = ProductFields { name: "n".to_owned(), price: 1.0 };
     for request in 0..20 {
-        large.create(&request.to_string(), &fields).await.unwrap();
+        let create = Action::Create(fields.clone());
+        large.execute(&request.to_string(), create).await.unwrap();
     }
     assert!(large.list().await.is_ok());
     assert_eq!(small.list().await, Err(ProductError::Foreign));
-    assert!(small.mirror.size().await.1 <= 2_000);
+    assert!(small.mirror.lock().await.size().1 <= 2_000);
 }
 
 #[tokio::test]

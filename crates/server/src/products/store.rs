@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use tokio::sync::Mutex;
-use tokio::task::yield_now;
+use tokio::task::consume_budget;
 
 use crate::http::AnswerMemory;
 
+use super::Action;
 use super::error::ProductError;
 use super::product::{self, ProductFields};
 
@@ -17,113 +17,49 @@ const PRODUCT_BYTES: u64 = 128;
 /// Texts from this size on count as memory of answers: slow clients can hold
 /// many of them after their products have changed.
 const LARGE_BYTES: usize = 4 * 1024;
-/// Bytes of the list that are joined before other tasks have a turn.
-const TURN_BYTES: usize = 256 * 1024;
 
 /// All products.
 #[derive(Debug)]
 pub(super) struct Store {
-    /// Locked also while a list of all is made, which takes 0.1 s for a million
-    /// products. Waiting for it blocks no thread.
-    state: Mutex<State>,
-    /// Most bytes that the products may use.
-    capacity: u64,
-    /// Counts large texts.
-    pub(super) memory: AnswerMemory,
-}
-
-#[derive(Debug, Default)]
-struct State {
     /// By id. Each is the JSON text that answers carry.
     products: BTreeMap<i64, Bytes>,
     last_id: i64,
     /// Memory of the products, in bytes.
     used: u64,
+    /// Maximum of `used`.
+    capacity: u64,
     /// All products as one JSON list, until one of them changes. So clients that
     /// take it slowly share one copy.
     list: Option<Bytes>,
+    /// Counts large texts.
+    memory: AnswerMemory,
 }
 
 impl Store {
     /// Returns an empty store of `capacity` bytes.
     pub(super) fn new(capacity: u64, memory: AnswerMemory) -> Self {
-        Self { state: Mutex::default(), capacity, memory }
+        let (products, last_id, used, list) = Default::default();
+        Self { products, last_id, used, capacity, list, memory }
     }
 
-    /// Adds a product under the next id and returns its text.
+    /// Does what a request asks for. Returns the text of its answer, if it has
+    /// one.
     ///
     /// # Errors
     ///
-    /// `Full` if the store has no room for it. This uses up no id.
-    pub(super) async fn create(
-        &self,
-        fields: &ProductFields,
-    ) -> Result<Bytes, ProductError> {
-        let mut state = self.state.lock().await;
-        let id = state.last_id + 1;
-        let text = self.counted(product::text(id, fields));
-        state.put(id, text.clone(), self.capacity)?;
-        state.last_id = id;
-        Ok(text)
-    }
-
-    /// Returns the text of a product.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound` if no product has the id.
-    pub(super) async fn get(&self, id: i64) -> Result<Bytes, ProductError> {
-        let state = self.state.lock().await;
-        state.products.get(&id).cloned().ok_or(ProductError::NotFound)
-    }
-
-    /// Replaces all fields of a product but its id and returns its text.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound` if no product has the id, `Full` if the store has no room.
-    pub(super) async fn replace(
-        &self,
-        id: i64,
-        fields: &ProductFields,
-    ) -> Result<Bytes, ProductError> {
-        let text = self.counted(product::text(id, fields));
-        let mut state = self.state.lock().await;
-        if !state.products.contains_key(&id) {
-            return Err(ProductError::NotFound);
+    /// `NotFound` if no product has the id, `Full` if the store has no room for
+    /// the product, which then uses up no id.
+    pub(super) async fn execute(
+        &mut self,
+        action: Action,
+    ) -> Result<Option<Bytes>, ProductError> {
+        match action {
+            Action::List => self.list().await.map(Some),
+            Action::Create(fields) => self.create(&fields).map(Some),
+            Action::Get(id) => self.get(id).map(Some),
+            Action::Replace(id, fields) => self.replace(id, &fields).map(Some),
+            Action::Remove(id) => self.remove(id).map(|()| None),
         }
-        state.put(id, text.clone(), self.capacity)?;
-        Ok(text)
-    }
-
-    /// Removes a product.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound` if no product has the id.
-    pub(super) async fn remove(&self, id: i64) -> Result<(), ProductError> {
-        self.state.lock().await.remove(id)
-    }
-
-    /// Stores a text under an id, in place of the one before.
-    ///
-    /// # Errors
-    ///
-    /// `Full` if the store has no room for it.
-    pub(super) async fn put(
-        &self,
-        id: i64,
-        text: Vec<u8>,
-    ) -> Result<(), ProductError> {
-        let text = self.counted(text);
-        self.state.lock().await.put(id, text, self.capacity)
-    }
-
-    /// Removes all products. Ids begin anew.
-    pub(super) async fn clear(&self) {
-        let before = std::mem::take(&mut *self.state.lock().await);
-        // Freeing many products takes time, in which the store is not locked.
-        drop(before);
     }
 
     /// Returns all products as one JSON list, sorted by id.
@@ -132,61 +68,86 @@ impl Store {
     ///
     /// `AnswersOverLimit` if another list would have to be made, and the memory
     /// is over its limit.
-    pub(super) async fn list(&self) -> Result<Bytes, ProductError> {
-        let mut state = self.state.lock().await;
-        if let Some(list) = &state.list {
+    pub(super) async fn list(&mut self) -> Result<Bytes, ProductError> {
+        if let Some(list) = &self.list {
             return Ok(list.clone());
         }
         if self.memory.is_over_limit() {
             return Err(ProductError::AnswersOverLimit);
         }
-        let list = self.counted(state.joined().await);
-        state.list = Some(list.clone());
+        let list = counted(self.joined().await, &self.memory);
+        self.list = Some(list.clone());
         Ok(list)
     }
 
-    /// Returns the number of products and the bytes that they use.
-    pub(super) async fn size(&self) -> (u64, u64) {
-        let state = self.state.lock().await;
-        (state.products.len() as u64, state.used)
-    }
-
-    /// Returns a text that counts as memory of answers if it is large.
-    pub(super) fn counted(&self, text: Vec<u8>) -> Bytes {
-        if text.len() < LARGE_BYTES {
-            // The store counts the length, so nothing may be allocated beyond.
-            text.into_boxed_slice().into()
-        } else {
-            self.memory.count(text)
-        }
-    }
-}
-
-impl State {
-    /// Stores the text of a product in place of the one before.
-    fn put(
+    /// Stores the text of a product in place of the one before, and returns it.
+    ///
+    /// # Errors
+    ///
+    /// `Full` if the store has no room for it.
+    pub(super) fn put(
         &mut self,
         id: i64,
-        text: Bytes,
-        capacity: u64,
-    ) -> Result<(), ProductError> {
-        let before = self.products.get(&id).map_or(0, cost);
-        let more = cost(&text).saturating_sub(before);
+        text: Vec<u8>,
+    ) -> Result<Bytes, ProductError> {
+        let before = self.products.get(&id).map_or(0, |text| cost(text));
+        let used = self.used - before + cost(&text);
         // Even a full store takes a smaller text in place of a larger one.
-        if more > 0 && self.used + more > capacity {
+        if used > self.capacity.max(self.used) {
             return Err(ProductError::Full);
         }
-        self.used = self.used - before + cost(&text);
+        let text = counted(text, &self.memory);
+        self.products.insert(id, text.clone());
+        self.used = used;
         self.list = None;
-        self.products.insert(id, text);
-        Ok(())
+        Ok(text)
     }
 
-    fn remove(&mut self, id: i64) -> Result<(), ProductError> {
+    /// Removes a product.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if no product has the id.
+    pub(super) fn remove(&mut self, id: i64) -> Result<(), ProductError> {
         let text = self.products.remove(&id).ok_or(ProductError::NotFound)?;
         self.used -= cost(&text);
         self.list = None;
         Ok(())
+    }
+
+    /// Removes all products, and returns them: freeing many takes time. Ids begin
+    /// anew.
+    pub(super) fn clear(&mut self) -> BTreeMap<i64, Bytes> {
+        (self.last_id, self.used, self.list) = Default::default();
+        std::mem::take(&mut self.products)
+    }
+
+    /// Returns the number of products and the bytes that they use.
+    pub(super) fn size(&self) -> (u64, u64) {
+        (self.products.len() as u64, self.used)
+    }
+
+    fn create(
+        &mut self,
+        fields: &ProductFields,
+    ) -> Result<Bytes, ProductError> {
+        let id = self.last_id + 1;
+        let text = self.put(id, product::text(id, fields))?;
+        self.last_id = id;
+        Ok(text)
+    }
+
+    fn get(&self, id: i64) -> Result<Bytes, ProductError> {
+        self.products.get(&id).cloned().ok_or(ProductError::NotFound)
+    }
+
+    fn replace(
+        &mut self,
+        id: i64,
+        fields: &ProductFields,
+    ) -> Result<Bytes, ProductError> {
+        self.get(id)?;
+        self.put(id, product::text(id, fields))
     }
 
     /// Returns the texts of all products as one JSON list.
@@ -195,24 +156,31 @@ impl State {
         let capacity = usize::try_from(self.used / 2).unwrap_or(0);
         let mut list = Vec::with_capacity(capacity);
         list.push(b'[');
-        let mut turn_end = TURN_BYTES;
         for text in self.products.values() {
             if list.len() > 1 {
                 list.push(b',');
             }
             list.extend_from_slice(text);
-            if list.len() > turn_end {
-                turn_end = list.len() + TURN_BYTES;
-                yield_now().await;
-            }
+            // A long list takes long.
+            consume_budget().await;
         }
         list.push(b']');
         list
     }
 }
 
+/// Returns a text that `memory` counts if it is large.
+pub(super) fn counted(text: Vec<u8>, memory: &AnswerMemory) -> Bytes {
+    if text.len() < LARGE_BYTES {
+        // The store counts the length, so nothing may be allocated beyond.
+        text.into_boxed_slice().into()
+    } else {
+        memory.count(text)
+    }
+}
+
 /// Returns the memory that a product and its part of the list use, in bytes.
-fn cost(text: &Bytes) -> u64 {
+fn cost(text: &[u8]) -> u64 {
     2 * text.len() as u64 + PRODUCT_BYTES
 }
 
