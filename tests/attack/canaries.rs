@@ -12,10 +12,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::spawn;
 
+use sandpiper_testkit::text::Values;
 use sandpiper_testkit::{checkout, eventually};
 use tempfile::TempDir;
-
-use crate::text::Values;
 
 /// The variable that holds the secret.
 pub(crate) const SECRET: &str = "SANDPIPER_ATTACK_SECRET";

@@ -8,12 +8,12 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use sandpiper_testkit::text::{Values, fill};
 use serde::Deserialize;
 
 use crate::image;
 use crate::servers::program;
 use crate::source::{Ending, Source};
-use crate::text::{Values, fill};
 
 /// The same program in a place in which it succeeds. It shows that success is
 /// seen.

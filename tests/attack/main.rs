@@ -20,7 +20,6 @@ mod request;
 mod servers;
 mod source;
 mod suite;
-mod text;
 
 use std::env;
 use std::fs;

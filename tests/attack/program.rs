@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use sandpiper_testkit::eventually;
+use sandpiper_testkit::text::{Repeat, Values, fill, repeat, with};
 use sandpiper_testkit::traces::shows;
 use serde::Deserialize;
 
@@ -12,7 +13,6 @@ use crate::control::{self, Control, Place};
 use crate::servers::Server;
 use crate::source::{Ending, Source, begin, sent};
 use crate::suite::Suite;
-use crate::text::{Repeat, Values, fill, repeat, with};
 
 /// The shape of a file. `@name@` in a text of it is a canary's place, or a
 /// value of `set`.

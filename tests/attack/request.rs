@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use sandpiper_testkit::text::{Repeat, Values, fill, repeat, with};
 use serde::Deserialize;
 
 use crate::servers::Reply;
 use crate::suite::Suite;
-use crate::text::{Repeat, Values, fill, repeat, with};
 
 /// The shape of a file. `@name@` in a text of it is a value of `set` or
 /// `repeat`.

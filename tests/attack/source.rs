@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::net::TcpStream;
 
+use sandpiper_testkit::text::{Values, fill};
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::servers::{Reply, Server, client};
-use crate::text::{Values, fill};
 
 /// The time of a program that only ends when its time is up, in milliseconds.
 /// The server gives starter programs more: on a slow machine they need it.

@@ -5,6 +5,7 @@ use std::slice::from_ref;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use sandpiper_testkit::is_full;
+use sandpiper_testkit::text::Values;
 
 use crate::bystander::Bystander;
 use crate::canaries::Canaries;
@@ -12,7 +13,6 @@ use crate::case::Case;
 use crate::exhaustion;
 use crate::program::{Program, Shown};
 use crate::servers::{self, Server, Start};
-use crate::text::Values;
 
 /// Programs that want too much and run at once, unless `FULL=1` runs each alone.
 const AT_ONCE: usize = 4;

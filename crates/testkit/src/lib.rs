@@ -16,6 +16,7 @@ mod open_files;
 mod reply;
 mod server;
 pub mod step;
+pub mod text;
 pub mod traces;
 mod unread;
 mod usage;
