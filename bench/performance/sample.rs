@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use sandpiper_testkit::checkout;
+use sandpiper_testkit::{checkout, entries};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -49,11 +49,7 @@ pub(crate) struct Sample {
 impl Sample {
     /// Returns all samples, sorted by file name.
     pub(crate) fn all() -> Vec<Self> {
-        let folder = checkout().join("bench/languages");
-        let entries = fs::read_dir(folder).unwrap();
-        let mut paths: Vec<PathBuf> =
-            entries.map(|entry| entry.unwrap().path()).collect();
-        paths.sort();
+        let paths = entries(&checkout().join("bench/languages"));
         let read = |path: &PathBuf| {
             let text = fs::read_to_string(path).unwrap();
             let sample = toml::from_str(&text);

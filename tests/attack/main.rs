@@ -27,7 +27,9 @@ use std::process::{Command, ExitCode};
 use std::sync::{Arc, RwLock};
 
 use libtest_mimic::{Arguments, Completion, Trial};
-use sandpiper_testkit::{checkout, is_chosen, is_with_images, needs_images};
+use sandpiper_testkit::{
+    checkout, entries, is_chosen, is_with_images, needs_images,
+};
 
 use canaries::SECRET;
 use case::Case;
@@ -105,13 +107,8 @@ fn with_secret() -> ExitCode {
 fn cases() -> Vec<(String, Arc<Result<Case, String>>)> {
     let root = checkout().join("tests/attack");
     let mut cases = Vec::new();
-    for folder in fs::read_dir(&root).unwrap() {
-        let folder = folder.unwrap().path();
-        if !folder.is_dir() {
-            continue;
-        }
-        for file in fs::read_dir(folder).unwrap() {
-            let path = file.unwrap().path();
+    for folder in entries(&root).iter().filter(|path| path.is_dir()) {
+        for path in entries(folder) {
             let text = fs::read_to_string(&path).unwrap();
             let name = path.strip_prefix(&root).unwrap().with_extension("");
             let name = name.to_str().unwrap().to_owned();

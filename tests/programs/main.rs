@@ -9,13 +9,12 @@ mod program;
 mod servers;
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Trial};
 use sandpiper_testkit::{
-    checkout, is_chosen, is_default_language, is_full, is_with_images,
+    checkout, entries, is_chosen, is_default_language, is_full, is_with_images,
     needs_images, read,
 };
 
@@ -147,12 +146,4 @@ fn every_way(language: &str) -> Vec<Start> {
     } else {
         vec![Start::Cold, Start::Warm]
     }
-}
-
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap();
-    let mut paths: Vec<PathBuf> =
-        entries.map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    paths
 }

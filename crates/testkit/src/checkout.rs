@@ -14,6 +14,21 @@ pub fn checkout() -> PathBuf {
     )
 }
 
+/// Returns the paths of all that a folder has, sorted.
+///
+/// # Panics
+///
+/// If there is no such folder.
+pub fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder)
+        .map_err(|error| format!("{}: {error}", folder.display()))
+        .unwrap();
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
 /// Returns the text of a file of the checkout.
 ///
 /// # Panics

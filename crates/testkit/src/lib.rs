@@ -23,7 +23,7 @@ mod usage;
 mod valkey;
 mod wait;
 
-pub use checkout::{checkout, read};
+pub use checkout::{checkout, entries, read};
 pub use choice::{
     is_chosen, is_default_language, is_full, is_with_images, needs_images,
 };
