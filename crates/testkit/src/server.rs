@@ -19,6 +19,8 @@ use crate::wait::eventually;
 const PATIENCE: Duration = Duration::from_secs(180);
 /// The longest time until all languages are ready, builds of images included.
 const READY_TIMEOUT: Duration = Duration::from_secs(1_800);
+/// The words before the log of a server whose test failed.
+pub(crate) const LOG: &str = "the server's log:";
 
 /// A running server, which is stopped when this is dropped.
 #[derive(Debug)]
@@ -320,7 +322,7 @@ pub fn connect(address: SocketAddr) -> TcpStream {
 }
 
 impl Drop for Server {
-    #[expect(clippy::print_stdout, reason = "shown with a test that failed")]
+    #[expect(clippy::print_stderr, reason = "shown with a test that failed")]
     fn drop(&mut self) {
         if matches!(self.process.try_wait(), Ok(None)) {
             self.end();
@@ -328,7 +330,7 @@ impl Drop for Server {
         // The log explains most failures.
         if std::thread::panicking() {
             let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
-            println!("the server's log:\n{log}");
+            eprintln!("{LOG}\n{log}");
         }
     }
 }

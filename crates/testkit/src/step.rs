@@ -7,6 +7,7 @@ use std::process::{Command, ExitCode, Output, Stdio};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::image_folder;
+use crate::server::LOG;
 
 /// The exit code of a step that finished but missed a goal. Panics and the commands
 /// around it exit with other codes.
@@ -58,7 +59,7 @@ pub fn failure(step: &Output) -> Option<String> {
     }
     let stderr = String::from_utf8_lossy(stderr);
     let why = match stderr.split_once(" panicked at ") {
-        Some((_, rest)) => rest.to_owned(),
+        Some((_, rest)) => rest.split(LOG).next().unwrap_or(rest).to_owned(),
         None => format!("{status}: {stderr}"),
     };
     let why = why.trim_end().replace('|', "/").replace('\n', " ");
@@ -90,6 +91,13 @@ mod tests {
         let script =
             "echo 'thread panicked at a.rs:1: b|' >&2; echo c >&2; exit 101";
         check(script, "", Some("a.rs:1: b/ c"));
+    }
+
+    #[test]
+    fn the_log_of_a_server_is_not_in_that_cell() {
+        let script =
+            format!("echo \" panicked at a: b\n{LOG}\nc\" >&2; exit 101");
+        check(&script, "", Some("a: b"));
     }
 
     /// Runs a step that leaves a process behind, and waits until that is gone.
