@@ -62,7 +62,8 @@ bench: build ## measure against other ways to do the same, and under overload
 
 SOAK_MINUTES ?= 30
 soak: images ## run all languages and attacks for SOAK_MINUTES=30; check for leaks
-	@scripts/figures soak scripts/soak $(binary) $(SOAK_MINUTES)
+	@scripts/figures soak cargo bench --package sandpiper --bench overload -- \
+	    --step=soak --minutes $(SOAK_MINUTES)
 
 fuzz: web ## fuzz every parser, each for FUZZ_SECONDS=30
 	@scripts/fuzz

@@ -7,6 +7,7 @@
 //! ```text
 //! make bench     (or: cargo bench -p sandpiper --bench overload; needs the
 //!                 images)
+//! make soak      (or: the same with `-- --step=soak`; see soak.rs)
 //! ```
 //!
 //! Every client has an address of its own on loopback, and there is no rate
@@ -28,8 +29,10 @@ use sandpiper_testkit::{Server, Usage, step};
 use tokio::runtime::Builder;
 
 mod load;
+mod programs;
 mod promises;
 mod request;
+mod soak;
 
 #[derive(Debug, Parser)]
 struct Settings {
@@ -39,6 +42,9 @@ struct Settings {
     /// Clients that the overload comes from.
     #[arg(long, default_value_t = 300)]
     clients: usize,
+    /// How long the soak goes on after its first round.
+    #[arg(long, default_value_t = 30.0)]
+    minutes: f64,
     /// Measure this step in this process.
     #[arg(long, hide = true)]
     step: Option<String>,
@@ -64,11 +70,14 @@ type Measure = fn(&Settings) -> Vec<bool>;
 
 const STEPS: [(&str, Measure); 2] =
     [("overload", overload), ("fairness", fairness)];
+/// A step that is run only if it is named, and without a deadline.
+const SOAK: (&str, Measure) = ("soak", soak::soak);
 
 fn main() -> ExitCode {
     let settings = Settings::parse();
     if let Some(name) = &settings.step {
-        let (_, measure) = STEPS.iter().find(|(of, _)| of == name).unwrap();
+        let mut steps = STEPS.iter().chain([&SOAK]);
+        let (_, measure) = steps.find(|(of, _)| of == name).unwrap();
         return step::exit_code(measure(&settings).contains(&false));
     }
     println!("\n| promise | measured | bound | |\n|---|---|---|---|");
