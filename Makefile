@@ -61,7 +61,8 @@ bench: build ## measure against other ways to do the same, and under overload
 	done; exit $$status
 
 SOAK_MINUTES ?= 30
-soak: images ## run all languages and attacks for SOAK_MINUTES=30; check for leaks
+soak: build ## run all languages and attacks for SOAK_MINUTES=30; check for leaks
+	$(binary) images build --languages all
 	@scripts/figures soak cargo bench --package sandpiper --bench overload -- \
 	    --step=soak --minutes $(SOAK_MINUTES)
 

@@ -13,7 +13,8 @@ use crate::Settings;
 use crate::programs::{self, Program};
 
 /// With short limits, more attacks fit into the time.
-const FLAGS: [&str; 4] = [
+const FLAGS: [&str; 5] = [
+    "--languages=all",
     "--compile-rate-limit=0",
     "--run-wall-time=5s",
     "--run-cpu-time=5s",
