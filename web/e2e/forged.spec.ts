@@ -74,21 +74,27 @@ test("embed.js takes no message of the page for one of the editor", async ({ pag
   expect((await tab.locator("iframe").boundingBox())?.height).toBeLessThan(2000);
 });
 
-const floods: readonly [name: string, script: string, outcome: RegExp][] = [
+type Floods = readonly [name: string, script: string, outcome: RegExp][];
+
+const floods: Floods = [
   ["lines", "for (let i = 0; i < 20000; i++) console.log('line', i); console.log('x')", /19,001 more not shown/],
-  // Further messages are left out until the editor has read these.
-  ["lines and clearings", `for (let i = 0; i < 5000; i++) { console.clear(); console.log(i); }
-    setInterval(() => console.error('end'), 100)`, /\d errors?/],
   ["tables", `const rows = Array(200).fill(Object.fromEntries(Array.from({ length: 99 }, (_, i) => [i, 'x'])));
     for (let i = 0; i < 12; i++) { rows[0] = i; console.table(rows); }`, /3 more not shown/],
-  ["errors", "for (let i = 0; i < 3000; i++) setTimeout(() => { throw new Error('e' + i); })", /more not shown/],
-  ["alerts", "for (let i = 0; i < 5000; i++) alert(i)", /4,000 more not shown/],
   ["messages to everybody", `for (let i = 0; i < 10000; i++) for (const to of [parent, parent.parent, top])
     to.postMessage({ app: "sandpiper", v: 1, type: "run" }, "*"); console.error('end')`, /1 error/],
 ];
 
+/** Further ways to the one place that counts messages, which tests/console-recorder.test.ts states. */
+const others: Floods = [
+  // Further messages are left out until the editor has read these.
+  ["lines and clearings", `for (let i = 0; i < 5000; i++) { console.clear(); console.log(i); }
+    setInterval(() => console.error('end'), 100)`, /\d errors?/],
+  ["errors", "for (let i = 0; i < 3000; i++) setTimeout(() => { throw new Error('e' + i); })", /more not shown/],
+  ["alerts", "for (let i = 0; i < 5000; i++) alert(i)", /4,000 more not shown/],
+];
+
 /** Bounds of what the page's own side sends, which tests/console-values.test.ts states. */
-const values: readonly [name: string, script: string, outcome: RegExp][] = [
+const values: Floods = [
   ["one huge object", "const o = {}; for (let i = 0; i < 100000; i++) o['k' + i] = 'v'; console.log(o); console.error('end')", /1 error/],
   ["a deep object", "let o = {}; for (let i = 0; i < 100000; i++) o = { o }; console.log(o); console.error('end')", /1 error/],
   ["getters without end", `const o = () => ({ get next() { return o(); } }); console.log(o());
@@ -96,8 +102,8 @@ const values: readonly [name: string, script: string, outcome: RegExp][] = [
   ["a long text", "console.log('x'.repeat(10000000)); console.error('end')", /1 error/],
 ];
 
-for (const [what, cases] of [["floods", floods], ["values of any size", values]] as const) {
-  const tag = cases === values ? "@full" : [];
+for (const [what, cases] of [["floods", floods], ["other floods", others], ["values of any size", values]] as const) {
+  const tag = cases === floods ? [] : "@full";
   test(`${what} leave the editor alive`, { tag }, async ({ page: tab, service }) => {
     const editor = await embed(tab, service, "lang=web");
     const run = async (script: string) => {
@@ -125,7 +131,9 @@ const forgers: readonly [name: string, count: number, send: string][] = [
 ];
 
 for (const [name, count, message] of forgers) {
-  test(`a flood of forged ${name} ends the page`, async ({ page: tab, service }) => {
+  // The price of each message is in tests/allowance.test.ts.
+  const tag = name === "entries" ? [] : "@full";
+  test(`a flood of forged ${name} ends the page`, { tag }, async ({ page: tab, service }) => {
     const script = `${port} port.then((port) => { for (let i = 0; i < ${count}; i++) port.postMessage(${message}); });`;
     await tab.clock.install();
     const editor = await embed(tab, service, withFiles("lang=web", page(script)));

@@ -4,6 +4,7 @@
 import { element } from "../dom";
 import { Event } from "../event";
 import { frameWords, t } from "../messages";
+import { Allowance } from "./allowance";
 import { FocusGuard } from "./focus";
 import { HERE, LOADED, readMessage, type FromFrame, type Opening, type ToFrame } from "./protocol";
 import { PING_MS, Watchdog } from "./watchdog";
@@ -15,12 +16,6 @@ const MIN_ANSWERS = 2;
 
 /** The time in which a document that was loaded must send a message. */
 const MAX_LEFT_MS = 1000;
-
-/** The messages that are accepted at once, and per second after that: several times as many as our code sends. */
-const MAX_MESSAGES = 10_000;
-const MESSAGES_PER_SECOND = 4000;
-/** The price of a message that our code cannot have sent, and of one with a file. */
-const HIGH_COST = 100;
 
 /**
  * `unreachable`: the frame's own page was not loaded. `flooding`: the page sent too many messages, and was ended.
@@ -48,8 +43,7 @@ export class PreviewFrame {
   /** The number of documents that the frame has loaded, and the number of times that ours reported so. */
   private loads = 0;
   private ownLoads = 0;
-  private allowance = MAX_MESSAGES;
-  private allowedMs = performance.now();
+  private readonly allowance = new Allowance(performance.now());
 
   constructor(url: string, html: string) {
     this.html = html;
@@ -120,19 +114,9 @@ export class PreviewFrame {
     this.port = port;
     port.onmessage = (event: MessageEvent<unknown>) => {
       const message = readMessage(event.data);
-      const isCostly = message === null || message.type === "save";
-      if (!this.mayTake(isCostly ? HIGH_COST : 1)) return this.enter("flooding");
+      if (!this.allowance.pays(message, performance.now())) return this.enter("flooding");
       if (message !== null) this.take(message);
     };
-  }
-
-  /** Whether a message is accepted. A page can get hold of our port, and send without end. */
-  private mayTake(cost: number): boolean {
-    const nowMs = performance.now();
-    const earned = ((nowMs - this.allowedMs) / 1000) * MESSAGES_PER_SECOND;
-    this.allowance = Math.min(MAX_MESSAGES, this.allowance + earned) - cost;
-    this.allowedMs = nowMs;
-    return this.allowance >= 0;
   }
 
   private ask(): void {
