@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 
 import type { Frame, Page } from "@playwright/test";
 
-import { editorIn, embed, ended, expect, languages, outputs, test, type Service } from "./service";
+import { FULL, editorIn, embed, ended, expect, languages, outputs, test, type Service } from "./service";
 
 /** As checked for contrast on the page and on the active line. */
 const PALETTE = {
@@ -28,7 +28,7 @@ const WORDS: Readonly<Record<string, { keyword?: string; tag?: string; string: s
 };
 
 /** Each kind of result; the starters of all languages are run by other tests. */
-const RUN: readonly string[] = process.env["FULL"] === "1" ? languages : ["python", "mysql", "web", "vue"];
+const RUN: readonly string[] = FULL ? languages : ["python", "mysql", "web", "vue"];
 
 /** Loads the editor of a language, and looks at it in both themes. */
 async function load(page: Page, service: Service, language: string): Promise<Frame> {

@@ -25,6 +25,9 @@ const definitions = readdirSync("../languages")
 export const languages: readonly string[] = definitions.map(({ id }) => id);
 export const outputs = new Map(definitions.map(({ id, output = "text" }) => [id, output]));
 
+/** Whether tests that only multiply others are done, too. */
+export const FULL = process.env["FULL"] === "1";
+
 /** The variable with the address of the service that setup.ts starts. */
 export const SHARED = "SANDPIPER_SHARED_SERVICE";
 
