@@ -5,7 +5,7 @@ import type { ServerResponse } from "node:http";
 
 import type { Frame, Page } from "@playwright/test";
 
-import { editorIn, ended, expect, stopClock, test } from "./service";
+import { FULL, editorIn, ended, expect, stopClock, test } from "./service";
 
 const PYTHON = "--languages=python";
 
@@ -78,7 +78,8 @@ test("a person who must wait reads why and for how long, can cancel, and the run
   await paused(page, service.url, 'print("in the end")');
   const run = page.locator("#run");
   const label = page.locator("#run-label");
-  for (const [name, status, error, seconds, words] of WAITS) {
+  // tests/client.test.ts and tests/words.test.ts have the others.
+  for (const [name, status, error, seconds, words] of FULL ? WAITS : WAITS.slice(0, 1)) {
     await test.step(name, async () => {
       let asked = 0;
       const headers = { "Retry-After": String(seconds) };
@@ -138,6 +139,11 @@ const SHAPES: readonly (readonly [string, (response: ServerResponse) => void, Re
   ["a connection that is closed", (response) => response.destroy(), /^The connection was lost\. Your code is still here/],
 ];
 
+/** By default those that come in the place of an answer; tests/client.test.ts has them all. */
+const ALWAYS: readonly string[] = [
+  "a proxy's 502", "a page to log in", "an answer cut off", "an answer in chunks cut off",
+];
+
 test("every answer is shown in plain words, and the code stays", async ({ page, service, reverseProxy: proxy }) => {
   proxy.passTo(service.url);
   await page.goto(`${proxy.url}/embed?${pythonOf('print("kept")')}`);
@@ -149,7 +155,7 @@ test("every answer is shown in plain words, and the code stays", async ({ page, 
     await expect(page.locator("#alert")).toHaveText("");
   };
   await runWell();
-  for (const [name, answer, words] of SHAPES) {
+  for (const [name, answer, words] of SHAPES.filter(([name]) => FULL || ALWAYS.includes(name))) {
     await test.step(name, async () => {
       proxy.answerWith(answer);
       await run.click();
@@ -175,7 +181,8 @@ test("Stop, and leaving the page, end the run on the server", async ({ page, hos
     ["the page left", () => page.goto("about:blank")],
     ["the page closed", () => page.close()],
   ];
-  for (const [name, leave] of ways) {
+  // With its page a connection is closed, however the page goes: by default one way does so.
+  for (const [name, leave] of ways.filter(([name]) => FULL || ["Stop", "the frame removed"].includes(name))) {
     await test.step(name, async () => {
       await page.goto(hosts.hostPage(`<iframe src="${url}/embed?${pythonOf(SLEEP)}" width="900" height="500"></iframe>`));
       const editor = await editorIn(page);
