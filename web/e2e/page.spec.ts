@@ -41,7 +41,10 @@ test("a program that wants input says so, and no longer when it has some or want
   await expect(hint).toHaveText("");
 });
 
-test("after too much output, a program that reads is said to be perhaps at the end of its input", async ({ page, service }) => {
+// tests/words.test.ts has when input may have ended, the test above that it is said.
+test("after too much output, a program that reads is said to be perhaps at the end of its input", { tag: "@full" }, async ({
+  page, service,
+}) => {
   await page.goto(`${service.url}/embed?lang=c`);
   const hint = page.locator("#input-hint");
   const loop = async (body: string) => {

@@ -6,7 +6,7 @@ import { draws, needsInput } from "../src/errors";
 import { parseExit, type Answer, type RunResult } from "../src/run/client";
 import type { Artifact } from "../src/run/left";
 import { pauseAfter } from "../src/run/retry";
-import { endsIn, running, stages, summary, waiting } from "../src/run/words";
+import { endsIn, outcomeOf, running, spoken, stages, summary, waiting } from "../src/run/words";
 import { settingsOf } from "./definitions";
 import { program } from "./programs";
 
@@ -38,6 +38,32 @@ test("a crash whose line is known", () => {
   expect(summary({ ...ran("stage=run; signal=SIGSEGV"), crash })).toBe(
     "Crashed in main.c, line 7, after 0.42 s",
   );
+});
+
+test.each([
+  ["stage=run; code=0", "ok"],
+  ["stage=run; code=3", "failed"],
+  ["stage=compile; code=1", "compile"],
+  ["stage=run; limit=time", "limit"],
+  ["stage=run; limit=output", "limit"],
+  ["stage=run; stopped=true", "stopped"],
+  ["stage=run; signal=SIGABRT", "crash"],
+  ["stage=run; code=134; signal=SIGSEGV", "crash"],
+])("the icon after %s is that of %s", (exit, outcome) => {
+  expect(outcomeOf(ran(exit))).toBe(outcome);
+});
+
+test("those who listen hear the first line of an error, else how much came", () => {
+  const failed = ran("stage=run; code=1", "\n  NameError: no\nmore\n");
+  expect(spoken(failed, null, "1\n")).toBe(": NameError: no");
+  expect(spoken(failed, "NameError: marked\nmore", "1\n")).toBe(": NameError: marked");
+  const long = ran("stage=run; limit=output", "Output limit exceeded: 1 MiB\n");
+  expect(spoken(long, null, "x")).toBe(": Output limit exceeded: 1 MiB");
+  expect(spoken(ran("stage=run; signal=SIGABRT"), null, "x")).toBe("");
+  expect(spoken(ran("stage=run; stopped=true", "x"), null, "x")).toBe("");
+  const well = ran("stage=run; code=0");
+  expect(spoken(well, null, "a\nb\n")).toBe(", 2 lines of output");
+  expect([spoken(well, null, ""), spoken(well, null, null)]).toEqual([", no output", ""]);
 });
 
 test("a program that left files", () => {
