@@ -25,3 +25,13 @@ export async function faults(frame: Frame, parts: readonly string[] = ["html"]):
     { include: parts.map((part) => [part]), values },
   );
 }
+
+/** The faults in both themes of the system: its colours are all that differs. */
+export async function faultsInThemes(frame: Frame): Promise<string[]> {
+  const found: string[] = [];
+  for (const colorScheme of ["light", "dark"] as const) {
+    await frame.page().emulateMedia({ colorScheme });
+    found.push(...(await faults(frame)).map((fault) => `${colorScheme}: ${fault}`));
+  }
+  return found;
+}

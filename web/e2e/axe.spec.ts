@@ -3,7 +3,7 @@
 
 import type { Frame, Page } from "@playwright/test";
 
-import { faults } from "./accessibility";
+import { faults, faultsInThemes } from "./accessibility";
 import { shown } from "./documents";
 import { embed, ended, expect, languages, outputs, test } from "./service";
 import { replaceCode } from "./typing";
@@ -58,34 +58,39 @@ for (const theme of ["light", "dark"] as const) {
       await makeWrong(frame, WRONG["mysql"] ?? "");
       expect(await faults(frame)).toEqual([]);
     });
-
-    test("completions, search and the dialog of the menu", async ({ page, service }) => {
-      await page.goto(`${service.url}/embed?lang=c`);
-      await page.locator(".cm-content").click();
-      await page.keyboard.type("ret");
-      await expect(page.locator(".cm-tooltip-autocomplete")).toContainText("return");
-      expect(await faults(page.mainFrame()), "completions").toEqual([]);
-      await page.keyboard.press("Escape");
-      await page.keyboard.press("Control+F");
-      await expect(page.locator(".cm-search")).toBeVisible();
-      expect(await faults(page.mainFrame()), "search").toEqual([]);
-      await page.keyboard.press("Escape");
-      await page.locator("#menu-button").click();
-      await expect(page.getByRole("menu")).toBeVisible();
-      expect(await faults(page.mainFrame()), "menu").toEqual([]);
-      await page.getByRole("menuitem", { name: /embed/i }).click();
-      await expect(page.getByRole("dialog")).toBeVisible();
-      expect(await faults(page.mainFrame()), "dialog").toEqual([]);
-    });
-
-    test("the index page, and an unknown language", async ({ page, service }) => {
-      for (const path of ["/", "/embed?lang=cobol"]) {
-        await page.goto(service.url + path);
-        expect(await faults(page.mainFrame()), path).toEqual([]);
-      }
-    });
   });
 }
+
+test.describe("in both themes", () => {
+  test.use({ bypassCSP: true });
+
+  test("completions, search and the dialog of the menu", async ({ page, service }) => {
+    await page.goto(`${service.url}/embed?lang=c`);
+    const look = () => faultsInThemes(page.mainFrame());
+    await page.locator(".cm-content").click();
+    await page.keyboard.type("ret");
+    await expect(page.locator(".cm-tooltip-autocomplete")).toContainText("return");
+    expect(await look(), "completions").toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Control+F");
+    await expect(page.locator(".cm-search")).toBeVisible();
+    expect(await look(), "search").toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.locator("#menu-button").click();
+    await expect(page.getByRole("menu")).toBeVisible();
+    expect(await look(), "menu").toEqual([]);
+    await page.getByRole("menuitem", { name: /embed/i }).click();
+    await expect(page.getByRole("dialog")).toBeVisible();
+    expect(await look(), "dialog").toEqual([]);
+  });
+
+  test("the index page, and an unknown language", async ({ page, service }) => {
+    for (const path of ["/", "/embed?lang=cobol"]) {
+      await page.goto(service.url + path);
+      expect(await faultsInThemes(page.mainFrame()), path).toEqual([]);
+    }
+  });
+});
 
 async function makeWrong(frame: Frame, content: string): Promise<void> {
   await frame.locator('[role="tab"]').filter({ hasText: "▸" }).click();
