@@ -8,7 +8,7 @@ import { runnerImport } from "vite";
 
 import { faults } from "./accessibility";
 import { withFiles } from "./documents";
-import { editorIn, expect, test, type Service } from "./service";
+import { editorIn, expect, test } from "./service";
 
 /** A program that leaves these files; a name that begins with / is one of the whole box. */
 const leaving = (files: Readonly<Record<string, string>>) => `import os
@@ -257,27 +257,25 @@ t.done()
   expect(reader.module.readRecording(text)?.segments).toHaveLength(segments.length);
 });
 
-test.describe("an example of the index page", () => {
-  /** Opens it, and runs it in the editor there. */
-  async function run(page: Page, service: Service, name: string, code: string) {
-    await page.goto(`${service.url}/`);
+test("the examples of the index page: a plot, a drawing to its end, a dialogue", async ({ page, service }) => {
+  await page.goto(`${service.url}/`);
+  const frame = page.frameLocator("iframe[name=live]");
+  const run = async (name: string, code: string) => {
     await page.getByRole("link", { name, exact: true }).click();
-    const frame = page.frameLocator("iframe[name=live]");
     await expect(frame.locator(".cm-content")).toContainText(code);
     await frame.locator("#run").click();
-    return frame;
-  }
+  };
 
-  test("shows a plot", async ({ page, service }) => {
-    const frame = await run(page, service, "A plot", "plt.show()");
+  await test.step("a plot", async () => {
+    await run("A plot", "plt.show()");
     const picture = frame.locator(".left-file img");
     await expect(picture).toBeVisible();
     await picture.evaluate((image: HTMLImageElement) => image.decode());
     expect(await picture.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBeGreaterThan(0);
   });
 
-  test("plays a drawing to its end", async ({ page, service }) => {
-    const frame = await run(page, service, "A drawing", "turtle.done()");
+  await test.step("a drawing", async () => {
+    await run("A drawing", "turtle.done()");
     const canvas = frame.locator(".left-file canvas");
     const drawn = () => canvas.evaluate((own: HTMLCanvasElement) => own.toDataURL());
     await expect(canvas).toBeVisible();
@@ -288,8 +286,8 @@ test.describe("an example of the index page", () => {
     await expect(frame.locator(".left-file img")).toBeVisible();
   });
 
-  test("talks to its end", async ({ page, service }) => {
-    const frame = await run(page, service, "A dialogue", "Guesses the number");
+  await test.step("a dialogue", async () => {
+    await run("A dialogue", "Guesses the number");
     const line = frame.getByRole("textbox", { name: "Input", exact: true });
     const said = frame.locator(".transcript pre");
     for (const guess of [50, 25, 13, 7, 4, 2, 1]) {
