@@ -30,7 +30,7 @@ const cases: Case[] = [
     content: "def half(n):\n    return n / 0\n\nhalf(2)\n", line: 2, message: "ZeroDivisionError: division by zero",
   },
   {
-    language: "python", what: "run time in another file", path: "words.py",
+    language: "python", what: "run time in another file", tag: "@full", path: "words.py",
     content: "# Counts.\ndef most_common(text, limit):\n    return text[1000]\n", line: 3,
     message: "IndexError: string index out of range",
   },

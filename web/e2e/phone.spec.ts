@@ -257,7 +257,9 @@ test("what was printed, at 400 %, in a narrow bar, and with text twice as large"
 });
 
 for (const layout of ["auto", "rows", "cols"] as const) {
-  test(`the layout ${layout} on small, medium and large screens`, async ({ page, service }) => {
+  // layout.spec.ts has parts above each other in frames that are wide.
+  const tag = layout === "rows" ? "@full" : [];
+  test(`the layout ${layout} on small, medium and large screens`, { tag }, async ({ page, service }) => {
     await page.goto(`${service.url}/embed?lang=python&layout=${layout}&run=load`);
     expect(await ended(page.mainFrame())).toContain("Finished");
     for (const width of [320, 768, 1280]) {
