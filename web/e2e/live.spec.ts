@@ -148,7 +148,7 @@ test("the embedding page reads and types, and Stop keeps what was printed", asyn
   await expect(frame.locator(".cm-activeLine")).toContainText("Name? ");
   // Input right after the command to run waits for the program.
   await Promise.all([send("run"), send("input", { text: "Eve\n" })]);
-  await expect(transcript(frame)).toHaveText("Name? Eve\nHi Eve\nMore? ");
+  await expect(transcript(frame)).toContainText("Hi Eve\nMore? ");
 });
 
 test("lines that are pasted are sent as lines", async ({ page, service }) => {

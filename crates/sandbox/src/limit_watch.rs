@@ -159,21 +159,23 @@ async fn changed(
     }
 }
 
-/// Resolves when the box has used its CPU time. It checks only when the limit
-/// can have been reached, that is with every core busy since the last check.
+/// Resolves when the box has used its CPU time. It checks when the limit can have
+/// been reached, that is with every core busy since the last check. A program may
+/// have more cores than the server, if that was bound to some.
 async fn cpu_time_spent(
     group: &Group,
     cpu_before: Option<Duration>,
     limit: Duration,
 ) {
     const MIN_PAUSE: Duration = Duration::from_millis(10);
+    const MAX_PAUSE: Duration = Duration::from_millis(500);
     let Some(before) = cpu_before else { return pending().await };
     // This is one system call. std would read files at every step.
     let cores = rustix::thread::sched_getaffinity(None)
         .map_or(1, |cores| cores.count().max(1));
     let mut left = limit;
     loop {
-        sleep((left / cores).max(MIN_PAUSE)).await;
+        sleep((left / cores).clamp(MIN_PAUSE, MAX_PAUSE)).await;
         let used = group.cpu_time().unwrap_or(before).saturating_sub(before);
         match limit.checked_sub(used).filter(|left| !left.is_zero()) {
             Some(rest) => left = rest,

@@ -39,7 +39,6 @@ export class PreviewFrame {
   private timer: ReturnType<typeof setInterval> | undefined;
   private isWritten = false;
   private answers = 0;
-  private messages = 0;
   /** The number of documents that the frame has loaded, and the number of times that ours reported so. */
   private loads = 0;
   private ownLoads = 0;
@@ -99,10 +98,11 @@ export class PreviewFrame {
    */
   private check(): void {
     this.loads += 1;
-    const { loads, messages } = this;
+    // Another message may be one of the document before, and late.
+    const { loads, answers } = this;
     this.send({ type: "ping" });
     setTimeout(() => {
-      const isOurs = this.ownLoads >= loads || this.messages > messages;
+      const isOurs = this.ownLoads >= loads || this.answers > answers;
       if (!isOurs && this.element.isConnected) this.left.emit();
     }, MAX_LEFT_MS);
   }
@@ -130,7 +130,6 @@ export class PreviewFrame {
 
   private take(message: FromFrame): void {
     this.watchdog?.answered();
-    this.messages += 1;
     if (message.type === "loaded") this.ownLoads += 1;
     if (message.type === "written") this.isWritten = true;
     if (message.type === "pong") {

@@ -65,10 +65,8 @@ async fn texts_are_put_and_all_are_cleared() {
     assert_eq!(list(&store).await, "[three,7]");
     store.lock().await.clear();
     assert_eq!(list(&store).await, "[]");
-    assert_eq!(
-        (store.lock().await.get(7).is_ok(), store.lock().await.size()),
-        (false, (0, 0))
-    );
+    let store = store.lock().await;
+    assert_eq!((store.get(7).is_ok(), store.size()), (false, (0, 0)));
 }
 
 #[tokio::test]
