@@ -220,7 +220,7 @@ const COMMANDS: [&str; 9] = [
 ];
 
 /// Flags of other programs that a page names without the program.
-const FOREIGN: [(&str, &str); 6] = [
+const FOREIGN: [(&str, &str); 9] = [
     // The example of a rule.
     ("docs/deploy.md", "--some-flag"),
     // Of podman.
@@ -230,6 +230,10 @@ const FOREIGN: [(&str, &str); 6] = [
     // Of the benchmark.
     ("docs/overload.md", "--clients"),
     ("docs/overload.md", "--seconds"),
+    ("docs/overload.md", "--step"),
+    // Of a language's own commands.
+    ("docs/languages.md", "--results"),
+    ("docs/languages.md", "--warnings"),
 ];
 
 #[test]
