@@ -14,7 +14,7 @@ use crate::error::{ImageError, io_error};
 use crate::progress::{Phase, Progress};
 use crate::recipe::Recipe;
 use crate::share::share;
-use crate::store::{State, Store, UNFINISHED, remove_if_there};
+use crate::store::{BuildState, Store, UNFINISHED, remove_if_there};
 
 /// Checks whether sample programs run in an unfinished root filesystem, or
 /// returns why not.
@@ -51,7 +51,7 @@ impl Store {
         recipe: &'a Recipe,
     ) -> Result<Queued<'a>, ImageError> {
         let mut queued = Queued { store: self, recipe, lock: None };
-        if matches!(self.state(recipe), State::Ready { .. }) {
+        if matches!(self.state(recipe), BuildState::Ready { .. }) {
             return Ok(queued);
         }
         let file = self.lock_file(&recipe.folder())?;
@@ -189,14 +189,14 @@ impl Queued<'_> {
         ) -> Result<PathBuf, ImageError>,
     ) -> Result<PathBuf, ImageError> {
         let Self { store, recipe, lock } = self;
-        if let State::Ready { rootfs } = store.state(recipe) {
+        if let BuildState::Ready { rootfs } = store.state(recipe) {
             return Ok(rootfs);
         }
         let mut lock = match lock {
             Some(lock) => lock,
             None => store.lock(recipe, progress)?,
         };
-        if let State::Ready { rootfs } = store.state(recipe) {
+        if let BuildState::Ready { rootfs } = store.state(recipe) {
             return Ok(rootfs);
         }
         let mut report = |now: Progress| {

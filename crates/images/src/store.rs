@@ -22,7 +22,7 @@ pub struct Store {
 
 /// The state of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum BuildState {
     /// The image is complete.
     Ready {
         /// The path of its root filesystem; absolute if the store's path is.
@@ -91,10 +91,12 @@ impl Store {
 
     /// Returns the state of the image of `recipe`. Takes one system call if the
     /// image is complete.
-    pub fn state(&self, recipe: &Recipe) -> State {
+    pub fn state(&self, recipe: &Recipe) -> BuildState {
         let image = self.folder.join(recipe.folder());
         match image.join(Manifest::FILE).try_exists() {
-            Ok(true) => return State::Ready { rootfs: image.join("rootfs") },
+            Ok(true) => {
+                return BuildState::Ready { rootfs: image.join("rootfs") };
+            }
             Ok(false) => {}
             Err(error) => {
                 let error = io_error("look into", &image)(error);
@@ -102,15 +104,15 @@ impl Store {
                     "{error}; the server's user must be able to read it and \
                      every folder above it"
                 );
-                return State::Broken { why };
+                return BuildState::Broken { why };
             }
         }
         if let Some(progress) = self.progress_of_builder(recipe) {
-            return State::Building { progress };
+            return BuildState::Building { progress };
         }
         match fs::read_to_string(self.beside(recipe, "failed")) {
-            Ok(why) => State::Broken { why },
-            Err(_) => State::Missing,
+            Ok(why) => BuildState::Broken { why },
+            Err(_) => BuildState::Missing,
         }
     }
 

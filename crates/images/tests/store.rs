@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use sandpiper_images::{
-    Addition, BuildOptions, Downloads, ImageError, Phase, Progress, Recipe,
-    State, Store,
+    Addition, BuildOptions, BuildState, Downloads, ImageError, Phase, Progress,
+    Recipe, Store,
 };
 
 fn recipe(name: &str) -> Recipe {
@@ -62,22 +62,25 @@ fn an_image_is_missing_then_broken_then_ready_then_missing() {
     let data = tempfile::tempdir().unwrap();
     let store = Store::open(data.path()).unwrap();
     let recipe = recipe("one");
-    assert_eq!(store.state(&recipe), State::Missing);
+    assert_eq!(store.state(&recipe), BuildState::Missing);
 
     let error = build(&store, &recipe, &mut no_progress).unwrap_err();
     assert!(matches!(error, ImageError::Architecture { .. }), "{error}");
     let why = error.to_string();
-    assert_eq!(store.state(&recipe), State::Broken { why });
+    assert_eq!(store.state(&recipe), BuildState::Broken { why });
 
     complete(data.path(), &recipe, 1);
     let rootfs = path(data.path(), &recipe, "/rootfs");
-    assert_eq!(store.state(&recipe), State::Ready { rootfs: rootfs.clone() });
+    assert_eq!(
+        store.state(&recipe),
+        BuildState::Ready { rootfs: rootfs.clone() }
+    );
     let built = build(&store, &recipe, &mut no_progress).unwrap();
     assert_eq!(built, rootfs);
 
     let removed = store.remove("one").unwrap();
     assert_eq!(removed[0].hash, recipe.hash());
-    assert_eq!(store.state(&recipe), State::Missing);
+    assert_eq!(store.state(&recipe), BuildState::Missing);
     let error = store.remove("one").unwrap_err();
     assert_eq!(error.to_string(), "there is no image one");
 }
@@ -89,12 +92,16 @@ fn a_builder_is_seen_and_waited_for() {
     let recipe = recipe("two");
     let lock_path = path(data.path(), &recipe, ".lock");
     fs::write(&lock_path, "installing packages, 40 %").unwrap();
-    assert_eq!(store.state(&recipe), State::Missing, "nobody holds the lock");
+    assert_eq!(
+        store.state(&recipe),
+        BuildState::Missing,
+        "nobody holds the lock"
+    );
 
     let lock = File::open(&lock_path).unwrap();
     lock.lock().unwrap();
     let progress = "installing packages, 40 %".to_owned();
-    assert_eq!(store.state(&recipe), State::Building { progress });
+    assert_eq!(store.state(&recipe), BuildState::Building { progress });
 
     let mut phases = Vec::new();
     let mut other_builder = Some(lock);
@@ -115,15 +122,15 @@ fn a_queued_build_is_seen_and_goes_on() {
     let store = Store::open(data.path()).unwrap();
     let (first, second) = (recipe("a"), recipe("b"));
     let queued = store.queue(&second).unwrap();
-    assert_eq!(store.state(&first), State::Missing);
+    assert_eq!(store.state(&first), BuildState::Missing);
     let progress = "queued".to_owned();
-    assert_eq!(store.state(&second), State::Building { progress });
+    assert_eq!(store.state(&second), BuildState::Building { progress });
 
     queued.build(&options(), &mut no_progress).unwrap_err();
-    assert!(matches!(store.state(&second), State::Broken { .. }));
+    assert!(matches!(store.state(&second), BuildState::Broken { .. }));
 
     drop(store.queue(&first).unwrap());
-    assert_eq!(store.state(&first), State::Missing, "cancelled");
+    assert_eq!(store.state(&first), BuildState::Missing, "cancelled");
 }
 
 #[test]
@@ -143,7 +150,7 @@ fn leftovers_of_killed_builds_are_removed() {
     }
     let builder = File::create(images.join("other-1.lock")).unwrap();
     builder.lock().unwrap();
-    assert_eq!(store.state(&recipe), State::Missing);
+    assert_eq!(store.state(&recipe), BuildState::Missing);
     assert!(store.list().unwrap().is_empty());
 
     build(&store, &recipe, &mut no_progress).unwrap_err();
@@ -162,7 +169,7 @@ fn an_unreadable_image_is_broken_not_missing() {
     let image = path(data.path(), &recipe, "");
     std::os::unix::fs::symlink(&image, &image).unwrap();
     let state = store.state(&recipe);
-    let State::Broken { why } = &state else { panic!("{state:?}") };
+    let BuildState::Broken { why } = &state else { panic!("{state:?}") };
     assert!(why.contains("cannot look into"), "{why}");
     assert!(why.contains(&*image.to_string_lossy()), "{why}");
 }

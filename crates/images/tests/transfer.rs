@@ -7,7 +7,7 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use sandpiper_images::{Imported, Recipe, State, Store};
+use sandpiper_images::{BuildState, Imported, Recipe, Store};
 use sha2::{Digest, Sha256};
 use tar::{Builder, EntryType, Header};
 
@@ -97,7 +97,9 @@ fn an_image_comes_back_as_it_was() {
     let recipes = [recipe.clone()];
     assert_eq!(import(there.path(), &recipes, &file), "ready");
     let store = Store::open(there.path()).unwrap();
-    let State::Ready { rootfs } = store.state(&recipe) else { unreachable!() };
+    let BuildState::Ready { rootfs } = store.state(&recipe) else {
+        unreachable!()
+    };
     let tool = rootfs.join("bin/tool").metadata().unwrap();
     assert_eq!(tool.mode() & 0o7777, 0o755);
     assert_eq!(tool.mtime(), root.join("bin/tool").metadata().unwrap().mtime());
@@ -171,7 +173,7 @@ fn only_what_this_program_would_build_is_installed() {
     let said = import_checked(there.path(), &recipes, &file, failed);
     assert_eq!(said, "image one was not installed: python: it printed \"\"");
     let store = Store::open(there.path()).unwrap();
-    assert!(matches!(store.state(&one), State::Broken { .. }));
+    assert!(matches!(store.state(&one), BuildState::Broken { .. }));
 }
 
 /// Returns an export with one archive.

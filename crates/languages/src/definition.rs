@@ -45,7 +45,7 @@ pub(crate) struct Definition {
     pub(crate) arguments: bool,
     /// The kind of standard output, which decides how the editor shows it.
     #[serde(default)]
-    pub(crate) output: Output,
+    pub(crate) output: OutputKind,
     /// A script of the image, by its absolute path there, that documents of
     /// this language contain. Clients can load it once for all of them.
     pub(crate) framework: Option<String>,
@@ -71,7 +71,7 @@ pub(crate) struct Definition {
     Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize,
 )]
 #[serde(rename_all = "lowercase")]
-pub enum Output {
+pub enum OutputKind {
     /// Text, as programs print it.
     #[default]
     Text,

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use crate::definition::{Command, Compile, Crash, Definition};
 use crate::editor::Editor;
 use crate::names::check_names;
-use crate::{Output, Plan, Stage, Step, Submission};
+use crate::{OutputKind, Plan, Stage, Step, Submission};
 
 /// The argument that is replaced by the entry file's path.
 const ENTRY: &str = "{entry}";
@@ -38,7 +38,7 @@ pub struct Language {
     image: String,
     takes_stdin: bool,
     takes_args: bool,
-    output: Output,
+    output: OutputKind,
     framework: Option<String>,
     editor: Editor,
     memory_bytes: Option<u64>,
@@ -108,7 +108,7 @@ impl Language {
     }
 
     /// Returns the kind of its standard output.
-    pub fn output(&self) -> Output {
+    pub fn output(&self) -> OutputKind {
         self.output
     }
 

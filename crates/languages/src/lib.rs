@@ -20,7 +20,7 @@ mod plan;
 mod submission;
 
 pub use catalog::{Catalog, LanguageFolder, LoadError, Starter};
-pub use definition::Output;
+pub use definition::OutputKind;
 pub use editor::{Editor, Members, MembersFile};
 pub use file::SourceFile;
 pub use language::Language;

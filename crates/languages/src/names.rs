@@ -1,6 +1,6 @@
 //! The rules for the names and paths in a definition.
 
-use crate::Output;
+use crate::OutputKind;
 use crate::definition::Definition;
 
 /// The names that choose several languages at once.
@@ -45,8 +45,8 @@ fn check_extension(extension: &str) -> Result<(), String> {
 }
 
 /// A framework is a file of the image, and documents contain it.
-fn check_framework(path: &str, output: Output) -> Result<(), String> {
-    if output != Output::Document {
+fn check_framework(path: &str, output: OutputKind) -> Result<(), String> {
+    if output != OutputKind::Document {
         return Err("a framework is a part of documents: set output".to_owned());
     }
     let is_name = |segment: &str| !matches!(segment, "" | "." | "..");

@@ -12,7 +12,7 @@ use std::path::Path;
 use anyhow::bail;
 use sandpiper_engine::languages::{Catalog, Language};
 use sandpiper_engine::{ImageState, Images};
-use sandpiper_images::{Listing, Recipe, State, Store, open_file};
+use sandpiper_images::{BuildState, Listing, Recipe, Store, open_file};
 
 use crate::config::Folders;
 pub(crate) use folders::project_file;
@@ -165,7 +165,8 @@ impl ImageStore {
         });
         let unbuilt = self.recipes.iter().filter_map(|recipe| {
             let (name, store) = (recipe.name(), self.store.as_ref().ok()?);
-            let is_ready = matches!(store.state(recipe), State::Ready { .. });
+            let is_ready =
+                matches!(store.state(recipe), BuildState::Ready { .. });
             (recipe.addition().is_some() && !is_ready).then(|| {
                 format!(
                     "image {name} is not built with the operator's packages: \
@@ -180,10 +181,10 @@ impl ImageStore {
     fn stand_in(
         &self,
         image: &str,
-        state: &State,
+        state: &BuildState,
         store: &Store,
     ) -> Option<&Listing> {
-        let is_ready = matches!(state, State::Ready { .. })
+        let is_ready = matches!(state, BuildState::Ready { .. })
             && !self.faults.contains_key(image);
         let stand_in = self.stand_ins.get(image).filter(|_| !is_ready);
         stand_in.filter(|image| store.rootfs(image).exists())
@@ -205,10 +206,10 @@ impl Images for ImageStore {
             return ImageState::Ready(store.rootfs(stand_in));
         }
         match state {
-            State::Ready { rootfs } => ImageState::Ready(rootfs),
-            State::Building { progress } => ImageState::Building(progress),
-            State::Missing => ImageState::Missing,
-            State::Broken { why } => ImageState::Broken(why),
+            BuildState::Ready { rootfs } => ImageState::Ready(rootfs),
+            BuildState::Building { progress } => ImageState::Building(progress),
+            BuildState::Missing => ImageState::Missing,
+            BuildState::Broken { why } => ImageState::Broken(why),
         }
     }
 

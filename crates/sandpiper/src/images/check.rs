@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use sandpiper_engine::languages::{Language, Output, SourceFile};
+use sandpiper_engine::languages::{Language, OutputKind, SourceFile};
 use sandpiper_engine::{
     End, Engine, ImageState, Images, LanguageState, Readiness, RunAttachment,
     RunOptions,
@@ -212,7 +212,7 @@ async fn print_check(
     place: &str,
 ) -> io::Result<bool> {
     let catalog = engine.catalog();
-    let prints_text = |it: &&Language| it.output() != Output::Document;
+    let prints_text = |it: &&Language| it.output() != OutputKind::Document;
     let language = catalog.languages().find(prints_text);
     let language = language.or_else(|| catalog.languages().next());
     let id = language.map(Language::id).unwrap_or_default();

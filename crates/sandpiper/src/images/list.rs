@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use sandpiper_engine::languages::{Catalog, Language};
-use sandpiper_images::{Listing, State, Store};
+use sandpiper_images::{BuildState, Listing, Store};
 
 use crate::data::Known;
 
@@ -47,7 +47,7 @@ pub(super) fn is_used(store: &Store, listing: &Listing, known: &Known) -> bool {
     };
     let is_faulty = known.faults.contains_key(&listing.name);
     match store.state(recipe) {
-        State::Ready { .. } if !is_faulty => recipe.hash() == listing.hash,
+        BuildState::Ready { .. } if !is_faulty => recipe.hash() == listing.hash,
         _ => is_stand_in(),
     }
 }
@@ -62,14 +62,16 @@ fn rows(
     for recipe in recipes {
         let (name, hash) = (recipe.name(), recipe.hash());
         let why = match store.state(recipe) {
-            State::Ready { .. } => continue,
+            BuildState::Ready { .. } => continue,
             // A build would fail, with the reason that follows.
-            State::Missing if faults.contains_key(name) => continue,
-            State::Building { progress } => format!("being built: {progress}"),
-            State::Missing => {
+            BuildState::Missing if faults.contains_key(name) => continue,
+            BuildState::Building { progress } => {
+                format!("being built: {progress}")
+            }
+            BuildState::Missing => {
                 format!("not built: run `sandpiper images build {name}`")
             }
-            State::Broken { why } => format!("broken: {}", why.trim_end()),
+            BuildState::Broken { why } => format!("broken: {}", why.trim_end()),
         };
         let none = NONE.to_owned();
         rows.push([

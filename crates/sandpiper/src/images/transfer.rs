@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use sandpiper_images::{Check, Imported, Progress, Recipe, State, Store};
+use sandpiper_images::{BuildState, Check, Imported, Progress, Recipe, Store};
 
 use super::progress::ProgressDisplay;
 use crate::data::Known;
@@ -24,7 +24,8 @@ pub(super) fn export(
     names: &[String],
 ) -> anyhow::Result<ExitCode> {
     let mut recipes = super::chosen(known, names)?;
-    let is_there = |it: &Recipe| matches!(store.state(it), State::Ready { .. });
+    let is_there =
+        |it: &Recipe| matches!(store.state(it), BuildState::Ready { .. });
     if names.is_empty() {
         recipes.retain(is_there);
     }
