@@ -184,7 +184,7 @@ fn elsewhere(status: u16) -> Finding {
 fn node_tag(is_set: bool) -> Finding {
     const SUBJECT: &str = "node tag";
     if is_set {
-        return Finding::good(SUBJECT, "in the ids of live runs");
+        return Finding::good(SUBJECT, "in the ids of runs");
     }
     Finding::weak(
         SUBJECT,
