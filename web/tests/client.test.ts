@@ -66,7 +66,7 @@ test("a network that is gone", async () => {
   expect(summary(await answerTo(closed))).toMatch(/^You are offline\. Your code is still here/);
 });
 
-test("a person who stops is not told that the connection was lost", async () => {
+test("a person who stops reads nothing of a lost connection", async () => {
   expect(await answerTo(closed, AbortSignal.abort())).toEqual({ kind: "stopped" });
 });
 

@@ -35,7 +35,7 @@ const SELECTOR = `pre[data-lang], div[data-lang]${besides === undefined ? "" : `
 const made = new WeakMap<Element, EmbeddedEditor>();
 const refused = new WeakSet<Element>();
 /** All editors. A site without reloads removes them with its pages. */
-const editors = new Set<WeakRef<EmbeddedEditor>>();
+const all = new Set<WeakRef<EmbeddedEditor>>();
 
 /** The element to replace: of Markdown's `<pre><code>` the outer one. */
 function boxOf(target: Element): Element {
@@ -65,7 +65,7 @@ function prepare(target: Element): EmbeddedEditor | string {
     autosave,
     title: dataset["title"] ?? `${language} editor`,
   });
-  editors.add(new WeakRef(editor));
+  all.add(new WeakRef(editor));
   made.set(target, editor);
   made.set(editor.element, editor);
   return editor;
@@ -113,9 +113,9 @@ function autosaveOf(language: string, files: readonly CodeFile[]): string {
 
 /** The editors that are in use. */
 function living(): EmbeddedEditor[] {
-  return [...editors].flatMap((one) => {
+  return [...all].flatMap((one) => {
     const editor = one.deref();
-    if (editor === undefined) editors.delete(one);
+    if (editor === undefined) all.delete(one);
     return editor ?? [];
   });
 }

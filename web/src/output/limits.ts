@@ -48,7 +48,7 @@ export function shortened(pieces: readonly Piece[]): readonly Piece[] {
         [row, at] = [row + 1, 0];
       }
       const room = LINE_LENGTH_SHOWN - at;
-      const kept = whole(part.slice(0, Math.max(room, 0)));
+      const kept = part.length > room ? whole(part.slice(0, Math.max(room, 0))) : part;
       const more = (lines[row]?.length ?? 0) - at - kept.length;
       append(cut, kept, look);
       if (room >= 0 && part.length > room) append(cut, ` ${t("output.line-cut", { n: more })}`, PLAIN);

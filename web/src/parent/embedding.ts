@@ -50,7 +50,7 @@ export class Embedding {
   private run = 0;
   /** The latest live run. */
   private live: LiveRun | null = null;
-  /** Resolves when the latest run takes input, or has ended. */
+  /** Resolves when the latest live run takes input, or has ended. */
   private opened = Promise.resolve();
   private open = () => {};
   /** The files that the last run left. */
@@ -118,12 +118,12 @@ export class Embedding {
     });
     // The person may type, and the embedding page send other files, before the run has ended.
     let submitted = workspace.snapshot();
-    session.started.listen(() => {
+    session.started.listen((mode) => {
       submitted = workspace.snapshot();
       this.run += 1;
       this.live = null;
       this.left = [];
-      this.opened = new Promise((resolve) => (this.open = resolve));
+      if (mode.live) this.opened = new Promise((resolve) => (this.open = resolve));
       this.bridge.emit("run:start", { run: this.run });
     });
     session.wentLive.listen(({ live }) => {

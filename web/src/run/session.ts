@@ -51,7 +51,7 @@ const MAX_STOP_MS = 10_000;
 
 export class Session {
   readonly phaseChanged = new Event<Phase>();
-  readonly started = new Event<void>();
+  readonly started = new Event<Mode>();
   /** A live run has its box. */
   readonly wentLive = new Event<LiveStart>();
   readonly ended = new Event<Answer>();
@@ -83,7 +83,7 @@ export class Session {
     const snapshot = this.workspace.snapshot();
     const mode = this.modeOf(snapshot);
     const { artifacts, results, warnings, external, live } = mode;
-    this.started.emit();
+    this.started.emit(mode);
     for (let refusals = 0; ; refusals++) {
       // A live run never waits in the queue.
       this.goOn(live ? "running" : mode.hasEvents ? "queued" : "unknown");

@@ -253,11 +253,12 @@ fn requests_to_files_processes_and_memory() {
             || [0x66, 0x94, 0xB7].contains(&(value >> 8 & 0xFF))
     };
     assert!(!found.iter().any(none), "{found:x?}");
-    // Locks (5 to 7), pipes (1031), seals (1033).
-    let some = [0, 1, 2, 3, 4, 6, 7, 1030, 1031, 1033];
+    // Locks (5 to 7), the size of pipes (1032), seals (1033).
+    let some = [0, 1, 2, 3, 4, 6, 7, 1030, 1032, 1033];
     let found = list("fcntl", |value| vec![0, value], libc::EINVAL, &some);
-    // Locks of open file descriptions, leases, notes, and delegations.
-    let none = [36, 37, 38, 1024, 1025, 1026, 1039, 1040];
+    // Locks of open file descriptions, leases, notes, delegations, and other sizes
+    // of pipes.
+    let none = [36, 37, 38, 1024, 1025, 1026, 1031, 1039, 1040];
     assert!(!found.iter().any(|value| none.contains(value)));
     let some = [1, 4, 15, 36, 38];
     let found = list("prctl", |value| vec![value], libc::EINVAL, &some);
@@ -324,8 +325,8 @@ fn options_of_other_calls() {
             assert_eq!(found, expected, "{name}");
         };
     let fcntl = [
-        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 15, 16, 1027, 1028, 1030, 1031,
-        1032, 1033, 1034,
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 15, 16, 1027, 1028, 1030, 1032,
+        1033, 1034,
     ];
     check("fcntl", 2048, |it| vec![3, it], libc::EINVAL, &fcntl);
     let advice = [

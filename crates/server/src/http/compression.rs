@@ -48,7 +48,9 @@ pub(crate) async fn compressed(
         return Answer::from_parts(head, plain.into());
     }
     let vary = HeaderValue::from_static("accept-encoding");
-    head.headers.insert(VARY, vary);
+    if head.headers.get(VARY) != Some(&vary) {
+        head.headers.append(VARY, vary);
+    }
     let Some(coding) = Coding::best(headers) else {
         return Answer::from_parts(head, plain.into());
     };
@@ -76,44 +78,46 @@ impl Coding {
     }
 
     /// Returns the coding that a request prefers, and of two the better one.
+    /// Returns `None` if it prefers an answer as it is.
     pub(crate) fn best(request: &HeaderMap) -> Option<Self> {
-        let accepted = [Self::Gzip, Self::Brotli].map(|coding| {
-            let weight = coding.weight(request);
-            (weight, coding)
-        });
-        let accepted = accepted.into_iter().filter(|(weight, _)| *weight > 0.0);
+        let codings = [Self::Gzip, Self::Brotli].into_iter();
+        let weighted = codings.map(|it| (weight(request, it.name()), it));
+        let least = weight(request, "identity");
+        let accepted =
+            weighted.filter(|(weight, _)| *weight > 0.0 && *weight >= least);
         let best = accepted.max_by(|(a, _), (b, _)| a.total_cmp(b));
         best.map(|(_, coding)| coding)
     }
 
     /// Returns whether a request accepts it.
     pub(crate) fn is_accepted(self, request: &HeaderMap) -> bool {
-        self.weight(request) > 0.0
+        weight(request, self.name()) > 0.0
     }
+}
 
-    /// Returns the weight that a request gives to it, 0 if it is not accepted.
-    fn weight(self, request: &HeaderMap) -> f32 {
-        let values = request.get_all(ACCEPT_ENCODING).into_iter();
-        let codings = values
-            .filter_map(|value| value.to_str().ok())
-            .flat_map(|value| value.split(','));
-        let mut of_others = 0.0;
-        for coding in codings {
-            let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
-            let weight = weight.trim().to_ascii_lowercase();
-            let weight = match weight.strip_prefix("q=") {
-                Some(number) => number.parse().unwrap_or(0.0),
-                None => 1.0,
-            };
-            if name.trim().eq_ignore_ascii_case(self.name()) {
-                return weight;
-            }
-            if name.trim() == "*" {
-                of_others = weight;
-            }
+/// Returns the weight that a request gives to a coding, 0 if it does not accept it
+/// or does not name it.
+fn weight(request: &HeaderMap, coding: &str) -> f32 {
+    let values = request.get_all(ACCEPT_ENCODING).into_iter();
+    let all = values
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','));
+    let mut of_others = 0.0;
+    for one in all {
+        let (name, weight) = one.split_once(';').unwrap_or((one, ""));
+        let weight = weight.trim().to_ascii_lowercase();
+        let weight = match weight.strip_prefix("q=") {
+            Some(number) => number.parse().unwrap_or(0.0),
+            None => 1.0,
+        };
+        if name.trim().eq_ignore_ascii_case(coding) {
+            return weight;
         }
-        of_others
+        if name.trim() == "*" {
+            of_others = weight;
+        }
     }
+    of_others
 }
 
 impl Encoder {
@@ -182,6 +186,9 @@ mod tests {
         check("*, br;q=0", Some(Coding::Gzip));
         check("deflate, gzip;q=0.0", None);
         check("br;q=0.000, identity;q=0, *;q=0", None);
+        check("identity, gzip;q=0.5", None);
+        check("identity, gzip", Some(Coding::Gzip));
+        check("identity;q=0.5, *;q=0.7", Some(Coding::Brotli));
         check("gzip;q=x", None);
         check("", None);
     }

@@ -20,9 +20,9 @@ const STATUSES: [&str; 21] = [
     "414", "415", "421", "425", "429", "431", "500", "502", "503", "507",
     "other",
 ];
-/// The status that an alert waits for. It is there for these methods before there
-/// is a request, so that a first failure is a step from 0.
-const FAILURE: &str = "500";
+/// The statuses that an alert waits for. They are there for these methods before
+/// there is a request, so that a first failure is a step from 0.
+const FAILURES: [&str; 2] = ["500", "other"];
 const CALLS: [&str; 4] = ["GET", "POST", "PUT", "DELETE"];
 /// The route of what is no request at all.
 const MALFORMED: &str = "malformed";
@@ -57,9 +57,10 @@ impl Requests {
     }
 
     fn add(&self, route: usize, method: usize, status: u16) {
-        let status = StatusCode::from_u16(status).unwrap_or_default();
+        let status = StatusCode::from_u16(status);
+        let status = status.as_ref().map_or("", StatusCode::as_str);
         let row = route * METHODS.len() + method;
-        let cell = row * STATUSES.len() + index(&STATUSES, status.as_str());
+        let cell = row * STATUSES.len() + index(&STATUSES, status);
         if let Some(cell) = self.0.cells.get(cell) {
             cell.fetch_add(1, Ordering::Relaxed);
         }
@@ -79,7 +80,9 @@ impl Collector for Requests {
             let (row, status) =
                 (index / STATUSES.len(), STATUSES[index % STATUSES.len()]);
             let method = METHODS[row % METHODS.len()];
-            if count == 0 && !(status == FAILURE && CALLS.contains(&method)) {
+            if count == 0
+                && !(FAILURES.contains(&status) && CALLS.contains(&method))
+            {
                 continue;
             }
             let labels = [

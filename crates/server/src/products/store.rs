@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use tokio::task::consume_budget;
+use tokio::task::yield_now;
 
 use crate::http::AnswerMemory;
 
@@ -17,6 +17,9 @@ const PRODUCT_BYTES: u64 = 128;
 /// Texts from this size on count as memory of answers: slow clients can hold
 /// many of them after their products have changed.
 const LARGE_BYTES: usize = 4 * 1024;
+
+/// Bytes of the list that are joined before other tasks have a turn.
+const TURN_BYTES: usize = 256 * 1024;
 
 /// All products.
 #[derive(Debug)]
@@ -156,13 +159,16 @@ impl Store {
         let capacity = usize::try_from(self.used / 2).unwrap_or(0);
         let mut list = Vec::with_capacity(capacity);
         list.push(b'[');
+        let mut turn_end = TURN_BYTES;
         for text in self.products.values() {
             if list.len() > 1 {
                 list.push(b',');
             }
             list.extend_from_slice(text);
-            // A long list takes long.
-            consume_budget().await;
+            if list.len() > turn_end {
+                turn_end = list.len() + TURN_BYTES;
+                yield_now().await;
+            }
         }
         list.push(b']');
         list

@@ -113,8 +113,7 @@ async fn the_list_is_made_once_for_each_change() {
 async fn lists_share_and_others_wait_for_one() {
     let store = store(8 << 20);
     let part = product(&"x".repeat(4_000), 1.0);
-    // More than the budget of a task.
-    for _ in 0..200 {
+    for _ in 0..2 * TURN_BYTES / 4_000 {
         store.lock().await.create(&part).unwrap();
     }
     let mut first = pin!(list(&store));
