@@ -33,11 +33,6 @@ export function hasFocus(box: Element): boolean {
   return document.hasFocus() && box.contains(document.activeElement);
 }
 
-/** Whether a key is the input method's. Of the key that ends a composition, Safari says so by its code alone. */
-export function isInputMethods({ isComposing, keyCode }: KeyboardEvent): boolean {
-  return isComposing || keyCode === 229;
-}
-
 /** Executes `act`. If that removes the element with the focus from `box`, then `box`, which must be focusable, gets it. */
 export function keepingFocus(box: HTMLElement, act: () => void): void {
   const hadFocus = hasFocus(box);

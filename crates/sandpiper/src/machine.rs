@@ -55,6 +55,8 @@ pub(crate) struct Machine {
     pub(crate) core_pattern: String,
     /// `kernel.modprobe`. Empty if the kernel loads no modules.
     pub(crate) modprobe: String,
+    /// The handlers of `binfmt_misc` whose interpreter the host has opened.
+    pub(crate) open_interpreters: Vec<String>,
     /// Whether the kernel has IPv6.
     pub(crate) has_ipv6: bool,
     /// The kernel's command line.
@@ -114,6 +116,7 @@ impl Machine {
             high_order_alloc_disable: number(
                 "/proc/sys/net/core/high_order_alloc_disable",
             ),
+            open_interpreters: open_interpreters(&mounts),
             core_pattern: text("/proc/sys/kernel/core_pattern"),
             modprobe: text("/proc/sys/kernel/modprobe"),
             has_ipv6: Path::new("/proc/net/if_inet6").exists(),
@@ -199,6 +202,34 @@ fn is_read_only(mountinfo: &str) -> bool {
     options.is_some_and(|it| it.split(',').any(|option| option == "ro"))
 }
 
+/// Returns the names of handlers whose interpreter was opened when they were made.
+fn open_interpreters(mountinfo: &str) -> Vec<String> {
+    // To look there would mount it, if systemd has an automount there.
+    if !mountinfo.contains(" - binfmt_misc ") {
+        return Vec::new();
+    }
+    let entries = fs::read_dir("/proc/sys/fs/binfmt_misc");
+    let entries = entries.into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter(|entry| {
+            let handler = fs::read_to_string(entry.path());
+            handler.is_ok_and(|text| is_open(&text))
+        })
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Returns whether a handler is enabled and has the flag `F`.
+fn is_open(handler: &str) -> bool {
+    let mut lines = handler.lines();
+    lines.next() == Some("enabled")
+        && lines
+            .filter_map(|line| line.strip_prefix("flags:"))
+            .any(|flags| flags.contains('F'))
+}
+
 fn missing_packages() -> Vec<&'static str> {
     let missing = sandpiper_images::missing_prerequisites();
     let mut packages: Vec<_> = missing.iter().map(|it| it.package).collect();
@@ -235,6 +266,18 @@ mod tests {
         check("nodev\tproc\n", module, true);
         check("nodev\tproc\n\text4\n", "kernel/fs/fuse/fuse.ko:\n", false);
         check("", "", false);
+    }
+
+    #[test]
+    fn interpreters_that_are_open() {
+        let check = |handler: &str, expected: bool| {
+            assert_eq!(is_open(handler), expected, "{handler}");
+        };
+        check("enabled\ninterpreter /usr/bin/qemu\nflags: POCF\n", true);
+        check("disabled\ninterpreter /usr/bin/qemu\nflags: POCF\n", false);
+        check("enabled\ninterpreter /F\nflags: PO\noffset 0\n", false);
+        check("enabled\n", false);
+        check("", false);
     }
 
     #[test]

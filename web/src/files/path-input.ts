@@ -1,6 +1,6 @@
 // The field for the name of a file.
 
-import { byId, element, hasFocus, isInputMethods } from "../dom";
+import { byId, element, hasFocus } from "../dom";
 import { t } from "../messages";
 import { faultOfPath } from "../workspace";
 
@@ -41,8 +41,8 @@ export class PathInput {
     }
     this.element.addEventListener("keydown", (event) => {
       event.stopPropagation();
-      // The keys are the input method's.
-      if (isInputMethods(event)) return;
+      // The keys are the input method's. Of the one that ends a composition, Safari says so by its code alone.
+      if (event.isComposing || event.keyCode === 229) return;
       if (event.key === "Enter") this.take();
       if (event.key === "Escape") this.end(null);
     });

@@ -1,6 +1,6 @@
 // The line of the console in which the person writes code that the page executes.
 
-import { element, isInputMethods } from "../dom";
+import { element } from "../dom";
 import { History } from "../history";
 import { t } from "../messages";
 import { MAX_CODE } from "./protocol";
@@ -24,8 +24,8 @@ export class Prompt {
       execute(code);
     });
     this.field.addEventListener("keydown", (event) => {
-      const { key, ctrlKey, metaKey, altKey, shiftKey } = event;
-      if (isInputMethods(event) || ctrlKey || metaKey || altKey || shiftKey) return;
+      const { key, ctrlKey, metaKey, altKey, shiftKey, isComposing } = event;
+      if (isComposing || ctrlKey || metaKey || altKey || shiftKey) return;
       if (key !== "ArrowUp" && key !== "ArrowDown") return;
       event.preventDefault();
       this.history.recall(this.field, key === "ArrowUp" ? -1 : 1);

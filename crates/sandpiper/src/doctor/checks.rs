@@ -10,7 +10,7 @@ use sandpiper_engine::{
     Controllers, Host, ImageState, NO_CORE, QUEUE_BYTES, QUEUED_SIGNALS,
 };
 
-use self::kernel::{accounting, kernel, modules};
+use self::kernel::{accounting, interpreters, kernel, modules};
 use super::Finding;
 use crate::machine::{HardLimits, Machine};
 
@@ -21,6 +21,7 @@ pub(crate) fn machine(machine: &Machine, binary: &str) -> Vec<Finding> {
         kernel(machine),
         accounting(machine),
         modules(machine),
+        interpreters(machine),
         user(machine),
         user_namespaces(machine),
         apparmor(machine, binary),

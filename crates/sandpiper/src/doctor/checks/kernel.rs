@@ -51,6 +51,28 @@ pub(super) fn kernel(machine: &Machine) -> Finding {
     ))
 }
 
+/// Checks for handlers of `binfmt_misc` with the flag `F`. The kernel opened their
+/// interpreters on the host and starts them in boxes, too, where a parent of such a
+/// process reads its file (/proc/PID/exe).
+pub(super) fn interpreters(machine: &Machine) -> Finding {
+    const SUBJECT: &str = "foreign programs";
+    if machine.open_interpreters.is_empty() {
+        return Finding::good(SUBJECT, "the host opens no file for boxes");
+    }
+    let names = machine.open_interpreters.join(", ");
+    Finding::weak(
+        SUBJECT,
+        format!(
+            "programs can read and lock the interpreters that the host has \
+             opened for files of other kinds ({names}: binfmt_misc, flag F)"
+        ),
+    )
+    .fix(
+        "remove those that nothing needs:\n\
+         echo -1 | sudo tee /proc/sys/fs/binfmt_misc/NAME",
+    )
+}
+
 /// Checks whether the kernel charges the memory that a program takes to its box.
 pub(super) fn accounting(machine: &Machine) -> Finding {
     const SUBJECT: &str = "memory accounting";
@@ -190,6 +212,19 @@ mod tests {
         check("cgroup.memory=nokmem quiet", Some(0), Grade::Weak);
         check("cgroup.memory=nobpf,nosocket\n", Some(0), Grade::Weak);
         check("", Some(2), Grade::Weak);
+    }
+
+    #[test]
+    fn interpreters_of_the_host() {
+        let check = |names: &[&str], expected: Grade| {
+            let names = names.iter().map(ToString::to_string);
+            let open_interpreters = names.collect();
+            let facts = Machine { open_interpreters, ..Machine::default() };
+            let found = interpreters(&facts);
+            assert_eq!(found.grade, expected, "{found}");
+        };
+        check(&[], Grade::Good);
+        check(&["qemu-aarch64"], Grade::Weak);
     }
 
     #[test]

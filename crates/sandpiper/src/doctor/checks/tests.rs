@@ -30,6 +30,7 @@ fn good() -> Machine {
         high_order_alloc_disable: Some(1),
         core_pattern: "core\n".to_owned(),
         modprobe: String::new(),
+        open_interpreters: Vec::new(),
         has_ipv6: true,
         command_line: "quiet\n".to_owned(),
         overcommit_memory: Some(0),
