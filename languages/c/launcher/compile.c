@@ -44,6 +44,16 @@ static const char *flags(const struct language *language) {
     return argument;
 }
 
+// If the program is to be compiled at a fixed time, GCC takes it for __DATE__ and
+// __TIME__, but not for __TIMESTAMP__, the time of any file that is included. A
+// precompiled header undoes -D, so a header behind it defines that.
+static void fix_time(struct command *command) {
+    if (getenv("SOURCE_DATE_EPOCH") == NULL)
+        return;
+    add(command, "-include");
+    add(command, "/opt/sandpiper/fixed-time.h");
+}
+
 static struct job start_driver(const struct language *language,
                                const struct source *source, enum way way,
                                bool has_lines) {
@@ -56,6 +66,7 @@ static struct job start_driver(const struct language *language,
         add(&command, "-Wall");
         add(&command, "-Wextra");
     }
+    fix_time(&command);
     add(&command, "-c");
     add(&command, language->kind);
     add(&command, source->argument);
@@ -92,6 +103,7 @@ static struct job start_quick(const struct language *language,
         add(&compiler, included_again(header));
         job.has_precompiled_header = true;
     }
+    fix_time(&compiler);
     job.compiler =
         start(&compiler, (struct streams){-1, assembly[1], job.messages});
     close(assembly[1]);

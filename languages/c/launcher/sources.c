@@ -2,13 +2,11 @@
 
 #include "sources.h"
 
-#include <fcntl.h>
 #include <fts.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "includes.h"
 
@@ -52,20 +50,6 @@ static struct names all_files(void) {
     return names;
 }
 
-// Gives the files the time that they are to be compiled at, if there is one. GCC
-// writes it in place of __DATE__ and __TIME__, but the time of the file in place of
-// __TIMESTAMP__.
-static void set_times(const struct names *files) {
-    const char *epoch = getenv("SOURCE_DATE_EPOCH");
-    if (epoch == NULL)
-        return;
-    const struct timespec time = {.tv_sec = atoll(epoch)};
-    const struct timespec times[] = {time, time};
-    for (size_t i = 0; i < files->count; i++)
-        if (utimensat(AT_FDCWD, files->list[i], times, 0) != 0)
-            checked(NULL);
-}
-
 static void append(struct sources *sources, const char *path) {
     size_t count = sources->count;
     struct source *list = checked(
@@ -101,7 +85,6 @@ static void mark(const char *path, void *context) {
 
 struct sources find_sources(const char *entry, const char *const *extensions) {
     struct sources sources = {.files = all_files()};
-    set_times(&sources.files);
     append(&sources, entry);
     struct names files = sources.files;
     struct names candidates = {

@@ -37,7 +37,7 @@ static _Noreturn void become_compiler(char *entry, bool warns, int messages) {
         "-Copt-level=1", "-Cdebug-assertions=on", "-Ccodegen-units=4",
         // The standard library is in the image, and need not be linked in.
         "-Cprefer-dynamic", "-Cstrip=debuginfo",
-        "-Clink-arg=-fuse-ld=gold", "-o", PROGRAM, file, NULL};
+        "-Clink-arg=-fuse-ld=gold", "-Clink-arg=-fno-lto", "-o", PROGRAM, file, NULL};
     execv(RUSTC, arguments);
     fail("cannot start the compiler");
 }
