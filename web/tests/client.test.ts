@@ -35,7 +35,7 @@ const cut = () => {
 };
 const closed = () => Promise.reject(new TypeError("Failed to fetch"));
 
-/** By default, e2e/busy.spec.ts has those alone that depend on the browser or on the page. */
+/** e2e/busy.spec.ts has those that depend on the browser. */
 const SHAPES: readonly (readonly [string, () => Promise<Response>, RegExp])[] = [
   ["a bad request", json(400, '{"error":"entryFile must be a string"}'), /^Not run: entryFile must be a string\.$/],
   ["a failure of the service", json(500, '{"error":"internal error"}'), /failed \(500\)\. Your code is still here/],

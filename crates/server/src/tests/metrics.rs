@@ -14,6 +14,22 @@ pub(super) async fn value(server: &TestServer, series: &str) -> f64 {
     Exposition::parse(&server.app.metrics_text().await).values[series]
 }
 
+/// The alert for failures counts what a series grows by, so the first one must not
+/// begin it.
+#[tokio::test]
+async fn failures_are_counted_from_0() {
+    let server = TestServer::start().await;
+    for (route, method) in [("/products", "GET"), ("/api/compile", "POST")] {
+        for status in ["500", "other"] {
+            let series = format!(
+                "sandpiper_http_requests_total{{route=\"{route}\",\
+                 method=\"{method}\",status=\"{status}\"}}"
+            );
+            assert_eq!(value(&server, &series).await, 0.0, "{series}");
+        }
+    }
+}
+
 /// Everything that there can be, after one request and one run. Metrics of shared
 /// state are there if a Valkey is named, whether it can be reached or not.
 async fn shown() -> Exposition {
