@@ -93,6 +93,9 @@ fn every_namespace_flag_is_refused() {
         check("unshare", &[1 << bit], Action::Fail(libc::EPERM));
     }
     check("unshare", &[0x80], Action::Fail(libc::EPERM));
+    // A new flag, and one beyond 32 bits.
+    check("unshare", &[0x10_0000], Action::Fail(libc::EPERM));
+    check("unshare", &[1 << 40 | 0x400], Action::Fail(libc::EPERM));
     check("unshare", &[0x400], Action::Allow);
     // The flags of fork and pthread_create.
     check("clone", &[0x0120_0011], Action::Allow);
