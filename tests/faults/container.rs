@@ -17,14 +17,27 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("container/threads", threads),
 ];
 
+/// Enters the group `$1`, and executes the rest of its arguments. Without the
+/// variable, boxes get their groups inside this one. All groups are mounted a second
+/// time, at `$2`.
+const IN_GROUP: &str = r#"
+    set -eu; procs=$1 place=$2; shift 2; unset SANDPIPER_CGROUP
+    mount --rbind /sys/fs/cgroup "$place"; echo 0 >"$procs"; exec "$@""#;
+
 /// Starts a server of this language in the group.
 fn start_in(group: &Group, language: &str) -> Server {
     let procs = group.file(&["cgroup.procs"]);
-    // Without the variable, boxes get their groups inside this one.
-    let enter = "echo 0 >\"$1\"; shift; unset SANDPIPER_CGROUP; exec \"$@\"";
-    let starter = ["sh", "-c", enter, "sh", procs.to_str().unwrap()];
+    let place = tempfile::tempdir().unwrap();
+    let starter = ["unshare", "--mount", "--propagation=private", "sh", "-c"];
+    let script = [
+        IN_GROUP,
+        "sh",
+        procs.to_str().unwrap(),
+        &place.path().display().to_string(),
+    ];
     let languages = format!("--languages={language}");
-    start_under(&starter, &[&languages, "--boxes=4"], None)
+    let starter = [&starter[..], &script].concat();
+    start_under(&starter, &[&languages, "--boxes=4"], Some(place))
 }
 
 /// The container has less memory than two boxes may use. A program that uses too
@@ -49,7 +62,9 @@ fn memory() -> Completion {
         assert_serves(&server);
     }
     assert_eq!(at_rest(&server), before);
-    drop(server);
+    // The box was allowed 512 MiB.
+    let reported = "a program that was within its memory limit";
+    assert_eq!(server.into_log().matches(reported).count(), 3);
     Completion::Completed
 }
 

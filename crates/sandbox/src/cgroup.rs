@@ -5,14 +5,17 @@
 //! group. The server only makes, reads and removes groups.
 
 mod detect;
+mod files;
 mod folder;
 mod group;
 mod memory_limit;
+mod out_of_memory;
 mod root;
 mod v2;
 
 pub(crate) use folder::sweep_dead;
-pub(crate) use group::{Group, OutOfMemory};
+pub(crate) use group::Group;
+pub(crate) use out_of_memory::OutOfMemory;
 pub(crate) use root::CgroupRoot;
 
 /// The limits that the control groups of this host can enforce.

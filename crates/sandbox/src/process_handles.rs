@@ -59,7 +59,7 @@ impl ProcessHandles {
             tracing::error!(%error, "cannot remove a box; trying again");
             sleep(RETRY_PAUSE).await;
         }
-        self.group.remove();
+        remove(&mut self.group).await;
         drop(self.ids);
     }
 
@@ -76,8 +76,46 @@ impl ProcessHandles {
     }
 }
 
+/// Removes the group of a box that has ended. Failure is logged.
+async fn remove(group: &mut Group) {
+    /// Since Linux 6.19 a process leaves its group some time after its end can
+    /// be seen.
+    const PAUSES_MS: [u64; 4] = [1, 10, 100, 1_000];
+    let mut pauses = PAUSES_MS.map(Duration::from_millis).into_iter();
+    while let Err(error) = group.try_remove() {
+        let Some(pause) = pauses.next() else {
+            tracing::warn!(%error, "cannot remove a box's group");
+            return;
+        };
+        sleep(pause).await;
+    }
+}
+
 /// Resolves when the process of a pidfd has ended.
 async fn ended(pidfd: OwnedFd) -> io::Result<()> {
     let pidfd = sys::watch(pidfd, Interest::READABLE)?;
     pidfd.readable().await.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// On a host before Linux 6.19 no process stays in a group that long. A
+    /// folder that is not empty cannot be removed either.
+    #[tokio::test(start_paused = true)]
+    async fn a_group_that_is_not_empty_yet_is_removed_later() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("group");
+        fs::create_dir_all(folder.join("process")).unwrap();
+        let mut group = Group::at(folder.clone());
+        let leaves = async {
+            sleep(Duration::from_millis(50)).await;
+            fs::remove_dir(folder.join("process")).unwrap();
+        };
+        tokio::join!(remove(&mut group), leaves);
+        assert!(!folder.exists());
+    }
 }

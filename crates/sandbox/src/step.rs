@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use crate::cgroup::Group;
 use crate::control::Control;
 use crate::error::{Result, SandboxError};
 use crate::launchers::Launchers;
@@ -128,9 +129,10 @@ pub(crate) async fn run(
         launchers.forget();
     }
     let Finished { end, inputs_time, wall_time, cpu_time, .. } = finished;
-    let is_over = *overflow.borrow();
     let has_ended = matches!(end, StepEnd::Exited(_) | StepEnd::Signaled(_));
-    let end = if has_ended && is_over { StepEnd::Output } else { end };
+    let is_over = has_ended && *overflow.borrow();
+    let end = if is_over { StepEnd::Output } else { end };
+    report_shortage(end, &handles.group);
     Ok(StepOutcome {
         end,
         stdout,
@@ -229,6 +231,20 @@ async fn end_step(
         compile_artifacts: None,
         others_wait: false,
     })
+}
+
+/// Logs that the box was within its memory limit if the kernel killed in it then.
+fn report_shortage(end: StepEnd, group: &Group) {
+    if end == StepEnd::Memory
+        && group.killed_for_memory()
+        && !group.reached_memory_limit()
+    {
+        tracing::warn!(
+            "the kernel killed a program that was within its memory limit: the \
+             host, or the server's control group, has too little memory for \
+             this many boxes"
+        );
+    }
 }
 
 fn end_of(

@@ -84,14 +84,6 @@ pub(super) fn give(path: &Path, uid: u32) -> Result<()> {
         .during(&format!("give {} away", path.display()))
 }
 
-pub(super) fn read(path: &Path) -> Result<String> {
-    fs::read_to_string(path).during(&format!("read {}", path.display()))
-}
-
-pub(super) fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).during(&format!("write {}", path.display()))
-}
-
 /// Kills every process in and below a group and removes the group. Failure is
 /// logged. A group that does not exist is not a failure.
 pub(super) fn sweep(group: &Path) {

@@ -2,17 +2,17 @@
 //! of the box, read, and removed.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::FileExt;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use rustix::event::EventfdFlags;
-
+use super::files::{
+    counter, named, open, open_to_write, read_again, write, write_again,
+};
 use super::folder::make;
 use super::memory_limit::MemoryLimit;
+use super::out_of_memory::OutOfMemory;
 use crate::BoxSpec;
 use crate::error::{During, Result};
 
@@ -22,7 +22,7 @@ const OWN_PROCESSES: u32 = 2;
 /// Maximum memory in the TCP and UDP sockets of a box.
 const SOCKET_BYTES: &str = "16777216";
 
-/// The group of one box. The owner must remove it ([`Group::remove`]), which
+/// The group of one box. The owner must remove it ([`Group::try_remove`]), which
 /// works only when every process of the box is gone.
 #[derive(Debug)]
 pub(crate) struct Group {
@@ -62,15 +62,6 @@ struct LoweredShare {
     is_raised: AtomicBool,
 }
 
-/// How the kernel reports that a box is out of memory.
-#[derive(Debug)]
-pub(crate) enum OutOfMemory {
-    /// An eventfd that becomes readable, and the file that counts kills.
-    V1(OwnedFd, File),
-    /// `memory.events`, which raises an exceptional condition when it changes.
-    V2(File),
-}
-
 /// The highest memory of a group since it was restarted.
 #[derive(Debug)]
 pub(crate) struct MemoryPeak(File);
@@ -105,6 +96,12 @@ impl Group {
             memory_limit: None,
             memory_peak: None,
         }
+    }
+
+    /// Returns a group that has this folder alone.
+    #[cfg(test)]
+    pub(crate) fn at(folder: PathBuf) -> Self {
+        Self { folders: vec![folder], ..Self::none() }
     }
 
     pub(super) fn make_v1(
@@ -173,13 +170,7 @@ impl Group {
         if of_sockets.exists() {
             write(&of_sockets, SOCKET_BYTES)?;
         }
-        let control = open(&folder.join("memory.oom_control"))?;
-        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-        let event = rustix::event::eventfd(0, flags).during("make eventfd")?;
-        let registration =
-            format!("{} {}", event.as_raw_fd(), control.as_raw_fd());
-        write(&folder.join("cgroup.event_control"), &registration)?;
-        self.out_of_memory = Some(OutOfMemory::V1(event, control));
+        self.out_of_memory = Some(OutOfMemory::watch_v1(folder)?);
         self.memory_peak = Some(folder.join("memory.max_usage_in_bytes"));
         let (stat, keys) = ("memory.stat", ["total_rss ", "total_shmem "]);
         self.memory = Some((folder.join(stat), keys));
@@ -268,15 +259,15 @@ impl Group {
         self.out_of_memory.as_ref()
     }
 
-    /// Returns whether the kernel has killed in this group because of its
-    /// memory limit.
+    /// Returns whether the kernel has killed in this group because memory was
+    /// used up: that of the group, of a group above it, or of the host.
     pub(crate) fn killed_for_memory(&self) -> bool {
-        let file = self.out_of_memory.as_ref().map(|source| match source {
-            OutOfMemory::V1(_, file) | OutOfMemory::V2(file) => file,
-        });
-        file.and_then(read_again)
-            .and_then(|text| counter(&text, "oom_kill "))
-            .is_some_and(|kills| kills > 0)
+        self.out_of_memory.as_ref().is_some_and(OutOfMemory::has_killed)
+    }
+
+    /// Returns whether the group has reached its own memory limit.
+    pub(crate) fn reached_memory_limit(&self) -> bool {
+        self.out_of_memory.as_ref().is_some_and(OutOfMemory::reached_limit)
     }
 
     /// Returns the CPU time of all processes that were ever in the group.
@@ -344,16 +335,29 @@ impl Group {
         reset.or_else(|_| File::open(path)).ok().map(MemoryPeak)
     }
 
-    /// Removes the group. Every process of it must be gone.
-    pub(crate) fn remove(&mut self) {
+    /// Removes the group, of which every process has ended. After an error it can
+    /// be tried again.
+    pub(crate) fn try_remove(&mut self) -> Result<()> {
         // An open eventfd registration keeps a version 1 group half alive.
         self.out_of_memory = None;
         self.joins.clear();
-        for folder in self.folders.drain(..) {
-            if let Err(error) = fs::remove_dir(&folder) {
-                let group = folder.display();
-                tracing::warn!(%group, %error, "cannot remove a box's group");
+        let mut removed = Ok(());
+        self.folders.retain(|folder| {
+            let result =
+                fs::remove_dir(folder).during(&named("remove", folder));
+            let is_left = result.is_err();
+            if is_left {
+                removed = result;
             }
+            is_left
+        });
+        removed
+    }
+
+    /// Removes the group, which no process has entered yet. Failure is logged.
+    pub(crate) fn remove(&mut self) {
+        if let Err(error) = self.try_remove() {
+            tracing::warn!(%error, "cannot remove a box's group");
         }
     }
 }
@@ -361,39 +365,4 @@ impl Group {
 fn limit_processes(folder: &Path, spec: &BoxSpec) -> Result<()> {
     let max = spec.processes.saturating_add(OWN_PROCESSES);
     write(&folder.join("pids.max"), &max.to_string())
-}
-
-/// Returns the number after `key` at the start of a line.
-fn counter(text: &str, key: &str) -> Option<u64> {
-    text.lines().find_map(|line| line.strip_prefix(key)?.parse().ok())
-}
-
-/// Reads the beginning of a file in one system call. Such files are short, and
-/// the wanted line comes early.
-fn read_again(file: &File) -> Option<String> {
-    let mut bytes = [0; 4096];
-    let length = file.read_at(&mut bytes, 0).ok()?;
-    Some(String::from_utf8_lossy(&bytes[..length]).into_owned())
-}
-
-fn write_again(file: &File, text: &str) -> io::Result<()> {
-    file.write_all_at(text.as_bytes(), 0)
-}
-
-fn open(path: &Path) -> Result<File> {
-    File::open(path).during(&named("open", path))
-}
-
-fn open_to_write(path: &Path) -> Result<File> {
-    File::options().write(true).open(path).during(&named("open", path))
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    open_to_write(path)?
-        .write_all(text.as_bytes())
-        .during(&named("write", path))
-}
-
-fn named(what: &str, path: &Path) -> String {
-    format!("{what} {}", path.display())
 }

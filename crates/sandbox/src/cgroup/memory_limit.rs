@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::folder::write;
+use super::files::write;
 use crate::error::{Result, SandboxError};
 
 /// The files that hold the limit, and its value.

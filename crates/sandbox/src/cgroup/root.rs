@@ -52,6 +52,11 @@ impl CgroupRoot {
         }
         let (mut roots, mut locks) = (Vec::new(), Vec::new());
         for hierarchy in v1 {
+            let is_same = |(names, _): &(_, _)| *names == hierarchy.controllers;
+            // A hierarchy can be mounted in several places.
+            if roots.iter().any(is_same) {
+                continue;
+            }
             let base = chosen(&hierarchy, below);
             let root = base.unwrap_or(hierarchy.own).join(name);
             match claim(&root) {

@@ -6,7 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::detect::Hierarchy;
-use super::folder::{claim, give, make, read, sweep, write};
+use super::files::{read, write};
+use super::folder::{claim, give, make, sweep};
 use super::group::Group;
 use crate::BoxSpec;
 use crate::error::{Result, SandboxError};
