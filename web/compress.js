@@ -1,7 +1,7 @@
-// Compresses what was built, once and as small as brotli can.
+// Compresses what was built, once and as small as brotli and gzip can.
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { brotliCompressSync, constants } from "node:zlib";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
 const dist = join(import.meta.dirname, "dist");
 for (const name of readdirSync(dist, { recursive: true })) {
@@ -15,4 +15,5 @@ for (const name of readdirSync(dist, { recursive: true })) {
     },
   };
   writeFileSync(join(dist, `${name}.br`), brotliCompressSync(content, options));
+  writeFileSync(join(dist, `${name}.gz`), gzipSync(content, { level: constants.Z_BEST_COMPRESSION }));
 }

@@ -1,5 +1,5 @@
 //! The editor page's scripts and styles, as web/ builds them: embedded, found
-//! by their hashed names, and sent as brotli if the client accepts it.
+//! by their hashed names, and sent in the coding that the client prefers.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use rust_embed::{EmbeddedFile, RustEmbed};
 use serde::Deserialize;
 
-use super::encoded::tag;
+use super::encoded::{Encoded, tag};
 use crate::http::{Answer, Coding, failure, no_content};
 
 /// The module that the page starts.
@@ -125,20 +125,21 @@ fn file(path: &str, headers: &HeaderMap, cache: &'static str) -> Answer {
         Some("svg") => "image/svg+xml",
         _ => return not_found(),
     };
-    let packed = Files::get(&format!("{path}.br"))
-        .filter(|_| Coding::Brotli.is_accepted(headers))
-        .map(|file| (file, Some(Coding::Brotli)));
-    let plain = || Files::get(path).map(|file| (file, None));
-    let Some((file, coding)) = packed.or_else(plain) else {
-        return not_found();
+    let coding = Coding::best(headers);
+    // web/compress.js makes these.
+    let packed = match coding {
+        Some(Coding::Brotli) => &format!("{path}.br"),
+        Some(Coding::Gzip) => &format!("{path}.gz"),
+        None => path,
     };
+    let Some(file) = Files::get(packed) else { return not_found() };
     let tag = tag(file.metadata.sha256_hash());
     let bytes = match file.data {
         Cow::Borrowed(bytes) => Bytes::from_static(bytes),
         Cow::Owned(bytes) => bytes.into(),
     };
-    let content = Content { content_type, tag: &tag, coding, bytes };
-    content.answer(headers, cache)
+    let encoded = Encoded { bytes, tag };
+    Content { content_type, coding, encoded }.answer(headers, cache)
 }
 
 /// Another server, or this one later, may have the file.
@@ -150,28 +151,27 @@ fn not_found() -> Answer {
 }
 
 /// The bytes of a file as they are sent, and the headers that describe them.
-pub(super) struct Content<'a> {
+pub(super) struct Content {
     pub(super) content_type: &'static str,
-    /// The `ETag` of these bytes: packed and plain ones have different tags.
-    pub(super) tag: &'a str,
     /// How they are compressed.
     pub(super) coding: Option<Coding>,
-    pub(super) bytes: Bytes,
+    pub(super) encoded: Encoded,
 }
 
-impl Content<'_> {
+impl Content {
     pub(super) fn answer(
         self,
         request: &HeaderMap,
         cache: &'static str,
     ) -> Answer {
-        let is_known = knows(request, self.tag);
+        let Encoded { bytes, tag } = self.encoded;
+        let is_known = knows(request, &tag);
         let mut answer = if is_known {
             let mut answer = no_content();
             *answer.status_mut() = StatusCode::NOT_MODIFIED;
             answer
         } else {
-            Response::new(self.bytes.into())
+            Response::new(bytes.into())
         };
         let headers = answer.headers_mut();
         if !is_known {
@@ -182,7 +182,7 @@ impl Content<'_> {
                 headers.insert(CONTENT_ENCODING, coding);
             }
         }
-        if let Ok(tag) = HeaderValue::from_str(self.tag) {
+        if let Ok(tag) = HeaderValue::from_str(&tag) {
             headers.insert(ETAG, tag);
         }
         headers.insert(VARY, HeaderValue::from_static("accept-encoding"));

@@ -5,20 +5,20 @@ use http::HeaderMap;
 use serde_json::Value;
 
 use super::assets::{Content, IMMUTABLE};
-use super::encoded::Encoded;
-use crate::http::Answer;
+use super::encoded::Encodings;
+use crate::http::{Answer, Coding};
 
 #[derive(Debug)]
 pub(super) struct DataFile {
     name: String,
-    content: Encoded,
+    content: Encodings,
 }
 
 impl DataFile {
     /// Returns a file with this JSON, whose name begins with `kind`.
     pub(super) fn new(kind: &str, data: &Value) -> Self {
-        let content = Encoded::new(data.to_string().into_bytes());
-        Self { name: content.named(kind, "json"), content }
+        let content = Encodings::new(data.to_string().into_bytes());
+        Self { name: content.plain.named(kind, "json"), content }
     }
 
     pub(super) fn is_called(&self, name: &str) -> bool {
@@ -31,17 +31,17 @@ impl DataFile {
     }
 
     pub(super) fn answer(&self, request: &HeaderMap) -> Answer {
+        let coding = Coding::best(request);
         let content = Content {
             content_type: "application/json",
-            tag: &self.content.tag,
-            coding: None,
-            bytes: self.content.bytes.clone(),
+            coding,
+            encoded: self.content.encoded(coding).clone(),
         };
         content.answer(request, IMMUTABLE)
     }
 
     #[cfg(test)]
     pub(super) fn text(&self) -> &str {
-        std::str::from_utf8(&self.content.bytes).unwrap()
+        std::str::from_utf8(&self.content.plain.bytes).unwrap()
     }
 }

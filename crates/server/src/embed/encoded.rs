@@ -1,5 +1,7 @@
 //! Files in the codings that browsers take, each compressed once.
 
+use std::sync::OnceLock;
+
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
@@ -8,16 +10,45 @@ use crate::http::{Coding, Encoder};
 /// The quality of Brotli. The highest takes many times as long, for a few bytes.
 const QUALITY: i32 = 9;
 
-/// The bytes of a file in one coding, and their `ETag`.
+/// A file in every coding.
+#[derive(Debug)]
+pub(super) struct Encodings {
+    pub(super) plain: Encoded,
+    brotli: OnceLock<Encoded>,
+    gzip: OnceLock<Encoded>,
+}
+
+/// The bytes of a file in one coding, and their `ETag`: packed and plain ones
+/// have different tags.
 #[derive(Clone, Debug)]
 pub(super) struct Encoded {
     pub(super) bytes: Bytes,
     pub(super) tag: String,
 }
 
+impl Encodings {
+    pub(super) fn new(plain: Vec<u8>) -> Self {
+        Self {
+            plain: Encoded::new(plain),
+            brotli: OnceLock::new(),
+            gzip: OnceLock::new(),
+        }
+    }
+
+    /// Returns it in a coding; it is compressed when that is first needed.
+    pub(super) fn encoded(&self, coding: Option<Coding>) -> &Encoded {
+        let Some(coding) = coding else { return &self.plain };
+        let once = match coding {
+            Coding::Brotli => &self.brotli,
+            Coding::Gzip => &self.gzip,
+        };
+        once.get_or_init(|| Encoded::compress(coding, &self.plain.bytes))
+    }
+}
+
 impl Encoded {
     /// Returns bytes that are in their coding.
-    pub(super) fn new(bytes: Vec<u8>) -> Self {
+    fn new(bytes: Vec<u8>) -> Self {
         let tag = tag(Sha256::digest(&bytes).into());
         Self { bytes: bytes.into(), tag }
     }
@@ -27,8 +58,7 @@ impl Encoded {
         format!("{name}-{}.{extension}", self.tag.trim_matches('"'))
     }
 
-    /// Compresses bytes.
-    pub(super) fn compress(coding: Coding, plain: &[u8]) -> Self {
+    fn compress(coding: Coding, plain: &[u8]) -> Self {
         let mut encoder = Encoder::new(coding, QUALITY, plain.len());
         encoder.write(plain);
         Self::new(encoder.finish())

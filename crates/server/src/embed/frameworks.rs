@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use tokio::task::spawn_blocking;
 
 use super::assets::{Content, IMMUTABLE};
-use super::encoded::Encoded;
+use super::encoded::Encodings;
 use super::image_file::Version;
 use crate::execution::Runner;
 use crate::http::{Answer, Coding};
@@ -47,9 +47,7 @@ pub(crate) struct Framework {
     /// It changes with the contents.
     name: String,
     integrity: String,
-    plain: Encoded,
-    brotli: OnceLock<Encoded>,
-    gzip: OnceLock<Encoded>,
+    content: Encodings,
 }
 
 impl<R: Runner> Frameworks<R> {
@@ -91,13 +89,12 @@ impl<R: Runner> Frameworks<R> {
             return None;
         }
         let coding = Coding::best(request);
-        let encode = move || framework.encoded(coding).clone();
+        let encode = move || framework.content.encoded(coding).clone();
         let encoded = spawn_blocking(encode).await.ok()?;
         let content = Content {
             content_type: "text/javascript; charset=utf-8",
-            tag: &encoded.tag,
             coding,
-            bytes: encoded.bytes,
+            encoded,
         };
         Some(content.answer(request, IMMUTABLE))
     }
@@ -125,13 +122,11 @@ impl Framework {
             return None;
         }
         let hash = BASE64_STANDARD.encode(Sha256::digest(&text));
-        let plain = Encoded::new(text.into_bytes());
+        let content = Encodings::new(text.into_bytes());
         Some(Self {
-            name: plain.named(&format!("{PREFIX}{language}"), "js"),
+            name: content.plain.named(&format!("{PREFIX}{language}"), "js"),
             integrity: format!("sha256-{hash}"),
-            plain,
-            brotli: OnceLock::new(),
-            gzip: OnceLock::new(),
+            content,
         })
     }
 
@@ -151,18 +146,8 @@ impl Framework {
         &self,
         document: &'a [u8],
     ) -> Option<(&'a [u8], &'a [u8])> {
-        let framework = &self.plain.bytes;
+        let framework = &self.content.plain.bytes;
         let at = memmem::find(document, framework)?;
         Some((&document[..at], &document[at + framework.len()..]))
-    }
-
-    /// Compresses it if this coding is needed for the first time.
-    fn encoded(&self, coding: Option<Coding>) -> &Encoded {
-        let Some(coding) = coding else { return &self.plain };
-        let once = match coding {
-            Coding::Brotli => &self.brotli,
-            Coding::Gzip => &self.gzip,
-        };
-        once.get_or_init(|| Encoded::compress(coding, &self.plain.bytes))
     }
 }

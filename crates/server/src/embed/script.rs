@@ -6,7 +6,7 @@ use sandpiper_engine::languages::{Catalog, Language};
 
 use super::EMBED_LANGUAGES;
 use super::assets::{Content, text};
-use super::encoded::Encoded;
+use super::encoded::Encodings;
 use super::page::names;
 use crate::http::{Answer, Coding};
 
@@ -17,12 +17,8 @@ const PLACEHOLDER: &str = "SANDPIPER_LANGUAGES";
 /// has.
 const OTHERS: &str = "SANDPIPER_OTHERS";
 
-/// The script, plain and compressed.
 #[derive(Debug)]
-pub(super) struct EmbedScript {
-    plain: Encoded,
-    packed: Encoded,
-}
+pub(super) struct EmbedScript(Encodings);
 
 impl EmbedScript {
     pub(super) fn new(catalog: &Catalog) -> Self {
@@ -30,23 +26,19 @@ impl EmbedScript {
         let others = catalog.languages().map(Language::id);
         let others = others.filter(|id| !EMBED_LANGUAGES.contains(id));
         let others = serde_json::json!(others.collect::<Vec<_>>()).to_string();
-        let plain = text("embed.js")
+        let script = text("embed.js")
             .replace(PLACEHOLDER, &names)
-            .replace(OTHERS, &others)
-            .into_bytes();
-        let packed = Encoded::compress(Coding::Brotli, &plain);
-        Self { plain: Encoded::new(plain), packed }
+            .replace(OTHERS, &others);
+        Self(Encodings::new(script.into_bytes()))
     }
 
     /// Answers a request with these headers.
     pub(super) fn answer(&self, request: &HeaderMap) -> Answer {
-        let is_packed = Coding::Brotli.is_accepted(request);
-        let file = if is_packed { &self.packed } else { &self.plain };
+        let coding = Coding::best(request);
         let content = Content {
             content_type: "text/javascript; charset=utf-8",
-            tag: &file.tag,
-            coding: is_packed.then_some(Coding::Brotli),
-            bytes: file.bytes.clone(),
+            coding,
+            encoded: self.0.encoded(coding).clone(),
         };
         content.answer(request, "public, max-age=3600")
     }
@@ -54,8 +46,6 @@ impl EmbedScript {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
-
     use super::super::tests::catalog;
     use super::*;
 
@@ -65,14 +55,8 @@ mod tests {
         assert_eq!(text("embed.js").matches(PLACEHOLDER).count(), 1);
         assert_eq!(text("embed.js").matches(OTHERS).count(), 1);
         let script = EmbedScript::new(&catalog());
-        let plain = String::from_utf8(script.plain.bytes.to_vec()).unwrap();
+        let plain = String::from_utf8(script.0.plain.bytes.to_vec()).unwrap();
         let names = r#"{"c":[],"java":[],"python":["py","python3"]}"#;
         assert_eq!(plain.matches(names).count(), 1, "{plain}");
-        let mut unpacked = String::new();
-        brotli::Decompressor::new(&*script.packed.bytes, 4096)
-            .read_to_string(&mut unpacked)
-            .unwrap();
-        assert_eq!(unpacked, plain);
-        assert_ne!(script.packed.tag, script.plain.tag);
     }
 }

@@ -45,8 +45,9 @@ pub(crate) async fn compressed(
     let (mut head, body) = answer.into_parts();
     let Ok(body) = body.collect().await;
     let plain = body.to_bytes();
-    let is_encoded = head.headers.contains_key(CONTENT_ENCODING);
-    if is_encoded || plain.len() < MIN_BYTES {
+    // A file has its tag in each coding, and is in the best one.
+    let is_file = head.headers.contains_key(ETAG);
+    if is_file || plain.len() < MIN_BYTES {
         return Answer::from_parts(head, plain.into());
     }
     let vary = HeaderValue::from_static("accept-encoding");
@@ -65,10 +66,6 @@ pub(crate) async fn compressed(
     }
     let name = HeaderValue::from_static(coding.name());
     head.headers.insert(CONTENT_ENCODING, name);
-    // A strong tag is that of the same bytes.
-    if let Some(tag) = head.headers.get(ETAG).and_then(weak) {
-        head.headers.insert(ETAG, tag);
-    }
     Answer::from_parts(head, memory.count(encoder.finish()).into())
 }
 
@@ -91,11 +88,6 @@ impl Coding {
             weighted.filter(|(weight, _)| *weight > 0.0 && *weight >= least);
         let best = accepted.max_by(|(a, _), (b, _)| a.total_cmp(b));
         best.map(|(_, coding)| coding)
-    }
-
-    /// Returns whether a request accepts it.
-    pub(crate) fn is_accepted(self, request: &HeaderMap) -> bool {
-        weight(request, self.name()) > 0.0
     }
 }
 
@@ -161,12 +153,6 @@ impl Encoder {
             Self::Gzip(encoder) => encoder.finish().unwrap_or_default(),
         }
     }
-}
-
-/// Returns an entity tag as a weak one.
-fn weak(tag: &HeaderValue) -> Option<HeaderValue> {
-    let tag = tag.to_str().ok()?;
-    HeaderValue::try_from(format!("W/{}", tag.trim_start_matches("W/"))).ok()
 }
 
 #[cfg(test)]
