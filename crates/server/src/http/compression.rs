@@ -13,7 +13,7 @@ use tokio::task::yield_now;
 
 use super::{Answer, AnswerMemory};
 
-/// Shorter bodies would hardly become shorter.
+/// Shorter bodies hardly ever become shorter.
 const MIN_BYTES: usize = 32;
 /// Bytes that are compressed before other tasks have a turn.
 const TURN_BYTES: usize = 64 * 1024;
@@ -36,7 +36,8 @@ pub(crate) enum Encoder {
 }
 
 /// Returns the answer in the coding that `headers` prefer, with `Vary`. If they
-/// accept none, not even that of the answer, it stays as it is (RFC 9110, 12.5.3).
+/// accept none, not even that of the answer, it stays as it is (RFC 9110, 12.5.3),
+/// and so it does if it would not get shorter.
 pub(crate) async fn compressed(
     headers: &HeaderMap,
     answer: Answer,
@@ -64,9 +65,13 @@ pub(crate) async fn compressed(
         encoder.write(part);
         yield_now().await;
     }
+    let packed = encoder.finish();
+    if packed.len() >= plain.len() {
+        return Answer::from_parts(head, plain.into());
+    }
     let name = HeaderValue::from_static(coding.name());
     head.headers.insert(CONTENT_ENCODING, name);
-    Answer::from_parts(head, memory.count(encoder.finish()).into())
+    Answer::from_parts(head, memory.count(packed).into())
 }
 
 impl Coding {

@@ -91,6 +91,12 @@ async fn answers_are_compressed_where_the_client_takes_it() {
     // The program has run: its answer is given in the form that there is.
     check("identity;q=0", None).await;
     check("zstd, *;q=0", None).await;
+    // It would get longer.
+    let headers = format!("{CLOSE}Accept-Encoding: gzip\r\n");
+    let reply = server.ask(post("/healthz", &headers, "")).await;
+    reply.assert_failure(405, "method not allowed on /healthz");
+    assert_eq!(reply.header("content-encoding"), None);
+    assert_eq!(reply.header("vary"), Some("accept-encoding"));
 }
 
 #[tokio::test]
