@@ -129,8 +129,9 @@ impl Connection {
             if !answer.is_empty() {
                 self.stream.writable().await?;
                 self.stream.try_write(answer)?;
-                SockRef::from(&self.stream).shutdown(Shutdown::Write)?;
             }
+            // hyper has not done so if the client asked for an upgrade.
+            SockRef::from(&self.stream).shutdown(Shutdown::Write)?;
             let mut left = DRAIN_BYTES;
             let mut buffer = vec![0; 16 * 1024];
             while left > 0 {

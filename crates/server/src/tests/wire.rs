@@ -39,6 +39,8 @@ async fn a_length_over_the_limit_is_refused_at_once() {
     for sent in ["", "{"] {
         let message = "the request body must not be larger than 1 MiB";
         check("/products", "", sent, message).await;
+        // As Java's client sends by default.
+        check("/products", "Upgrade: h2c\r\n", sent, message).await;
         let message = "the request body must not be larger than 2 MiB";
         check("/api/compile", JSON, sent, message).await;
     }
