@@ -80,9 +80,19 @@ fn no_descriptor() -> Completion {
     let server = start(&[]);
     assert_serves(&server);
     let before = at_rest(&server);
+    let mut open: Vec<_> = (0..5).map(|_| server.connect()).collect();
+    assert_eq!(server.ask("GET", "/healthz").status, 200);
     let lowered = Lowered::to(0, "nofile", serving(&server));
     let mut waiting = send(&server, &python("print('waited')"), 1);
     server.line_with(REFUSED);
+    // The end of another connection is no news.
+    while let Some(stream) = open.pop() {
+        let before = descriptors(serving(&server)).len();
+        drop(stream);
+        eventually("it is closed", || {
+            descriptors(serving(&server)).len() < before
+        });
+    }
     let patience = waiting.read_timeout().unwrap();
     waiting.set_nonblocking(true).unwrap();
     assert!(waiting.peek(&mut [0]).is_err(), "there was a descriptor");

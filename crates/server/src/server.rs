@@ -1,5 +1,6 @@
 //! Listeners: accepting connections, and ending them in order.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use sandpiper_engine::Engine;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::app::App;
 use crate::http::{
@@ -26,6 +27,8 @@ const ADMIN_BODY_BYTES: u64 = 4 * 1024;
 /// Time between two attempts to accept while that fails, for example because
 /// the process has no file descriptor left.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
+/// Time between two reports of that: it may fail and succeed by turns.
+const REPORT_AGAIN: Duration = Duration::from_secs(60);
 
 /// The service over HTTP. Cheap to clone; clones share products and limits.
 #[derive(Clone, Debug)]
@@ -141,10 +144,13 @@ async fn accept_from<S: Service>(
     drain: Duration,
 ) {
     let mut stop = connections.stop.clone();
+    let limiter = connections.limiter.clone();
+    let mut acceptor =
+        Acceptor { listener, limiter, again: None, reported: None };
     let mut open = JoinSet::new();
     loop {
         tokio::select! {
-            (socket, (stream, peer)) = next(&listener, &connections.limiter) => {
+            (socket, (stream, peer)) = acceptor.next() => {
                 let connections = Arc::clone(&connections);
                 open.spawn(connections.serve(stream, peer.ip(), socket));
             }
@@ -152,7 +158,7 @@ async fn accept_from<S: Service>(
             () = stopped(&mut stop) => break,
         }
     }
-    drop(listener);
+    drop(acceptor);
     let ended =
         timeout(drain, async { while open.join_next().await.is_some() {} });
     if ended.await.is_err() {
@@ -161,24 +167,43 @@ async fn accept_from<S: Service>(
     }
 }
 
-/// Returns the next connection, when there is room for one.
-async fn next(
-    listener: &TcpListener,
-    limiter: &ConnectionLimiter,
-) -> (Option<OwnedSemaphorePermit>, (TcpStream, SocketAddr)) {
-    let permit = limiter.socket().await;
-    let mut is_reported = false;
-    loop {
-        match listener.accept().await {
-            Ok(accepted) => return (permit, accepted),
-            Err(error) => {
-                if !std::mem::replace(&mut is_reported, true) {
-                    tracing::warn!(
-                        "cannot accept connections: {error}; retrying"
-                    );
-                }
-                sleep(ACCEPT_AGAIN).await;
+/// Accepts from one listener. The state of a failure is kept here, since the end
+/// of any connection drops the future that waits for the next one.
+#[derive(Debug)]
+struct Acceptor {
+    listener: TcpListener,
+    limiter: ConnectionLimiter,
+    /// When to try again, if accepting failed.
+    again: Option<Instant>,
+    reported: Option<Instant>,
+}
+
+impl Acceptor {
+    /// Returns the next connection, when there is room for one.
+    async fn next(
+        &mut self,
+    ) -> (Option<OwnedSemaphorePermit>, (TcpStream, SocketAddr)) {
+        loop {
+            if let Some(again) = self.again {
+                sleep_until(again).await;
             }
+            let permit = self.limiter.socket().await;
+            match self.listener.accept().await {
+                Ok(accepted) => {
+                    self.again = None;
+                    return (permit, accepted);
+                }
+                Err(error) => self.note(&error),
+            }
+        }
+    }
+
+    fn note(&mut self, error: &io::Error) {
+        let now = Instant::now();
+        self.again = Some(now + ACCEPT_AGAIN);
+        if self.reported.is_none_or(|last| last + REPORT_AGAIN <= now) {
+            self.reported = Some(now);
+            tracing::warn!("cannot accept connections: {error}; retrying");
         }
     }
 }
