@@ -45,7 +45,8 @@ pub(super) fn run_ended(
     );
 }
 
-/// Logs a run without an outcome: the client went away, or the sandbox failed.
+/// Logs a run without an outcome: the client went away, the sandbox failed, or the
+/// server has ended.
 pub(super) fn given_up(request: &RequestInfo, language: &str, end: RunEnd) {
     info!(
         request = %request.id,

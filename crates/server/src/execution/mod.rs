@@ -89,20 +89,59 @@ struct RequestInfo {
     elsewhere_status: StatusCode,
 }
 
-/// One admitted run, as metrics and the log know it.
-#[derive(Clone, Copy)]
-struct RunInfo<'a> {
-    request: &'a RequestInfo,
+/// One admitted run, as metrics and the log know it. Each is counted once and has
+/// one line: if it is dropped before its end, the server has ended it.
+#[derive(Debug)]
+struct AdmittedRun {
+    metrics: Arc<Metrics>,
+    request: RequestInfo,
     /// The language's id, or `none`: a name that no language has is refused, and
     /// shown nowhere.
-    language: &'a str,
+    language: String,
+    is_recorded: bool,
 }
 
-impl RunInfo<'_> {
+impl AdmittedRun {
     /// Returns the span that gives all log lines of the engine about this run its
     /// id.
     fn span(&self) -> Span {
         tracing::error_span!("run", request = %self.request.id)
+    }
+
+    /// Counts a run that was started or was to be started, and logs it. A refusal
+    /// of the engine is counted and logged with all other refusals.
+    fn record_end(
+        &mut self,
+        ended: Result<Finished, ExecutionError>,
+    ) -> Result<Finished, ExecutionError> {
+        self.is_recorded = true;
+        match &ended {
+            Ok(Finished { language, outcome }) => {
+                self.metrics.outcome(language, outcome);
+                log::run_ended(&self.request, language, outcome);
+            }
+            Err(ExecutionError::ClientGone) => {
+                self.give_up(RunEnd::CLIENT_GONE);
+            }
+            Err(ExecutionError::Engine(Refusal::Failed)) => {
+                self.give_up(RunEnd::FAILED);
+            }
+            Err(_) => {}
+        }
+        ended
+    }
+
+    fn give_up(&self, end: RunEnd) {
+        self.metrics.run(&self.language, end);
+        log::given_up(&self.request, &self.language, end);
+    }
+}
+
+impl Drop for AdmittedRun {
+    fn drop(&mut self) {
+        if !self.is_recorded {
+            self.give_up(RunEnd::STOPPED);
+        }
     }
 }
 
@@ -231,13 +270,18 @@ impl<R: Runner> Execution<R> {
         }
         let language = self.runner.catalog().find(&request.language);
         let language = language.map_or("none", Language::id);
-        let run_info = RunInfo { request: info, language };
+        let admitted = AdmittedRun {
+            metrics: Arc::clone(&self.metrics),
+            request: info.clone(),
+            language: language.to_owned(),
+            is_recorded: false,
+        };
         let named = head.headers.get(&RUN_ID).map(HeaderValue::as_bytes);
         let named = named.and_then(RunId::parse);
         if is_stream {
-            self.stream(request, options, named, run_info, connection).await
+            self.stream(request, options, named, admitted, connection).await
         } else {
-            let run = self.whole(request, options, named, run_info, connection);
+            let run = self.whole(request, options, named, admitted, connection);
             Ok(answer::of(form, &run.await?, &self.memory))
         }
     }
@@ -248,7 +292,7 @@ impl<R: Runner> Execution<R> {
         request: RunRequest,
         options: RunOptions,
         named: Option<RunId>,
-        run_info: RunInfo<'_>,
+        mut admitted: AdmittedRun,
         connection: &Connection,
     ) -> Result<Finished, ExecutionError> {
         let (stop, stopped) = watch::channel(false);
@@ -261,42 +305,16 @@ impl<R: Runner> Execution<R> {
             request,
             options,
             attachment,
-            run_info.request.client,
+            admitted.request.client,
         );
-        let running = running.instrument(run_info.span());
+        let running = running.instrument(admitted.span());
         let ended = tokio::select! {
             // A run that has ended is answered, even if nobody reads that.
             biased;
             finished = running => finished,
             () = connection.closed_by_client() => Err(ExecutionError::ClientGone),
         };
-        self.record_end(run_info, ended)
-    }
-
-    /// Counts a run that was started or was to be started, and logs it. A refusal
-    /// of the engine is counted and logged with all other refusals.
-    fn record_end(
-        &self,
-        RunInfo { request, language }: RunInfo<'_>,
-        ended: Result<Finished, ExecutionError>,
-    ) -> Result<Finished, ExecutionError> {
-        let without_outcome = match &ended {
-            Ok(Finished { language, outcome }) => {
-                self.metrics.outcome(language, outcome);
-                log::run_ended(request, language, outcome);
-                None
-            }
-            Err(ExecutionError::ClientGone) => Some(RunEnd::CLIENT_GONE),
-            Err(ExecutionError::Engine(Refusal::Failed)) => {
-                Some(RunEnd::FAILED)
-            }
-            Err(_) => None,
-        };
-        if let Some(end) = without_outcome {
-            self.metrics.run(language, end);
-            log::given_up(request, language, end);
-        }
-        ended
+        admitted.record_end(ended)
     }
 
     /// Returns the answer to an error. A refused request is counted and logged.

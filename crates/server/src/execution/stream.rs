@@ -20,7 +20,7 @@ use super::events::{self, OutputText, PING};
 use super::run_request::FrameworkPlace;
 use super::runner::{Finished, Runner};
 use super::sessions::{RunId, Session};
-use super::{Execution, RunInfo, RunRequest};
+use super::{AdmittedRun, Execution, RunRequest};
 use crate::embed::Framework;
 use crate::http::{Answer, AnswerBody, Connection};
 use crate::limits::LIVE_INPUT_WAITING;
@@ -36,11 +36,11 @@ impl<R: Runner> Execution<R> {
         request: RunRequest,
         options: RunOptions,
         named: Option<RunId>,
-        run_info: RunInfo<'_>,
+        mut admitted: AdmittedRun,
         connection: &Arc<Connection>,
     ) -> Result<Answer, ExecutionError> {
         let is_interactive = request.interactive;
-        let framework = self.left_out(&request, run_info.language).await;
+        let framework = self.left_out(&request, &admitted.language).await;
         let (attachment, mut reader, session) =
             attach(is_interactive, framework.is_some());
         let own = is_interactive.then(RunId::random);
@@ -51,31 +51,31 @@ impl<R: Runner> Execution<R> {
         let limits =
             self.runner.limits(language, is_interactive, &options.limits);
         let runner = Arc::clone(&self.runner);
-        let client = run_info.request.client;
+        let client = admitted.request.client;
         let run = async move {
             runner.run(request, options, attachment, client).await
         };
-        let mut running = Running::start(run.instrument(run_info.span()));
+        let mut running = Running::start(run.instrument(admitted.span()));
         let stage = tokio::select! {
             biased;
             Some(stage) = reader.stages.recv() => stage,
             ended = running.ended() => {
                 // It was refused, or stopped while it waited: it never began.
-                let Finished { outcome, .. } = self.record_end(run_info, ended)?;
+                let Finished { outcome, .. } = admitted.record_end(ended)?;
                 let end = events::end(&outcome, self.sessions.is_stopping());
                 let (sender, answer) = begin_answer(connection);
                 let _ = sender.try_send(end.into());
                 return Ok(answer);
             }
             () = connection.closed_by_client() => {
-                self.record_end(run_info, Err(ExecutionError::ClientGone))?;
+                admitted.record_end(Err(ExecutionError::ClientGone))?;
                 return Err(ExecutionError::ClientGone);
             }
         };
         let run = registration.as_ref().and(id);
         let run = run.map(|id| self.sessions.name(id));
         let begin =
-            events::begin(run_info.language, run, &limits, is_interactive);
+            events::begin(&admitted.language, run, &limits, is_interactive);
         let (sender, answer) = begin_answer(connection);
         let relayed = relay(
             reader,
@@ -86,13 +86,10 @@ impl<R: Runner> Execution<R> {
             Arc::clone(connection),
         );
         let (own, connection) = (Arc::clone(self), Arc::clone(connection));
-        let (language, info) =
-            (run_info.language.to_owned(), run_info.request.clone());
         tokio::spawn(async move {
             let (ended, mut rest) = relayed.await;
             drop(registration);
-            let run_info = RunInfo { request: &info, language: &language };
-            let Some(last) = own.last_events(run_info, ended) else { return };
+            let Some(last) = own.last_events(admitted, ended) else { return };
             rest.extend(last);
             let rest = connection.last_piece(rest, &own.memory);
             let _ = sender.send(rest).await;
@@ -115,10 +112,10 @@ impl<R: Runner> Execution<R> {
     /// `None` if nobody reads them.
     fn last_events(
         &self,
-        run_info: RunInfo<'_>,
+        mut admitted: AdmittedRun,
         ended: Result<Finished, ExecutionError>,
     ) -> Option<Vec<u8>> {
-        match self.record_end(run_info, ended) {
+        match admitted.record_end(ended) {
             Ok(Finished { outcome, .. }) => {
                 let is_stopping = self.sessions.is_stopping();
                 Some(events::end(&outcome, is_stopping))
@@ -126,7 +123,7 @@ impl<R: Runner> Execution<R> {
             Err(ExecutionError::ClientGone) => None,
             Err(error) => {
                 let reason = error.reason();
-                self.note_refusal(reason, run_info.request, StatusCode::OK);
+                self.note_refusal(reason, &admitted.request, StatusCode::OK);
                 Some(events::failed(&error))
             }
         }

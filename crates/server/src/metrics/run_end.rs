@@ -9,6 +9,8 @@ pub(crate) struct RunEnd(&'static str);
 impl RunEnd {
     /// The client went away before the run ended, or began.
     pub(crate) const CLIENT_GONE: Self = Self("client_gone");
+    /// A client stopped it, or the server has ended.
+    pub(crate) const STOPPED: Self = Self("stopped");
     /// The sandbox failed.
     pub(crate) const FAILED: Self = Self("failed");
 
@@ -26,7 +28,7 @@ impl RunEnd {
         "memory",
         "output",
         "idle",
-        "stopped",
+        Self::STOPPED.0,
         Self::CLIENT_GONE.0,
         Self::FAILED.0,
     ];
@@ -37,7 +39,7 @@ impl RunEnd {
             End::Exited(_) => "exit_code",
             End::Signaled(_) => "signal",
             End::Limit(limit) => limit.word(),
-            End::Stopped => "stopped",
+            End::Stopped => return Self::STOPPED,
         })
     }
 

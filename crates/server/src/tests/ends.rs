@@ -89,4 +89,6 @@ async fn a_run_that_outlasts_the_drain_is_killed() {
     stop.send(()).unwrap();
     assert_eq!(server.runs.next().await, Event::Killed);
     ended.await.unwrap();
+    let series = "sandpiper_runs_total{language=\"none\",outcome=\"stopped\"}";
+    assert_eq!(metrics::value(&server, series).await, 1.0);
 }
