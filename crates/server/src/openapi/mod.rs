@@ -22,10 +22,11 @@ use parameters::parameters;
 const DESCRIPTION: &str = "A product catalogue in memory, and a service that \
 runs submitted programs in sandboxes. Neither needs credentials. The compile \
 endpoint is unversioned: its shape may change before a stable release. A \
-request that cannot be read as HTTP is 400, or 431 if its head is too \
-large, and the connection is closed. A method that a path does not have is \
-405. HEAD works where GET does, but for the products. A request for a host \
-that the operator did not name, if hosts are named, is 421.";
+request that cannot be read as HTTP is 400, 414 if its target is too long, \
+or 431 if its head is too large, and the connection is closed. A method that \
+a path does not have is 405. HEAD works where GET does, but for the \
+products. A request for a host that the operator did not name, if hosts are \
+named, is 421.";
 
 /// Returns the document for a server of these languages, as JSON text.
 pub(crate) fn document(catalog: &Catalog) -> Bytes {
