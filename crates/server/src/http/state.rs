@@ -155,7 +155,7 @@ impl ConnectionState {
         memory: Option<&AnswerMemory>,
     ) {
         let memory = memory.and_then(|memory| large(bytes, memory));
-        self.begin_sending(memory, is_read, SentBody::Whole);
+        *self.state() = State::sending(memory, is_read, SentBody::Whole);
     }
 
     /// Counts bytes of the answer that the client took.
@@ -171,18 +171,31 @@ impl ConnectionState {
         }
     }
 
-    /// Serving to sending, of an answer that is made meanwhile.
+    /// Serving to sending, of an answer that is made meanwhile. It may be complete
+    /// already.
     pub(super) fn begin_stream(&self, is_read: bool) {
-        self.begin_sending(None, is_read, SentBody::Open);
+        let mut state = self.state();
+        if let State::Sending { is_read: known, .. } = &mut *state {
+            *known = is_read;
+        } else {
+            *state = State::sending(None, is_read, SentBody::Open);
+        }
     }
 
     /// Notes that the rest of a stream is known: it has so many bytes, and counts
     /// in `all` if these are many.
     pub(super) fn complete_stream(&self, bytes: u64, all: &AnswerMemory) {
-        if let State::Sending { memory, stalled, body, .. } = &mut *self.state()
-        {
-            *memory = large(bytes, all);
-            (*stalled, *body) = (None, SentBody::Closed);
+        let mut state = self.state();
+        let rest = large(bytes, all);
+        match &mut *state {
+            State::Sending { memory, stalled, body, .. } => {
+                (*memory, *stalled, *body) = (rest, None, SentBody::Closed);
+            }
+            // The task that makes it was quicker than the one that sends it.
+            State::Serving => {
+                *state = State::sending(rest, false, SentBody::Closed);
+            }
+            _ => {}
         }
     }
 
@@ -278,17 +291,6 @@ impl ConnectionState {
         (since + MIN_WAIT <= now).then_some(since)
     }
 
-    fn begin_sending(
-        &self,
-        memory: Option<AnswerMemory>,
-        is_read: bool,
-        body: SentBody,
-    ) {
-        let (stalled, taken) = (None, 0);
-        *self.state() =
-            State::Sending { memory, is_read, stalled, taken, body };
-    }
-
     fn idle_since(&self) -> Option<Instant> {
         match *self.state() {
             State::Idle { since } => Some(since),
@@ -330,7 +332,48 @@ impl ConnectionState {
     }
 }
 
+impl State {
+    fn sending(
+        memory: Option<AnswerMemory>,
+        is_read: bool,
+        body: SentBody,
+    ) -> Self {
+        Self::Sending { memory, is_read, stalled: None, taken: 0, body }
+    }
+}
+
 /// Returns the memory that an answer of so many bytes counts in, if it is large.
 fn large(bytes: u64, memory: &AnswerMemory) -> Option<AnswerMemory> {
     (bytes > SMALL_ANSWER_BYTES).then(|| memory.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_may_be_complete_before_it_begins() {
+        let memory = AnswerMemory::new(0);
+        let check = |is_first: bool| {
+            let state = ConnectionState::new(Vec::new());
+            state.begin_request();
+            let complete =
+                || state.complete_stream(SMALL_ANSWER_BYTES + 1, &memory);
+            if is_first {
+                complete();
+            }
+            state.begin_stream(true);
+            if !is_first {
+                complete();
+            }
+            let state = state.state();
+            let State::Sending { memory: Some(_), is_read, body, .. } = &*state
+            else {
+                panic!("{state:?}");
+            };
+            assert!(*is_read && matches!(body, SentBody::Closed), "{state:?}");
+        };
+        check(false);
+        check(true);
+    }
 }
