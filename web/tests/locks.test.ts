@@ -53,7 +53,9 @@ test("changes that touch locked lines are refused, and the lines move with other
     ["3", "one\ntwo\nthree|\n|four\nfive\n", "", null],
     ["3", "|one\ntwo\nthree\nfour\nfive\n|", "x", null],
     ["3", "|one\ntwo\n|three\nfour\nfive\n", "x", null],
-    ["3", "|one\ntwo\n|three\nfour\nfive\n", "", "1"],
+    // A line stays free before it: without one it would be the beginning, before which nothing can be added.
+    ["3", "|one\ntwo\n|three\nfour\nfive\n", "", null],
+    ["3", "|one\ntwo|\nthree\nfour\nfive\n", "", "2"],
     ["3", "one\ntwo|\n|three\nfour\nfive\n", "\n\n", "4"],
     ["3", "one\ntwo\n||three\nfour\nfive\n", "x\ny\n", "5"],
     ["3", "one\ntwo\nthree||\nfour\nfive\n", "\nx", "3"],
@@ -93,6 +95,8 @@ test("kept edits never replace what the author has locked since", () => {
   const own = { path: "own.py", content: "own" };
   const cases: [SourceFile[], SourceFile[]][] = [
     [[file("new\nnewer\nyours\nend", { locked: "1-2,4-" })], [file("new\nnewer\nmine\nend", { locked: "1-2,4-" }), own]],
+    // The free line before the first part was deleted.
+    [[file("free\nnew\nyours\nend", { locked: "2,4-" })], [file("\nnew\nmine\nend", { locked: "2,4-" }), own]],
     // Other parts are locked: they do not fit together.
     [[file("new\nyours", { locked: "1" })], [file("new\nyours", { locked: "1" }), own]],
     [[file("all", { locked: true })], [file("all", { locked: true }), own]],

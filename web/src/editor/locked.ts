@@ -131,7 +131,8 @@ function sideOf({ from, to, inserted }: Change, region: Region, doc: Text): "bef
   if (from > region.to) return "after";
   const isRemoval = inserted.length === 0;
   if (to === region.from && !region.isFirst) {
-    const isLineEnd = isRemoval ? from === doc.lineAt(from).from : inserted.line(inserted.lines).length === 0;
+    // A line stays free before it: else it would be the first one, before which nothing can be added.
+    const isLineEnd = isRemoval ? from > 0 && from === doc.lineAt(from).from : inserted.line(inserted.lines).length === 0;
     if (isLineEnd) return "before";
   }
   if (from === region.to && !region.isLast) {

@@ -29,8 +29,10 @@ export function inProgram(kept: Snapshot, start: Snapshot): Snapshot {
 function merged(kept: Readonly<SourceFile>, file: Readonly<SourceFile>): SourceFile {
   const theirs = piecesOf(file);
   const own = piecesOf(kept);
-  if (theirs === null || own === null || theirs.shape !== own.shape) return { ...file };
-  const lines: string[] = [...(own.free[0] ?? [])];
+  if (theirs === null || own === null || !fit(own, theirs)) return { ...file };
+  const [first = []] = own.free;
+  // A line stays free before locked ones (editor/locked.ts). Edits that were kept earlier may have deleted it.
+  const lines: string[] = first.length === 0 && startsFree(theirs) ? [""] : [...first];
   const spans: Span[] = [];
   theirs.locked.forEach((part, index) => {
     const from = lines.length + 1;
@@ -47,8 +49,15 @@ interface Pieces {
   /** The lines before, between and after the locked ones. */
   free: string[][];
   isOpen: boolean;
-  /** Equal for files whose pieces can be exchanged. */
-  shape: string;
+}
+
+/** Whether the free lines of `own` can stand between the locked ones of `theirs`. */
+function fit(own: Pieces, theirs: Pieces): boolean {
+  return own.locked.length === theirs.locked.length && own.isOpen === theirs.isOpen && (startsFree(theirs) || !startsFree(own));
+}
+
+function startsFree({ free }: Pieces): boolean {
+  return (free[0] ?? []).length > 0;
 }
 
 function piecesOf({ content, locked }: Readonly<SourceFile>): Pieces | null {
@@ -57,11 +66,5 @@ function piecesOf({ content, locked }: Readonly<SourceFile>): Pieces | null {
   const lines = linesOf(content);
   const ends = [0, ...spans.map(({ to }) => Math.min(to, lines.length))];
   const free = ends.map((end, index) => lines.slice(end, spans[index] === undefined ? undefined : spans[index].from - 1));
-  const isOpen = spans.at(-1)?.to === Infinity;
-  return {
-    locked: spans.map(({ from, to }) => lines.slice(from - 1, to)),
-    free,
-    isOpen,
-    shape: [spans.length, spans[0]?.from === 1, isOpen].join(),
-  };
+  return { locked: spans.map(({ from, to }) => lines.slice(from - 1, to)), free, isOpen: spans.at(-1)?.to === Infinity };
 }
