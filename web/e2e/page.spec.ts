@@ -1,5 +1,5 @@
 // The editor page as a whole: requests from elsewhere, input that is missing,
-// code that is locked, and the key that saves.
+// code that is locked, files with a history, and the key that saves.
 
 import { expect, stopClock, test } from "./service";
 import { replaceCode } from "./typing";
@@ -80,6 +80,35 @@ test("read-only code says so, without hints about keys", async ({ page, service 
   await expect(sign).toBeHidden();
   await page.keyboard.press("Tab");
   await expect(sign).toBeVisible();
+});
+
+test("a file keeps its own history when it is renamed, or another with its text is deleted", async ({ page, service }) => {
+  await page.goto(`${service.url}/embed?lang=python`);
+  const [code, lines] = [page.locator(".cm-content"), page.locator(".cm-line")];
+  const add = async (path: string) => {
+    await page.locator("#add-file").click();
+    await page.keyboard.type(path);
+    await page.keyboard.press("Enter");
+    await code.focus();
+  };
+  await add("one.py");
+  await page.keyboard.type("x");
+  await page.keyboard.press("Enter");
+  await add("two.py");
+  await page.keyboard.insertText("x\n");
+  await expect(lines).toHaveText(["x", ""]);
+  await page.getByRole("tab", { name: "two.py" }).press("Delete");
+  await expect(page.getByRole("tab", { selected: true })).toHaveText("one.py");
+  await code.focus();
+  await page.keyboard.press("Control+Z");
+  await expect(lines).toHaveText(["x"]);
+  await page.getByRole("tab", { name: "one.py" }).press("F2");
+  await page.keyboard.type("3.py");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("tab", { selected: true })).toHaveText("3.py");
+  await code.focus();
+  await page.keyboard.press("Control+Y");
+  await expect(lines).toHaveText(["x", ""]);
 });
 
 test("a notice goes away by itself, but not while the person is at it, nor with an action", async ({ page, service }) => {

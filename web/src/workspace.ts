@@ -60,6 +60,8 @@ function firstShown({ entryFile, files }: Snapshot): string {
 }
 
 export class Workspace {
+  /** A file has another name: the old one and the new one. Comes before `filesChanged`. */
+  readonly renamed = new Event<{ from: string; to: string }>();
   /** The list of files, a name, the entry or the file that is shown changed. */
   readonly filesChanged = new Event<void>();
   /** The program or its input changed; typing too. */
@@ -160,6 +162,7 @@ export class Workspace {
     file.path = to;
     if (this.state.entryFile === path) this.state.entryFile = to;
     if (this.shown === path) this.shown = to;
+    this.renamed.emit({ from: path, to });
     this.filesChanged.emit();
     this.edited.emit();
   }

@@ -83,6 +83,11 @@ export class Editor {
     this.view = new EditorView({ state: this.stateOf(this.shown, options.grammar), parent });
     parent.append(this.locks);
     if (workspace.files.some(({ locked }) => locked !== undefined)) void this.load(this.shown);
+    // It keeps its history.
+    workspace.renamed.listen(({ from, to }) => {
+      const state = from === this.shown ? this.view.state : this.states.get(from);
+      if (state !== undefined) this.states.set(to, state);
+    });
     workspace.filesChanged.listen(() => this.showActive());
     workspace.replaced.listen(() => this.forgetStates());
     options.reader.changed.listen(() => this.followReader());
@@ -184,13 +189,9 @@ export class Editor {
     const { workspace } = this.options;
     this.states.set(this.shown, this.view.state);
     const gone = [...this.states.keys()].filter((path) => workspace.content(path) === undefined);
-    // A renamed file keeps its history: the view still shows it.
-    const isRenamed = workspace.content(this.shown) === undefined;
-    const sameText = workspace.content(workspace.active) === this.view.state.doc.toString();
     for (const path of gone) this.states.delete(path);
     if (this.shown === workspace.active) return;
     this.shown = workspace.active;
-    if (isRenamed && sameText) this.states.set(this.shown, this.view.state);
     this.view.setState(this.stateOf(this.shown));
     this.setReadOnly(this.isReadOnly);
     this.followReader();
