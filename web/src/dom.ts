@@ -39,3 +39,8 @@ export function keepingFocus(box: HTMLElement, act: () => void): void {
   act();
   if (hadFocus && !hasFocus(box)) box.focus({ preventScroll: true });
 }
+
+/** The Latin letter of a key, in lower case; on a keyboard of another script, that of its place. */
+export function letterOf({ key, code }: Pick<KeyboardEvent, "key" | "code">): string {
+  return (key > "\x7f" ? code.replace("Key", "") : key).toLowerCase();
+}

@@ -2,6 +2,8 @@
 // part, Ctrl+Enter or Cmd+Enter runs, and Ctrl+S or Cmd+S saves the edits, where
 // browsers would save the page as a file.
 
+import { letterOf } from "./dom";
+
 /** The parts in the order of F6. The first target that is visible gets the focus. */
 const PARTS = [
   { box: ".bar", targets: ['#tabs [aria-selected="true"]', "#run"] },
@@ -17,7 +19,7 @@ export function listenToKeys({ run, save }: Readonly<Record<"run" | "save", () =
     if (event.defaultPrevented || document.querySelector("dialog[open]") !== null) return;
     if (event.key === "F6" && !event.ctrlKey && !event.metaKey && !event.altKey) go(event.shiftKey ? -1 : 1);
     else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
-    else if (event.key.toLowerCase() === "s" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) save();
+    else if (letterOf(event) === "s" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) save();
     else return;
     event.preventDefault();
   });

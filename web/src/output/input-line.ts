@@ -1,7 +1,7 @@
 // The line below a live run: Enter sends it, Ctrl+D ends the input, and the arrow
 // up brings earlier lines back.
 
-import { element } from "../dom";
+import { element, letterOf } from "../dom";
 import { History } from "../history";
 import { t } from "../messages";
 import type { LiveRun } from "../run/live";
@@ -99,7 +99,7 @@ export class InputLine {
   private onKey(event: KeyboardEvent): void {
     const { key, ctrlKey, metaKey, altKey, shiftKey, isComposing } = event;
     if (isComposing || metaKey || altKey || shiftKey) return;
-    if (ctrlKey && key.toLowerCase() === "d") void this.end();
+    if (ctrlKey && letterOf(event) === "d") void this.end();
     else if (!ctrlKey && key === "ArrowUp") this.history.recall(this.field, -1);
     else if (!ctrlKey && key === "ArrowDown") this.history.recall(this.field, 1);
     else return;
