@@ -147,6 +147,7 @@ test("files by keyboard, the focus never lost", async ({ page, service }) => {
   await expect(frame.locator(".notice [role=status]")).toHaveText(/^main\.py is the main file\./);
   await expect(frame.getByRole("tab")).toHaveCount(2);
   await press(page, frame, "End", "other.py");
+  await press(page, frame, "Shift+Delete", "other.py");
   await press(page, frame, "Delete", "main.py");
   await expect(frame.locator(".notice [role=status]")).toHaveText("other.py was deleted.");
   await frame.getByRole("button", { name: "Undo" }).focus();

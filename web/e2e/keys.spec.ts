@@ -27,6 +27,10 @@ test("a file's name takes no key of an input method, and ends if the files are r
     await field.dispatchEvent("keydown", { key, isComposing: true, bubbles: true });
     await expect(field).toHaveValue("ni");
   }
+  // The keys of the page work there, on a keyboard of another script too.
+  await field.dispatchEvent("keydown", { key: "ы", code: "KeyS", ctrlKey: true });
+  await expect(page.locator(".notice")).toContainText("Saved in this browser");
+  await expect(field).toHaveValue("ni");
   const link = { files: [{ path: "ni", content: "print(1)\n" }] };
   await page.evaluate((hash) => (location.hash = hash), `#json=${encodeURIComponent(JSON.stringify(link))}`);
   await expect(page.locator('#tabs [data-path="ni"]')).toBeVisible();

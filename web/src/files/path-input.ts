@@ -40,7 +40,6 @@ export class PathInput {
       this.element.style.setProperty("min-width", `${options.place.width}px`);
     }
     this.element.addEventListener("keydown", (event) => {
-      event.stopPropagation();
       // The keys are the input method's. Of the one that ends a composition, Safari says so by its code alone.
       if (event.isComposing || event.keyCode === 229) return;
       if (event.key === "Enter") this.take();

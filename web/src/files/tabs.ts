@@ -136,7 +136,7 @@ export class FileTabs {
 
   private onKey(event: KeyboardEvent): void {
     const path = (event.target as HTMLElement).dataset["path"];
-    if (path === undefined) return;
+    if (path === undefined || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     const paths = this.workspace.visible.map((file) => file.path);
     const index = paths.indexOf(path);
     const last = paths.length - 1;
