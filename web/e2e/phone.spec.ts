@@ -182,10 +182,13 @@ test.describe("a phone", () => {
     expect(parts[1]?.width).toBeGreaterThan(100);
     expect(await faults(page.mainFrame())).toEqual([]);
     await expect(page.locator(".transcript pre")).toHaveText("Name? ");
-    await row.getByRole("textbox", { name: "Input", exact: true }).tap();
+    const field = row.getByRole("textbox", { name: "Input", exact: true });
+    await field.tap();
     await page.keyboard.type("Ada");
     await row.getByRole("button", { name: "Send" }).tap();
     await expect(page.locator(".transcript pre")).toHaveText("Name? Ada\nHi Ada\nMore? ");
+    // The keyboard stays open.
+    await expect(field).toBeFocused();
     await row.getByRole("button", { name: "End input" }).tap();
     expect(await ended(page.mainFrame())).toMatch(/^Finished in/);
     await expect(page.locator(".transcript pre")).toHaveText(/Bye\n$/);

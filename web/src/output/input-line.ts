@@ -30,12 +30,15 @@ export class InputLine {
     this.history = new History(typing.lines);
     this.field.value = typing.draft;
     typing.draft = "";
+    const send = element("button", { type: "submit", title: t("page.enter") }, t("live.send"));
+    // The field keeps the focus, so the keyboard of a phone stays open.
+    for (const type of ["pointerdown", "mousedown"]) send.addEventListener(type, (event) => event.preventDefault());
     const end = element("button", { type: "button", title: `${t("page.ctrl")}+D` }, t("live.end-input"));
     end.addEventListener("click", () => void this.end());
     this.element.append(
       element("label", { for: "live-input" }, t("page.input")),
       this.field,
-      element("button", { type: "submit", title: t("page.enter") }, t("live.send")),
+      send,
       end,
       this.fault,
     );
