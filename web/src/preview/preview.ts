@@ -98,10 +98,7 @@ export class Preview {
       this.requests.saves.reset();
       if (this.last !== null) this.start(this.last);
     });
-    // An editor that gets this event has not hung.
-    addEventListener("pagehide", () => {
-      if (this.frame !== null && this.frame.state !== "silent") this.memory.clear();
-    });
+    addEventListener("pagehide", () => this.acquit());
     if (this.hungBefore) this.notify(t("preview.hung-before"));
   }
 
@@ -148,9 +145,7 @@ export class Preview {
 
   /** Ends the page and removes its messages. */
   clear(): void {
-    this.generations += 1;
-    this.frame?.remove();
-    this.frame = null;
+    this.remove();
     this.last = null;
     this.sheets = null;
     this.isRestored = false;
@@ -218,11 +213,21 @@ export class Preview {
     this.notify(t("preview.restored"));
   }
 
-  /** Ends the page, and shows the reason. */
-  private end(words: string): void {
+  private remove(): void {
+    this.acquit();
     this.generations += 1;
     this.frame?.remove();
     this.frame = null;
+  }
+
+  /** A page that is not silent has not hung, if the editor comes to this. */
+  private acquit(): void {
+    if (this.frame !== null && this.frame.state !== "silent") this.memory.clear();
+  }
+
+  /** Ends the page, and shows the reason. */
+  private end(words: string): void {
+    this.remove();
     this.requests.saves.close();
     this.notify(words);
   }
@@ -239,10 +244,8 @@ export class Preview {
       this.memory.set();
       this.notify(t("preview.silent"), this.stopButton());
     } else if (state === "flooding") {
-      this.memory.clear();
       this.end(t("preview.stopped-flooding"));
     } else if (state === "stealing") {
-      this.memory.clear();
       this.end(t("preview.stopped-stealing"));
     } else if (state === "unreachable") {
       this.isSilent = true;
