@@ -8,7 +8,7 @@ import { runnerImport } from "vite";
 
 import { faults } from "./accessibility";
 import { withFiles } from "./documents";
-import { editorIn, expect, test } from "./service";
+import { drawn, editorIn, expect, held, test } from "./service";
 
 /** A program that leaves these files; a name that begins with / is one of the whole box. */
 const leaving = (files: Readonly<Record<string, string>>) => `import os
@@ -132,6 +132,20 @@ test("files are shown and saved, one and all, and reported to the embedding page
   const all = unzipSync(readFileSync(await (await saved("Save all")).path()));
   const contents = Object.entries(all).map(([path, bytes]) => [path, strFromU8(bytes)]);
   expect(Object.fromEntries(contents)).toEqual(files);
+});
+
+test("files that are there too late are not shown below output that was cleared", async ({ page, service }) => {
+  const { release } = await held(page, (path) => path.startsWith("assets/artifacts-"));
+  const asked = page.waitForRequest(/artifacts-.*\.js$/);
+  await page.goto(address(service.url, "&artifacts=1", leaving({ "a.txt": "a" }) + "print(1)"));
+  await page.locator("#run").click();
+  const url = (await asked).url();
+  await page.getByRole("button", { name: "Clear", exact: true }).press("Enter");
+  await expect(page.locator("#streams .invitation")).toBeVisible();
+  release();
+  await page.evaluate((url) => import(url), url);
+  await drawn(page);
+  await expect(page.locator(".left-file")).toHaveCount(0);
 });
 
 test("files that the server could not read are reported", async ({ page, service }) => {

@@ -214,11 +214,16 @@ export class Results {
   }
 
   private async showDifference(expected: string, stdout: string): Promise<void> {
-    const { submitted } = this;
+    const isOver = this.watch();
     // Without the view, the status still says that they differ.
     const view = await this.differences.get().catch(() => null);
-    const isOver = this.submitted !== submitted || byId("streams").querySelector(".invitation") !== null;
-    if (view !== null && !isOver) this.options.output.addDifference(view.differenceOf(expected, stdout));
+    if (view !== null && !isOver()) this.options.output.addDifference(view.differenceOf(expected, stdout));
+  }
+
+  /** Returns a function that says whether another run has begun since, or the output was cleared. */
+  private watch(): () => boolean {
+    const { submitted } = this;
+    return () => this.submitted !== submitted || byId("streams").querySelector(".invitation") !== null;
   }
 
   private async showFiles(left: Left): Promise<void> {
@@ -227,11 +232,11 @@ export class Results {
       if (!output.isDocument) output.addFiles(null);
       return;
     }
-    const { submitted } = this;
+    const isOver = this.watch();
     const view = await this.files.get().catch(() => null);
-    if (view === null) return output.say(t("files.not-shown"), "lost");
-    // Another run has begun since.
-    if (this.submitted === submitted) output.addFiles(view.filesOf(left, config.previewUrl));
+    if (isOver()) return;
+    if (view === null) output.say(t("files.not-shown"), "lost");
+    else output.addFiles(view.filesOf(left, config.previewUrl));
   }
 
   private linking() {
