@@ -286,20 +286,26 @@ test("the end of a run is reported with the program that ran, whatever came mean
   expect(await page.evaluate("window.reports")).toEqual([true, "print(1)", "1\n"]);
 });
 
-test("the results of a program go when the page around sends another", async ({ page, service }) => {
+test("the results of a program go when the page around or the address has another", async ({ page, service }) => {
   const frame = await embed(page, service, "lang=python&autosave=off");
-  await replaceCode(frame.locator(".cm-content"), "print(1)\nx");
-  await frame.locator("#run").click();
-  await expect(frame.locator(".stderr pre")).toContainText("NameError");
-  await expect(frame.locator(".cm-lint-marker-error")).toHaveCount(1);
-  await page.evaluate(() => {
-    const message = { app: "sandpiper", v: 1, type: "setFiles", payload: { files: [{ content: "print(2)\nprint(3)" }] } };
-    document.querySelector("iframe")?.contentWindow?.postMessage(message, "*");
-  });
-  await expect(frame.locator(".cm-content")).toContainText("print(3)");
-  await expect(frame.locator("#streams .invitation")).toBeVisible();
-  await expect(frame.locator("#streams pre, .cm-lint-marker-error")).toHaveCount(0);
-  await expect(frame.locator("#status")).toHaveText("");
+  const other = { files: [{ content: "print(2)\nprint(3)" }] };
+  const message = { app: "sandpiper", v: 1, type: "setFiles", payload: other };
+  const go = (hash: string) => frame.evaluate((hash) => void (location.hash = hash), hash);
+  for (const [act, words] of [
+    [() => page.evaluate((one) => document.querySelector("iframe")?.contentWindow?.postMessage(one, "*"), message), "print(3)"],
+    [() => go(`json=${encodeURIComponent(JSON.stringify(other))}`), "print(3)"],
+    [() => go(""), "most_common"],
+  ] as const) {
+    await replaceCode(frame.locator(".cm-content"), "print(1)\nx");
+    await frame.locator("#run").click();
+    await expect(frame.locator(".stderr pre")).toContainText("NameError");
+    await expect(frame.locator(".cm-lint-marker-error")).toHaveCount(1);
+    await act();
+    await expect(frame.locator(".cm-content")).toContainText(words);
+    await expect(frame.locator("#streams .invitation")).toBeVisible();
+    await expect(frame.locator("#streams pre, .cm-lint-marker-error")).toHaveCount(0);
+    await expect(frame.locator("#status")).toHaveText("");
+  }
 });
 
 test("the menu by keyboard, its dialog, and several files downloaded as an archive", async ({ page, service }) => {

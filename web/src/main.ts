@@ -99,7 +99,8 @@ edits.restore();
 if (start.fault !== null) notice.show(start.fault);
 onNewFragment(starter, (found) => {
   if (found.fault !== null) notice.show(found.fault);
-  else if (found.isFromLink) edits.start(found.snapshot);
+  // Also back at an address without code.
+  else if (found.isFromLink || !edits.isStart(starter)) edits.start(found.snapshot);
 });
 const input = new InputBox(workspace);
 

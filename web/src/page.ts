@@ -81,8 +81,8 @@ export async function complete(parts: Parts): Promise<Page> {
   new RunButton(session, output);
   const marks = new Marks(editor, workspace);
   marks.errorsChanged.listen((paths) => parts.files.markFaulty(paths));
-  const results = new Results({ ...parts, session, modes, output, preview, marks });
-  new Embedding({ ...parts, session, results, marks, preview });
+  new Results({ ...parts, session, modes, output, preview, marks });
+  new Embedding({ ...parts, session, marks, preview });
   const find = () => editor.command(openSearchPanel);
   const formatter = new Formatter({ ...parts, marks });
   const menu = new Menu({ ...parts, find, formatter });

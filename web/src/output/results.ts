@@ -17,6 +17,7 @@ import type { Modes } from "../run/modes";
 import { isResults } from "../run/query-results";
 import type { LiveStart, Session } from "../run/session";
 import { askForInput } from "../run/words";
+import type { Edits } from "../store/edits";
 import { visibleOf, type Snapshot, type Workspace } from "../workspace";
 import type { Dialogue } from "./dialogue";
 import type { Typing } from "./input-line";
@@ -28,6 +29,7 @@ import { links, linked } from "./render";
 export interface ResultsOptions {
   config: PageConfig;
   workspace: Workspace;
+  edits: Edits;
   editor: Editor;
   input: InputBox;
   session: Session;
@@ -63,7 +65,7 @@ export class Results {
 
   constructor(options: ResultsOptions) {
     this.options = options;
-    const { config, workspace, session, output, preview, marks } = options;
+    const { config, workspace, edits, session, output, preview, marks } = options;
     this.pages = preview === null ? null : new Pages(preview, config.language);
     const { explanations } = config;
     this.explainer = explanations === null ? null : new Explainer(explanations, byId("streams"));
@@ -75,6 +77,8 @@ export class Results {
     session.ended.listen((answer) => this.end(answer));
     workspace.edited.listen(() => this.offers.show(this.offered()));
     workspace.replaced.listen(() => (this.isReplaced = true));
+    // They are of the program before. A run that goes on is reported when it ends.
+    edits.started.listen(() => !session.isBusy && this.clear());
     for (const event of [workspace.replaced, output.cleared]) event.listen(() => this.withdraw());
     preview?.received.listen(({ isUncaught, text, place }) => {
       if (!isUncaught || place === null || !this.isAsSubmitted(place.file)) return;
@@ -84,7 +88,7 @@ export class Results {
   }
 
   /** Removes the results of the last run. */
-  clear(): void {
+  private clear(): void {
     const { marks, output, preview } = this.options;
     marks.show([]);
     keepingFocus(this.box, () => {

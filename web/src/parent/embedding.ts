@@ -4,7 +4,6 @@
 import type { Parameters, PageConfig, ThemeChoice } from "../config";
 import type { Editor } from "../editor/editor";
 import type { Marks } from "../editor/marks";
-import type { Results } from "../output/results";
 import type { Preview } from "../preview/preview";
 import { verdictOf } from "../run/expected";
 import type { Artifact } from "../run/left";
@@ -29,7 +28,6 @@ export interface EmbeddingOptions {
   reader: Reader;
   workspace: Workspace;
   session: Session;
-  results: Results;
   editor: Editor;
   marks: Marks;
   edits: Edits;
@@ -191,11 +189,9 @@ export class Embedding {
 
   /** Begins with another start, and the input of the reader if it has none. */
   private begin(start: Snapshot, hasInput: boolean): void {
-    const { workspace, session, results, edits } = this.options;
+    const { workspace, edits } = this.options;
     const { stdin } = workspace;
     edits.start(start);
     if (!hasInput) edits.setStdin(stdin);
-    // They are of the program before. A run that goes on is reported when it ends.
-    if (!session.isBusy) results.clear();
   }
 }

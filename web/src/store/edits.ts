@@ -2,6 +2,7 @@
 // again, and discarded by Reset, which can be undone.
 
 import type { Parameters } from "../config";
+import { Event } from "../event";
 import { t } from "../messages";
 import { isFixed, type Snapshot, type Workspace } from "../workspace";
 import { Autosave, hashOf, type Kept } from "./autosave";
@@ -20,6 +21,8 @@ export interface EditsOptions {
 }
 
 export class Edits {
+  /** Another start has taken the place of the last one. */
+  readonly started = new Event<void>();
   private readonly options: EditsOptions;
   /** The start of the page, to which Reset returns. */
   starter: Snapshot;
@@ -76,6 +79,7 @@ export class Edits {
     // The start itself is not saved, nor input that the embedding page sends after it.
     this.cancelSave();
     this.autosave = this.autosaveOf(snapshot);
+    this.started.emit();
     this.offer((this.autosave?.all() ?? []).filter(({ kind }) => kind !== "older"));
   }
 
