@@ -74,10 +74,14 @@ test("restrictions of a file become a part of the code that the page reads", asy
     fileOf({ file: "check.py", hidden: "" }, "c"),
     fileOf({ file: "all.py", locked: "" }, "d"),
     fileOf({ file: "some.py", locked: "2 - 3, 1,5-" }, "1\n2\n3\n4\n5"),
+    // As JSX writes them.
+    fileOf({ file: "a.py", hidden: "true" }, ""),
+    fileOf({ file: "b.py", locked: "true" }, ""),
+    fileOf({ file: "c.py", hidden: "false", locked: "false" }, ""),
   ];
   const { hash } = new URL(frameUrl(BASE, { language: "python", address: "embed", dataset: {}, files }, "", "abc"));
   const read = (await readFragment(hash, "main.py"))?.value?.files.map(({ hidden, locked }) => ({ hidden, locked }));
-  expect(read).toEqual([{}, { hidden: true }, { locked: true }, { locked: "2 - 3, 1,5-" }]);
+  expect(read).toEqual([{}, { hidden: true }, { locked: true }, { locked: "2 - 3, 1,5-" }, { hidden: true }, { locked: true }, {}]);
 });
 
 test("space is reserved for the frame, which grows but never shrinks", () => {

@@ -58,9 +58,14 @@ export function fileOf({ file, hidden, locked }: Wanted["dataset"], code: string
   return {
     ...(file === undefined ? {} : { path: file }),
     content: tidied(code),
-    ...(hidden === undefined ? {} : { hidden: true }),
-    ...(locked === undefined ? {} : { locked: locked === "" || locked }),
+    ...(isSet(hidden) ? { hidden: true } : {}),
+    ...(isSet(locked) ? { locked: locked === "" || locked === "true" || locked } : {}),
   };
+}
+
+/** Whether an attribute is there, and not `false`, as JSX writes it. */
+export function isSet(value: string | undefined): value is string {
+  return value !== undefined && value !== "false";
 }
 
 /** The code without the line break after the tag, and with one at its end. */

@@ -3,7 +3,7 @@
 // data-file="Main.java">`, and elements that a selector of the page finds, such as
 // the code of Markdown.
 
-import { expectedOf, fileOf, keyOf, namedLanguage, type CodeFile } from "./attributes";
+import { expectedOf, fileOf, isSet, keyOf, namedLanguage, type CodeFile } from "./attributes";
 import { EmbeddedEditor } from "./frame";
 import { languageOf, type LanguageNames } from "./names";
 
@@ -84,7 +84,7 @@ function filesOf(target: HTMLElement): CodeFile[] | null {
   const codeOf = (box: HTMLElement) => fileOf(box.dataset, box.textContent ?? "");
   const pres = [...target.querySelectorAll<HTMLElement>("pre[data-file]")];
   // Until the editor is loaded, the code is seen.
-  for (const pre of pres) pre.hidden ||= "hidden" in pre.dataset;
+  for (const pre of pres) pre.hidden ||= isSet(pre.dataset["hidden"]);
   if (pres.length > 0) return pres.map(codeOf);
   const only = codeOf(target);
   // An empty element shows the starter of the language.
