@@ -102,8 +102,8 @@ test("space is reserved for the frame, which grows but never shrinks", () => {
 });
 
 test("each page, language and set of files has a key", () => {
-  const key = (pathname: string, search = "", language = "python", files = [{ content: "" }] as CodeFile[]) =>
-    keyOf({ pathname, search }, language, files);
+  const key = (pathname: string, search = "", language = "python", files = [{ content: "" }] as CodeFile[], hash = "") =>
+    keyOf({ pathname, search, hash }, language, files);
   const check = (other: string, isSame: boolean) => expect(other === key("/a")).toBe(isSame);
   expect(key("/a")).toMatch(/^[0-9a-z]+$/);
   check(key("/b"), false);
@@ -113,6 +113,10 @@ test("each page, language and set of files has a key", () => {
   check(key("/a", "?p=1"), false);
   expect(key("/a", "?p=1")).not.toBe(key("/a", "?p=2"));
   check(key("/a", "?utm_source=x&fbclid=y&gclid=z"), true);
+  // Some sites have their pages in the fragment.
+  for (const [hash, isSame] of [["#/lesson-2", false], ["#!lesson-2", false], ["#section", true]] as const) {
+    check(key("/a", "", "python", [{ content: "" }], hash), isSame);
+  }
 });
 
 test("the expected output is all that the element has", () => {

@@ -103,10 +103,15 @@ function maxHeightOf(dataset: Wanted["dataset"]): number {
   return Number.parseInt(dataset["maxHeight"] ?? "", 10) || 900;
 }
 
-/** Identifies an editor by its page, language and files, without their names. What brought the reader to the page does not count. */
-export function keyOf({ pathname, search }: Pick<Location, "pathname" | "search">, language: string, files: readonly CodeFile[]): string {
+/**
+ * Identifies an editor by its page, language and files, without their names. What brought the reader to the page does not
+ * count, nor does the place in it; but some sites have their pages in the fragment.
+ */
+export function keyOf(
+  { pathname, search, hash }: Pick<Location, "pathname" | "search" | "hash">, language: string, files: readonly CodeFile[],
+): string {
   const query = [...new URLSearchParams(search)].filter(([name]) => !/^utm_|clid$/.test(name));
-  const page = pathname + (query.length === 0 ? "" : `?${new URLSearchParams(query)}`);
+  const page = pathname + (query.length === 0 ? "" : `?${new URLSearchParams(query)}`) + (/^#[/!]/.test(hash) ? hash : "");
   return shortHash(page + language + JSON.stringify(files.map((file) => file.path)));
 }
 
