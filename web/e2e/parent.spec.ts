@@ -99,14 +99,16 @@ test("an empty element has the starter, code of Markdown is taken if asked for, 
     <div class="highlight"><pre tabindex="0"><code class="language-py" data-lang="py">print("Hugo")\n</code></pre></div>
     <pre><code class="language-ruby">puts 1</code></pre>
     <div data-lang="php"><b>else</b></div>
+    <pre data-lang="python">print("own")<span data-expected hidden>42</span></pre>
     <p>The end.</p>`;
   await page.goto(service.hostPage(html));
   const frames = page.locator("iframe");
-  await expect(frames).toHaveCount(3);
+  await expect(frames).toHaveCount(4);
   const code = (index: number) => frames.nth(index).contentFrame().locator(".cm-content");
   await expect(code(0)).toContainText("most_common");
   await expect(code(1)).toHaveText('print("fenced")');
   await expect(code(2)).toHaveText('print("Hugo")');
+  await expect(code(3)).toHaveText('print("own")');
   const warning = 'Sandpiper did not replace:\n<pre>: this server has no language ruby\n<div data-lang="php">: it contains something other than <pre data-file>';
   expect(complaints).toEqual([warning]);
   // One that is made already is given again.

@@ -32,6 +32,8 @@ const script = ownScript();
 const base = script?.src ?? location.href;
 const besides = script?.dataset["selector"];
 const SELECTOR = `pre[data-lang], div[data-lang]${besides === undefined ? "" : `, ${besides}`}`;
+/** The child of an element whose text is the expected output. */
+const EXPECTED = ":scope > [data-expected]";
 const made = new WeakMap<Element, EmbeddedEditor>();
 const refused = new WeakSet<Element>();
 /** All editors. A site without reloads removes them with its pages. */
@@ -55,7 +57,7 @@ function prepare(target: Element): EmbeddedEditor | string {
   if (language === null) return name === "" ? "it names no language" : `this server has no language ${name}`;
   const files = filesOf(target);
   if (files === null) return "it contains something other than <pre data-file>";
-  const expected = target.querySelector(":scope > [data-expected]");
+  const expected = target.querySelector(EXPECTED);
   const besides = expected === null ? {} : { expected: expectedOf(expected) };
   const dataset: DOMStringMap = { ...besides, ...inner?.dataset, ...target.dataset };
   const autosave = autosaveOf(language, files);
@@ -81,7 +83,11 @@ function uncopy(target: HTMLElement): void {
 
 /** The files in an element; `null` if it is not meant for this script. */
 function filesOf(target: HTMLElement): CodeFile[] | null {
-  const codeOf = (box: HTMLElement) => fileOf(box.dataset, box.textContent ?? "");
+  const codeOf = (box: HTMLElement) => {
+    const code = box.cloneNode(true) as HTMLElement;
+    code.querySelector(EXPECTED)?.remove();
+    return fileOf(box.dataset, code.textContent ?? "");
+  };
   const pres = [...target.querySelectorAll<HTMLElement>("pre[data-file]")];
   // Until the editor is loaded, the code is seen.
   for (const pre of pres) pre.hidden ||= isSet(pre.dataset["hidden"]);
