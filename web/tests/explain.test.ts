@@ -57,6 +57,15 @@ const EXPECTED: readonly [language: string, message: string, meanings: string[]]
     "The program asked for a position that is not there. The first one is 0, and the last one is less than the size.",
   ]],
   ["java", "cannot find symbol: class Scanner", ["Add the line import java.util.Scanner; at the top."]],
+  ["javascript", "Error: getaddrinfo EAI_AGAIN example.com", [
+    "Programs have no network here. Add the data to the program as a file.",
+  ]],
+  // Of a program that asks its own server too early, too.
+  ...["Error: connect ECONNREFUSED 127.0.0.1:8080", "TypeError: fetch failed"].map(
+    (message): [string, string, string[]] => ["typescript", message, [
+      "Nothing answers at this address. Only a server that the program starts can, because programs have no network here.",
+    ]],
+  ),
   ["python", "nothing to explain", []],
 ];
 test.each(EXPECTED)("%s: %s", (language, message, meanings) => {
