@@ -1,7 +1,7 @@
 // An application of React or Vue: the page it stands in, and how its entry is
 // mounted when it does not do that itself.
 import { babelParse, walk } from "@vue/compiler-sfc";
-import { Faults, fault } from "./faults.js";
+import { Faults, fault, tooDeep } from "./faults.js";
 import { join } from "./files.js";
 import { NOTHING } from "./map.js";
 import { document } from "./page.js";
@@ -75,7 +75,8 @@ function parsed(path, text) {
   for (const more of [["jsx"], []]) {
     try {
       return babelParse(text, options(more));
-    } catch {
+    } catch (error) {
+      if (error instanceof RangeError) throw new Faults([tooDeep(path)]);
       // Types in angle brackets are no JSX.
     }
   }

@@ -3,7 +3,7 @@
 import * as esbuild from "esbuild";
 import { readFileSync } from "node:fs";
 import { posix } from "node:path";
-import { Faults, characters, fault, place } from "./faults.js";
+import { Faults, characters, fault, place, tooDeep } from "./faults.js";
 import { NOTHING, comment, origin } from "./map.js";
 import { byAddress, byName, isAdded, isOfAdded, missing, missingPackage } from "./resolve.js";
 import { asScript, dataUrl, isElsewhere } from "./text.js";
@@ -212,7 +212,7 @@ export class Bundle {
     } catch (error) {
       const isDeep = error instanceof RangeError;
       if (!isDeep && !(error instanceof Faults)) throw error;
-      this.#found.push(...(isDeep ? [fault({ file: path }, "this is nested too deeply")] : error.list));
+      this.#found.push(...(isDeep ? [tooDeep(path)] : error.list));
       // Others that import it have nothing to report.
       return "export default {};";
     }

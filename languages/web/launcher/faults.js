@@ -17,6 +17,9 @@ export function fault(at, message, { length = 1, note = null } = {}) {
   return { ...at, length, message, note };
 }
 
+/** A file for which a compiler has too little stack: how deep that is differs each time. */
+export const tooDeep = (file) => fault({ file }, "this is nested too deeply");
+
 /** The line and column, both from 1, of an offset in the text of a file. */
 export function place(file, text, offset) {
   const before = text.slice(0, offset);
