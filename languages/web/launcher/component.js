@@ -201,6 +201,7 @@ class Component {
     try {
       return compileScript(this.descriptor, settings);
     } catch (error) {
+      if (error instanceof RangeError) throw error;
       const found = this.#fault(error);
       const note = this.#isTyped(settings) ? 'types are written in <script lang="ts">' : null;
       throw new Faults([{ ...found, note }]);
