@@ -88,6 +88,8 @@ export class Bundle {
       absWorkingDir: this.files.root,
       bundle: true,
       write: false,
+      // A file is named as it was found: the key of an import by pattern tells.
+      preserveSymlinks: true,
       format: "esm",
       target: "esnext",
       charset: "utf8",
