@@ -27,7 +27,7 @@ function namesFor(specifier) {
   return other === specifier ? [`${specifier}.ts`, `${specifier}/index.ts`] : [other];
 }
 
-function resolve(specifier, context, next) {
+function found(specifier, context, next) {
   try {
     return next(specifier, context);
   } catch (error) {
@@ -41,6 +41,13 @@ function resolve(specifier, context, next) {
     }
     throw error;
   }
+}
+
+/** To the compiler an import of JSON needs no attribute, but to Node it does. */
+function resolve(specifier, context, next) {
+  const target = found(specifier, context, next);
+  if (!/^file:.*\.json$/.test(target.url)) return target;
+  return { ...target, importAttributes: { type: 'json', ...context.importAttributes } };
 }
 
 function load(url, context, next) {
