@@ -3,8 +3,10 @@
 'use strict';
 
 const fs = require('node:fs');
-const { registerHooks } = require('node:module');
+const { createRequire, registerHooks } = require('node:module');
+const { dirname } = require('node:path');
 const { fileURLToPath, pathToFileURL } = require('node:url');
+const { getCallSites } = require('node:util');
 
 const FOLDER = `${process.cwd()}/`;
 const COMPILED = '/artifacts/';
@@ -59,3 +61,14 @@ function load(url, context, next) {
 }
 
 registerHooks({ resolve, load });
+
+// To the compiler every file has these names, but Node gives them to scripts alone.
+const NAMES = { __filename: (file) => file, __dirname: dirname, require: createRequire };
+for (const [name, of] of Object.entries(NAMES)) {
+  const get = () => {
+    const { scriptName } = getCallSites(2, { sourceMap: false })[1];
+    return of(scriptName.startsWith('file:') ? fileURLToPath(scriptName) : process.argv[1]);
+  };
+  const set = (value) => Object.defineProperty(globalThis, name, { value, writable: true });
+  Object.defineProperty(globalThis, name, { get, set, configurable: true });
+}
