@@ -23,7 +23,8 @@ export async function application(bundle, entry) {
   );
   const script = `<script type="module" src="/${encodeURI(entry).replace(/[?#]/g, encodeURIComponent)}"></script>\n`;
   if (own == null) return document(bundle, "index.html", page(NAMES[name], script), mount);
-  const text = bundle.files.text(own);
+  // The page of Create React App has this before the addresses of its folder.
+  const text = bundle.files.text(own).replaceAll("%PUBLIC_URL%", "");
   const has = /<script[^>]*type\s*=\s*["']?module/i.test(text);
   const end = text.search(/<\/body\s*>/i);
   const at = end < 0 ? text.length : end;

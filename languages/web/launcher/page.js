@@ -16,7 +16,8 @@ const REFERENCES = {
   feimage: ["href", "xlink:href"], body: ["background"],
 };
 const SETS = { img: ["srcset"], source: ["srcset"], link: ["imagesrcset"] };
-const ICONS = /(^|\s)(icon|apple-touch-icon|manifest|preload|mask-icon)(\s|$)/i;
+const ICONS = /(^|\s)(icon|apple-touch-icon|manifest|mask-icon)(\s|$)/i;
+const PRELOAD = /(^|\s)preload(\s|$)/i;
 
 /**
  * The page `file` as a document that needs no other file but the framework's
@@ -72,13 +73,20 @@ class Page {
     if (tagName === "style") return this.styles.add(node);
     if (attribute(node, "style")?.includes("url(")) this.styles.addAttribute(node);
     if (tagName === "link" && isStylesheet(node)) return this.styles.addLink(node);
-    if (tagName === "link" && ICONS.test(attribute(node, "rel") ?? "")) this.#reference(node, "href");
+    if (tagName === "link" && this.#isTaken(node)) this.#reference(node, "href");
     if (tagName === "link" && attribute(node, "rel") === "modulepreload") this.#gone(node);
     const frame = tagName === "iframe" && attribute(node, "srcdoc") == null && attribute(node, "src");
     if (frame && !isElsewhere(frame)) this.frames.push(node);
     if (tagName === "input" && attribute(node, "type")?.toLowerCase() !== "image") return;
     for (const one of REFERENCES[name] ?? []) this.#reference(node, one);
     for (const one of SETS[name] ?? []) this.#set(node, one);
+  }
+
+  /** Templates of projects name icons that nobody submits, and a page does without. */
+  #isTaken(node) {
+    const rel = attribute(node, "rel") ?? "";
+    const isThere = byAddress(this.files, this.file, attribute(node, "href") ?? "") != null;
+    return PRELOAD.test(rel) || (ICONS.test(rel) && isThere);
   }
 
   #gone(node) {

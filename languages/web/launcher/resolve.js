@@ -16,7 +16,10 @@ export function byAddress(files, from, address) {
   const local = localAddress(address);
   for (const name of [local.path, local.raw]) {
     const path = join(from, name);
-    if (path != null && files.has(path)) return { ...local, path };
+    // Bundlers serve this folder as the root.
+    const paths = name.startsWith("/") ? [path, `public/${path}`] : [path];
+    const found = path == null ? null : paths.find((one) => files.has(one));
+    if (found != null) return { ...local, path: found };
   }
   return null;
 }
