@@ -1,10 +1,12 @@
 // Submitted files that scripts ask for by address while the page is open, as
-// they would get them from a server: fetch() and workers.
+// they would get them from a server: fetch(), XMLHttpRequest and workers.
 import { isUtf8 } from "node:buffer";
 import { posix } from "node:path";
 import { asScript, type } from "./text.js";
 
-const ASKS = /\bfetch\s*\(|\bnew\s+(Shared)?Worker\s*\(/;
+/** Also by libraries which the script names alone: those ask by XMLHttpRequest. */
+const ASKS =
+  /\b(fetch|axios)\s*\(|\bXMLHttpRequest\b|\bnew\s+(Shared)?Worker\s*\(|(\$|\bjQuery|\baxios)\.(get|getJSON|ajax)\s*\(|\.load\s*\(\s*["'`]/;
 const CODE = /\.([mc]?[jt]sx?|css|vue)$/i;
 
 /** The script element that serves the files to the page `page`, or nothing. */
@@ -56,6 +58,12 @@ function serve(files, folder) {
     if (!file) return fetch.call(this, input, init);
     const body = file.text ?? Uint8Array.from(atob(file.base64), (byte) => byte.charCodeAt(0));
     return new Response(body, { headers: { "Content-Type": file.type } });
+  };
+  const { open } = XMLHttpRequest.prototype;
+  XMLHttpRequest.prototype.open = function (method, url, ...rest) {
+    const file = found(url);
+    const data = file && (file.text === undefined ? `;base64,${file.base64}` : `,${encodeURIComponent(file.text)}`);
+    return open.call(this, method, file ? `data:${file.type}${data}` : url, ...rest);
   };
   const local = (Native) =>
     class extends Native {
