@@ -19,7 +19,7 @@ use crate::executor::Executor;
 use crate::monitor::HealthMonitor;
 use crate::options::{LowerLimits, RunOptions};
 use crate::outcome::Outcome;
-use crate::pool::Supply;
+use crate::pool::PoolState;
 use crate::readiness::{Images, LanguageState};
 use crate::refusal::Refusal;
 use crate::run::RunSpec;
@@ -110,8 +110,8 @@ impl Engine {
     }
 
     /// Returns the boxes of the pool.
-    pub fn supply(&self) -> Supply {
-        self.executor.supply()
+    pub fn pool_state(&self) -> PoolState {
+        self.executor.pool_state()
     }
 
     /// Returns the bytes of compile artifacts that are kept, and the most that

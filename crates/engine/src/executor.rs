@@ -16,7 +16,7 @@ use crate::effective_limits::EffectiveLimits;
 use crate::lease::RunContext;
 use crate::options::LowerLimits;
 use crate::outcome::{Outcome, Timing};
-use crate::pool::{BoxPool, PoolKey, Supply, fill};
+use crate::pool::{BoxPool, PoolKey, PoolState, fill};
 use crate::refusal::Refusal;
 use crate::run::{self, RunSpec};
 use crate::settings::Settings;
@@ -181,8 +181,8 @@ impl Executor {
     }
 
     /// Returns the boxes of the pool.
-    pub(crate) fn supply(&self) -> Supply {
-        self.pool.supply()
+    pub(crate) fn pool_state(&self) -> PoolState {
+        self.pool.pool_state()
     }
 
     /// Returns the bytes of compile artifacts that are kept, and the most that

@@ -44,7 +44,7 @@ pub use options::{LowerLimits, RunOptions};
 pub use outcome::{
     End, LimitReached, Outcome, Stage, Start, StartKind, Timing, output_text,
 };
-pub use pool::{LanguageBoxes, Supply};
+pub use pool::{LanguageBoxes, PoolState};
 pub use readiness::{ImageState, Images, LanguageState, Readiness};
 pub use refusal::Refusal;
 pub use sandpiper_languages as languages;

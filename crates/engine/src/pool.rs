@@ -49,7 +49,7 @@ pub struct LanguageBoxes {
 
 /// The state of the pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Supply {
+pub struct PoolState {
     /// Every language that can have boxes in it, and how many it has.
     pub languages: Vec<LanguageBoxes>,
     /// The memory of all its boxes, in bytes.
@@ -181,7 +181,7 @@ impl BoxPool {
     }
 
     /// Returns the boxes that there are.
-    pub(crate) fn supply(&self) -> Supply {
+    pub(crate) fn pool_state(&self) -> PoolState {
         let pools = self.pools();
         let ready = pools.iter().flat_map(|pool| {
             pool.languages.iter().map(|language| LanguageBoxes {
@@ -192,7 +192,7 @@ impl BoxPool {
         });
         let memory =
             |pool: &KeyedPool| pool.cost.unwrap_or(0) * pool.boxes.len() as u64;
-        Supply {
+        PoolState {
             languages: ready.collect(),
             memory_bytes: pools.iter().map(memory).sum(),
             memory_limit_bytes: self.inner.budget,

@@ -36,7 +36,6 @@
 mod attachment;
 mod cgroup;
 mod children;
-mod control;
 mod devices;
 mod error;
 #[cfg(feature = "fuzzing")]
@@ -46,6 +45,7 @@ mod host;
 mod identity;
 mod ids;
 mod init;
+mod init_socket;
 mod instance_lock;
 mod launchers;
 mod limit_watch;

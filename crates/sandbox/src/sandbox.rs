@@ -10,10 +10,10 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 use crate::cgroup::Group;
-use crate::control::Control;
 use crate::error::{During, Result, SandboxError};
 use crate::host::{Host, IdRange};
 use crate::identity::Identity;
+use crate::init_socket::InitSocket;
 use crate::launchers::Launchers;
 use crate::process_handles::ProcessHandles;
 use crate::protocol::{Reply, Request, Setup, UserNamespace};
@@ -36,7 +36,7 @@ pub struct Sandbox {
 
 #[derive(Debug)]
 struct Parts {
-    control: Control,
+    init_socket: InitSocket,
     handles: ProcessHandles,
 }
 
@@ -87,9 +87,9 @@ impl Sandbox {
     /// Returns an error if the launcher cannot be started, or ends.
     pub async fn prepare(&mut self, spec: StepSpec) -> Result<()> {
         let processes = self.processes;
-        let control = &mut self.parts()?.control;
+        let init_socket = &mut self.parts()?.init_socket;
         let parent_pipes =
-            step::prepare_launcher(control, &spec, processes).await?;
+            step::prepare_launcher(init_socket, &spec, processes).await?;
         self.launchers.add(spec, parent_pipes);
         Ok(())
     }
@@ -150,7 +150,7 @@ impl Sandbox {
     ) -> Result<StepOutcome> {
         let processes = self.processes;
         let Self { parts, launchers, .. } = self;
-        let Parts { control, handles } =
+        let Parts { init_socket, handles } =
             parts.as_mut().ok_or_else(|| unexpected("a box that stands"))?;
         if let Some(bytes) = spec.memory_bytes
             && !handles.group.limit_memory(bytes)?
@@ -159,13 +159,19 @@ impl Sandbox {
             return Ok(StepOutcome::without_memory());
         }
         let request = step::request_for(spec, inputs, processes, launchers)?;
-        let mut outcome =
-            step::run(control, handles, spec, request, launchers, attachment)
-                .await?;
+        let mut outcome = step::run(
+            init_socket,
+            handles,
+            spec,
+            request,
+            launchers,
+            attachment,
+        )
+        .await?;
         let has_ended =
             matches!(outcome.end, StepEnd::Exited(_) | StepEnd::Signaled(_));
         if let Some(files) = spec.keep_files.as_ref().filter(|_| has_ended) {
-            let read = step::read_files(control, handles, files).await;
+            let read = step::read_files(init_socket, handles, files).await;
             // The program did its part, whatever it did to its files.
             outcome.files = Some(read.unwrap_or_else(|error| {
                 tracing::debug!(%error, "files were not read");
@@ -228,14 +234,14 @@ async fn start(host: &Host, spec: &BoxSpec, ids: IdRange) -> Result<Sandbox> {
     // Init first: it makes its namespaces while the group is made. It ends when
     // its socket is closed.
     let PendingInit { socket, fork_server } = host.spawner.spawn()?;
-    let control = set_up(socket, &setup, namespace).await?;
+    let init_socket = set_up(socket, &setup, namespace).await?;
     let group = host.cgroups.make_box(&host.next_box_name(), spec);
     let again = async || {
         let pending = host.spawner.spawn_again(fork_server)?;
         set_up(pending.socket, &setup, namespace).await
     };
-    match (begun(control, again).await, group) {
-        (Ok((control, outer)), Ok(group)) => {
+    match (begun(init_socket, again).await, group) {
+        (Ok((init_socket, outer)), Ok(group)) => {
             let handles = ProcessHandles {
                 outer,
                 init: None,
@@ -244,15 +250,15 @@ async fn start(host: &Host, spec: &BoxSpec, ids: IdRange) -> Result<Sandbox> {
                 ids,
             };
             Ok(Sandbox {
-                parts: Some(Parts { control, handles }),
+                parts: Some(Parts { init_socket, handles }),
                 launchers: Launchers::default(),
                 processes: spec.processes,
             })
         }
-        (Ok((control, outer)), Err(error)) => {
+        (Ok((init_socket, outer)), Err(error)) => {
             // Init may be in the user namespace, which the next box gets as
             // soon as `ids` is dropped: it must end before.
-            drop(control);
+            drop(init_socket);
             let group = Group::none();
             ProcessHandles { outer, init: None, group, uncharged: None, ids }
                 .clear()
@@ -273,35 +279,35 @@ async fn set_up(
     socket: UnixStream,
     setup: &Request<'_>,
     namespace: Option<BorrowedFd<'_>>,
-) -> Result<Control> {
-    let mut control = Control::new(socket)?;
-    match control.send(setup, namespace.as_slice()).await {
+) -> Result<InitSocket> {
+    let mut init_socket = InitSocket::new(socket)?;
+    match init_socket.send(setup, namespace.as_slice()).await {
         // The caller waits for its first reply, and learns that none comes.
         Err(error) if error.was_not_delivered() => {}
         sent => sent?,
     }
-    Ok(control)
+    Ok(init_socket)
 }
 
 /// Waits until init's outer half has begun. If the fork server was killed
 /// before it started this one, requests one `again`.
 async fn begun(
-    mut control: Control,
-    again: impl AsyncFnOnce() -> Result<Control>,
-) -> Result<(Control, OwnedFd)> {
-    let mut reply = control.receive().await;
+    mut init_socket: InitSocket,
+    again: impl AsyncFnOnce() -> Result<InitSocket>,
+) -> Result<(InitSocket, OwnedFd)> {
+    let mut reply = init_socket.receive().await;
     let is_lost = |error: &SandboxError| {
         error.cause.kind() == io::ErrorKind::UnexpectedEof
             || error.was_not_delivered()
     };
     if reply.as_ref().is_err_and(is_lost) {
-        control = again().await?;
-        reply = control.receive().await;
+        init_socket = again().await?;
+        reply = init_socket.receive().await;
     }
     match reply? {
         (Reply::Begun, mut descriptors) => descriptors
             .pop()
-            .map(|outer| (control, outer))
+            .map(|outer| (init_socket, outer))
             .ok_or_else(|| unexpected("its beginning")),
         _ => Err(unexpected("its beginning")),
     }
@@ -316,11 +322,11 @@ impl Drop for Sandbox {
 impl Parts {
     /// Has init join its group and build the box.
     async fn build(&mut self, host: &Host) -> Result<()> {
-        let Self { control, handles } = self;
+        let Self { init_socket, handles } = self;
         let groups: Vec<_> = handles.group.joins().collect();
-        control.send(&Request::Join(groups.len()), &groups).await?;
+        init_socket.send(&Request::Join(groups.len()), &groups).await?;
         let (Reply::Ready { own_inodes }, descriptors) =
-            control.receive().await?
+            init_socket.receive().await?
         else {
             return Err(unexpected("its readiness"));
         };
@@ -337,16 +343,16 @@ impl Parts {
     }
 
     async fn clear(self) {
-        let Self { control, handles } = self;
+        let Self { init_socket, handles } = self;
         if handles.init.is_none() {
             // An init whose pid is not known yet ends with the socket.
-            drop(control);
+            drop(init_socket);
             handles.clear().await;
         } else {
             // The socket last: at its close the kernel collects sockets that
             // programs left in messages to themselves, with their memory.
             handles.clear().await;
-            drop(control);
+            drop(init_socket);
         }
     }
 }

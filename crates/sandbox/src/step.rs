@@ -11,8 +11,8 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::cgroup::Group;
-use crate::control::Control;
 use crate::error::{Result, SandboxError};
+use crate::init_socket::InitSocket;
 use crate::launchers::Launchers;
 use crate::limit_watch::{Watched, first_limit};
 use crate::process_handles::ProcessHandles;
@@ -70,7 +70,7 @@ pub(crate) fn request_for<'a>(
 
 /// Runs a command to its end, or kills the box when a limit is reached.
 pub(crate) async fn run(
-    control: &mut Control,
+    init_socket: &mut InitSocket,
     handles: &mut ProcessHandles,
     spec: &StepSpec,
     request: StepRequest<'_>,
@@ -93,12 +93,12 @@ pub(crate) async fn run(
         // long message is read while it is written.
         tokio::try_join!(
             biased;
-            send(control, &request, child_pipes.as_ref()),
+            send(init_socket, &request, child_pipes.as_ref()),
             async { group.raise_share() }
         )?;
         // Only the program may keep its ends open.
         drop(child_pipes);
-        receive_end(control, spec).await
+        receive_end(init_socket, spec).await
     };
     let finished = async {
         let started = Instant::now();
@@ -149,7 +149,7 @@ pub(crate) async fn run(
 /// Returns the files that the last step left. The step's limits do not count
 /// any more: the box gets memory for the files, and a time of its own.
 pub(crate) async fn read_files(
-    control: &mut Control,
+    init_socket: &mut InitSocket,
     handles: &mut ProcessHandles,
     spec: &FilesSpec,
 ) -> Result<LeftFiles> {
@@ -157,8 +157,8 @@ pub(crate) async fn read_files(
     handles.group.add_memory(2 * spec.max_bytes + READ_FILES_MEMORY)?;
     let request = Request::ReadFiles(Cow::Borrowed(spec));
     let read = async {
-        control.send(&request, &[]).await?;
-        control.receive_with(spec.max_bytes).await
+        init_socket.send(&request, &[]).await?;
+        init_socket.receive_with(spec.max_bytes).await
     };
     let step = "read files";
     match timeout(spec.wall_time, read).await {
@@ -267,27 +267,27 @@ fn end_of(
 /// Starts a launcher that prepares, and waits until it is at its gate. Returns
 /// our ends of its pipes.
 pub(crate) async fn prepare_launcher(
-    control: &mut Control,
+    init_socket: &mut InitSocket,
     spec: &StepSpec,
     processes: u32,
 ) -> Result<ParentPipes> {
     let (pipes, child_pipes) = streams::pipes()?;
     let request = Request::Prepare(command(spec, processes));
-    send(control, &request, Some(&child_pipes)).await?;
-    match control.receive().await? {
+    send(init_socket, &request, Some(&child_pipes)).await?;
+    match init_socket.receive().await? {
         (Reply::Prepared, _) => Ok(pipes),
         _ => Err(SandboxError::other("prepare", "expected a launcher")),
     }
 }
 
 async fn send(
-    control: &mut Control,
+    init_socket: &mut InitSocket,
     request: &Request<'_>,
     child_pipes: Option<&ChildPipes>,
 ) -> Result<()> {
     let child_pipes: Vec<_> =
         child_pipes.into_iter().flatten().map(AsFd::as_fd).collect();
-    control.send(request, &child_pipes).await
+    init_socket.send(request, &child_pipes).await
 }
 
 fn command(spec: &StepSpec, processes: u32) -> ExecSpec {
@@ -302,9 +302,12 @@ fn command(spec: &StepSpec, processes: u32) -> ExecSpec {
     }
 }
 
-async fn receive_end(control: &mut Control, spec: &StepSpec) -> Result<Ended> {
+async fn receive_end(
+    init_socket: &mut InitSocket,
+    spec: &StepSpec,
+) -> Result<Ended> {
     let content = spec.keep_compile_artifacts.unwrap_or(0);
-    match control.receive_with(content).await? {
+    match init_socket.receive_with(content).await? {
         (Reply::Ended(ended), _) => Ok(ended),
         _ => Err(SandboxError::other("receive from init", "expected an end")),
     }

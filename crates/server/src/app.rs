@@ -22,7 +22,7 @@ use crate::limits;
 use crate::metrics::{Metrics, Snapshot};
 use crate::openapi;
 use crate::products::Products;
-use crate::rate_limit::{RateLimiter, RequestLimiter};
+use crate::rate_limit::{LocalLimiter, RequestLimiter};
 use crate::routes::{self, Endpoint, Route};
 use crate::settings::Settings;
 
@@ -54,7 +54,7 @@ impl<R: Runner> App<R> {
             &settings.shared_parts(),
         ));
         let hosts = settings.hosts();
-        let limiter = RateLimiter::new(
+        let limiter = LocalLimiter::new(
             settings.compile_rate_limit,
             settings.rate_limit_for,
             limits::RATE_LIMIT_WINDOW,
@@ -115,7 +115,7 @@ impl<R: Runner> App<R> {
         let snapshot = Snapshot {
             load: self.runner.load(),
             live_load: self.runner.live_load(),
-            supply: self.runner.supply(),
+            pool_state: self.runner.pool_state(),
             compile_cache: self.runner.compile_cache(),
             languages: self.runner.languages(),
             answer_memory: [

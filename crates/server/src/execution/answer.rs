@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::{
-    Answer, AnswerBody, AnswerMemory, answers_over_limit, failure, json,
+    Answer, AnswerBody, AnswerMemory, answer_memory_full, failure, json,
     no_content,
 };
 use crate::rate_limit::Quota;
@@ -146,7 +146,7 @@ impl From<ExecutionError> for Answer {
                 };
                 failure(status, &error.to_string())
             }
-            ExecutionError::OverLimit => answers_over_limit(),
+            ExecutionError::AnswerMemoryFull => answer_memory_full(),
             ExecutionError::Submission(error) => {
                 bad_request(&error.to_string())
             }

@@ -20,7 +20,7 @@ pub(crate) enum ExecutionError {
     Request(RequestError),
     Submission(SubmissionError),
     /// The memory of answers is over its limit.
-    OverLimit,
+    AnswerMemoryFull,
     /// The engine cannot run it now.
     Engine(Refusal),
     /// A run was not found by its id, or did not take input.
@@ -69,7 +69,7 @@ impl ExecutionError {
             Self::Request(RequestError::TooManyFiles) => "files",
             Self::Request(_) | Self::Session(_) => "fields",
             Self::Submission(_) => "submission",
-            Self::OverLimit => "answer_memory",
+            Self::AnswerMemoryFull => "answer_memory",
             Self::Engine(refusal) => match refusal {
                 Refusal::Busy { cause: BusyCause::Queue, .. } => "queue_full",
                 Refusal::Busy { cause: BusyCause::Share, .. } => "client_share",
@@ -90,7 +90,7 @@ impl ExecutionError {
     /// is not among the reasons: each node would refuse what one has refused.
     pub(super) fn may_run_elsewhere(&self) -> bool {
         match self {
-            Self::OverLimit => true,
+            Self::AnswerMemoryFull => true,
             Self::Engine(refusal) => match refusal {
                 Refusal::Short { .. } | Refusal::Unavailable { .. } => true,
                 Refusal::Busy { cause, .. } => {
@@ -163,7 +163,7 @@ mod tests {
             ExecutionError::Submission(SubmissionError::NoEntryFile {
                 entry_file: String::new(),
             }),
-            ExecutionError::OverLimit,
+            ExecutionError::AnswerMemoryFull,
             busy(BusyCause::Queue),
             busy(BusyCause::Share),
             busy(BusyCause::Wait(zero)),

@@ -30,8 +30,8 @@ use tracing::{Instrument, Span};
 
 use crate::embed::Frameworks;
 use crate::http::{
-    Answer, AnswerMemory, ClientAddresses, ClientGone, ClientRequestId,
-    Connection, RequestBody, RequestContext, json_text, method_not_allowed,
+    Answer, AnswerMemory, ClientAddresses, ClientGone, Connection,
+    IdempotencyKey, RequestBody, RequestContext, json_text, method_not_allowed,
 };
 use crate::metrics::{Metrics, RunEnd};
 use crate::rate_limit::{Quota, RequestLimiter, Verdict};
@@ -84,7 +84,7 @@ struct RequestInfo {
     id: RequestId,
     client: IpAddr,
     /// The id that it has at every node that is tried.
-    client_request: ClientRequestId,
+    client_request: IdempotencyKey,
     /// Its answer's status if only another node may run it.
     elsewhere_status: StatusCode,
 }
@@ -266,7 +266,7 @@ impl<R: Runner> Execution<R> {
             Form::Run => request.options(self.artifact_bytes)?,
         };
         if self.memory.is_over_limit() {
-            return Err(ExecutionError::OverLimit);
+            return Err(ExecutionError::AnswerMemoryFull);
         }
         let language = self.runner.catalog().find(&request.language);
         let language = language.map_or("none", Language::id);

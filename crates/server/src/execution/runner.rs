@@ -6,8 +6,8 @@ use std::net::IpAddr;
 
 use sandpiper_engine::languages::{Catalog, Language};
 use sandpiper_engine::{
-    Engine, LanguageState, Limits, Load, LowerLimits, Outcome, RunAttachment,
-    RunOptions, Supply,
+    Engine, LanguageState, Limits, Load, LowerLimits, Outcome, PoolState,
+    RunAttachment, RunOptions,
 };
 
 use super::RunRequest;
@@ -56,7 +56,7 @@ pub(crate) trait Runner: Send + Sync + 'static {
     fn live_load(&self) -> Load;
 
     /// Returns the boxes that are ready.
-    fn supply(&self) -> Supply;
+    fn pool_state(&self) -> PoolState;
 
     /// Compile artifacts that are kept, in bytes, and the most that may be.
     fn compile_cache(&self) -> (u64, u64);
@@ -131,8 +131,8 @@ impl Runner for Engine {
         Self::live_load(self)
     }
 
-    fn supply(&self) -> Supply {
-        Self::supply(self)
+    fn pool_state(&self) -> PoolState {
+        Self::pool_state(self)
     }
 
     fn compile_cache(&self) -> (u64, u64) {

@@ -28,7 +28,7 @@ pub(crate) const ANSWERS_OVER_LIMIT: &str =
     "too many responses are still being sent";
 
 /// Returns 503 with [`ANSWERS_OVER_LIMIT`].
-pub(crate) fn answers_over_limit() -> Answer {
+pub(crate) fn answer_memory_full() -> Answer {
     const AGAIN: u64 = 2;
     let status = StatusCode::SERVICE_UNAVAILABLE;
     let mut answer = failure(status, ANSWERS_OVER_LIMIT);

@@ -4,11 +4,11 @@ mod address;
 mod answer;
 mod answer_body;
 mod body;
-mod client_request_id;
 mod compression;
 mod connection;
 mod head;
 mod host;
+mod idempotency_key;
 mod json;
 mod limiter;
 mod memory;
@@ -19,12 +19,11 @@ mod state;
 
 pub(crate) use address::ClientAddresses;
 pub(crate) use answer::{
-    ANSWERS_OVER_LIMIT, Answer, Page, answers_over_limit, failure, json,
+    ANSWERS_OVER_LIMIT, Answer, Page, answer_memory_full, failure, json,
     method_not_allowed, no_content, page,
 };
 pub(crate) use answer_body::AnswerBody;
 pub(crate) use body::{BodyError, RequestBody};
-pub(crate) use client_request_id::ClientRequestId;
 pub(crate) use compression::{Coding, Encoder, compressed};
 pub(crate) use connection::{
     ClientGone, RequestContext, Service, serve, stopped,
@@ -32,6 +31,7 @@ pub(crate) use connection::{
 #[cfg(feature = "fuzzing")]
 pub(crate) use head::HeadRecorder;
 pub(crate) use host::{AllowedHosts, is_cross_site, misdirected};
+pub(crate) use idempotency_key::IdempotencyKey;
 pub(crate) use json::{fields as json_fields, text as json_text};
 pub(crate) use limiter::{ConnectionLimiter, ConnectionPermit};
 pub(crate) use memory::AnswerMemory;

@@ -12,7 +12,7 @@ use tokio::net::lookup_host;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::ClientRequestId;
+use super::IdempotencyKey;
 
 /// Time between two lookups of the addresses of a host.
 const LOOKUP_INTERVAL: Duration = Duration::from_secs(2);
@@ -139,10 +139,10 @@ impl Proxies {
         &self,
         peer: IpAddr,
         headers: &HeaderMap,
-    ) -> ClientRequestId {
+    ) -> IdempotencyKey {
         let is_taken = self.has_request_ids && self.contains(peer);
-        let sent = is_taken.then(|| ClientRequestId::of(headers)).flatten();
-        sent.unwrap_or_else(ClientRequestId::random)
+        let sent = is_taken.then(|| IdempotencyKey::of(headers)).flatten();
+        sent.unwrap_or_else(IdempotencyKey::random)
     }
 
     /// Returns the status for `peer` if this server cannot run what another one

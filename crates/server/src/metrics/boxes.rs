@@ -4,7 +4,7 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::{Registry, Unit};
-use sandpiper_engine::{Start, StartKind, Supply};
+use sandpiper_engine::{PoolState, Start, StartKind};
 
 use super::{LanguageLabels, Number};
 
@@ -95,11 +95,15 @@ impl Boxes {
         }
     }
 
-    pub(super) fn set(&self, supply: &Supply, compile_cache: (u64, u64)) {
+    pub(super) fn set(
+        &self,
+        pool_state: &PoolState,
+        compile_cache: (u64, u64),
+    ) {
         self.compile_cache.set(compile_cache.0);
         self.compile_cache_limit.set(compile_cache.1);
-        self.memory.set(supply.memory_bytes);
-        self.memory_limit.set(supply.memory_limit_bytes);
+        self.memory.set(pool_state.memory_bytes);
+        self.memory_limit.set(pool_state.memory_limit_bytes);
         let set = |language: &String, boxes: usize| {
             let labels = LanguageLabels { language: language.clone() };
             self.ready.get_or_create_owned(&labels).set(boxes as u64);
@@ -108,7 +112,7 @@ impl Boxes {
         for language in &self.languages {
             set(language, 0);
         }
-        for ready in &supply.languages {
+        for ready in &pool_state.languages {
             set(&ready.language, ready.boxes);
         }
     }

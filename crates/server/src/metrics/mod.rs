@@ -20,7 +20,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
-use sandpiper_engine::{LanguageState, Load, Outcome, Supply};
+use sandpiper_engine::{LanguageState, Load, Outcome, PoolState};
 
 use boxes::Boxes;
 use measured::Measured;
@@ -61,7 +61,7 @@ pub(crate) struct Metrics {
 pub(crate) struct Snapshot {
     pub(crate) load: Load,
     pub(crate) live_load: Load,
-    pub(crate) supply: Supply,
+    pub(crate) pool_state: PoolState,
     /// Bytes of compile artifacts kept, and the most there may be.
     pub(crate) compile_cache: (u64, u64),
     pub(crate) languages: Vec<LanguageState>,
@@ -223,7 +223,7 @@ impl Metrics {
 
     /// Returns all metrics as text.
     pub(crate) fn text(&self, snapshot: Snapshot, now: Instant) -> String {
-        self.boxes.set(&snapshot.supply, snapshot.compile_cache);
+        self.boxes.set(&snapshot.pool_state, snapshot.compile_cache);
         self.shared.set(&snapshot.shared);
         self.now.set(snapshot, now);
         let mut text = String::new();

@@ -4,7 +4,7 @@ use http::StatusCode;
 use http::header::RETRY_AFTER;
 
 use crate::http::{
-    ANSWERS_OVER_LIMIT, Answer, BodyError, answers_over_limit, failure,
+    ANSWERS_OVER_LIMIT, Answer, BodyError, answer_memory_full, failure,
 };
 
 /// Why a request for products failed. If a shared catalogue reports it, an earlier
@@ -28,7 +28,7 @@ pub(super) enum ProductError {
     #[error("product store is full")]
     Full,
     #[error("{ANSWERS_OVER_LIMIT}")]
-    AnswersOverLimit,
+    AnswerMemoryFull,
     /// A shared catalogue did not answer in time.
     #[error("the catalogue cannot be reached; try again")]
     Unreachable,
@@ -41,7 +41,7 @@ impl From<ProductError> for Answer {
     fn from(error: ProductError) -> Self {
         let status = match error {
             ProductError::Body(error) => return error.into(),
-            ProductError::AnswersOverLimit => return answers_over_limit(),
+            ProductError::AnswerMemoryFull => return answer_memory_full(),
             ProductError::InvalidId
             | ProductError::InvalidJson
             | ProductError::NotAcceptable => StatusCode::BAD_REQUEST,

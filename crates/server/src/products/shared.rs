@@ -123,7 +123,7 @@ impl SharedStore {
     async fn get(&self, id: i64) -> Result<Vec<u8>, ProductError> {
         // Each of these answers has a copy of its own.
         if self.memory.is_over_limit() {
-            return Err(ProductError::AnswersOverLimit);
+            return Err(ProductError::AnswerMemoryFull);
         }
         let text = self.catalogue.get(id).await?;
         let text = text.ok_or(ProductError::NotFound)?;

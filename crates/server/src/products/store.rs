@@ -69,14 +69,14 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// `AnswersOverLimit` if another list would have to be made, and the memory
+    /// `AnswerMemoryFull` if another list would have to be made, and the memory
     /// is over its limit.
     pub(super) async fn list(&mut self) -> Result<Bytes, ProductError> {
         if let Some(list) = &self.list {
             return Ok(list.clone());
         }
         if self.memory.is_over_limit() {
-            return Err(ProductError::AnswersOverLimit);
+            return Err(ProductError::AnswerMemoryFull);
         }
         let list = counted(self.joined().await, &self.memory);
         self.list = Some(list.clone());

@@ -146,7 +146,7 @@ async fn no_list_is_made_beyond_the_limit_of_memory() {
     store.lock().await.create(&part).unwrap();
     assert_eq!(
         store.lock().await.list().await,
-        Err(ProductError::AnswersOverLimit)
+        Err(ProductError::AnswerMemoryFull)
     );
     drop(slow);
     assert!(store.lock().await.list().await.is_ok());

@@ -14,7 +14,7 @@ use sandpiper_engine::client_prefix;
 use sandpiper_shared::{LinkState, ServerUrl};
 use tokio::time::Instant;
 
-use crate::http::ClientRequestId;
+use crate::http::IdempotencyKey;
 use crate::metrics::Shared;
 use shared::SharedLimiter;
 use table::{Key, Table};
@@ -30,7 +30,7 @@ const VALKEY_TIMEOUT: Duration = Duration::from_millis(50);
 /// Counts the requests of this server, or of several.
 #[derive(Debug)]
 pub(crate) enum RequestLimiter {
-    Own(RateLimiter),
+    Own(LocalLimiter),
     Shared(SharedLimiter),
 }
 
@@ -38,7 +38,7 @@ impl RequestLimiter {
     /// Shares the counts if any Valkey is named. Tasks of the present runtime
     /// then connect to them.
     pub(crate) fn new(
-        own: RateLimiter,
+        own: LocalLimiter,
         valkeys: Vec<ServerUrl>,
         metrics: Shared,
     ) -> Self {
@@ -55,7 +55,7 @@ impl RequestLimiter {
     pub(crate) async fn admit(
         &self,
         client: IpAddr,
-        id: &ClientRequestId,
+        id: &IdempotencyKey,
     ) -> Option<Verdict> {
         match self {
             Self::Own(own) => own.admit(client, Instant::now()),
@@ -82,7 +82,7 @@ impl RequestLimiter {
 
 /// Counts admitted requests by client.
 #[derive(Debug)]
-pub(crate) struct RateLimiter {
+pub(crate) struct LocalLimiter {
     /// Requests of one client in a window; 0 is no limit.
     limit: u32,
     /// Networks with another limit, the longest prefix first.
@@ -122,7 +122,7 @@ impl Verdict {
     }
 }
 
-impl RateLimiter {
+impl LocalLimiter {
     pub(crate) fn new(
         limit: u32,
         mut exceptions: Vec<(IpNet, u32)>,

@@ -10,8 +10,8 @@ use sandpiper_shared::{
 };
 use tokio::time::Instant;
 
-use super::{Key, Quota, RateLimiter, Verdict, keys};
-use crate::http::ClientRequestId;
+use super::{Key, LocalLimiter, Quota, Verdict, keys};
+use crate::http::IdempotencyKey;
 use crate::metrics::Shared;
 
 /// Counts the requests of several servers.
@@ -19,7 +19,7 @@ use crate::metrics::Shared;
 pub(crate) struct SharedLimiter {
     pub(super) limits: RateLimits,
     /// Every admission of this server.
-    pub(super) own: RateLimiter,
+    pub(super) own: LocalLimiter,
     metrics: Shared,
 }
 
@@ -27,7 +27,7 @@ impl SharedLimiter {
     /// Starts to connect to the Valkeys, in tasks of the present runtime. They
     /// are given so long for each answer.
     pub(super) fn start(
-        own: RateLimiter,
+        own: LocalLimiter,
         valkeys: Vec<ServerUrl>,
         within: Duration,
         metrics: Shared,
@@ -45,7 +45,7 @@ impl SharedLimiter {
     pub(super) async fn admit(
         &self,
         client: IpAddr,
-        id: &ClientRequestId,
+        id: &IdempotencyKey,
     ) -> Option<Verdict> {
         let asked = self.shared_client(client)?;
         let now = Instant::now();

@@ -13,22 +13,22 @@ const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// Of clients that all have this limit, in a minute.
-fn limiter(limit: u32) -> RateLimiter {
-    RateLimiter::new(limit, Vec::new(), MINUTE)
+fn limiter(limit: u32) -> LocalLimiter {
+    LocalLimiter::new(limit, Vec::new(), MINUTE)
 }
 
 fn client(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
 
-fn admitted(limiter: &RateLimiter, client: IpAddr, at: Duration) -> bool {
+fn admitted(limiter: &LocalLimiter, client: IpAddr, at: Duration) -> bool {
     let verdict = limiter.admit(client, limiter.start + at);
     matches!(verdict, None | Some(Verdict::Admitted(_)))
 }
 
 /// How many of `count` requests at once pass.
 fn burst(
-    limiter: &RateLimiter,
+    limiter: &LocalLimiter,
     client: IpAddr,
     at: Duration,
     count: usize,
@@ -169,7 +169,7 @@ fn networks_have_limits_of_their_own() {
         ("10.1.0.0/16".parse().unwrap(), 0),
         ("10.1.1.0/24".parse().unwrap(), 5),
     ];
-    let limiter = RateLimiter::new(1, exceptions, MINUTE);
+    let limiter = LocalLimiter::new(1, exceptions, MINUTE);
     let passed = |text| burst(&limiter, client(text), Duration::ZERO, 50);
     assert_eq!(passed("192.0.2.1"), 1);
     assert_eq!(passed("10.9.9.9"), 3);
@@ -182,7 +182,7 @@ fn networks_have_limits_of_their_own() {
 #[test]
 fn zero_lifts_the_limit() {
     let exceptions = vec![("10.0.0.0/8".parse().unwrap(), 2)];
-    let limiter = RateLimiter::new(0, exceptions, MINUTE);
+    let limiter = LocalLimiter::new(0, exceptions, MINUTE);
     let passed = |text| burst(&limiter, client(text), Duration::ZERO, 50);
     assert_eq!(passed("192.0.2.1"), 50);
     assert_eq!(passed("10.0.0.1"), 2);
@@ -209,7 +209,7 @@ proptest! {
     #[test]
     fn no_window_holds_more_than_the_limit((window, limit, gaps) in requests()) {
         let window = Duration::from_millis(window);
-        let limiter = RateLimiter::new(limit, Vec::new(), window);
+        let limiter = LocalLimiter::new(limit, Vec::new(), window);
         let one = client("192.0.2.1");
         let mut now = Duration::ZERO;
         let mut passed: VecDeque<Duration> = VecDeque::new();

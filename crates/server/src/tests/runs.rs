@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use sandpiper_engine::languages::{Catalog, Language, LanguageFolder};
 use sandpiper_engine::{
     BusyCause, Chunk, End, LanguageBoxes, LanguageState, Limits, Load,
-    LowerLimits, Outcome, Output, OutputStream, Readiness, Refusal,
-    RunAttachment, RunOptions, Stage, Start, StartKind, Supply, Timing,
+    LowerLimits, Outcome, Output, OutputStream, PoolState, Readiness, Refusal,
+    RunAttachment, RunOptions, Stage, Start, StartKind, Timing,
 };
 use tempfile::TempDir;
 use tokio::sync::{Notify, mpsc};
@@ -158,13 +158,13 @@ impl Runner for TestRunner {
         (8, 9)
     }
 
-    fn supply(&self) -> Supply {
+    fn pool_state(&self) -> PoolState {
         let python = LanguageBoxes {
             language: "python".to_owned(),
             kind: StartKind::Warm,
             boxes: 5,
         };
-        Supply {
+        PoolState {
             languages: vec![python],
             memory_bytes: 6,
             memory_limit_bytes: 7,

@@ -12,8 +12,8 @@ pub(super) fn shared(limit: u32, urls: &[&str]) -> SharedLimiter {
 }
 
 /// An id that no other request has.
-pub(super) fn id() -> ClientRequestId {
-    ClientRequestId::Own(rand::random())
+pub(super) fn id() -> IdempotencyKey {
+    IdempotencyKey::Own(rand::random())
 }
 
 /// The requests that are left after a request, or `None` if it was refused.
@@ -27,7 +27,7 @@ pub(super) async fn left(
 pub(super) async fn left_of(
     shared: &SharedLimiter,
     client: IpAddr,
-    id: &ClientRequestId,
+    id: &IdempotencyKey,
 ) -> Option<u32> {
     match shared.admit(client, id).await.unwrap() {
         Verdict::Admitted(quota) => Some(quota.remaining),

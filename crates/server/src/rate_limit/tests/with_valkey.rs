@@ -103,7 +103,7 @@ async fn an_answer_that_comes_too_late_counts_once() {
 async fn the_own_limit_knows_every_admission() {
     let window = SECOND;
     let valkey = Valkey::start(&[]);
-    let own = RateLimiter::new(5, Vec::new(), window);
+    let own = LocalLimiter::new(5, Vec::new(), window);
     let urls = vec![valkey.url("").parse().unwrap()];
     let shared = SharedLimiter::start(own, urls, PATIENCE, Shared::default());
     let one = client("192.0.2.1");
@@ -134,7 +134,7 @@ async fn many_clients_of_three_servers_have_one_exact_limit() {
     let window = SECOND;
     let valkey = Valkey::start(&[]);
     let start = || {
-        let own = RateLimiter::new(20, Vec::new(), window);
+        let own = LocalLimiter::new(20, Vec::new(), window);
         let urls = vec![valkey.url("").parse().unwrap()];
         SharedLimiter::start(own, urls, PATIENCE, Shared::default())
     };
@@ -257,7 +257,7 @@ async fn asked(
 
 /// The verdict of this server's own limit, in the words of Valkey.
 fn own_verdict(
-    limiter: &RateLimiter,
+    limiter: &LocalLimiter,
     client: IpAddr,
     time: i64,
     counts: bool,
@@ -299,7 +299,7 @@ fn valkey_and_table_give_the_same_verdicts() {
     let played = runner.run(&sequences(), |(window, limit, steps)| {
         number.set(number.get() + 1);
         let span = Duration::from_micros(window.unsigned_abs());
-        let limiter = RateLimiter::new(limit, Vec::new(), span);
+        let limiter = LocalLimiter::new(limit, Vec::new(), span);
         let mut time = BEGIN;
         let steps: Vec<_> = steps
             .into_iter()

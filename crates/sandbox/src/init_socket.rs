@@ -13,15 +13,15 @@ use crate::sys;
 
 /// The socket to one init.
 #[derive(Debug)]
-pub(crate) struct Control {
+pub(crate) struct InitSocket {
     /// Watched for reading only. Else the runtime would be woken each time init
     /// has read a message and there is room for another.
     socket: AsyncFd<OwnedFd>,
 }
 
-impl Control {
+impl InitSocket {
     pub(crate) fn new(socket: UnixStream) -> Result<Self> {
-        let step = "open the control socket";
+        let step = "open the socket to init";
         socket.set_nonblocking(true).during(step)?;
         let socket = sys::watch(socket.into(), Interest::READABLE);
         Ok(Self { socket: socket.during(step)? })
@@ -74,7 +74,7 @@ impl Control {
         self.receive_with(0).await
     }
 
-    /// Receives like [`Control::receive`] an answer that may be longer by this
+    /// Receives like [`InitSocket::receive`] an answer that may be longer by this
     /// many bytes of content.
     pub(crate) async fn receive_with(
         &mut self,
@@ -158,7 +158,7 @@ mod tests {
             .build()
             .unwrap();
         let received = runtime.block_on(async {
-            let mut control = Control::new(ours).unwrap();
+            let mut init_socket = InitSocket::new(ours).unwrap();
             let init = thread::spawn(move || {
                 theirs.read_exact(&mut vec![0; before]).unwrap();
                 let first = protocol::receive::<Request<'_>>(&theirs).unwrap();
@@ -166,8 +166,8 @@ mod tests {
             });
             let null = std::fs::File::open("/dev/null").unwrap();
             let request = Request::Setup(setup);
-            control.send(&request, &[null.as_fd()]).await.unwrap();
-            drop(control);
+            init_socket.send(&request, &[null.as_fd()]).await.unwrap();
+            drop(init_socket);
             init.join().unwrap()
         });
         let (Some((Request::Setup(setup), descriptors)), 0) = received else {

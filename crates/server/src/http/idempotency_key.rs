@@ -10,14 +10,14 @@ const MAX_LENGTH: usize = 64;
 
 /// The id of a client's request, the same for each try of a balancer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ClientRequestId {
+pub(crate) enum IdempotencyKey {
     /// A named proxy's: letters, digits and hyphens of ASCII.
     Proxy(HeaderValue),
     /// Made here, at random: this is the only try.
     Own(u128),
 }
 
-impl ClientRequestId {
+impl IdempotencyKey {
     /// The header in which proxies send it.
     const HEADER: HeaderName = HeaderName::from_static("sandpiper-request");
 
@@ -48,7 +48,7 @@ impl ClientRequestId {
     }
 }
 
-impl fmt::Display for ClientRequestId {
+impl fmt::Display for IdempotencyKey {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Proxy(value) => {
@@ -71,7 +71,7 @@ mod tests {
                 let value = HeaderValue::from_bytes(value.as_bytes()).unwrap();
                 headers.append("Sandpiper-Request", value);
             }
-            let found = ClientRequestId::of(&headers);
+            let found = IdempotencyKey::of(&headers);
             let shown = found.map(|found| found.to_string());
             assert_eq!(shown.as_deref(), expected, "{values:?}");
         };
@@ -95,8 +95,8 @@ mod tests {
 
     #[test]
     fn ids_of_this_server_have_32_digits_and_differ() {
-        let id = ClientRequestId::Own(1).to_string();
+        let id = IdempotencyKey::Own(1).to_string();
         assert_eq!(id, "00000000000000000000000000000001");
-        assert_ne!(ClientRequestId::random(), ClientRequestId::random());
+        assert_ne!(IdempotencyKey::random(), IdempotencyKey::random());
     }
 }
