@@ -118,17 +118,22 @@ impl Store {
             let builds = name
                 .strip_prefix(UNFINISHED)
                 .and_then(|rest| Some(rest.rsplit_once('-')?.0));
+            let path = self.folder().join(&name);
+            // A folder without a manifest is no image, whatever removed it.
+            if name == folder {
+                fs::remove_dir_all(&path).map_err(io_error("remove", &path))?;
+            }
+            let Some(other) = builds else { continue };
             // Held until the folder is removed.
             let mut lock = None;
-            if let Some(other) = builds.filter(|builds| *builds != folder) {
-                lock = Some(self.lock_file(other)?);
+            if other != folder {
+                // Root may have left it in the folder of another user, whose builds
+                // go on beside it. The next one of root's removes it.
+                let Ok(file) = self.lock_file(other) else { continue };
+                lock = Some(file);
             }
-            let is_free =
-                lock.as_ref().is_none_or(|lock| lock.try_lock().is_ok());
-            // A folder without a manifest is no image, whatever removed it.
-            if name == folder || (builds.is_some() && is_free) {
-                let path = self.folder().join(name);
-                fs::remove_dir_all(&path).map_err(io_error("remove", &path))?;
+            if lock.as_ref().is_none_or(|lock| lock.try_lock().is_ok()) {
+                let _ = fs::remove_dir_all(&path);
             }
         }
         remove_if_there(&self.beside(recipe, "failed"))

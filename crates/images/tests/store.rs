@@ -150,11 +150,19 @@ fn leftovers_of_killed_builds_are_removed() {
     }
     let builder = File::create(images.join("other-1.lock")).unwrap();
     builder.lock().unwrap();
+    // Not even root opens such a lock, or removes such a folder.
+    let locked = images.join(".build-of-root-2-abc");
+    fs::create_dir_all(&locked).unwrap();
+    fs::create_dir(images.join("of-root-2.lock")).unwrap();
+    let kept = images.join(".build-of-root-3-abc");
+    fs::write(&kept, "").unwrap();
     assert_eq!(store.state(&recipe), BuildState::Missing);
     assert!(store.list().unwrap().is_empty());
 
-    build(&store, &recipe, &mut no_progress).unwrap_err();
+    let error = build(&store, &recipe, &mut no_progress).unwrap_err();
 
+    assert!(matches!(error, ImageError::Architecture { .. }), "{error}");
+    assert!(locked.exists() && kept.exists());
     assert!(!left.exists() && !half.exists());
     assert!(!older.exists(), "of a recipe that no longer exists");
     assert!(other.exists(), "belongs to another build");
