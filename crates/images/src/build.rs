@@ -44,12 +44,14 @@ pub(crate) fn build(
     let mut log =
         File::create(log_path).map_err(io_error("create", log_path))?;
     let sources = mirror::sources(&recipe.definition.suite, mirror, scratch);
+    let work = mmdebstrap::work_folder(as_root, scratch, downloads);
     let invocation = Invocation {
         recipe,
         sources: &sources,
         settings: &settings,
         as_root,
         scratch,
+        work: &work,
         rootfs: &root,
     };
     mmdebstrap::run(&invocation, &mut log, report).map_err(

@@ -67,8 +67,8 @@ const FIXED: &[(&str, &str)] = &[
 pub struct Downloads {
     /// The URL of a Debian archive to use instead of the host's.
     pub mirror: Option<String>,
-    /// The environment of the builder. Only the variables that say how to reach
-    /// packages are used.
+    /// The environment of the builder. Only `TMPDIR` and the variables that
+    /// say how to reach packages are used.
     pub variables: Vec<(OsString, OsString)>,
 }
 
@@ -172,7 +172,8 @@ impl Downloads {
             .filter(|(_, value)| !value.is_empty())
     }
 
-    fn path(&self, name: &str) -> Option<PathBuf> {
+    /// Returns the absolute path that a variable names.
+    pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
         let value = self.texts().find(|(other, _)| *other == name)?.1;
         Path::new(value).is_absolute().then(|| value.into())
     }

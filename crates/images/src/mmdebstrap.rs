@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use crate::addition::Addition;
-use crate::downloads::{ENVIRONMENT, Settings};
+use crate::downloads::{Downloads, ENVIRONMENT, Settings};
 use crate::mirror;
 use crate::progress::{Progress, Tracker};
 use crate::recipe::{Definition, Recipe};
@@ -33,6 +33,11 @@ const IN_IMAGE: &str = "chroot \"$1\" /usr/bin/env -i LC_ALL=C.UTF-8 \
 const UNPACK_ADDITION: &str = "tar --extract --file=/build/addition.tar \
      --directory=/ --keep-directory-symlink --no-overwrite-dir";
 
+/// The folder in which mmdebstrap makes the image of an ordinary user, if `TMPDIR`
+/// names no other. `/tmp` may be in memory. The data folder may be in a home that is
+/// closed to the ids of the user namespace.
+const WORK_FOLDER: &str = "/var/tmp";
+
 /// The number of log lines that an error shows.
 const TAIL_LINES: usize = 20;
 
@@ -44,8 +49,10 @@ pub(crate) struct Invocation<'a> {
     /// The settings with which the build script downloads.
     pub(crate) settings: &'a Settings,
     pub(crate) as_root: bool,
-    /// The folder with [`FILES`]; as root, mmdebstrap works in it as well.
+    /// The folder with [`FILES`].
     pub(crate) scratch: &'a Path,
+    /// The folder in which mmdebstrap makes the image.
+    pub(crate) work: &'a Path,
     /// The empty folder for the root filesystem.
     pub(crate) rootfs: &'a Path,
 }
@@ -80,10 +87,8 @@ pub(crate) fn run(
             }
             format!("tar could not unpack the image: {tar}")
         }
-        Ok(ExitStatuses { mmdebstrap, .. }) => hint(&tail).map_or_else(
-            || format!("mmdebstrap failed: {mmdebstrap}"),
-            str::to_owned,
-        ),
+        Ok(ExitStatuses { mmdebstrap, .. }) => hint(&tail, invocation.work)
+            .unwrap_or_else(|| format!("mmdebstrap failed: {mmdebstrap}")),
         Err(error) => format!("cannot run mmdebstrap: {error}"),
     };
     Err(MmdebstrapError { reason, tail: Vec::from(tail).join("\n") })
@@ -138,6 +143,18 @@ impl Drop for KillOnDrop {
     }
 }
 
+/// Returns the folder in which mmdebstrap makes the image.
+pub(crate) fn work_folder(
+    as_root: bool,
+    scratch: &Path,
+    downloads: &Downloads,
+) -> PathBuf {
+    if as_root {
+        return scratch.to_owned();
+    }
+    downloads.path("TMPDIR").unwrap_or_else(|| WORK_FOLDER.into())
+}
+
 fn command(invocation: &Invocation<'_>) -> Command {
     let recipe = invocation.recipe;
     let definition = &recipe.definition;
@@ -148,7 +165,7 @@ fn command(invocation: &Invocation<'_>) -> Command {
         // build removes the folder.
         command.args(["--pdeathsig", "KILL", "unshare", "--mount-proc"]);
         command.args(["--pid", "--fork", "--kill-child", "mmdebstrap"]);
-        command.arg("--mode=root").env("TMPDIR", invocation.scratch);
+        command.arg("--mode=root");
     } else {
         // This mode creates such namespaces itself.
         command.args(["--pdeathsig", "TERM", "mmdebstrap", "--mode=unshare"]);
@@ -204,7 +221,7 @@ fn command(invocation: &Invocation<'_>) -> Command {
          ! -name versions -exec rm -rf {} +",
     );
     command.args([&definition.suite, "-"]).args(invocation.sources);
-    command.current_dir(invocation.scratch);
+    command.current_dir(invocation.scratch).env("TMPDIR", invocation.work);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -233,15 +250,17 @@ fn tar_command(invocation: &Invocation<'_>) -> Command {
     command
 }
 
-/// Returns advice for the operator if the log shows a known cause.
-fn hint(tail: &VecDeque<String>) -> Option<&'static str> {
+/// Returns advice for the operator if the log of a run that worked in `work` shows a
+/// known cause.
+fn hint(tail: &VecDeque<String>, work: &Path) -> Option<String> {
+    let full = format!("the disk of {} is full", work.display());
     let known = [
         (
             "NO_PUBKEY",
             "the host's archive keyring is too old for this suite; update it \
              with `apt-get install debian-archive-keyring`",
         ),
-        ("No space left on device", "the disk is full"),
+        ("No space left on device", full.as_str()),
         (
             "Temporary failure resolving",
             "the mirror's name cannot be resolved; check the network",
@@ -259,14 +278,14 @@ fn hint(tail: &VecDeque<String>) -> Option<&'static str> {
         ),
     ];
     known.into_iter().find_map(|(sign, hint)| {
-        tail.iter().any(|line| line.contains(sign)).then_some(hint)
+        let is_known = tail.iter().any(|line| line.contains(sign));
+        is_known.then(|| hint.to_owned())
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::downloads::Downloads;
     use crate::recipe::architecture;
 
     #[test]
@@ -292,9 +311,12 @@ mod tests {
             settings: &Downloads::default().settings(),
             as_root: false,
             scratch: Path::new("/"),
+            work: Path::new("/"),
             rootfs: Path::new("/"),
         };
         let command = command(&invocation);
+        let work = command.get_envs().find(|(name, _)| *name == "TMPDIR");
+        assert_eq!(work.unwrap().1, Some("/".as_ref()));
         let hooks = command.get_args().map(|it| it.to_string_lossy());
         let in_image: Vec<_> =
             hooks.filter(|hook| hook.contains("chroot ")).collect();
@@ -305,18 +327,42 @@ mod tests {
         assert_eq!(in_image.len(), 5, "{in_image:?}");
     }
 
+    /// A file system in memory would be full of the image.
+    #[test]
+    fn images_are_made_on_a_disk() {
+        let check = |as_root, chosen: Option<&str>, expected: &str| {
+            let variables =
+                chosen.map(|path| ("TMPDIR".into(), path.into())).into_iter();
+            let downloads = Downloads {
+                variables: variables.collect(),
+                ..Downloads::default()
+            };
+            let found = work_folder(as_root, Path::new("/data"), &downloads);
+            assert_eq!(found, Path::new(expected), "{as_root} {chosen:?}");
+        };
+        check(true, Some("/mine"), "/data");
+        check(false, Some("/mine"), "/mine");
+        check(false, Some(""), "/var/tmp");
+        check(false, None, "/var/tmp");
+    }
+
     #[test]
     fn knows_common_causes() {
         let check = |line: &str, part: Option<&str>| {
-            let found = hint(&VecDeque::from([line.to_owned()]));
+            let tail = VecDeque::from([line.to_owned()]);
+            let found = hint(&tail, Path::new("/a"));
             assert_eq!(found.is_some(), part.is_some(), "{line}");
-            assert!(found.unwrap_or("").contains(part.unwrap_or("")));
+            let found = found.unwrap_or_default();
+            assert!(found.contains(part.unwrap_or("")), "{found}");
         };
         check(
             "W: GPG error: … the public key is not available: NO_PUBKEY 6ED",
             Some("debian-archive-keyring"),
         );
-        check("tar: ./usr: No space left on device", Some("disk is full"));
+        check(
+            "tar: ./usr: No space left on device",
+            Some("disk of /a is full"),
+        );
         check("E: Failed to fetch http://a/b  404", Some("--mirror"));
         check("E: something else", None);
     }
