@@ -272,9 +272,8 @@ fn hint(tail: &VecDeque<String>, work: &Path) -> Option<String> {
         ),
         (
             "invalid idmap",
-            "this user has no range in /etc/subuid and /etc/subgid; as root, \
-             add one with `usermod --add-subuids 100000-165535 \
-             --add-subgids 100000-165535 USER`",
+            "this user has no range in /etc/subuid and /etc/subgid; `sandpiper \
+             doctor` says how to add one",
         ),
     ];
     known.into_iter().find_map(|(sign, hint)| {

@@ -14,6 +14,8 @@ pub struct SubordinateIds {
     pub user: String,
     /// Whether /etc/subuid and /etc/subgid give the user ids for a server.
     pub has_ids: bool,
+    /// The first id from which on all are free.
+    pub first_free: u64,
     /// Whether newuidmap and newgidmap, which map the ids, are installed.
     pub has_newuidmap: bool,
 }
@@ -23,10 +25,11 @@ impl SubordinateIds {
     /// read counts as empty.
     pub fn read() -> Self {
         let (user, uid) = own_user();
-        let has_ids = ["/etc/subuid", "/etc/subgid"]
-            .iter()
-            .all(|path| first_id(&text(path), &user, uid, 0).is_some());
-        Self { user, has_ids, has_newuidmap: has_newuidmap() }
+        let files = ["/etc/subuid", "/etc/subgid"].map(text);
+        let has_ids =
+            files.iter().all(|text| first_id(text, &user, uid, 0).is_some());
+        let first_free = first_free(&files.concat());
+        Self { user, has_ids, first_free, has_newuidmap: has_newuidmap() }
     }
 }
 
@@ -68,14 +71,29 @@ fn user_name(passwd: &str, uid: u32) -> String {
 /// be of this user and hold the ids of a server from `offset` on.
 fn first_id(subuid: &str, user: &str, uid: u32, offset: u32) -> Option<u32> {
     let uid = uid.to_string();
-    subuid.lines().find_map(|line| {
-        let mut fields = line.split(':');
-        let owner = fields.next()?;
-        let first: u32 = fields.next()?.trim().parse().ok()?;
-        let count: u32 = fields.next()?.trim().parse().ok()?;
+    ranges(subuid).find_map(|(owner, first, count)| {
         let is_own = owner == user || owner == uid;
         let fits = offset.checked_add(IDS_PER_SERVER)? <= count;
         (is_own && fits).then_some(first + offset)
+    })
+}
+
+/// Returns the first id after all in the text of subuid(5), but none below the first
+/// that useradd(8) gives.
+fn first_free(subuid: &str) -> u64 {
+    let ends = ranges(subuid)
+        .map(|(_, first, count)| u64::from(first) + u64::from(count));
+    ends.fold(100_000, u64::max)
+}
+
+/// Returns the owner, the first id and the count of each range.
+fn ranges(subuid: &str) -> impl Iterator<Item = (&str, u32, u32)> {
+    subuid.lines().filter_map(|line| {
+        let mut fields = line.split(':');
+        let owner = fields.next()?;
+        let first = fields.next()?.trim().parse().ok()?;
+        let count = fields.next()?.trim().parse().ok()?;
+        Some((owner, first, count))
     })
 }
 
@@ -105,5 +123,16 @@ mod tests {
         check("ada:100000", 0, None);
         check("not a line", 0, None);
         check("", 0, None);
+    }
+
+    #[test]
+    fn ids_that_nobody_has() {
+        let check = |text: &str, expected| {
+            assert_eq!(first_free(text), expected, "{text}");
+        };
+        check("", 100_000);
+        check("bob:1:10\nnot a line\n", 100_000);
+        check("bob:165536:65536\nada:100000:65536\n", 231_072);
+        check("bob:1:4294967295", 4_294_967_296);
     }
 }

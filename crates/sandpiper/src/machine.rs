@@ -37,6 +37,8 @@ pub(crate) struct Machine {
     pub(crate) proc_is_read_only: bool,
     /// Ids that the user may map, from /etc/subuid and /etc/subgid.
     pub(crate) has_subordinate_ids: bool,
+    /// The first id from which on no user may map any.
+    pub(crate) first_free_id: u64,
     /// Whether newuidmap and newgidmap are installed.
     pub(crate) has_newuidmap: bool,
     /// The Debian packages that builds of images lack.
@@ -80,7 +82,7 @@ pub(crate) struct HardLimits {
 impl Machine {
     /// Reads the facts.
     pub(crate) fn read() -> Self {
-        let SubordinateIds { user, has_ids, has_newuidmap } =
+        let SubordinateIds { user, has_ids, first_free, has_newuidmap } =
             SubordinateIds::read();
         let kernel = |name: &str| number(&format!("/proc/sys/kernel/{name}"));
         let release = text("/proc/sys/kernel/osrelease").trim().to_owned();
@@ -106,6 +108,7 @@ impl Machine {
             proc_is_masked: is_masked(&mounts),
             proc_is_read_only: is_read_only(&mounts),
             has_subordinate_ids: has_ids,
+            first_free_id: first_free,
             has_newuidmap,
             missing_packages: missing_packages(),
             has_certificates: Path::new("/etc/ssl/certs/ca-certificates.crt")

@@ -231,9 +231,11 @@ fn user(machine: &Machine) -> Finding {
                 fixes.push("sudo apt-get install uidmap".to_owned());
             }
             if !ids {
+                let first = machine.first_free_id;
+                let range = format!("{first}-{}", first + 65_535);
                 fixes.push(format!(
-                    "sudo usermod --add-subuids 100000-165535 \
-                     --add-subgids 100000-165535 {user}"
+                    "sudo usermod --add-subuids {range} --add-subgids {range} \
+                     {user}"
                 ));
             }
             let found = format!(

@@ -21,6 +21,7 @@ fn good() -> Machine {
         proc_is_masked: false,
         proc_is_read_only: false,
         has_subordinate_ids: true,
+        first_free_id: 165_536,
         has_newuidmap: true,
         missing_packages: Vec::new(),
         has_certificates: true,
@@ -115,7 +116,8 @@ fn each_fault_is_reported_once_with_its_fix() {
     };
     check(&yama, Weak, "CONFIG_SECURITY_LANDLOCK");
     check(&|m| m.has_overlay = false, Weak, "CONFIG_OVERLAY_FS");
-    check(&|m| m.has_subordinate_ids = false, Weak, "--add-subuids");
+    let ids = "--add-subuids 165536-231071 --add-subgids 165536-231071 ada";
+    check(&|m| m.has_subordinate_ids = false, Weak, ids);
     let no_builder = |m: &mut Machine| m.missing_packages = vec!["mmdebstrap"];
     check(&no_builder, Weak, "install mmdebstrap");
     check(&|m| m.has_certificates = false, Weak, "ca-certificates");
