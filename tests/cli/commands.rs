@@ -48,7 +48,9 @@ fn images_are_listed_and_removed_by_name() {
     let native = table.lines().find(|line| line.starts_with("native "));
     let native = native.unwrap();
     assert!(native.contains(" c, cpp "), "{native}");
-    assert!(native.contains("`sandpiper images build native`"), "{native}");
+    // The tests name a data folder.
+    let build = "`sandpiper images build native --data-dir /";
+    assert!(native.contains(build), "{native}");
 
     let none = Sandpiper::new(&["images", "remove", "python"]).output();
     check(&none, 1, "there is no image python");
@@ -62,6 +64,8 @@ fn images_are_listed_and_removed_by_name() {
     check(&missing, 1, "image native is not built");
     let nothing = Sandpiper::new(&["images", "check"]).output();
     check(&nothing, 0, "");
+    let nothing = Sandpiper::new(&["images", "export", "-"]).output();
+    check(&nothing, 1, "no image is built in /");
     let none = Sandpiper::new(&["images", "remove", "--unused"]).output();
     check(&none, 0, "");
     let nothing = Sandpiper::new(&["images", "remove"]).output();
@@ -81,7 +85,7 @@ fn doctor_reports_each_finding_and_its_fix() {
         "seccomp: ",
         "image builder: ",
         "MISSING  image python: not built\n",
-        "           sandpiper images build python\n",
+        "           sandpiper images build python --data-dir /",
         "memory: ",
         "boxes: ",
     ] {

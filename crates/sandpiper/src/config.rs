@@ -15,11 +15,10 @@ mod values;
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::builder::BoolishValueParser;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
@@ -27,7 +26,7 @@ use sandpiper_engine::{self as engine, Limits, limits as default};
 use sandpiper_images::Downloads;
 
 pub(crate) use fleet::FleetArgs;
-pub(crate) use folders::Folders;
+pub(crate) use folders::{Folders, SYSTEM_DATA, usual_data_dir};
 pub(crate) use images::{BuildArgs, CheckArgs, ImagesCommand, check_settings};
 use limits::LimitArgs;
 pub(crate) use serve::ServeArgs;
@@ -277,25 +276,7 @@ impl CommonArgs {
             return std::path::absolute(folder)
                 .with_context(|| format!("--data-dir {}", folder.display()));
         }
-        let system = Path::new("/var/lib/sandpiper");
-        let uid = rustix::process::geteuid();
-        let is_own = || {
-            let found = system.metadata();
-            found.is_ok_and(|found| found.uid() == uid.as_raw())
-        };
-        if uid.is_root() || is_own() {
-            return Ok(system.to_owned());
-        }
-        // The XDG specification: a relative path must be ignored.
-        let folder = |name: &str| {
-            variable(name).map(PathBuf::from).filter(|path| path.is_absolute())
-        };
-        let data = folder("XDG_DATA_HOME")
-            .or_else(|| Some(folder("HOME")?.join(".local/share")));
-        let Some(data) = data else {
-            bail!("HOME is not set; use --data-dir to name the data folder");
-        };
-        Ok(data.join("sandpiper"))
+        usual_data_dir()
     }
 }
 

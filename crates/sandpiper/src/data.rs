@@ -2,12 +2,13 @@
 //! recipes of images.
 
 pub(crate) mod additions;
+mod advice;
 mod folders;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use sandpiper_engine::languages::{Catalog, Language};
@@ -15,6 +16,7 @@ use sandpiper_engine::{ImageState, Images};
 use sandpiper_images::{BuildState, Listing, Recipe, Store, open_file};
 
 use crate::config::Folders;
+pub(crate) use advice::build_command;
 pub(crate) use folders::project_file;
 
 /// The languages and images that there can be: this program's own, and those of
@@ -128,6 +130,7 @@ impl Known {
 /// The images of a data folder, for the engine.
 #[derive(Debug)]
 pub(crate) struct ImageStore {
+    data_dir: PathBuf,
     /// The store, or why it could not be opened.
     store: Result<Store, String>,
     recipes: Vec<Recipe>,
@@ -154,7 +157,14 @@ impl ImageStore {
                 stand_ins.insert(name.to_owned(), image);
             }
         }
-        Self { store, recipes: known.recipes.clone(), faults, stand_ins }
+        let data_dir = data_dir.to_owned();
+        let recipes = known.recipes.clone();
+        Self { data_dir, store, recipes, faults, stand_ins }
+    }
+
+    /// Returns the command that builds an image.
+    pub(crate) fn build_command(&self, image: &str) -> String {
+        build_command(&self.data_dir, Some(image))
     }
 
     /// Returns the reasons that the operator's packages are not there, a line
@@ -170,7 +180,8 @@ impl ImageStore {
             (recipe.addition().is_some() && !is_ready).then(|| {
                 format!(
                     "image {name} is not built with the operator's packages: \
-                     run `sandpiper images build {name}`"
+                     run `{}`",
+                    self.build_command(name)
                 )
             })
         });
@@ -214,7 +225,7 @@ impl Images for ImageStore {
     }
 
     fn describe(&self, image: &str, state: &ImageState) -> String {
-        describe(image, state)
+        describe(state, || self.build_command(image))
     }
 
     fn versions(&self, image: &str) -> BTreeMap<String, String> {
@@ -244,14 +255,17 @@ pub(crate) fn open_in(state: &ImageState, path: &str) -> io::Result<File> {
     }
 }
 
-/// Returns the state of an image in words for clients.
-pub(crate) fn describe(image: &str, state: &ImageState) -> String {
+/// Returns the state of an image, which this command builds, in words for clients.
+pub(crate) fn describe(
+    state: &ImageState,
+    build_command: impl FnOnce() -> String,
+) -> String {
     match state {
         ImageState::Ready(_) => "its image is ready".to_owned(),
         ImageState::Building(progress) => progress.clone(),
-        ImageState::Missing => format!(
-            "its image has not been built; run `sandpiper images build {image}`"
-        ),
+        ImageState::Missing => {
+            format!("its image has not been built; run `{}`", build_command())
+        }
         // The first line: the end of the build's log follows, which is full of
         // this host.
         ImageState::Broken(why) => match why.trim_end().split_once('\n') {

@@ -46,13 +46,15 @@ pub(crate) fn images(
             lock::lock(&store, common, image, mirror.clone())
         }
         ImagesCommand::Export { file, names } => {
-            transfer::export(&store, &known, file, names)
+            transfer::export(&store, &known, &data_dir, file, names)
         }
         ImagesCommand::Import { file, skip_check } => {
             let check = check_in_child(common, *skip_check)?;
             transfer::import(&store, &known, file, &check)
         }
-        ImagesCommand::List { verbose } => list::list(&store, &known, *verbose),
+        ImagesCommand::List { verbose } => {
+            list::list(&store, &known, &data_dir, *verbose)
+        }
         ImagesCommand::Check(args) => check::check(common, args),
         ImagesCommand::Remove { unused: true, .. } => {
             remove_unused(&store, &known)

@@ -123,8 +123,8 @@ fn check(
     let image = language.image();
     if images.state(image) == ImageState::Missing {
         bail!(
-            "the image of {name} is not built: \
-             run `sandpiper images build {image}`"
+            "the image of {name} is not built: run `{}`",
+            images.build_command(image)
         );
     }
     Ok(())

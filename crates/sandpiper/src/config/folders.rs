@@ -1,8 +1,14 @@
-//! The folders with what an operator adds to this program.
+//! The data folder, and the folders with what an operator adds to this program.
 
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
-use super::CommonArgs;
+use anyhow::bail;
+
+use super::{CommonArgs, variable};
+
+/// The data folder of root, and of the package's user.
+pub(crate) const SYSTEM_DATA: &str = "/var/lib/sandpiper";
 
 /// The operator's folders, if no flag names others.
 const LANGUAGES_DIR: &str = "/etc/sandpiper/languages.d";
@@ -30,4 +36,30 @@ impl CommonArgs {
             additions: chosen(&self.image_additions, ADDITIONS_DIR),
         }
     }
+}
+
+/// Returns the data folder of this user if no flag names another.
+///
+/// # Errors
+/// `HOME` is not set.
+pub(crate) fn usual_data_dir() -> anyhow::Result<PathBuf> {
+    let system = Path::new(SYSTEM_DATA);
+    let uid = rustix::process::geteuid();
+    let is_own = || {
+        let found = system.metadata();
+        found.is_ok_and(|found| found.uid() == uid.as_raw())
+    };
+    if uid.is_root() || is_own() {
+        return Ok(system.to_owned());
+    }
+    // The XDG specification: a relative path must be ignored.
+    let folder = |name: &str| {
+        variable(name).map(PathBuf::from).filter(|path| path.is_absolute())
+    };
+    let data = folder("XDG_DATA_HOME")
+        .or_else(|| Some(folder("HOME")?.join(".local/share")));
+    let Some(data) = data else {
+        bail!("HOME is not set; use --data-dir to name the data folder");
+    };
+    Ok(data.join("sandpiper"))
 }

@@ -35,13 +35,12 @@ fn without_a_data_folder_every_image_is_broken() {
 #[test]
 fn clients_read_one_line_of_an_image() {
     let check = |state: ImageState, expected: &str| {
-        assert_eq!(describe("c", &state), expected, "{state:?}");
+        let text = describe(&state, || "build c".to_owned());
+        assert_eq!(text, expected, "{state:?}");
     };
     check(ImageState::Building("3 of 9".to_owned()), "3 of 9");
-    check(
-        ImageState::Missing,
-        "its image has not been built; run `sandpiper images build c`",
-    );
+    let missing = "its image has not been built; run `build c`";
+    check(ImageState::Missing, missing);
     check(ImageState::Broken("no space\n".to_owned()), "no space");
     // No line of a build's log.
     let log = "it failed: 100\nE: http://proxy:3128 said 407\n";

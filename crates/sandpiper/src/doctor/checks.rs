@@ -97,10 +97,9 @@ pub(crate) fn boxes_fit(
     }
 }
 
-/// Checks whether an image can be used.
-pub(crate) fn image(name: &str, state: &ImageState) -> Finding {
+/// Checks whether an image, which the command `build` builds, can be used.
+pub(crate) fn image(name: &str, state: &ImageState, build: String) -> Finding {
     let subject = format!("image {name}");
-    let build = format!("sandpiper images build {name}");
     match state {
         ImageState::Ready(rootfs) => {
             Finding::good(&subject, rootfs.display().to_string())

@@ -32,7 +32,8 @@ pub(super) fn languages(
     for recipe in &known.recipes {
         let image = recipe.name();
         if served.languages().any(|it| it.image() == image) {
-            findings.push(checks::image(image, &images.state(image)));
+            let build = images.build_command(image);
+            findings.push(checks::image(image, &images.state(image), build));
             findings.extend(recipe.addition().map(added_ones));
         }
     }

@@ -20,7 +20,7 @@ use sandpiper_images::{Addition, Recipe};
 use tracing::Level;
 
 use crate::config::{self, CheckArgs, CommonArgs, Folders};
-use crate::data::{self, ImageStore, Known};
+use crate::data::{self, ImageStore, Known, build_command};
 use crate::engine_runtime::EngineRuntime;
 use crate::logging::{self, Target};
 
@@ -38,11 +38,12 @@ pub(super) fn check(
     logging::start(common, Target::Stderr, Level::WARN)?;
     let known = known(common, args)?;
     let images = images(common, args, &known)?;
-    let chosen = chosen(&images, &known, &args.names)?;
+    let data = common.data_dir()?;
+    let chosen = chosen(&images, &known, &args.names, &data)?;
     let is_chosen = |language: &Language| chosen.contains(language.image());
     let catalog = known.languages.only(is_chosen);
     let settings = config::check_settings();
-    let (data, cgroup) = (common.data_dir()?, args.cgroup.clone());
+    let cgroup = args.cgroup.clone();
     let runtime =
         EngineRuntime::start(data, cgroup, settings, catalog, images, true)?;
     if let Some(why) = &runtime.offer().nothing_runs {
@@ -143,6 +144,7 @@ fn images(
         (Some(rootfs), [name]) => Ok(Arc::new(Unfinished {
             name: name.clone(),
             rootfs: rootfs.clone(),
+            data_dir: common.data_dir()?,
         })),
         (Some(_), _) => bail!("--rootfs is for one image"),
         (None, _) => Ok(Arc::new(ImageStore::open(&common.data_dir()?, known))),
@@ -155,6 +157,7 @@ fn chosen(
     images: &Arc<dyn Images>,
     known: &Known,
     names: &[String],
+    data_dir: &Path,
 ) -> anyhow::Result<BTreeSet<String>> {
     let recipes = super::chosen(known, names)?;
     let mut chosen = BTreeSet::new();
@@ -166,8 +169,8 @@ fn chosen(
             _ if names.is_empty() => {}
             ImageState::Building(_) => bail!("image {name} is being built"),
             ImageState::Missing => bail!(
-                "image {name} is not built: run `sandpiper images build \
-                 {name}`"
+                "image {name} is not built: run `{}`",
+                build_command(data_dir, Some(&name))
             ),
             ImageState::Broken(why) => bail!("image {name} is broken: {why}"),
         }
@@ -249,6 +252,7 @@ async fn print_check(
 struct Unfinished {
     name: String,
     rootfs: PathBuf,
+    data_dir: PathBuf,
 }
 
 impl Images for Unfinished {
@@ -261,7 +265,7 @@ impl Images for Unfinished {
     }
 
     fn describe(&self, image: &str, state: &ImageState) -> String {
-        data::describe(image, state)
+        data::describe(state, || build_command(&self.data_dir, Some(image)))
     }
 
     fn versions(&self, _image: &str) -> BTreeMap<String, String> {

@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use sandpiper_engine::languages::{Catalog, Language};
 use sandpiper_images::{BuildState, Listing, Store};
 
-use crate::data::Known;
+use crate::data::{Known, build_command};
 
 /// The text of an empty cell.
 const NONE: &str = "-";
@@ -19,6 +20,7 @@ const HEAD: [&str; 7] =
 pub(super) fn list(
     store: &Store,
     known: &Known,
+    data_dir: &Path,
     verbose: bool,
 ) -> anyhow::Result<ExitCode> {
     let listings = store.list()?;
@@ -27,7 +29,7 @@ pub(super) fn list(
             |listing| describe(listing, is_used(store, listing, known));
         listings.iter().map(describe).collect()
     } else {
-        table(&rows(store, &listings, known))
+        table(&rows(store, &listings, known, data_dir))
     };
     io::stdout().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
@@ -56,6 +58,7 @@ fn rows(
     store: &Store,
     listings: &[Listing],
     known: &Known,
+    data_dir: &Path,
 ) -> Vec<[String; 7]> {
     let Known { languages: catalog, recipes, faults } = known;
     let mut rows = Vec::new();
@@ -69,7 +72,8 @@ fn rows(
                 format!("being built: {progress}")
             }
             BuildState::Missing => {
-                format!("not built: run `sandpiper images build {name}`")
+                let build = build_command(data_dir, Some(name));
+                format!("not built: run `{build}`")
             }
             BuildState::Broken { why } => format!("broken: {}", why.trim_end()),
         };

@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use sandpiper_images::{BuildState, Check, Imported, Progress, Recipe, Store};
 
 use super::progress::ProgressDisplay;
-use crate::data::Known;
+use crate::data::{Known, build_command};
 
 /// The file name that stands for standard input or output.
 const STANDARD: &str = "-";
@@ -20,6 +20,7 @@ const STANDARD: &str = "-";
 pub(super) fn export(
     store: &Store,
     known: &Known,
+    data_dir: &Path,
     file: &Path,
     names: &[String],
 ) -> anyhow::Result<ExitCode> {
@@ -31,10 +32,12 @@ pub(super) fn export(
     }
     if let Some(missing) = recipes.iter().find(|it| !is_there(it)) {
         let name = missing.name();
-        bail!("image {name} is not built: run `sandpiper images build {name}`");
+        let build = build_command(data_dir, Some(name));
+        bail!("image {name} is not built: run `{build}`");
     }
     if recipes.is_empty() {
-        bail!("no image is built: run `sandpiper images build`");
+        let build = build_command(data_dir, None);
+        bail!("no image is built in {}: run `{build}`", data_dir.display());
     }
     let display = ProgressDisplay::new();
     let mut progress = |image: &str, now: Progress| display.show(image, &now);
