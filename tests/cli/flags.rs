@@ -87,6 +87,7 @@ fn help_lists_every_flag_and_its_variable() {
     let doctor = [
         "cgroup",
         "boxes",
+        "live-boxes",
         "memory",
         "compile-memory",
         "languages",

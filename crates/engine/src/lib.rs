@@ -52,6 +52,6 @@ pub use sandpiper_sandbox::{
     Chunk, Controllers, Host, HostSettings, INIT_NAME, Identity, InputError,
     InputReceiver, InputSender, MAX_BOXES, NO_CORE, Output, OutputStream,
     QUEUE_BYTES, QUEUED_SIGNALS, SandboxError, SkipReason, SkippedFile,
-    SubordinateIds, init_main, input_queue, signal_name,
+    SubordinateIds, init_main, input_queue, memory_limit, signal_name,
 };
 pub use settings::Settings;

@@ -13,6 +13,7 @@ mod out_of_memory;
 mod root;
 mod v2;
 
+pub use detect::memory_limit;
 pub(crate) use folder::sweep_dead;
 pub(crate) use group::Group;
 pub(crate) use out_of_memory::OutOfMemory;

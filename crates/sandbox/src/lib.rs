@@ -71,7 +71,7 @@ pub use attachment::{
     Attachment, Chunk, InputError, InputReceiver, InputSender, OutputStream,
     input_queue,
 };
-pub use cgroup::Controllers;
+pub use cgroup::{Controllers, memory_limit};
 pub use error::{Result, SandboxError};
 pub use host::{Host, HostSettings};
 pub use identity::{Identity, MAX_BOXES};

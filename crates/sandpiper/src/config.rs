@@ -30,6 +30,7 @@ pub(crate) use folders::{Folders, SYSTEM_DATA, usual_data_dir};
 pub(crate) use images::{BuildArgs, CheckArgs, ImagesCommand, check_settings};
 use limits::LimitArgs;
 pub(crate) use serve::ServeArgs;
+use serve::default_live_boxes;
 
 /// Runs submitted programs in sandboxes, behind a small HTTP service
 #[derive(Parser, Debug)]
@@ -210,6 +211,11 @@ pub(crate) struct DoctorArgs {
     #[arg(long, value_name = "N", value_parser = values::boxes())]
     boxes: Option<usize>,
 
+    /// Live runs at once, as given to serve [default: as that of serve]
+    #[arg(long, value_name = "N",
+        value_parser = values::count(0_usize, engine::MAX_BOXES))]
+    live_boxes: Option<usize>,
+
     /// Memory of the run step, including its files, as given to serve
     #[arg(long, value_name = "SIZE", value_parser = values::memory,
         default_value = mebibytes(Limits::default().memory_bytes))]
@@ -306,9 +312,14 @@ impl DoctorArgs {
         self.memory.max(self.compile_memory)
     }
 
-    /// Returns the number of boxes that run at once.
-    pub(crate) fn boxes(&self) -> usize {
-        self.boxes.unwrap_or_else(default_boxes)
+    /// Returns the number of boxes that run at once, live ones included.
+    pub(crate) fn all_boxes(&self, memory_bytes: Option<u64>) -> usize {
+        let boxes = self.boxes.unwrap_or_else(default_boxes);
+        let fitting = || {
+            let memory_bytes = memory_bytes.unwrap_or(0);
+            default_live_boxes(memory_bytes, boxes, self.box_memory_bytes())
+        };
+        boxes + self.live_boxes.unwrap_or_else(fitting)
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) fn doctor(
     let binary = std::env::current_exe()?;
     let mut findings = checks::machine(&machine, &binary.to_string_lossy());
     findings.extend(languages::languages(common, args)?);
-    let boxes = args.boxes();
+    let boxes = args.all_boxes(machine.memory_bytes);
     findings.push(boxes_fit(
         boxes,
         args.box_memory_bytes(),

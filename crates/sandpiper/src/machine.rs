@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::process::{Resource, getrlimit};
 use rustix::thread::{CapabilitySet, capabilities};
-use sandpiper_engine::SubordinateIds;
+use sandpiper_engine::{SubordinateIds, memory_limit};
 
 /// Facts that decide whether boxes can be made here. If a file is missing, its fact
 /// is `None`.
@@ -132,12 +132,10 @@ impl Machine {
 }
 
 /// Returns the memory that this process can use, in bytes: that of the machine, or
-/// the limit of a container.
+/// the limit of its control group or of one above.
 pub(crate) fn memory_bytes() -> Option<u64> {
     let machine = memory_total(&text("/proc/meminfo"));
-    let limits = ["memory.max", "memory/memory.limit_in_bytes"]
-        .map(|name| number(&format!("/sys/fs/cgroup/{name}")));
-    [machine].into_iter().chain(limits).flatten().min()
+    [machine, memory_limit()].into_iter().flatten().min()
 }
 
 /// Returns whether this process may raise its hard limits. That needs a capability

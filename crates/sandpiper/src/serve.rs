@@ -38,8 +38,10 @@ pub(crate) fn serve(
     let known = Known::load(&common.folders())?;
     let catalog = known.served(args.languages.as_deref())?;
     let settings = args.engine_settings();
-    let boxes = settings.boxes;
+    let boxes = settings.boxes + settings.live_boxes;
     let box_bytes = settings.limits.box_memory_bytes();
+    // In the groups of the boxes, the server would find their limits.
+    let memory = machine::memory_bytes();
     // Before root is dropped: only root may bind ports below 1,024.
     let listener = listen(args.listen()?, "--listen or PORT")?;
     let admin = admin_listener(args)?;
@@ -65,7 +67,7 @@ pub(crate) fn serve(
         } else {
             warn!("{}", offer.text);
         }
-        let fit = boxes_fit(boxes, box_bytes, machine::memory_bytes());
+        let fit = boxes_fit(boxes, box_bytes, memory);
         if fit.grade != Grade::Good {
             warn!("{}: {}", fit.found, fit.fix);
         }

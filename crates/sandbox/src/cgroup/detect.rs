@@ -21,6 +21,27 @@ pub(super) fn hierarchies() -> Result<Vec<Hierarchy>> {
     Ok(parse(&read("/proc/self/mountinfo")?, &read("/proc/self/cgroup")?))
 }
 
+/// Returns the memory that this process may use, in bytes: the least limit of its
+/// control group and of those above that are visible here.
+pub fn memory_limit() -> Option<u64> {
+    hierarchies().ok()?.iter().filter_map(least_memory).min()
+}
+
+fn least_memory(hierarchy: &Hierarchy) -> Option<u64> {
+    let Hierarchy { controllers, mount, own } = hierarchy;
+    let file = match &controllers[..] {
+        [] => "memory.max",
+        all if all.iter().any(|it| it == "memory") => "memory.limit_in_bytes",
+        _ => return None,
+    };
+    let groups = own.ancestors().take_while(|group| group.starts_with(mount));
+    let limits = groups.filter_map(|group| {
+        let text = fs::read_to_string(group.join(file)).ok()?;
+        text.trim().parse().ok()
+    });
+    limits.min()
+}
+
 /// Parses `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`) and
 /// `/proc/self/cgroup` (cgroups(7)).
 fn parse(mountinfo: &str, own_groups: &str) -> Vec<Hierarchy> {
@@ -87,6 +108,32 @@ mod tests {
             .map(|(c, o)| ((*c).to_owned(), (*o).to_owned()))
             .collect();
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn the_least_limit_on_memory_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let mount = folder.path().join("mount");
+        let own = mount.join("a/b");
+        fs::create_dir_all(&own).unwrap();
+        let mut group = Hierarchy {
+            controllers: Vec::new(),
+            mount: mount.clone(),
+            own: own.clone(),
+        };
+        fs::write(folder.path().join("memory.max"), "1").unwrap();
+        assert_eq!(least_memory(&group), None);
+        for (folder, limit) in [(&own, "max"), (&mount, "9")] {
+            fs::write(folder.join("memory.max"), limit).unwrap();
+        }
+        assert_eq!(least_memory(&group), Some(9));
+        fs::write(mount.join("a/memory.max"), "5\n").unwrap();
+        assert_eq!(least_memory(&group), Some(5));
+        fs::write(mount.join("a/memory.limit_in_bytes"), "7\n").unwrap();
+        group.controllers = vec!["cpu".to_owned(), "memory".to_owned()];
+        assert_eq!(least_memory(&group), Some(7));
+        group.controllers.pop();
+        assert_eq!(least_memory(&group), None);
     }
 
     #[test]

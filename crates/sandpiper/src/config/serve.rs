@@ -253,9 +253,9 @@ impl ServeArgs {
             .unwrap_or_else(|| (machine / 4).min(default::POOL_MEMORY_BYTES));
         let boxes = self.boxes.unwrap_or_else(default_boxes);
         let limits = self.sandbox.limits.limits();
-        let live_boxes = self
-            .live_boxes
-            .unwrap_or_else(|| default_live_boxes(machine, boxes, &limits));
+        let live_boxes = self.live_boxes.unwrap_or_else(|| {
+            default_live_boxes(machine, boxes, limits.box_memory_bytes())
+        });
         engine::Settings {
             limits,
             boxes,
@@ -272,12 +272,12 @@ impl ServeArgs {
 
 /// Returns as many as `boxes`, but no more than an eighth of the machine's memory
 /// holds. A compile step may take more than a run, and holds the box as well.
-fn default_live_boxes(
+pub(super) fn default_live_boxes(
     machine_bytes: u64,
     boxes: usize,
-    limits: &engine::Limits,
+    box_bytes: u64,
 ) -> usize {
-    let fitting = machine_bytes / 8 / limits.box_memory_bytes().max(1);
+    let fitting = machine_bytes / 8 / box_bytes.max(1);
     boxes.min(usize::try_from(fitting).unwrap_or(usize::MAX))
 }
 
@@ -287,9 +287,9 @@ mod tests {
 
     #[test]
     fn live_boxes_fit_into_an_eighth_of_the_memory() {
-        let limits = engine::Limits::default();
+        let box_bytes = engine::Limits::default().box_memory_bytes();
         let check = |gib: u64, boxes, expected| {
-            let found = default_live_boxes(gib << 30, boxes, &limits);
+            let found = default_live_boxes(gib << 30, boxes, box_bytes);
             assert_eq!(found, expected, "{gib} GiB, {boxes} boxes");
         };
         check(1, 2, 0);

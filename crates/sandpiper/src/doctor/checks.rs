@@ -62,7 +62,8 @@ pub(crate) fn queues_fit(boxes: usize, machine: &Machine) -> Finding {
     )
 }
 
-/// Checks whether the boxes that run at once fit into the memory.
+/// Checks whether the boxes that run at once, live ones included, fit into the
+/// memory.
 pub(crate) fn boxes_fit(
     boxes: usize,
     box_bytes: u64,
@@ -85,9 +86,9 @@ pub(crate) fn boxes_fit(
                 format!("{needs}, this machine has {} MiB", has >> 20),
             )
             .fix(format!(
-                "lower --boxes ({fit} fit), or lower --compile-memory and \
-                 --memory: otherwise the kernel may kill the server, or \
-                 programs that are within their limits"
+                "lower --boxes and --live-boxes ({fit} fit together), or lower \
+                 --compile-memory and --memory: otherwise the kernel may kill \
+                 the server, or programs that are within their limits"
             ))
         }
         Some(has) => Finding::good(

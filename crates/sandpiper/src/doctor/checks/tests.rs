@@ -145,7 +145,7 @@ fn boxes_must_fit() {
     check(2, 512, None, Grade::Weak);
     check(usize::MAX, 512, Some(1_024), Grade::Weak);
     let finding = boxes_fit(8, 512 << 20, Some(2 << 30));
-    assert!(finding.fix.contains("(4 fit)"), "{finding}");
+    assert!(finding.fix.contains("(4 fit together)"), "{finding}");
 }
 
 #[test]
