@@ -194,11 +194,19 @@ fn nodes_and_valkeys_are_closed_to_others() {
 }
 
 /// The kernel counts queues and signals by user: those of all boxes are the service's.
+/// The doctor of the pages runs as the service does.
 #[test]
 fn the_unit_raises_what_boxes_share() {
     for limit in ["LimitMSGQUEUE=", "LimitSIGPENDING="] {
         let path = "packaging/sandpiper.service";
         assert_eq!(rests(path, limit), ["infinity"], "{limit}");
+        for path in ["docs/deploy.md", "docs/scale.md"] {
+            let page = read(path);
+            let doctor = page.split("sudo systemd-run --pipe").nth(1).unwrap();
+            let doctor = doctor.split("\n\n").next().unwrap();
+            let raised = format!(" -p {limit}infinity ");
+            assert!(doctor.contains(&raised), "{path}: {doctor}");
+        }
     }
 }
 
