@@ -1,9 +1,8 @@
 //! Checks the files of packaging/ against the code and the pages.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
 use sandpiper_testkit::read;
@@ -68,19 +67,21 @@ fn nodes_may_use_the_commands_of_their_functions_alone() {
 #[test]
 fn a_purge_removes_the_urls_and_nothing_else_of_the_operator() {
     let page = read("docs/scale.md");
-    let urls = ["limits-url", "products-url"];
+    let urls = ["limits-url", "limits-url-2", "products-url"];
     for name in urls {
-        let path = format!("=@/etc/sandpiper/{name}\n");
+        let path = format!("@/etc/sandpiper/{name}");
         assert!(page.contains(&path), "{path}");
     }
     let root = tempfile::tempdir().unwrap();
     let path = |path: &str| root.path().join(path);
     // It finds no other program, and no file of this machine.
     fs::create_dir(path("bin")).unwrap();
-    for name in ["rm", "rmdir"] {
-        let program = path("bin").join(name);
-        symlink(Path::new("/bin").join(name), program).unwrap();
-    }
+    symlink("/bin/rmdir", path("bin/rmdir")).unwrap();
+    // The data folder is a mount, which rm empties and cannot remove.
+    let rm = "#!/bin/sh\n/bin/rm \"$@\" || exit\n\
+              case $* in *var/lib/sandpiper*) exit 1 ;; esac\n";
+    fs::write(path("bin/rm"), rm).unwrap();
+    fs::set_permissions(path("bin/rm"), Permissions::from_mode(0o755)).unwrap();
     let script = read("packaging/debian/postrm");
     let script = script.replace(" /", &format!(" {}/", root.path().display()));
     let purge = |kept: &[&str]| {
