@@ -84,8 +84,11 @@ fn a_purge_removes_the_urls_and_nothing_else_of_the_operator() {
     fs::set_permissions(path("bin/rm"), Permissions::from_mode(0o755)).unwrap();
     let script = read("packaging/debian/postrm");
     let script = script.replace(" /", &format!(" {}/", root.path().display()));
+    let downloads = path("etc/default/sandpiper-images");
     let purge = |kept: &[&str]| {
         fs::create_dir_all(path("etc/sandpiper")).unwrap();
+        fs::create_dir_all(path("etc/default")).unwrap();
+        fs::write(&downloads, "").unwrap();
         for name in urls.iter().chain(kept) {
             fs::write(path("etc/sandpiper").join(name), "").unwrap();
         }
@@ -95,6 +98,7 @@ fn a_purge_removes_the_urls_and_nothing_else_of_the_operator() {
             .output()
             .unwrap();
         assert!(purged.status.success(), "{purged:?}");
+        assert!(!downloads.exists());
         let left = fs::read_dir(path("etc/sandpiper"));
         let left = left.into_iter().flatten();
         left.map(|it| it.unwrap().file_name()).collect::<Vec<_>>()
@@ -209,6 +213,20 @@ fn the_unit_raises_what_boxes_share() {
             assert!(doctor.contains(&raised), "{path}: {doctor}");
         }
     }
+}
+
+/// The server, which strangers attack, has no use for the passwords of downloads.
+#[test]
+fn the_builder_alone_gets_the_settings_of_downloads() {
+    let shared = "-/etc/default/sandpiper";
+    let of = |name: &str| {
+        let path = format!("packaging/{name}.service");
+        rests(&path, "EnvironmentFile=")
+    };
+    assert_eq!(of("sandpiper"), [shared]);
+    let own = "-/etc/default/sandpiper-images";
+    assert_eq!(of("sandpiper-images"), [shared, own]);
+    assert!(read("docs/languages.md").contains(&own[1..]));
 }
 
 /// With a hard limit of 0, a crash in a box starts the core handler of the host.
