@@ -1,13 +1,14 @@
 //! `sandpiper images export` and `import`: copy built images to machines that
 //! cannot or should not build them.
 
-use std::fs::{File, Permissions};
-use std::io::{self, BufWriter, IsTerminal, Read};
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, File, Permissions};
+use std::io::{self, BufWriter, IsTerminal, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use rustix::fs::OFlags;
 use sandpiper_images::{BuildState, Check, Imported, Progress, Recipe, Store};
 
 use super::progress::ProgressDisplay;
@@ -47,7 +48,10 @@ pub(super) fn export(
         }
         store.export(&recipes, &mut io::stdout().lock(), &mut progress)?;
     } else {
-        export_to_file(store, file, &recipes, &mut progress)
+        let export = |output: &mut dyn Write| {
+            Ok(store.export(&recipes, output, &mut progress)?)
+        };
+        write_whole(file, export)
             .with_context(|| format!("cannot write {}", file.display()))?;
     }
     for recipe in &recipes {
@@ -56,23 +60,39 @@ pub(super) fn export(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes a temporary file, and gives it its name when it is complete.
-fn export_to_file(
-    store: &Store,
+/// Lets `write` write `<file>.partial`, and gives it its name when it is complete. If
+/// the process is killed, the next attempt writes that file anew.
+fn write_whole(
     file: &Path,
-    recipes: &[Recipe],
-    progress: &mut dyn FnMut(&str, Progress),
+    write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let folder = file.parent().filter(|path| path != &Path::new(""));
-    let unfinished = tempfile::Builder::new()
-        .permissions(Permissions::from_mode(0o644))
-        .tempfile_in(folder.unwrap_or(Path::new(".")))?;
-    let mut output = BufWriter::new(unfinished.as_file());
-    store.export(recipes, &mut output, progress)?;
-    drop(output);
-    unfinished.as_file().sync_all()?;
-    unfinished.persist(file)?;
-    Ok(())
+    let mut partial = file.as_os_str().to_owned();
+    partial.push(".partial");
+    let partial = Path::new(&partial);
+    let unfinished = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        // The folder may be one that others write to, too.
+        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+        .open(partial)?;
+    if unfinished.try_lock().is_err() {
+        bail!("another export writes it");
+    }
+    let finish = || {
+        unfinished.set_len(0)?;
+        unfinished.set_permissions(Permissions::from_mode(0o644))?;
+        let mut output = BufWriter::new(&unfinished);
+        write(&mut output)?;
+        output.flush()?;
+        unfinished.sync_all()?;
+        Ok(fs::rename(partial, file)?)
+    };
+    let finished = finish();
+    if finished.is_err() {
+        let _ = fs::remove_file(partial);
+    }
+    finished
 }
 
 /// Installs the images of `file`. If one fails, the others are still
@@ -115,4 +135,43 @@ pub(super) fn import(
         bail!("not imported: {}", failed.join(", "));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_its_name_when_it_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.tar");
+        let partial = folder.path().join("a.tar.partial");
+        let put = |text: &str| {
+            write_whole(&file, |output| Ok(output.write_all(text.as_bytes())?))
+        };
+        // Of an export that was killed.
+        fs::write(&partial, "longer than the next").unwrap();
+        put("one").unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "one");
+        let mode = file.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o644);
+
+        let failed = write_whole(&file, |output| {
+            output.write_all(b"two")?;
+            bail!("no disk")
+        });
+        assert_eq!(failed.unwrap_err().to_string(), "no disk");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "one");
+        assert!(!partial.exists());
+
+        let other = File::create(&partial).unwrap();
+        other.lock().unwrap();
+        put("three").unwrap_err();
+        assert!(partial.exists());
+        drop(other);
+        fs::remove_file(&partial).unwrap();
+        std::os::unix::fs::symlink(&file, &partial).unwrap();
+        put("four").unwrap_err();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "one");
+    }
 }
