@@ -110,7 +110,7 @@ impl Store {
         Ok(paths.filter(|path| path.is_dir()).collect())
     }
 
-    /// Removes the folders of interrupted builds, and the error of the last build
+    /// Removes the folders of interrupted builds, and the output of the last build
     /// of `recipe`. The caller must hold the lock of `recipe`.
     fn sweep(&self, recipe: &Recipe) -> Result<(), ImageError> {
         let folder = recipe.folder();
@@ -127,16 +127,19 @@ impl Store {
             // Held until the folder is removed.
             let mut lock = None;
             if other != folder {
-                // Root may have left it in the folder of another user, whose builds
-                // go on beside it. The next one of root's removes it.
                 let Ok(file) = self.lock_file(other) else { continue };
                 lock = Some(file);
             }
             if lock.as_ref().is_none_or(|lock| lock.try_lock().is_ok()) {
+                // Root may have left it in the folder of another user, whose builds
+                // go on beside it. The next one of root's removes it.
                 let _ = fs::remove_dir_all(&path);
             }
         }
-        remove_if_there(&self.beside(recipe, "failed"))
+        for output in ["failed", "log"] {
+            remove_if_there(&self.beside(recipe, output))?;
+        }
+        Ok(())
     }
 
     /// Returns the lock of the image's build. Waits while another process holds

@@ -251,13 +251,16 @@ impl Store {
 
     pub(crate) fn lock_file(&self, folder: &str) -> Result<File, ImageError> {
         let path = self.folder.join(format!("{folder}.lock"));
-        File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(io_error("open", &path))
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(false);
+        let opened = options.open(&path);
+        // Root may have made it in the folder of another user, who can lock it
+        // without writing to it.
+        let of_root = |error: io::Error| match error.kind() {
+            io::ErrorKind::PermissionDenied => File::open(&path),
+            _ => Err(error),
+        };
+        opened.or_else(of_root).map_err(io_error("open", &path))
     }
 
     /// Returns the progress of the process that builds `recipe`, if there is one.

@@ -8,7 +8,8 @@
     reason = "a test fails by panicking"
 )]
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -166,6 +167,21 @@ fn leftovers_of_killed_builds_are_removed() {
     assert!(!left.exists() && !half.exists());
     assert!(!older.exists(), "of a recipe that no longer exists");
     assert!(other.exists(), "belongs to another build");
+}
+
+/// That an ordinary user runs. Root can write to any file.
+#[test]
+fn a_lock_that_root_made_is_taken() {
+    let data = tempfile::tempdir().unwrap();
+    let store = Store::open(data.path()).unwrap();
+    let recipe = recipe("four");
+    let lock = path(data.path(), &recipe, ".lock");
+    fs::write(&lock, "").unwrap();
+    fs::set_permissions(&lock, Permissions::from_mode(0o444)).unwrap();
+    let queued = store.queue(&recipe).unwrap();
+    assert!(matches!(store.state(&recipe), BuildState::Building { .. }));
+    let error = queued.build(&options(), &mut no_progress).unwrap_err();
+    assert!(matches!(error, ImageError::Architecture { .. }), "{error}");
 }
 
 #[test]
