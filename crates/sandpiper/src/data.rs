@@ -17,6 +17,7 @@ use sandpiper_images::{BuildState, Listing, Recipe, Store, open_file};
 
 use crate::config::Folders;
 pub(crate) use advice::build_command;
+use advice::build_command_for_clients;
 pub(crate) use folders::project_file;
 
 /// The languages and images that there can be: this program's own, and those of
@@ -225,7 +226,7 @@ impl Images for ImageStore {
     }
 
     fn describe(&self, image: &str, state: &ImageState) -> String {
-        describe(state, || self.build_command(image))
+        describe(state, || build_command_for_clients(&self.data_dir, image))
     }
 
     fn versions(&self, image: &str) -> BTreeMap<String, String> {

@@ -10,12 +10,24 @@ const UNIT: &str = "/usr/lib/systemd/system/sandpiper-images.service";
 
 /// Returns the command that builds an image in this data folder, or all images.
 pub(crate) fn build_command(data_dir: &Path, image: Option<&str>) -> String {
-    if data_dir == Path::new(config::SYSTEM_DATA) && Path::new(UNIT).exists() {
-        return "systemctl start sandpiper-images".to_owned();
-    }
     let usual = config::usual_data_dir();
     let is_usual = usual.is_ok_and(|usual| usual == data_dir);
-    command(data_dir, is_usual, image)
+    unit(data_dir).unwrap_or_else(|| command(data_dir, is_usual, image))
+}
+
+/// Returns the same for clients, to whom no folder of the host is named.
+pub(crate) fn build_command_for_clients(
+    data_dir: &Path,
+    image: &str,
+) -> String {
+    unit(data_dir).unwrap_or_else(|| command(data_dir, true, Some(image)))
+}
+
+/// Returns the command that starts the package's unit, if the folder is its own.
+fn unit(data_dir: &Path) -> Option<String> {
+    let is_unit =
+        data_dir == Path::new(config::SYSTEM_DATA) && Path::new(UNIT).exists();
+    is_unit.then(|| "systemctl start sandpiper-images".to_owned())
 }
 
 fn command(data_dir: &Path, is_usual: bool, image: Option<&str>) -> String {
