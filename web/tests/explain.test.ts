@@ -66,6 +66,12 @@ const EXPECTED: readonly [language: string, message: string, meanings: string[]]
       "Nothing answers at this address. Only a server that the program starts can, because programs have no network here.",
     ]],
   ),
+  ["go", "dial tcp: lookup example.com on [::1]:53: read udp [::1]:60442->[::1]:53: read: connection refused", [
+    "Programs have no network here. Add the data to the program as a file.",
+  ]],
+  // It may be the program's own server that does not listen yet.
+  ["go", "dial tcp 127.0.0.1:80: connect: connection refused", []],
+  ["rust", 'called `Result::unwrap()` on an `Err` value: Os { code: 111, kind: ConnectionRefused, message: "Connection refused" }', []],
   ["python", "nothing to explain", []],
 ];
 test.each(EXPECTED)("%s: %s", (language, message, meanings) => {
