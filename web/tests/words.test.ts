@@ -219,6 +219,8 @@ describe("input", () => {
     ["php", '$name = readline("Name? ");'],
     ["java", "var in = new Scanner(System.in); while (in.hasNext()) {}"],
     ["python", "for line in sys.stdin:"],
+    ["python", "from sys import argv, stdin\nfor line in stdin:"],
+    ["python", "lines = open(0).read().split()"],
     ["csharp", "var name = Console.ReadLine();"],
     ["csharp", "int.TryParse(Console.ReadLine(), out var n);"],
   ])("is read by %s: %s", (language, content) => {
