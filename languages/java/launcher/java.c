@@ -194,8 +194,10 @@ static const struct jvm program_jvm = {
     .class_path = PROGRAM_CLASS_PATH,
     .cache = "/opt/sandpiper/program.aot",
     .stack = PROGRAM_STACK,
-    // A wrong assertion of a learner's is to be seen.
-    .options = (const char *const[]){"-enableassertions", NULL},
+    // A wrong assertion of a learner's is to be seen. The language is English: a
+    // country gives it a currency.
+    .options = (const char *const[]){"-enableassertions", "-Duser.country=US",
+                                     NULL},
     .prepare = prepare_program,
     .submit = submit_program,
 };
