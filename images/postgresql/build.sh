@@ -20,14 +20,14 @@ mkdir $folder
 chown 65534:65534 $folder
 data=$folder/data
 # Sorting by code points needs no library; ICU's collations are there by name.
-as_nobody $programs/initdb --pgdata=$data --username=postgres --auth=trust \
+as_nobody $programs/initdb --pgdata=$data --username=sandpiper --auth=trust \
     --encoding=UTF8 --locale=C.UTF-8 --locale-provider=builtin \
     --builtin-locale=C.UTF-8 --text-search-config=english --wal-segsize=1 \
     --no-instructions --no-sync
 cat server.conf >>$data/postgresql.conf
 as_nobody $programs/pg_ctl --pgdata=$data --log=$folder/log --wait start ||
     { cat $folder/log; exit 1; }
-$programs/psql --host=$folder --username=postgres --dbname=template1 \
+$programs/psql --host=$folder --username=sandpiper --dbname=template1 \
     --no-psqlrc --set=ON_ERROR_STOP=1 --file=accounts.sql
 as_nobody $programs/pg_ctl --pgdata=$data --mode=fast --wait stop
 # Nobody else connects, and not as another account.
