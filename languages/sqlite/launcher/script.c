@@ -55,8 +55,11 @@ static bool is_blank(const char *text) {
     }
 }
 
-// Adds a line to its statement, and forgets that when it is complete.
+// Adds a line to its statement, and forgets that when it is complete. Lines of
+// the shell itself, commands and its comments, are a part of none.
 static void add_to_statement(const char *line, size_t length) {
+    if (statement_length == 0 && (*line == '.' || *line == '#'))
+        return;
     statement = grown(statement, statement_length + length + 1);
     memcpy(statement + statement_length, line, length);
     statement_length += length;
