@@ -38,7 +38,7 @@ prepare() {
     mkdir $own/$1
     # -O1 is without the optimiser's liberties: a division by zero and an
     # endless recursion end as a learner expects.
-    flags="$4 -O1 -pthread -I."
+    flags="$4 -O1 -pthread -iquote . -iquote include -I."
     echo "$flags" >$own/$1/flags
     record $own/$1/compile $3 $flags -x$2 -S SOURCE -o -
     record $own/$1/assemble $3 -c -xassembler - -o OBJECT

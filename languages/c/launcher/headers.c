@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "includes.h"
 #include "text.h"
 
 // Far more than before the first line of code.
@@ -109,21 +110,20 @@ static const char *skip_guard(const char *at) {
 }
 
 // The path of a submitted file that another one includes; NULL if there is
-// none: beside that file, or in the working directory.
+// none: beside that file, in the working directory, or in its folder of headers.
 static char *submitted(const char *from, const char *name, size_t length) {
     const char *slash = strrchr(from, '/');
     size_t folder = slash == NULL ? 0 : (size_t)(slash - from) + 1;
-    for (;;) {
+    const char *const folders[] = {strndup(from, folder), "", INCLUDE_FOLDER};
+    for (int i = 0; i < 3; i++) {
         char *path = NULL;
-        if (asprintf(&path, "%.*s%.*s", (int)folder, from, (int)length, name)
-            < 0)
+        if (folders[i] == NULL
+            || asprintf(&path, "%s%.*s", folders[i], (int)length, name) < 0)
             return NULL;
         if (access(path, F_OK) == 0)
             return path;
-        if (folder == 0)
-            return NULL;
-        folder = 0;
     }
+    return NULL;
 }
 
 // The standard headers that the file includes before anything else, also by

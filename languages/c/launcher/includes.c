@@ -93,6 +93,8 @@ void for_each_include(const char *file,
             if (name != NULL) {
                 report(file, folder, name, length, found, context);
                 report("", 0, name, length, found, context);
+                report(INCLUDE_FOLDER, strlen(INCLUDE_FOLDER), name, length,
+                       found, context);
                 at = name + length + 1;
             }
         }
