@@ -1,5 +1,6 @@
 # Builds the launcher of C and C++ inside the image, records what the driver
 # would start, and precompiles headers.
+. ./locales.sh
 own=/opt/sandpiper
 gcc -O2 -static -s -D_GNU_SOURCE -Wall -Wextra -Werror -o $own/cc \
     cc.c command.c compile.c diagnostics.c headers.c includes.c sources.c \

@@ -1,4 +1,5 @@
 # Builds the launcher of PHP inside the image.
+. ./locales.sh
 # PHP's headers are not written for -Wextra: -isystem.
 includes=$(php-config8.4 --includes | sed 's/-I/-isystem /g')
 gcc -O2 -s -D_GNU_SOURCE -Wall -Wextra -Werror $includes \

@@ -2,6 +2,7 @@
 # Debian's own python3 does: the shared library runs loops at two thirds of
 # that speed. Modules that are loaded later call functions that nothing in it
 # does: all of the archive is linked.
+. ./locales.sh
 {
     echo '// The text of bootstrap.py.'
     echo 'static const char bootstrap_source[] = {'
