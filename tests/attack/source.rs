@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::servers::{Reply, Server, client};
 
 /// The time of a program that only ends when its time is up, in milliseconds.
-/// The server gives starter programs more: on a slow machine they need it.
+/// The server gives sample programs more: on a slow machine they need it.
 const SHORT_MS: u32 = 3_000;
 
 /// A submission as it stands in a file.

@@ -68,7 +68,7 @@ impl Suite {
                 &languages(true),
                 &[
                     "--compile-wall-time=10s",
-                    // A starter program that a busy machine holds up for this
+                    // A sample program that a busy machine holds up for this
                     // time would end the service of its language.
                     "--check-interval=1h",
                     // One client may have half of them: enough for all at once.

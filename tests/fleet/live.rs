@@ -44,6 +44,10 @@ fn behind_nginx() {
     let reply = on_a_node_that_dies(&mut fleet, nginx.address);
     // nginx asks no other node.
     reply.assert_failure(503, "no node can answer now; try again");
+    Client::new().send(nginx.address, "GET /last", "");
+    eventually("the last request is in the log", || {
+        nginx.log().contains("/last")
+    });
     assert_no_ids(&nginx.log());
 }
 

@@ -81,7 +81,7 @@ fn age_ms(language: &Value, name: &str) -> u64 {
     language[name].as_u64().expect(name)
 }
 
-/// Whether something ran right since the language is in its state.
+/// Whether something ran correctly since the language is in its state.
 fn has_new_success(server: &Server) -> bool {
     let php = php(server);
     age_ms(&php, "proof_age_ms") < age_ms(&php, "state_age_ms")

@@ -6,7 +6,7 @@
 //! client keep their order. A client that comes without a slot has its turn
 //! before those with one. One client holds at most half of the slots and half
 //! of the queue, both rounded up, so it cannot starve the others. Live runs have
-//! slots of their own and no queue; their half is rounded down. In a full
+//! slots of their own and no queue; their half is rounded down, but at least one. In a full
 //! queue the newest run of the client with the most gives way to a client that
 //! has none there, so a few clients together cannot starve the others either.
 //!

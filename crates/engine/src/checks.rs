@@ -52,7 +52,7 @@ impl Checks {
         Self { interval, known: BTreeMap::new(), next_routine: None }
     }
 
-    /// Records that the starter program of `language` was right in `rootfs`.
+    /// Records that the sample program of `language` was right in `rootfs`.
     pub(crate) fn passed(
         &mut self,
         language: &str,
@@ -64,7 +64,7 @@ impl Checks {
         self.known.insert(language.to_owned(), check);
     }
 
-    /// Records that the starter program was wrong, and returns whether the
+    /// Records that the sample program was wrong, and returns whether the
     /// language is now broken. One failure of a language that was ready does
     /// not break it: the host may have lacked a resource for a moment.
     pub(crate) fn failed(
@@ -86,8 +86,8 @@ impl Checks {
     }
 
     /// Records that a client's program succeeded in `rootfs`. It says less than
-    /// the starter program, and a stranger chose it: a language that is suspect
-    /// stays so until its starter program has run.
+    /// the sample program, and a stranger chose it: a language that is suspect
+    /// stays so until its sample program has run.
     pub(crate) fn client_succeeded(
         &mut self,
         language: &str,

@@ -1,5 +1,5 @@
 //! The health monitor: knows which languages can run. It looks at the images,
-//! and runs starter programs on the executor as self-tests: of a new language
+//! and runs sample programs on the executor as self-tests: of a new language
 //! at once, of the others again and again.
 
 use std::collections::BTreeMap;
@@ -199,7 +199,7 @@ impl HealthMonitor {
         match next {
             Next::Known(readiness) => self.publish(id, readiness),
             Next::Check => {
-                let checking = "its starter program is being run".to_owned();
+                let checking = "its sample program is being run".to_owned();
                 self.publish(id, Readiness::Building(checking));
                 self.check_in_turn(id, rootfs).await;
             }
@@ -253,7 +253,7 @@ impl HealthMonitor {
         self.checks().routine_ended(Instant::now());
     }
 
-    /// Runs a language's starter program. Returns what was wrong, if anything.
+    /// Runs a language's sample program. Returns what was wrong, if anything.
     async fn run_starter(
         &self,
         language: &str,
@@ -261,7 +261,7 @@ impl HealthMonitor {
         permit: RunPermit,
     ) -> Result<Option<String>, Refusal> {
         let Some(starter) = self.catalog.starter(language) else {
-            return Ok(Some("it has no starter program".to_owned()));
+            return Ok(Some("it has no sample program".to_owned()));
         };
         let plan = starter.submission.plan();
         let (rootfs, queue) = (rootfs.to_owned(), Duration::ZERO);
@@ -276,7 +276,7 @@ impl HealthMonitor {
             && starter.expects(&outcome.stdout_text());
         Ok((!is_right).then(|| {
             format!(
-                "its starter program failed ({}): it printed {:?}, and {:?} \
+                "its sample program failed ({}): it printed {:?}, and {:?} \
                  to stderr",
                 outcome.exit_summary(),
                 shortened(&outcome.stdout_text()),

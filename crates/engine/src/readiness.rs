@@ -45,7 +45,7 @@ pub trait Images: Send + Sync + std::fmt::Debug {
 /// Whether a language can run here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Readiness {
-    /// It can run: its starter program printed the expected text.
+    /// It can run: its sample program printed the expected text.
     Ready,
     /// Its image is being built, or it is being checked. The text is the
     /// progress.
@@ -66,7 +66,7 @@ pub struct LanguageState {
     pub readiness: Readiness,
     /// The start of this state. A change of the text alone is no other state.
     pub since: Instant,
-    /// When a program of it last succeeded: its starter program, or a client's
+    /// When a program of it last succeeded: its sample program, or a client's
     /// that exited with 0.
     pub last_success: Option<Instant>,
 }

@@ -99,8 +99,8 @@ pub(crate) enum CliCommand {
     Serve(Box<ServeArgs>),
     /// Run local files in a sandbox, without HTTP
     Run(Box<RunArgs>),
-    /// Build, list, check, export, import and remove the images that programs
-    /// run in
+    /// Build, lock, list, check, export, import and remove the images that
+    /// programs run in
     #[command(subcommand)]
     Images(ImagesCommand),
     /// Report what this host supports, and how to fix what is missing

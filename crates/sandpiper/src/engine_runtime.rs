@@ -39,7 +39,7 @@ pub(crate) struct Offer {
     pub(crate) text: String,
     /// Whether it offers everything.
     pub(crate) is_whole: bool,
-    /// Why no box can be made; `None` if boxes can be made.
+    /// Why nothing can run; `None` if programs can run.
     pub(crate) nothing_runs: Option<String>,
 }
 

@@ -68,7 +68,7 @@ struct LanguageReport<'a> {
     state: &'static str,
     /// For how long it has been in this state.
     state_age_ms: u64,
-    /// How long ago a program of it last ran right: its sample, which is run
+    /// How long ago a program of it last ran correctly: its sample, which is run
     /// again and again, or one of a client. Missing if none ever did.
     #[serde(skip_serializing_if = "Option::is_none")]
     proof_age_ms: Option<u64>,

@@ -88,7 +88,7 @@ export function askForInput(need: InputNeed): string {
 export function waiting(leftMs: number, reason: Pause["reason"]): string {
   const n = Math.max(1, Math.ceil(leftMs / 1000));
   if (reason.kind === "limited") return t("run.starts-in", { n });
-  // While an image is built, the message of the service tells the progress.
+  // While an image is built, the message of the service reports the progress.
   const isPrepared = /is being (prepared|replaced)/.test(reason.message);
   return isPrepared ? t("run.prepared-retry", { n, reason: sentence(reason.message) }) : t("run.busy-retry", { n });
 }

@@ -61,7 +61,8 @@ pub(crate) enum ImagesCommand {
         /// Names or hashes of the images to remove
         #[arg(value_name = "NAME", required_unless_present = "unused")]
         names: Vec<String>,
-        /// Remove the images that another version of this program built
+        /// Remove the images that no recipe of this program or of the operator names,
+        /// and that do not stand in for one that is not built
         #[arg(long, conflicts_with = "names",
             value_parser = BoolishValueParser::new())]
         unused: bool,

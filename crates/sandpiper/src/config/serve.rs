@@ -134,17 +134,17 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "N", value_parser = values::boxes())]
     boxes: Option<usize>,
 
-    /// Live runs at once, which take input while they go on, besides --boxes.
-    /// One client may have half of them; beyond this, they are answered with
-    /// 503; 0: none [default: as many as --boxes, but no more than fit into an
+    /// Live runs at once, besides --boxes; a live run takes input while it goes
+    /// on. One client may have half of them, rounded down, and at least one.
+    /// Further ones are answered with 503; 0: none [default: as many as --boxes, but no more than fit into an
     /// eighth of this machine's memory, each with the larger of --memory and
     /// --compile-memory]
     #[arg(long, value_name = "N",
         value_parser = values::count(0_usize, engine::MAX_BOXES))]
     live_boxes: Option<usize>,
 
-    /// Time after the last successful run of a language until its sample
-    /// program tests it again, while a box is idle
+    /// Time from the last successful run of a language to its next test by its
+    /// sample program, if a box is idle
     #[arg(long, value_name = "TIME", value_parser = values::positive_duration,
         default_value = seconds(default::CHECK_INTERVAL))]
     check_interval: Duration,

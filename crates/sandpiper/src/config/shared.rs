@@ -1,4 +1,4 @@
-//! The URLs of engines that several servers share. They can hold a password.
+//! The URLs of the Valkeys that several servers share. They can hold a password.
 
 use std::convert::Infallible;
 use std::fmt;

@@ -156,7 +156,7 @@ fn devices(are_own: bool) -> Finding {
         "boxes share the host's: a program that locks /dev/null blocks all \
          others that lock it, as C# does, on the host as well",
     )
-    .fix("start as root that has CAP_MKNOD and CAP_SYS_ADMIN")
+    .fix("start the server as root with CAP_MKNOD and CAP_SYS_ADMIN")
 }
 
 /// Checks whether a crash in a box starts a program on the host.
@@ -358,7 +358,7 @@ fn landlock(machine: &Machine) -> Finding {
     Finding::weak(
         SUBJECT,
         "disabled: a MySQL client can read its server's files, and programs \
-         can tell when somebody compiled the same",
+         can find out when somebody else compiled the same source",
     )
     .fix(
         "use a kernel with CONFIG_SECURITY_LANDLOCK=y, and name landlock in \

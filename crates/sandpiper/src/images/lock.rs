@@ -20,7 +20,9 @@ pub(super) fn lock(
 ) -> anyhow::Result<ExitCode> {
     let folders = common.folders();
     let Some(dir) = &folders.additions else {
-        bail!("there is no folder of additions: name it by --image-additions");
+        bail!(
+            "there is no folder of additions: name it with --image-additions"
+        );
     };
     let addition = additions::read(dir, image)?;
     // The recipe as it is without the additions.

@@ -56,7 +56,8 @@ impl ExecutionError {
         Self::Engine(Refusal::Failed)
     }
 
-    /// Returns one of [`REFUSALS`]; `None` for a run that failed.
+    /// Returns one of [`REFUSALS`]; `None` if a run failed, or if
+    /// its client has gone.
     pub(super) fn reason(&self) -> Option<&'static str> {
         Some(match self {
             Self::RateLimited(_) => "rate_limited",

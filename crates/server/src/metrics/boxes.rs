@@ -46,7 +46,7 @@ impl Boxes {
     pub(super) fn register(&self, own: &mut Registry) {
         own.register(
             "run_boxes",
-            "Runs that had an outcome, by what their box was when they came",
+            "Runs that had an outcome, by the state of their box when they came",
             self.taken.clone(),
         );
         own.register(
@@ -62,7 +62,7 @@ impl Boxes {
         );
         own.register_with_unit(
             "warm_memory_limit",
-            "Most of it before fewer boxes are made ahead",
+            "Maximum memory of the boxes that wait; beyond it fewer are made",
             Unit::Bytes,
             self.memory_limit.clone(),
         );
@@ -79,7 +79,7 @@ impl Boxes {
         );
         own.register_with_unit(
             "compile_cache_limit",
-            "Most of them before the one not used for longest goes",
+            "Maximum memory of kept compile artifacts; beyond it the oldest go",
             Unit::Bytes,
             self.compile_cache_limit.clone(),
         );

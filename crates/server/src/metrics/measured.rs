@@ -34,7 +34,11 @@ impl Measured {
             ("boxes", "Boxes that can be in use at once", &self.boxes),
             ("boxes_in_use", "Boxes in use", &self.boxes_in_use),
             ("live_boxes", "Boxes of live runs", &self.live_boxes),
-            ("live_boxes_in_use", "Those in use", &self.live_boxes_in_use),
+            (
+                "live_boxes_in_use",
+                "Boxes of live runs in use",
+                &self.live_boxes_in_use,
+            ),
             ("queue_places", "Runs that may wait", &self.queue_places),
             ("runs_waiting", "Runs that wait for a box", &self.runs_waiting),
             ("products", "Products stored", &self.products),
@@ -50,7 +54,7 @@ impl Measured {
             ),
             (
                 "products_limit",
-                "Most of it before creating one fails",
+                "Maximum memory of the products; beyond it creating one fails",
                 &self.products_limit,
             ),
         ];
@@ -66,7 +70,7 @@ impl Measured {
             ),
             (
                 "answer_memory_limit",
-                "Most of it before answers are refused",
+                "Maximum memory of these answers; beyond it requests are refused",
                 &self.answer_memory_limit,
             ),
         ];
@@ -80,7 +84,7 @@ impl Measured {
         );
         own.register_with_unit(
             "language_proof_age",
-            "Since a program of the language last ran right",
+            "Time since a program of the language last ran correctly",
             Unit::Seconds,
             self.language_proof_age.clone(),
         );

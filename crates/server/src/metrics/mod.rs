@@ -249,7 +249,7 @@ impl Metrics {
         self.registry.register_collector(Box::new(Process::new()));
         let own = self.registry.sub_registry_with_prefix("sandpiper");
         let version = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
-        own.register("build", "Which Sandpiper this is", version);
+        own.register("build", "Version of Sandpiper", version);
         own.register_collector(Box::new(self.requests.clone()));
         let connections = self.connections.clone();
         own.register("connections", "Connections open", connections);
@@ -276,7 +276,7 @@ impl Metrics {
         );
         own.register_with_unit(
             "queue_wait",
-            "Time that runs which got a box waited for it",
+            "Time that runs waited for a box, of runs that got one",
             Unit::Seconds,
             self.queue_wait.clone(),
         );

@@ -20,7 +20,7 @@ master_process off;
 pid nginx.pid;
 events { }
 http {
-    access_log off;
+    access_log access.log;
     client_body_temp_path body;
     proxy_temp_path proxy;
     fastcgi_temp_path fastcgi;
@@ -200,9 +200,10 @@ impl Nginx {
         self.process.wait(self.address);
     }
 
-    /// Returns its log of errors so far.
+    /// Returns its logs of errors and of requests so far.
     pub fn log(&self) -> String {
-        self.process.log()
+        let requests = fs::read_to_string(self.folder.join("access.log"));
+        self.process.log() + &requests.unwrap()
     }
 }
 

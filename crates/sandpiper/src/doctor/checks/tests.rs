@@ -181,7 +181,7 @@ fn device_nodes_of_the_host_are_weak() {
         assert_eq!(finding.fix, cure);
     };
     check(true, Grade::Good, "");
-    let cure = "start as root that has CAP_MKNOD and CAP_SYS_ADMIN";
+    let cure = "start the server as root with CAP_MKNOD and CAP_SYS_ADMIN";
     check(false, Grade::Weak, cure);
 }
 

@@ -143,7 +143,7 @@ fn users(
     };
     if keeps_file && !rights.can_replay {
         let found = "at its next start it loses all data: it reads its file as \
-                     the user default, who may not write it";
+                     the user default, which may not run the commands in it";
         return Finding::missing(subject, found).fix(DEFAULT);
     }
     if !rights.lacking.is_empty() {
@@ -159,11 +159,11 @@ fn users(
             rights.needless.join(", ")
         );
         return Finding::weak(subject, found)
-            .fix("give the user of the nodes the rights in users.acl alone");
+            .fix("give the user of the nodes only the rights in users.acl");
     }
     Finding::good(
         subject,
-        "nobody gets in without a password, and nodes may do their work alone",
+        "nobody gets in without a password, and nodes may do nothing but their work",
     )
 }
 
@@ -194,8 +194,8 @@ fn clock(url: &ServerUrl, theirs: Duration, own: Duration) -> Finding {
     }
     let side = if theirs > own { "ahead of" } else { "behind" };
     let found = format!(
-        "{:.1} s {side} this machine's: when it is set, the limits of \
-         clients end as much too early or too late",
+        "{:.1} s {side} this machine's: if it is corrected, the limits of \
+         clients end that much too early or too late",
         difference.as_secs_f64()
     );
     Finding::weak(&subject, found).fix(
