@@ -28,7 +28,7 @@ import { RunButton } from "./run/button";
 import { runOnce } from "./run/held";
 import type { InputBox } from "./run/input";
 import { Modes } from "./run/modes";
-import { Session } from "./run/session";
+import { CurrentRun } from "./run/current-run";
 import { Menu } from "./share/menu";
 import type { Edits } from "./store/edits";
 import type { Notice } from "./store/notice";
@@ -71,25 +71,25 @@ export async function complete(parts: Parts): Promise<Page> {
   // Of a word that was typed before.
   void extended.then(() => editor.hasJustTyped && editor.command(offer));
   const modes = new Modes(config, parameters);
-  const session = new Session(config.language, workspace, (snapshot) => modes.next(snapshot));
+  const currentRun = new CurrentRun(config.language, workspace, (snapshot) => modes.next(snapshot));
   const output = outputOf(config, parts.reader);
   makeDividers(parts.reader);
   makeSwitcher(config.language);
   runOnce();
   addEventListener("storage", ({ key }) => parts.reader.reread(key));
   if (parameters.refresh) workspace.edited.listen(() => preview?.restyle(workspace.snapshot().files));
-  new RunButton(session, output);
+  new RunButton(currentRun, output);
   const marks = new Marks(editor, workspace);
   marks.errorsChanged.listen((paths) => parts.files.markFaulty(paths));
-  new Results({ ...parts, session, modes, output, preview, marks });
-  new Embedding({ ...parts, session, marks, preview });
+  new Results({ ...parts, currentRun, modes, output, preview, marks });
+  new Embedding({ ...parts, currentRun, marks, preview });
   const find = () => editor.command(openSearchPanel);
   const formatter = new Formatter({ ...parts, marks });
   const menu = new Menu({ ...parts, find, formatter });
   new SymbolBar(editor, workspace, { settings: config.editor, find });
-  if (parameters.run === "load" && preview?.hungBefore !== true) void session.start();
+  if (parameters.run === "load" && preview?.hungBefore !== true) void currentRun.start();
   return {
-    run: () => void session.start(),
+    run: () => void currentRun.start(),
     search: find,
     format: () => void formatter.format(),
     menu: () => menu.open(0),

@@ -51,4 +51,4 @@ pub use prerequisites::{Prerequisite, missing_prerequisites};
 pub use progress::{Phase, Progress};
 pub use queue::{BuildOptions, Check, Queued};
 pub use recipe::Recipe;
-pub use store::{BuildState, Listing, Store};
+pub use store::{BuildState, InstalledImage, Store};

@@ -44,7 +44,7 @@ pub enum BuildState {
 
 /// One complete image.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listing {
+pub struct InstalledImage {
     /// The image's name, as languages name it.
     pub name: String,
     /// The hash of the recipe that it was built from.
@@ -129,7 +129,7 @@ impl Store {
     ///
     /// # Errors
     /// The store or a manifest cannot be read.
-    pub fn list(&self) -> Result<Vec<Listing>, ImageError> {
+    pub fn list(&self) -> Result<Vec<InstalledImage>, ImageError> {
         let mut images = Vec::new();
         for name in self.entries()? {
             let path = self.folder.join(&name);
@@ -139,7 +139,7 @@ impl Store {
             let manifest = Manifest::load(&path)?;
             let hash = manifest.hash;
             let base = manifest.base;
-            images.push(Listing {
+            images.push(InstalledImage {
                 name: manifest.name,
                 base: if base.is_empty() { hash.clone() } else { base },
                 added: manifest.added,
@@ -165,7 +165,7 @@ impl Store {
     pub fn stand_in(
         &self,
         recipe: &Recipe,
-    ) -> Result<Option<Listing>, ImageError> {
+    ) -> Result<Option<InstalledImage>, ImageError> {
         let mut images = self.list()?.into_iter();
         Ok(images.find(|image| {
             image.name == recipe.name() && image.base == recipe.base()
@@ -173,7 +173,7 @@ impl Store {
     }
 
     /// Returns the root filesystem of a listed image.
-    pub fn rootfs(&self, image: &Listing) -> PathBuf {
+    pub fn rootfs(&self, image: &InstalledImage) -> PathBuf {
         let folder = format!("{}-{}", image.name, image.hash);
         self.folder.join(folder).join("rootfs")
     }
@@ -187,7 +187,7 @@ impl Store {
     pub fn remove(
         &self,
         name_or_hash: &str,
-    ) -> Result<Vec<Listing>, ImageError> {
+    ) -> Result<Vec<InstalledImage>, ImageError> {
         let mut images = self.list()?;
         images.retain(|image| {
             image.name == name_or_hash || image.hash == name_or_hash

@@ -60,12 +60,7 @@ pub(crate) struct CommonArgs {
     /// Folder with more languages: one folder for each, as in languages/ of the
     /// project, with an image.toml if it has an image of its own [default:
     /// /etc/sandpiper/languages.d if there is that folder]
-    #[arg(
-        long,
-        value_name = "DIR",
-        global = true,
-        visible_alias = "language-dir"
-    )]
+    #[arg(long, value_name = "DIR", global = true)]
     languages_dir: Option<PathBuf>,
 
     /// Folder with packages to add to images: <image>.toml for each [default:
@@ -255,11 +250,13 @@ pub(crate) fn command() -> clap::Command {
 /// are misspelt, and the default applies although the operator set a value.
 #[expect(clippy::disallowed_methods, reason = "this is the one file")]
 pub(crate) fn unknown_variables() -> Vec<String> {
-    let mut known = Vec::new();
-    name_variables(&Cli::command(), &mut known);
+    let mut definitions = Vec::new();
+    name_variables(&Cli::command(), &mut definitions);
     std::env::vars_os()
         .filter_map(|(name, _)| name.into_string().ok())
-        .filter(|name| name.starts_with("SANDPIPER_") && !known.contains(name))
+        .filter(|name| {
+            name.starts_with("SANDPIPER_") && !definitions.contains(name)
+        })
         .collect()
 }
 

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use sandpiper_engine::languages::{Catalog, Language};
 use sandpiper_engine::{ImageState, Images};
-use sandpiper_images::{BuildState, Listing, Recipe, Store, open_file};
+use sandpiper_images::{BuildState, InstalledImage, Recipe, Store, open_file};
 
 use crate::config::Folders;
 pub(crate) use advice::build_command;
@@ -23,7 +23,7 @@ pub(crate) use folders::project_file;
 /// The languages and images that there can be: this program's own, and those of
 /// the operator.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct Definitions {
     /// All languages. A few may have a name or an extension in common.
     pub(crate) languages: Catalog,
     /// The recipes of all images, sorted by name, with the packages that the
@@ -33,7 +33,7 @@ pub(crate) struct Known {
     pub(crate) faults: BTreeMap<String, String>,
 }
 
-impl Known {
+impl Definitions {
     /// Loads this program's own, and those in the folders of the operator.
     ///
     /// # Errors
@@ -62,12 +62,12 @@ impl Known {
             .map(|dir| additions::apply(dir, &mut recipes))
             .transpose()?
             .unwrap_or_default();
-        let known = Self { languages, recipes, faults };
+        let definitions = Self { languages, recipes, faults };
         for folder in &added {
-            let language = known.languages.find(&folder.id);
+            let language = definitions.languages.find(&folder.id);
             let image = language.map(Language::image).unwrap_or_default();
-            if !known.has_image(image) {
-                let names: Vec<&str> = known.images().collect();
+            if !definitions.has_image(image) {
+                let names: Vec<&str> = definitions.images().collect();
                 bail!(
                     "{}/language.toml: there is no image {image:?}; the images \
                      are {}",
@@ -76,7 +76,7 @@ impl Known {
                 );
             }
         }
-        Ok(known)
+        Ok(definitions)
     }
 
     /// Returns the languages that `--languages` chooses; by default those that
@@ -138,17 +138,17 @@ pub(crate) struct ImageStore {
     /// Why the packages of some images cannot be added.
     faults: BTreeMap<String, String>,
     /// The image that is used until one with the operator's packages is built.
-    stand_ins: BTreeMap<String, Listing>,
+    stand_ins: BTreeMap<String, InstalledImage>,
 }
 
 impl ImageStore {
     /// Opens the store in `data_dir`. If that fails, every image is broken, and
     /// whatever needs no image still works.
-    pub(crate) fn open(data_dir: &Path, known: &Known) -> Self {
+    pub(crate) fn open(data_dir: &Path, definitions: &Definitions) -> Self {
         let store = Store::open(data_dir).map_err(|error| error.to_string());
-        let faults = known.faults.clone();
+        let faults = definitions.faults.clone();
         let mut stand_ins = BTreeMap::new();
-        for recipe in &known.recipes {
+        for recipe in &definitions.recipes {
             let name = recipe.name();
             let is_added_to = recipe.addition().is_some();
             let Ok(store) = &store else { continue };
@@ -159,7 +159,7 @@ impl ImageStore {
             }
         }
         let data_dir = data_dir.to_owned();
-        let recipes = known.recipes.clone();
+        let recipes = definitions.recipes.clone();
         Self { data_dir, store, recipes, faults, stand_ins }
     }
 
@@ -195,7 +195,7 @@ impl ImageStore {
         image: &str,
         state: &BuildState,
         store: &Store,
-    ) -> Option<&Listing> {
+    ) -> Option<&InstalledImage> {
         let is_ready = matches!(state, BuildState::Ready { .. })
             && !self.faults.contains_key(image);
         let stand_in = self.stand_ins.get(image).filter(|_| !is_ready);

@@ -16,12 +16,12 @@ use std::thread;
 
 use anyhow::{Context, bail};
 use sandpiper_images::{
-    BuildOptions, ImageError, Listing, Queued, Recipe, Store,
+    BuildOptions, ImageError, InstalledImage, Queued, Recipe, Store,
 };
 use tracing::Level;
 
 use crate::config::{self, BuildArgs, CommonArgs, ImagesCommand};
-use crate::data::Known;
+use crate::data::Definitions;
 use crate::logging::{self, Target};
 
 pub(crate) use check::this_program;
@@ -39,25 +39,25 @@ pub(crate) fn images(
     logging::start(common, Target::Stderr, Level::WARN)?;
     let data_dir = common.data_dir()?;
     let store = Store::open(&data_dir)?;
-    let known = Known::load(&common.folders())?;
+    let definitions = Definitions::load(&common.folders())?;
     match command {
-        ImagesCommand::Build(args) => build(&store, common, &known, args),
+        ImagesCommand::Build(args) => build(&store, common, &definitions, args),
         ImagesCommand::Lock { image, mirror } => {
             lock::lock(&store, common, image, mirror.clone())
         }
         ImagesCommand::Export { file, names } => {
-            transfer::export(&store, &known, &data_dir, file, names)
+            transfer::export(&store, &definitions, &data_dir, file, names)
         }
         ImagesCommand::Import { file, skip_check } => {
             let check = check_in_child(common, *skip_check)?;
-            transfer::import(&store, &known, file, &check)
+            transfer::import(&store, &definitions, file, &check)
         }
         ImagesCommand::List { verbose } => {
-            list::list(&store, &known, &data_dir, *verbose)
+            list::list(&store, &definitions, &data_dir, *verbose)
         }
         ImagesCommand::Check(args) => check::check(common, args),
         ImagesCommand::Remove { unused: true, .. } => {
-            remove_unused(&store, &known)
+            remove_unused(&store, &definitions)
         }
         ImagesCommand::Remove { names, .. } => remove(&store, names),
     }
@@ -68,13 +68,16 @@ pub(crate) fn images(
 fn build(
     store: &Store,
     common: &CommonArgs,
-    known: &Known,
+    definitions: &Definitions,
     args: &BuildArgs,
 ) -> anyhow::Result<ExitCode> {
     let recipes = if args.names.is_empty() {
-        chosen(known, &images_of(known, args.languages.as_deref())?)?
+        chosen(
+            definitions,
+            &images_of(definitions, args.languages.as_deref())?,
+        )?
     } else {
-        chosen(known, &args.names)?
+        chosen(definitions, &args.names)?
     };
     let check = check_in_child(common, args.skip_check)?;
     let downloads = config::downloads(args.mirror.clone());
@@ -82,7 +85,7 @@ fn build(
     // Their packages cannot be added: the images stay as they are.
     let (faulty, recipes): (Vec<_>, Vec<_>) = recipes
         .into_iter()
-        .partition(|recipe| known.faults.contains_key(recipe.name()));
+        .partition(|recipe| definitions.faults.contains_key(recipe.name()));
     // All are queued first, so that other processes see from the start that
     // the last one will be built.
     let mut queue = Vec::new();
@@ -91,7 +94,7 @@ fn build(
     }
     let display = ProgressDisplay::new();
     for name in faulty.iter().map(Recipe::name) {
-        display.end(name, &format!("failed: {}", known.faults[name]));
+        display.end(name, &format!("failed: {}", definitions.faults[name]));
     }
     let mut failed =
         run_jobs(args.jobs(), queue, |name, queued: Queued<'_>| {
@@ -179,25 +182,28 @@ fn describe(error: &CheckError) -> String {
 
 /// Returns the images that programs in the chosen languages run in.
 fn images_of(
-    known: &Known,
+    definitions: &Definitions,
     languages: Option<&[String]>,
 ) -> anyhow::Result<Vec<String>> {
-    let catalog = known.served(languages)?;
+    let catalog = definitions.served(languages)?;
     Ok(catalog.languages().map(|it| it.image().to_owned()).collect())
 }
 
 /// Returns the recipes with these names, or all if no name is given.
-fn chosen(known: &Known, names: &[String]) -> anyhow::Result<Vec<Recipe>> {
+fn chosen(
+    definitions: &Definitions,
+    names: &[String],
+) -> anyhow::Result<Vec<Recipe>> {
     for name in names {
-        if !known.has_image(name) {
-            let all: Vec<&str> = known.images().collect();
+        if !definitions.has_image(name) {
+            let all: Vec<&str> = definitions.images().collect();
             bail!("no image {name:?}; the images are {}", all.join(", "));
         }
     }
     let wanted = |recipe: &&Recipe| {
         names.is_empty() || names.iter().any(|name| name == recipe.name())
     };
-    Ok(known.recipes.iter().filter(wanted).cloned().collect())
+    Ok(definitions.recipes.iter().filter(wanted).cloned().collect())
 }
 
 fn remove(store: &Store, names: &[String]) -> anyhow::Result<ExitCode> {
@@ -206,7 +212,7 @@ fn remove(store: &Store, names: &[String]) -> anyhow::Result<ExitCode> {
         let removed = store
             .remove(name)
             .with_context(|| format!("{text}cannot remove {name}"))?;
-        for Listing { name, hash, .. } in removed {
+        for InstalledImage { name, hash, .. } in removed {
             writeln!(text, "removed {name} {hash}")?;
         }
     }
@@ -216,13 +222,16 @@ fn remove(store: &Store, names: &[String]) -> anyhow::Result<ExitCode> {
 
 /// Removes the images whose recipe this version of the program does not have,
 /// except for images that another process is building.
-fn remove_unused(store: &Store, known: &Known) -> anyhow::Result<ExitCode> {
+fn remove_unused(
+    store: &Store,
+    definitions: &Definitions,
+) -> anyhow::Result<ExitCode> {
     let mut text = String::new();
-    for listing in store.list()? {
-        if list::is_used(store, &listing, known) {
+    for installed in store.list()? {
+        if list::is_used(store, &installed, definitions) {
             continue;
         }
-        let Listing { name, hash, .. } = listing;
+        let InstalledImage { name, hash, .. } = installed;
         match store.remove(&hash) {
             Ok(_) => writeln!(text, "removed {name} {hash}")?,
             Err(ImageError::Busy(_)) => {
@@ -245,9 +254,9 @@ mod tests {
         let check = |languages: &[&str], expected: &[&str]| {
             let languages: Vec<_> =
                 languages.iter().map(|&it| it.to_owned()).collect();
-            let known = Known::load(&Folders::default()).unwrap();
-            let names = images_of(&known, Some(&languages)).unwrap();
-            let recipes = chosen(&known, &names).unwrap();
+            let definitions = Definitions::load(&Folders::default()).unwrap();
+            let names = images_of(&definitions, Some(&languages)).unwrap();
+            let recipes = chosen(&definitions, &names).unwrap();
             let found: Vec<&str> = recipes.iter().map(Recipe::name).collect();
             assert_eq!(found, expected, "{languages:?}");
         };

@@ -19,7 +19,7 @@ use tracing::Level;
 
 use crate::artifacts::Writer;
 use crate::config::{CommonArgs, RunArgs};
-use crate::data::{ImageStore, Known};
+use crate::data::{Definitions, ImageStore};
 use crate::engine_runtime::EngineRuntime;
 use crate::error;
 use crate::logging::{self, Target};
@@ -53,13 +53,13 @@ pub(crate) fn run(
 }
 
 fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
-    let known = Known::load(&common.folders())?;
-    let submission = submission(args, &known.languages)?;
-    let images = ImageStore::open(&common.data_dir()?, &known);
+    let definitions = Definitions::load(&common.folders())?;
+    let submission = submission(args, &definitions.languages)?;
+    let images = ImageStore::open(&common.data_dir()?, &definitions);
     check(&submission, args.interactive, &images)?;
     // The engine checks every language of its catalog: give it only one.
     let id = submission.language().id();
-    let catalog = known.languages.only(|language| language.id() == id);
+    let catalog = definitions.languages.only(|language| language.id() == id);
     let settings = args.sandbox.engine_settings();
     let images = Arc::new(images);
     let writer = args.artifacts.as_deref().map(Writer::start).transpose()?;
@@ -239,12 +239,13 @@ fn language_of(entry: &Path, catalog: &Catalog) -> anyhow::Result<String> {
     let path = entry.to_str().unwrap_or_default();
     let found = default.by_path(path).or_else(|| catalog.by_path(path));
     let Some(language) = found else {
-        let known: Vec<&str> = catalog.languages().map(Language::id).collect();
+        let definitions: Vec<&str> =
+            catalog.languages().map(Language::id).collect();
         bail!(
             "cannot tell the language of {} from its extension; pass \
              --language (one of: {})",
             entry.display(),
-            known.join(", ")
+            definitions.join(", ")
         );
     };
     Ok(language.id().to_owned())

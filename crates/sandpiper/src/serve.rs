@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tracing::{Level, info, warn};
 
 use crate::config::{self, CommonArgs, ServeArgs};
-use crate::data::{ImageStore, Known};
+use crate::data::{Definitions, ImageStore};
 use crate::doctor::{Grade, boxes_fit};
 use crate::engine_runtime::EngineRuntime;
 use crate::error;
@@ -35,8 +35,8 @@ pub(crate) fn serve(
              --help`): {names}"
         );
     }
-    let known = Known::load(&common.folders())?;
-    let catalog = known.served(args.languages.as_deref())?;
+    let definitions = Definitions::load(&common.folders())?;
+    let catalog = definitions.served(args.languages.as_deref())?;
     let settings = args.engine_settings();
     let boxes = settings.boxes + settings.live_boxes;
     let box_bytes = settings.limits.box_memory_bytes();
@@ -47,7 +47,7 @@ pub(crate) fn serve(
     let admin = admin_listener(args)?;
     // The files of URLs may be readable for root alone.
     let server = args.server_settings()?;
-    let images = Arc::new(ImageStore::open(&common.data_dir()?, &known));
+    let images = Arc::new(ImageStore::open(&common.data_dir()?, &definitions));
     for note in images.notes() {
         warn!("{note}");
     }

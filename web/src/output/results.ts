@@ -15,7 +15,7 @@ import type { InputBox } from "../run/input";
 import type { Left } from "../run/left";
 import type { Modes } from "../run/modes";
 import { isResults } from "../run/query-results";
-import type { LiveStart, Session } from "../run/session";
+import type { CurrentRun, LiveStart } from "../run/current-run";
 import { askForInput } from "../run/words";
 import type { Edits } from "../store/edits";
 import { visibleOf, type Snapshot, type Workspace } from "../workspace";
@@ -32,7 +32,7 @@ export interface ResultsOptions {
   edits: Edits;
   editor: Editor;
   input: InputBox;
-  session: Session;
+  currentRun: CurrentRun;
   modes: Modes;
   output: OutputPanel;
   preview: Preview | null;
@@ -65,20 +65,20 @@ export class Results {
 
   constructor(options: ResultsOptions) {
     this.options = options;
-    const { config, workspace, edits, session, output, preview, marks } = options;
+    const { config, workspace, edits, currentRun, output, preview, marks } = options;
     this.pages = preview === null ? null : new Pages(preview, config.language);
     const { explanations } = config;
     this.explainer = explanations === null ? null : new Explainer(explanations, byId("streams"));
     this.submitted = workspace.snapshot();
     this.sources = sourcesOf(this.submitted);
     output.renderStderr = linked(this.linking());
-    session.started.listen(() => this.begin());
-    session.wentLive.listen((start) => this.converse(start));
-    session.ended.listen((answer) => this.end(answer));
+    currentRun.started.listen(() => this.begin());
+    currentRun.wentLive.listen((start) => this.converse(start));
+    currentRun.ended.listen((answer) => this.end(answer));
     workspace.edited.listen(() => this.offers.show(this.offered()));
     workspace.replaced.listen(() => (this.isReplaced = true));
     // They are of the program before. A run that goes on is reported when it ends.
-    edits.started.listen(() => !session.isBusy && this.clear());
+    edits.started.listen(() => !currentRun.isBusy && this.clear());
     for (const event of [workspace.replaced, output.cleared]) event.listen(() => this.withdraw());
     preview?.received.listen(({ isUncaught, text, place }) => {
       if (!isUncaught || place === null || !this.isAsSubmitted(place.file)) return;
@@ -187,31 +187,31 @@ export class Results {
   }
 
   private offerOfTyping(): Offer {
-    const { modes, session, input } = this.options;
+    const { modes, currentRun, input } = this.options;
     const act = () => {
       modes.typeLive();
       input.leave();
-      void session.start();
+      void currentRun.start();
       this.wantsFocus = true;
     };
     return { words: t("live.offer"), label: t("live.offer-run"), act };
   }
 
   private offerOfPictures(): Offer {
-    const { modes, session } = this.options;
+    const { modes, currentRun } = this.options;
     const act = () => {
       modes.showPictures();
-      void session.start();
+      void currentRun.start();
     };
     return { words: t("files.draws"), label: t("files.draws-run"), act };
   }
 
   private offerOfInput(): Offer {
-    const { modes, session, input, workspace } = this.options;
+    const { modes, currentRun, input, workspace } = this.options;
     const act = () => {
       modes.typeBefore();
       input.open();
-      void session.start();
+      void currentRun.start();
     };
     const label = t(workspace.stdin === "" ? "live.run-without" : "live.run-with-input");
     return { words: "", label, act };

@@ -8,7 +8,7 @@ import type { Preview } from "../preview/preview";
 import { verdictOf } from "../run/expected";
 import type { Artifact } from "../run/left";
 import type { LiveRun } from "../run/live";
-import type { Session } from "../run/session";
+import type { CurrentRun } from "../run/current-run";
 import { shareUrl } from "../share/links";
 import type { Edits } from "../store/edits";
 import type { Reader } from "../store/reader";
@@ -27,7 +27,7 @@ export interface EmbeddingOptions {
   parameters: Parameters;
   reader: Reader;
   workspace: Workspace;
-  session: Session;
+  currentRun: CurrentRun;
   editor: Editor;
   marks: Marks;
   edits: Edits;
@@ -75,7 +75,7 @@ export class Embedding {
   }
 
   private controls(): Controls {
-    const { config, workspace, session, editor, marks, edits, setReadOnly } = this.options;
+    const { config, workspace, currentRun, editor, marks, edits, setReadOnly } = this.options;
     return {
       snapshot: () => workspace.snapshot(),
       starter: () => edits.starter,
@@ -83,10 +83,10 @@ export class Embedding {
       setStdin: (text) => edits.setStdin(text),
       setExpected: (text) => edits.expect(text),
       run: () => {
-        void session.start();
+        void currentRun.start();
         return this.run;
       },
-      stop: () => session.stop(),
+      stop: () => currentRun.stop(),
       setTheme: (theme) => this.setTheme(theme),
       setReadOnly,
       reset: () => edits.reset(),
@@ -107,7 +107,7 @@ export class Embedding {
   }
 
   private reportEvents(): void {
-    const { workspace, session, editor, preview, reader } = this.options;
+    const { workspace, currentRun, editor, preview, reader } = this.options;
     const news = new PreviewNews((type, payload) => this.bridge.emit(type, payload));
     preview?.received.listen((message) => news.report(this.run, message, performance.now()));
     workspace.edited.listen(() => {
@@ -116,7 +116,7 @@ export class Embedding {
     });
     // The person may type, and the embedding page send other files, before the run has ended.
     let submitted = workspace.snapshot();
-    session.started.listen((mode) => {
+    currentRun.started.listen((mode) => {
       submitted = workspace.snapshot();
       this.run += 1;
       this.live = null;
@@ -124,13 +124,13 @@ export class Embedding {
       if (mode.live) this.opened = new Promise((resolve) => (this.open = resolve));
       this.bridge.emit("run:start", { run: this.run });
     });
-    session.wentLive.listen(({ live }) => {
+    currentRun.wentLive.listen(({ live }) => {
       this.live = live;
       this.open();
       live.written.listen(({ stream, text }) => this.bridge.emit("run:output", { run: this.run, stream, text }));
     });
     const reportsChanges = tellsChanges(location.search);
-    session.ended.listen((answer) => {
+    currentRun.ended.listen((answer) => {
       this.open();
       if (answer.kind === "ran") this.left = answer.left?.artifacts ?? [];
       const { config } = this.options;
@@ -147,7 +147,7 @@ export class Embedding {
       addEventListener("resize", look);
     };
     const reportHeight = (height: number) => this.bridge.emit("resize", { height });
-    watchHeight({ editor, changed: listen, isBusy: () => session.isBusy, report: reportHeight });
+    watchHeight({ editor, changed: listen, isBusy: () => currentRun.isBusy, report: reportHeight });
   }
 
   private reportChange(): void {
@@ -176,10 +176,10 @@ export class Embedding {
   }
 
   private takeOneCompiler(data: unknown): void {
-    const { config, session, edits } = this.options;
+    const { config, currentRun, edits } = this.options;
     const request = readHostRequest(data, config, edits.starter);
     if (request === null) return;
-    if (request.kind === "run") return void session.start();
+    if (request.kind === "run") return void currentRun.start();
     const { value, fault } = request.snapshot;
     if (value === null) return this.bridge.emit("error", { message: fault });
     // Pages send it several times, since they cannot know when the editor is

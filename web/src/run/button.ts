@@ -5,7 +5,7 @@ import { byId } from "../dom";
 import { t, type Key } from "../messages";
 import type { OutputPanel } from "../output/panel";
 import type { LiveRun } from "./live";
-import type { Phase, Session } from "./session";
+import type { CurrentRun, Phase } from "./current-run";
 import { endsIn, running, waiting } from "./words";
 
 const LABELS: Readonly<Record<Phase["name"], Key>> = {
@@ -19,14 +19,14 @@ export class RunButton {
   private ticker: ReturnType<typeof setInterval> | undefined;
   private live: LiveRun | null = null;
 
-  constructor(session: Session, output: OutputPanel) {
+  constructor(currentRun: CurrentRun, output: OutputPanel) {
     this.output = output;
     this.button.addEventListener("click", () => {
-      if (session.isBusy) session.stop();
-      else void session.start();
+      if (currentRun.isBusy) currentRun.stop();
+      else void currentRun.start();
     });
-    session.phaseChanged.listen((phase) => this.follow(phase));
-    session.wentLive.listen(({ live }) => (this.live = live));
+    currentRun.phaseChanged.listen((phase) => this.follow(phase));
+    currentRun.wentLive.listen(({ live }) => (this.live = live));
   }
 
   private follow(phase: Phase): void {

@@ -3,7 +3,7 @@
 
 import type { PageConfig, Parameters } from "../config";
 import type { Snapshot } from "../workspace";
-import type { Mode } from "./session";
+import type { Mode } from "./current-run";
 
 export class Modes {
   private readonly config: PageConfig;

@@ -8,7 +8,7 @@ import type { Verdict } from "./expected";
 import { isRecording, type Artifact } from "./left";
 import { isResults, shownOf } from "./query-results";
 import type { Pause } from "./retry";
-import type { RunState } from "./session";
+import type { RunState } from "./current-run";
 
 /** Characters of a line that are read out. */
 const MAX_SPOKEN = 200;

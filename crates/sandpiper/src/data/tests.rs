@@ -7,25 +7,25 @@ use serde_json::json;
 use super::*;
 
 /// Loads this program's languages and those in a folder.
-fn load(languages: &Path) -> anyhow::Result<Known> {
+fn load(languages: &Path) -> anyhow::Result<Definitions> {
     let languages = Some(languages.to_owned());
-    Known::load(&Folders { languages, ..Folders::default() })
+    Definitions::load(&Folders { languages, ..Folders::default() })
 }
 
 #[test]
 fn every_language_has_a_recipe() {
-    let known = Known::load(&Folders::default()).unwrap();
-    assert!(known.languages.find("python").is_some());
-    for language in known.languages.languages() {
-        let has_image = known.has_image(language.image());
+    let definitions = Definitions::load(&Folders::default()).unwrap();
+    assert!(definitions.languages.find("python").is_some());
+    for language in definitions.languages.languages() {
+        let has_image = definitions.has_image(language.image());
         assert!(has_image, "{} has no image", language.id());
     }
 }
 
 #[test]
 fn without_a_data_folder_every_image_is_broken() {
-    let known = Known::load(&Folders::default()).unwrap();
-    let images = ImageStore::open(Path::new("/proc/none"), &known);
+    let definitions = Definitions::load(&Folders::default()).unwrap();
+    let images = ImageStore::open(Path::new("/proc/none"), &definitions);
     let state = images.state("python");
     let ImageState::Broken(why) = &state else { panic!("{state:?}") };
     assert!(why.contains("/proc/none"), "{why}");
@@ -56,12 +56,12 @@ fn languages_can_be_chosen() {
     put("own-b", "default = false\naliases = [\"own\"]");
     put("own-c", "default = false\nextensions = [\"js\", \"py\"]");
     put("own-d", "default = false\nextensions = [\"js\"]");
-    let known = load(folder.path()).unwrap();
+    let definitions = load(folder.path()).unwrap();
     let check = |choice: Option<&str>, expected: Result<&str, &str>| {
         let choice = choice.map(|names| {
             names.split(',').map(str::to_owned).collect::<Vec<_>>()
         });
-        let found = known.served(choice.as_deref()).map(|served| {
+        let found = definitions.served(choice.as_deref()).map(|served| {
             let ids = served.languages().map(Language::id);
             ids.collect::<Vec<_>>().join(" ")
         });
@@ -92,7 +92,7 @@ fn languages_can_be_chosen() {
     // Of two languages with one extension that of the fallback gives way.
     let by = |choice: &str, path: &str| {
         let chosen = [choice.into(), "mongodb".into()];
-        let served = known.served(Some(&chosen)).unwrap();
+        let served = definitions.served(Some(&chosen)).unwrap();
         served.by_path(path).map(|it| it.id().to_owned()).unwrap()
     };
     assert_eq!(by("python", "x.js"), "mongodb");
@@ -108,7 +108,7 @@ fn the_manual_names_languages_and_aliases_that_there_are() {
     let quoted = |text: &str| -> Vec<String> {
         text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
     };
-    let catalog = Known::load(&Folders::default()).unwrap().languages;
+    let catalog = Definitions::load(&Folders::default()).unwrap().languages;
     let row = manual.lines().find(|line| line.starts_with("| `lang` |"));
     let ids = quoted(row.unwrap().split('|').nth(2).unwrap());
     assert!(ids.len() >= 11, "{ids:?}");
@@ -128,7 +128,7 @@ fn the_manual_names_languages_and_aliases_that_there_are() {
 fn versions_are_those_of_the_image_that_serves() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
-    let base = Known::load(&Folders::default()).unwrap();
+    let base = Definitions::load(&Folders::default()).unwrap();
     let php = base.recipes.iter().find(|it| it.name() == "php").unwrap();
     let image = dir.join(format!("images/php-{}", php.hash()));
     fs::create_dir_all(image.join("rootfs")).unwrap();
@@ -142,8 +142,8 @@ fn versions_are_those_of_the_image_that_serves() {
         fs::write(dir.join("added/php.toml"), text).unwrap();
         let additions = Some(dir.join("added")).filter(|_| !text.is_empty());
         let folders = Folders { additions, ..Folders::default() };
-        let known = Known::load(&folders).unwrap();
-        let images = ImageStore::open(dir, &known);
+        let definitions = Definitions::load(&folders).unwrap();
+        let images = ImageStore::open(dir, &definitions);
         let serving = ImageState::Ready(image.join("rootfs"));
         assert_eq!(images.state("php"), serving, "{text}");
         let versions = images.versions("php");
@@ -174,8 +174,8 @@ fn put(dir: &Path, id: &str, lines: &str) {
 fn a_folder_adds_languages() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
-    let last_of = |known: Known| {
-        let last = known.languages.languages().last();
+    let last_of = |definitions: Definitions| {
+        let last = definitions.languages.languages().last();
         last.map(|it| it.name().to_owned()).unwrap_or_default()
     };
     let check = |expected: Result<&str, &str>| {
@@ -198,7 +198,7 @@ fn a_folder_adds_languages() {
 
     fs::create_dir(dir.join("notes")).unwrap();
     fs::write(dir.join("notes/README.md"), "not a language").unwrap();
-    check(Ok(&last_of(Known::load(&Folders::default()).unwrap())));
+    check(Ok(&last_of(Definitions::load(&Folders::default()).unwrap())));
     put(dir, "zsh", "");
     check(Ok("The zsh"));
     put(dir, "zsh", "order = [");
@@ -242,11 +242,11 @@ fn packages_are_added_to_images_or_the_fault_is_known() {
         fs::write(dir.join(name), text).unwrap();
         let additions = Some(dir.to_owned());
         let folders = Folders { additions, ..Folders::default() };
-        let known = Known::load(&folders).unwrap();
+        let definitions = Definitions::load(&folders).unwrap();
         let image = name.split('.').next().unwrap();
-        let recipe = known.recipes.iter().find(|it| it.name() == image);
+        let recipe = definitions.recipes.iter().find(|it| it.name() == image);
         let added = recipe.and_then(Recipe::addition);
-        let fault = known.faults.get(image);
+        let fault = definitions.faults.get(image);
         match expected {
             Ok(count) => {
                 assert_eq!(fault, None, "{text}");

@@ -9,7 +9,7 @@ use sandpiper_images::Addition;
 
 use super::{Finding, checks};
 use crate::config::{CommonArgs, DoctorArgs};
-use crate::data::{ImageStore, Known};
+use crate::data::{Definitions, ImageStore};
 use crate::error;
 
 /// Returns the findings on the languages that are served, and on their images.
@@ -18,18 +18,18 @@ pub(super) fn languages(
     args: &DoctorArgs,
 ) -> anyhow::Result<Vec<Finding>> {
     let folders = common.folders();
-    let known = match Known::load(&folders) {
-        Ok(known) => known,
+    let definitions = match Definitions::load(&folders) {
+        Ok(definitions) => definitions,
         Err(error) => {
             let error = error::describe(&error);
             return Ok(vec![Finding::missing("languages", error)]);
         }
     };
-    let served = known.served(args.languages.as_deref())?;
-    let images = ImageStore::open(&common.data_dir()?, &known);
+    let served = definitions.served(args.languages.as_deref())?;
+    let images = ImageStore::open(&common.data_dir()?, &definitions);
     let dir = folders.languages.as_deref();
     let mut findings = vec![served_ones(&served, dir)];
-    for recipe in &known.recipes {
+    for recipe in &definitions.recipes {
         let image = recipe.name();
         if served.languages().any(|it| it.image() == image) {
             let build = images.build_command(image);

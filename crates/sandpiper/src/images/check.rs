@@ -20,7 +20,7 @@ use sandpiper_images::{Addition, Recipe};
 use tracing::Level;
 
 use crate::config::{self, CheckArgs, CommonArgs, Folders};
-use crate::data::{self, ImageStore, Known, build_command};
+use crate::data::{self, Definitions, ImageStore, build_command};
 use crate::engine_runtime::EngineRuntime;
 use crate::logging::{self, Target};
 
@@ -36,12 +36,12 @@ pub(super) fn check(
     args: &CheckArgs,
 ) -> anyhow::Result<ExitCode> {
     logging::start(common, Target::Stderr, Level::WARN)?;
-    let known = known(common, args)?;
-    let images = images(common, args, &known)?;
+    let definitions = definitions(common, args)?;
+    let images = images(common, args, &definitions)?;
     let data = common.data_dir()?;
-    let chosen = chosen(&images, &known, &args.names, &data)?;
+    let chosen = chosen(&images, &definitions, &args.names, &data)?;
     let is_chosen = |language: &Language| chosen.contains(language.image());
-    let catalog = known.languages.only(is_chosen);
+    let catalog = definitions.languages.only(is_chosen);
     let settings = config::check_settings();
     let cgroup = args.cgroup.clone();
     let runtime =
@@ -52,7 +52,7 @@ pub(super) fn check(
         return Ok(ExitCode::from(NOT_RUN));
     }
     // The operator's additions are in an image that is being built with it.
-    let mut recipes = known.recipes.iter();
+    let mut recipes = definitions.recipes.iter();
     let recipe =
         recipes.find(|it| args.rootfs.is_some() && it.name() == args.names[0]);
     let program = recipe.and_then(Recipe::addition).and_then(Addition::check);
@@ -123,22 +123,25 @@ pub(crate) fn this_program(data_dir: &Path, folders: &Folders) -> Command {
 /// Returns the languages to check. One of this program's images that is being
 /// built needs only its languages: a mistake in one of the operator's must not
 /// stop the others.
-fn known(common: &CommonArgs, args: &CheckArgs) -> anyhow::Result<Known> {
+fn definitions(
+    common: &CommonArgs,
+    args: &CheckArgs,
+) -> anyhow::Result<Definitions> {
     let folders = common.folders();
     if args.rootfs.is_some() {
         let folders = Folders { languages: None, ..folders.clone() };
-        let own = Known::load(&folders)?;
+        let own = Definitions::load(&folders)?;
         if args.names.iter().all(|name| own.has_image(name)) {
             return Ok(own);
         }
     }
-    Known::load(&folders)
+    Definitions::load(&folders)
 }
 
 fn images(
     common: &CommonArgs,
     args: &CheckArgs,
-    known: &Known,
+    definitions: &Definitions,
 ) -> anyhow::Result<Arc<dyn Images>> {
     match (&args.rootfs, &args.names[..]) {
         (Some(rootfs), [name]) => Ok(Arc::new(Unfinished {
@@ -147,7 +150,9 @@ fn images(
             data_dir: common.data_dir()?,
         })),
         (Some(_), _) => bail!("--rootfs is for one image"),
-        (None, _) => Ok(Arc::new(ImageStore::open(&common.data_dir()?, known))),
+        (None, _) => {
+            Ok(Arc::new(ImageStore::open(&common.data_dir()?, definitions)))
+        }
     }
 }
 
@@ -155,11 +160,11 @@ fn images(
 /// given.
 fn chosen(
     images: &Arc<dyn Images>,
-    known: &Known,
+    definitions: &Definitions,
     names: &[String],
     data_dir: &Path,
 ) -> anyhow::Result<BTreeSet<String>> {
-    let recipes = super::chosen(known, names)?;
+    let recipes = super::chosen(definitions, names)?;
     let mut chosen = BTreeSet::new();
     for name in recipes.iter().map(|recipe| recipe.name().to_owned()) {
         match images.state(&name) {

@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use sandpiper_engine::languages::{Catalog, Language};
-use sandpiper_images::{BuildState, Listing, Store};
+use sandpiper_images::{BuildState, InstalledImage, Store};
 
-use crate::data::{Known, build_command};
+use crate::data::{Definitions, build_command};
 
 /// The text of an empty cell.
 const NONE: &str = "-";
@@ -19,17 +19,18 @@ const HEAD: [&str; 7] =
 /// Prints the images that are built, and those that could be.
 pub(super) fn list(
     store: &Store,
-    known: &Known,
+    definitions: &Definitions,
     data_dir: &Path,
     verbose: bool,
 ) -> anyhow::Result<ExitCode> {
-    let listings = store.list()?;
+    let images = store.list()?;
     let text = if verbose {
-        let describe =
-            |listing| describe(listing, is_used(store, listing, known));
-        listings.iter().map(describe).collect()
+        let describe = |installed| {
+            describe(installed, is_used(store, installed, definitions))
+        };
+        images.iter().map(describe).collect()
     } else {
-        table(&rows(store, &listings, known, data_dir))
+        table(&rows(store, &images, definitions, data_dir))
     };
     io::stdout().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
@@ -38,29 +39,35 @@ pub(super) fn list(
 /// Returns whether this version of the program runs programs in the image: it is
 /// that of a recipe, or is used until the packages are there that the operator
 /// adds.
-pub(super) fn is_used(store: &Store, listing: &Listing, known: &Known) -> bool {
-    let mut recipes = known.recipes.iter();
-    let Some(recipe) = recipes.find(|it| it.name() == listing.name) else {
+pub(super) fn is_used(
+    store: &Store,
+    installed: &InstalledImage,
+    definitions: &Definitions,
+) -> bool {
+    let mut recipes = definitions.recipes.iter();
+    let Some(recipe) = recipes.find(|it| it.name() == installed.name) else {
         return false;
     };
     let is_stand_in = || {
         let image = store.stand_in(recipe);
-        image.is_ok_and(|image| image.is_some_and(|it| it == *listing))
+        image.is_ok_and(|image| image.is_some_and(|it| it == *installed))
     };
-    let is_faulty = known.faults.contains_key(&listing.name);
+    let is_faulty = definitions.faults.contains_key(&installed.name);
     match store.state(recipe) {
-        BuildState::Ready { .. } if !is_faulty => recipe.hash() == listing.hash,
+        BuildState::Ready { .. } if !is_faulty => {
+            recipe.hash() == installed.hash
+        }
         _ => is_stand_in(),
     }
 }
 
 fn rows(
     store: &Store,
-    listings: &[Listing],
-    known: &Known,
+    images: &[InstalledImage],
+    definitions: &Definitions,
     data_dir: &Path,
 ) -> Vec<[String; 7]> {
-    let Known { languages: catalog, recipes, faults } = known;
+    let Definitions { languages: catalog, recipes, faults } = definitions;
     let mut rows = Vec::new();
     for recipe in recipes {
         let (name, hash) = (recipe.name(), recipe.hash());
@@ -94,20 +101,20 @@ fn rows(
         row[6] = format!("packages not added: {fault}");
         rows.push(row);
     }
-    for listing in listings {
-        let is_used = is_used(store, listing, known);
+    for installed in images {
+        let is_used = is_used(store, installed, definitions);
         rows.push([
-            listing.name.clone(),
-            listing.hash.clone(),
+            installed.name.clone(),
+            installed.hash.clone(),
             if is_used {
-                languages(catalog, &listing.name)
+                languages(catalog, &installed.name)
             } else {
                 NONE.to_owned()
             },
-            size(listing.bytes),
-            age(listing.built_at),
-            added(listing.added.len()),
-            toolchains(listing, is_used),
+            size(installed.bytes),
+            age(installed.built_at),
+            added(installed.added.len()),
+            toolchains(installed, is_used),
         ]);
     }
     rows.sort_by(|a, b| a[0].cmp(&b[0]));
@@ -137,8 +144,8 @@ fn languages(catalog: &Catalog, image: &str) -> String {
     if names.is_empty() { NONE.to_owned() } else { names.join(", ") }
 }
 
-fn toolchains(listing: &Listing, is_used: bool) -> String {
-    let versions = listing.versions.iter();
+fn toolchains(installed: &InstalledImage, is_used: bool) -> String {
+    let versions = installed.versions.iter();
     let versions: Vec<String> =
         versions.map(|(name, version)| format!("{name} {version}")).collect();
     let mut text = versions.join(", ");
@@ -173,21 +180,21 @@ fn age(built_at: u64) -> String {
     units.join(" ")
 }
 
-fn describe(listing: &Listing, is_used: bool) -> String {
-    let Listing { name, hash, bytes, built_at, .. } = listing;
+fn describe(installed: &InstalledImage, is_used: bool) -> String {
+    let InstalledImage { name, hash, bytes, built_at, .. } = installed;
     let mut text = format!(
         "{name} {hash}: {}, built {} ago\n",
         size(*bytes),
         age(*built_at)
     );
-    let _ = writeln!(text, "  {}", toolchains(listing, is_used));
-    for name in &listing.added {
+    let _ = writeln!(text, "  {}", toolchains(installed, is_used));
+    for name in &installed.added {
         let _ = writeln!(text, "  added {name}");
     }
-    for source in &listing.origin {
+    for source in &installed.origin {
         let _ = writeln!(text, "  from {source}");
     }
-    for package in &listing.packages {
+    for package in &installed.packages {
         let _ = writeln!(text, "  {} {}", package.name, package.version);
     }
     text

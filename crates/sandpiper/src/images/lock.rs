@@ -9,7 +9,7 @@ use sandpiper_images::Store;
 
 use super::progress::ProgressDisplay;
 use crate::config::{self, CommonArgs, Folders};
-use crate::data::{Known, additions, project_file};
+use crate::data::{Definitions, additions, project_file};
 
 /// Writes the lock beside the file that names the packages.
 pub(super) fn lock(
@@ -27,8 +27,8 @@ pub(super) fn lock(
     let addition = additions::read(dir, image)?;
     // The recipe as it is without the additions.
     let folders = Folders { additions: None, ..folders.clone() };
-    let known = Known::load(&folders)?;
-    let mut recipes = known.recipes.iter();
+    let definitions = Definitions::load(&folders)?;
+    let mut recipes = definitions.recipes.iter();
     let Some(recipe) = recipes.find(|recipe| recipe.name() == image) else {
         bail!("there is no image {image:?}");
     };

@@ -12,7 +12,7 @@ use rustix::fs::OFlags;
 use sandpiper_images::{BuildState, Check, Imported, Progress, Recipe, Store};
 
 use super::progress::ProgressDisplay;
-use crate::data::{Known, build_command};
+use crate::data::{Definitions, build_command};
 
 /// The file name that stands for standard input or output.
 const STANDARD: &str = "-";
@@ -20,12 +20,12 @@ const STANDARD: &str = "-";
 /// Writes the named images, or all that are built, to `file`.
 pub(super) fn export(
     store: &Store,
-    known: &Known,
+    definitions: &Definitions,
     data_dir: &Path,
     file: &Path,
     names: &[String],
 ) -> anyhow::Result<ExitCode> {
-    let mut recipes = super::chosen(known, names)?;
+    let mut recipes = super::chosen(definitions, names)?;
     let is_there =
         |it: &Recipe| matches!(store.state(it), BuildState::Ready { .. });
     if names.is_empty() {
@@ -99,7 +99,7 @@ fn write_whole(
 /// installed.
 pub(super) fn import(
     store: &Store,
-    known: &Known,
+    definitions: &Definitions,
     file: &Path,
     check: &Check<'_>,
 ) -> anyhow::Result<ExitCode> {
@@ -114,22 +114,20 @@ pub(super) fn import(
     };
     let display = ProgressDisplay::new();
     let mut failed = Vec::new();
-    let result = store.import(
-        &known.recipes,
-        check,
-        input,
-        &mut |image, now| match now {
-            Imported::Underway(progress) => display.show(image, &progress),
-            Imported::Installed(rootfs) => {
-                let text = format!("ready: {}", rootfs.display());
-                display.end(image, &text);
+    let result =
+        store.import(&definitions.recipes, check, input, &mut |image, now| {
+            match now {
+                Imported::Underway(progress) => display.show(image, &progress),
+                Imported::Installed(rootfs) => {
+                    let text = format!("ready: {}", rootfs.display());
+                    display.end(image, &text);
+                }
+                Imported::Failed(error) => {
+                    display.end(image, &format!("not imported: {error}"));
+                    failed.push(image.to_owned());
+                }
             }
-            Imported::Failed(error) => {
-                display.end(image, &format!("not imported: {error}"));
-                failed.push(image.to_owned());
-            }
-        },
-    );
+        });
     result.with_context(|| format!("cannot import {}", file.display()))?;
     if !failed.is_empty() {
         bail!("not imported: {}", failed.join(", "));

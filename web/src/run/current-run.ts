@@ -49,7 +49,7 @@ const dialogues = new Later(() => import("../output/dialogue"));
 /** A run that was stopped is answered within this time, or given up. Its answer may be large, and the network slow. */
 const MAX_STOP_MS = 10_000;
 
-export class Session {
+export class CurrentRun {
   readonly phaseChanged = new Event<Phase>();
   readonly started = new Event<Mode>();
   /** A live run has its box. */
