@@ -107,7 +107,7 @@ async fn overflowed(mut overflow: watch::Receiver<bool>) {
 /// resolves if the kernel cannot report it.
 async fn out_of_memory(group: &Group) {
     let watched = match group.out_of_memory() {
-        Some(OutOfMemory::V1 { event, .. }) => killed_v1(event, group).await,
+        Some(OutOfMemory::V1(event, _)) => killed_v1(event, group).await,
         // The file reports every change, such as a process that was throttled.
         // Only a kill ends the box.
         Some(OutOfMemory::V2(events)) => {

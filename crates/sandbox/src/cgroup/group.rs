@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::files::{
-    counter, named, open, open_to_write, read_again, write, write_again,
+    counter, has_counted, named, open, open_to_write, read_again, write,
+    write_again,
 };
 use super::folder::make;
 use super::memory_limit::MemoryLimit;
@@ -267,7 +268,22 @@ impl Group {
 
     /// Returns whether the group has reached its own memory limit.
     pub(crate) fn reached_memory_limit(&self) -> bool {
-        self.out_of_memory.as_ref().is_some_and(OutOfMemory::reached_limit)
+        /// The kernel counts a process's pages in advance, 64 at a time.
+        const MAX_CHARGE: u64 = 4 << 20;
+        match &self.out_of_memory {
+            Some(OutOfMemory::V2(events)) => has_counted(events, "oom "),
+            // Version 1 does not count how often the limit of memory and swap
+            // together is reached (Linux 6.18).
+            Some(OutOfMemory::V1(..)) => {
+                let peak = self.memory_peak.as_ref().and_then(|path| {
+                    fs::read_to_string(path).ok()?.trim().parse::<u64>().ok()
+                });
+                let limit = self.memory_limit.as_ref().map(MemoryLimit::bytes);
+                peak.zip(limit)
+                    .is_some_and(|(peak, limit)| peak + MAX_CHARGE >= limit)
+            }
+            None => false,
+        }
     }
 
     /// Returns the CPU time of all processes that were ever in the group.

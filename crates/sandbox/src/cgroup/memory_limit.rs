@@ -20,6 +20,10 @@ impl MemoryLimit {
         Self { files, bytes }
     }
 
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Raises the limit by this many bytes.
     pub(super) fn add(&mut self, bytes: u64) -> Result<()> {
         self.set(self.bytes.saturating_add(bytes)).map(|_| ())

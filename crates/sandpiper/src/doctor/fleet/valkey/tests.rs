@@ -92,11 +92,11 @@ fn users_have_the_rights_that_they_need() {
     let lossy = Rights { can_replay: false, ..packaged.clone() };
     let needless = vec!["FLUSHALL", "KEYS x"];
     let wide = Rights { needless, ..packaged.clone() };
-    check(false, Some(&packaged), true, Grade::Good, "their work alone");
+    check(false, Some(&packaged), true, Grade::Good, "nothing but their work");
     check(true, Some(&packaged), true, Grade::Weak, "whoever reaches it");
     check(false, None, true, Grade::Weak, "not checked");
     check(false, Some(&lossy), true, Grade::Missing, "loses all data");
-    check(false, Some(&lossy), false, Grade::Good, "their work alone");
+    check(false, Some(&lossy), false, Grade::Good, "nothing but their work");
     check(false, Some(&wide), true, Grade::Weak, "run: FLUSHALL, KEYS x");
     let lacking = vec!["FCALL x 1 sp1:x"];
     let narrow = Some(&Rights { lacking, ..wide.clone() });
