@@ -113,10 +113,12 @@ test("each page, language and set of files has a key", () => {
   check(key("/a", "?p=1"), false);
   expect(key("/a", "?p=1")).not.toBe(key("/a", "?p=2"));
   check(key("/a", "?utm_source=x&fbclid=y&gclid=z"), true);
-  // Some sites have their pages in the fragment.
+  // Some sites have their pages in the fragment, and places in them behind those.
+  const at = (hash: string) => key("/a", "", "python", [{ content: "" }], hash);
   for (const [hash, isSame] of [["#/lesson-2", false], ["#!lesson-2", false], ["#section", true]] as const) {
-    check(key("/a", "", "python", [{ content: "" }], hash), isSame);
+    check(at(hash), isSame);
   }
+  for (const place of ["?id=loops", "#loops"]) expect(at(`#/lesson-2${place}`)).toBe(at("#/lesson-2"));
 });
 
 test("the expected output is all that the element has", () => {

@@ -95,8 +95,8 @@ test("kept edits never replace what the author has locked since", () => {
   const own = { path: "own.py", content: "own" };
   const cases: [SourceFile[], SourceFile[]][] = [
     [[file("new\nnewer\nyours\nend", { locked: "1-2,4-" })], [file("new\nnewer\nmine\nend", { locked: "1-2,4-" }), own]],
-    // The free line before the first part was deleted.
-    [[file("free\nnew\nyours\nend", { locked: "2,4-" })], [file("\nnew\nmine\nend", { locked: "2,4-" }), own]],
+    // The free line before the first part was deleted, or is new.
+    [[file("free\nnew\nyours\nend", { locked: "2,4-" })], [file("free\nnew\nmine\nend", { locked: "2,4-" }), own]],
     // Other parts are locked: they do not fit together.
     [[file("new\nyours", { locked: "1" })], [file("new\nyours", { locked: "1" }), own]],
     [[file("all", { locked: true })], [file("all", { locked: true }), own]],

@@ -250,13 +250,11 @@ pub(crate) fn command() -> clap::Command {
 /// are misspelt, and the default applies although the operator set a value.
 #[expect(clippy::disallowed_methods, reason = "this is the one file")]
 pub(crate) fn unknown_variables() -> Vec<String> {
-    let mut definitions = Vec::new();
-    name_variables(&Cli::command(), &mut definitions);
+    let mut names = Vec::new();
+    name_variables(&Cli::command(), &mut names);
     std::env::vars_os()
         .filter_map(|(name, _)| name.into_string().ok())
-        .filter(|name| {
-            name.starts_with("SANDPIPER_") && !definitions.contains(name)
-        })
+        .filter(|name| name.starts_with("SANDPIPER_") && !names.contains(name))
         .collect()
 }
 

@@ -239,13 +239,12 @@ fn language_of(entry: &Path, catalog: &Catalog) -> anyhow::Result<String> {
     let path = entry.to_str().unwrap_or_default();
     let found = default.by_path(path).or_else(|| catalog.by_path(path));
     let Some(language) = found else {
-        let definitions: Vec<&str> =
-            catalog.languages().map(Language::id).collect();
+        let ids: Vec<&str> = catalog.languages().map(Language::id).collect();
         bail!(
             "cannot tell the language of {} from its extension; pass \
              --language (one of: {})",
             entry.display(),
-            definitions.join(", ")
+            ids.join(", ")
         );
     };
     Ok(language.id().to_owned())

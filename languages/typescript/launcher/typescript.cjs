@@ -62,7 +62,8 @@ function load(url, context, next) {
 
 registerHooks({ resolve, load });
 
-// To the compiler every file has these names, but Node gives them to scripts alone.
+// To the compiler every file has these names of scripts, but Node gives them to scripts
+// alone. `module` stays theirs: libraries know a script by it.
 const NAMES = { __filename: (file) => file, __dirname: dirname, require: createRequire };
 for (const [name, of] of Object.entries(NAMES)) {
   const get = () => {

@@ -6,7 +6,7 @@ import { asScript, type } from "./text.js";
 
 /** Also by libraries which the script names alone: those ask by XMLHttpRequest. */
 const ASKS =
-  /\b(fetch|axios)\s*\(|\bXMLHttpRequest\b|\bnew\s+(Shared)?Worker\s*\(|(\$|\bjQuery|\baxios)\.(get|getJSON|ajax)\s*\(|\.load\s*\(\s*["'`]/;
+  /\b(fetch|axios)\s*\(|\bXMLHttpRequest\b|\bnew\s+(Shared)?Worker\s*\(|(\$|\bjQuery|\baxios)\.(get|getJSON|ajax)\s*(<[^()]*>\s*)?\(|\.load\s*\(\s*["'`]/;
 const CODE = /\.([mc]?[jt]sx?|css|vue)$/i;
 
 /** The script element that serves the files to the page `page`, or nothing. */

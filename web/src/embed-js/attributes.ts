@@ -111,7 +111,7 @@ export function keyOf(
   { pathname, search, hash }: Pick<Location, "pathname" | "search" | "hash">, language: string, files: readonly CodeFile[],
 ): string {
   const query = [...new URLSearchParams(search)].filter(([name]) => !/^utm_|clid$/.test(name));
-  const page = pathname + (query.length === 0 ? "" : `?${new URLSearchParams(query)}`) + (/^#[/!]/.test(hash) ? hash : "");
+  const page = pathname + (query.length === 0 ? "" : `?${new URLSearchParams(query)}`) + (/^#[/!][^#?]*/.exec(hash)?.[0] ?? "");
   return shortHash(page + language + JSON.stringify(files.map((file) => file.path)));
 }
 

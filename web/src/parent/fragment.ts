@@ -28,7 +28,11 @@ export async function startingPoint(hash: string, starter: Snapshot): Promise<St
 
 /** Calls `take` when the fragment changes, for example when a link to other code is followed. */
 export function onNewFragment(starter: Snapshot, take: (start: Start) => void): void {
-  addEventListener("hashchange", () => void startingPoint(location.hash, starter).then(take));
+  addEventListener("hashchange", () => {
+    const { hash } = location;
+    // Code takes longer to read than its absence: another fragment may be there by then.
+    void startingPoint(hash, starter).then((start) => hash === location.hash && take(start));
+  });
 }
 
 /** `code=…`: deflate-raw, then base64url, of the snapshot as JSON. */

@@ -31,8 +31,8 @@ function merged(kept: Readonly<SourceFile>, file: Readonly<SourceFile>): SourceF
   const own = piecesOf(kept);
   if (theirs === null || own === null || !fit(own, theirs)) return { ...file };
   const [first = []] = own.free;
-  // A line stays free before locked ones (editor/locked.ts). Edits that were kept earlier may have deleted it.
-  const lines: string[] = first.length === 0 && startsFree(theirs) ? [""] : [...first];
+  // Earlier edits may have none before the locked ones; today's always do (editor/locked.ts).
+  const lines = [...(first.length === 0 ? (theirs.free[0] ?? []) : first)];
   const spans: Span[] = [];
   theirs.locked.forEach((part, index) => {
     const from = lines.length + 1;

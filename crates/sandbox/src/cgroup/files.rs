@@ -1,7 +1,7 @@
 //! The files of control groups: opened, read again and again, and parsed.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -12,7 +12,10 @@ pub(super) fn read(path: &Path) -> Result<String> {
 }
 
 pub(super) fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).during(&named("write", path))
+    // Not fs::write, which would create a file that the kernel lacks.
+    open_to_write(path)?
+        .write_all(text.as_bytes())
+        .during(&named("write", path))
 }
 
 /// Returns whether the number after `key` in this file is above 0.

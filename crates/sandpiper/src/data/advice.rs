@@ -12,7 +12,14 @@ const UNIT: &str = "/usr/lib/systemd/system/sandpiper-images.service";
 pub(crate) fn build_command(data_dir: &Path, image: Option<&str>) -> String {
     let usual = config::usual_data_dir();
     let is_usual = usual.is_ok_and(|usual| usual == data_dir);
-    unit(data_dir).unwrap_or_else(|| command(data_dir, is_usual, image))
+    match (unit(data_dir), image) {
+        (Some(unit), None) => unit,
+        // The unit builds the images of served languages alone.
+        (Some(_), Some(_)) => {
+            format!("sudo -u sandpiper {}", command(data_dir, true, image))
+        }
+        (None, _) => command(data_dir, is_usual, image),
+    }
 }
 
 /// Returns the same for clients, to whom no folder of the host is named.

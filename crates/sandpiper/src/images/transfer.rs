@@ -1,9 +1,9 @@
 //! `sandpiper images export` and `import`: copy built images to machines that
 //! cannot or should not build them.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -73,15 +73,23 @@ fn write_whole(
         .write(true)
         .create(true)
         .truncate(false)
-        // The folder may be one that others write to, too.
-        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
-        .open(partial)?;
-    if unfinished.try_lock().is_err() {
-        bail!("another export writes it");
+        .mode(0o644)
+        .custom_flags(
+            (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed(),
+        )
+        .open(partial)
+        .with_context(|| format!("cannot open {}", partial.display()))?;
+    // The folder may be one that others write to, too.
+    let found = unfinished.metadata()?;
+    let is_own = found.uid() == rustix::process::geteuid().as_raw();
+    if !is_own || !found.is_file() || found.nlink() != 1 {
+        bail!("{} is not a file of this user's own", partial.display());
+    }
+    if let Err(TryLockError::WouldBlock) = unfinished.try_lock() {
+        bail!("another export writes {}", partial.display());
     }
     let finish = || {
         unfinished.set_len(0)?;
-        unfinished.set_permissions(Permissions::from_mode(0o644))?;
         let mut output = BufWriter::new(&unfinished);
         write(&mut output)?;
         output.flush()?;
@@ -137,6 +145,8 @@ pub(super) fn import(
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]

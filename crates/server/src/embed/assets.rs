@@ -132,7 +132,12 @@ fn file(path: &str, headers: &HeaderMap, cache: &'static str) -> Answer {
         Some(Coding::Gzip) => &format!("{path}.gz"),
         None => path,
     };
-    let Some(file) = Files::get(packed) else { return not_found() };
+    // A page that was built earlier may lack one.
+    let packed = Files::get(packed).map(|file| (file, coding));
+    let plain = || Files::get(path).map(|file| (file, None));
+    let Some((file, coding)) = packed.or_else(plain) else {
+        return not_found();
+    };
     let tag = tag(file.metadata.sha256_hash());
     let bytes = match file.data {
         Cow::Borrowed(bytes) => Bytes::from_static(bytes),

@@ -20,7 +20,6 @@ master_process off;
 pid nginx.pid;
 events { }
 http {
-    access_log access.log;
     client_body_temp_path body;
     proxy_temp_path proxy;
     fastcgi_temp_path fastcgi;
@@ -178,7 +177,9 @@ impl Nginx {
         let address = free();
         let listen = "listen [::]:8080 ipv6only=off";
         let own = format!("listen {address}");
-        let text = replaced(&upstreams(nodes), &[(listen, &own)]);
+        let log = "/var/log/nginx/access.log";
+        let text = &[(listen, own.as_str()), (log, "access.log")];
+        let text = replaced(&upstreams(nodes), text);
         let times =
             ["proxy_read_timeout 60s", "proxy_next_upstream_timeout 50s"];
         let text = patient(&text, &times, words);
