@@ -90,7 +90,8 @@ struct RequestInfo {
 }
 
 /// One admitted run, as metrics and the log know it. Each is counted once and has
-/// one line: if it is dropped before its end, the server has ended it.
+/// one line. If it is dropped before its end, it counts as stopped: its connection
+/// was ended, by the end of the drain or, rarely, by a reset amid an earlier answer.
 #[derive(Debug)]
 struct AdmittedRun {
     metrics: Arc<Metrics>,
