@@ -6,9 +6,10 @@
 //! client keep their order. A client that comes without a slot has its turn
 //! before those with one. One client holds at most half of the slots and half
 //! of the queue, both rounded up, so it cannot starve the others. Live runs have
-//! slots of their own and no queue; their half is rounded down, but at least one. In a full
-//! queue the newest run of the client with the most gives way to a client that
-//! has none there, so a few clients together cannot starve the others either.
+//! slots of their own and no queue; their half is rounded down, but at least one.
+//! In a full queue the newest run of the client with the most gives way to a
+//! client that has none there, so a few clients together cannot starve the others
+//! either.
 //!
 //! A run is refused if the queue is full, if it gives way, or if it has waited
 //! for too long. The client then gets an estimate of when to try again.

@@ -182,7 +182,7 @@ impl Executor {
 
     /// Returns the boxes of the pool.
     pub(crate) fn pool_state(&self) -> PoolState {
-        self.pool.pool_state()
+        self.pool.state()
     }
 
     /// Returns the bytes of compile artifacts that are kept, and the most that

@@ -181,7 +181,7 @@ impl BoxPool {
     }
 
     /// Returns the boxes that there are.
-    pub(crate) fn pool_state(&self) -> PoolState {
+    pub(crate) fn state(&self) -> PoolState {
         let pools = self.pools();
         let ready = pools.iter().flat_map(|pool| {
             pool.languages.iter().map(|language| LanguageBoxes {

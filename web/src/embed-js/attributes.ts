@@ -104,8 +104,8 @@ function maxHeightOf(dataset: Wanted["dataset"]): number {
 }
 
 /**
- * Identifies an editor by its page, language and files, without their names. What brought the reader to the page does not
- * count, nor does the place in it; but some sites have their pages in the fragment.
+ * Identifies an editor by its page, language and files, without their names. Parameters of campaigns do not count, nor
+ * does the place in the page; but some sites have their pages in the fragment.
  */
 export function keyOf(
   { pathname, search, hash }: Pick<Location, "pathname" | "search" | "hash">, language: string, files: readonly CodeFile[],

@@ -268,7 +268,8 @@ impl Group {
 
     /// Returns whether the group has reached its own memory limit.
     pub(crate) fn reached_memory_limit(&self) -> bool {
-        /// The kernel counts a process's pages in advance, 64 at a time.
+        /// The kernel charges 64 pages at a time, of up to 64 KiB each. So the
+        /// highest count can be this far below the limit.
         const MAX_CHARGE: u64 = 4 << 20;
         match &self.out_of_memory {
             Some(OutOfMemory::V2(events)) => has_counted(events, "oom "),
