@@ -115,15 +115,18 @@ fn is_repeated(program: &Result<Program, String>) -> bool {
     program.as_ref().is_ok_and(|program| program.repeats.is_some())
 }
 
-/// The places of those that run in every way: none that takes its whole time.
+/// The places of those that run in every way: none that takes its whole time, or
+/// does not compile, and so has nothing to be kept.
 fn in_every_way<'a>(
     programs: impl Iterator<Item = &'a Result<Program, String>>,
 ) -> BTreeSet<usize> {
-    let is_short = |it: &Result<Program, _>| matches!(it, Ok(it) if it.short);
-    let quick = programs.enumerate().filter(|(_, it)| !is_short(it));
-    let quick: Vec<usize> = quick.map(|(place, _)| place).collect();
-    let spread = (0..IN_EVERY_WAY).map(|n| n * quick.len() / IN_EVERY_WAY);
-    spread.filter_map(|at| quick.get(at).copied()).collect()
+    let is_fit = |it: &Result<Program, _>| {
+        it.as_ref().is_ok_and(|it| !it.short && it.is_run())
+    };
+    let fit = programs.enumerate().filter(|(_, it)| is_fit(it));
+    let fit: Vec<usize> = fit.map(|(place, _)| place).collect();
+    let spread = (0..IN_EVERY_WAY).map(|n| n * fit.len() / IN_EVERY_WAY);
+    spread.filter_map(|at| fit.get(at).copied()).collect()
 }
 
 /// The ways in which a program runs. One that prints a document runs in none, if

@@ -93,6 +93,11 @@ impl Program {
         toml::from_str(&text).map_err(|error| error.to_string())
     }
 
+    /// Whether it compiles, if its language is compiled.
+    pub(crate) fn is_run(&self) -> bool {
+        self.exit.starts_with("stage=run")
+    }
+
     /// Runs the program in each of these ways and compares; or writes down
     /// what it did.
     pub(crate) fn check(

@@ -15,7 +15,7 @@ import type { RunResult } from "../src/run/client";
 import { zip } from "../src/share/zip";
 import { readSnapshot } from "../src/store/snapshot";
 import { languages, names, settingsOf } from "./definitions";
-import { FEW, TIMES, checkLinear, repeated } from "./linear";
+import { LENGTH, checkLinear, repeated } from "./linear";
 
 const blank = `${" ".repeat(99)}\n`;
 
@@ -102,12 +102,12 @@ describe("output", () => {
 });
 
 describe("programs that may read", () => {
-  const parts = ["=" + " ".repeat(FEW * TIMES), "(", "/* ", '\\"', "\n"];
+  const parts = ["=" + " ".repeat(LENGTH), "(", "/* ", '\\"', "\n"];
   for (const language of languages) {
     const ask = (content: string) =>
       needsInput({ input: settingsOf(language).input, result: ran(""), stdin: "", files: [{ path: entryOf(language), content }] });
     for (const part of parts) {
-      const text = part.length < FEW ? repeated(part) : (length: number) => part.slice(0, length);
+      const text = part.length < LENGTH ? repeated(part) : (length: number) => part.slice(0, length);
       checkLinear(`${JSON.stringify(part.slice(0, 8))}, ${language}`, ask, text);
     }
   }
