@@ -214,6 +214,7 @@ fn any_origin_may_ask() {
     check("access-control-allow-methods", Some("POST"));
     let headers = Some("Content-Type, Sandpiper-Run");
     check("access-control-allow-headers", headers);
+    check("access-control-max-age", Some("86400"));
     check("access-control-allow-credentials", None);
     check("ratelimit", None);
     for reply in [
@@ -242,6 +243,9 @@ fn any_origin_may_ask() {
             assert_eq!(reply.status, status, "{method} {target}");
             let origins = reply.header("access-control-allow-origin");
             assert_eq!(origins, Some("*"), "{method} {target}");
+            for name in ["ratelimit", "ratelimit-policy", "x-request-id"] {
+                assert_eq!(reply.header(name), None, "{method} {target}");
+            }
         }
     }
 }

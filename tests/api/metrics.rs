@@ -6,7 +6,7 @@ use std::io::Write;
 use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
-use sandpiper_testkit::{Exposition, Reply, Server};
+use sandpiper_testkit::{Exposition, Reply, Server, eventually};
 
 const JSON: &str = "Content-Type: application/json";
 /// The longest wait for a change, which only a failure reaches.
@@ -36,11 +36,10 @@ struct Counted {
 impl Counted {
     fn with(flags: &[&str]) -> Self {
         let server = Server::with(flags);
-        let states = || server.ask("GET", "/readyz").text().to_owned();
-        // Until the engine has looked: every image is missing.
-        while states().contains("\"building\"") {
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        // Every image is missing.
+        eventually("the engine has looked for images", || {
+            !server.ask("GET", "/readyz").text().contains("\"building\"")
+        });
         let last = server.metrics();
         Self { server, last }
     }

@@ -26,6 +26,13 @@ const WRONG: Readonly<Record<string, string>> = {
 /** Each kind of result and of errors once; text and input are looked at in the other theme. */
 const KINDS: readonly string[] = ["mysql", "web", "react"];
 
+test("a fault would be found", async ({ page }) => {
+  await page.setContent('<html lang="en"><title>A</title><main><h1>A</h1><button></button></main>');
+  const [fault, ...others] = await faults(page.mainFrame());
+  expect(fault).toMatch(/^button-name: button: /);
+  expect(others).toEqual([]);
+});
+
 for (const theme of ["light", "dark"] as const) {
   test.describe(theme, () => {
     test.use({ colorScheme: theme, bypassCSP: true });

@@ -40,8 +40,8 @@ test("a page over the rate limit waits as long as it is asked to, and is sent ag
   service,
 }) => {
   const { url } = await serve(PYTHON, "--compile-rate-limit=1");
-  expect(await post(url, "print(1)")).toBe(200);
   await paused(page, url, 'print("mine")');
+  expect(await post(url, "print(1)")).toBe(200);
   const answer = page.waitForResponse("**/api/compile");
   await page.locator("#run").click();
   const retryAfter = Number((await (await answer).allHeaders())["retry-after"]);

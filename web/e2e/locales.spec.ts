@@ -55,6 +55,13 @@ const ends = (text: Locator) =>
     });
   });
 
+test("words without room would be found", async ({ page }) => {
+  await page.setViewportSize({ width: 320, height: 600 });
+  await page.setContent(`<button style="width: 40px; overflow: hidden; white-space: nowrap">too long for it</button>
+    <div id="results" style="width: 500px"><button style="margin-left: 400px">right</button></div>`);
+  expect(await unfit(page)).toEqual(["beyond the edge: right", "clipped: too long for it", expect.stringMatching(/^\d+ pixels wide$/)]);
+});
+
 for (const tag of others) {
   const own = words.get(tag) ?? {};
   const direction = tag === "ar" ? "rtl" : "ltr";

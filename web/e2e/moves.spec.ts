@@ -7,6 +7,8 @@ import { expect, heldRuns, languages, test } from "./service";
 
 // The other one has a mouse on the page, for which places are found, and counted, that are never drawn.
 test.use({ launchOptions: whole });
+// In turn: each worker would start this browser, and then the usual one again.
+test.describe.configure({ mode: "default" });
 
 /** Adds up all that moves without the person having done anything. */
 async function watchShifts(page: Page): Promise<() => Promise<string[]>> {

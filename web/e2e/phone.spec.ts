@@ -34,6 +34,18 @@ async function faults(frame: Frame, within = "body"): Promise<string[]> {
   }, within);
 }
 
+test("what does not fit, or cannot be reached, would be found", async ({ page }) => {
+  await page.setViewportSize({ width: 320, height: 568 });
+  await page.setContent(`<!doctype html><div style="width: 400px; height: 1px"></div><button style="height: 20px; padding: 0">low</button>
+    <button style="display: block; width: 99px; height: 40px">under</button>
+    <div id="cover" style="position: relative; top: -40px; width: 99px; height: 40px"></div>`);
+  const found = await faults(page.mainFrame());
+  for (const [at, fault] of ["the page is 4", "low is ", "under is covered by <div id=\"cover\""].entries()) {
+    expect(found[at]).toContain(fault);
+  }
+  expect(found).toHaveLength(3);
+});
+
 /** Text of the code as it is in the editor. */
 const codeOf = (frame: Frame) => frame.locator(".cm-line").allTextContents();
 const hasCodeFocus = (frame: Frame) => frame.evaluate(() => document.activeElement?.matches(".cm-content") ?? false);
