@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use crate::definition::{Command, Compile, Crash, Definition};
 use crate::editor::Editor;
 use crate::names::check_names;
-use crate::{OutputKind, Plan, Stage, Step, Submission};
+use crate::{OutputKind, Plan, SourceFile, Stage, Step};
 
 /// The argument that is replaced by the entry file's path.
 const ENTRY: &str = "{entry}";
@@ -204,9 +204,8 @@ impl Language {
         })
     }
 
-    /// Returns the plan that runs a submission of this language.
-    pub(crate) fn plan(&self, submission: &Submission) -> Plan {
-        let (entry_file, files) = (submission.entry_file(), submission.files());
+    /// Returns the plan that runs these files, without input and arguments.
+    pub(crate) fn plan(&self, entry_file: &str, files: &[SourceFile]) -> Plan {
         let mut plan = self.plan_ahead();
         let steps = plan.steps.iter_mut().chain(&mut plan.crash);
         let arguments = steps.flat_map(|step| &mut step.command);
@@ -228,10 +227,6 @@ impl Language {
                 step.environment.push((name.to_owned(), value.to_owned()));
             }
         }
-        if self.takes_stdin {
-            submission.stdin().clone_into(&mut plan.stdin);
-        }
-        submission.args().clone_into(&mut plan.args);
         plan
     }
 

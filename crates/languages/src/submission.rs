@@ -115,7 +115,12 @@ impl Submission {
 
     /// Returns the steps that run this submission.
     pub fn plan(&self) -> Plan {
-        self.language.plan(self)
+        let mut plan = self.language.plan(&self.entry_file, &self.files);
+        if self.language.takes_stdin() {
+            self.stdin.clone_into(&mut plan.stdin);
+        }
+        self.args.clone_into(&mut plan.args);
+        plan
     }
 }
 
