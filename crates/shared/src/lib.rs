@@ -33,6 +33,8 @@ pub use inspect::{
 };
 pub use library::Library;
 pub use link::{Link, LinkState, Observe};
-pub use rate_limits::{Client, LimitDecision, LimitDecisionKind, RateLimits};
+pub use rate_limits::{
+    ClientLimit, LimitDecision, LimitDecisionKind, RateLimits,
+};
 pub use redis::Value;
 pub use url::{InvalidServerUrl, ServerUrl};

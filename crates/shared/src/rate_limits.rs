@@ -29,7 +29,7 @@ pub struct RateLimits {
 
 /// A client, and how often it may ask.
 #[derive(Clone, Copy, Debug)]
-pub struct Client {
+pub struct ClientLimit {
     /// Its address.
     pub address: IpAddr,
     /// The requests that are admitted in a window.
@@ -99,7 +99,7 @@ impl RateLimits {
     /// The client's Valkey gave no decision. The request may have been counted.
     pub async fn admit(
         &self,
-        client: Client,
+        client: ClientLimit,
         id: &str,
     ) -> Result<LimitDecision, CallError> {
         self.ask(client, id, true).await
@@ -111,7 +111,7 @@ impl RateLimits {
     /// The client's Valkey gave no decision.
     pub async fn quota(
         &self,
-        client: Client,
+        client: ClientLimit,
     ) -> Result<LimitDecision, CallError> {
         self.ask(client, "", false).await
     }
@@ -119,7 +119,7 @@ impl RateLimits {
     /// Returns whether the client's Valkey has answered each call for a whole
     /// window, so that nothing in it was admitted without Valkey.
     #[must_use]
-    pub fn has_whole_window(&self, client: Client) -> bool {
+    pub fn has_whole_window(&self, client: ClientLimit) -> bool {
         let link = self.link(&tag(client));
         link.is_some_and(|link| {
             link.age().is_some_and(|age| age >= client.window)
@@ -146,7 +146,7 @@ impl RateLimits {
 
     async fn ask(
         &self,
-        client: Client,
+        client: ClientLimit,
         id: &str,
         counts: bool,
     ) -> Result<LimitDecision, CallError> {
@@ -198,7 +198,7 @@ fn heaviest<'a>(
 
 /// Returns the part of a client's keys that decides where they are: they are
 /// all at one Valkey, and in one slot of it.
-fn tag(client: Client) -> String {
+fn tag(client: ClientLimit) -> String {
     let address = client.prefix.map_or(client.address, |(prefix, _)| prefix);
     address.to_string()
 }

@@ -17,14 +17,14 @@ pub(super) struct Queue<T> {
     running: usize,
     waiting: usize,
     /// The clients that have a run here. All others are forgotten.
-    clients: HashMap<IpAddr, Client<T>>,
+    clients: HashMap<IpAddr, ClientRuns<T>>,
     /// The clients that wait, each once. The front is served next.
     round_robin: VecDeque<IpAddr>,
     next_number: u64,
 }
 
 #[derive(Debug)]
-struct Client<T> {
+struct ClientRuns<T> {
     running: usize,
     waiting: VecDeque<(u64, T)>,
 }
@@ -210,14 +210,14 @@ impl<T> Queue<T> {
         own.map_or(0, |own| own.running) < self.share()
     }
 
-    fn client(&mut self, client: IpAddr) -> &mut Client<T> {
-        let new = || Client { running: 0, waiting: VecDeque::new() };
+    fn client(&mut self, client: IpAddr) -> &mut ClientRuns<T> {
+        let new = || ClientRuns { running: 0, waiting: VecDeque::new() };
         self.clients.entry(client).or_insert_with(new)
     }
 
     fn forget(&mut self, client: IpAddr) {
         let is_gone =
-            |own: &Client<T>| own.running == 0 && own.waiting.is_empty();
+            |own: &ClientRuns<T>| own.running == 0 && own.waiting.is_empty();
         if self.clients.get(&client).is_some_and(is_gone) {
             self.clients.remove(&client);
         }

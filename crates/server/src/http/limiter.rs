@@ -37,7 +37,7 @@ struct Inner {
     share: usize,
     /// These speak for many clients, so they have no share.
     proxies: Arc<Proxies>,
-    clients: Mutex<HashMap<IpAddr, Client>>,
+    clients: Mutex<HashMap<IpAddr, ClientConnections>>,
     body_memory: BodyMemory,
 }
 
@@ -55,7 +55,7 @@ struct Limit {
 struct Waiting<'a>(&'a Limit);
 
 #[derive(Debug)]
-struct Client {
+struct ClientConnections {
     sockets: usize,
     share: Arc<Limit>,
     body_memory: BodyMemory,
@@ -121,12 +121,13 @@ impl ConnectionLimiter {
         if let Some(client) = client {
             let share = self.0.share;
             let mut clients = self.clients();
-            let own = clients.entry(client).or_insert_with(|| Client {
-                sockets: 0,
-                share: Arc::new(Limit::new(share)),
-                body_memory: BodyMemory::of_client(),
-                permitted: Vec::new(),
-            });
+            let own =
+                clients.entry(client).or_insert_with(|| ClientConnections {
+                    sockets: 0,
+                    share: Arc::new(Limit::new(share)),
+                    body_memory: BodyMemory::of_client(),
+                    permitted: Vec::new(),
+                });
             if own.sockets >= share.saturating_add(MAX_WAITING) {
                 return None;
             }
@@ -155,12 +156,12 @@ impl ConnectionLimiter {
         }
     }
 
-    fn clients(&self) -> MutexGuard<'_, HashMap<IpAddr, Client>> {
+    fn clients(&self) -> MutexGuard<'_, HashMap<IpAddr, ClientConnections>> {
         self.0.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Client {
+impl ClientConnections {
     /// Returns the connections that can be evicted, longest waited for first:
     /// how many connections are left before each, since when the server waits
     /// for it, and its state.

@@ -100,7 +100,7 @@ impl SharedLimiter {
     pub(super) fn shared_client(
         &self,
         client: IpAddr,
-    ) -> Option<shared::Client> {
+    ) -> Option<shared::ClientLimit> {
         let limit = self.own.limit_of(client)?;
         let [_, prefix] = keys(client, limit);
         let prefix = prefix.and_then(|(key, limit)| match key {
@@ -108,12 +108,15 @@ impl SharedLimiter {
             Key::Address(_) => None,
         });
         let window = self.own.window;
-        Some(shared::Client { address: client, limit, prefix, window })
+        Some(shared::ClientLimit { address: client, limit, prefix, window })
     }
 }
 
-fn quota_of(client: shared::Client, answer: shared::LimitDecision) -> Quota {
-    let shared::Client { limit, window, .. } = client;
+fn quota_of(
+    client: shared::ClientLimit,
+    answer: shared::LimitDecision,
+) -> Quota {
+    let shared::ClientLimit { limit, window, .. } = client;
     let shared::LimitDecision { remaining, reset, .. } = answer;
     Quota { limit, window, remaining, reset }
 }

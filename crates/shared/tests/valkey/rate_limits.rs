@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use sandpiper_shared::{
-    CallError, Client, LimitDecisionKind, Observe, RateLimits,
+    CallError, ClientLimit, LimitDecisionKind, Observe, RateLimits,
 };
 use sandpiper_testkit::Valkey;
 use tokio::time::{Instant, sleep, timeout};
@@ -34,7 +34,7 @@ async fn limits_within(urls: &[String], within: Duration) -> RateLimits {
 }
 
 /// Of a limit in a minute. An IPv6 /64 has ten times that.
-pub(super) fn client(address: &str, limit: u32) -> Client {
+pub(super) fn client(address: &str, limit: u32) -> ClientLimit {
     let address: IpAddr = address.parse().unwrap();
     let prefix = match address {
         IpAddr::V4(_) => None,
@@ -43,13 +43,13 @@ pub(super) fn client(address: &str, limit: u32) -> Client {
             Some((std::net::Ipv6Addr::from_bits(bits).into(), limit * 10))
         }
     };
-    Client { address, limit, prefix, window: MINUTE }
+    ClientLimit { address, limit, prefix, window: MINUTE }
 }
 
 /// The decision of a Valkey that answers.
 pub(super) async fn admit(
     limits: &RateLimits,
-    client: Client,
+    client: ClientLimit,
     id: &str,
 ) -> (LimitDecisionKind, u32) {
     timeout(PATIENCE, limits.until_up()).await.unwrap();
@@ -156,7 +156,7 @@ async fn the_tries_of_each_request_expire_by_themselves() {
     let valkey = Valkey::start(&[]);
     let limits = limits(&[valkey.url("")]).await;
     let window = Duration::from_millis(100);
-    let own = Client { window, ..client("192.0.2.1", 9) };
+    let own = ClientLimit { window, ..client("192.0.2.1", 9) };
     let key = |id: &str| format!("sp1:l:{{192.0.2.1}}:tries:{id}");
     let begun = Instant::now();
     // On a busy machine a request may come too late to be a repeated one.
@@ -184,7 +184,7 @@ async fn no_window_has_too_many_or_too_few() {
     for _ in 0..4 {
         nodes.push(Arc::new(limits(&urls).await));
     }
-    let own = Client { window: WINDOW, ..client("192.0.2.1", LIMIT) };
+    let own = ClientLimit { window: WINDOW, ..client("192.0.2.1", LIMIT) };
     let begun = Instant::now();
     let admitted = Arc::new(AtomicU32::new(0));
     let tasks: Vec<_> = (0..64_usize)
@@ -257,7 +257,7 @@ async fn a_valkey_that_was_gone_counts_alone_after_a_window() {
     let mut valkey = Valkey::start(&[]);
     let limits = limits(&[valkey.url("")]).await;
     let window = Duration::from_secs(1);
-    let own = Client { window, ..client("192.0.2.1", 1) };
+    let own = ClientLimit { window, ..client("192.0.2.1", 1) };
     let begun = Instant::now();
     while !limits.has_whole_window(own) {
         assert!(begun.elapsed() < PATIENCE);
