@@ -23,7 +23,7 @@ use crate::pool::PoolState;
 use crate::readiness::{Images, LanguageState};
 use crate::refusal::Refusal;
 use crate::run::RunSpec;
-use crate::settings::Settings;
+use crate::settings::EngineSettings;
 
 /// The reason why nothing can run on this host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,7 +32,7 @@ pub enum HostError {
     #[error("{0}")]
     NoSandbox(String),
     /// Programs would run without limits, and
-    /// [`Settings::allow_missing_limits`] is off. The text describes the
+    /// [`EngineSettings::allow_missing_limits`] is off. The text describes the
     /// control groups.
     #[error("this host cannot limit memory and processes ({0})")]
     MissingLimits(String),
@@ -56,7 +56,7 @@ impl Engine {
     /// every submission. Clients then read the words of `describe`, and
     /// [`Self::host_error`] has the reason.
     pub fn new(
-        settings: Settings,
+        settings: EngineSettings,
         host: Result<Host, SandboxError>,
         catalog: Catalog,
         images: Arc<dyn Images>,
@@ -209,7 +209,10 @@ impl Engine {
 
 /// Refuses a host on which programs would run without limits, unless the
 /// operator allows it.
-fn check_limits(host: Host, settings: &Settings) -> Result<Host, HostError> {
+fn check_limits(
+    host: Host,
+    settings: &EngineSettings,
+) -> Result<Host, HostError> {
     let has = host.controllers();
     if settings.allow_missing_limits || has.memory && has.processes {
         Ok(host)

@@ -19,7 +19,7 @@ use crate::outcome::{Outcome, Timing};
 use crate::pool::{BoxPool, PoolKey, PoolState, fill};
 use crate::refusal::Refusal;
 use crate::run::{self, RunSpec};
-use crate::settings::Settings;
+use crate::settings::EngineSettings;
 
 /// The number of tasks that fill the pool. With more than one, a box that takes
 /// long to make does not keep the others back.
@@ -39,7 +39,10 @@ pub(crate) struct Executor {
 }
 
 impl Executor {
-    pub(crate) fn new(settings: &Settings, host: Option<Arc<Host>>) -> Self {
+    pub(crate) fn new(
+        settings: &EngineSettings,
+        host: Option<Arc<Host>>,
+    ) -> Self {
         Self {
             host,
             limits: settings.limits.clone(),

@@ -54,4 +54,4 @@ pub use sandpiper_sandbox::{
     QUEUE_BYTES, QUEUED_SIGNALS, SandboxError, SkipReason, SkippedFile,
     SubordinateIds, init_main, input_queue, memory_limit, signal_name,
 };
-pub use settings::Settings;
+pub use settings::EngineSettings;

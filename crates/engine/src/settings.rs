@@ -8,7 +8,7 @@ use crate::{Limits, limits};
 
 /// The operator's settings of the engine.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct EngineSettings {
     /// The limits of one run.
     pub limits: Limits,
     /// Boxes that run at once.
@@ -30,7 +30,7 @@ pub struct Settings {
     pub compile_cache_bytes: u64,
 }
 
-impl Settings {
+impl EngineSettings {
     /// Returns the number of boxes that there can be besides those that run:
     /// those of the pool, those of live runs, and as many in removal as
     /// can run.
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn boxes_besides_leave_room_for_those_that_run() {
         let check = |boxes, pool_memory_bytes, ahead, besides| {
-            let settings = Settings {
+            let settings = EngineSettings {
                 limits: Limits::default(),
                 boxes,
                 live_boxes: 0,

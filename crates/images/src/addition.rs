@@ -32,7 +32,7 @@ pub(crate) struct Entry {
 /// The contents of the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Definition {
+struct AdditionDefinition {
     /// Debian packages, of the image's suite.
     #[serde(default)]
     packages: Vec<Spanned<String>>,
@@ -58,10 +58,11 @@ impl Addition {
         text: &str,
     ) -> Result<Self, ImageError> {
         let line = |at: usize| text[..at].matches('\n').count() + 1;
-        let definition: Definition = toml::from_str(text).map_err(|error| {
-            let at = error.span().map_or(0, |span| span.start);
-            fault(path, line(at), error.message())
-        })?;
+        let definition: AdditionDefinition =
+            toml::from_str(text).map_err(|error| {
+                let at = error.span().map_or(0, |span| span.start);
+                fault(path, line(at), error.message())
+            })?;
         let entry = |value: Spanned<String>| Entry {
             line: line(value.span().start),
             text: value.into_inner(),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::addition::Addition;
-use crate::downloads::{Downloads, Settings};
+use crate::downloads::{DownloadSettings, Downloads};
 use crate::error::{ImageError, io_error};
 use crate::manifest::{Manifest, installed_packages};
 use crate::mirror;
@@ -159,7 +159,7 @@ fn check_host(recipe: &Recipe, mirror: Option<&str>) -> Result<(), ImageError> {
 /// the builder may read the archive, since the settings may contain passwords.
 fn pack_files(
     recipe: &Recipe,
-    settings: &Settings,
+    settings: &DownloadSettings,
     path: &Path,
 ) -> io::Result<()> {
     let mut options = File::options();

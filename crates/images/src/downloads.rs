@@ -83,7 +83,7 @@ impl std::fmt::Debug for Downloads {
 
 /// The files that the image has while its build script runs.
 #[derive(Default)]
-pub(crate) struct Settings {
+pub(crate) struct DownloadSettings {
     /// The absolute path in the image, and the contents.
     pub(crate) files: Vec<(String, Vec<u8>)>,
     secrets: Vec<String>,
@@ -94,9 +94,9 @@ pub(crate) const ENVIRONMENT: &str = "/build/.environment";
 
 impl Downloads {
     /// Reads the host's settings.
-    pub(crate) fn settings(&self) -> Settings {
+    pub(crate) fn settings(&self) -> DownloadSettings {
         let mut environment = vec![("HOME".to_owned(), HOME.to_owned())];
-        let mut settings = Settings::default();
+        let mut settings = DownloadSettings::default();
         for (name, value) in self.texts() {
             if FORWARDED.contains(&name.to_ascii_lowercase().as_str()) {
                 environment.push((name.to_owned(), value.to_owned()));
@@ -126,7 +126,7 @@ impl Downloads {
     /// build script. The environment overrides them.
     fn add_client_files(
         &self,
-        settings: &mut Settings,
+        settings: &mut DownloadSettings,
         environment: &mut Vec<(String, String)>,
     ) {
         let home = |path: &str| Some(self.path("HOME")?.join(path));
@@ -179,7 +179,7 @@ impl Downloads {
     }
 }
 
-impl Settings {
+impl DownloadSettings {
     /// Returns a line of a log without the passwords of the settings.
     pub(crate) fn conceal(&self, line: String) -> String {
         self.secrets
@@ -234,7 +234,7 @@ mod tests {
         Downloads { mirror: None, variables: variables.collect() }
     }
 
-    fn file(settings: &Settings, path: &str) -> String {
+    fn file(settings: &DownloadSettings, path: &str) -> String {
         let mut files = settings.files.iter();
         let found = files.find(|(target, _)| target == path);
         let found = found.map(|(_, text)| text.clone()).unwrap_or_default();

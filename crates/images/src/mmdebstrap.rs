@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use crate::addition::Addition;
-use crate::downloads::{Downloads, ENVIRONMENT, Settings};
+use crate::downloads::{DownloadSettings, Downloads, ENVIRONMENT};
 use crate::mirror;
 use crate::progress::{Progress, Tracker};
-use crate::recipe::{Definition, Recipe};
+use crate::recipe::{ImageDefinition, Recipe};
 
 /// Options of dpkg that leave out files that no program needs. Licences require
 /// the copyright files.
@@ -47,7 +47,7 @@ pub(crate) struct Invocation<'a> {
     /// The lines of `sources.list`; empty for mmdebstrap's default.
     pub(crate) sources: &'a [String],
     /// The settings with which the build script downloads.
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a DownloadSettings,
     pub(crate) as_root: bool,
     /// The folder with [`FILES`].
     pub(crate) scratch: &'a Path,
@@ -227,7 +227,7 @@ fn command(invocation: &Invocation<'_>) -> Command {
 }
 
 /// Returns a hook that runs each command in [`VERSIONS`] and stores its output.
-fn ask_versions(definition: &Definition) -> String {
+fn ask_versions(definition: &ImageDefinition) -> String {
     let last = definition.versions.len() - 1;
     format!(
         "for n in $(seq 0 {last}); do \

@@ -18,7 +18,7 @@ const FORMAT: &str = "sandpiper image 1";
 pub struct Recipe {
     pub(crate) name: String,
     pub(crate) hash: String,
-    pub(crate) definition: Definition,
+    pub(crate) definition: ImageDefinition,
     /// The absolute path in the image and the contents of every added file.
     pub(crate) files: Vec<(String, Vec<u8>)>,
     /// The script that runs in the image after its packages are installed.
@@ -31,7 +31,7 @@ pub struct Recipe {
 /// The contents of `image.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Definition {
+pub(crate) struct ImageDefinition {
     /// The code name of the Debian release.
     pub(crate) suite: String,
     /// Debian's names of the architectures that have all packages.
@@ -76,7 +76,7 @@ impl Recipe {
             image: name.to_owned(),
             reason,
         };
-        let definition: Definition =
+        let definition: ImageDefinition =
             toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
         definition.check(name).map_err(wrong)?;
         let open = |path: &String| {
@@ -121,7 +121,7 @@ impl Recipe {
     }
 }
 
-impl Definition {
+impl ImageDefinition {
     fn check(&self, image: &str) -> Result<(), String> {
         if !is_plain(image) || image.contains(':') {
             return Err("its name is not a plain word".to_owned());

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::definition::{Definition, ExpectedDefinition};
+use crate::definition::{ExpectedDefinition, LanguageDefinition};
 use crate::submission::shown;
 use crate::{Language, SourceFile, Submission, SubmissionError};
 
@@ -199,8 +199,8 @@ impl Catalog {
 }
 
 fn load_entry(source: &LanguageFolder) -> Result<Entry, LoadError> {
-    let definition: Definition = toml::from_str(text(source, "language.toml")?)
-        .map_err(|error| {
+    let definition: LanguageDefinition =
+        toml::from_str(text(source, "language.toml")?).map_err(|error| {
             fault(source, "language.toml", error.to_string().trim_end())
         })?;
     let language = Language::check(&source.id, &definition, &source.files)

@@ -10,7 +10,7 @@ use crate::editor::EditorDefinition;
 /// The whole file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Definition {
+pub(crate) struct LanguageDefinition {
     /// The name that people read, such as `C++`.
     pub(crate) name: String,
     /// The title of the editor page, if it is not the name.

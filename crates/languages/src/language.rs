@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use crate::definition::{Command, Compile, Crash, Definition};
+use crate::definition::{Command, Compile, Crash, LanguageDefinition};
 use crate::editor::Editor;
 use crate::names::check_names;
 use crate::{OutputKind, Plan, SourceFile, Stage, Step};
@@ -143,7 +143,7 @@ impl Language {
     /// has the files of the language's folder.
     pub(crate) fn check(
         id: &str,
-        definition: &Definition,
+        definition: &LanguageDefinition,
         folder: &BTreeMap<String, Vec<u8>>,
     ) -> Result<Self, String> {
         check_names(id, definition)?;
@@ -261,7 +261,7 @@ fn bytes(mebibytes: NonZeroU32) -> u64 {
 }
 
 fn environment(
-    definition: &Definition,
+    definition: &LanguageDefinition,
 ) -> Result<Vec<(String, String)>, String> {
     let mut environment: Vec<(String, String)> = BASE_ENVIRONMENT
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
@@ -282,7 +282,7 @@ fn environment(
 }
 
 fn run_step(
-    definition: &Definition,
+    definition: &LanguageDefinition,
     environment: &[(String, String)],
 ) -> Result<Step, String> {
     if definition.run.results && definition.arguments {

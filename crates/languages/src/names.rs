@@ -1,7 +1,7 @@
 //! The rules for the names and paths in a definition.
 
 use crate::OutputKind;
-use crate::definition::Definition;
+use crate::definition::LanguageDefinition;
 
 /// The names that choose several languages at once.
 const GROUPS: [&str; 2] = ["default", "all"];
@@ -10,7 +10,7 @@ const GROUPS: [&str; 2] = ["default", "all"];
 /// its framework.
 pub(crate) fn check_names(
     id: &str,
-    definition: &Definition,
+    definition: &LanguageDefinition,
 ) -> Result<(), String> {
     check_word("id", id)?;
     if GROUPS.contains(&id) {

@@ -22,7 +22,9 @@ use anyhow::Context;
 use clap::builder::BoolishValueParser;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
-use sandpiper_engine::{self as engine, Limits, limits as default};
+use sandpiper_engine::{
+    self as engine, EngineSettings, Limits, limits as default,
+};
 use sandpiper_images::Downloads;
 
 pub(crate) use fleet::FleetArgs;
@@ -320,8 +322,8 @@ impl DoctorArgs {
 
 impl SandboxArgs {
     /// Returns the settings of an engine that runs one program at a time.
-    pub(crate) fn engine_settings(&self) -> engine::Settings {
-        engine::Settings {
+    pub(crate) fn engine_settings(&self) -> EngineSettings {
+        EngineSettings {
             limits: self.limits.limits(),
             boxes: 1,
             live_boxes: 1,

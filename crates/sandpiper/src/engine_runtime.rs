@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use sandpiper_engine::languages::Catalog;
 use sandpiper_engine::{
-    Engine, Host, HostError, HostSettings, Identity, Images, Settings,
+    Engine, EngineSettings, Host, HostError, HostSettings, Identity, Images,
 };
 use tokio::runtime::{self, Runtime};
 
@@ -55,7 +55,7 @@ impl EngineRuntime {
     pub(crate) fn start(
         data: PathBuf,
         cgroup: Option<PathBuf>,
-        settings: Settings,
+        settings: EngineSettings,
         catalog: Catalog,
         images: Arc<dyn Images>,
         leave_terminal: bool,

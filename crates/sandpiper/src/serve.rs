@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sandpiper_engine::{Engine, Readiness};
-use sandpiper_server::{Server, Settings};
+use sandpiper_server::{Server, ServerSettings};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tracing::{Level, info, warn};
@@ -108,7 +108,7 @@ fn url(address: SocketAddr) -> String {
 
 async fn serve_with(
     engine: &Engine,
-    settings: Settings,
+    settings: ServerSettings,
     listener: TcpListener,
     admin: Option<TcpListener>,
     drain: Duration,

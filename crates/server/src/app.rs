@@ -24,7 +24,7 @@ use crate::openapi;
 use crate::products::Products;
 use crate::rate_limit::{LocalLimiter, RequestLimiter};
 use crate::routes::{self, Endpoint, Route};
-use crate::settings::Settings;
+use crate::settings::ServerSettings;
 
 /// Answers everything on the public listeners.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ pub(crate) struct App<R> {
 impl<R: Runner> App<R> {
     pub(crate) fn new(
         runner: R,
-        settings: Settings,
+        settings: ServerSettings,
         proxies: Arc<Proxies>,
     ) -> Self {
         let runner = Arc::new(runner);

@@ -46,5 +46,5 @@ pub use ::http::{HeaderName, StatusCode};
 pub use server::Server;
 pub use settings::{
     FrameAncestors, InvalidFrameAncestors, InvalidNodeTag,
-    InvalidPreviewOrigin, NodeTag, PreviewOrigin, Settings,
+    InvalidPreviewOrigin, NodeTag, PreviewOrigin, ServerSettings,
 };

@@ -20,7 +20,7 @@ use crate::http::{
 };
 use crate::metrics::Metrics;
 use crate::routes::{Endpoint, Route};
-use crate::settings::Settings;
+use crate::settings::ServerSettings;
 
 /// Maximum bytes of a body that is sent to the admin listener.
 const ADMIN_BODY_BYTES: u64 = 4 * 1024;
@@ -40,7 +40,7 @@ pub struct Server {
 
 impl Server {
     /// Returns a server with no products yet.
-    pub fn new(engine: Engine, settings: Settings) -> Self {
+    pub fn new(engine: Engine, settings: ServerSettings) -> Self {
         // A static program's first random number opens a file, which then stays
         // open: later there may be no descriptor for it.
         let _: u64 = rand::random();

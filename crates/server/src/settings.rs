@@ -12,7 +12,7 @@ use crate::limits;
 
 /// Settings of the server. The default is what the service promises.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct ServerSettings {
     /// Compile requests of one client in any 60 seconds; 0 lifts the limit.
     /// Default 20. Reached: 429 with Retry-After.
     pub compile_rate_limit: u32,
@@ -67,7 +67,7 @@ pub struct Settings {
     pub artifact_bytes: u64,
 }
 
-impl Settings {
+impl ServerSettings {
     /// Returns the parts of the service that several servers share, as metrics
     /// name them.
     pub(crate) fn shared_parts(&self) -> Vec<&'static str> {
@@ -109,7 +109,7 @@ impl Settings {
     }
 }
 
-impl Default for Settings {
+impl Default for ServerSettings {
     fn default() -> Self {
         Self {
             compile_rate_limit: limits::COMPILE_REQUESTS_PER_MINUTE,
@@ -291,10 +291,10 @@ mod tests {
     #[test]
     fn the_host_of_previews_is_allowed_with_the_others() {
         let check = |allowed: &[&str], preview: &str, expected: bool| {
-            let settings = Settings {
+            let settings = ServerSettings {
                 allowed_hosts: allowed.iter().map(|&it| it.into()).collect(),
                 preview_origin: preview.parse().ok(),
-                ..Settings::default()
+                ..ServerSettings::default()
             };
             let request = http::Request::builder()
                 .header("Host", "preview.example:8080")

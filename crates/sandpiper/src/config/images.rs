@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::builder::BoolishValueParser;
 use clap::{Args, Subcommand};
-use sandpiper_engine::{self as engine, Limits, limits as default};
+use sandpiper_engine::{EngineSettings, Limits, limits as default};
 
 use super::values;
 
@@ -125,14 +125,14 @@ impl BuildArgs {
 /// Returns the settings of an engine that runs sample programs, one after the
 /// other. The programs are ours, so they run even if the host cannot limit
 /// them. They get more time, since other images may be building meanwhile.
-pub(crate) fn check_settings() -> engine::Settings {
+pub(crate) fn check_settings() -> EngineSettings {
     let limits = Limits {
         run_wall_time: SAMPLE_TIME,
         run_cpu_time: SAMPLE_TIME,
         compile_wall_time: SAMPLE_TIME,
         ..Limits::default()
     };
-    engine::Settings {
+    EngineSettings {
         limits,
         boxes: 1,
         live_boxes: 0,

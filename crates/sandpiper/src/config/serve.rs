@@ -7,8 +7,8 @@ use anyhow::Context;
 use clap::Args;
 use clap::builder::BoolishValueParser;
 use ipnet::IpNet;
-use sandpiper_engine::{self as engine, limits as default};
-use sandpiper_server as server;
+use sandpiper_engine::{self as engine, EngineSettings, limits as default};
+use sandpiper_server::{self as server, ServerSettings};
 
 use super::shared::SharedUrl;
 use super::values::{self, AddressOrOff};
@@ -215,7 +215,7 @@ impl ServeArgs {
     ///
     /// # Errors
     /// The URL of a Valkey cannot be read.
-    pub(crate) fn server_settings(&self) -> anyhow::Result<server::Settings> {
+    pub(crate) fn server_settings(&self) -> anyhow::Result<ServerSettings> {
         let shared_limits = self
             .shared_limits
             .iter()
@@ -226,7 +226,7 @@ impl ServeArgs {
             .as_ref()
             .map(|url| url.read("--shared-products"))
             .transpose()?;
-        Ok(server::Settings {
+        Ok(ServerSettings {
             compile_rate_limit: self.compile_rate_limit,
             rate_limit_for: self.rate_limit_for.clone(),
             shared_limits,
@@ -241,12 +241,12 @@ impl ServeArgs {
             frame_ancestors: self.frame_ancestors.clone(),
             preview_origin: self.preview_origin.clone(),
             artifact_bytes: self.artifact_size,
-            ..server::Settings::default()
+            ..ServerSettings::default()
         })
     }
 
     /// Returns the settings of the engine.
-    pub(crate) fn engine_settings(&self) -> engine::Settings {
+    pub(crate) fn engine_settings(&self) -> EngineSettings {
         let machine = crate::machine::memory_bytes().unwrap_or(0);
         let pool_memory_bytes = self
             .warm_memory
@@ -256,7 +256,7 @@ impl ServeArgs {
         let live_boxes = self.live_boxes.unwrap_or_else(|| {
             default_live_boxes(machine, boxes, limits.box_memory_bytes())
         });
-        engine::Settings {
+        EngineSettings {
             limits,
             boxes,
             live_boxes,

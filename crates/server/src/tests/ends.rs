@@ -40,7 +40,7 @@ async fn running_requests_end_and_idle_connections_close() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_stops_is_alive_but_not_ready() {
     let check = async |path: &str, status: u16, error: Option<&str>| {
-        let server = TestServer::in_memory(Settings::default()).await;
+        let server = TestServer::in_memory(ServerSettings::default()).await;
         let Listener::Memory(memory) = &server.listener else { panic!() };
         let mut stream = server.connect().await;
         let head = format!("GET {path} HTTP/1.1\r\nHost: x\r\n");

@@ -70,7 +70,8 @@ const EXTERNAL: &str = r#","framework":"external""#;
 
 #[tokio::test]
 async fn only_exactly_the_framework_is_left_out() {
-    let settings = Settings { compile_rate_limit: 0, ..Settings::default() };
+    let settings =
+        ServerSettings { compile_rate_limit: 0, ..ServerSettings::default() };
     let server = TestServer::with(settings).await;
     fs::write(server.runs.framework(), FRAMEWORK).unwrap();
     let whole = run(&server, FRAMEWORK.as_bytes(), EXTERNAL).await;

@@ -33,9 +33,9 @@ async fn failures_are_counted_from_0() {
 /// Everything that there can be, after one request and one run. Metrics of shared
 /// state are there if a Valkey is named, whether it can be reached or not.
 async fn shown() -> Exposition {
-    let settings = Settings {
+    let settings = ServerSettings {
         shared_limits: vec!["valkey://127.0.0.1:1".parse().unwrap()],
-        ..Settings::default()
+        ..ServerSettings::default()
     };
     let server = TestServer::with(settings).await;
     server.compile("echo").await;

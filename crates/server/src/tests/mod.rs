@@ -27,7 +27,7 @@ use tokio::time::sleep;
 use crate::app::App;
 use crate::http::ConnectionLimiter;
 use crate::server::accept;
-use crate::settings::Settings;
+use crate::settings::ServerSettings;
 use memory::Memory;
 use runs::{Runs, TestRunner};
 
@@ -48,7 +48,7 @@ enum Listener {
 
 /// Returns what a server consists of.
 fn parts(
-    settings: Settings,
+    settings: ServerSettings,
 ) -> (Arc<App<TestRunner>>, Runs, ConnectionLimiter) {
     let proxies = Arc::new(settings.proxies());
     let limiter = settings.connection_limiter(Arc::clone(&proxies));
@@ -58,10 +58,10 @@ fn parts(
 
 impl TestServer {
     async fn start() -> Self {
-        Self::with(Settings::default()).await
+        Self::with(ServerSettings::default()).await
     }
 
-    async fn with(settings: Settings) -> Self {
+    async fn with(settings: ServerSettings) -> Self {
         let never = std::future::pending();
         Self::with_end(settings, never, Duration::ZERO).await.0
     }
@@ -71,11 +71,11 @@ impl TestServer {
         shutdown: impl Future<Output = ()> + Send + 'static,
         drain: Duration,
     ) -> (Self, JoinHandle<()>) {
-        Self::with_end(Settings::default(), shutdown, drain).await
+        Self::with_end(ServerSettings::default(), shutdown, drain).await
     }
 
     async fn with_end(
-        settings: Settings,
+        settings: ServerSettings,
         shutdown: impl Future<Output = ()> + Send + 'static,
         drain: Duration,
     ) -> (Self, JoinHandle<()>) {
@@ -90,7 +90,7 @@ impl TestServer {
     }
 
     /// One on a clock of its own; see [`memory`].
-    async fn in_memory(settings: Settings) -> Self {
+    async fn in_memory(settings: ServerSettings) -> Self {
         let (app, runs, limiter) = parts(settings);
         let listener =
             Listener::Memory(Memory::new(Arc::clone(&app), limiter).await);

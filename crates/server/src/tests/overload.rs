@@ -48,7 +48,7 @@ async fn is_left_waiting(stream: &mut TcpStream) -> bool {
 
 /// One of two connections that use up what there is, and a further one of
 /// `client`, which gets a place when that is over.
-async fn check_that_two_are_most(settings: Settings, client: &str) {
+async fn check_that_two_are_most(settings: ServerSettings, client: &str) {
     let mut server = TestServer::in_memory(settings).await;
     let mut first = hang_from("2001:db8::1", &mut server).await;
     let _second = hang_from("2001:db8::2", &mut server).await;
@@ -61,19 +61,22 @@ async fn check_that_two_are_most(settings: Settings, client: &str) {
 
 #[tokio::test(start_paused = true)]
 async fn connections_are_bounded() {
-    let settings = Settings { connections: 2, ..Settings::default() };
+    let settings =
+        ServerSettings { connections: 2, ..ServerSettings::default() };
     check_that_two_are_most(settings, "192.0.2.1").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn one_client_has_only_its_share() {
-    let settings = Settings { client_connections: 2, ..Settings::default() };
+    let settings =
+        ServerSettings { client_connections: 2, ..ServerSettings::default() };
     check_that_two_are_most(settings, "2001:db8::3").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_share_of_one_client_is_in_nobodys_way() {
-    let settings = Settings { client_connections: 1, ..Settings::default() };
+    let settings =
+        ServerSettings { client_connections: 1, ..ServerSettings::default() };
     let mut server = TestServer::in_memory(settings).await;
     let _first = hang_from("2001:db8::1", &mut server).await;
     let _second = begin_from("2001:db8::1", &server, HEALTH).await;
@@ -84,7 +87,8 @@ async fn the_share_of_one_client_is_in_nobodys_way() {
 
 #[tokio::test(start_paused = true)]
 async fn who_waits_for_a_place_for_too_long_is_closed() {
-    let settings = Settings { connections: 1, ..Settings::default() };
+    let settings =
+        ServerSettings { connections: 1, ..ServerSettings::default() };
     let mut server = TestServer::in_memory(settings).await;
     let _first = hang_from("192.0.2.1", &mut server).await;
     let mut second = begin_from("192.0.2.2", &server, HEALTH).await;
@@ -96,7 +100,8 @@ async fn who_waits_for_a_place_for_too_long_is_closed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_opens_far_too_many_is_closed() {
-    let settings = Settings { client_connections: 1, ..Settings::default() };
+    let settings =
+        ServerSettings { client_connections: 1, ..ServerSettings::default() };
     let mut server = TestServer::in_memory(settings).await;
     let _first = hang_from("192.0.2.1", &mut server).await;
     let connect = || server.connect_from("192.0.2.1");
@@ -113,10 +118,10 @@ async fn a_client_that_opens_far_too_many_is_closed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_trusted_proxy_has_no_share() {
-    let settings = Settings {
+    let settings = ServerSettings {
         client_connections: 1,
         trusted_proxies: vec!["127.0.0.0/8".parse().unwrap()],
-        ..Settings::default()
+        ..ServerSettings::default()
     };
     let mut server = TestServer::in_memory(settings).await;
     let _first = hang_from("127.0.0.1", &mut server).await;
@@ -124,7 +129,10 @@ async fn a_trusted_proxy_has_no_share() {
 }
 
 /// `begun` is what the connections that wait have sent.
-async fn check_that_who_waits_makes_room(settings: Settings, begun: &str) {
+async fn check_that_who_waits_makes_room(
+    settings: ServerSettings,
+    begun: &str,
+) {
     const CLIENT: &str = "192.0.2.1";
     let mut server = TestServer::in_memory(settings).await;
     let mut busy = hang_from(CLIENT, &mut server).await;
@@ -146,9 +154,13 @@ async fn check_that_who_waits_makes_room(settings: Settings, begun: &str) {
 #[tokio::test(start_paused = true)]
 async fn who_only_waits_makes_room_for_others() {
     let check = async |begun: &str| {
-        let of_all = Settings { connections: 3, ..Settings::default() };
+        let of_all =
+            ServerSettings { connections: 3, ..ServerSettings::default() };
         check_that_who_waits_makes_room(of_all, begun).await;
-        let own = Settings { client_connections: 3, ..Settings::default() };
+        let own = ServerSettings {
+            client_connections: 3,
+            ..ServerSettings::default()
+        };
         check_that_who_waits_makes_room(own, begun).await;
     };
     // Heads.
@@ -171,7 +183,8 @@ async fn who_only_waits_makes_room_for_others() {
 
 #[tokio::test(start_paused = true)]
 async fn who_has_most_makes_room_first() {
-    let settings = Settings { connections: 3, ..Settings::default() };
+    let settings =
+        ServerSettings { connections: 3, ..ServerSettings::default() };
     let server = TestServer::in_memory(settings).await;
     let mut oldest = server.connect_from("192.0.2.1");
     sleep(2 * SECOND).await;
@@ -185,7 +198,8 @@ async fn who_has_most_makes_room_first() {
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_waits_again_after_its_answer() {
-    let settings = Settings { connections: 1, ..Settings::default() };
+    let settings =
+        ServerSettings { connections: 1, ..ServerSettings::default() };
     let server = TestServer::in_memory(settings).await;
     let request = HEALTH.replace("close", "keep-alive");
     let mut first = begin_from("192.0.2.1", &server, &request).await;
@@ -198,7 +212,7 @@ async fn a_connection_waits_again_after_its_answer() {
 /// each comes so much, and then nothing. Returns whether a large body of another
 /// client waits until one of those was refused. Small ones never wait.
 async fn has_a_large_body_to_wait(slow: &[&str], begun: usize) -> bool {
-    let server = TestServer::in_memory(Settings::default()).await;
+    let server = TestServer::in_memory(ServerSettings::default()).await;
     let head = format!("Content-Length: {}\r\n\r\n", 1 << 20);
     let head = format!("POST /products HTTP/1.1\r\nHost: x\r\n{head}");
     let sent = head + &"x".repeat(begun);
@@ -241,7 +255,8 @@ async fn large_bodies_share_their_memory() {
 
 #[tokio::test(start_paused = true)]
 async fn outputs_that_nobody_takes_share_their_memory() {
-    let settings = Settings { answers_bytes: 1 << 20, ..Settings::default() };
+    let settings =
+        ServerSettings { answers_bytes: 1 << 20, ..ServerSettings::default() };
     let server = TestServer::in_memory(settings).await;
     // Its output is larger than that.
     let mut slow =
@@ -261,10 +276,10 @@ async fn outputs_that_nobody_takes_share_their_memory() {
 async fn lists_that_nobody_takes_share_their_memory() {
     const PRODUCTS: usize = 24;
     const NAME_BYTES: usize = 125_000;
-    let settings = Settings {
+    let settings = ServerSettings {
         products_bytes: 7 << 20,
         answers_bytes: 2 << 20,
-        ..Settings::default()
+        ..ServerSettings::default()
     };
     let server = TestServer::in_memory(settings).await;
     let write = async |method: &str, path: &str| {

@@ -6,10 +6,10 @@ use super::*;
 
 /// Refuses a run for a reason of this server's own, or as busy.
 async fn status(proxy: &str, language: &str) -> u16 {
-    let settings = Settings {
+    let settings = ServerSettings {
         trusted_proxies: vec![proxy.parse().unwrap()],
         elsewhere_status: StatusCode::TOO_EARLY,
-        ..Settings::default()
+        ..ServerSettings::default()
     };
     let server = TestServer::in_memory(settings).await;
     server.compile(language).await.status

@@ -5,7 +5,7 @@ use runs::Event;
 
 #[tokio::test(start_paused = true)]
 async fn the_21st_request_in_a_minute_is_refused() {
-    let server = TestServer::in_memory(Settings::default()).await;
+    let server = TestServer::in_memory(ServerSettings::default()).await;
     for left in (0..20).rev() {
         // Refused requests count as well.
         let headers = if left % 2 == 0 { JSON } else { "" };
@@ -43,7 +43,8 @@ async fn the_21st_request_in_a_minute_is_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn zero_lifts_the_limit_and_its_headers() {
-    let settings = Settings { compile_rate_limit: 0, ..Settings::default() };
+    let settings =
+        ServerSettings { compile_rate_limit: 0, ..ServerSettings::default() };
     let server = TestServer::in_memory(settings).await;
     for _ in 0..30 {
         let reply = server.compile("echo").await;
@@ -56,12 +57,12 @@ async fn zero_lifts_the_limit_and_its_headers() {
 #[tokio::test(start_paused = true)]
 async fn forwarded_clients_count_from_named_proxies_only() {
     let check = async |proxies: &[&str], expected: &str| {
-        let settings = Settings {
+        let settings = ServerSettings {
             trusted_proxies: proxies
                 .iter()
                 .map(|net| net.parse().unwrap())
                 .collect(),
-            ..Settings::default()
+            ..ServerSettings::default()
         };
         let mut server = TestServer::in_memory(settings).await;
         let headers = format!("{CLOSE}X-Forwarded-For: 192.0.2.7\r\n");

@@ -11,7 +11,7 @@ const SLOWEST_RATE: u64 = 64 * 1024;
 
 #[tokio::test(start_paused = true)]
 async fn requests_in_a_row_are_answered_in_order() {
-    let mut server = TestServer::in_memory(Settings::default()).await;
+    let mut server = TestServer::in_memory(ServerSettings::default()).await;
     let mut stream = server.connect().await;
     let close = format!("GET /healthz HTTP/1.1\r\nHost: x\r\n{CLOSE}\r\n");
     let requests = compile("echo", "") + &compile("hang", "") + &close;
@@ -60,7 +60,7 @@ async fn dribble(
 
 #[tokio::test(start_paused = true)]
 async fn deadlines_are_of_the_whole_not_of_each_read() {
-    let server = TestServer::in_memory(Settings::default()).await;
+    let server = TestServer::in_memory(ServerSettings::default()).await;
     let check = async |deadline: Duration, begun: &str, piece: &str| {
         let (time, text) = dribble(&server, begun, piece).await;
         assert_eq!(time.as_secs(), deadline.as_secs(), "{begun} {piece}");
@@ -120,7 +120,7 @@ async fn comes_whole(
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_is_taken_in_time_or_not_at_all() {
-    let server = TestServer::in_memory(Settings::default()).await;
+    let server = TestServer::in_memory(ServerSettings::default()).await;
     let check = async |pause: Duration, rate: u64, expected: bool| {
         let request = compile("big", CLOSE);
         let whole = comes_whole(&server, &request, pause, rate).await;
@@ -138,7 +138,7 @@ async fn an_answer_is_taken_in_time_or_not_at_all() {
 /// as memory of answers, and no program waits for that reader.
 #[tokio::test(start_paused = true)]
 async fn an_ended_run_counts_until_it_is_read() {
-    let server = TestServer::in_memory(Settings::default()).await;
+    let server = TestServer::in_memory(ServerSettings::default()).await;
     let mut stream = server.connect().await;
     stream.write_all(streamed("stalls").as_bytes()).await.unwrap();
     let held = async || {
@@ -159,7 +159,7 @@ async fn an_ended_run_counts_until_it_is_read() {
 /// memory.
 #[tokio::test(start_paused = true)]
 async fn the_rest_of_an_ended_run_is_taken_in_time() {
-    let server = TestServer::in_memory(Settings::default()).await;
+    let server = TestServer::in_memory(ServerSettings::default()).await;
     let check = async |rate: u64, expected: bool| {
         let request = streamed("stalls");
         let whole = comes_whole(&server, &request, Duration::ZERO, rate).await;
@@ -184,7 +184,7 @@ async fn the_stream_of_a_run_that_fails_says_so() {
 /// However long it takes, and however little it prints.
 #[tokio::test(start_paused = true)]
 async fn a_stream_lasts_as_long_as_its_run() {
-    let mut server = TestServer::in_memory(Settings::default()).await;
+    let mut server = TestServer::in_memory(ServerSettings::default()).await;
     let mut stream = server.connect().await;
     let request = streamed("hang");
     stream.write_all(request.as_bytes()).await.unwrap();

@@ -26,7 +26,7 @@ async fn early_refusals_read_what_the_client_sends() {
 
 #[tokio::test(start_paused = true)]
 async fn a_length_over_the_limit_is_refused_at_once() {
-    let server = TestServer::in_memory(Settings::default()).await;
+    let server = TestServer::in_memory(ServerSettings::default()).await;
     let check = async |path: &str, headers: &str, sent: &str, message: &str| {
         let start = tokio::time::Instant::now();
         let head = format!("POST {path} HTTP/1.1\r\nHost: x\r\n{headers}");
