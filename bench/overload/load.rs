@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use crate::request::{Exchange, HOSTILE, ORDINARY, send};
+use crate::request::{HOSTILE, ORDINARY, TimedRequest, send};
 
 /// Requests that the hostile client has open at once: twice its share of the
 /// queue.
@@ -26,7 +26,7 @@ pub(crate) async fn clients(
     count: u8,
     lasts: Duration,
     reads: Duration,
-) -> Vec<Exchange> {
+) -> Vec<TimedRequest> {
     let begun = Instant::now();
     let clients = (0..count).map(|number| async move {
         // Neither all at the same moment nor all with the same program.
@@ -51,7 +51,7 @@ pub(crate) async fn overload(
     rate: f64,
     addresses: usize,
     lasts: Duration,
-) -> Vec<Exchange> {
+) -> Vec<TimedRequest> {
     let begun = Instant::now();
     let mut ticks = interval(Duration::from_secs_f64(1.0 / rate));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
@@ -67,7 +67,7 @@ pub(crate) async fn overload(
 
 /// Sends a program of each client of a class at once, and again after each
 /// refusal, as the editor does. Returns the last exchange of each client.
-pub(crate) async fn class(server: SocketAddr) -> Vec<Exchange> {
+pub(crate) async fn class(server: SocketAddr) -> Vec<TimedRequest> {
     let clients = (0..CLASS).map(|number| async move {
         let mut last = ordinary(server, client(3, 0), number).await;
         for attempt in 1..MAX_ATTEMPTS {
@@ -114,6 +114,6 @@ async fn ordinary(
     server: SocketAddr,
     from: Ipv4Addr,
     number: usize,
-) -> Exchange {
+) -> TimedRequest {
     send(server, from, &ORDINARY[number % ORDINARY.len()]).await
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sandpiper_testkit::Usage;
 
-use crate::request::{Answer, Exchange};
+use crate::request::{Answer, TimedRequest};
 
 /// The longest time from the start of an idle server until it listens.
 const START_MS: u128 = 150;
@@ -28,8 +28,8 @@ const MIN_PERCENT: f64 = 50.0;
 
 /// Every answer is right or an honest refusal, and no run is slow.
 pub(crate) fn of_answers(
-    unloaded: &[Exchange],
-    seen: &[Exchange],
+    unloaded: &[TimedRequest],
+    seen: &[TimedRequest],
 ) -> Vec<bool> {
     let count =
         |is: fn(&Answer) -> bool| seen.iter().filter(|e| is(&e.answer)).count();
@@ -53,7 +53,7 @@ pub(crate) fn of_answers(
     ];
     let languages: BTreeSet<_> = unloaded.iter().map(|e| e.language).collect();
     for language in languages {
-        let of = |exchange: &&Exchange| exchange.language == language;
+        let of = |exchange: &&TimedRequest| exchange.language == language;
         let alone = median(unloaded.iter().filter(of));
         let loaded = median(seen.iter().filter(of));
         let times = loaded / alone;
@@ -118,9 +118,12 @@ pub(crate) fn of_traces(are_same: bool) -> bool {
 }
 
 /// A hostile client leaves the others their share.
-pub(crate) fn of_share(alone: &[Exchange], beside: &[Exchange]) -> Vec<bool> {
+pub(crate) fn of_share(
+    alone: &[TimedRequest],
+    beside: &[TimedRequest],
+) -> Vec<bool> {
     // The two measurements do not last equally long.
-    let a_second = |of: &[Exchange]| {
+    let a_second = |of: &[TimedRequest]| {
         let begun = of.iter().map(|e| e.begun).min();
         let ended = of.iter().map(|e| e.begun + e.total).max();
         let lasted = begun.zip(ended).map_or(Duration::ZERO, |(b, e)| e - b);
@@ -146,7 +149,7 @@ pub(crate) fn of_share(alone: &[Exchange], beside: &[Exchange]) -> Vec<bool> {
 }
 
 /// All clients of one address are answered in the end.
-pub(crate) fn of_class(last: &[Exchange]) -> bool {
+pub(crate) fn of_class(last: &[TimedRequest]) -> bool {
     let (sent, answered) = (last.len(), right(last));
     promise(
         "and a class behind one address finishes, retrying by itself",
@@ -164,16 +167,16 @@ fn promise(what: &str, measured: &str, bound: &str, is_kept: bool) -> bool {
 
 /// Counts the runs that were right.
 pub(crate) fn right<'a>(
-    exchanges: impl IntoIterator<Item = &'a Exchange>,
+    exchanges: impl IntoIterator<Item = &'a TimedRequest>,
 ) -> usize {
     let exchanges = exchanges.into_iter();
     exchanges.filter(|e| e.without_queue().is_some()).count()
 }
 
 /// Returns the median time of runs without their wait, in milliseconds.
-fn median<'a>(exchanges: impl Iterator<Item = &'a Exchange>) -> f64 {
+fn median<'a>(exchanges: impl Iterator<Item = &'a TimedRequest>) -> f64 {
     let mut times: Vec<Duration> =
-        exchanges.filter_map(Exchange::without_queue).collect();
+        exchanges.filter_map(TimedRequest::without_queue).collect();
     times.sort_unstable();
     let middle = times.get(times.len() / 2);
     middle.map_or(f64::NAN, |time| time.as_secs_f64() * 1e3)

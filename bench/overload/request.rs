@@ -64,14 +64,14 @@ pub(crate) enum Answer {
 
 /// A request from its first moment to its last.
 #[derive(Clone, Copy)]
-pub(crate) struct Exchange {
+pub(crate) struct TimedRequest {
     pub(crate) language: &'static str,
     pub(crate) answer: Answer,
     pub(crate) begun: Instant,
     pub(crate) total: Duration,
 }
 
-impl Exchange {
+impl TimedRequest {
     /// Returns the time of a run that was right, less its wait for a box.
     pub(crate) fn without_queue(&self) -> Option<Duration> {
         match self.answer {
@@ -96,7 +96,7 @@ pub(crate) async fn send(
     server: SocketAddr,
     client: Ipv4Addr,
     program: &'static Program,
-) -> Exchange {
+) -> TimedRequest {
     let begun = Instant::now();
     let number = SENT.fetch_add(1, Ordering::Relaxed);
     let word = format!("n{number}-{:x}", std::process::id());
@@ -112,7 +112,7 @@ pub(crate) async fn send(
         _ => Answer::Broken,
     };
     let (language, total) = (program.language, begun.elapsed());
-    Exchange { language, answer, begun, total }
+    TimedRequest { language, answer, begun, total }
 }
 
 async fn exchange(

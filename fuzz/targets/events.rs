@@ -4,13 +4,13 @@
 
 use libfuzzer_sys::fuzz_target;
 use sandpiper_fuzz::PLANTED;
-use sandpiper_server::fuzzing::{Output, OutputStream};
+use sandpiper_server::fuzzing::{OutputEvents, OutputStream};
 use serde_json::Value;
 
 const STREAMS: [OutputStream; 2] = [OutputStream::Stdout, OutputStream::Stderr];
 
 fuzz_target!(|input: &[u8]| {
-    let mut output = Output::default();
+    let mut output = OutputEvents::default();
     let mut written = [Vec::new(), Vec::new()];
     let mut texts = [String::new(), String::new()];
     let mut rest = input;

@@ -6,7 +6,7 @@
 use httparse::{Header, Status};
 use libfuzzer_sys::fuzz_target;
 use sandpiper_fuzz::PLANTED;
-use sandpiper_server::fuzzing::{Heads, Version};
+use sandpiper_server::fuzzing::{RequestHeads, Version};
 
 /// Headers of a head, as hyper has it.
 const HEADERS: usize = 100;
@@ -14,7 +14,7 @@ const HEADERS: usize = 100;
 fuzz_target!(|input: &[u8]| {
     let Some((size, bytes)) = input.split_first() else { return };
     let mut pieces = bytes.chunks(usize::from(*size).max(1));
-    let mut heads = Heads::default();
+    let mut heads = RequestHeads::default();
     let (mut start, mut received) = (0, 0);
     // Reads heads as hyper does, and asserts of each that is not refused that a
     // strict reader takes it for the same.

@@ -123,7 +123,8 @@ impl Admission {
         queue_wait: Duration,
     ) -> Self {
         let slots = queue.slots();
-        let state = Mutex::new(State { queue, mean_run: FIRST_MEAN_RUN });
+        let state =
+            Mutex::new(AdmissionState { queue, mean_run: FIRST_MEAN_RUN });
         let removals = Arc::new(Semaphore::new(slots));
         let contention = Notify::new();
         let inner = Inner { queue_wait, state, contention, removals };
@@ -245,7 +246,7 @@ impl Drop for RunPermit {
 #[derive(Debug)]
 struct Inner {
     queue_wait: Duration,
-    state: Mutex<State>,
+    state: Mutex<AdmissionState>,
     /// Notified when a run begins to wait that could use any slot.
     contention: Notify,
     /// One permit for each box that may be in removal without a slot.
@@ -253,14 +254,14 @@ struct Inner {
 }
 
 #[derive(Debug)]
-struct State {
+struct AdmissionState {
     queue: Queue<oneshot::Sender<RunPermit>>,
     /// The time that a run holds its slot, on average.
     mean_run: Duration,
 }
 
 impl Inner {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, AdmissionState> {
         // A panic cannot leave the state half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -272,8 +273,13 @@ impl Inner {
     /// The runs that are ahead of the client end at the mean rate of the slots
     /// that they can use. They wait no longer than the longest wait, so no
     /// estimate is longer.
-    fn busy(&self, state: &State, client: IpAddr, cause: BusyCause) -> Busy {
-        let State { queue, mean_run } = state;
+    fn busy(
+        &self,
+        state: &AdmissionState,
+        client: IpAddr,
+        cause: BusyCause,
+    ) -> Busy {
+        let AdmissionState { queue, mean_run } = state;
         let (ahead, slots) = match cause {
             BusyCause::Share => (queue.waiting_of(client), queue.share()),
             BusyCause::Queue

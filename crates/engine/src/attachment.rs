@@ -4,7 +4,7 @@ use std::future::pending;
 use std::time::Duration;
 
 use sandpiper_languages::Stage;
-use sandpiper_sandbox::{Attachment, Chunk, InputReceiver};
+use sandpiper_sandbox::{Attachment, InputReceiver, OutputChunk};
 use tokio::sync::{mpsc, watch};
 
 /// A caller's part in a run that goes on. By default there is none.
@@ -15,7 +15,7 @@ pub struct RunAttachment {
     pub stages: Option<mpsc::UnboundedSender<Stage>>,
     /// Takes the output of the run step as it comes. If it is full, the program
     /// waits. The outcome has the output that it did not take.
-    pub output: Option<mpsc::Sender<Chunk>>,
+    pub output: Option<mpsc::Sender<OutputChunk>>,
     /// Gives more standard input. Such a run is *interactive*: it has one of the
     /// live boxes, and the limits of live runs.
     pub input: Option<InputReceiver>,

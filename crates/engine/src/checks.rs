@@ -16,14 +16,14 @@ const MIN_RETRY: Duration = Duration::from_secs(1);
 pub(crate) struct Checks {
     /// The time from a success of a language to the next check of it.
     interval: Duration,
-    known: BTreeMap<String, Check>,
+    known: BTreeMap<String, LastCheck>,
     /// When the next language that is ready may be checked, so that not all are
     /// checked at once.
     next_routine: Option<Instant>,
 }
 
 #[derive(Debug)]
-struct Check {
+struct LastCheck {
     /// The root filesystem that was checked.
     rootfs: PathBuf,
     /// The reason why the language cannot run, if so.
@@ -60,7 +60,7 @@ impl Checks {
         now: Instant,
     ) {
         let due = now + self.interval;
-        let check = Check { rootfs, failure: None, due, failures: 0 };
+        let check = LastCheck { rootfs, failure: None, due, failures: 0 };
         self.known.insert(language.to_owned(), check);
     }
 
@@ -80,7 +80,7 @@ impl Checks {
             known.is_some_and(|check| check.failure.is_none() && failures < 2);
         let failure = (!is_suspect).then_some(why);
         let due = now + self.retry_after(failures);
-        let check = Check { rootfs, failure, due, failures };
+        let check = LastCheck { rootfs, failure, due, failures };
         self.known.insert(language.to_owned(), check);
         !is_suspect
     }
@@ -144,16 +144,20 @@ impl Checks {
 
     /// Returns whether a language that is ready may be checked now: a suspect
     /// one at once, others one after another.
-    fn may_check_now(&self, check: &Check, now: Instant) -> bool {
+    fn may_check_now(&self, check: &LastCheck, now: Instant) -> bool {
         check.failures > 0 || self.next_routine.is_none_or(|next| next <= now)
     }
 
-    fn of(&self, language: &str, rootfs: &Path) -> Option<&Check> {
+    fn of(&self, language: &str, rootfs: &Path) -> Option<&LastCheck> {
         let check = self.known.get(language)?;
         (check.rootfs == rootfs).then_some(check)
     }
 
-    fn ready(&mut self, language: &str, rootfs: &Path) -> Option<&mut Check> {
+    fn ready(
+        &mut self,
+        language: &str,
+        rootfs: &Path,
+    ) -> Option<&mut LastCheck> {
         let check = self.known.get_mut(language)?;
         (check.rootfs == rootfs && check.failure.is_none()).then_some(check)
     }

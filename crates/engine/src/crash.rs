@@ -20,7 +20,7 @@ const MAX_PLACES: usize = 256;
 
 /// A line of a submitted file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SourceLine {
     /// The path of the file.
     pub path: String,
     /// From 1.
@@ -50,7 +50,7 @@ pub(crate) async fn place(
     command: StepSpec,
     attachment: &RunAttachment,
     files: &[BoxFile],
-) -> Option<Place> {
+) -> Option<SourceLine> {
     let mut part = attachment.aside();
     match lease.run(&command, Inputs::default(), &mut part).await {
         Ok(ended) => {
@@ -65,7 +65,7 @@ pub(crate) async fn place(
 }
 
 /// Returns the first of these places, one a line, that is in one of these files.
-fn first_in_files(places: &str, files: &[BoxFile]) -> Option<Place> {
+fn first_in_files(places: &str, files: &[BoxFile]) -> Option<SourceLine> {
     if places.is_empty() {
         return None;
     }
@@ -81,14 +81,14 @@ fn first_in_files(places: &str, files: &[BoxFile]) -> Option<Place> {
 
 /// Returns the place that a text such as `/box/main.c:7 (discriminator 2)` names,
 /// if it is in one of the files, which have so many lines.
-fn in_files(text: &str, lines: &HashMap<&str, usize>) -> Option<Place> {
+fn in_files(text: &str, lines: &HashMap<&str, usize>) -> Option<SourceLine> {
     let text = text.split(" (discriminator ").next()?;
     let (path, line) = text.rsplit_once(':')?;
     let path = relative(path)?;
     let line: u32 = line.parse().ok()?;
     let last = *lines.get(path.as_str())?;
     let is_there = (1..=last).contains(&usize::try_from(line).ok()?);
-    is_there.then_some(Place { path, line })
+    is_there.then_some(SourceLine { path, line })
 }
 
 /// Returns the path relative to the working directory, without `.` and `..`.
@@ -122,7 +122,7 @@ mod tests {
             let files = [file("main.c"), file("in/a b.h"), file("a:7")];
             let found = first_in_files(text, &files);
             let expected = expected
-                .map(|(path, line)| Place { path: path.to_owned(), line });
+                .map(|(path, line)| SourceLine { path: path.to_owned(), line });
             assert_eq!(found, expected, "{text:?}");
         };
         check("/box/main.c:3", Some(("main.c", 3)));

@@ -36,7 +36,7 @@ mod spec;
 pub use admission::{BusyCause, Load};
 pub use attachment::RunAttachment;
 pub use client::client_prefix;
-pub use crash::Place;
+pub use crash::SourceLine;
 pub use engine::{Engine, HostError};
 pub use files::{FilesWanted, RunFile, RunFiles};
 pub use limits::Limits;
@@ -49,9 +49,10 @@ pub use readiness::{ImageState, Images, LanguageState, Readiness};
 pub use refusal::Refusal;
 pub use sandpiper_languages as languages;
 pub use sandpiper_sandbox::{
-    Chunk, Controllers, Host, HostSettings, INIT_NAME, Identity, InputError,
-    InputReceiver, InputSender, MAX_BOXES, NO_CORE, Output, OutputStream,
-    QUEUE_BYTES, QUEUED_SIGNALS, SandboxError, SkipReason, SkippedFile,
-    SubordinateIds, init_main, input_queue, memory_limit, signal_name,
+    Controllers, Host, HostSettings, INIT_NAME, Identity, InputError,
+    InputReceiver, InputSender, MAX_BOXES, NO_CORE, Output, OutputChunk,
+    OutputStream, QUEUE_BYTES, QUEUED_SIGNALS, SandboxError, SkipReason,
+    SkippedFile, SubordinateIds, init_main, input_queue, memory_limit,
+    signal_name,
 };
 pub use settings::EngineSettings;

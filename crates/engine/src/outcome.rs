@@ -6,7 +6,7 @@ use std::time::Duration;
 pub use sandpiper_languages::Stage;
 use sandpiper_sandbox::{Output, signal_name, signal_words};
 
-use crate::crash::Place;
+use crate::crash::SourceLine;
 use crate::files::RunFiles;
 use crate::limits::MIB;
 
@@ -84,7 +84,7 @@ pub struct Outcome {
     /// The time of each part.
     pub timing: Timing,
     /// The place where the program crashed, if it was asked for and found.
-    pub crash: Option<Place>,
+    pub crash: Option<SourceLine>,
     /// How it was started; `None` if it was stopped before it had a box.
     pub start: Option<Start>,
     /// CPU time of the last step; `None` if the host does not measure it.

@@ -14,7 +14,7 @@ use crate::manifest::{Manifest, installed_packages};
 use crate::mirror;
 use crate::mmdebstrap::{self, Invocation, MmdebstrapError, VERSIONS};
 use crate::prerequisites::{Prerequisite, missing_prerequisites};
-use crate::progress::{Phase, Progress};
+use crate::progress::{ImageProgress, Phase};
 use crate::recipe::{Recipe, architecture};
 use crate::rootfs;
 
@@ -25,12 +25,12 @@ pub(crate) fn build(
     downloads: &Downloads,
     scratch: &Path,
     log_path: &Path,
-    report: &mut dyn FnMut(Progress),
+    report: &mut dyn FnMut(ImageProgress),
 ) -> Result<PathBuf, ImageError> {
     let as_root = rustix::process::geteuid().is_root();
     let mirror = downloads.mirror.as_deref();
     check_host(recipe, mirror)?;
-    report(Progress::start(Phase::ReadingLists));
+    report(ImageProgress::start(Phase::ReadingLists));
     let image = scratch.join("image");
     let root = image.join("rootfs");
     for folder in [&image, &root] {
@@ -66,7 +66,7 @@ pub(crate) fn build(
             }
         },
     )?;
-    report(Progress::start(Phase::Finishing));
+    report(ImageProgress::start(Phase::Finishing));
     describe(recipe, &root)?.save(&image)?;
     Ok(image)
 }

@@ -14,14 +14,14 @@ use zstd::stream::write::Encoder;
 use crate::archive::{ArchiveName, Hashing, SUMS};
 use crate::error::{ImageError, io_error};
 use crate::manifest::Manifest;
-use crate::progress::{Phase, Progress};
+use crate::progress::{ImageProgress, Phase};
 use crate::recipe::Recipe;
-use crate::store::Store;
+use crate::store::ImageStore;
 
 /// The default of zstd: as small as gzip, in a fifth of the time.
 const LEVEL: i32 = 3;
 
-impl Store {
+impl ImageStore {
     /// Writes the images of `recipes` to `output`. Each is first compressed into
     /// an unnamed file of the store, since checksums and sizes come before the
     /// contents.
@@ -32,7 +32,7 @@ impl Store {
         &self,
         recipes: &[Recipe],
         output: &mut dyn Write,
-        progress: &mut dyn FnMut(&str, Progress),
+        progress: &mut dyn FnMut(&str, ImageProgress),
     ) -> Result<(), ImageError> {
         let mut archives = Vec::new();
         let mut sums = String::new();
@@ -60,7 +60,7 @@ impl Store {
     fn pack(
         &self,
         recipe: &Recipe,
-        report: &mut dyn FnMut(Progress),
+        report: &mut dyn FnMut(ImageProgress),
     ) -> Result<(File, String), ImageError> {
         let image = self.folder().join(recipe.folder());
         if !image.join(Manifest::FILE).exists() {
@@ -103,14 +103,14 @@ struct Walk<'a> {
     linked: HashMap<u64, PathBuf>,
     done: u64,
     total: u64,
-    report: &'a mut dyn FnMut(Progress),
+    report: &'a mut dyn FnMut(ImageProgress),
 }
 
 impl<'a> Walk<'a> {
     fn new(
         image: &'a Path,
         total: u64,
-        report: &'a mut dyn FnMut(Progress),
+        report: &'a mut dyn FnMut(ImageProgress),
     ) -> Self {
         Self { image, linked: HashMap::new(), done: 0, total, report }
     }
@@ -156,7 +156,11 @@ impl<'a> Walk<'a> {
         header.set_size(metadata.len());
         tar.append_data(&mut header, name, File::open(path)?)?;
         self.done += metadata.blocks() * 512;
-        (self.report)(Progress::part(Phase::Packing, self.done, self.total));
+        (self.report)(ImageProgress::part(
+            Phase::Packing,
+            self.done,
+            self.total,
+        ));
         Ok(())
     }
 }

@@ -12,10 +12,10 @@ use zstd::stream::read::Decoder;
 use crate::archive::{ArchiveName, Hashing, SUMS};
 use crate::error::{ImageError, io_error};
 use crate::manifest::Manifest;
-use crate::progress::{Phase, Progress};
-use crate::queue::{Check, checked};
+use crate::progress::{ImageProgress, Phase};
+use crate::queue::{ImageCheck, checked};
 use crate::recipe::{Recipe, architecture};
-use crate::store::Store;
+use crate::store::ImageStore;
 use crate::unpack::unpack;
 
 /// The longest list of checksums that is read, in bytes.
@@ -31,14 +31,14 @@ const MIN_UNPACKED_BYTES: u64 = 64 << 20;
 #[derive(Debug)]
 pub enum Imported {
     /// It is being unpacked or checked.
-    Underway(Progress),
+    Underway(ImageProgress),
     /// It is installed, by this import or before.
     Installed(PathBuf),
     /// It was not installed. The import continues with the others.
     Failed(ImageError),
 }
 
-impl Store {
+impl ImageStore {
     /// Installs the images of `input` whose recipes are among `recipes`. Images
     /// that are already installed are skipped, so an import can be repeated.
     ///
@@ -48,7 +48,7 @@ impl Store {
     pub fn import(
         &self,
         recipes: &[Recipe],
-        check: &Check<'_>,
+        check: &ImageCheck<'_>,
         input: impl Read,
         report: &mut dyn FnMut(&str, Imported),
     ) -> Result<(), ImageError> {
@@ -96,9 +96,9 @@ impl Store {
 
 /// The import of one archive of the file.
 struct Import<'a> {
-    store: &'a Store,
+    store: &'a ImageStore,
     recipes: &'a [Recipe],
-    check: &'a Check<'a>,
+    check: &'a ImageCheck<'a>,
     name: &'a str,
 }
 
@@ -109,7 +109,7 @@ impl Import<'_> {
         content: &mut impl Read,
         size: u64,
         sum: Option<String>,
-        report: &mut dyn FnMut(&str, Progress),
+        report: &mut dyn FnMut(&str, ImageProgress),
     ) -> (String, Result<PathBuf, ImageError>) {
         let refused = |why: String| Err(ImageError::Archive(why));
         let Some(name) = ArchiveName::parse(self.name) else {
@@ -162,7 +162,7 @@ impl Import<'_> {
         content: &mut impl Read,
         (size, sum): (u64, &str),
         scratch: &Path,
-        report: &mut dyn FnMut(Progress),
+        report: &mut dyn FnMut(ImageProgress),
     ) -> Result<PathBuf, ImageError> {
         let image = scratch.join("image");
         // A server that root started reads it as another user, so root's umask
@@ -173,7 +173,7 @@ impl Import<'_> {
             })
             .map_err(io_error("create", &image))?;
         let mut done = |bytes| {
-            report(Progress::part(Phase::Unpacking, bytes, size));
+            report(ImageProgress::part(Phase::Unpacking, bytes, size));
         };
         let mut hashing = Hashing::new(content, &mut done);
         let max = MIN_UNPACKED_BYTES.max(size.saturating_mul(MAX_EXPANSION));
@@ -196,7 +196,7 @@ impl Import<'_> {
         {
             return Err(damaged("its manifest belongs to another image"));
         }
-        report(Progress::start(Phase::Checking));
+        report(ImageProgress::start(Phase::Checking));
         checked(recipe, self.check, image)
     }
 }

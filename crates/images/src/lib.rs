@@ -2,7 +2,7 @@
 //! is named after the recipe's hash and is never changed afterwards.
 //!
 //! ```text
-//! image.toml + the files it names -> Recipe -> Store::queue -> rootfs folder
+//! image.toml + the files it names -> Recipe -> ImageStore::queue -> rootfs folder
 //! ```
 //!
 //! The data folder holds, under `images/`:
@@ -48,7 +48,7 @@ pub use import::Imported;
 pub use inside::open_file;
 pub use manifest::Package;
 pub use prerequisites::{Prerequisite, missing_prerequisites};
-pub use progress::{Phase, Progress};
-pub use queue::{BuildOptions, Check, Queued};
+pub use progress::{ImageProgress, Phase};
+pub use queue::{BuildOptions, ImageCheck, Queued};
 pub use recipe::Recipe;
-pub use store::{BuildState, InstalledImage, Store};
+pub use store::{BuildState, ImageStore, InstalledImage};

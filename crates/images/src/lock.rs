@@ -11,9 +11,9 @@ use crate::addition::{Addition, is_pip, texts};
 use crate::build;
 use crate::downloads::Downloads;
 use crate::error::{ImageError, io_error};
-use crate::progress::Progress;
+use crate::progress::ImageProgress;
 use crate::recipe::{Recipe, architecture};
-use crate::store::{Store, remove_if_there};
+use crate::store::{ImageStore, remove_if_there};
 
 /// The lock, which `sandpiper images lock` writes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,7 +78,7 @@ struct NpmPackage {
     integrity: Option<String>,
 }
 
-impl Store {
+impl ImageStore {
     /// Returns the text of the lock of `addition` to the image of `recipe`. It
     /// resolves the packages in a root filesystem with the image's Debian
     /// packages, which takes about as long as a build.
@@ -91,7 +91,7 @@ impl Store {
         addition: &Addition,
         read: impl Fn(&str) -> Option<Vec<u8>>,
         downloads: &Downloads,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(ImageProgress),
     ) -> Result<String, ImageError> {
         let recipe = recipe.resolving(addition, read)?;
         let _lock = self.lock(&recipe, progress)?;

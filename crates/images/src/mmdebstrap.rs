@@ -9,7 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use crate::addition::Addition;
 use crate::downloads::{DownloadSettings, Downloads, ENVIRONMENT};
 use crate::mirror;
-use crate::progress::{Progress, Tracker};
+use crate::progress::{ImageProgress, Tracker};
 use crate::recipe::{ImageDefinition, Recipe};
 
 /// Options of dpkg that leave out files that no program needs. Licences require
@@ -76,7 +76,7 @@ pub(crate) struct MmdebstrapError {
 pub(crate) fn run(
     invocation: &Invocation<'_>,
     log: &mut File,
-    report: &mut dyn FnMut(Progress),
+    report: &mut dyn FnMut(ImageProgress),
 ) -> Result<(), MmdebstrapError> {
     let mut tail = VecDeque::new();
     let result = pipeline(invocation, log, &mut tail, report);
@@ -103,7 +103,7 @@ fn pipeline(
     invocation: &Invocation<'_>,
     log: &mut File,
     tail: &mut VecDeque<String>,
-    report: &mut dyn FnMut(Progress),
+    report: &mut dyn FnMut(ImageProgress),
 ) -> io::Result<ExitStatuses> {
     let mut mmdebstrap = KillOnDrop(command(invocation).spawn()?);
     let archive = mmdebstrap.0.stdout.take();

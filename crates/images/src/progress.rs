@@ -32,7 +32,7 @@ pub enum Phase {
 
 /// The progress of a build, an export or an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct ImageProgress {
     /// The current part.
     pub phase: Phase,
     /// The number of finished steps of this part.
@@ -43,7 +43,7 @@ pub struct Progress {
     pub step: String,
 }
 
-impl Progress {
+impl ImageProgress {
     pub(crate) fn start(phase: Phase) -> Self {
         Self { phase, done: 0, total: 0, step: String::new() }
     }
@@ -56,7 +56,7 @@ impl Progress {
     }
 }
 
-impl fmt::Display for Progress {
+impl fmt::Display for ImageProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.phase {
             Phase::Queued => "queued",
@@ -84,16 +84,16 @@ impl fmt::Display for Progress {
 /// Reads mmdebstrap's verbose output, line by line.
 #[derive(Debug)]
 pub(crate) struct Tracker {
-    progress: Progress,
+    progress: ImageProgress,
 }
 
 impl Tracker {
     pub(crate) fn new() -> Self {
-        Self { progress: Progress::start(Phase::ReadingLists) }
+        Self { progress: ImageProgress::start(Phase::ReadingLists) }
     }
 
     /// Reads one line. Returns the progress if it changed.
-    pub(crate) fn line(&mut self, line: &str) -> Option<Progress> {
+    pub(crate) fn line(&mut self, line: &str) -> Option<ImageProgress> {
         let before = self.progress.clone();
         if let Some(message) = line.strip_prefix("I: ") {
             self.phase(message);
@@ -109,7 +109,7 @@ impl Tracker {
             .iter()
             .any(|step| line.starts_with(step))
         {
-            let Progress { done, total, .. } = &mut self.progress;
+            let ImageProgress { done, total, .. } = &mut self.progress;
             *done = (*done + 1).min(*total);
         }
         (self.progress != before).then(|| self.progress.clone())
@@ -131,7 +131,7 @@ impl Tracker {
             return;
         };
         if phase != self.progress.phase {
-            self.progress = Progress::start(phase);
+            self.progress = ImageProgress::start(phase);
         }
     }
 }

@@ -11,14 +11,15 @@ use tempfile::TempDir;
 use crate::build;
 use crate::downloads::Downloads;
 use crate::error::{ImageError, io_error};
-use crate::progress::{Phase, Progress};
+use crate::progress::{ImageProgress, Phase};
 use crate::recipe::Recipe;
 use crate::share::share;
-use crate::store::{BuildState, Store, UNFINISHED, remove_if_there};
+use crate::store::{BuildState, ImageStore, UNFINISHED, remove_if_there};
 
 /// Checks whether sample programs run in an unfinished root filesystem, or
 /// returns why not.
-pub type Check<'a> = dyn Fn(&Recipe, &Path) -> Result<(), String> + Sync + 'a;
+pub type ImageCheck<'a> =
+    dyn Fn(&Recipe, &Path) -> Result<(), String> + Sync + 'a;
 
 /// The options of a build.
 #[expect(missing_debug_implementations, reason = "a check is a function")]
@@ -26,19 +27,19 @@ pub struct BuildOptions<'a> {
     /// The sources of downloads.
     pub downloads: Downloads,
     /// The check that an image must pass before it is installed.
-    pub check: &'a Check<'a>,
+    pub check: &'a ImageCheck<'a>,
 }
 
 /// A build that was announced but has not begun.
 #[derive(Debug)]
 pub struct Queued<'a> {
-    store: &'a Store,
+    store: &'a ImageStore,
     recipe: &'a Recipe,
     /// `None` if the image is complete, or another process builds it.
     lock: Option<BuildLock>,
 }
 
-impl Store {
+impl ImageStore {
     /// Announces a build: from now on other processes see that the image of
     /// `recipe` is being built. If a process queues several builds, it must
     /// begin them in the order of their names; otherwise two such processes
@@ -58,7 +59,7 @@ impl Store {
         match file.try_lock() {
             Ok(()) => {
                 let mut lock = BuildLock { file };
-                lock.report(&Progress::start(Phase::Queued));
+                lock.report(&ImageProgress::start(Phase::Queued));
                 queued.lock = Some(lock);
             }
             Err(TryLockError::WouldBlock) => {}
@@ -147,12 +148,12 @@ impl Store {
     pub(crate) fn lock(
         &self,
         recipe: &Recipe,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(ImageProgress),
     ) -> Result<BuildLock, ImageError> {
         let file = self.lock_file(&recipe.folder())?;
         let wait = |error| match error {
             TryLockError::WouldBlock => {
-                progress(Progress::start(Phase::Waiting));
+                progress(ImageProgress::start(Phase::Waiting));
                 file.lock()
             }
             TryLockError::Error(error) => Err(error),
@@ -175,14 +176,14 @@ impl Queued<'_> {
     pub fn build(
         self,
         options: &BuildOptions<'_>,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(ImageProgress),
     ) -> Result<PathBuf, ImageError> {
         let (store, recipe) = (self.store, self.recipe);
         let log = store.beside(recipe, "log");
         self.make(progress, |scratch, report| {
             let downloads = &options.downloads;
             let image = build::build(recipe, downloads, scratch, &log, report)?;
-            report(Progress::start(Phase::Checking));
+            report(ImageProgress::start(Phase::Checking));
             checked(recipe, options.check, image)
         })
     }
@@ -190,10 +191,10 @@ impl Queued<'_> {
     /// Builds the image with `make` unless it exists.
     pub(crate) fn make(
         self,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(ImageProgress),
         make: impl FnOnce(
             &Path,
-            &mut dyn FnMut(Progress),
+            &mut dyn FnMut(ImageProgress),
         ) -> Result<PathBuf, ImageError>,
     ) -> Result<PathBuf, ImageError> {
         let Self { store, recipe, lock } = self;
@@ -207,7 +208,7 @@ impl Queued<'_> {
         if let BuildState::Ready { rootfs } = store.state(recipe) {
             return Ok(rootfs);
         }
-        let mut report = |now: Progress| {
+        let mut report = |now: ImageProgress| {
             lock.report(&now);
             progress(now);
         };
@@ -230,7 +231,7 @@ impl Queued<'_> {
 /// Returns the image if it passes the check.
 pub(crate) fn checked(
     recipe: &Recipe,
-    check: &Check<'_>,
+    check: &ImageCheck<'_>,
     image: PathBuf,
 ) -> Result<PathBuf, ImageError> {
     match check(recipe, &image.join("rootfs")) {
@@ -251,7 +252,7 @@ impl BuildLock {
     /// Writes the progress for other processes. They may read a line that is
     /// only partly written. Errors are ignored: if the disk is full, the build
     /// itself fails.
-    fn report(&mut self, progress: &Progress) {
+    fn report(&mut self, progress: &ImageProgress) {
         let text = progress.to_string();
         let _ = self.file.set_len(0);
         let _ = self.file.write_all_at(text.as_bytes(), 0);

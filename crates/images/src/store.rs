@@ -16,7 +16,7 @@ pub(crate) const UNFINISHED: &str = ".build-";
 
 /// The images of one data folder. Several processes may use the same one.
 #[derive(Clone, Debug)]
-pub struct Store {
+pub struct ImageStore {
     folder: PathBuf,
 }
 
@@ -66,7 +66,7 @@ pub struct InstalledImage {
     pub built_at: u64,
 }
 
-impl Store {
+impl ImageStore {
     /// Opens the store in `data_dir`, and creates it if it is missing.
     ///
     /// # Errors

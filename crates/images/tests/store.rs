@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use sandpiper_images::{
-    Addition, BuildOptions, BuildState, Downloads, ImageError, Phase, Progress,
-    Recipe, Store,
+    Addition, BuildOptions, BuildState, Downloads, ImageError, ImageProgress,
+    ImageStore, Phase, Recipe,
 };
 
 fn recipe(name: &str) -> Recipe {
@@ -47,21 +47,21 @@ fn complete(data: &Path, recipe: &Recipe, built_at: u64) {
 }
 
 fn build(
-    store: &Store,
+    store: &ImageStore,
     recipe: &Recipe,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(ImageProgress),
 ) -> Result<PathBuf, ImageError> {
     store.queue(recipe)?.build(&options(), progress)
 }
 
-fn no_progress(progress: Progress) {
+fn no_progress(progress: ImageProgress) {
     panic!("unexpected: {progress}");
 }
 
 #[test]
 fn an_image_is_missing_then_broken_then_ready_then_missing() {
     let data = tempfile::tempdir().unwrap();
-    let store = Store::open(data.path()).unwrap();
+    let store = ImageStore::open(data.path()).unwrap();
     let recipe = recipe("one");
     assert_eq!(store.state(&recipe), BuildState::Missing);
 
@@ -89,7 +89,7 @@ fn an_image_is_missing_then_broken_then_ready_then_missing() {
 #[test]
 fn a_builder_is_seen_and_waited_for() {
     let data = tempfile::tempdir().unwrap();
-    let store = Store::open(data.path()).unwrap();
+    let store = ImageStore::open(data.path()).unwrap();
     let recipe = recipe("two");
     let lock_path = path(data.path(), &recipe, ".lock");
     fs::write(&lock_path, "installing packages, 40 %").unwrap();
@@ -120,7 +120,7 @@ fn a_builder_is_seen_and_waited_for() {
 #[test]
 fn a_queued_build_is_seen_and_goes_on() {
     let data = tempfile::tempdir().unwrap();
-    let store = Store::open(data.path()).unwrap();
+    let store = ImageStore::open(data.path()).unwrap();
     let (first, second) = (recipe("a"), recipe("b"));
     let queued = store.queue(&second).unwrap();
     assert_eq!(store.state(&first), BuildState::Missing);
@@ -137,7 +137,7 @@ fn a_queued_build_is_seen_and_goes_on() {
 #[test]
 fn leftovers_of_killed_builds_are_removed() {
     let data = tempfile::tempdir().unwrap();
-    let store = Store::open(data.path()).unwrap();
+    let store = ImageStore::open(data.path()).unwrap();
     let recipe = recipe("three");
     let images = data.path().join("images");
     let folder = format!("{}-{}", recipe.name(), recipe.hash());
@@ -173,7 +173,7 @@ fn leftovers_of_killed_builds_are_removed() {
 #[test]
 fn a_lock_that_root_made_is_taken() {
     let data = tempfile::tempdir().unwrap();
-    let store = Store::open(data.path()).unwrap();
+    let store = ImageStore::open(data.path()).unwrap();
     let recipe = recipe("four");
     let lock = path(data.path(), &recipe, ".lock");
     fs::write(&lock, "").unwrap();
@@ -187,7 +187,7 @@ fn a_lock_that_root_made_is_taken() {
 #[test]
 fn an_unreadable_image_is_broken_not_missing() {
     let data = tempfile::tempdir().unwrap();
-    let store = Store::open(data.path()).unwrap();
+    let store = ImageStore::open(data.path()).unwrap();
     let recipe = recipe("five");
     // Root can read a file of any mode, but not a link to itself.
     let image = path(data.path(), &recipe, "");
@@ -201,11 +201,11 @@ fn an_unreadable_image_is_broken_not_missing() {
 #[test]
 fn lists_by_name_and_removes_by_hash_but_never_a_build() {
     let data = tempfile::tempdir().unwrap();
-    let store = Store::open(data.path()).unwrap();
+    let store = ImageStore::open(data.path()).unwrap();
     let (a, b) = (recipe("a"), recipe("b"));
     complete(data.path(), &b, 2);
     complete(data.path(), &a, 1);
-    let names = |store: &Store| -> Vec<String> {
+    let names = |store: &ImageStore| -> Vec<String> {
         store.list().unwrap().into_iter().map(|image| image.name).collect()
     };
     assert_eq!(names(&store), ["a", "b"]);
@@ -226,7 +226,7 @@ fn lists_by_name_and_removes_by_hash_but_never_a_build() {
 #[test]
 fn the_output_of_failed_builds_goes_with_the_last_image() {
     let data = tempfile::tempdir().unwrap();
-    let store = Store::open(data.path()).unwrap();
+    let store = ImageStore::open(data.path()).unwrap();
     let recipe = recipe("a");
     complete(data.path(), &recipe, 1);
     let beside = |name: &str| data.path().join("images").join(name);
@@ -246,7 +246,7 @@ fn the_output_of_failed_builds_goes_with_the_last_image() {
 #[test]
 fn a_mirror_must_be_a_url() {
     let data = tempfile::tempdir().unwrap();
-    let store = Store::open(data.path()).unwrap();
+    let store = ImageStore::open(data.path()).unwrap();
     let text = format!(
         "suite = \"trixie\"\npackages = []\narchitectures = [{}]",
         "\"amd64\", \"arm64\", \"i386\", \"ppc64el\", \"riscv64\", \"s390x\""
@@ -265,7 +265,7 @@ fn a_mirror_must_be_a_url() {
 #[test]
 fn the_image_of_before_stands_in_for_one_with_more_packages() {
     let data = tempfile::tempdir().unwrap();
-    let store = Store::open(data.path()).unwrap();
+    let store = ImageStore::open(data.path()).unwrap();
     let base = recipe("one");
     let with = |package: &str| {
         let text = format!("packages = [\"{package}\"]");

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use sandpiper_images::{BuildState, Imported, Recipe, Store};
+use sandpiper_images::{BuildState, ImageStore, Imported, Recipe};
 use sha2::{Digest, Sha256};
 use tar::{Builder, EntryType, Header};
 
@@ -31,8 +31,8 @@ fn manifest(recipe: &Recipe) -> String {
 }
 
 /// Returns a store with the image of `recipe`, and its root filesystem.
-fn store_with(data: &Path, recipe: &Recipe) -> (Store, PathBuf) {
-    let store = Store::open(data).unwrap();
+fn store_with(data: &Path, recipe: &Recipe) -> (ImageStore, PathBuf) {
+    let store = ImageStore::open(data).unwrap();
     let folder = format!("{}-{}", recipe.name(), recipe.hash());
     let image = data.join("images").join(folder);
     let root = image.join("rootfs");
@@ -52,7 +52,7 @@ fn store_with(data: &Path, recipe: &Recipe) -> (Store, PathBuf) {
     (store, root)
 }
 
-fn export(store: &Store, recipe: &Recipe) -> Vec<u8> {
+fn export(store: &ImageStore, recipe: &Recipe) -> Vec<u8> {
     let mut file = Vec::new();
     let recipes = [recipe.clone()];
     store.export(&recipes, &mut file, &mut |_, _| {}).unwrap();
@@ -70,7 +70,7 @@ fn import_checked(
     file: &[u8],
     check: Result<(), String>,
 ) -> String {
-    let store = Store::open(data).unwrap();
+    let store = ImageStore::open(data).unwrap();
     let mut said = Vec::new();
     let check = |_: &Recipe, rootfs: &Path| {
         assert!(rootfs.join("box").is_dir(), "it is whole when it is checked");
@@ -96,7 +96,7 @@ fn an_image_comes_back_as_it_was() {
 
     let recipes = [recipe.clone()];
     assert_eq!(import(there.path(), &recipes, &file), "ready");
-    let store = Store::open(there.path()).unwrap();
+    let store = ImageStore::open(there.path()).unwrap();
     let BuildState::Ready { rootfs } = store.state(&recipe) else {
         unreachable!()
     };
@@ -127,7 +127,7 @@ fn damage_is_found_and_nothing_is_installed() {
         let there = tempfile::tempdir().unwrap();
         let said = import(there.path(), std::slice::from_ref(&recipe), file);
         assert!(said.contains(expected), "{said:?} lacks {expected:?}");
-        let store = Store::open(there.path()).unwrap();
+        let store = ImageStore::open(there.path()).unwrap();
         assert!(store.list().unwrap().is_empty(), "{said}");
         let left = fs::read_dir(there.path().join("images")).unwrap();
         let names = left.map(|it| it.unwrap().file_name());
@@ -172,7 +172,7 @@ fn only_what_this_program_would_build_is_installed() {
     let failed = Err("python: it printed \"\"".to_owned());
     let said = import_checked(there.path(), &recipes, &file, failed);
     assert_eq!(said, "image one was not installed: python: it printed \"\"");
-    let store = Store::open(there.path()).unwrap();
+    let store = ImageStore::open(there.path()).unwrap();
     assert!(matches!(store.state(&one), BuildState::Broken { .. }));
 }
 

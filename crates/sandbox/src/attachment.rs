@@ -13,7 +13,7 @@ pub struct Attachment {
     /// Takes the output as it comes. If it is full, the pipe is not read, and the
     /// program waits. The output that it has not taken at the end is in the
     /// outcome.
-    pub output: Option<mpsc::Sender<Chunk>>,
+    pub output: Option<mpsc::Sender<OutputChunk>>,
     /// Gives more standard input, behind that of the step.
     pub input: Option<InputReceiver>,
     /// Becomes true when the command is to end.
@@ -25,7 +25,7 @@ pub struct Attachment {
 
 /// A piece of output: at most the capacity of a pipe.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chunk {
+pub struct OutputChunk {
     /// The stream that it was written to.
     pub stream: OutputStream,
     /// The bytes. They may begin and end within a character.

@@ -68,8 +68,8 @@ mod sys;
 mod uncharged;
 
 pub use attachment::{
-    Attachment, Chunk, InputError, InputReceiver, InputSender, OutputStream,
-    input_queue,
+    Attachment, InputError, InputReceiver, InputSender, OutputChunk,
+    OutputStream, input_queue,
 };
 pub use cgroup::{Controllers, memory_limit};
 pub use error::{Result, SandboxError};

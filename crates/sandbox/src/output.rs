@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use crate::error::{During, Result};
 use crate::streams::StreamSignals;
-use crate::{Chunk, Output, OutputStream};
+use crate::{Output, OutputChunk, OutputStream};
 
 /// Bytes that are read at once: the capacity of a pipe.
 const CHUNK: usize = 64 << 10;
@@ -60,7 +60,7 @@ fn set_up(ours: &OwnedFd) -> Result<()> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sink<'a> {
     pub(crate) stream: OutputStream,
-    pub(crate) output: &'a mpsc::Sender<Chunk>,
+    pub(crate) output: &'a mpsc::Sender<OutputChunk>,
 }
 
 /// Reads to the end of the stream, up to `cap` bytes. Returns those that `sink`
@@ -198,7 +198,7 @@ impl Captured<'_> {
         self.taken += bytes.len() as u64;
         // Without a reader the output is of no use to anyone.
         if let Ok(room) = room {
-            room.send(Chunk { stream: sink.stream, bytes });
+            room.send(OutputChunk { stream: sink.stream, bytes });
         }
         true
     }

@@ -62,7 +62,7 @@ struct Rule {
     calls: Vec<String>,
     #[serde(default)]
     when: Vec<Condition>,
-    action: Action,
+    action: FilterAction,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -105,7 +105,7 @@ fn all_bits() -> u32 {
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(try_from = "String")]
-enum Action {
+enum FilterAction {
     Allow,
     /// The call does nothing and succeeds.
     Ignore,
@@ -113,7 +113,7 @@ enum Action {
     Fail(c_int),
 }
 
-impl TryFrom<String> for Action {
+impl TryFrom<String> for FilterAction {
     type Error = String;
 
     fn try_from(name: String) -> std::result::Result<Self, Self::Error> {
@@ -134,7 +134,7 @@ impl TryFrom<String> for Action {
     }
 }
 
-impl Action {
+impl FilterAction {
     fn verdict(self) -> u32 {
         let error = |number: c_int| {
             libc::SECCOMP_RET_ERRNO | u32::try_from(number).unwrap_or(0)
@@ -148,7 +148,7 @@ impl Action {
 }
 
 /// The action for calls that no rule names.
-const UNNAMED: Action = Action::Fail(libc::ENOSYS);
+const UNNAMED: FilterAction = FilterAction::Fail(libc::ENOSYS);
 
 // Offsets of fields in struct seccomp_data (linux/seccomp.h).
 const NUMBER: u32 = 0;
@@ -193,7 +193,7 @@ fn compile(policy: &Policy) -> Result<Vec<sock_filter>> {
 /// How the action for a call is found.
 enum Decision<'a> {
     /// By the number alone.
-    Always(Action),
+    Always(FilterAction),
     /// By these rules, from the first.
     Rules(Vec<&'a Rule>),
 }
@@ -285,7 +285,7 @@ fn decide(decision: &Decision<'_>) -> Result<Vec<sock_filter>> {
 /// rule is its verdict.
 fn rule_code(
     conditions: &[Condition],
-    action: Action,
+    action: FilterAction,
 ) -> Result<Vec<sock_filter>> {
     let mut code = vec![answer(action.verdict())];
     for condition in conditions.iter().rev() {

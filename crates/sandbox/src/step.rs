@@ -128,7 +128,7 @@ pub(crate) async fn run(
     if !finished.others_wait {
         launchers.forget();
     }
-    let Finished { end, inputs_time, wall_time, cpu_time, .. } = finished;
+    let FinishedStep { end, inputs_time, wall_time, cpu_time, .. } = finished;
     let has_ended = matches!(end, StepEnd::Exited(_) | StepEnd::Signaled(_));
     let is_over = has_ended && *overflow.borrow();
     let end = if is_over { StepEnd::Output } else { end };
@@ -177,7 +177,7 @@ enum First {
 }
 
 /// The end of a command, of which no process is left.
-struct Finished {
+struct FinishedStep {
     end: StepEnd,
     inputs_time: Duration,
     wall_time: Duration,
@@ -194,7 +194,7 @@ async fn end_step(
     spec: &StepSpec,
     cpu_before: Option<Duration>,
     wall_time: Duration,
-) -> Result<Finished> {
+) -> Result<FinishedStep> {
     let group = &handles.group;
     let cpu_time = || {
         group
@@ -207,7 +207,7 @@ async fn end_step(
             let cpu_time = cpu_time();
             // If the host does not measure CPU time, SIGXCPU is trusted.
             let spent = cpu_time.is_none_or(|used| used >= spec.cpu_time);
-            return Ok(Finished {
+            return Ok(FinishedStep {
                 end: end_of(&ended, group.killed_for_memory(), spent),
                 inputs_time: Duration::from_micros(ended.inputs_micros),
                 wall_time: Duration::from_micros(ended.wall_micros),
@@ -223,7 +223,7 @@ async fn end_step(
         First::Limit(end) => end,
     };
     handles.kill_and_wait().await?;
-    Ok(Finished {
+    Ok(FinishedStep {
         end,
         inputs_time: Duration::ZERO,
         wall_time,

@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::error::{During, Result};
 use crate::output::{Sink, capture, incoming, outgoing};
-use crate::{Chunk, InputReceiver, Output, OutputStream, StepSpec};
+use crate::{InputReceiver, Output, OutputChunk, OutputStream, StepSpec};
 
 /// The server's ends of a command's streams.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl ParentPipes {
     pub(crate) async fn carry(
         self,
         spec: &StepSpec,
-        output: Option<&mpsc::Sender<Chunk>>,
+        output: Option<&mpsc::Sender<OutputChunk>>,
         input: Option<&mut InputReceiver>,
         signals: StreamSignals,
     ) -> Result<(Output, Output)> {

@@ -13,7 +13,9 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use sandpiper_engine::languages::{Catalog, Language};
 use sandpiper_engine::{ImageState, Images};
-use sandpiper_images::{BuildState, InstalledImage, Recipe, Store, open_file};
+use sandpiper_images::{
+    BuildState, ImageStore, InstalledImage, Recipe, open_file,
+};
 
 use crate::config::Folders;
 pub(crate) use advice::build_command;
@@ -130,10 +132,10 @@ impl Definitions {
 
 /// The images of a data folder, for the engine.
 #[derive(Debug)]
-pub(crate) struct ImageStore {
+pub(crate) struct EngineImages {
     data_dir: PathBuf,
     /// The store, or why it could not be opened.
-    store: Result<Store, String>,
+    store: Result<ImageStore, String>,
     recipes: Vec<Recipe>,
     /// Why the packages of some images cannot be added.
     faults: BTreeMap<String, String>,
@@ -141,11 +143,12 @@ pub(crate) struct ImageStore {
     stand_ins: BTreeMap<String, InstalledImage>,
 }
 
-impl ImageStore {
+impl EngineImages {
     /// Opens the store in `data_dir`. If that fails, every image is broken, and
     /// whatever needs no image still works.
     pub(crate) fn open(data_dir: &Path, definitions: &Definitions) -> Self {
-        let store = Store::open(data_dir).map_err(|error| error.to_string());
+        let store =
+            ImageStore::open(data_dir).map_err(|error| error.to_string());
         let faults = definitions.faults.clone();
         let mut stand_ins = BTreeMap::new();
         for recipe in &definitions.recipes {
@@ -194,7 +197,7 @@ impl ImageStore {
         &self,
         image: &str,
         state: &BuildState,
-        store: &Store,
+        store: &ImageStore,
     ) -> Option<&InstalledImage> {
         let is_ready = matches!(state, BuildState::Ready { .. })
             && !self.faults.contains_key(image);
@@ -203,7 +206,7 @@ impl ImageStore {
     }
 }
 
-impl Images for ImageStore {
+impl Images for EngineImages {
     fn state(&self, image: &str) -> ImageState {
         let mut recipes = self.recipes.iter();
         let Some(recipe) = recipes.find(|recipe| recipe.name() == image) else {

@@ -16,7 +16,7 @@ use std::thread;
 
 use anyhow::{Context, bail};
 use sandpiper_images::{
-    BuildOptions, ImageError, InstalledImage, Queued, Recipe, Store,
+    BuildOptions, ImageError, ImageStore, InstalledImage, Queued, Recipe,
 };
 use tracing::Level;
 
@@ -38,7 +38,7 @@ pub(crate) fn images(
     }
     logging::start(common, Target::Stderr, Level::WARN)?;
     let data_dir = common.data_dir()?;
-    let store = Store::open(&data_dir)?;
+    let store = ImageStore::open(&data_dir)?;
     let definitions = Definitions::load(&common.folders())?;
     match command {
         ImagesCommand::Build(args) => build(&store, common, &definitions, args),
@@ -66,7 +66,7 @@ pub(crate) fn images(
 /// Builds the chosen images, several at once. If one fails, the others are
 /// still built.
 fn build(
-    store: &Store,
+    store: &ImageStore,
     common: &CommonArgs,
     definitions: &Definitions,
     args: &BuildArgs,
@@ -206,7 +206,7 @@ fn chosen(
     Ok(definitions.recipes.iter().filter(wanted).cloned().collect())
 }
 
-fn remove(store: &Store, names: &[String]) -> anyhow::Result<ExitCode> {
+fn remove(store: &ImageStore, names: &[String]) -> anyhow::Result<ExitCode> {
     let mut text = String::new();
     for name in names {
         let removed = store
@@ -223,7 +223,7 @@ fn remove(store: &Store, names: &[String]) -> anyhow::Result<ExitCode> {
 /// Removes the images whose recipe this version of the program does not have,
 /// except for images that another process is building.
 fn remove_unused(
-    store: &Store,
+    store: &ImageStore,
     definitions: &Definitions,
 ) -> anyhow::Result<ExitCode> {
     let mut text = String::new();

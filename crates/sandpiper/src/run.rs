@@ -19,7 +19,7 @@ use tracing::Level;
 
 use crate::artifacts::Writer;
 use crate::config::{CommonArgs, RunArgs};
-use crate::data::{Definitions, ImageStore};
+use crate::data::{Definitions, EngineImages};
 use crate::engine_runtime::EngineRuntime;
 use crate::error;
 use crate::logging::{self, Target};
@@ -55,7 +55,7 @@ pub(crate) fn run(
 fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
     let definitions = Definitions::load(&common.folders())?;
     let submission = submission(args, &definitions.languages)?;
-    let images = ImageStore::open(&common.data_dir()?, &definitions);
+    let images = EngineImages::open(&common.data_dir()?, &definitions);
     check(&submission, args.interactive, &images)?;
     // The engine checks every language of its catalog: give it only one.
     let id = submission.language().id();
@@ -113,7 +113,7 @@ fn try_run(common: &CommonArgs, args: &RunArgs) -> anyhow::Result<u8> {
 fn check(
     submission: &Submission,
     is_interactive: bool,
-    images: &ImageStore,
+    images: &EngineImages,
 ) -> anyhow::Result<()> {
     let language = submission.language();
     let name = language.name();

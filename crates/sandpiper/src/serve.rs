@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tracing::{Level, info, warn};
 
 use crate::config::{self, CommonArgs, ServeArgs};
-use crate::data::{Definitions, ImageStore};
+use crate::data::{Definitions, EngineImages};
 use crate::doctor::{Grade, boxes_fit};
 use crate::engine_runtime::EngineRuntime;
 use crate::error;
@@ -47,7 +47,8 @@ pub(crate) fn serve(
     let admin = admin_listener(args)?;
     // The files of URLs may be readable for root alone.
     let server = args.server_settings()?;
-    let images = Arc::new(ImageStore::open(&common.data_dir()?, &definitions));
+    let images =
+        Arc::new(EngineImages::open(&common.data_dir()?, &definitions));
     for note in images.notes() {
         warn!("{note}");
     }

@@ -6,7 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use sandpiper_engine::{
-    Chunk, InputError, InputSender, OutputStream, RunAttachment, input_queue,
+    InputError, InputSender, OutputChunk, OutputStream, RunAttachment,
+    input_queue,
 };
 use tokio::sync::mpsc;
 
@@ -17,7 +18,7 @@ const AGAIN: Duration = Duration::from_millis(10);
 
 /// The output of a run as it comes.
 #[derive(Debug)]
-pub(crate) struct Terminal(mpsc::Receiver<Chunk>);
+pub(crate) struct Terminal(mpsc::Receiver<OutputChunk>);
 
 impl Terminal {
     /// Returns the two sides of a run that is attached to this process's
@@ -36,7 +37,7 @@ impl Terminal {
 
     /// Writes output until there is no more.
     pub(crate) async fn show(mut self) {
-        while let Some(Chunk { stream, bytes }) = self.0.recv().await {
+        while let Some(OutputChunk { stream, bytes }) = self.0.recv().await {
             // In `run | head` the reader goes first. That is no failure.
             let _ = match stream {
                 OutputStream::Stdout => write(io::stdout(), &bytes),

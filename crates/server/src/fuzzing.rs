@@ -62,9 +62,9 @@ pub fn input_request(body: &[u8]) -> Option<(String, bool)> {
 
 /// The output of a run as events.
 #[derive(Debug, Default)]
-pub struct Output(OutputText);
+pub struct OutputEvents(OutputText);
 
-impl Output {
+impl OutputEvents {
     /// Returns the events for further bytes.
     pub fn push(&mut self, stream: OutputStream, bytes: &[u8]) -> Vec<u8> {
         self.0.push(stream, bytes)
@@ -89,11 +89,11 @@ pub fn product(body: &[u8]) -> Option<(String, f64, Bytes)> {
     crate::products::accepted(&Bytes::copy_from_slice(body))
 }
 
-/// The heads of a connection, as they are checked before they are answered.
+/// The heads of a connection's requests, as they are checked before an answer.
 #[derive(Debug, Default)]
-pub struct Heads(HeadRecorder);
+pub struct RequestHeads(HeadRecorder);
 
-impl Heads {
+impl RequestHeads {
     /// Takes bytes that hyper receives.
     pub fn record(&mut self, received: &[u8]) {
         self.0.record(received);

@@ -44,7 +44,7 @@ pub(super) struct Launcher {
 }
 
 /// A program that has all it needs.
-pub(super) struct Running {
+pub(super) struct RunningProgram {
     process: Process,
     /// Stays open until the end. A launcher whose submission came first still
     /// writes that it is prepared, and this write must not fail.
@@ -105,9 +105,9 @@ impl<'a> Programs<'a> {
         &mut self,
         command: &ExecSpec,
         streams: Vec<OwnedFd>,
-    ) -> Result<Running> {
+    ) -> Result<RunningProgram> {
         let process = self.spawn(command, streams)?;
-        Ok(Running { process, _gate: None, ended: None })
+        Ok(RunningProgram { process, _gate: None, ended: None })
     }
 
     /// Starts a launcher, which has a gate beside its streams.
@@ -188,7 +188,7 @@ impl<'a> Programs<'a> {
     /// empty afterwards.
     pub(super) fn wait_for(
         &self,
-        program: &Running,
+        program: &RunningProgram,
         waiting: &mut Vec<Launcher>,
     ) -> Result<ExitStatus> {
         if let Some(status) = program.ended {
@@ -258,7 +258,7 @@ impl Launcher {
     }
 
     /// Lets the launcher go on with its submission.
-    pub(super) fn open_gate(self, text: &str) -> Result<Running> {
+    pub(super) fn open_gate(self, text: &str) -> Result<RunningProgram> {
         let step = "open the gate";
         match (&self.gate).write_all(text.as_bytes()) {
             // It has ended, which its status will show.
@@ -269,7 +269,7 @@ impl Launcher {
             }
         }
         let Self { process, gate, ended } = self;
-        Ok(Running { process, _gate: Some(gate), ended })
+        Ok(RunningProgram { process, _gate: Some(gate), ended })
     }
 }
 

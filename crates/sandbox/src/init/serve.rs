@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::context::BoxContext;
-use super::programs::{Launcher, Programs, Running, are_left, leave_nothing};
+use super::programs::{
+    Launcher, Programs, RunningProgram, are_left, leave_nothing,
+};
 use super::{compile_artifacts, inputs, left_files, mounts};
 use crate::error::{During, Result, SandboxError};
 use crate::protocol::{self, Ended, Program, Reply, Request, Run, Setup};
@@ -174,7 +176,7 @@ impl Served<'_> {
         program: Program,
         gate: Option<String>,
         streams: Vec<OwnedFd>,
-    ) -> Result<Running> {
+    ) -> Result<RunningProgram> {
         match (program, gate) {
             (Program::New(command), None) => {
                 self.programs.start(&command, streams)

@@ -43,7 +43,7 @@ fn judge(architecture: u32, number: u32, arguments: &[u64]) -> u32 {
     }
 }
 
-fn check(name: &str, arguments: &[u64], expected: Action) {
+fn check(name: &str, arguments: &[u64], expected: FilterAction) {
     let number = number(name).unwrap().expect("a call of this machine");
     assert_eq!(
         judge(NATIVE, number, arguments),
@@ -54,22 +54,22 @@ fn check(name: &str, arguments: &[u64], expected: Action) {
 
 #[test]
 fn calls_by_number() {
-    check("read", &[], Action::Allow);
-    check("execve", &[], Action::Allow);
+    check("read", &[], FilterAction::Allow);
+    check("execve", &[], FilterAction::Allow);
     check("io_uring_setup", &[], UNNAMED);
     check("keyctl", &[], UNNAMED);
-    check("ptrace", &[], Action::Fail(libc::EPERM));
-    check("mount", &[], Action::Fail(libc::EPERM));
-    check("setns", &[], Action::Fail(libc::EPERM));
-    check("sync", &[], Action::Ignore);
-    check("fadvise64", &[], Action::Ignore);
+    check("ptrace", &[], FilterAction::Fail(libc::EPERM));
+    check("mount", &[], FilterAction::Fail(libc::EPERM));
+    check("setns", &[], FilterAction::Fail(libc::EPERM));
+    check("sync", &[], FilterAction::Ignore);
+    check("fadvise64", &[], FilterAction::Ignore);
     check("clone3", &[], UNNAMED);
     check("vmsplice", &[], UNNAMED);
     for name in ["sendfile", "splice", "tee"] {
-        check(name, &[], Action::Fail(libc::EINVAL));
+        check(name, &[], FilterAction::Fail(libc::EINVAL));
     }
     for name in ["fsetxattr", "lsetxattr", "setxattr"] {
-        check(name, &[], Action::Fail(libc::EOPNOTSUPP));
+        check(name, &[], FilterAction::Fail(libc::EOPNOTSUPP));
     }
     check("io_setup", &[], UNNAMED);
     check("seccomp", &[1, 0, 0x7000], UNNAMED);
@@ -78,9 +78,9 @@ fn calls_by_number() {
 #[test]
 fn the_page_cache_is_not_asked() {
     check("cachestat", &[], UNNAMED);
-    check("preadv2", &[0, 0, 0, 0, 0, 0], Action::Allow);
+    check("preadv2", &[0, 0, 0, 0, 0, 0], FilterAction::Allow);
     // RWF_HIPRI and RWF_NOWAIT.
-    check("preadv2", &[0, 0, 0, 0, 0, 1], Action::Allow);
+    check("preadv2", &[0, 0, 0, 0, 0, 1], FilterAction::Allow);
     check("preadv2", &[0, 0, 0, 0, 0, 8], UNNAMED);
     check("preadv2", &[0, 0, 0, 0, 0, 9], UNNAMED);
     check("preadv2", &[0, 0, 0, 0, 0, 0x80], UNNAMED);
@@ -89,79 +89,91 @@ fn the_page_cache_is_not_asked() {
 #[test]
 fn every_namespace_flag_is_refused() {
     for bit in [17, 25, 26, 27, 28, 29, 30] {
-        check("clone", &[1 << bit | 17], Action::Fail(libc::EPERM));
-        check("unshare", &[1 << bit], Action::Fail(libc::EPERM));
+        check("clone", &[1 << bit | 17], FilterAction::Fail(libc::EPERM));
+        check("unshare", &[1 << bit], FilterAction::Fail(libc::EPERM));
     }
-    check("unshare", &[0x80], Action::Fail(libc::EPERM));
+    check("unshare", &[0x80], FilterAction::Fail(libc::EPERM));
     // A new flag, and one beyond 32 bits.
-    check("unshare", &[0x10_0000], Action::Fail(libc::EPERM));
-    check("unshare", &[1 << 40 | 0x400], Action::Fail(libc::EPERM));
-    check("unshare", &[0x400], Action::Allow);
+    check("unshare", &[0x10_0000], FilterAction::Fail(libc::EPERM));
+    check("unshare", &[1 << 40 | 0x400], FilterAction::Fail(libc::EPERM));
+    check("unshare", &[0x400], FilterAction::Allow);
     // The flags of fork and pthread_create.
-    check("clone", &[0x0120_0011], Action::Allow);
-    check("clone", &[0x003D_0F00], Action::Allow);
+    check("clone", &[0x0120_0011], FilterAction::Allow);
+    check("clone", &[0x003D_0F00], FilterAction::Allow);
     // Only threads may share a table of descriptors.
-    check("clone", &[0x0000_0411], Action::Fail(libc::EPERM));
-    check("clone", &[0x0000_0F11], Action::Fail(libc::EPERM));
+    check("clone", &[0x0000_0411], FilterAction::Fail(libc::EPERM));
+    check("clone", &[0x0000_0F11], FilterAction::Fail(libc::EPERM));
     // Bits above the flags' 32 do not hide them.
-    check("clone", &[0xFFFF_FFFF_1000_0011], Action::Fail(libc::EPERM));
+    check("clone", &[0xFFFF_FFFF_1000_0011], FilterAction::Fail(libc::EPERM));
 }
 
 #[test]
 fn socket_families() {
     for family in [1, 2, 10] {
-        check("socket", &[family, 1, 0], Action::Allow);
-        check("socket", &[family, 2 | 0o2_000_000, 0], Action::Allow);
-        check("socket", &[family, 3, 0], Action::Fail(libc::EPERM));
+        check("socket", &[family, 1, 0], FilterAction::Allow);
+        check("socket", &[family, 2 | 0o2_000_000, 0], FilterAction::Allow);
+        check("socket", &[family, 3, 0], FilterAction::Fail(libc::EPERM));
     }
-    check("socket", &[1, 5, 0], Action::Allow);
+    check("socket", &[1, 5, 0], FilterAction::Allow);
     for family in [2, 10] {
         // TCP, UDP, ICMP, DCCP, SCTP, UDP-Lite, SMC and MPTCP.
         for protocol in [6, 17, 1, 33, 132, 136, 256, 262] {
             for (kind, own) in [(1, 6), (2, 17)] {
                 let expected = match protocol == own {
-                    true => Action::Allow,
-                    false => Action::Fail(libc::EPROTONOSUPPORT),
+                    true => FilterAction::Allow,
+                    false => FilterAction::Fail(libc::EPROTONOSUPPORT),
                 };
                 check("socket", &[family, kind, protocol], expected);
             }
         }
-        check("socket", &[family, 5, 0], Action::Fail(libc::EPROTONOSUPPORT));
+        check(
+            "socket",
+            &[family, 5, 0],
+            FilterAction::Fail(libc::EPROTONOSUPPORT),
+        );
     }
     for family in (0..64).filter(|f| ![1, 2, 10].contains(f)) {
-        check("socket", &[family, 1, 0], Action::Fail(libc::EAFNOSUPPORT));
+        check(
+            "socket",
+            &[family, 1, 0],
+            FilterAction::Fail(libc::EAFNOSUPPORT),
+        );
     }
     // The kernel takes the family as an int: high bits change nothing.
-    check("socket", &[38 | 1 << 32, 5, 0], Action::Fail(libc::EAFNOSUPPORT));
-    check("socketpair", &[1, 1, 0], Action::Allow);
-    check("socketpair", &[40, 1, 0], Action::Fail(libc::EAFNOSUPPORT));
+    check(
+        "socket",
+        &[38 | 1 << 32, 5, 0],
+        FilterAction::Fail(libc::EAFNOSUPPORT),
+    );
+    check("socketpair", &[1, 1, 0], FilterAction::Allow);
+    check("socketpair", &[40, 1, 0], FilterAction::Fail(libc::EAFNOSUPPORT));
 }
 
 #[test]
 fn arguments_of_the_rest() {
-    check("personality", &[0], Action::Allow);
-    check("personality", &[0xFFFF_FFFF], Action::Allow);
-    check("personality", &[0x0004_0000], Action::Fail(libc::EPERM));
+    check("personality", &[0], FilterAction::Allow);
+    check("personality", &[0xFFFF_FFFF], FilterAction::Allow);
+    check("personality", &[0x0004_0000], FilterAction::Fail(libc::EPERM));
 }
 
 #[test]
 fn limits_are_lowered_but_for_that_of_cores() {
     // RLIMIT_NOFILE of this process and another, to be asked for and set.
     for (pid, new) in [(0, 0), (2, 0), (0, 0x7000), (2, 0x7000)] {
-        check("prlimit64", &[pid, 7, new], Action::Allow);
+        check("prlimit64", &[pid, 7, new], FilterAction::Allow);
     }
-    check("setrlimit", &[7, 0x7000], Action::Allow);
+    check("setrlimit", &[7, 0x7000], FilterAction::Allow);
     for pid in [1, 1 | 1 << 32] {
-        check("prlimit64", &[pid, 7, 0], Action::Fail(libc::EPERM));
+        check("prlimit64", &[pid, 7, 0], FilterAction::Fail(libc::EPERM));
     }
-    check("prlimit64", &[0, 4, 0], Action::Allow);
+    check("prlimit64", &[0, 4, 0], FilterAction::Allow);
     // The low half of the address of a struct can be 0.
     for new in [1, 0x7000, 1 << 32, 0x7FFF << 32, 1 << 63] {
-        check("prlimit64", &[0, 4, new], Action::Ignore);
-        check("prlimit64", &[2, 4 | 1 << 32, new], Action::Ignore);
+        check("prlimit64", &[0, 4, new], FilterAction::Ignore);
+        check("prlimit64", &[2, 4 | 1 << 32, new], FilterAction::Ignore);
     }
-    check("setrlimit", &[4, 0x7000], Action::Ignore);
-    check("setrlimit", &[4 | 1 << 32, 0x7000], Action::Ignore);
+    check("setrlimit", &[4, 0x7000], FilterAction::Ignore);
+    check("setrlimit", &[4 | 1 << 32, 0x7000], FilterAction::Ignore);
 }
 
 /// Returns the values that are allowed in an argument of a call, among those
@@ -170,15 +182,15 @@ fn allowed(
     name: &str,
     max: u64,
     call: impl Fn(u64) -> Vec<u64>,
-    refused: Action,
+    refused: FilterAction,
 ) -> Vec<u64> {
     (0..=max)
         .chain([1 << 31])
         .filter(|&value| {
             let number = number(name).unwrap().unwrap();
             let verdict = judge(NATIVE, number, &call(value));
-            let is_allowed = verdict == Action::Allow.verdict();
-            let others = [refused.verdict(), Action::Ignore.verdict()];
+            let is_allowed = verdict == FilterAction::Allow.verdict();
+            let others = [refused.verdict(), FilterAction::Ignore.verdict()];
             assert!(
                 is_allowed || others.contains(&verdict),
                 "{name} {value:#x}"
@@ -190,13 +202,13 @@ fn allowed(
 
 #[test]
 fn options_of_sockets() {
-    let refused = Action::Fail(libc::ENOPROTOOPT);
+    let refused = FilterAction::Fail(libc::ENOPROTOOPT);
     // Buffers, time stamps, and queues of errors.
     for option in [7, 8, 29, 35, 63, 64] {
-        check("setsockopt", &[3, 1, option, 0, 4], Action::Ignore);
+        check("setsockopt", &[3, 1, option, 0, 4], FilterAction::Ignore);
     }
     for (level, option) in [(0, 11), (41, 25)] {
-        check("setsockopt", &[3, level, option, 0, 4], Action::Ignore);
+        check("setsockopt", &[3, level, option, 0, 4], FilterAction::Ignore);
     }
     let of = |level: u64| {
         let call = move |option| vec![3, level, option];
@@ -227,9 +239,9 @@ fn options_of_sockets() {
 
 #[test]
 fn no_datagram_is_left_with_its_socket() {
-    let refused = Action::Fail(libc::EOPNOTSUPP);
+    let refused = FilterAction::Fail(libc::EOPNOTSUPP);
     // MSG_DONTWAIT, alone and with MSG_MORE.
-    for (flags, action) in [(0x40, Action::Allow), (0x8040, refused)] {
+    for (flags, action) in [(0x40, FilterAction::Allow), (0x8040, refused)] {
         check("sendto", &[3, 0x7000, 1, flags], action);
         check("sendmmsg", &[3, 0x7000, 1, flags], action);
         check("sendmsg", &[3, 0x7000, flags], action);
@@ -239,7 +251,7 @@ fn no_datagram_is_left_with_its_socket() {
 #[test]
 fn requests_to_files_processes_and_memory() {
     let list = |name, call: fn(u64) -> Vec<u64>, error, some: &[u64]| {
-        let found = allowed(name, 0x1_0000, call, Action::Fail(error));
+        let found = allowed(name, 0x1_0000, call, FilterAction::Fail(error));
         for value in some {
             assert!(found.contains(value), "{name} {value:#x}");
         }
@@ -267,7 +279,7 @@ fn requests_to_files_processes_and_memory() {
     let found = list("prctl", |value| vec![value], libc::EINVAL, &some);
     // PR_SET_SECCOMP, PR_SET_MM, PR_SCHED_CORE, PR_SET_MEMORY_MERGE.
     assert!(!found.iter().any(|value| [22, 35, 62, 67, 78].contains(value)));
-    check("prctl", &[0x5356_4D41], Action::Fail(libc::EINVAL));
+    check("prctl", &[0x5356_4D41], FilterAction::Fail(libc::EINVAL));
     let some = [4, 8, 14, 102];
     let found = list("madvise", |value| vec![0, 0, value], libc::EINVAL, &some);
     // MADV_MERGEABLE, MADV_COLD and MADV_PAGEOUT, and errors of memory.
@@ -276,15 +288,15 @@ fn requests_to_files_processes_and_memory() {
 
 #[test]
 fn huge_pages_are_not_there() {
-    let none = Action::Fail(libc::ENOMEM);
+    let none = FilterAction::Fail(libc::ENOMEM);
     // MAP_PRIVATE and MAP_ANONYMOUS, with MAP_HUGETLB, of 2 MiB as well.
-    check("mmap", &[0, 4096, 3, 0x22, u64::MAX, 0], Action::Allow);
+    check("mmap", &[0, 4096, 3, 0x22, u64::MAX, 0], FilterAction::Allow);
     check("mmap", &[0, 4096, 3, 0x4_0022, u64::MAX, 0], none);
     check("mmap", &[0, 4096, 3, 0x5404_0022, u64::MAX, 0], none);
-    check("memfd_create", &[0, 3], Action::Allow);
+    check("memfd_create", &[0, 3], FilterAction::Allow);
     check("memfd_create", &[0, 4], none);
     check("memfd_create", &[0, 0x5400_0005], none);
-    check("shmget", &[0, 4096, 0o1600], Action::Allow);
+    check("shmget", &[0, 4096, 0o1600], FilterAction::Allow);
     check("shmget", &[0, 4096, 0o5600], none);
 }
 
@@ -324,7 +336,7 @@ fn the_bytes_are_the_program() {
 fn options_of_other_calls() {
     let check =
         |name, max, call: fn(u64) -> Vec<u64>, error, expected: &[u64]| {
-            let found = allowed(name, max, call, Action::Fail(error));
+            let found = allowed(name, max, call, FilterAction::Fail(error));
             assert_eq!(found, expected, "{name}");
         };
     let fcntl = [

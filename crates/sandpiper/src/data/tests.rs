@@ -25,7 +25,7 @@ fn every_language_has_a_recipe() {
 #[test]
 fn without_a_data_folder_every_image_is_broken() {
     let definitions = Definitions::load(&Folders::default()).unwrap();
-    let images = ImageStore::open(Path::new("/proc/none"), &definitions);
+    let images = EngineImages::open(Path::new("/proc/none"), &definitions);
     let state = images.state("python");
     let ImageState::Broken(why) = &state else { panic!("{state:?}") };
     assert!(why.contains("/proc/none"), "{why}");
@@ -143,7 +143,7 @@ fn versions_are_those_of_the_image_that_serves() {
         let additions = Some(dir.join("added")).filter(|_| !text.is_empty());
         let folders = Folders { additions, ..Folders::default() };
         let definitions = Definitions::load(&folders).unwrap();
-        let images = ImageStore::open(dir, &definitions);
+        let images = EngineImages::open(dir, &definitions);
         let serving = ImageState::Ready(image.join("rootfs"));
         assert_eq!(images.state("php"), serving, "{text}");
         let versions = images.versions("php");

@@ -9,7 +9,7 @@ use sandpiper_images::Addition;
 
 use super::{Finding, checks};
 use crate::config::{CommonArgs, DoctorArgs};
-use crate::data::{Definitions, ImageStore};
+use crate::data::{Definitions, EngineImages};
 use crate::error;
 
 /// Returns the findings on the languages that are served, and on their images.
@@ -26,7 +26,7 @@ pub(super) fn languages(
         }
     };
     let served = definitions.served(args.languages.as_deref())?;
-    let images = ImageStore::open(&common.data_dir()?, &definitions);
+    let images = EngineImages::open(&common.data_dir()?, &definitions);
     let dir = folders.languages.as_deref();
     let mut findings = vec![served_ones(&served, dir)];
     for recipe in &definitions.recipes {

@@ -20,7 +20,7 @@ use sandpiper_images::{Addition, Recipe};
 use tracing::Level;
 
 use crate::config::{self, CheckArgs, CommonArgs, Folders};
-use crate::data::{self, Definitions, ImageStore, build_command};
+use crate::data::{self, Definitions, EngineImages, build_command};
 use crate::engine_runtime::EngineRuntime;
 use crate::logging::{self, Target};
 
@@ -151,7 +151,7 @@ fn images(
         })),
         (Some(_), _) => bail!("--rootfs is for one image"),
         (None, _) => {
-            Ok(Arc::new(ImageStore::open(&common.data_dir()?, definitions)))
+            Ok(Arc::new(EngineImages::open(&common.data_dir()?, definitions)))
         }
     }
 }

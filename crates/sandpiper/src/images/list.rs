@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use sandpiper_engine::languages::{Catalog, Language};
-use sandpiper_images::{BuildState, InstalledImage, Store};
+use sandpiper_images::{BuildState, ImageStore, InstalledImage};
 
 use crate::data::{Definitions, build_command};
 
@@ -18,7 +18,7 @@ const HEAD: [&str; 7] =
 
 /// Prints the images that are built, and those that could be.
 pub(super) fn list(
-    store: &Store,
+    store: &ImageStore,
     definitions: &Definitions,
     data_dir: &Path,
     verbose: bool,
@@ -40,7 +40,7 @@ pub(super) fn list(
 /// that of a recipe, or is used until the packages are there that the operator
 /// adds.
 pub(super) fn is_used(
-    store: &Store,
+    store: &ImageStore,
     installed: &InstalledImage,
     definitions: &Definitions,
 ) -> bool {
@@ -62,7 +62,7 @@ pub(super) fn is_used(
 }
 
 fn rows(
-    store: &Store,
+    store: &ImageStore,
     images: &[InstalledImage],
     definitions: &Definitions,
     data_dir: &Path,

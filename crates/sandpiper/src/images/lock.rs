@@ -5,7 +5,7 @@ use std::fs;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use sandpiper_images::Store;
+use sandpiper_images::ImageStore;
 
 use super::progress::ProgressDisplay;
 use crate::config::{self, CommonArgs, Folders};
@@ -13,7 +13,7 @@ use crate::data::{Definitions, additions, project_file};
 
 /// Writes the lock beside the file that names the packages.
 pub(super) fn lock(
-    store: &Store,
+    store: &ImageStore,
     common: &CommonArgs,
     image: &str,
     mirror: Option<String>,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use sandpiper_images::Progress;
+use sandpiper_images::ImageProgress;
 
 /// The width of a terminal that does not report its own.
 const WIDTH: usize = 80;
@@ -31,13 +31,13 @@ impl ProgressDisplay {
     }
 
     /// Shows the progress of `image`.
-    pub(super) fn show(&self, image: &str, progress: &Progress) {
+    pub(super) fn show(&self, image: &str, progress: &ImageProgress) {
         let text = if self.on_terminal {
             progress.to_string()
         } else {
             // A line for every percent would be noise.
             let progress = progress.clone();
-            Progress { done: 0, total: 0, ..progress }.to_string()
+            ImageProgress { done: 0, total: 0, ..progress }.to_string()
         };
         let mut shown = self.shown();
         let line = shown.lines.iter_mut().find(|(name, _)| name == image);

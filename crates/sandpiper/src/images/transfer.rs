@@ -9,7 +9,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use rustix::fs::OFlags;
-use sandpiper_images::{BuildState, Check, Imported, Progress, Recipe, Store};
+use sandpiper_images::{
+    BuildState, ImageCheck, ImageProgress, ImageStore, Imported, Recipe,
+};
 
 use super::progress::ProgressDisplay;
 use crate::data::{Definitions, build_command};
@@ -19,7 +21,7 @@ const STANDARD: &str = "-";
 
 /// Writes the named images, or all that are built, to `file`.
 pub(super) fn export(
-    store: &Store,
+    store: &ImageStore,
     definitions: &Definitions,
     data_dir: &Path,
     file: &Path,
@@ -41,7 +43,8 @@ pub(super) fn export(
         bail!("no image is built in {}: run `{build}`", data_dir.display());
     }
     let display = ProgressDisplay::new();
-    let mut progress = |image: &str, now: Progress| display.show(image, &now);
+    let mut progress =
+        |image: &str, now: ImageProgress| display.show(image, &now);
     if file == Path::new(STANDARD) {
         if io::stdout().is_terminal() {
             bail!("standard output is a terminal: name a file, or use a pipe");
@@ -106,10 +109,10 @@ fn write_whole(
 /// Installs the images of `file`. If one fails, the others are still
 /// installed.
 pub(super) fn import(
-    store: &Store,
+    store: &ImageStore,
     definitions: &Definitions,
     file: &Path,
-    check: &Check<'_>,
+    check: &ImageCheck<'_>,
 ) -> anyhow::Result<ExitCode> {
     let input: Box<dyn Read> = if file == Path::new(STANDARD) {
         Box::new(io::stdin().lock())

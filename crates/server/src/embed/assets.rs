@@ -29,7 +29,7 @@ struct Files;
 
 /// An entry of the build's manifest.
 #[derive(Debug, Deserialize)]
-struct Chunk {
+struct ManifestChunk {
     file: String,
     #[serde(default)]
     css: Vec<String>,
@@ -55,7 +55,7 @@ pub(super) struct PageFiles {
 /// built (`make web`).
 #[derive(Debug, Default)]
 pub(super) struct Assets {
-    chunks: BTreeMap<String, Chunk>,
+    chunks: BTreeMap<String, ManifestChunk>,
 }
 
 impl Assets {

@@ -23,7 +23,7 @@ use super::error::ExecutionError;
 use super::request::RequestError;
 use super::request_id::RequestId;
 use super::run_answer::RunResponse;
-use super::runner::Finished;
+use super::runner::FinishedRun;
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const EXIT: HeaderName = HeaderName::from_static("sandpiper-exit");
@@ -52,7 +52,7 @@ pub(crate) struct CompileResponse<'a> {
 /// Returns the answer to a run that was started, however it ended.
 pub(super) fn of(
     form: Form,
-    Finished { language, outcome }: &Finished,
+    FinishedRun { language, outcome }: &FinishedRun,
     memory: &AnswerMemory,
 ) -> Answer {
     let body = match form {

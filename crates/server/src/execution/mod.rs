@@ -48,7 +48,7 @@ use request::RequestError;
 use request_id::RequestId;
 pub(crate) use run_answer::RunResponse;
 pub(crate) use run_request::RunRequest;
-use runner::Finished;
+use runner::FinishedRun;
 pub(crate) use runner::Runner;
 use sessions::{RunId, Session, Sessions};
 
@@ -113,11 +113,11 @@ impl AdmittedRun {
     /// of the engine is counted and logged with all other refusals.
     fn record_end(
         &mut self,
-        ended: Result<Finished, ExecutionError>,
-    ) -> Result<Finished, ExecutionError> {
+        ended: Result<FinishedRun, ExecutionError>,
+    ) -> Result<FinishedRun, ExecutionError> {
         self.is_recorded = true;
         match &ended {
-            Ok(Finished { language, outcome }) => {
+            Ok(FinishedRun { language, outcome }) => {
                 self.metrics.outcome(language, outcome);
                 log::run_ended(&self.request, language, outcome);
             }
@@ -295,7 +295,7 @@ impl<R: Runner> Execution<R> {
         named: Option<RunId>,
         mut admitted: AdmittedRun,
         connection: &Connection,
-    ) -> Result<Finished, ExecutionError> {
+    ) -> Result<FinishedRun, ExecutionError> {
         let (stop, stopped) = watch::channel(false);
         let attachment =
             RunAttachment { stop: Some(stopped), ..RunAttachment::default() };

@@ -193,8 +193,8 @@ impl StepReport {
     }
 }
 
-impl From<&sandpiper_engine::Place> for Place {
-    fn from(place: &sandpiper_engine::Place) -> Self {
+impl From<&sandpiper_engine::SourceLine> for Place {
+    fn from(place: &sandpiper_engine::SourceLine) -> Self {
         Self { path: place.path.clone(), line: place.line }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) trait Runner: Send + Sync + 'static {
         options: RunOptions,
         attachment: RunAttachment,
         client: IpAddr,
-    ) -> impl Future<Output = Result<Finished, ExecutionError>> + Send;
+    ) -> impl Future<Output = Result<FinishedRun, ExecutionError>> + Send;
 
     /// Returns the languages that there are.
     fn catalog(&self) -> &Catalog;
@@ -64,7 +64,7 @@ pub(crate) trait Runner: Send + Sync + 'static {
 
 /// A run that ended, in whatever way.
 #[derive(Debug)]
-pub(crate) struct Finished {
+pub(crate) struct FinishedRun {
     /// The language's id.
     pub(crate) language: String,
     pub(crate) outcome: Outcome,
@@ -77,7 +77,7 @@ impl Runner for Engine {
         options: RunOptions,
         attachment: RunAttachment,
         client: IpAddr,
-    ) -> Result<Finished, ExecutionError> {
+    ) -> Result<FinishedRun, ExecutionError> {
         let RunRequest { limits, interactive: is_interactive, .. } = request;
         let submission = self.catalog().submission(
             &request.language,
@@ -91,7 +91,7 @@ impl Runner for Engine {
         let language = language.id().to_owned();
         let run = self.execute(submission, options, attachment, client);
         let outcome = run.await?;
-        Ok(Finished { language, outcome })
+        Ok(FinishedRun { language, outcome })
     }
 
     fn catalog(&self) -> &Catalog {

@@ -7,7 +7,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::StatusCode;
 use sandpiper_engine::{
-    Chunk, Outcome, OutputStream, RunAttachment, RunOptions, Stage, input_queue,
+    Outcome, OutputChunk, OutputStream, RunAttachment, RunOptions, Stage,
+    input_queue,
 };
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -18,7 +19,7 @@ use super::answer;
 use super::error::ExecutionError;
 use super::events::{self, OutputText, PING};
 use super::run_request::FrameworkPlace;
-use super::runner::{Finished, Runner};
+use super::runner::{FinishedRun, Runner};
 use super::sessions::{RunId, Session};
 use super::{AdmittedRun, Execution, RunRequest};
 use crate::embed::Framework;
@@ -55,13 +56,13 @@ impl<R: Runner> Execution<R> {
         let run = async move {
             runner.run(request, options, attachment, client).await
         };
-        let mut running = Running::start(run.instrument(admitted.span()));
+        let mut running = RunTask::start(run.instrument(admitted.span()));
         let stage = tokio::select! {
             biased;
             Some(stage) = reader.stages.recv() => stage,
             ended = running.ended() => {
                 // It was refused, or stopped while it waited: it never began.
-                let Finished { outcome, .. } = admitted.record_end(ended)?;
+                let FinishedRun { outcome, .. } = admitted.record_end(ended)?;
                 let end = events::end(&outcome, self.sessions.is_stopping());
                 let (sender, answer) = begin_answer(connection);
                 let _ = sender.try_send(end.into());
@@ -113,10 +114,10 @@ impl<R: Runner> Execution<R> {
     fn last_events(
         &self,
         mut admitted: AdmittedRun,
-        ended: Result<Finished, ExecutionError>,
+        ended: Result<FinishedRun, ExecutionError>,
     ) -> Option<Vec<u8>> {
         match admitted.record_end(ended) {
-            Ok(Finished { outcome, .. }) => {
+            Ok(FinishedRun { outcome, .. }) => {
                 let is_stopping = self.sessions.is_stopping();
                 Some(events::end(&outcome, is_stopping))
             }
@@ -134,13 +135,13 @@ impl<R: Runner> Execution<R> {
 #[derive(Debug)]
 struct Reader {
     stages: mpsc::UnboundedReceiver<Stage>,
-    output: mpsc::Receiver<Chunk>,
+    output: mpsc::Receiver<OutputChunk>,
 }
 
 /// A run in a task of its own, so that its limits hold even if its reader
 /// stalls. Dropping it kills the run.
 #[derive(Debug)]
-struct Running(JoinHandle<Result<Finished, ExecutionError>>);
+struct RunTask(JoinHandle<Result<FinishedRun, ExecutionError>>);
 
 /// Returns the two sides of a run that is read while it goes on, and the ways
 /// into it. If its output is a document, that stays in its outcome.
@@ -171,15 +172,17 @@ fn begin_answer(connection: &Arc<Connection>) -> (mpsc::Sender<Bytes>, Answer) {
     (sender, answer::stream(AnswerBody::Stream { pieces, connection }))
 }
 
-impl Running {
+impl RunTask {
     fn start(
-        run: impl Future<Output = Result<Finished, ExecutionError>> + Send + 'static,
+        run: impl Future<Output = Result<FinishedRun, ExecutionError>>
+        + Send
+        + 'static,
     ) -> Self {
         Self(tokio::spawn(run))
     }
 
     /// Waits for the end of the run.
-    async fn ended(&mut self) -> Result<Finished, ExecutionError> {
+    async fn ended(&mut self) -> Result<FinishedRun, ExecutionError> {
         match (&mut self.0).await {
             Ok(result) => result,
             // It panicked: nothing else aborts it while this is here.
@@ -188,7 +191,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunTask {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -200,12 +203,12 @@ impl Drop for Running {
 /// for no reader, and the caller can count all that is left of it.
 async fn relay(
     mut reader: Reader,
-    mut running: Running,
+    mut running: RunTask,
     begin: Vec<u8>,
     framework: Option<Arc<Framework>>,
     events: mpsc::Sender<Bytes>,
     connection: Arc<Connection>,
-) -> (Result<Finished, ExecutionError>, Vec<u8>) {
+) -> (Result<FinishedRun, ExecutionError>, Vec<u8>) {
     let mut text = OutputText::default();
     let relayed = async {
         let mut next = begin;
@@ -220,7 +223,7 @@ async fn relay(
                 Some(stage) = reader.stages.recv(), if is_free => {
                     next = events::stage(stage);
                 }
-                Some(Chunk { stream, bytes }) = reader.output.recv(),
+                Some(OutputChunk { stream, bytes }) = reader.output.recv(),
                     if is_free =>
                 {
                     next = text.push(stream, &bytes);
@@ -229,10 +232,12 @@ async fn relay(
                 () = sleep(PING_TIME), if is_free => next = PING.to_vec(),
             }
         };
-        while let Some(Chunk { stream, bytes }) = reader.output.recv().await {
+        while let Some(OutputChunk { stream, bytes }) =
+            reader.output.recv().await
+        {
             next.extend(text.push(stream, &bytes));
         }
-        if let Ok(Finished { outcome, .. }) = &ended {
+        if let Ok(FinishedRun { outcome, .. }) = &ended {
             let Outcome { stdout, stderr, .. } = outcome;
             next.extend(match framework {
                 Some(framework) => text.document(stdout, &framework),
@@ -251,6 +256,6 @@ async fn relay(
     }
 }
 
-fn gone() -> (Result<Finished, ExecutionError>, Vec<u8>) {
+fn gone() -> (Result<FinishedRun, ExecutionError>, Vec<u8>) {
     (Err(ExecutionError::ClientGone), Vec::new())
 }

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use sandpiper_engine::languages::{Catalog, Language, LanguageFolder};
 use sandpiper_engine::{
-    BusyCause, Chunk, End, LanguageBoxes, LanguageState, Limits, Load,
-    LowerLimits, Outcome, Output, OutputStream, PoolState, Readiness, Refusal,
+    BusyCause, End, LanguageBoxes, LanguageState, Limits, Load, LowerLimits,
+    Outcome, Output, OutputChunk, OutputStream, PoolState, Readiness, Refusal,
     RunAttachment, RunOptions, Stage, Start, StartKind, Timing,
 };
 use tempfile::TempDir;
@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use super::PATIENCE;
 use crate::execution::ExecutionError;
 use crate::execution::RunRequest;
-use crate::execution::runner::{Finished, Runner};
+use crate::execution::runner::{FinishedRun, Runner};
 
 /// Runs a request as its language says: `echo` ends at once, `hang` when the
 /// test releases it, `stalls` when nobody takes more of its output, `stops` when
@@ -112,7 +112,7 @@ impl Runner for TestRunner {
         _options: RunOptions,
         attachment: RunAttachment,
         client: IpAddr,
-    ) -> Result<Finished, ExecutionError> {
+    ) -> Result<FinishedRun, ExecutionError> {
         let _ = self.events.send(Event::Started(client));
         if let Some(stages) = &attachment.stages {
             let _ = stages.send(Stage::Run);
@@ -132,7 +132,7 @@ impl Runner for TestRunner {
         if request.language == "document" {
             outcome.stdout.bytes = print(&attachment, &request).await;
         }
-        Ok(Finished { language: request.language, outcome })
+        Ok(FinishedRun { language: request.language, outcome })
     }
 
     fn catalog(&self) -> &Catalog {
@@ -202,15 +202,17 @@ async fn print(attachment: &RunAttachment, request: &RunRequest) -> Vec<u8> {
     let bytes = request.files[0].content.clone();
     let Some(output) = &attachment.output else { return bytes };
     let stream = OutputStream::Stdout;
-    let _ = output.send(Chunk { stream, bytes }).await;
+    let _ = output.send(OutputChunk { stream, bytes }).await;
     Vec::new()
 }
 
 /// Prints a little more than a connection holds, or until nobody takes it.
 async fn fill(attachment: &RunAttachment) {
     let Some(output) = &attachment.output else { return };
-    let chunk =
-        || Chunk { stream: OutputStream::Stdout, bytes: vec![b'a'; 64 << 10] };
+    let chunk = || OutputChunk {
+        stream: OutputStream::Stdout,
+        bytes: vec![b'a'; 64 << 10],
+    };
     for _ in 0..16 {
         let sent = output.send_timeout(chunk(), Duration::from_secs(1));
         if sent.await.is_err() {
