@@ -162,7 +162,7 @@ test("formatting is one step, says where it fails, and leaves locked lines alone
   expect(await lines()).toEqual(["let a  = 1;", "let b  = 2;", ""]);
   await page.keyboard.press("Control+End");
   await page.keyboard.type("= = c");
-  await formatted("Not formatted: line 3 cannot be read.");
+  await formatted("Not formatted: syntax error in line 3.");
   await expect(page.locator(".cm-lint-marker-error")).toBeVisible();
   await open({ content: "let a  = 1;\nlet b  = 2;\n", locked: "1" });
   await formatted("Not formatted: locked lines would change.");
@@ -193,7 +193,7 @@ test("Python is formatted by a run of its own", async ({ page, service }) => {
   await page.keyboard.press("Control+End");
   await page.keyboard.insertText("if x\n");
   await format();
-  await expect(page.locator(".notice")).toContainText("Not formatted: line 3 cannot be read.");
+  await expect(page.locator(".notice")).toContainText("Not formatted: syntax error in line 3.");
   await expect(page.locator(".cm-lint-marker-error")).toBeVisible();
   // A file with the name of the formatter's module takes no part in it.
   const files = [{ path: "autopep8.py", content: "def fix_code(source):\n  return 'forged'\n" }];

@@ -42,7 +42,7 @@ test("a link or a form leads to another page of the program, and back", async ({
   await expect(p).toHaveText("first");
   await replaced(page, () => press(shown(editor).getByRole("button", { name: "Find" })));
   await expect(p).toHaveText("second");
-  await expect(lines(editor)).toHaveText([/Sent: GET sub\/about\.html\?q=a\+b\. The preview shows the page without the fields\./]);
+  await expect(lines(editor)).toHaveText([/Form submitted: GET sub\/about\.html\?q=a\+b\. The preview opens the page, but does not pass on the values\./]);
   // Each page was built once.
   expect(built).toEqual(["index.html", "sub/about.html"]);
 });

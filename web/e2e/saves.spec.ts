@@ -72,11 +72,11 @@ test("a dismissed file, or any, is not offered until the page is loaded again", 
     else await expect(lines(page.mainFrame()).last()).toContainText("You dismissed it");
   };
   await ask("b", true);
-  await expect(offer(page).getByText("Show no more")).toHaveCount(0);
+  await expect(offer(page).getByText("Do not ask again")).toHaveCount(0);
   await press("Dismiss");
   await ask("b", false);
   await ask("i", true);
-  await press("Show no more");
+  await press("Do not ask again");
   await page.locator(".console").getByRole("button", { name: "Clear" }).dispatchEvent("click");
   await ask("i", false);
   await page.getByRole("button", { name: "Reload" }).dispatchEvent("click");
