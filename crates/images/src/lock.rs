@@ -115,17 +115,16 @@ impl ImageStore {
                 let reason = format!("{place}: there is no hash of {name}");
                 Err(ImageError::Addition(reason))
             }
-            None => lock.text(recipe.name()),
+            None => lock.text(),
         }
     }
 }
 
 impl Lock {
     /// Returns the text of the file.
-    pub(crate) fn text(&self, image: &str) -> Result<String, ImageError> {
-        let body = toml::to_string(self)
-            .map_err(|error| ImageError::Addition(error.to_string()))?;
-        Ok(format!("# Written by `sandpiper images lock {image}`.\n{body}"))
+    pub(crate) fn text(&self) -> Result<String, ImageError> {
+        toml::to_string(self)
+            .map_err(|error| ImageError::Addition(error.to_string()))
     }
 
     /// Returns the name of a package that has no hash, so that anything could be

@@ -72,7 +72,11 @@ fn add(dir: &Path, recipe: &mut Recipe) -> anyhow::Result<()> {
                 .with_context(|| format!("cannot read {}", path.display()));
         }
     };
-    let addition = read(dir, recipe.name())?.with_lock(lock.as_deref())?;
+    let image = recipe.name();
+    let locked = read(dir, image)?.with_lock(lock.as_deref());
+    let addition = locked.map_err(|error| {
+        anyhow::anyhow!("{error}: run `sandpiper images lock {image}`")
+    })?;
     *recipe = recipe.with(addition, project_file)?;
     Ok(())
 }

@@ -48,6 +48,7 @@ pub(super) fn lock(
     )?;
     let path = additions::lock_path(dir, image);
     let context = || format!("cannot write {}", path.display());
+    let text = format!("# Written by `sandpiper images lock {image}`.\n{text}");
     fs::write(&path, text).with_context(context)?;
     display.end(image, &format!("locked: {}", path.display()));
     Ok(ExitCode::SUCCESS)
