@@ -143,7 +143,7 @@ function usual(id: string): Typed {
 for (const language of readdirSync("../languages").filter((id) => existsSync(`../languages/${id}/language.toml`))) {
   const [path, ...lines] = WORDS[language] ?? usual(language);
   test(`${language}: Enter after a word begins a line, whatever is offered`, { tag: tagOf(language) }, async ({ page, service, serve }) => {
-    // The shared service has only the languages that need no choice.
+    // The shared service has only the languages that are served by default.
     const { url } = languages.includes(language) ? service : await serve(`--languages=${language}`);
     const { code, list } = await empty(page, { ...service, url }, language, path);
     for (const line of lines) {

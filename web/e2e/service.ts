@@ -16,7 +16,7 @@ interface Definition {
   output?: "text" | "tables" | "document";
 }
 
-/** The languages that need no choice, in their order, and the kind of what each prints. */
+/** The languages that are served unless others are chosen, in their order, and the kind of what each prints. */
 const definitions = readdirSync("../languages")
   .filter((id) => existsSync(`../languages/${id}/language.toml`))
   .map((id) => ({ id, ...(parse(readFileSync(`../languages/${id}/language.toml`, "utf8")) as Definition) }))

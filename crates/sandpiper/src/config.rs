@@ -208,7 +208,9 @@ pub(crate) struct DoctorArgs {
     #[arg(long, value_name = "N", value_parser = values::boxes())]
     boxes: Option<usize>,
 
-    /// Live runs at once, as given to serve [default: as that of serve]
+    /// Live runs at once, as given to serve [default: as many as --boxes, but no
+    /// more than fit into an eighth of this machine's memory, each with the
+    /// larger of --memory and --compile-memory]
     #[arg(long, value_name = "N",
         value_parser = values::count(0_usize, engine::MAX_BOXES))]
     live_boxes: Option<usize>,
@@ -223,8 +225,9 @@ pub(crate) struct DoctorArgs {
         default_value = mebibytes(Limits::default().compile_memory_bytes))]
     compile_memory: u64,
 
-    /// Languages to check the images of, separated by commas; default means
-    /// those that need no choice, all means every one [default: default]
+    /// Languages to check the images of, separated by commas; "default" stands
+    /// for those that are served unless you choose, "all" for every one that
+    /// this program knows [default: default]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) languages: Option<Vec<String>>,
 

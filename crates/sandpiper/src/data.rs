@@ -81,8 +81,8 @@ impl Definitions {
         Ok(definitions)
     }
 
-    /// Returns the languages that `--languages` chooses; by default those that
-    /// need no choice.
+    /// Returns the languages that `--languages` chooses; by default those whose
+    /// definition does not say `default = false`.
     ///
     /// # Errors
     /// `choice` names a language that is not known, or two that are chosen have

@@ -77,8 +77,8 @@ pub(crate) struct BuildArgs {
     pub(crate) names: Vec<String>,
 
     /// Build the images of these languages, separated by commas, if no image is
-    /// named; default means those that need no choice, all means every one
-    /// [default: default]
+    /// named; "default" stands for those that are served unless you choose,
+    /// "all" for every one that this program knows [default: default]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) languages: Option<Vec<String>>,
 

@@ -114,8 +114,9 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "URL")]
     shared_products: Option<SharedUrl>,
 
-    /// Languages to serve, separated by commas; default means those that need no
-    /// choice, all means every one [default: default]
+    /// Languages to serve, separated by commas; "default" stands for those that
+    /// are served unless you choose, "all" for every one that this program knows
+    /// [default: default]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) languages: Option<Vec<String>>,
 
@@ -136,9 +137,9 @@ pub(crate) struct ServeArgs {
 
     /// Live runs at once, besides --boxes; a live run takes input while it goes
     /// on. One client may have half of them, rounded down, and at least one.
-    /// Further ones are answered with 503; 0: none [default: as many as --boxes, but no more than fit into an
-    /// eighth of this machine's memory, each with the larger of --memory and
-    /// --compile-memory]
+    /// Further ones are answered with 503; 0: none [default: as many as --boxes,
+    /// but no more than fit into an eighth of this machine's memory, each with
+    /// the larger of --memory and --compile-memory]
     #[arg(long, value_name = "N",
         value_parser = values::count(0_usize, engine::MAX_BOXES))]
     live_boxes: Option<usize>,
